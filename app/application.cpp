@@ -12,7 +12,7 @@
 #include "app/panels/look.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/platform/png_file.hpp"
-#include "app/session/part_looked_at.hpp"
+#include "app/session/states/part_looked_at.hpp"
 #include "app/widgets/letters.hpp"
 #include "engine/io/atomic_file.hpp"
 

@@ -14,7 +14,7 @@
 #include "app/panels/view_state.hpp"
 #include "app/platform/file_portal.hpp"
 #include "app/platform/frame.hpp"
-#include "app/session/autosave.hpp"
+#include "app/session/files/autosave.hpp"
 #include "app/session/session.hpp"
 
 namespace attn::app {

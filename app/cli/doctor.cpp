@@ -17,7 +17,7 @@
 #include "app/cli/document_options.hpp"
 #include "app/cli/standard_output.hpp"
 #include "app/cli/training_options.hpp"
-#include "app/session/held_stages.hpp"
+#include "app/session/facets/held_stages.hpp"
 #include "engine/doctor/future_leak.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/json.hpp"

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
-#include "app/session/document_json.hpp"
-#include "app/session/model_document.hpp"
-#include "app/session/prepare.hpp"
-#include "app/session/presets.hpp"
-#include "app/session/readable_file.hpp"
+#include "app/session/document/document_json.hpp"
+#include "app/session/document/model_document.hpp"
+#include "app/session/document/prepare.hpp"
+#include "app/session/document/presets.hpp"
+#include "app/session/files/readable_file.hpp"
 #include "engine/explain/edit_list.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/text_file.hpp"

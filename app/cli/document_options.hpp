@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "app/cli/arguments.hpp"
-#include "app/session/document.hpp"
+#include "app/session/document/document.hpp"
 #include "engine/trace/trace.hpp"
 
 namespace attn::app {

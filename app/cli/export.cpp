@@ -8,7 +8,7 @@
 #include "app/cli/document_options.hpp"
 #include "app/cli/training_options.hpp"
 #include "app/cli/view_options.hpp"
-#include "app/session/tensor_export.hpp"
+#include "app/session/files/tensor_export.hpp"
 #include "engine/tensor/error.hpp"
 
 namespace attn::app {

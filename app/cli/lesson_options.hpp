@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "app/session/lesson.hpp"
+#include "app/session/lessons/lesson.hpp"
 
 namespace attn::app {
 

@@ -10,7 +10,7 @@
 
 #include "app/panels/frame.hpp"
 #include "app/platform/offscreen.hpp"
-#include "app/session/scheduler.hpp"
+#include "app/session/facets/scheduler.hpp"
 #include "app/widgets/line_plot.hpp"
 #include "app/widgets/text.hpp"
 #include "engine/tensor/error.hpp"

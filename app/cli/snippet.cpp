@@ -8,7 +8,7 @@
 #include "app/cli/document_options.hpp"
 #include "app/cli/training_options.hpp"
 #include "app/cli/view_options.hpp"
-#include "app/session/stage_snippet.hpp"
+#include "app/session/files/stage_snippet.hpp"
 #include "engine/io/npz.hpp"
 #include "engine/tensor/error.hpp"
 

@@ -9,7 +9,7 @@
 #include "app/cli/document_options.hpp"
 #include "app/cli/output_file.hpp"
 #include "app/cli/training_options.hpp"
-#include "app/session/tensor_export.hpp"
+#include "app/session/files/tensor_export.hpp"
 
 namespace attn::app {
 namespace {

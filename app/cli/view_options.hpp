@@ -7,7 +7,7 @@
 
 #include "app/cli/arguments.hpp"
 #include "app/panels/view_state.hpp"
-#include "app/session/look.hpp"
+#include "app/session/document/look.hpp"
 
 namespace attn::app {
 

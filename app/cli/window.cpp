@@ -8,8 +8,8 @@
 #include "app/cli/stop_signal.hpp"
 #include "app/platform/app_loop.hpp"
 #include "app/platform/file_portal.hpp"
-#include "app/session/presets.hpp"
-#include "app/session/settings.hpp"
+#include "app/session/document/presets.hpp"
+#include "app/session/files/settings.hpp"
 #include "engine/io/file_error.hpp"
 
 namespace attn::app {

@@ -2,7 +2,7 @@
 /// attnscope without a subcommand: the window.
 
 #include "app/cli/document_options.hpp"
-#include "app/session/lesson.hpp"
+#include "app/session/lessons/lesson.hpp"
 
 namespace attn::app {
 

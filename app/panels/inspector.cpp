@@ -8,7 +8,7 @@
 #include "app/panels/maps/large_map.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/panels.hpp"
-#include "app/session/explanation.hpp"
+#include "app/session/facets/explanation.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/hatching.hpp"
 #include "app/widgets/item.hpp"

@@ -3,8 +3,8 @@
 
 #include "app/panels/panel_context.hpp"
 #include "app/panels/view_state.hpp"
-#include "app/session/look.hpp"
-#include "app/session/presets.hpp"
+#include "app/session/document/look.hpp"
+#include "app/session/document/presets.hpp"
 
 namespace attn::app {
 

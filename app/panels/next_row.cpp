@@ -5,7 +5,7 @@
 #include "app/panels/edit/edits.hpp"
 #include "app/panels/panels.hpp"
 #include "app/panels/write/writing_actions.hpp"
-#include "app/session/next_words.hpp"
+#include "app/session/facets/next_words.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/hatching.hpp"
 #include "app/widgets/item.hpp"

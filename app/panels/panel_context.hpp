@@ -7,13 +7,13 @@
 
 #include "app/panels/maps/matrix.hpp"
 #include "app/panels/view_state.hpp"
-#include "app/session/commands.hpp"
-#include "app/session/doctor_report.hpp"
-#include "app/session/files_state.hpp"
-#include "app/session/results.hpp"
-#include "app/session/snapshot.hpp"
-#include "app/session/state.hpp"
-#include "app/session/training_report.hpp"
+#include "app/session/document/commands.hpp"
+#include "app/session/facets/doctor_report.hpp"
+#include "app/session/facets/results.hpp"
+#include "app/session/facets/snapshot.hpp"
+#include "app/session/files/files_state.hpp"
+#include "app/session/states/state.hpp"
+#include "app/session/training/training_report.hpp"
 #include "app/widgets/ui.hpp"
 
 namespace attn::app {

@@ -9,7 +9,7 @@
 #include "app/panels/navigation.hpp"
 #include "app/panels/setting_parts.hpp"
 #include "app/panels/setting_values.hpp"
-#include "app/session/memory_budget.hpp"
+#include "app/session/document/memory_budget.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/slider.hpp"

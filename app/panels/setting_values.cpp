@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "app/panels/compare/comparison.hpp"
-#include "app/session/memory_budget.hpp"
+#include "app/session/document/memory_budget.hpp"
 
 namespace attn::app {
 namespace {

@@ -9,7 +9,7 @@
 #include "app/panels/maps/labels.hpp"
 #include "app/panels/panels.hpp"
 #include "app/panels/train/train_transport.hpp"
-#include "app/session/presets.hpp"
+#include "app/session/document/presets.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/letters.hpp"
 #include "app/widgets/text.hpp"

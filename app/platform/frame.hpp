@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "app/platform/image.hpp"
-#include "app/session/settings.hpp"
+#include "app/session/files/settings.hpp"
 #include "app/widgets/canvas.hpp"
 #include "app/widgets/theme.hpp"
 

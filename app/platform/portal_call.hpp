@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "app/session/desktop_dialog.hpp"
+#include "app/session/files/desktop_dialog.hpp"
 
 namespace attn::app {
 

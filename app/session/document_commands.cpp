@@ -3,12 +3,12 @@
 #include <optional>
 #include <utility>
 
-#include "app/session/memory_budget.hpp"
-#include "app/session/model_document.hpp"
-#include "app/session/prepare.hpp"
-#include "app/session/presets.hpp"
+#include "app/session/document/memory_budget.hpp"
+#include "app/session/document/model_document.hpp"
+#include "app/session/document/prepare.hpp"
+#include "app/session/document/presets.hpp"
 #include "app/session/session_impl.hpp"
-#include "app/session/trained_document.hpp"
+#include "app/session/training/trained_document.hpp"
 #include "engine/io/text_file.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/train/moment_steps.hpp"

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "app/session/session_impl.hpp"
-#include "app/session/trained_document.hpp"
+#include "app/session/training/trained_document.hpp"
 
 namespace attn::app {
 

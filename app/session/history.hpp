@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "app/session/document.hpp"
+#include "app/session/document/document.hpp"
 
 namespace attn::app {
 

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "app/session/doctor_report.hpp"
-#include "app/session/document_error.hpp"
+#include "app/session/document/document_error.hpp"
+#include "app/session/facets/doctor_report.hpp"
 #include "app/session/session_impl.hpp"
 #include "engine/tensor/error.hpp"
 

@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "app/session/commands.hpp"
-#include "app/session/files_state.hpp"
-#include "app/session/live_run.hpp"
-#include "app/session/memory_budget.hpp"
-#include "app/session/results.hpp"
-#include "app/session/snapshot.hpp"
-#include "app/session/training_report.hpp"
+#include "app/session/document/commands.hpp"
+#include "app/session/document/memory_budget.hpp"
+#include "app/session/facets/results.hpp"
+#include "app/session/facets/snapshot.hpp"
+#include "app/session/files/files_state.hpp"
+#include "app/session/training/live_run.hpp"
+#include "app/session/training/training_report.hpp"
 #include "engine/tensor/error.hpp"
 
 namespace attn::app {

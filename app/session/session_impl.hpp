@@ -8,15 +8,15 @@
 #include <string>
 #include <vector>
 
-#include "app/session/autosave_folder.hpp"
-#include "app/session/file_desk.hpp"
-#include "app/session/follower.hpp"
+#include "app/session/facets/scheduler.hpp"
+#include "app/session/files/autosave_folder.hpp"
+#include "app/session/files/file_desk.hpp"
 #include "app/session/history.hpp"
-#include "app/session/kept_tokenizer.hpp"
-#include "app/session/scheduler.hpp"
 #include "app/session/session.hpp"
-#include "app/session/trained_document.hpp"
-#include "app/session/trainer.hpp"
+#include "app/session/states/kept_tokenizer.hpp"
+#include "app/session/training/follower.hpp"
+#include "app/session/training/trained_document.hpp"
+#include "app/session/training/trainer.hpp"
 #include "app/session/writer.hpp"
 
 namespace attn::app {

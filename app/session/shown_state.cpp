@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "app/session/doctor_report.hpp"
+#include "app/session/facets/doctor_report.hpp"
 #include "app/session/session_impl.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/train/moment_steps.hpp"

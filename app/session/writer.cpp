@@ -3,8 +3,8 @@
 #include <exception>
 #include <utility>
 
-#include "app/session/facets.hpp"
-#include "app/session/scarce_memory.hpp"
+#include "app/session/facets/facets.hpp"
+#include "app/session/facets/scarce_memory.hpp"
 #include "engine/ops/parallel.hpp"
 #include "engine/tensor/error.hpp"
 

@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
-#include "app/session/commands.hpp"
-#include "app/session/computation.hpp"
+#include "app/session/document/commands.hpp"
+#include "app/session/facets/computation.hpp"
 
 namespace attn::app {
 

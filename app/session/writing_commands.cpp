@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "app/session/memory_budget.hpp"
-#include "app/session/prepare.hpp"
+#include "app/session/document/memory_budget.hpp"
+#include "app/session/document/prepare.hpp"
 #include "app/session/session_impl.hpp"
 #include "engine/tensor/error.hpp"
 

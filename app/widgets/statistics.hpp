@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "app/session/statistics.hpp"
+#include "app/session/facets/statistics.hpp"
 #include "app/widgets/canvas.hpp"
 
 namespace attn::app {

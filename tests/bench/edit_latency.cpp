@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "app/session/model_document.hpp"
+#include "app/session/document/model_document.hpp"
 #include "app/session/session.hpp"
 
 namespace attn::app {

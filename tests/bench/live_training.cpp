@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "app/session/presets.hpp"
+#include "app/session/document/presets.hpp"
 #include "app/session/session.hpp"
 #include "engine/train/training_run.hpp"
 

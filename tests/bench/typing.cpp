@@ -21,7 +21,7 @@
 
 #include "app/application.hpp"
 #include "app/platform/app_loop.hpp"
-#include "app/session/model_document.hpp"
+#include "app/session/document/model_document.hpp"
 #include "engine/tensor/error.hpp"
 
 namespace attn::app {

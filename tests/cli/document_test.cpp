@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "app/session/document_json.hpp"
-#include "app/session/presets.hpp"
+#include "app/session/document/document_json.hpp"
+#include "app/session/document/presets.hpp"
 #include "app/session/session.hpp"
 #include "engine/io/npy.hpp"
 #include "engine/io/safetensors.hpp"

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "app/session/readable_file.hpp"
+#include "app/session/files/readable_file.hpp"
 #include "engine/tensor/error.hpp"
 #include "tests/fuzz/scratch_file.hpp"
 

@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <memory>
 
-#include "app/session/document_json.hpp"
-#include "app/session/prepare.hpp"
+#include "app/session/document/document_json.hpp"
+#include "app/session/document/prepare.hpp"
 #include "engine/model/knock_out.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/weights/parameters.hpp"

@@ -1,7 +1,7 @@
 cmake_minimum_required(VERSION 3.22)
 # Who may include what, and who may write files. check_layers(ROOT RESULT) reads the sources under ROOT and returns one sentence per
 # violation.
-# Dependencies point one way: engine <- session <- panels <- main; render knows numbers, not the engine;
+# Dependencies point one way: engine <- session <- panels <- main, and among the session's rooms; render knows numbers, not the engine;
 # panels know states, facets and commands, not GL and not the engine's calls.
 
 # Headers of plain data: what the app may know of the engine without calling it.
@@ -11,10 +11,16 @@ set(DATA_HEADERS "engine/tensor/|engine/plan/|engine/trace/|engine/explain/|engi
 set(LAYERS
   "engine/reference/" "engine/tensor/|engine/plan/|engine/trace/|engine/reference/|engine/io/|engine/weights/parameters\\.hpp|engine/attention/mask\\.hpp"
   "engine/"           "engine/"
+  "app/session/states/"    "app/session/states/|engine/"
+  "app/session/document/"  "app/session/(states|document)/|engine/"
+  "app/session/facets/"    "app/session/(states|document|facets)/|engine/"
+  "app/session/training/"  "app/session/(states|document|facets|training)/|engine/"
+  "app/session/lessons/"   "app/session/(states|document|facets|training|lessons)/|engine/"
+  "app/session/files/"     "app/session/(states|document|facets|training|lessons|files)/|engine/"
   "app/session/"      "app/session/|engine/"
   "app/render/"       "app/render/|app/widgets/(canvas|value_scale)\\.hpp"
-  "app/widgets/"      "app/widgets/|app/session/(commands|document|files_state|presets|snapshot|statistics|tensor_choice|training_report)\\.hpp|${DATA_HEADERS}"
-  "app/panels/"       "app/panels/|app/widgets/|app/session/(commands|desktop_dialog|doctor_report|document|explanation|facet|files_state|head_rows|hidden_words|lesson|lesson_goal|look|memory_budget|model_shelf|next_words|opened_model|other_tokens|presets|readings|results|sample|snapshot|state|statistics|tensor_choice|token_path|training_report|view|weights_beside|weights_origin)\\.hpp|${DATA_HEADERS}"
+  "app/widgets/"      "app/widgets/|app/session/document/(commands|document|presets|tensor_choice)\\.hpp|app/session/facets/(snapshot|statistics)\\.hpp|app/session/files/files_state\\.hpp|app/session/training/training_report\\.hpp|${DATA_HEADERS}"
+  "app/panels/"       "app/panels/|app/widgets/|app/session/document/(commands|document|look|memory_budget|presets|tensor_choice|view|weights_origin)\\.hpp|app/session/facets/(doctor_report|explanation|head_rows|next_words|other_tokens|readings|results|sample|snapshot|statistics|token_path|weights_beside)\\.hpp|app/session/files/(desktop_dialog|files_state|model_shelf)\\.hpp|app/session/lessons/(lesson|lesson_goal)\\.hpp|app/session/states/(facet|hidden_words|opened_model|state)\\.hpp|app/session/training/training_report\\.hpp|${DATA_HEADERS}"
   "app/platform/"     "app/|engine/io/(atomic_file|file_error|input_file)\\.hpp|${DATA_HEADERS}"
   "app/"              "app/|engine/")
 

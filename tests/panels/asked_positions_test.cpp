@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "app/session/presets.hpp"
+#include "app/session/document/presets.hpp"
 #include "engine/ops/cross_entropy.hpp"
 #include "engine/train/dataset.hpp"
 #include "tests/support/interface_fixture.hpp"

@@ -5,7 +5,7 @@
 #include "app/panels/edit/edit_words.hpp"
 #include "app/panels/frame.hpp"
 #include "app/panels/navigation.hpp"
-#include "app/session/presets.hpp"
+#include "app/session/document/presets.hpp"
 #include "app/session/session.hpp"
 #include "tests/support/interface_fixture.hpp"
 

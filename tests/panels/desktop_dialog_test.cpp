@@ -4,7 +4,7 @@
 
 #include "app/panels/files/desktop_sheet.hpp"
 #include "app/panels/files/files.hpp"
-#include "app/session/presets.hpp"
+#include "app/session/document/presets.hpp"
 #include "app/session/session.hpp"
 #include "tests/support/interface_fixture.hpp"
 

@@ -5,7 +5,7 @@
 #include "app/panels/files/copy.hpp"
 #include "app/panels/files/files.hpp"
 #include "app/panels/frame.hpp"
-#include "app/session/presets.hpp"
+#include "app/session/document/presets.hpp"
 #include "app/session/session.hpp"
 #include "app/widgets/number.hpp"
 #include "tests/support/interface_fixture.hpp"

@@ -10,7 +10,7 @@
 
 #include "app/panels/maps/shown_maps.hpp"
 #include "app/panels/navigation.hpp"
-#include "app/session/presets.hpp"
+#include "app/session/document/presets.hpp"
 #include "app/session/session.hpp"
 #include "engine/trace/gradient_trace.hpp"
 #include "tests/support/fake_computation.hpp"

@@ -11,7 +11,7 @@
 #include "app/panels/frame.hpp"
 #include "app/panels/lessons/quoted_cells.hpp"
 #include "app/panels/navigation.hpp"
-#include "app/session/presets.hpp"
+#include "app/session/document/presets.hpp"
 #include "app/session/session.hpp"
 #include "app/widgets/text.hpp"
 #include "tests/support/interface_fixture.hpp"

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "app/panels/maps/block_layout.hpp"
-#include "app/session/presets.hpp"
+#include "app/session/document/presets.hpp"
 #include "tests/support/random_model.hpp"
 
 namespace attn::app {

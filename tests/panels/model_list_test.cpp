@@ -5,8 +5,8 @@
 
 #include "app/panels/files/files.hpp"
 #include "app/panels/files/model_list.hpp"
-#include "app/session/model_shelf.hpp"
-#include "app/session/presets.hpp"
+#include "app/session/document/presets.hpp"
+#include "app/session/files/model_shelf.hpp"
 #include "app/session/session.hpp"
 #include "app/widgets/token_chips.hpp"
 #include "tests/support/interface_fixture.hpp"

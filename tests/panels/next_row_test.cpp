@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "app/panels/panels.hpp"
-#include "app/session/next_words.hpp"
+#include "app/session/facets/next_words.hpp"
 #include "tests/support/interface_fixture.hpp"
 #include "tests/support/item_finder.hpp"
 

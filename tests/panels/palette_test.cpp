@@ -10,7 +10,7 @@
 #include "app/panels/frame.hpp"
 #include "app/panels/lessons/lesson_player.hpp"
 #include "app/panels/navigation.hpp"
-#include "app/session/presets.hpp"
+#include "app/session/document/presets.hpp"
 #include "app/session/session.hpp"
 #include "tests/support/interface_fixture.hpp"
 

@@ -9,8 +9,8 @@
 #include <random>
 #include <string>
 
-#include "app/session/prepare.hpp"
-#include "app/session/presets.hpp"
+#include "app/session/document/prepare.hpp"
+#include "app/session/document/presets.hpp"
 #include "tests/support/interface_fixture.hpp"
 #include "tests/support/trained_session.hpp"
 

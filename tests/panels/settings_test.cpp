@@ -6,7 +6,7 @@
 #include <set>
 
 #include "app/panels/lessons/lesson_player.hpp"
-#include "app/session/lesson.hpp"
+#include "app/session/lessons/lesson.hpp"
 #include "tests/support/interface_fixture.hpp"
 
 namespace attn::app::test {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "app/panels/panels.hpp"
-#include "app/session/prepare.hpp"
+#include "app/session/document/prepare.hpp"
 #include "tests/support/interface_fixture.hpp"
 
 namespace attn::app::test {

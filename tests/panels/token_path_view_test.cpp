@@ -7,11 +7,11 @@
 
 #include "app/panels/files/files.hpp"
 #include "app/panels/views/token_path_view.hpp"
-#include "app/session/model_document.hpp"
-#include "app/session/opened_model.hpp"
-#include "app/session/other_tokens.hpp"
+#include "app/session/document/model_document.hpp"
+#include "app/session/facets/other_tokens.hpp"
+#include "app/session/facets/token_path.hpp"
 #include "app/session/session.hpp"
-#include "app/session/token_path.hpp"
+#include "app/session/states/opened_model.hpp"
 #include "tests/support/interface_fixture.hpp"
 #include "tests/support/item_finder.hpp"
 

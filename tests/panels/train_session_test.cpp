@@ -7,7 +7,7 @@
 
 #include "app/panels/frame.hpp"
 #include "app/panels/train/train_transport.hpp"
-#include "app/session/presets.hpp"
+#include "app/session/document/presets.hpp"
 #include "app/session/session.hpp"
 #include "tests/support/imgui_fixture.hpp"
 #include "tests/support/item_finder.hpp"

@@ -6,9 +6,9 @@
 #include <atomic>
 #include <memory>
 
-#include "app/session/computation.hpp"
-#include "app/session/presets.hpp"
-#include "app/session/sample.hpp"
+#include "app/session/document/presets.hpp"
+#include "app/session/facets/computation.hpp"
+#include "app/session/facets/sample.hpp"
 #include "app/session/session.hpp"
 
 namespace attn::app {

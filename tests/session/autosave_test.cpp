@@ -1,6 +1,6 @@
 /// Work that is not saved: what stays of it on the disk, and what becomes of it at the next start.
 
-#include "app/session/autosave.hpp"
+#include "app/session/files/autosave.hpp"
 
 #include <gtest/gtest.h>
 #include <spawn.h>
@@ -12,10 +12,10 @@
 #include <iterator>
 #include <thread>
 
-#include "app/session/document_json.hpp"
-#include "app/session/presets.hpp"
+#include "app/session/document/document_json.hpp"
+#include "app/session/document/presets.hpp"
+#include "app/session/files/settings.hpp"
 #include "app/session/session.hpp"
-#include "app/session/settings.hpp"
 #include "engine/train/training_run.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/support/trained_session.hpp"

@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "app/session/writing.hpp"
+#include "app/session/document/writing.hpp"
 #include "engine/tensor/error.hpp"
 
 namespace attn::app {

@@ -1,11 +1,11 @@
 /// Claims: what they compare, and where a quotation's number stands.
 
-#include "app/session/claim.hpp"
+#include "app/session/lessons/claim.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "app/session/presets.hpp"
+#include "app/session/document/presets.hpp"
 #include "app/session/session.hpp"
 #include "tests/support/trained_session.hpp"
 

@@ -1,10 +1,10 @@
-#include "app/session/document_json.hpp"
+#include "app/session/document/document_json.hpp"
 
 #include <gtest/gtest.h>
 
 #include <fstream>
 
-#include "app/session/presets.hpp"
+#include "app/session/document/presets.hpp"
 #include "engine/io/file_error.hpp"
 #include "tests/support/temporary_folder.hpp"
 

@@ -1,14 +1,14 @@
 /// The doctor says the same of a trace with every stage and of an outline, whose layers are examined one after the other.
 
-#include "app/session/examine.hpp"
+#include "app/session/facets/examine.hpp"
 
 #include <gtest/gtest.h>
 
 #include <memory>
 
-#include "app/session/computation.hpp"
-#include "app/session/prepare.hpp"
-#include "app/session/presets.hpp"
+#include "app/session/document/prepare.hpp"
+#include "app/session/document/presets.hpp"
+#include "app/session/facets/computation.hpp"
 #include "app/session/session.hpp"
 #include "engine/model/outline.hpp"
 #include "engine/model/transformer.hpp"

@@ -1,15 +1,15 @@
 /// What is said of a file before it is opened, and lessons that are opened like any file.
 
-#include "app/session/file_preview.hpp"
+#include "app/session/files/file_preview.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 
-#include "app/session/document_json.hpp"
-#include "app/session/lesson.hpp"
-#include "app/session/presets.hpp"
+#include "app/session/document/document_json.hpp"
+#include "app/session/document/presets.hpp"
+#include "app/session/lessons/lesson.hpp"
 #include "app/session/session.hpp"
 #include "engine/io/safetensors.hpp"
 #include "tests/support/temporary_folder.hpp"

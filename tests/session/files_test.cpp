@@ -5,11 +5,11 @@
 #include <fstream>
 #include <iterator>
 
-#include "app/session/doctor_report.hpp"
-#include "app/session/document_json.hpp"
-#include "app/session/prepare.hpp"
-#include "app/session/presets.hpp"
-#include "app/session/readable_file.hpp"
+#include "app/session/document/document_json.hpp"
+#include "app/session/document/prepare.hpp"
+#include "app/session/document/presets.hpp"
+#include "app/session/facets/doctor_report.hpp"
+#include "app/session/files/readable_file.hpp"
 #include "app/session/session.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/npz.hpp"

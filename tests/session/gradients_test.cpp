@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "app/session/presets.hpp"
+#include "app/session/document/presets.hpp"
 #include "app/session/session.hpp"
 #include "engine/trace/gradient_trace.hpp"
 

@@ -1,9 +1,9 @@
-#include "app/session/head_rows.hpp"
+#include "app/session/facets/head_rows.hpp"
 
 #include <gtest/gtest.h>
 
-#include "app/session/prepare.hpp"
-#include "app/session/presets.hpp"
+#include "app/session/document/prepare.hpp"
+#include "app/session/document/presets.hpp"
 #include "app/session/session.hpp"
 #include "engine/model/transformer.hpp"
 

@@ -1,6 +1,6 @@
 /// Hiding words of a text and putting others in their place.
 
-#include "app/session/hidden_words.hpp"
+#include "app/session/states/hidden_words.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,15 +8,15 @@
 #include <iterator>
 #include <memory>
 
-#include "app/session/computation.hpp"
-#include "app/session/explanation.hpp"
-#include "app/session/held_stages.hpp"
-#include "app/session/part_looked_at.hpp"
-#include "app/session/prepare.hpp"
-#include "app/session/presets.hpp"
+#include "app/session/document/prepare.hpp"
+#include "app/session/document/presets.hpp"
+#include "app/session/facets/computation.hpp"
+#include "app/session/facets/explanation.hpp"
+#include "app/session/facets/held_stages.hpp"
+#include "app/session/facets/statistics.hpp"
+#include "app/session/files/tensor_export.hpp"
 #include "app/session/session.hpp"
-#include "app/session/statistics.hpp"
-#include "app/session/tensor_export.hpp"
+#include "app/session/states/part_looked_at.hpp"
 #include "engine/reference/verification.hpp"
 #include "tests/support/temporary_folder.hpp"
 

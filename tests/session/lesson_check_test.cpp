@@ -1,11 +1,11 @@
 /// What is wrong with the file of a lesson is said by file, step and field.
 
-#include "app/session/lesson_check.hpp"
+#include "app/session/lessons/lesson_check.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "app/session/lesson.hpp"
+#include "app/session/lessons/lesson.hpp"
 #include "engine/io/file_error.hpp"
 
 namespace attn::app {

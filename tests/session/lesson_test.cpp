@@ -1,15 +1,16 @@
 /// Lessons: their files, their sentences, and every one played to its end by a real session.
 
-#include "app/session/lesson.hpp"
+#include "app/session/lessons/lesson.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <regex>
 
-#include "app/session/lesson_check.hpp"
-#include "app/session/lesson_goal.hpp"
-#include "app/session/presets.hpp"
+#include "app/session/document/presets.hpp"
+#include "app/session/lessons/lesson_check.hpp"
+#include "app/session/lessons/lesson_goal.hpp"
+#include "app/session/play_step.hpp"
 #include "app/session/session.hpp"
 #include "assets/embedded.hpp"
 #include "engine/io/file_error.hpp"

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <fstream>
 
-#include "app/session/doctor_report.hpp"
-#include "app/session/document_json.hpp"
-#include "app/session/presets.hpp"
+#include "app/session/document/document_json.hpp"
+#include "app/session/document/presets.hpp"
+#include "app/session/facets/doctor_report.hpp"
 #include "app/session/session.hpp"
 #include "engine/reference/verification.hpp"
 #include "engine/trace/trace_file.hpp"

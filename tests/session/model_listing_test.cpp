@@ -1,6 +1,6 @@
 /// Which models are listed, and what becomes of them when they are opened.
 
-#include "app/session/model_listing.hpp"
+#include "app/session/files/model_listing.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@
 #include <map>
 #include <optional>
 
-#include "app/session/file_preview.hpp"
-#include "app/session/presets.hpp"
+#include "app/session/document/presets.hpp"
+#include "app/session/files/file_preview.hpp"
 #include "app/session/session.hpp"
 #include "tests/support/temporary_folder.hpp"
 

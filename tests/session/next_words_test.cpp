@@ -1,13 +1,13 @@
 /// What may come next, against the probabilities that the model itself gives.
 
-#include "app/session/next_words.hpp"
+#include "app/session/facets/next_words.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "app/session/presets.hpp"
+#include "app/session/document/presets.hpp"
 #include "app/session/session.hpp"
 
 namespace attn::app {

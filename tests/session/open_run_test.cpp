@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "app/session/presets.hpp"
+#include "app/session/document/presets.hpp"
 #include "app/session/session.hpp"
 #include "engine/io/folder_lock.hpp"
 #include "engine/train/resume.hpp"

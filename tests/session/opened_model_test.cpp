@@ -1,6 +1,6 @@
 /// A published model in a session: its text is cut by its own tokenizer, its numbers are those of its files, and a document finds it again.
 
-#include "app/session/opened_model.hpp"
+#include "app/session/states/opened_model.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,11 +11,11 @@
 #include <limits>
 #include <tuple>
 
-#include "app/session/document_error.hpp"
-#include "app/session/document_json.hpp"
-#include "app/session/model_document.hpp"
-#include "app/session/prepare.hpp"
-#include "app/session/readable_file.hpp"
+#include "app/session/document/document_error.hpp"
+#include "app/session/document/document_json.hpp"
+#include "app/session/document/model_document.hpp"
+#include "app/session/document/prepare.hpp"
+#include "app/session/files/readable_file.hpp"
 #include "app/session/session.hpp"
 #include "engine/families/model_folder.hpp"
 #include "engine/io/file_error.hpp"

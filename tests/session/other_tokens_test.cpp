@@ -1,16 +1,16 @@
 /// A second tokenizer on the same text: its pieces in the same columns, and where the two differ first.
 
-#include "app/session/other_tokens.hpp"
+#include "app/session/facets/other_tokens.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
-#include "app/session/kept_tokenizer.hpp"
-#include "app/session/model_document.hpp"
-#include "app/session/presets.hpp"
+#include "app/session/document/model_document.hpp"
+#include "app/session/document/presets.hpp"
 #include "app/session/session.hpp"
+#include "app/session/states/kept_tokenizer.hpp"
 #include "engine/tokenizer/tokenizer_files.hpp"
 
 namespace attn::app::test {

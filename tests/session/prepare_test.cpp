@@ -1,12 +1,12 @@
-#include "app/session/prepare.hpp"
+#include "app/session/document/prepare.hpp"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <random>
 
-#include "app/session/document_error.hpp"
-#include "app/session/presets.hpp"
+#include "app/session/document/document_error.hpp"
+#include "app/session/document/presets.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/tokenizer/own_bpe.hpp"
 

@@ -1,11 +1,11 @@
-#include "app/session/presets.hpp"
+#include "app/session/document/presets.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <set>
 
-#include "app/session/prepare.hpp"
+#include "app/session/document/prepare.hpp"
 #include "app/session/session.hpp"
 #include "assets/embedded.hpp"
 #include "engine/io/file_error.hpp"

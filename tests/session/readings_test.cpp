@@ -1,12 +1,12 @@
 /// What is read off a whole trace follows it, for every model.
 
-#include "app/session/readings.hpp"
+#include "app/session/facets/readings.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "app/session/presets.hpp"
+#include "app/session/document/presets.hpp"
 #include "app/session/session.hpp"
 #include "tests/support/random_model.hpp"
 

@@ -1,4 +1,4 @@
-#include "app/session/scheduler.hpp"
+#include "app/session/facets/scheduler.hpp"
 
 #include <gtest/gtest.h>
 #ifdef __linux__
@@ -14,7 +14,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "app/session/document.hpp"
+#include "app/session/document/document.hpp"
 #include "engine/ops/parallel.hpp"
 #include "tests/support/fake_computation.hpp"
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "app/session/presets.hpp"
-#include "app/session/sample.hpp"
+#include "app/session/document/presets.hpp"
+#include "app/session/facets/sample.hpp"
 #include "app/session/session.hpp"
 #include "engine/reference/verification.hpp"
 #include "engine/train/dataset.hpp"

@@ -5,8 +5,8 @@
 #include <atomic>
 #include <random>
 
-#include "app/session/computation.hpp"
-#include "app/session/presets.hpp"
+#include "app/session/document/presets.hpp"
+#include "app/session/facets/computation.hpp"
 #include "engine/reference/verify.hpp"
 #include "tests/support/fake_computation.hpp"
 

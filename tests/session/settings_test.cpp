@@ -1,4 +1,4 @@
-#include "app/session/settings.hpp"
+#include "app/session/files/settings.hpp"
 
 #include <gtest/gtest.h>
 

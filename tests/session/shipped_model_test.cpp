@@ -1,6 +1,6 @@
 /// The trained models that the program carries: what they are worth on sequences that training never showed, and how they are opened.
 
-#include "app/session/shipped_model.hpp"
+#include "app/session/states/shipped_model.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/session/document_json.hpp"
-#include "app/session/prepare.hpp"
-#include "app/session/presets.hpp"
+#include "app/session/document/document_json.hpp"
+#include "app/session/document/prepare.hpp"
+#include "app/session/document/presets.hpp"
+#include "app/session/document/weights_origin.hpp"
 #include "app/session/session.hpp"
-#include "app/session/weights_origin.hpp"
 #include "assets/embedded.hpp"
 #include "engine/grammar/stories.hpp"
 #include "engine/io/file_error.hpp"

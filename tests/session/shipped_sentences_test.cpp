@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "app/session/presets.hpp"
-#include "app/session/shipped_model.hpp"
+#include "app/session/document/presets.hpp"
+#include "app/session/states/shipped_model.hpp"
 #include "engine/grammar/stories.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/ops/cross_entropy.hpp"

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <limits>
 
-#include "app/session/presets.hpp"
+#include "app/session/document/presets.hpp"
+#include "app/session/files/stage_snippet.hpp"
 #include "app/session/session.hpp"
-#include "app/session/stage_snippet.hpp"
 #include "engine/io/npz.hpp"
 #include "engine/snippet/python_text.hpp"
 #include "tests/support/python.hpp"

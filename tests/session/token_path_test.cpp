@@ -1,6 +1,6 @@
 /// A text's way to its pieces, in columns of the characters that were typed.
 
-#include "app/session/token_path.hpp"
+#include "app/session/facets/token_path.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <limits>
 
-#include "app/session/model_document.hpp"
-#include "app/session/opened_model.hpp"
-#include "app/session/prepare.hpp"
+#include "app/session/document/model_document.hpp"
+#include "app/session/document/prepare.hpp"
+#include "app/session/states/opened_model.hpp"
 #include "engine/io/json.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/tokenizer/tokenizer_files.hpp"

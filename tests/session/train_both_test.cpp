@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "app/session/presets.hpp"
-#include "app/session/readings.hpp"
+#include "app/session/document/presets.hpp"
+#include "app/session/facets/readings.hpp"
 #include "app/session/session.hpp"
 #include "tests/support/fake_run.hpp"
 #include "tests/support/trained_session.hpp"

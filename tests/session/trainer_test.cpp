@@ -1,4 +1,4 @@
-#include "app/session/trainer.hpp"
+#include "app/session/training/trainer.hpp"
 
 #include <gtest/gtest.h>
 

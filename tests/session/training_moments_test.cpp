@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "app/session/presets.hpp"
-#include "app/session/sample.hpp"
+#include "app/session/document/presets.hpp"
+#include "app/session/facets/sample.hpp"
 #include "app/session/session.hpp"
 #include "engine/reference/verification.hpp"
 #include "engine/train/training_run.hpp"

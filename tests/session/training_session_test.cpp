@@ -6,8 +6,8 @@
 #include <random>
 #include <thread>
 
-#include "app/session/computation.hpp"
-#include "app/session/presets.hpp"
+#include "app/session/document/presets.hpp"
+#include "app/session/facets/computation.hpp"
 #include "app/session/session.hpp"
 #include "engine/reference/verification.hpp"
 #include "engine/trace/gradient_trace.hpp"

@@ -1,13 +1,13 @@
 /// The weights of an opened model beside another file's: as the engine compares them, number by number, and in the background.
 
-#include "app/session/weights_beside.hpp"
+#include "app/session/facets/weights_beside.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
-#include "app/session/model_document.hpp"
+#include "app/session/document/model_document.hpp"
 #include "app/session/session.hpp"
 #include "engine/families/compare_weights.hpp"
 #include "engine/tensor/error.hpp"

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "app/session/presets.hpp"
+#include "app/session/document/presets.hpp"
 #include "app/session/session.hpp"
 #include "tests/support/fake_computation.hpp"
 

@@ -1,6 +1,6 @@
 /// Writing on in a session: every token is a moment, branches are kept, and the document holds them.
 
-#include "app/session/writing.hpp"
+#include "app/session/document/writing.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,10 +9,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "app/session/document_json.hpp"
-#include "app/session/model_document.hpp"
-#include "app/session/next_words.hpp"
-#include "app/session/presets.hpp"
+#include "app/session/document/document_json.hpp"
+#include "app/session/document/model_document.hpp"
+#include "app/session/document/presets.hpp"
+#include "app/session/facets/next_words.hpp"
 #include "app/session/session.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/train/generate.hpp"

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <stop_token>
 
-#include "app/session/computation.hpp"
+#include "app/session/facets/computation.hpp"
 #include "engine/tensor/error.hpp"
 
 namespace attn::app::test {

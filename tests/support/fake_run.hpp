@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "app/session/live_run.hpp"
+#include "app/session/training/live_run.hpp"
 #include "engine/tensor/error.hpp"
 #include "tests/support/fake_computation.hpp"
 

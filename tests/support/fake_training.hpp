@@ -1,7 +1,7 @@
 #pragma once
 /// A training run that never was: curves, moments and examples of a known form, for tests of what is drawn of them.
 
-#include "app/session/training_report.hpp"
+#include "app/session/training/training_report.hpp"
 
 namespace attn::app::test {
 

@@ -4,7 +4,7 @@
 
 #include "app/panels/frame.hpp"
 #include "app/panels/navigation.hpp"
-#include "app/session/presets.hpp"
+#include "app/session/document/presets.hpp"
 
 namespace attn::app::test {
 

@@ -12,7 +12,7 @@
 #include "app/panels/mistakes.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/panels.hpp"
-#include "app/session/presets.hpp"
+#include "app/session/document/presets.hpp"
 
 namespace attn::app {
 namespace {

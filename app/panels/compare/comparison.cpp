@@ -7,7 +7,7 @@
 #include <array>
 #include <utility>
 
-#include "app/session/readings.hpp"
+#include "app/session/facets/readings.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
 #include "engine/train/moment_steps.hpp"

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "app/session/desktop_dialog.hpp"
+#include "app/session/files/desktop_dialog.hpp"
 #include "app/widgets/path_field.hpp"
 
 namespace attn::app {

@@ -8,7 +8,7 @@
 #include <cstdlib>
 
 #include "app/panels/files/folder_view.hpp"
-#include "app/session/model_shelf.hpp"
+#include "app/session/files/model_shelf.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/field_text.hpp"
 #include "app/widgets/imgui_compat.hpp"

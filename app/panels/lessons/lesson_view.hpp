@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "app/session/lesson.hpp"
-#include "app/session/lesson_goal.hpp"
+#include "app/session/lessons/lesson.hpp"
+#include "app/session/lessons/lesson_goal.hpp"
 
 namespace attn::app {
 

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "app/session/facet.hpp"
-#include "app/session/snapshot.hpp"
+#include "app/session/facets/snapshot.hpp"
+#include "app/session/states/facet.hpp"
 #include "app/widgets/canvas.hpp"
 #include "app/widgets/cell_marks.hpp"
 #include "app/widgets/statistics.hpp"

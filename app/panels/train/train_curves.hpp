@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "app/session/training_report.hpp"
+#include "app/session/training/training_report.hpp"
 #include "app/widgets/curve.hpp"
 
 namespace attn::app {

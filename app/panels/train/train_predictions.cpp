@@ -10,7 +10,7 @@
 #include "app/panels/train/train_view.hpp"
 #include "app/panels/train/train_words.hpp"
 #include "app/panels/views/equation_layout.hpp"
-#include "app/session/sample.hpp"
+#include "app/session/facets/sample.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/number.hpp"

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "app/session/document.hpp"
-#include "app/session/training_report.hpp"
+#include "app/session/document/document.hpp"
+#include "app/session/training/training_report.hpp"
 
 namespace attn::app {
 

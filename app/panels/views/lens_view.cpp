@@ -9,7 +9,7 @@
 #include "app/panels/views/asked_positions.hpp"
 #include "app/panels/views/equation_layout.hpp"
 #include "app/panels/views/readings_age.hpp"
-#include "app/session/readings.hpp"
+#include "app/session/facets/readings.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/item.hpp"

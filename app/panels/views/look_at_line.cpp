@@ -4,7 +4,7 @@
 
 #include "app/panels/look.hpp"
 #include "app/panels/navigation.hpp"
-#include "app/session/presets.hpp"
+#include "app/session/document/presets.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"
 #include "app/widgets/text.hpp"

@@ -10,7 +10,7 @@
 #include "app/panels/files/files.hpp"
 #include "app/panels/views/equation_layout.hpp"
 #include "app/panels/views/precision_table.hpp"
-#include "app/session/weights_beside.hpp"
+#include "app/session/facets/weights_beside.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/heatmap_view.hpp"
 #include "app/widgets/item.hpp"

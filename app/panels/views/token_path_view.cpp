@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "app/panels/files/files.hpp"
-#include "app/session/opened_model.hpp"
-#include "app/session/other_tokens.hpp"
-#include "app/session/token_path.hpp"
+#include "app/session/facets/other_tokens.hpp"
+#include "app/session/facets/token_path.hpp"
+#include "app/session/states/opened_model.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"
 #include "app/widgets/text.hpp"

@@ -9,7 +9,7 @@
 #include "app/panels/maps/matrix_view.hpp"
 #include "app/panels/panels.hpp"
 #include "app/panels/views/readings_age.hpp"
-#include "app/session/readings.hpp"
+#include "app/session/facets/readings.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "app/panels/panel_context.hpp"
-#include "app/session/next_words.hpp"
+#include "app/session/facets/next_words.hpp"
 
 namespace attn::app {
 

@@ -1,0 +1,290 @@
+#include "app/session/document/document_json.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "engine/io/atomic_file.hpp"
+#include "engine/io/input_file.hpp"
+#include "engine/io/utf8.hpp"
+#include "engine/plan/config_json.hpp"
+#include "engine/tokenizer/byte_alphabet.hpp"
+#include "engine/trace/settings_json.hpp"
+#include "engine/train/run_json.hpp"
+
+namespace attn::app {
+
+namespace {
+
+constexpr std::string_view kFormat = "attnscope-document/1";
+constexpr std::array<std::string_view, 4> kTokenizers{"character", "word", "byte", "bpe"};  // in the order of TokenizerKind
+
+constexpr std::int64_t kMostSteps = std::int64_t{1} << 53;
+constexpr std::int64_t kMostTokens = std::int64_t{1} << 20;
+
+Json to_json(const TrainedModel& trained) {
+    Json json{{"run", trained.run}};
+    if (trained.step.has_value()) json["step"] = *trained.step;
+    return json;
+}
+
+TrainedModel trained_from_json(JsonObject object) {
+    TrainedModel trained;
+    if (!object.read("run", trained.run)) object.fail_missing("run");
+    std::int64_t step = 0;
+    if (object.read("step", step, 0, kMostSteps)) trained.step = step;
+    object.expect_no_more();
+    return trained;
+}
+
+Json to_json(const SamplingSettings& sampling) {
+    return {{"temperature", sampling.temperature}, {"top_k", sampling.top_k}, {"top_p", sampling.top_p}, {"min_p", sampling.min_p},
+            {"tokens", sampling.tokens},           {"seed", sampling.seed}};
+}
+
+SamplingSettings sampling_from_json(JsonObject object) {
+    SamplingSettings sampling;
+    object.read("temperature", sampling.temperature, 0, std::numeric_limits<double>::max());
+    object.read("top_k", sampling.top_k, 0, kMostTokens);
+    object.read("top_p", sampling.top_p, 0, 1);
+    object.read("min_p", sampling.min_p, 0, 1);
+    object.read("tokens", sampling.tokens, 0, kMostTokens);
+    object.read("seed", sampling.seed);
+    object.expect_no_more();
+    return sampling;
+}
+
+/// In lists side by side, of which a token takes one place each: there may be thousands.
+Json to_json(const Writing& writing) {
+    Json ids = Json::list(), after = Json::list(), predicted = Json::list(), chance = Json::list();
+    for (const WrittenToken& token : writing.tokens) {
+        ids.push_back(token.id);
+        after.push_back(token.after);
+        predicted.push_back(token.predicted);
+        chance.push_back(token.chance);
+    }
+    return {{"sequence", writing.sequence}, {"ids", std::move(ids)},  {"after", std::move(after)}, {"predicted", std::move(predicted)},
+            {"chance", std::move(chance)},  {"shown", writing.shown}, {"end", writing.end}};
+}
+
+/// Whole numbers.
+template <class Integer>
+std::vector<Integer> integers_from_json(JsonObject& object, std::string_view key, double least) {
+    std::vector<double> numbers;
+    object.read(key, numbers, least, std::numeric_limits<std::int32_t>::max());
+    std::vector<Integer> integers;
+    for (const double number : numbers) {
+        if (number != std::floor(number)) object.fail(key, "expected whole numbers");
+        integers.push_back(static_cast<Integer>(number));
+    }
+    return integers;
+}
+
+Writing writing_from_json(JsonObject object) {
+    Writing writing;
+    object.read("sequence", writing.sequence, 0, kMostTokens);
+    const auto ids = integers_from_json<std::int32_t>(object, "ids", 0);
+    const auto after = integers_from_json<std::int64_t>(object, "after", kPrompt);
+    std::vector<double> predicted, chance;
+    object.read("predicted", predicted, 0, 1);
+    object.read("chance", chance, 0, 1);
+    if (after.size() != ids.size() || predicted.size() != ids.size() || chance.size() != ids.size())
+        object.fail("ids", "expected as many as of after, predicted and chance");
+    for (std::size_t i = 0; i < ids.size(); ++i) writing.tokens.push_back({ids[i], after[i], predicted[i], chance[i]});
+    object.read("shown", writing.shown, kPrompt, kMostTokens);
+    object.read("end", writing.end, kPrompt, kMostTokens);
+    object.expect_no_more();
+    try {
+        require_writing(writing);
+    } catch (const FileError&) {
+        throw;
+    } catch (const Error& error) {
+        object.fail("ids", error.what());
+    }
+    return writing.tokens.empty() ? Writing() : writing;  // of nothing only that is kept
+}
+
+Json to_json(const Written& written) {
+    Json ids = Json::list();
+    for (const std::int32_t id : written.ids) ids.push_back(id);
+    return {{"sequence", written.sequence}, {"ids", std::move(ids)}};
+}
+
+Written written_from_json(JsonObject object, std::size_t texts) {
+    Written written;
+    object.read("sequence", written.sequence, 0, static_cast<std::int64_t>(texts) - 1);
+    written.ids = integers_from_json<std::int32_t>(object, "ids", 0);
+    if (written.ids.size() > kMostWritten) object.fail("ids", fmt::format("expected at most {}", kMostWritten));
+    object.expect_no_more();
+    return written.ids.empty() ? Written() : written;
+}
+
+Json to_json(const MomentOfRun& moment) { return {{"run", moment.run}, {"step", moment.step}}; }
+
+/// JSON holds no bytes: pieces are written in letters of bytes.
+std::vector<std::string> written_vocabulary(const Setup& setup) {
+    std::vector<std::string> words = setup.vocabulary;
+    if (setup.tokenizer == TokenizerKind::Bpe)
+        for (std::string& word : words) word = letters_of_bytes(word);
+    return words;
+}
+
+void read_vocabulary(JsonObject& object, Setup& setup) {
+    std::vector<std::string> words;
+    if (!object.read("vocabulary", words)) return;
+    if (setup.tokenizer == TokenizerKind::Bpe)
+        for (std::string& word : words) {
+            std::optional<std::string> bytes = bytes_of_letters(word);
+            if (!bytes) object.fail("vocabulary", fmt::format("\"{}\" is not written in letters of bytes", escaped(word)));
+            word = std::move(*bytes);
+        }
+    if (setup.shipped == nullptr) setup.vocabulary = std::move(words);
+}
+
+void add_setup(Json& json, const Setup& setup) {
+    json["texts"] = setup.texts;
+    if (!setup.written.ids.empty()) json["written"] = to_json(setup.written);
+    json["source_texts"] = setup.source_texts;
+    json["tokenizer"] = tokenizer_name(setup.tokenizer);
+    json["special_tokens"] = setup.special_tokens;
+    json["vocabulary_texts"] = setup.vocabulary_texts;
+    json["vocabulary"] = written_vocabulary(setup);
+    json["config"] = to_json(setup.config);
+    json["forward"] = to_json(setup.forward);
+    if (setup.model != nullptr) json["model"] = setup.model->path().string();
+    if (setup.shipped != nullptr) json["model"] = setup.shipped->name;
+}
+
+void read_setup(JsonObject& object, Setup& setup) {
+    if (!object.read("texts", setup.texts)) object.fail_missing("texts");
+    if (setup.texts.empty()) object.fail("texts", "expected at least one text, found none");
+    if (object.has("written")) setup.written = written_from_json(object.object("written"), setup.texts.size());
+    object.read("source_texts", setup.source_texts);
+    read_model_fields(object, setup);
+}
+
+Json to_json(const State& state) {
+    Json json;
+    add_setup(json, *state.setup);
+    if (const MomentOfRun* moment = moment_of(state)) json["trained"] = to_json(*moment);
+    return json;
+}
+
+State state_from_json(JsonObject object) {
+    Setup setup;
+    read_setup(object, setup);
+    object.read("vocabulary_texts", setup.vocabulary_texts);
+    read_vocabulary(object, setup);
+    Source source;
+    if (object.has("trained")) {
+        const TrainedModel trained = trained_from_json(object.object("trained"));
+        source = MomentOfRun{trained.run, trained.step.value_or(0), nullptr};
+    }
+    object.expect_no_more();
+    return {std::make_shared<const Setup>(std::move(setup)), std::move(source)};
+}
+
+Json to_json(const Pins& pins) {
+    Json json = Json::object();
+    if (pins.a) json["a"] = to_json(*pins.a);
+    if (pins.b) json["b"] = to_json(*pins.b);
+    return json;
+}
+
+Pins pins_from_json(JsonObject object) {
+    Pins pins;
+    if (object.has("a")) pins.a = state_from_json(object.object("a"));
+    if (object.has("b")) pins.b = state_from_json(object.object("b"));
+    object.expect_no_more();
+    return pins;
+}
+
+/// The text of the training task stands in the document itself, which then is whole wherever it is taken.
+void add_task_text(Json& json, const TaskSettings& task) {
+    if (task.text == nullptr) return;
+    if (task.text->size() > kMostTaskText)
+        throw FileError(FileFault::Limit, task.text_name, "",
+                        fmt::format("the text to train on has {} bytes; at most {} fit in a document", task.text->size(), kMostTaskText));
+    if (find_invalid_utf8(*task.text))
+        throw FileError(FileFault::Unsupported, task.text_name, "", "the text to train on is not UTF-8 and cannot be saved in a document");
+    json["task_text"] = *task.text;
+}
+
+}  // namespace
+
+void read_model_fields(JsonObject& object, Setup& setup) {
+    std::size_t tokenizer = 0;
+    if (object.read_choice("tokenizer", kTokenizers, tokenizer)) setup.tokenizer = static_cast<TokenizerKind>(tokenizer);
+    object.read("special_tokens", setup.special_tokens);
+    if (object.has("config")) setup.config = config_from_json(object.object("config"));
+    // The model is opened again: a document holds none of its numbers. Folders are saved with their whole path, those of the program by
+    // name.
+    if (std::string model; object.read("model", model)) {
+        if (auto shipped = shipped_model(model)) {
+            use_shipped(setup, std::move(shipped));
+        } else {
+            setup.model = OpenedModel::open(model);
+            setup.config = setup.model->config();
+        }
+    }
+    if (object.has("forward")) setup.forward = forward_settings_from_json(object.object("forward"), setup.forward);
+}
+
+void read_document_fields(JsonObject& object, Document& document) {
+    object.read("look_at", document.look_at);
+    read_setup(object, document);
+}
+
+std::string document_to_json(const Document& document) {
+    Json json;
+    json["format"] = kFormat;
+    json["preset"] = document.preset;
+    json["look_at"] = document.look_at;
+    add_setup(json, document);
+    if (document.trained.has_value()) json["trained"] = to_json(*document.trained);
+    if (document.pins != Pins{}) json["pinned"] = to_json(document.pins);
+    json["sampling"] = to_json(document.sampling);
+    if (!document.writing.tokens.empty()) json["writing"] = to_json(document.writing);
+    json["run"] = to_json(document.run);
+    add_task_text(json, document.run.task);
+    return json.dump(2, Json::InvalidUtf8::Replace) + "\n";
+}
+
+Document document_from_json(std::string_view text, std::string_view source) {
+    JsonObject object(text, source);
+    std::string format;
+    if (!object.read("format", format)) object.fail_missing("format");
+    if (format != kFormat) object.fail("format", "expected \"" + std::string(kFormat) + "\", found \"" + escaped(format) + "\"");
+    Document document;
+    object.read("preset", document.preset);
+    object.read("vocabulary_texts", document.vocabulary_texts);
+    if (object.has("trained")) document.trained = trained_from_json(object.object("trained"));
+    if (object.has("pinned")) document.pins = pins_from_json(object.object("pinned"));
+    if (object.has("sampling")) document.sampling = sampling_from_json(object.object("sampling"));
+    if (object.has("run")) document.run = run_settings_from_json(object.object("run"));
+    std::string task_text;
+    if (object.read("task_text", task_text)) document.run.task.text = std::make_shared<const std::string>(std::move(task_text));
+    if (object.has("writing")) document.writing = writing_from_json(object.object("writing"));
+    read_document_fields(object, document);
+    if (const std::size_t texts = document.texts.size(); document.writing.sequence >= static_cast<std::int64_t>(texts))
+        object.fail("writing", fmt::format("goes on from text {}, and there are {}", document.writing.sequence + 1, texts));
+    const Written shown{document.writing.sequence, ids_to(document.writing, document.writing.shown)};
+    if (document.written != shown && !(shown.ids.empty() && document.written.ids.empty()))
+        object.fail("written", "expected the tokens up to the one that \"writing\" says is shown");
+    read_vocabulary(object, document);  // what its words are is known now
+    object.expect_no_more();
+    return document;
+}
+
+void save_document(const std::filesystem::path& path, const Document& document) { write_whole_file(path, document_to_json(document)); }
+
+Document load_document(const std::filesystem::path& path) {
+    return document_from_json(read_whole_file(path, {.max_bytes = kMaxJsonBytes, .stop = {}}), path.string());
+}
+
+}  // namespace attn::app

@@ -1,0 +1,98 @@
+#include "app/session/document/look.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "engine/io/file_error.hpp"
+#include "engine/io/json_fields.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr std::int64_t kMaxIndex = std::int64_t{1} << 31;
+
+// In the order of the enumerations.
+constexpr std::array<std::string_view, kLessonControls> kControls = {"shown",  "masks", "softmax", "compare", "model",
+                                                                     "tokens", "parts", "heads",   "edits",   "mistakes"};
+constexpr std::array<std::string_view, 3> kPanes = {"settings", "cell", "stages"};
+constexpr std::array<Axis, 6> kCellAxes = {Axis::T, Axis::S, Axis::C, Axis::D, Axis::F, Axis::V};
+
+/// Marks the names of the list under `key` in `chosen`; an unknown one is refused with those that there are.
+template <std::size_t N>
+void read_names(JsonObject& object, std::string_view key, const std::array<std::string_view, N>& names, std::array<bool, N>& chosen) {
+    std::vector<std::string> listed;
+    if (!object.read(key, listed)) return;
+    chosen.fill(false);
+    for (const std::string& name : listed) {
+        const auto found = std::find(names.begin(), names.end(), name);
+        if (found == names.end()) object.fail(key, fmt::format("there is no \"{}\"; there are {}", escaped(name), fmt::join(names, ", ")));
+        chosen[static_cast<std::size_t>(found - names.begin())] = true;
+    }
+}
+
+void read_panes(JsonObject& object, Look& look) {
+    std::array<bool, kPanes.size()> panes = {look.settings, look.inspector, look.stages};
+    read_names(object, "panes", kPanes, panes);
+    look.settings = panes[0];
+    look.inspector = panes[1];
+    look.stages = panes[2];
+    std::array<bool, kControls.size()> controls{};
+    for (std::size_t i = 0; i < controls.size(); ++i) controls[i] = look.controls[i];
+    read_names(object, "controls", kControls, controls);
+    for (std::size_t i = 0; i < controls.size(); ++i) look.controls[i] = controls[i];
+}
+
+/// A layer beside a stage that has none, or has another one in its name, would mean nothing.
+void expect_layer(const JsonObject& object, const StageId& id, std::int32_t layer) {
+    if (id.layer < 0) object.fail("layer", fmt::format("{} belongs to no layer", tensor_name(id)));
+    if (id.layer != layer) object.fail("layer", fmt::format("{} is of layer {}", tensor_name(id), id.layer));
+}
+
+void read_stage(JsonObject& object, StageId& id) {
+    std::int32_t layer = std::max(id.layer, 0);
+    const bool other_layer = object.read("layer", layer, 0, 1000);
+    std::string name;
+    if (object.read("stage", name)) {
+        if (const std::optional<StageId> exact = stage_from_tensor_name(name)) {
+            id = *exact;
+        } else if (const std::optional<Stage> stage = stage_from_name(name)) {
+            id = {*stage, is_layer_stage(*stage) ? layer : -1};
+        } else {
+            object.fail("stage", fmt::format("there is no stage \"{}\"", escaped(name)));
+        }
+    } else if (other_layer && id.layer >= 0) {
+        id.layer = layer;
+    }
+    if (other_layer) expect_layer(object, id, layer);
+}
+
+void read_cell(JsonObject& object, Look& look) {
+    std::optional<JsonObject> cell = object.optional_object("cell");
+    if (!cell) return;
+    look.cell.clear();
+    for (const Axis axis : kCellAxes)
+        if (std::int64_t index = 0; cell->read(axis_letter(axis), index, 0, kMaxIndex)) look.cell.emplace_back(axis, index);
+    cell->expect_no_more();
+}
+
+}  // namespace
+
+void read_look(JsonObject& object, Look& look) {
+    std::vector<std::string_view> names;
+    for (const ViewInfo& info : views()) names.push_back(info.name);
+    read_enum(object, "view", names, look.view);
+    read_stage(object, look.stage);
+    object.read("head", look.head, 0, kMaxIndex);
+    object.read("sequence", look.sequence, 0, kMaxIndex);
+    read_cell(object, look);
+    object.read("gradients", look.gradients);
+    object.read("compare_unmasked", look.unmasked);
+    read_panes(object, look);
+}
+
+}  // namespace attn::app

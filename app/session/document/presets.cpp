@@ -1,0 +1,157 @@
+#include "app/session/document/presets.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "app/session/document/document_json.hpp"
+#include "assets/embedded.hpp"
+#include "engine/io/file_error.hpp"
+#include "engine/tensor/error.hpp"
+
+namespace attn::app {
+
+namespace {
+
+constexpr std::string_view kPresetFolder = "presets/";
+
+std::vector<Preset> parse_embedded_presets() {
+    std::vector<Preset> all;
+    for (const EmbeddedFile& file : embedded_assets())
+        if (file.name.starts_with(kPresetFolder)) all.push_back(parse_preset(file.bytes, file.name));
+    std::sort(all.begin(), all.end(),
+              [](const Preset& a, const Preset& b) { return std::pair(a.order, a.name) < std::pair(b.order, b.name); });
+    return all;
+}
+
+std::optional<Look> read_look_if_any(JsonObject& object, std::optional<Look> usual) {
+    if (!usual && !object.has("view") && !object.has("stage")) return usual;
+    Look look = usual.value_or(Look{});
+    read_look(object, look);
+    return look;
+}
+
+PresetSentence read_sentence(JsonObject& object, const std::optional<Look>& usual) {
+    PresetSentence sentence;
+    if (!object.read("title", sentence.title)) object.fail_missing("title");
+    if (!object.read("texts", sentence.texts)) object.fail_missing("texts");
+    if (sentence.texts.empty()) object.fail("texts", "expected at least one text, found none");
+    object.read("source_texts", sentence.source_texts);
+    if (!object.read("look_at", sentence.look_at)) object.fail_missing("look_at");
+    sentence.look = read_look_if_any(object, usual);
+    object.expect_no_more();
+    return sentence;
+}
+
+/// Ids stay put whichever sentence is chosen.
+std::vector<std::string> vocabulary_texts(const std::vector<PresetSentence>& sentences) {
+    std::vector<std::string> texts;
+    for (const PresetSentence& sentence : sentences) {
+        texts.insert(texts.end(), sentence.source_texts.begin(), sentence.source_texts.end());
+        texts.insert(texts.end(), sentence.texts.begin(), sentence.texts.end());
+    }
+    return texts;
+}
+
+}  // namespace
+
+Preset parse_preset(std::string_view json, std::string_view source) {
+    JsonObject object(json, source);
+    Preset preset;
+    if (!object.read("name", preset.name)) object.fail_missing("name");
+    if (!object.read("title", preset.title)) object.fail_missing("title");
+    if (!object.read("order", preset.order, 0, 1000)) object.fail_missing("order");
+    Document& document = preset.document;
+    std::vector<std::string> stages;
+    object.read("look_stages", stages);
+    for (const std::string& name : stages) {
+        const std::optional<Stage> stage = stage_from_name(name);
+        if (!stage) object.fail("look_stages", "there is no stage \"" + escaped(name) + "\"");
+        preset.look_stages.push_back(*stage);
+    }
+    const std::optional<Look> look = read_look_if_any(object, {});
+    if (object.has("sentences")) {
+        std::vector<JsonObject> sentences = object.objects("sentences");
+        if (sentences.empty()) object.fail("sentences", "expected at least one");
+        for (JsonObject& sentence : sentences) preset.sentences.push_back(read_sentence(sentence, look));
+        document.look_at = preset.sentences.front().look_at;
+        document.texts = preset.sentences.front().texts;
+        document.source_texts = preset.sentences.front().source_texts;
+        read_model_fields(object, document);
+    } else {
+        if (!object.has("look_at")) object.fail_missing("look_at");
+        read_document_fields(object, document);
+        preset.sentences.push_back({"", document.texts, document.source_texts, document.look_at, look});
+    }
+    object.expect_no_more();
+    document.preset = preset.name;
+    // The vocabulary of a trained model is its own.
+    if (document.shipped == nullptr) document.vocabulary_texts = vocabulary_texts(preset.sentences);
+    return preset;
+}
+
+std::span<const Preset> presets() {
+    static const std::vector<Preset> kAll = parse_embedded_presets();
+    return kAll;
+}
+
+Look opening_look(const Preset& preset, std::size_t sentence) {
+    if (const std::optional<Look>& look = preset.sentences.at(sentence).look) return *look;
+    const bool both = preset.document.config.architecture == Architecture::EncoderDecoder;
+    const Stage stage = !preset.look_stages.empty() ? preset.look_stages.front() : both ? Stage::CrossWeights : Stage::Scores;
+    Look look;
+    look.stage = {stage, is_layer_stage(stage) ? 0 : -1};
+    return look;
+}
+
+std::string_view look_at(const Document& document, std::optional<Stage> at) {
+    if (document.forward.mistake != Mistake::None) return mistake_info(document.forward.mistake).look;
+    if (document.trained) return {};
+    const PresetSentence* sentence = shown_sentence(document);
+    if (sentence == nullptr) return {};
+    const Preset& preset = find_preset(document.preset);
+    const Document& own = preset.document;
+    const bool same = own.tokenizer == document.tokenizer && own.special_tokens == document.special_tokens &&
+                      own.shipped == document.shipped && own.config == document.config && own.forward == document.forward;
+    const std::vector<Stage>& spoken_of = preset.look_stages;
+    const bool there = !at || spoken_of.empty() || std::find(spoken_of.begin(), spoken_of.end(), *at) != spoken_of.end();
+    return same && there ? std::string_view(sentence->look_at) : std::string_view();
+}
+
+const Preset& find_preset(std::string_view name) {
+    std::string names;
+    for (const Preset& preset : presets()) {
+        if (preset.name == name) return preset;
+        names += (names.empty() ? "" : ", ") + preset.name;
+    }
+    throw Error("there is no preset \"" + escaped(name) + "\"; the presets are " + names);
+}
+
+Document open_preset(std::string_view name, std::size_t sentence) {
+    const Preset& preset = find_preset(name);
+    if (sentence >= preset.sentences.size())
+        throw Error(fmt::format("there is no sentence {} in the preset {}: it has {}", sentence + 1, preset.name, preset.sentences.size()));
+    Document document = preset.document;
+    document.texts = preset.sentences[sentence].texts;
+    document.source_texts = preset.sentences[sentence].source_texts;
+    document.look_at = preset.sentences[sentence].look_at;
+    return document;
+}
+
+const PresetSentence* shown_sentence(const Document& document) {
+    if (!document.written.ids.empty()) return nullptr;
+    for (const Preset& preset : presets()) {
+        if (preset.name != document.preset) continue;
+        for (const PresetSentence& sentence : preset.sentences)
+            if (sentence.texts == document.texts && sentence.source_texts == document.source_texts) return &sentence;
+    }
+    return nullptr;
+}
+
+std::optional<Look> look_of(const Document& document) {
+    const PresetSentence* sentence = document.trained ? nullptr : shown_sentence(document);
+    return sentence == nullptr ? std::nullopt : sentence->look;
+}
+
+}  // namespace attn::app

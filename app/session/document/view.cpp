@@ -1,0 +1,34 @@
+#include "app/session/document/view.hpp"
+
+#include <array>
+
+namespace attn::app {
+namespace {
+
+constexpr std::array kViews = {
+    ViewInfo{View::Step, "step", "Step", 's', "One stage as an equation, with the arithmetic of every number."},
+    ViewInfo{View::Heads, "heads", "Heads", 'h', "All heads of a layer side by side."},
+    ViewInfo{View::Grid, "grid", "Grid", 'g', "All heads of all layers."},
+    ViewInfo{View::Lines, "lines", "Lines", 'n', "Weights as lines from token to token, one colour per head."},
+    ViewInfo{View::Totals, "totals", "Totals", 'o', "Attention from token to token through all layers."},
+    ViewInfo{View::Lens, "lens", "Lens", 'w', "What each layer would predict next."},
+    ViewInfo{View::KnockOut, "knock-out", "Knock-out", 'k', "What each head is worth: the loss without it."},
+    ViewInfo{View::Write, "write", "Write", 'e', "What the model writes on, token by token, and what it might have written instead."},
+    ViewInfo{View::Precision, "precision", "Precision", 'q', "The same model at two precisions: by how much its weights differ."},
+    ViewInfo{View::Train, "train", "Train", 'r', "A training run: its curves, its heads, and every moment of it."},
+    ViewInfo{View::Doctor, "doctor", "Doctor", 'v', "What is wrong with the numbers shown, or with a file from other code."},
+};
+
+}  // namespace
+
+std::span<const ViewInfo> views() { return kViews; }
+
+const ViewInfo& view_info(View view) { return kViews.at(static_cast<std::size_t>(view)); }
+
+std::optional<View> view_from_name(std::string_view name) {
+    for (const ViewInfo& info : kViews)
+        if (info.name == name) return info.view;
+    return std::nullopt;
+}
+
+}  // namespace attn::app

@@ -1,0 +1,77 @@
+#include "app/session/facets/examine.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/session/states/part_looked_at.hpp"
+#include "engine/doctor/doctor.hpp"
+#include "engine/model/outline.hpp"
+#include "engine/tensor/error.hpp"
+#include "engine/trace/trace_file.hpp"
+
+namespace attn::app {
+
+namespace {
+
+/// What comes last is large, and nothing is checked of it.
+bool is_judged(const StageId& id) { return id.stage != Stage::Logits && id.stage != Stage::Probabilities; }
+
+doctor::Diagnosis examine_parts(const std::shared_ptr<const Trace<float>>& outline, const std::stop_token& stop) {
+    doctor::Examination examination;
+    const Plan& plan = *outline->plan;
+    for (std::size_t place = 0; place < plan.nodes().size();) {
+        const StageId& id = plan.nodes()[place].id;
+        place = plan.part_around(id).end;
+        const ArrayFile part = trace_arrays(Recomputation<float>(outline, Keep::OneLayer).trace_around(id, stop, is_judged));
+        examination.add(part);
+        if (stop.stop_requested()) throw Cancelled();
+    }
+    return examination.conclude();
+}
+
+}  // namespace
+
+void expect_to_be_judged(const Trace<float>& trace) {
+    const auto heads = static_cast<double>(trace.config.num_heads);
+    const std::int64_t positions = std::max(trace.tokens.length, trace.source_tokens.length);
+    const double most = std::floor(std::sqrt(doctor::kMostJudgedCells / heads));
+    if (static_cast<double>(positions) > most)
+        throw Error(fmt::format("the doctor judges texts of up to {:.0f} tokens of a model with {:.0f} heads, and this one has {}", most,
+                                heads, positions));
+}
+
+double mib_to_examine(const Trace<float>& trace, bool at_once) {
+    // Measured: an attention's numbers as doubles, and what known mistakes would make of them.
+    constexpr double kOfOnePart = 8;
+    const Plan& plan = *trace.plan;
+    double all = 0, largest = 0;
+    for (std::size_t place = 0; place < plan.nodes().size();) {
+        double part = 0;
+        for (const std::size_t end = plan.part_around(plan.nodes()[place].id).end; place < end; ++place)
+            if (is_judged(plan.nodes()[place].id)) part += mib_of_stage(trace, plan.nodes()[place].id);
+        all += part;
+        largest = std::max(largest, part);
+    }
+    // The stages, and the copies that are examined.
+    return 2 * (at_once ? all : largest) + kOfOnePart * largest;
+}
+
+DoctorReport examine_trace(const std::shared_ptr<const Trace<float>>& trace, const std::stop_token& stop) {
+    DoctorReport report;
+    if (!trace->whole()) {
+        report.diagnosis = examine_parts(trace, stop);
+        return report;
+    }
+    report.diagnosis = doctor::examine(trace_arrays(*trace));
+    const std::int64_t length = trace->tokens.lengths.empty() ? 0 : trace->tokens.lengths.front();
+    if (!is_tested_for_future(*trace) || trace->config.vocab_size < 2) return report;
+    for (std::int64_t position = 1; position < length; ++position) {
+        if (stop.stop_requested()) throw Cancelled();
+        report.future.push_back({position, doctor::future_leaks(*trace, 0, position, stop)});
+    }
+    return report;
+}
+
+}  // namespace attn::app

@@ -1,0 +1,488 @@
+#include "app/session/facets/facets.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "app/session/document/document_error.hpp"
+#include "app/session/document/prepare.hpp"
+#include "app/session/facets/examine.hpp"
+#include "app/session/facets/explanation.hpp"
+#include "app/session/facets/head_rows.hpp"
+#include "app/session/facets/next_words.hpp"
+#include "app/session/facets/other_tokens.hpp"
+#include "app/session/facets/sample.hpp"
+#include "app/session/facets/statistics.hpp"
+#include "app/session/facets/token_path.hpp"
+#include "app/session/facets/weights_beside.hpp"
+#include "app/session/states/part_looked_at.hpp"
+#include "engine/doctor/doctor.hpp"
+#include "engine/io/file_error.hpp"
+#include "engine/model/changed_map.hpp"
+#include "engine/model/knock_out.hpp"
+#include "engine/model/moved_norms.hpp"
+#include "engine/model/outline.hpp"
+#include "engine/ops/parallel.hpp"
+#include "engine/tensor/error.hpp"
+#include "engine/tokenizer/tokenizer_files.hpp"
+#include "engine/trace/attention_totals.hpp"
+
+namespace attn::app {
+namespace {
+
+/// Up to this size one thread is done before a team has gathered, above all while the window or a training run keep the cores busy.
+constexpr double kOneThreadMiB = 16;
+/// From here on a part takes so long that its progress is worth telling.
+constexpr std::int64_t kLongText = 2048;
+/// More would take the cores from the window and from training.
+constexpr int kMostThreads = 4;
+
+std::uint64_t next_serial() {
+    static std::atomic<std::uint64_t> last = 0;
+    return ++last;
+}
+
+/// The last stage of all is looked at first: where anything differs it nearly always does.
+bool same_stages(const Trace<float>& a, const Trace<float>& b) {
+    return std::equal(a.stages.rbegin(), a.stages.rend(), b.stages.rbegin(), b.stages.rend(), [](const auto& one, const auto& other) {
+        const auto left = one.value.values(), right = other.value.values();
+        return std::equal(left.begin(), left.end(), right.begin(), right.end());
+    });
+}
+
+/// Outlines end with the layers: what is edited behind them does not show.
+bool edits_behind_layers(const Trace<float>& trace) {
+    const auto& nodes = trace.plan->nodes();
+    return std::any_of(trace.settings.edits.begin(), trace.settings.edits.end(), [&](const Edit& edit) {
+        return std::any_of(nodes.begin() + static_cast<std::ptrdiff_t>(trace.plan->end_of_layers()), nodes.end(),
+                           [&](const PlanNode& node) { return node.id == edit.at; });
+    });
+}
+
+bool same_numbers(const Trace<float>& a, const Trace<float>& b) {
+    if (!same_stages(a, b)) return false;
+    return (a.whole() && b.whole()) || a.settings == b.settings || (!edits_behind_layers(a) && !edits_behind_layers(b));
+}
+
+/// The part of an outline that a facet of one stage is about; none where all of the trace is there.
+std::optional<facet::Inside> part_needed(const Facet& facet, const Trace<float>& trace) {
+    std::optional<StageId> id;
+    std::optional<std::int64_t> head;
+    MapsWanted maps = MapsWanted::Numbers;
+    if (const auto* explanation = std::get_if<facet::Explanation>(&facet); explanation != nullptr && explanation->cell.parameter.empty()) {
+        id = explanation->cell.stage;
+        head = explanation->head;
+        if (explanation->in_rows) maps = MapsWanted::Reduced;
+    }
+    if (const auto* mean = std::get_if<facet::HeadMean>(&facet)) id = mean->stage;
+    if (const auto* moved = std::get_if<facet::MovedNorms>(&facet)) {
+        id = values_of(moved->weights);
+        maps = MapsWanted::Reduced;
+    }
+    const auto* statistics = std::get_if<facet::Statistics>(&facet);
+    if (statistics != nullptr && !statistics->head) id = statistics->stage;
+    if (!id || trace.whole() || trace.plan->find(*id) == nullptr) return {};
+    return inside_with(trace, *id, head, maps);
+}
+
+/// The part of an outline without which a map cannot be read; none where it is computed some rows at a time.
+std::optional<facet::Inside> part_of_map(const Trace<float>& trace, const StageId& map) {
+    if (trace.whole() || can_look_in_rows(trace) || trace.plan->find(map) == nullptr) return {};
+    return inside_with(trace, map);
+}
+
+/// Of the attention that a map belongs to.
+facet::MovedNorms norms_of(StageId map) {
+    map.stage = is_cross(map.stage) ? Stage::CrossWeights : Stage::Weights;
+    return {map};
+}
+
+void expect_to_write_on(const Trace<float>& trace) {
+    const bool writes = trace.config.architecture != Architecture::Encoder && trace.config.lm_head && trace.settings.masks.causal;
+    if (!writes) throw Error("only a causal model with an output head can continue a text");
+    if (trace.config.architecture == Architecture::EncoderDecoder && trace.source_tokens.lengths.at(0) == 0)
+        throw Error("there is nothing to translate");
+    if (trace.tokens.lengths.at(0) == 0) throw Error("there is no text to go on from");
+}
+
+}  // namespace
+
+std::vector<Request> needs_of(const Request& request, const Results& results) {
+    if (request.state == nullptr || std::holds_alternative<facet::Trace>(request.facet)) return {};
+    std::vector<Request> needs{{request.state, facet::Trace{}}};
+    if (const auto snapshot = results.find(request.state, facet::Trace{}))
+        if (const auto part = part_needed(request.facet, *snapshot->trace)) needs.push_back({request.state, *part});
+    if (const auto* statistics = std::get_if<facet::Statistics>(&request.facet); statistics != nullptr && statistics->gradients)
+        needs.push_back({request.state, facet::Gradients{}});
+    if (const auto* map = std::get_if<facet::MapRegion>(&request.facet)) {
+        if (map->change.minus != nullptr) needs.push_back({map->change.minus, facet::Trace{}});
+        const auto need_part = [&](const StateRef& state, const StageId& id) {
+            if (const auto there = results.find(state, facet::Trace{}))
+                if (const auto part = part_of_map(*there->trace, id)) needs.push_back({state, *part});
+        };
+        if (map->change != facet::MapChange{}) need_part(request.state, map->stage);
+        if (map->change.minus != nullptr) need_part(map->change.minus, map->change.minus_stage);
+        const facet::MovedNorms moved = norms_of(map->stage);
+        const auto snapshot = map->change.times_moved ? results.find(request.state, facet::Trace{}) : Answer<facet::Trace>();
+        if (snapshot)
+            if (const auto part = part_needed(moved, *snapshot->trace)) needs.push_back({request.state, *part});
+        if (map->change.times_moved) needs.push_back({request.state, moved});
+    }
+    if (const auto* same = std::get_if<facet::SameNumbers>(&request.facet)) needs.push_back({same->other, facet::Trace{}});
+    return needs;
+}
+
+bool comes_with_trace(const Request& request) {
+    if (request.state == nullptr || info_of(request.facet).lane != Lane::Prompt) return false;
+    const auto* statistics = std::get_if<facet::Statistics>(&request.facet);
+    const bool waits_for_gradients = statistics != nullptr && statistics->gradients;
+    // Another tokenizer's file has to be read first, which may be long.
+    return !waits_for_gradients && !std::holds_alternative<facet::Trace>(request.facet) &&
+           !std::holds_alternative<facet::SameNumbers>(request.facet) && !std::holds_alternative<facet::OtherTokens>(request.facet);
+}
+
+/// One function for every facet; a new one does not compile without.
+struct FacetMaker::Make {
+    FacetMaker& maker;
+    const StateRef& state;
+    const FacetWork& work;
+
+    const Snapshot& snapshot_of(const StateRef& of) const { return *work.results.find(of, facet::Trace{}); }
+    const Trace<float>& trace() const { return *snapshot_of(state).trace; }
+    /// The trace, or the part of an outline that holds what the facet is about.
+    const Trace<float>& trace_for(const Facet& facet) const {
+        const std::optional<facet::Inside> part = part_needed(facet, trace());
+        return part ? *work.results.find(state, *part)->trace : trace();
+    }
+    /// Every stage, computed for this facet alone where only an outline is held.
+    std::shared_ptr<const Trace<float>> whole_trace() const {
+        const std::shared_ptr<const Trace<float>>& held = snapshot_of(state).trace;
+        if (held->whole()) return held;
+        expect_room(snapshot_of(state).whole_mib, work.room_mib);
+        return std::make_shared<const Trace<float>>(
+            work.engine.forward(held->parameters, held->tokens, held->source_tokens, held->settings, work.stop));
+    }
+    template <class T>
+    FacetValue value(T made, double mib = 0) const {
+        return {std::make_shared<const T>(std::move(made)), mib};
+    }
+
+    /// What is known of the part around a stage beside its maps; null where that is nothing.
+    const Trace<float>* part_with_queries(const StageId& id) const { return part_with_queries(state, id); }
+    const Trace<float>* part_with_queries(const StateRef& of, const StageId& id) const {
+        if (const auto part = part_of_map(*snapshot_of(of).trace, id)) return work.results.find(of, *part)->trace.get();
+        const auto inside = work.results.find(of, inside_with(*snapshot_of(of).trace, id, {}, MapsWanted::Reduced));
+        return inside ? inside->trace.get() : nullptr;
+    }
+    /// Of the maps that are there reduced, the row of a cell's position.
+    std::vector<ReducedMap> rows_of_maps(const Trace<float>& held, const CellRef& cell) const {
+        std::vector<ReducedMap> rows;
+        if (held.reduced.empty() || !cell.parameter.empty()) return rows;
+        const std::int64_t positions = held.tokens.length, heads = held.config.num_heads;
+        const attn::MapRegion row{cell.index[held.shape_of(cell.stage).rank() == 4 ? 2 : 1], 1, 0, positions, 0};
+        std::vector<MapReducer> reducers;
+        for (const ReducedMap& map : held.reduced) reducers.emplace_back(map.id, row, heads);
+        const auto add = [&](const StageRows<float>& shown) {
+            for (std::size_t i = 0; i < reducers.size(); ++i)
+                if (held.reduced[i].id == shown.id) reducers[i].add(shown.value, shown.mask, shown.first);
+        };
+        show_map_rows(trace(), held.reduced.front().id, &held, row.first_row, 1, add, work.stop);
+        for (MapReducer& reducer : reducers) rows.push_back(reducer.take());
+        return rows;
+    }
+    /// In two passes over the rows, as over what is recorded.
+    TensorStatistics statistics_in_rows(const facet::Statistics& facet) const {
+        StatisticsSums sums;
+        for (int pass = 0; pass < StatisticsSums::kPasses; ++pass) {
+            const auto add = [&](const StageRows<float>& shown) {
+                if (shown.id != facet.stage) return;
+                const std::int64_t rows = shown.value.shape()[2].size, keys = shown.value.shape()[3].size;
+                sums.add({shown.value.data() + *facet.head * rows * keys, rows, keys, keys,
+                          shown.mask == nullptr ? nullptr : shown.mask->keep_row(0, 0, 0)});
+            };
+            show_map_rows(trace(), facet.stage, part_with_queries(facet.stage), 0, trace().tokens.length, add, work.stop);
+            sums.end_pass();
+        }
+        return sums.take();
+    }
+
+    ReducedMap changed_map(const facet::MapRegion& facet) const {
+        attn::MapChange change;
+        change.without_first_key = facet.change.without_first_key;
+        if (facet.change.times_moved) change.norms = work.results.find(state, norms_of(facet.stage)).value.get();
+        if (const StateRef& other = facet.change.minus; other != nullptr) {
+            const StageId& id = facet.change.minus_stage;
+            change.minus.emplace(MapOfOutline{*snapshot_of(other).trace, id, part_with_queries(other, id)});
+            change.minus_head = facet.change.minus_head;
+        }
+        return region_of_changed_map({trace(), facet.stage, part_with_queries(facet.stage)}, facet.region, change, facet.head, work.stop);
+    }
+
+    FacetValue operator()(const facet::Trace&) const;
+    FacetValue operator()(const facet::Inside& inside) const;
+    Trace<float> computed(const Prepared& prepared, std::shared_ptr<const Parameters<float>> parameters,
+                          const ForwardSettings& settings) const;
+    FacetValue operator()(const facet::Sample& sample) const;
+    FacetValue operator()(const facet::HeadRows& rows) const;
+
+    FacetValue operator()(const facet::Gradients&) const {
+        if (!trace().config.lm_head)
+            throw Error("there are no gradients: a model without an output head predicts nothing, so it has no loss");
+        const double mib = snapshot_of(state).whole_mib;
+        expect_room(2 * mib, work.room_mib);  // the pass forward is recorded, too, until the way back is done
+        return value(work.engine.gradients(trace(), work.stop), mib);
+    }
+    FacetValue operator()(const facet::Readings& facet) const {
+        const auto tell = [&](const Readings& so_far, std::size_t done, std::size_t total) {
+            work.progress(done, total, std::make_shared<const Readings>(so_far));
+        };
+        if (facet.kind == ReadingKind::Totals) expect_room(mib_of_totals(trace()), work.room_mib);
+        return value(work.engine.readings(snapshot_of(state).trace, facet.kind, work.stop, tell));
+    }
+    FacetValue operator()(const facet::Verification& facet) const {
+        // Somebody is looking at the model meanwhile, or training one.
+        set_thread_budget(std::max(1, maker.threads_ / 2));
+        const bool of_part = facet.part && !trace().whole() && trace().plan->find(*facet.part) != nullptr;
+        return value(of_part ? work.engine.verify_part(snapshot_of(state).trace, *facet.part, work.stop)
+                             : work.engine.verify(trace(), work.stop));
+    }
+    FacetValue operator()(const facet::Doctor&) const {
+        const bool at_once = trace().whole() || is_tested_for_future(trace());
+        expect_to_be_judged(trace());
+        expect_room(mib_to_examine(trace(), at_once), work.room_mib);
+        return value(work.engine.examine(at_once ? whole_trace() : snapshot_of(state).trace, work.stop));
+    }
+    FacetValue operator()(const facet::KnockOut& facet) const {
+        if (!trace().whole() && !knocks_out_in_rows(trace()))
+            expect_room(trace_size(trace().config, static_cast<double>(trace().tokens.size()), static_cast<double>(trace().tokens.length),
+                                   static_cast<double>(trace().source_tokens.length))
+                            .part,
+                        work.room_mib);
+        set_thread_budget(1);  // a long time: the cores belong to the window and to training
+        const auto tell = [&](const KnockOut& so_far, std::size_t done) {
+            work.progress(done, so_far.heads.size(), std::make_shared<const KnockOut>(so_far));
+        };
+        return value(work.engine.knock_out(trace(), facet.question, tell, work.stop));
+    }
+    FacetValue operator()(const facet::NextWords& next) const {
+        return value(next_words(snapshot_of(state), next.sequence, next.sampling, next.position));
+    }
+    FacetValue operator()(const facet::SameNumbers& facet) const { return value(same_numbers(trace(), *snapshot_of(facet.other).trace)); }
+    FacetValue operator()(const facet::Explanation& facet) const {
+        const Trace<float>& held = trace_for(facet);
+        const std::vector<ReducedMap> rows = rows_of_maps(held, facet.cell);
+        return value(app::Explanation{facet.cell, explain(held, facet.cell, rows), where_it_goes(held, facet.cell, rows)});
+    }
+    FacetValue operator()(const facet::HeadMean& facet) const {
+        const RecordedStage<float>* stage = trace_for(facet).find(facet.stage);
+        if (stage == nullptr) throw Error("this model has no stage " + tensor_name(facet.stage));
+        return value(head_mean(*stage));
+    }
+    FacetValue operator()(const facet::MovedNorms& facet) const { return value(moved_norms(trace_for(facet), facet.weights)); }
+    FacetValue operator()(const facet::Statistics& facet) const {
+        if (facet.head && !facet.gradients) return value(statistics_in_rows(facet));
+        const RecordedStage<float>* stage =
+            facet.gradients ? work.results.find(state, facet::Gradients{})->find(facet.stage) : trace_for(facet).find(facet.stage);
+        if (stage == nullptr || stage->value.empty()) throw Error("there are no numbers of " + tensor_name(facet.stage));
+        return value(statistics_of(*stage));
+    }
+    FacetValue operator()(const facet::MapRegion& facet) const {
+        const double mib = 4e-6 * static_cast<double>(facet.region.block_rows() * facet.region.block_cols()) *
+                           static_cast<double>(facet.head ? 1 : trace().config.num_heads + 1);
+        expect_room(mib, work.room_mib);
+        if (facet.change != facet::MapChange{}) return value(changed_map(facet), mib);
+        return value(work.engine.region(trace(), facet.stage, facet.region, part_with_queries(facet.stage), facet.head, work.stop), mib);
+    }
+    FacetValue operator()(const facet::TokenPath& path) const { return value(token_path(*state->setup, path.sequence, maker.tokenizer_)); }
+    FacetValue operator()(const facet::OtherTokens& facet) const {
+        const std::shared_ptr<const ModelTokenizer> other = maker.tokenizer_of(facet);
+        const std::filesystem::path path = facet.file;
+        const bool by_itself = path.filename() == "tokenizer.json" || path.filename() == "vocab.txt";
+        const std::filesystem::path named = by_itself ? path.parent_path().filename() / path.filename() : path.filename();
+        return value(other_tokens(*state->setup, facet.sequence, maker.tokenizer_, *other, named.string()));
+    }
+    FacetValue operator()(const facet::WeightsBeside& facet) const {
+        const auto tell = [&](const app::WeightsBeside& so_far, std::size_t total) {
+            work.progress(so_far.errors.parameters.size(), total, std::make_shared<const app::WeightsBeside>(so_far));
+        };
+        return value(weights_beside(*facet.model, facet.other, tell, work.stop));
+    }
+    FacetValue operator()(const facet::WeightErrors& facet) const {
+        return value(error_map_beside(*facet.model, *facet.other, facet.parameter, work.stop));
+    }
+    FacetValue operator()(const facet::WeightNumbers& facet) const {
+        return value(numbers_beside(*facet.model, *facet.other, facet.parameter, facet.row, facet.column));
+    }
+    FacetValue operator()(const facet::Dump& dump) const {
+        DoctorReport report;
+        report.file = dump.file;
+        try {
+            report.diagnosis = doctor::examine_file(dump.file);
+        } catch (const std::bad_alloc&) {
+            throw Error("there is not enough memory for this file");
+        } catch (const Error& error) {
+            throw Error(escaped(error.what(), 0));
+        }
+        return value(std::move(report));
+    }
+};
+
+/// Takes over what is known of a state that differs from this one in its edits alone, or in the end of its text.
+Trace<float> FacetMaker::Make::computed(const Prepared& prepared, std::shared_ptr<const Parameters<float>> parameters,
+                                        const ForwardSettings& settings) const {
+    const Computation& engine = work.engine;
+    ForwardSettings plain = settings;
+    std::shared_ptr<const Trace<float>> nearest;
+    std::int64_t most = 0;
+    for (const auto& known : work.results.all(facet::Trace{})) {
+        const std::shared_ptr<const Trace<float>>& trace = known->trace;
+        plain.edits = trace->settings.edits;
+        if (trace->parameters != parameters || trace->settings != plain || trace->whole() != prepared.whole) continue;
+        if (trace->tokens == prepared.tokens && trace->source_tokens == prepared.source)
+            return engine.edited(trace, settings.edits, work.stop);
+        if (prepared.whole || trace->settings != settings) continue;
+        if (const std::int64_t kept = positions_kept(*trace, prepared.tokens); kept > most) nearest = trace, most = kept;
+    }
+    if (nearest != nullptr) return engine.continued(*nearest, prepared.tokens, work.stop);
+    if (prepared.whole) return engine.forward(std::move(parameters), prepared.tokens, prepared.source, settings, work.stop);
+    return engine.outline(std::move(parameters), prepared.tokens, prepared.source, settings, prepared.size.attended, work.stop);
+}
+
+FacetValue FacetMaker::Make::operator()(const facet::Trace&) const {
+    const Setup& setup = *state->setup;
+    Prepared prepared = prepare(setup, work.room_mib, &maker.tokenizer_);
+    maker.use_threads_for(prepared.size.whole + prepared.size.parameters);
+    Snapshot made;
+    made.state = state;
+    if (const MomentOfRun* moment = moment_of(*state)) {
+        made.run = moment->run;
+        made.trained_step = moment->step;
+    }
+    try {
+        std::shared_ptr<const Parameters<float>> parameters = maker.parameters_of(*state, prepared.config, work.engine);
+        const auto start = std::chrono::steady_clock::now();
+        made.trace = std::make_shared<const attn::Trace<float>>(computed(prepared, std::move(parameters), setup.forward));
+        if (setup.model != nullptr) setup.model->require_intact();
+        made.compute_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    } catch (const ConfigError& error) {
+        throw DocumentError(error.what(), field_at_fault(setup.forward));
+    }
+    if (made.trace->whole()) made.ranges = stage_ranges(*made.trace);
+    made.head_scores = head_scores(*made.trace);
+    made.tokens = std::move(prepared.chips);
+    made.source_tokens = std::move(prepared.source_chips);
+    made.vocabulary = std::move(prepared.vocabulary);
+    made.whole_mib = prepared.size.whole + prepared.size.parameters;
+    made.serial = next_serial();
+    // A published model's parameters are pages of its file.
+    const double parameters_mib = setup.model == nullptr ? prepared.size.parameters : 0;
+    return value(std::move(made), parameters_mib + (prepared.whole ? prepared.size.whole : prepared.size.outline));
+}
+
+FacetValue FacetMaker::Make::operator()(const facet::Inside& inside) const {
+    const Answer<facet::Trace> outline = work.results.find(state, facet::Trace{});
+    if (outline->trace->whole()) return {outline.value, 0};
+    const double mib = mib_of(inside, *outline->trace);
+    expect_room(mib_to_compute(inside, *outline->trace), work.room_mib);
+    WantedOfPart wanted;
+    if (inside.map || inside.half) wanted.stages = stages_of(inside, *outline->trace);
+    wanted.head = inside.head;
+    wanted.level = inside.level;
+    wanted.maps_alone = inside.maps_alone;
+    if (outline->trace->tokens.length >= kLongText)
+        wanted.progress = [&](std::int64_t done, std::int64_t all) {
+            work.progress(static_cast<std::size_t>(done), static_cast<std::size_t>(all), nullptr);
+        };
+    std::int64_t most = 0;
+    for (const auto& known : work.results.all(inside)) {
+        const std::shared_ptr<const Trace<float>>& other = known->trace;
+        if (other->parameters != outline->trace->parameters || other->settings != outline->trace->settings) continue;
+        if (const std::int64_t kept = positions_kept(*other, outline->trace->tokens); kept > most) wanted.before = other, most = kept;
+    }
+    Snapshot made = *outline;
+    LookedAtPart part = work.engine.inside(outline->trace, inside.first, wanted, work.stop);
+    made.trace = std::make_shared<const Trace<float>>(std::move(part.trace));
+    if (state->setup->model != nullptr) state->setup->model->require_intact();
+    made.ranges = std::move(part.ranges);
+    made.head_scores = std::move(part.head_scores);
+    made.serial = next_serial();
+    return value(std::move(made), mib);
+}
+
+FacetValue FacetMaker::Make::operator()(const facet::Sample& facet) const {
+    expect_to_write_on(trace());
+    const Snapshot& snapshot = snapshot_of(state);
+    app::Sample sample;
+    sample.trained_step = snapshot.trained_step;
+    const bool spaced = state->setup->model == nullptr && state->setup->tokenizer == TokenizerKind::Word;
+    for (const std::int32_t id : work.engine.sample(trace(), facet.sampling, work.stop)) {
+        const std::string& symbol = snapshot.vocabulary.at(static_cast<std::size_t>(id));
+        if (spaced) sample.text += ' ';
+        sample.text += symbol;
+        sample.tokens.push_back({symbol, id, false, false});
+    }
+    return value(std::move(sample));
+}
+
+// Of an outline the row alone, or where its maps cannot be computed in rows one map after the other.
+FacetValue FacetMaker::Make::operator()(const facet::HeadRows& facet) const {
+    const std::shared_ptr<const Trace<float>>& held = snapshot_of(state).trace;
+    const bool in_rows = !held->whole() && can_look_in_rows(*held);
+    const auto rows_of = [&](const StageId& id) {
+        if (in_rows) {
+            const attn::MapRegion row{facet.position, 1, 0, held->shape_of(id)[3].size, 0};
+            return work.engine.region(*held, id, row, nullptr, {}, work.stop).values;
+        }
+        facet::Inside inside = inside_with(*held, id);
+        inside.map = id.stage;
+        expect_room(mib_to_compute(inside, *held), work.room_mib);
+        WantedOfPart wanted;
+        wanted.stages = std::vector{id};
+        LookedAtPart part = work.engine.inside(held, id, wanted, work.stop);
+        for (RecordedStage<float>& stage : part.trace.stages)
+            if (stage.id == id) return std::move(stage.value);
+        throw Error("this model has no stage " + tensor_name(id));
+    };
+    return value(head_rows(*held, facet.sequence, facet.position, rows_of));
+}
+
+int threads_for(double mib, int available) { return mib <= kOneThreadMiB ? 1 : std::min(available, kMostThreads); }
+
+void FacetMaker::use_threads_for(double mib) const { set_thread_budget(threads_for(mib, threads_)); }
+
+std::shared_ptr<const ModelTokenizer> FacetMaker::tokenizer_of(const facet::OtherTokens& facet) {
+    if (other_tokenizer_ == nullptr || other_file_ != facet.file || other_opening_ != facet.opening) {
+        other_tokenizer_ = nullptr;
+        other_tokenizer_ = read_tokenizer(facet.file);
+        other_file_ = facet.file;
+        other_opening_ = facet.opening;
+    }
+    return other_tokenizer_;
+}
+
+FacetValue FacetMaker::make(const Request& request, const FacetWork& work) {
+    if (request.state != nullptr)
+        if (const auto snapshot = work.results.find(request.state, facet::Trace{})) use_threads_for(snapshot->whole_mib);
+    return std::visit(Make{*this, request.state, work}, request.facet);
+}
+
+std::shared_ptr<const Parameters<float>> FacetMaker::parameters_of(const State& state, const Config& config, const Computation& engine) {
+    if (const MomentOfRun* moment = moment_of(state)) {
+        if (moment->parameters == nullptr) throw DocumentError("the model of that training run no longer exists", Field::None);
+        if (moment->parameters->config() != config) throw DocumentError("these settings differ from the trained model's", Field::None);
+        return moment->parameters;
+    }
+    if (state.setup->model != nullptr) return state.setup->model->parameters();
+    if (state.setup->shipped != nullptr) {
+        const auto& shipped = state.setup->shipped->checkpoint.parameters;
+        if (shipped->config() != config) throw DocumentError("these settings differ from the trained model's", Field::None);
+        return shipped;
+    }
+    if (drawn_ == nullptr || drawn_->config() != config)
+        drawn_ = std::make_shared<const Parameters<float>>(engine.parameters(config, drawn_.get()));
+    return drawn_;
+}
+
+}  // namespace attn::app

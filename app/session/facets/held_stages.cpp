@@ -1,0 +1,23 @@
+#include "app/session/facets/held_stages.hpp"
+
+#include "engine/model/outline.hpp"
+#include "engine/model/transformer.hpp"
+#include "engine/tensor/error.hpp"
+
+namespace attn::app {
+
+std::shared_ptr<const Trace<float>> trace_with(const Snapshot& snapshot, const StageId& id) {
+    if (snapshot.trace == nullptr) throw Error("nothing has been computed yet");
+    if (snapshot.trace->whole() || snapshot.trace->find(id) != nullptr) return snapshot.trace;
+    if (snapshot.trace->plan->find(id) == nullptr) throw Error("this model has no stage " + tensor_name(id));
+    return std::make_shared<const Trace<float>>(Recomputation<float>(snapshot.trace).trace_around(id));
+}
+
+std::shared_ptr<const Trace<float>> whole_trace(const Snapshot& snapshot) {
+    if (snapshot.trace == nullptr) throw Error("nothing has been computed yet");
+    const Trace<float>& trace = *snapshot.trace;
+    if (trace.whole()) return snapshot.trace;
+    return std::make_shared<const Trace<float>>(trace_forward<float>(trace.parameters, trace.tokens, trace.source_tokens, trace.settings));
+}
+
+}  // namespace attn::app

@@ -1,0 +1,37 @@
+#include "app/session/facets/other_tokens.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "app/session/states/state.hpp"
+#include "engine/io/utf8.hpp"
+#include "engine/tokenizer/compare_tokens.hpp"
+#include "engine/tokenizer/model_tokenizer.hpp"
+
+namespace attn::app {
+namespace {
+
+/// Whole characters that begin before a byte of the text.
+float column_of(std::string_view text, std::size_t byte) {
+    float column = 0;
+    for (std::size_t at = 0; at < std::min(byte, text.size()); ++column) at += first_utf8(text.substr(at)).bytes;
+    return column;
+}
+
+}  // namespace
+
+OtherTokens other_tokens(const Setup& setup, std::int64_t sequence, KeptTokenizer& kept, const ModelTokenizer& other, std::string name) {
+    const std::string& text = text_of(setup, sequence);
+    const std::shared_ptr<const ModelTokenizer> own = path_tokenizer(setup, kept);
+    OtherTokens out{std::move(name), other.model_type(), other.size(), token_path(other, text), {}, {}};
+    const Encoding ours = own->encode(text), theirs = other.encode(text);
+    const std::optional<std::int32_t> unknown = other.unknown_id();
+    for (const EncodedToken& token : theirs)
+        out.tokens.push_back({other.token_bytes(token.id), token.id, false, unknown && token.id == *unknown});
+    if (const std::optional<TokenDifference> found = first_difference(text, ours, theirs))
+        out.difference = OtherTokens::Difference{
+            column_of(text, found->begin), column_of(text, found->end), found->a, found->b, found->count_a, found->count_b};
+    return out;
+}
+
+}  // namespace attn::app

@@ -1,0 +1,77 @@
+#include "app/session/facets/readings.hpp"
+
+#include "engine/model/looked_at_part.hpp"
+#include "engine/model/outline.hpp"
+#include "engine/model/totals_in_rows.hpp"
+
+namespace attn::app {
+namespace {
+
+/// Totals whose maps would take more are held reduced, to about so much.
+constexpr double kMostTotalsMib = 256;
+constexpr std::int64_t kReducedTotalsBytes = 16 << 20;
+
+double mib_of_map(const Trace<float>& trace) {
+    const auto positions = static_cast<double>(trace.tokens.length);
+    return positions * positions * static_cast<double>(trace.tokens.size()) * sizeof(float) / (1024.0 * 1024.0);
+}
+
+bool are_reduced(const Trace<float>& trace) {
+    return !trace.whole() && 3 * trace.config.num_layers * mib_of_map(trace) > kMostTotalsMib && can_look_in_rows(trace);
+}
+
+/// One layer after the other, in the memory of one.
+AttentionTotals totals_of_outline(const std::shared_ptr<const Trace<float>>& outline, Stack stack, const std::stop_token& stop,
+                                  const std::function<void()>& each) {
+    if (are_reduced(*outline)) {
+        const std::int64_t positions = outline->tokens.length;
+        return totals_in_rows(*outline, reduced_level(positions, positions, 1, kReducedTotalsBytes / (2 * outline->config.num_layers)),
+                              stop, each);
+    }
+    Recomputation<float> again(outline, Keep::OneLayer);
+    TotalsOfLayers totals(stack);
+    for (int layer = 0; layer < outline->config.num_layers; ++layer) {
+        const StageId weights{Stage::Weights, layer, stack};
+        const auto is_it = [&](const StageId& id) { return id == weights; };
+        totals.add(head_mean(*again.trace_around(weights, stop, is_it).find(weights)));
+        each();
+    }
+    return totals.take();
+}
+
+}  // namespace
+
+double mib_of_totals(const Trace<float>& trace) {
+    if (trace.whole()) return 3 * trace.config.num_layers * mib_of_map(trace);
+    if (are_reduced(trace)) return kMapsOfTotalsInRows * mib_of_map(trace);
+    // Of a layer two maps of all heads at a time, and two sums in double precision.
+    return (3.0 * static_cast<double>(trace.config.num_layers) + 2.0 * static_cast<double>(trace.config.num_heads) + 4) * mib_of_map(trace);
+}
+
+Readings read_trace(const std::shared_ptr<const Trace<float>>& trace, ReadingKind kind, const std::stop_token& stop,
+                    const ReadingsProgress& each) {
+    Readings readings;
+    std::size_t done = 0, total = 0;
+    const auto tell = [&] {
+        ++done;
+        if (each) each(readings, done, total);
+    };
+    if (kind == ReadingKind::Lens) {
+        if (!trace->config.lm_head) return readings;
+        total = lens_stages(trace->config).size();
+        readings.lens = logit_lens(*trace, stop, [&](const LogitLens& so_far) {
+            readings.lens = so_far;
+            tell();
+        });
+        return readings;
+    }
+    std::vector<Stack> stacks;
+    for (const Stack stack : {Stack::Main, Stack::Encoder, Stack::Decoder})
+        if (trace->plan->find({Stage::Weights, 0, stack}) != nullptr) stacks.push_back(stack);
+    total = stacks.size() * static_cast<std::size_t>(trace->config.num_layers);
+    for (const Stack stack : stacks)
+        readings.totals.push_back(trace->whole() ? attention_totals(*trace, stack, stop) : totals_of_outline(trace, stack, stop, tell));
+    return readings;
+}
+
+}  // namespace attn::app

@@ -1,0 +1,57 @@
+#include "app/session/facets/results.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/session/facets/snapshot.hpp"
+
+namespace attn::app {
+
+std::shared_ptr<const Fact> Results::find(const Request& request) const {
+    if (facts_ == nullptr) return nullptr;
+    const auto found = std::find_if(facts_->begin(), facts_->end(), [&](const auto& fact) { return fact->request == request; });
+    return found == facts_->end() ? nullptr : *found;
+}
+
+std::shared_ptr<const Fact> Results::latest(const Request& request) const {
+    std::shared_ptr<const Fact> best = find(request);
+    if (facts_ == nullptr || request.state == nullptr || (best != nullptr && best->settled())) return best;
+    for (const auto& fact : *facts_) {
+        if (fact->value == nullptr || fact->request.state == nullptr || fact->request.facet != request.facet) continue;
+        if (!same_but_for_moment(*fact->request.state, *request.state)) continue;
+        if (best == nullptr || best->value == nullptr || best->ended < fact->ended) best = fact;
+    }
+    return best;
+}
+
+const Snapshot& Inquiry::with(const StateRef& state, const Snapshot& snapshot, const StageId& id, std::optional<std::int64_t> head,
+                              MapsWanted maps) {
+    const Trace<float>& trace = *snapshot.trace;
+    if (trace.whole() || trace.plan->find(id) == nullptr) return snapshot;
+    const auto inside = ask(state, inside_with(trace, id, head, maps));
+    return inside ? *inside : snapshot;
+}
+
+std::string Inquiry::missing(const StateRef& state, const Snapshot& snapshot, const StageId& id, std::optional<std::int64_t> head,
+                             MapsWanted maps) {
+    const Trace<float>& trace = *snapshot.trace;
+    if (trace.plan->find(id) == nullptr) return "This model has no such stage.";
+    const Trace<float>& held = *with(state, snapshot, id, head, maps).trace;
+    if ((head ? held.find(id, *head) : held.find(id)) != nullptr || held.reduced_map(id) != nullptr) return "";
+    const auto inside = ask(state, inside_with(trace, id, head, maps));
+    if (!inside.problem.empty()) return inside.problem;
+    return inside.total == 0 ? "Computing …" : fmt::format("Computing … {} %", 100 * inside.done / inside.total);
+}
+
+void Inquiry::note(Request request) {
+    if (std::find(wanted_.begin(), wanted_.end(), request) != wanted_.end()) return;
+    if (const auto fact = results_.find(request); wait_ && (fact == nullptr || !fact->settled())) results_ = wait_(request);
+    wanted_.push_back(std::move(request));
+}
+
+void Inquiry::keep(std::shared_ptr<const void> value) {
+    if (std::find(tensors_.begin(), tensors_.end(), value) == tensors_.end()) tensors_.push_back(std::move(value));
+}
+
+}  // namespace attn::app

@@ -1,0 +1,319 @@
+#include "app/session/facets/scheduler.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <functional>
+#include <utility>
+
+#include "app/session/document/document_error.hpp"
+#include "app/session/facets/scarce_memory.hpp"
+#include "engine/ops/parallel.hpp"
+
+namespace attn::app {
+namespace {
+
+/// Of what nobody wants just now, so much is kept for whoever comes back to it.
+constexpr std::size_t kMostIdleTraces = 8, kMostIdleOthers = 32;
+constexpr double kMostIdleMiB = 24;
+
+/// The same facet of the same state but for the moment of a training run.
+bool same_but_for_moment(const Request& older, const Request& newer) {
+    return older.state != nullptr && newer.state != nullptr && older.facet == newer.facet &&
+           app::same_but_for_moment(*older.state, *newer.state);
+}
+
+bool contains(const std::vector<Request>& requests, const Request& request) {
+    return std::find(requests.begin(), requests.end(), request) != requests.end();
+}
+
+}  // namespace
+
+Scheduler::Scheduler(Computation computation, std::function<void()> wake, double budget_mib)
+    : computation_(std::move(computation)), wake_(std::move(wake)), threads_(thread_budget()), budget_mib_(budget_mib),
+      facts_(std::make_shared<const Results::Facts>()) {
+    for (const Lane lane : {Lane::Prompt, Lane::Patient})
+        workers_[static_cast<std::size_t>(lane)] = std::jthread([this, lane](const std::stop_token& stop) { work(lane, stop); });
+}
+
+Scheduler::~Scheduler() {
+    for (std::jthread& worker : workers_) worker.request_stop();
+    const std::lock_guard lock(mutex_);
+    for (Running& running : running_) running.stop.request_stop();
+}
+
+void Scheduler::set_budget(double mib) {
+    auto facts = std::make_shared<const Results::Facts>();  // what is dropped is destroyed after the lock is given back
+    {
+        const std::lock_guard lock(mutex_);
+        if (mib == budget_mib_) return;
+        budget_mib_ = mib;
+        for (Running& running : running_)
+            if (running.request) running.stop.request_stop();
+        facts_.swap(facts);
+    }
+    changed_.notify_all();
+}
+
+void Scheduler::want(std::vector<Request> wanted, bool following) {
+    std::shared_ptr<const Results::Facts> facts;  // what is dropped is destroyed after the lock is given back
+    bool tells = false;
+    {
+        const std::lock_guard lock(mutex_);
+        if (wanted == wanted_ && following == following_) return;
+        std::swap(wanted_, wanted);
+        following_ = following;
+        tells = std::exchange(untold_, false);  // what was to follow is perhaps not wanted any more
+        for (Running& running : running_)
+            if (running.request && (!is_useful(*running.request) || is_in_the_way(running))) running.stop.request_stop();
+        facts = facts_with(nullptr);
+        facts_.swap(facts);
+    }
+    changed_.notify_all();
+    if (tells) wake_();
+}
+
+Results Scheduler::results() const {
+    const std::lock_guard lock(mutex_);
+    return Results(facts_);
+}
+
+void Scheduler::wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return std::none_of(wanted_.begin(), wanted_.end(), [this](const Request& r) { return is_open(r); }); });
+}
+
+void Scheduler::wait_for(const Request& request) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !is_open(request); });
+}
+
+bool Scheduler::is_open(const Request& request) const {
+    const auto fact = Results(facts_).find(request);
+    return fact == nullptr || !fact->settled();
+}
+
+bool Scheduler::is_running(const Request& request) const {
+    return std::any_of(running_.begin(), running_.end(), [&](const Running& running) { return running.request == request; });
+}
+
+bool Scheduler::is_asked_for(const Request& request) const {
+    return std::any_of(wanted_.begin(), wanted_.end(),
+                       [&](const Request& wanted) { return wanted == request || contains(needs_of(wanted, Results(facts_)), request); });
+}
+
+bool Scheduler::is_useful(const Request& request) const {
+    if (is_asked_for(request)) return true;
+    return following_ &&
+           std::any_of(wanted_.begin(), wanted_.end(), [&](const Request& wanted) { return same_but_for_moment(request, wanted); });
+}
+
+/// While a run is followed there is always something else to compute.
+bool Scheduler::is_in_the_way(const Running& running) const {
+    if (following_ || !info_of(running.request->facet).gives_way) return false;
+    return choose(info_of(running.request->facet).lane, false).request.has_value();
+}
+
+Scheduler::Clock::time_point Scheduler::due(const Request& request) const {
+    Clock::time_point due{};
+    const FacetInfo& info = info_of(request.facet);
+    if (!following_ || info.lane == Lane::Prompt) return due;
+    for (const auto& fact : *facts_) {
+        if (!fact->settled() || !same_but_for_moment(fact->request, request)) continue;
+        const auto took = fact->ended - fact->begun;
+        due = std::max(due, fact->ended + std::max<Clock::duration>(info.pause, info.share * took));
+    }
+    return due;
+}
+
+Scheduler::Choice Scheduler::choose(Lane lane) const {
+    Choice choice = choose(lane, false);
+    if (choice.request) return choice;
+    Choice last = choose(lane, true);
+    last.look_again = std::min(last.look_again, choice.look_again);
+    return last;
+}
+
+Scheduler::Choice Scheduler::choose(Lane lane, bool gives_way) const {
+    Choice choice;
+    const auto now = Clock::now();
+    for (const Request& wanted : wanted_) {
+        if (info_of(wanted.facet).gives_way != gives_way || !is_open(wanted) || is_running(wanted)) continue;
+        if (const auto when = due(wanted); when > now) {
+            choice.look_again = std::min(choice.look_again, when);
+            continue;
+        }
+        const std::vector<Request> needs = needs_of(wanted, Results(facts_));
+        const auto need = std::find_if(needs.begin(), needs.end(), [this](const Request& one) { return is_open(one); });
+        const Request& next = need == needs.end() ? wanted : *need;
+        // Something of the lane's own is under way and will be let finish.
+        if (is_running(next) || info_of(next.facet).lane != lane) continue;
+        choice.request = next;
+        return choice;
+    }
+    return choice;
+}
+
+bool Scheduler::await_choice(Lane lane, std::unique_lock<std::mutex>& lock, const std::stop_token& stop, Choice& choice) {
+    const auto look = [&] { choice = when_memory_allows([&] { return choose(lane); }); };
+    look();
+    while (!choice.request && !stop.stop_requested()) {
+        const Clock::time_point until = choice.look_again;
+        const auto sooner = [&] {
+            look();
+            return choice.request || choice.look_again < until;
+        };
+        if (until == Clock::time_point::max()) changed_.wait(lock, stop, sooner);
+        else if (!changed_.wait_until(lock, stop, until, sooner)) look();
+    }
+    // Checked under the lock, as the destructor stops the jobs under it: either this sees the stop or that job does.
+    return !stop.stop_requested();
+}
+
+/// What comes first in the list takes precedence: what stands behind it gives way.
+double Scheduler::room_for(const Request& request) const {
+    std::vector<Request> before;
+    for (const Request& wanted : wanted_) {
+        const std::vector<Request> needs = needs_of(wanted, Results(facts_));
+        before.insert(before.end(), needs.begin(), needs.end());
+        if (wanted == request || contains(needs, request)) break;
+        before.push_back(wanted);
+    }
+    double held = 0;
+    for (const auto& fact : *facts_)
+        if (fact->value != nullptr && fact->request != request && contains(before, fact->request)) held += fact->mib;
+    return budget_mib_ - held;
+}
+
+/// A problem is forgotten as soon as nobody asks, so that asking again is another try.
+void Scheduler::drop_old(Results::Facts& facts) const {
+    std::size_t traces = 0, others = 0;
+    double mib = 0;
+    const double most = std::min(kMostIdleMiB, budget_mib_ / 4);
+    std::vector<const Fact*> kept;
+    std::erase_if(facts, [&](const std::shared_ptr<const Fact>& fact) {
+        // What was refused for want of room is tried again when there is more.
+        if (is_asked_for(fact->request)) return fact->value == nullptr && fact->settled() && room_for(fact->request) > fact->mib;
+        if (fact->value == nullptr) return !is_running(fact->request);
+        // Of a run that is followed there are ever newer moments: of each facet the last one serves until then.
+        if (following_ &&
+            std::any_of(kept.begin(), kept.end(), [&](const Fact* newer) { return same_but_for_moment(fact->request, newer->request); }))
+            return true;
+        const bool is_trace = std::holds_alternative<facet::Trace>(fact->request.facet);
+        std::size_t& count = is_trace ? traces : others;
+        if (count == (is_trace ? kMostIdleTraces : kMostIdleOthers) || mib + fact->mib > most) return true;
+        ++count;
+        mib += fact->mib;
+        kept.push_back(fact.get());
+        return false;
+    });
+}
+
+std::shared_ptr<const Results::Facts> Scheduler::facts_with(const std::shared_ptr<const Fact>& fact) const {
+    Results::Facts facts;
+    facts.reserve(facts_->size() + 1);
+    if (fact != nullptr) facts.push_back(fact);
+    for (const auto& known : *facts_)
+        if (fact == nullptr || known->request != fact->request) facts.push_back(known);
+    // What was asked for last comes first, and so is kept longest.
+    std::stable_partition(facts.begin(), facts.end(), [this](const auto& known) { return is_asked_for(known->request); });
+    drop_old(facts);
+    return std::make_shared<const Results::Facts>(std::move(facts));
+}
+
+void Scheduler::work(Lane lane, const std::stop_token& stop) {
+    FacetMaker maker(threads_);
+    Running& running = running_[static_cast<std::size_t>(lane)];
+    while (true) {
+        Choice choice;
+        Results results;
+        double room_mib = 0;
+        std::stop_source fresh = when_memory_allows([] { return std::stop_source(); });
+        std::stop_token job;
+        {
+            std::unique_lock lock(mutex_);
+            if (!await_choice(lane, lock, stop, choice)) return;
+            running.stop = std::move(fresh);
+            job = running.stop.get_token();
+            running.request = when_memory_allows([&] { return choice.request; });
+            results = Results(facts_);
+            room_mib = when_memory_allows([&] { return room_for(*choice.request); });
+        }
+        Fact fact;
+        const auto tell = [&](std::size_t done, std::size_t total, const std::shared_ptr<const void>& known) {
+            auto so_far = when_memory_allows([&] {
+                auto made = std::make_shared<Fact>();
+                made->request = *choice.request;
+                made->done = done;
+                made->total = total;
+                made->so_far = known;
+                return made;
+            });
+            publish(lane, std::move(so_far), false);
+        };
+        const auto calculate = [&](const Progress& progress) { fact = compute(*choice.request, results, room_mib, maker, job, progress); };
+        // Nobody waits for a check while a letter is typed.
+        // By reference, so that nothing is allocated here.
+        if (lane == Lane::Patient) quiet_.carry_out(std::ref(calculate), std::ref(tell));
+        else calculate(std::ref(tell));
+        // Whatever stopped a computation that nobody waits for any more is of no interest.
+        const bool given_up = fact.value == nullptr && job.stop_requested();
+        publish(lane, given_up ? nullptr : when_memory_allows([&] { return std::make_shared<const Fact>(fact); }), true);
+    }
+}
+
+Fact Scheduler::compute(const Request& request, const Results& results, double room_mib, FacetMaker& maker, const std::stop_token& job,
+                        const Progress& progress) {
+    Fact fact;
+    fact.begun = Clock::now();
+    fact.mib = room_mib;
+    try {
+        fact.request = request;
+        for (const Request& need : needs_of(request, results)) {
+            const auto known = results.find(need);
+            if (known->value != nullptr) continue;
+            fact.problem = known->problem;
+            fact.field = known->field;
+            return fact;
+        }
+        FacetValue made = maker.make(request, {computation_, results, progress, room_mib, job});
+        fact.value = std::move(made.value);
+        fact.mib = made.mib;
+    } catch (const std::exception& error) {
+        const auto* about = dynamic_cast<const DocumentError*>(&error);
+        if (about != nullptr) fact.field = about->field();
+        const std::string message = message_of(error);
+        when_memory_allows([&] {
+            fact.request = request;
+            fact.problem = std::string(info_of(request.facet).failed) + (message.empty() ? "this could not be computed" : message);
+        });
+    }
+    fact.ended = Clock::now();
+    return fact;
+}
+
+/// What else is promptly known of the state is shown together with it: a frame between would only take time from it.
+bool Scheduler::more_follows_at_once(const Request& request) const {
+    const bool prompt = info_of(request.facet).lane == Lane::Prompt;
+    return prompt && std::any_of(wanted_.begin(), wanted_.end(), [&](const Request& other) {
+               return other.state == request.state && other != request && comes_with_trace(other) && is_open(other);
+           });
+}
+
+void Scheduler::publish(Lane lane, std::shared_ptr<const Fact> fact, bool ended) {
+    bool tells = false;
+    {
+        std::shared_ptr<const Results::Facts> facts;  // what it replaces is destroyed after the lock is given back
+        const std::lock_guard lock(mutex_);
+        if (ended) running_[static_cast<std::size_t>(lane)].request.reset();
+        facts = when_memory_allows([&] { return facts_with(fact); });
+        facts_.swap(facts);
+        const bool follows = fact != nullptr && ended && more_follows_at_once(fact->request);
+        // What was given up is nothing new, but nothing follows it either.
+        tells = fact != nullptr ? !follows : untold_;
+        untold_ = follows;
+    }
+    changed_.notify_all();
+    if (tells) wake_();
+}
+
+}  // namespace attn::app

@@ -1,0 +1,85 @@
+#include "app/session/facets/statistics.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace attn::app {
+namespace {
+
+/// Calls `use` for every number that is not masked.
+template <class Use>
+void for_each_kept(const NumberGrid& data, Use use) {
+    for (std::int64_t row = 0; row < data.rows; ++row) {
+        const std::uint8_t* keep = data.keep != nullptr ? data.keep + row * data.cols : nullptr;
+        for (std::int64_t col = 0; col < data.cols; ++col) {
+            if (keep == nullptr || keep[col] != 0) use(data.at(row * data.row_stride + col * data.col_stride));
+        }
+    }
+}
+
+}  // namespace
+
+void StatisticsSums::add_number(float value) {
+    if (std::isnan(value)) {
+        ++s_.nan;
+    } else if (std::isinf(value)) {
+        ++s_.infinite;
+    } else {
+        s_.min = s_.count == 0 ? value : std::min(s_.min, value);
+        s_.max = s_.count == 0 ? value : std::max(s_.max, value);
+        sum_ += value;
+        ++s_.count;
+    }
+}
+
+void StatisticsSums::add(const NumberGrid& data) {
+    if (data.empty()) return;
+    if (pass_ == 0) {
+        std::int64_t kept = 0;
+        for_each_kept(data, [&](float value) {
+            ++kept;
+            add_number(value);
+        });
+        s_.masked += data.rows * data.cols - kept;
+        return;
+    }
+    const double range = static_cast<double>(s_.max) - s_.min;
+    for_each_kept(data, [&](float value) {
+        if (!std::isfinite(value)) return;
+        squares_ += (value - s_.mean) * (value - s_.mean);
+        const double place = range > 0 ? (value - static_cast<double>(s_.min)) / range * kHistogramBins : 0;
+        ++s_.histogram[static_cast<std::size_t>(std::clamp(static_cast<int>(place), 0, kHistogramBins - 1))];
+    });
+}
+
+void StatisticsSums::end_pass() {
+    if (!s_.empty() && pass_ == 0) s_.mean = sum_ / static_cast<double>(s_.count);
+    if (!s_.empty() && pass_ == 1) s_.deviation = std::sqrt(squares_ / static_cast<double>(s_.count));
+    ++pass_;
+}
+
+TensorStatistics statistics_of(std::span<const NumberGrid> parts) {
+    StatisticsSums sums;
+    for (int pass = 0; pass < StatisticsSums::kPasses; ++pass) {
+        for (const NumberGrid& data : parts) sums.add(data);
+        sums.end_pass();
+    }
+    return sums.take();
+}
+
+TensorStatistics statistics_of(const RecordedStage<float>& stage) {
+    const Shape& shape = stage.value.shape();
+    const bool per_head = shape.rank() == 4;
+    const std::int64_t heads = per_head ? shape[1].size : 1, cols = shape[shape.rank() - 1].size;
+    const std::int64_t rows = shape.rank() == 2 ? 1 : shape[shape.rank() - 2].size;
+    const bool masked = stage.mask != nullptr && !stage.mask->allows_everything();
+    std::vector<NumberGrid> parts;
+    for (std::int64_t b = 0; b < shape[0].size; ++b)
+        for (std::int64_t h = 0; h < heads; ++h)
+            parts.push_back(
+                {stage.value.data() + (b * heads + h) * rows * cols, rows, cols, cols, masked ? stage.mask->keep_row(b, h, 0) : nullptr});
+    return statistics_of(parts);
+}
+
+}  // namespace attn::app

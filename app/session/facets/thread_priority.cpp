@@ -1,0 +1,22 @@
+#include "app/session/facets/thread_priority.hpp"
+
+#ifdef __linux__
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+namespace attn::app {
+
+void let_others_first() {
+#ifdef __linux__
+    constexpr int kLeast = 19;
+    // On Linux both belong to the thread. A system that refuses computes as before.
+    const sched_param none{};
+    (void)sched_setscheduler(0, SCHED_BATCH, &none);
+    (void)setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kLeast);
+#endif
+}
+
+}  // namespace attn::app

@@ -1,0 +1,404 @@
+#include "app/session/facets/token_path.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/session/document/document.hpp"
+#include "app/session/states/kept_tokenizer.hpp"
+#include "app/session/states/opened_model.hpp"
+#include "engine/io/utf8.hpp"
+#include "engine/tensor/error.hpp"
+#include "engine/tokenizer/byte_alphabet.hpp"
+
+namespace attn::app {
+namespace {
+
+using Cell = TokenPath::Cell;
+using Step = TokenPath::Step;
+
+constexpr std::size_t kMostCandidates = 8;
+
+std::string counted(std::size_t count, std::string_view one) { return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s"); }
+
+std::string hex_bytes(std::string_view bytes) {
+    std::string out;
+    for (const char c : bytes) out += fmt::format("{}{:02X}", out.empty() ? "" : " ", static_cast<unsigned char>(c));
+    return out;
+}
+
+/// Where the typed text's bytes stand.
+class Columns {
+public:
+    Columns(std::string_view typed, bool wide) : before_(typed.size() + 1) {
+        for (std::size_t at = 0; at < typed.size();) {
+            const std::size_t bytes = first_utf8(typed.substr(at)).bytes;
+            for (std::size_t i = 0; i < bytes; ++i) before_[at + i] = columns_.size();
+            columns_.push_back({std::string(typed.substr(at, bytes)), wide && bytes > 1 ? 0.75F * static_cast<float>(bytes) : 1.F});
+            at += bytes;
+        }
+        before_[typed.size()] = columns_.size();
+    }
+    const std::vector<TokenPath::Column>& all() const { return columns_; }
+    float at(std::uint32_t byte) const { return static_cast<float>(before_.at(byte)); }
+
+private:
+    std::vector<std::size_t> before_;
+    std::vector<TokenPath::Column> columns_;
+};
+
+/// The characters of a stage; those that come from the same character share its columns.
+class StageCells {
+public:
+    StageCells(const PieceList& list, const Columns& columns) {
+        const AlignedText& content = list.content;
+        each_character(content.text, [&](char32_t, std::size_t begin, std::size_t end) {
+            const Origin origin = content.origins[begin];
+            cells_.push_back({columns.at(origin.begin), columns.at(origin.end), content.text.substr(begin, end - begin), false});
+            starts_.push_back(begin);
+        });
+        for (std::size_t i = 0; i < cells_.size();) {
+            std::size_t end = i + 1;
+            while (end < cells_.size() && content.origins[starts_[end]] == content.origins[starts_[i]]) ++end;
+            const float first = cells_[i].first, each = (cells_[i].last - first) / static_cast<float>(end - i);
+            for (std::size_t j = i; j < end; ++j) {
+                cells_[j].first = first + each * static_cast<float>(j - i);
+                cells_[j].last = first + each * static_cast<float>(j - i + 1);
+            }
+            i = end;
+        }
+    }
+    const std::vector<Cell>& all() const { return cells_; }
+    /// What stands in bytes begin..end of the content.
+    Cell span(std::size_t begin, std::size_t end) const {
+        Cell out;
+        bool any = false;
+        for (auto i = static_cast<std::size_t>(std::lower_bound(starts_.begin(), starts_.end(), begin) - starts_.begin());
+             i < cells_.size() && starts_[i] < end; ++i) {
+            out.first = any ? std::min(out.first, cells_[i].first) : cells_[i].first;
+            out.last = any ? std::max(out.last, cells_[i].last) : cells_[i].last;
+            any = true;
+        }
+        return out;
+    }
+
+private:
+    std::vector<Cell> cells_;
+    std::vector<std::size_t> starts_;
+};
+
+bool same_pieces(const PieceList& a, const PieceList& b, const StageCells& cells_a, const StageCells& cells_b) {
+    return std::equal(a.pieces.begin(), a.pieces.end(), b.pieces.begin(), b.pieces.end(), [&](const attn::Piece& x, const attn::Piece& y) {
+        const Cell left = cells_a.span(x.begin, x.end), right = cells_b.span(y.begin, y.end);
+        return left.first == right.first && left.last == right.last;
+    });
+}
+
+class PathMaker {
+public:
+    PathMaker(const ModelTokenizer& tokenizer, const std::string& text)
+        : tokenizer_(tokenizer), steps_(tokenizer.steps(text)), letters_(has_letters(steps_)), columns_(text, letters_) {}
+
+    TokenPath make() {
+        path_.columns = columns_.all();
+        add_rows();
+        const StageCells last(steps_.stages.back().list, columns_);
+        for (const TokenSteps::Word& word : steps_.words) add_word(word, last);
+        add_pieces(last);
+        say_rule();
+        return std::move(path_);
+    }
+
+private:
+    static bool has_letters(const TokenSteps& steps) {
+        return std::any_of(steps.stages.begin(), steps.stages.end(), [](const TextStage& stage) { return stage.name == "ByteLevel"; });
+    }
+
+    std::vector<Cell> framed(const PieceList& list, const StageCells& cells) const {
+        std::vector<Cell> out;
+        for (const attn::Piece& piece : list.pieces)
+            if (piece.end > piece.begin) {
+                out.push_back(cells.span(piece.begin, piece.end));
+                out.back().text = list.text_of(piece);
+            }
+        return out;
+    }
+
+    void add_rows() {
+        const TextStage& typed = steps_.stages.front();
+        TokenPath::Row row;
+        row.name = "text";
+        row.note = counted(columns_.all().size(), "character");
+        row.cells = StageCells(typed.list, columns_).all();
+        path_.rows.push_back(std::move(row));
+        for (std::size_t i = 1; i < steps_.stages.size(); ++i) add_stage(steps_.stages[i - 1], steps_.stages[i]);
+    }
+
+    void add_stage(const TextStage& before, const TextStage& stage) {
+        const StageCells old(before.list, columns_), now(stage.list, columns_);
+        const bool cut = !same_pieces(before.list, stage.list, old, now);
+        TokenPath::Row row;
+        switch (stage.kind) {
+        case TextStage::Kind::Typed:
+            return;
+        case TextStage::Kind::AddedTokens:
+            if (!cut) return;
+            row.name = "special tokens";
+            row.note = "cut out first";
+            break;
+        case TextStage::Kind::Normalizer:
+            row.name = "normalised";
+            row.note = stage.name;
+            break;
+        case TextStage::Kind::PreTokenizer:
+            row.name = "words";
+            row.note = stage.name;
+            break;
+        }
+        const bool letters = stage.name == "ByteLevel";
+        row.cells = letters ? old.all() : now.all();
+        std::size_t changed = 0;
+        for (std::size_t i = 0; i < row.cells.size(); ++i) {
+            Cell& cell = row.cells[i];
+            cell.same = i < old.all().size() && old.all()[i].text == cell.text && old.all()[i].first == cell.first;
+            changed += cell.same ? 0 : 1;
+        }
+        if (stage.list.pieces.size() > 1) row.pieces = framed(stage.list, now);
+        if (cut || !letters) {
+            if (cut && stage.kind == TextStage::Kind::PreTokenizer) row.note += fmt::format(", {}", counted(row.pieces.size(), "word"));
+            else if (changed == 0 && !cut) row.note += ", as it was";
+            path_.rows.push_back(row);
+        }
+        if (letters) add_bytes(now, row.pieces);
+    }
+
+    void add_bytes(const StageCells& letters, const std::vector<Cell>& pieces) {
+        TokenPath::Row row;
+        row.name = "bytes";
+        row.bytes = true;
+        row.pieces = pieces;
+        row.cells = letters.all();
+        row.note = counted(row.cells.size(), "byte");
+        for (Cell& cell : row.cells) {
+            const std::optional<std::string> bytes = bytes_of_letters(cell.text);
+            if (bytes) cell.text = hex_bytes(*bytes);  // not of a special token
+            cell.same = cell.first == std::floor(cell.first) && cell.last == std::floor(cell.last);
+        }
+        path_.rows.push_back(std::move(row));
+    }
+
+    /// A part of a word as a person reads it: letters of bytes as what they stand for.
+    std::string shown(std::string_view text) const {
+        if (!letters_) return std::string(text);
+        return bytes_of_letters(text).value_or(std::string(text));
+    }
+
+    void add_word(const TokenSteps::Word& word, const StageCells& cells) {
+        const PieceList& list = steps_.stages.back().list;
+        TokenPath::Word& out = path_.words.emplace_back();
+        const Cell span = cells.span(word.piece.begin, word.piece.end);
+        out.first = span.first;
+        out.last = span.last;
+        word_ = list.text_of(word.piece);
+        word_begin_ = word.piece.begin;
+        cells_ = &cells;
+        out.text = shown(word_);
+        if (!word.piece.is_text()) return;
+        if (word.trace.taken_whole) add_whole(word.trace, out);
+        else if (!word.trace.parts.empty()) add_joins(word.trace, out);
+        else if (!word.trace.spellings.empty()) add_spellings(word.trace, out);
+        else add_look_ups(word.trace, out);
+    }
+
+    Cell part(std::uint32_t begin, std::uint32_t end) const {
+        Cell cell = cells_->span(word_begin_ + begin, word_begin_ + end);
+        cell.text = shown(word_.substr(begin, end - begin));
+        return cell;
+    }
+    std::vector<Cell> parts(const std::vector<WordToken>& tokens) const {
+        std::vector<Cell> out;
+        for (const WordToken& token : tokens) out.push_back(part(token.begin, token.end));
+        return out;
+    }
+
+    void add_whole(const WordTrace& trace, TokenPath::Word& out) const {
+        Step& step = out.steps.emplace_back();
+        step.parts = parts(trace.tokens);
+        step.made = 0;
+        step.what = out.text;
+        step.sentence = "The word is in the vocabulary as a whole: nothing is joined.";
+    }
+
+    void add_joins(const WordTrace& trace, TokenPath::Word& out) const {
+        std::vector<WordToken> now = trace.parts;
+        Step& first = out.steps.emplace_back();
+        first.parts = parts(now);
+        first.what = letters_ ? "single bytes" : "single characters";
+        first.sentence =
+            trace.joins.empty() ? "No two neighbours are in the list: they stay as they are." : "The word in its smallest parts.";
+        for (const WordTrace::Join& join : trace.joins) {
+            const auto left =
+                std::find_if(now.begin(), now.end(), [&](const WordToken& token) { return token.begin == join.joined.begin; });
+            const auto made = static_cast<std::int32_t>(left - now.begin());
+            *left = {join.joined.id, join.joined.begin, join.joined.end};
+            now.erase(left + 1);
+            Step& step = out.steps.emplace_back();
+            step.parts = parts(now);
+            step.made = made;
+            step.what = pair_text(join.joined);
+            step.number = fmt::format("{}", join.joined.rank);
+            step.sentence = join.pairs.size() == 1 ? fmt::format("Rank {}: the only pair in the list.", join.joined.rank)
+                            : join.pairs.empty()   ? fmt::format("Rank {}.", join.joined.rank)
+                                                   : fmt::format("Rank {} is the lowest of {}.", join.joined.rank, join.pairs.size());
+            step.candidates = pairs_of(join);
+        }
+    }
+
+    std::string pair_text(const WordTrace::Pair& pair) const {
+        return fmt::format("{} + {}", shown(word_.substr(pair.begin, pair.middle - pair.begin)),
+                           shown(word_.substr(pair.middle, pair.end - pair.middle)));
+    }
+
+    /// The lowest ranks first; bars by the rank's logarithm, as ranks are spread over thousands.
+    std::vector<TokenPath::Candidate> pairs_of(const WordTrace::Join& join) const {
+        std::vector<WordTrace::Pair> pairs = join.pairs;
+        std::stable_sort(pairs.begin(), pairs.end(), [](const auto& a, const auto& b) { return a.rank < b.rank; });
+        if (pairs.size() > kMostCandidates) pairs.resize(kMostCandidates);
+        std::vector<TokenPath::Candidate> out;
+        for (const WordTrace::Pair& pair : pairs) {
+            const double most = std::log(2.0 + pairs.back().rank);
+            out.push_back(
+                {pair_text(pair), fmt::format("{}", pair.rank), std::log(2.0 + pair.rank) / most, pair.begin == join.joined.begin});
+        }
+        return out;
+    }
+
+    void add_spellings(const WordTrace& trace, TokenPath::Word& out) const {
+        std::vector<WordToken> now;
+        for (const WordTrace::Spelling& chosen : trace.spellings) {
+            if (!chosen.chosen) continue;
+            now.push_back(chosen.token);
+            std::vector<WordTrace::Spelling> others;
+            for (const WordTrace::Spelling& other : trace.spellings)
+                if (other.token.end == chosen.token.end) others.push_back(other);
+            std::stable_sort(others.begin(), others.end(), [](const auto& a, const auto& b) { return a.total > b.total; });
+            if (others.size() > kMostCandidates) others.resize(kMostCandidates);
+            Step& step = out.steps.emplace_back();
+            step.parts = parts(now);
+            step.made = static_cast<std::int32_t>(now.size()) - 1;
+            step.what = step.parts.back().text;
+            step.number = fmt::format("{:.3f}", chosen.score);
+            step.sentence = others.size() == 1 ? fmt::format("The only piece that ends here; so far {:.3f}.", chosen.total)
+                                               : fmt::format("So far {:.3f}: the best of {} that end here.", chosen.total, others.size());
+            const double low = others.back().total, high = others.front().total;
+            for (const WordTrace::Spelling& other : others)
+                step.candidates.push_back({shown(word_.substr(other.token.begin, other.token.end - other.token.begin)),
+                                           fmt::format("{:.3f}", other.total),
+                                           high > low ? 0.15 + 0.85 * (other.total - low) / (high - low) : 1,
+                                           other.token.begin == chosen.token.begin && other.token.id == chosen.token.id});
+        }
+    }
+
+    void add_look_ups(const WordTrace& trace, TokenPath::Word& out) const {
+        std::vector<WordToken> now;
+        std::vector<TokenPath::Candidate> tried;
+        for (const WordTrace::LookUp& look : trace.look_ups) {
+            const std::string text = std::string(word_.substr(look.begin, look.end - look.begin));
+            tried.push_back({text, look.found ? "there" : "not there", static_cast<double>(text.size()) / static_cast<double>(word_.size()),
+                             look.found});
+            if (!look.found) continue;
+            now.push_back({0, look.begin, look.end});
+            Step& step = out.steps.emplace_back();
+            step.parts = parts(now);
+            step.made = static_cast<std::int32_t>(now.size()) - 1;
+            step.what = text;
+            step.number = fmt::format("{} tried", tried.size());
+            step.sentence = tried.size() == 1 ? "The whole rest is in the list." : "The longest beginning of the rest that is in the list.";
+            if (tried.size() > kMostCandidates) tried.erase(tried.begin(), tried.end() - static_cast<std::ptrdiff_t>(kMostCandidates));
+            step.candidates = std::move(tried);
+            tried.clear();
+        }
+        if (trace.tokens.size() == now.size()) return;
+        Step& step = out.steps.emplace_back();
+        step.parts = parts(trace.tokens);
+        step.made = 0;
+        step.what = out.text;
+        step.sentence = "A part of the word is not in the list: all of it is one unknown piece.";
+        if (tried.size() > kMostCandidates) tried.erase(tried.begin(), tried.end() - static_cast<std::ptrdiff_t>(kMostCandidates));
+        step.candidates = std::move(tried);
+    }
+
+    /// Template tokens stand nowhere; all others come from words, in their order.
+    void add_pieces(const StageCells& last) {
+        struct Made {
+            Cell span;
+            std::int32_t word;
+        };
+        std::vector<Made> made;
+        for (std::size_t w = 0; w < steps_.words.size(); ++w) {
+            const TokenSteps::Word& word = steps_.words[w];
+            if (!word.piece.is_text()) made.push_back({last.span(word.piece.begin, word.piece.end), static_cast<std::int32_t>(w)});
+            for (const WordToken& token : word.trace.tokens)
+                made.push_back({last.span(word.piece.begin + token.begin, word.piece.begin + token.end), static_cast<std::int32_t>(w)});
+        }
+        std::size_t next = 0;
+        for (const EncodedToken& token : steps_.tokens) {
+            if (token.from_template || next == made.size()) {
+                path_.pieces.push_back({});
+                continue;
+            }
+            path_.pieces.push_back({made[next].span.first, made[next].span.last, made[next].word});
+            ++next;
+        }
+    }
+
+    void say_rule() {
+        const std::string_view type = tokenizer_.model_type();
+        path_.candidates_title = "Tried, the longest first";
+        if (type == "BPE") {
+            path_.rule =
+                fmt::format("Start from single {}, join the pair of lowest rank again and again, stop when no pair is in the list.",
+                            letters_ ? "bytes" : "characters");
+            path_.candidates_title = "Pairs that are in the list now";
+        } else if (type == "Unigram") {
+            path_.rule = "Of all ways to spell a word with pieces of the list, take the likeliest: the one with the highest sum of scores.";
+            path_.candidates_title = "Pieces that end here, with the best sum so far";
+        } else if (type == "WordPiece") {
+            path_.rule = "Take the longest beginning of the word that is in the list, then go on with the rest.";
+        } else {
+            path_.rule = "Look the whole word up.";
+        }
+    }
+
+    const ModelTokenizer& tokenizer_;
+    TokenSteps steps_;
+    bool letters_;  ///< the last stage writes bytes as letters
+    Columns columns_;
+    TokenPath path_;
+    // The word that is being laid out.
+    std::string_view word_;
+    std::size_t word_begin_ = 0;
+    const StageCells* cells_ = nullptr;
+};
+
+}  // namespace
+
+const std::string& text_of(const Setup& setup, std::int64_t sequence) {
+    return setup.texts.at(
+        static_cast<std::size_t>(std::clamp<std::int64_t>(sequence, 0, static_cast<std::int64_t>(setup.texts.size()) - 1)));
+}
+
+std::shared_ptr<const ModelTokenizer> path_tokenizer(const Setup& setup, KeptTokenizer& kept) {
+    if (setup.model != nullptr) return {setup.model, &setup.model->tokenizer()};
+    if (setup.tokenizer != TokenizerKind::Bpe) throw Error("characters, words and bytes are found in one step");
+    return kept.of(setup).pieces();
+}
+
+TokenPath token_path(const ModelTokenizer& tokenizer, const std::string& text) { return PathMaker(tokenizer, text).make(); }
+
+TokenPath token_path(const Setup& setup, std::int64_t sequence, KeptTokenizer& kept) {
+    return token_path(*path_tokenizer(setup, kept), text_of(setup, sequence));
+}
+
+}  // namespace attn::app

@@ -1,0 +1,52 @@
+#pragma once
+/// An opened model beside another file of the same one, perhaps at another precision: by how much their weights differ.
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "app/session/states/opened_model.hpp"
+#include "engine/trace/weight_error.hpp"
+
+namespace attn::app {
+
+/// A picture of a parameter's errors has at most so many tiles.
+inline constexpr std::int64_t kMostErrorRows = 256, kMostErrorColumns = 256;
+/// So many numbers of a parameter are shown one by one.
+inline constexpr std::int64_t kShownWeightRows = 16, kShownWeightColumns = 32;
+
+struct WeightsBeside {
+    std::shared_ptr<const OpenedModel> other;
+    WeightComparison errors;  ///< of other - model
+};
+
+/// Some of a parameter's numbers in both, laid out as WeightError says.
+struct WeightNumbers {
+    std::int64_t first_row = 0, first_column = 0, rows = 0, columns = 0;
+    std::vector<float> a, b, difference;          ///< [rows,columns]
+    std::vector<std::string> packed_a, packed_b;  ///< how their files pack them, see packed_words(); "" for what is stored by itself
+    std::size_t at(std::int64_t row, std::int64_t column) const {
+        return static_cast<std::size_t>((row - first_row) * columns + column - first_column);
+    }
+    bool has(std::int64_t row, std::int64_t column) const {
+        return row >= first_row && row < first_row + rows && column >= first_column && column < first_column + columns;
+    }
+};
+
+/// Called with what is known before the first parameter and after every one; `total`: how many there are.
+using WeightsBesideProgress = std::function<void(const WeightsBeside& so_far, std::size_t total)>;
+
+/// Opens `other` and compares. Throws FileError as OpenedModel::open() and compare_weights() do, Cancelled once `stop` is requested.
+WeightsBeside weights_beside(const OpenedModel& model, const std::filesystem::path& other, const WeightsBesideProgress& each,
+                             const std::stop_token& stop);
+WeightErrorMap error_map_beside(const OpenedModel& model, const OpenedModel& other, const std::string& parameter,
+                                const std::stop_token& stop);
+/// Around a number. Throws Error for a parameter or a number that not both have.
+WeightNumbers numbers_beside(const OpenedModel& model, const OpenedModel& other, const std::string& parameter, std::int64_t row,
+                             std::int64_t column);
+
+}  // namespace attn::app

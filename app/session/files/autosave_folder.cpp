@@ -1,0 +1,216 @@
+#include "app/session/files/autosave_folder.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <system_error>
+#include <utility>
+
+#include "app/session/document/document_json.hpp"
+#include "engine/io/atomic_file.hpp"
+#include "engine/io/file_error.hpp"
+#include "engine/io/folder.hpp"
+#include "engine/io/input_file.hpp"
+#include "engine/io/json.hpp"
+#include "engine/io/json_object.hpp"
+#include "engine/io/utf8.hpp"
+#include "engine/train/run_folder_writer.hpp"
+
+namespace attn::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kAboutName = "about.json";
+constexpr const char* kDocumentName = "document.attnscope.json";
+constexpr const char* kTaskName = "task.txt";
+constexpr const char* kRunName = "run";
+constexpr std::uint64_t kMostAbout = 64 << 10;
+constexpr std::int64_t kLatest = std::int64_t{1} << 40;  // seconds
+/// Earlier models are written again with every autosave: a few, as far as they are small.
+constexpr std::size_t kAutosavedMoments = 8, kMostMomentBytes = std::size_t{16} << 20;
+
+std::string first_words(const Document& document) {
+    constexpr std::size_t kMostLetters = 60;
+    std::string name = document.preset.empty() ? document.trained ? "trained model" : "untitled" : document.preset;
+    for (const std::string& text : document.texts)
+        if (!text.empty()) return fmt::format("{}: {}", name, escaped(text, kMostLetters));
+    return name;
+}
+
+AutosaveWords words_about(const UnsavedWork& work) {
+    AutosaveWords words;
+    if (work.document != nullptr) words.document = work.file.empty() ? first_words(*work.document) : escaped(work.file.filename().native());
+    if (work.run != nullptr)
+        words.run = fmt::format("{}, step {}", task_info(work.run->checkpoint.settings.task.kind).title, work.run->checkpoint.steps);
+    words.written_at = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+    return words;
+}
+
+/// What can be said of a folder whose about.json is missing or damaged.
+AutosaveWords words_without_about(const fs::path& folder, bool document, bool run) {
+    AutosaveWords words;
+    if (document) words.document = "a document";
+    if (run) words.run = "a training run";
+    std::error_code unknown;
+    const auto changed = fs::last_write_time(document ? folder / kDocumentName : folder / kRunName, unknown);
+    if (!unknown)
+        words.written_at =
+            std::chrono::duration_cast<std::chrono::seconds>((std::chrono::file_clock::to_sys(changed)).time_since_epoch()).count();
+    return words;
+}
+
+struct About {
+    AutosaveWords words;
+    fs::path file;
+};
+
+About read_about(const fs::path& path) {
+    JsonObject object(read_whole_file(path, {.max_bytes = kMostAbout, .stop = {}}), path.string());
+    About about;
+    std::string file;
+    object.read("document", about.words.document);
+    object.read("run", about.words.run);
+    object.read("written_at", about.words.written_at, 0, kLatest);
+    object.read("file", file);
+    about.file = file;
+    return about;
+}
+
+bool is_there(const fs::path& path) {
+    std::error_code unknown;
+    return fs::exists(path, unknown);
+}
+
+/// Process and attempt, as in "4711-0".
+bool is_name_of_ours(const std::string& name) { return name.find_first_not_of("0123456789-") == std::string::npos; }
+
+/// Whether document_to_json() takes it.
+bool stands_in_document(const std::string& task_text) { return task_text.size() <= kMostTaskText && !find_invalid_utf8(task_text); }
+
+}  // namespace
+
+AutosaveFolder AutosaveFolder::create(const fs::path& parent) {
+    std::error_code error;
+    fs::create_directories(parent, error);
+    if (error) throw FileError(FileFault::Io, escaped(parent.native(), 0), "", "cannot be made: " + error.message());
+    for (int attempt = 0; attempt < 1000; ++attempt) {
+        const fs::path path = parent / fmt::format("{}-{}", ::getpid(), attempt);
+        if (!fs::create_directory(path, error)) {
+            if (error) throw FileError(FileFault::Io, escaped(path.native(), 0), "", "cannot be made: " + error.message());
+            continue;
+        }
+        try {
+            AutosaveFolder folder(path);
+            // Another window that starts now may have removed it as one that holds nothing.
+            if (is_there(path)) return folder;
+        } catch (const FileError&) {
+            // Or is about to.
+        }
+    }
+    throw FileError(FileFault::Io, escaped(parent.native(), 0), "", "no new folder can be made in it");
+}
+
+std::optional<AutosaveFolder> AutosaveFolder::free_folder(const fs::path& path) {
+    try {
+        return AutosaveFolder(path);
+    } catch (const FileError&) {
+        return {};
+    }
+}
+
+std::vector<AutosaveFolder> AutosaveFolder::leftovers(const fs::path& parent) {
+    std::vector<AutosaveFolder> found;
+    std::error_code error, unknown;
+    for (const std::string& name : names_in_folder(parent, error)) {
+        if (!is_name_of_ours(name) || !fs::is_directory(parent / name, unknown)) continue;
+        std::optional<AutosaveFolder> held = free_folder(parent / name);
+        if (!held) continue;
+        AutosaveFolder folder = std::move(*held);
+        const bool document = is_there(folder.path_ / kDocumentName), run = is_there(folder.path_ / kRunName / kCheckpointName);
+        if (!document && !run) {
+            folder.remove();
+            continue;
+        }
+        try {
+            folder.words_ = read_about(folder.path_ / kAboutName).words;
+        } catch (const std::exception&) {
+            folder.words_ = words_without_about(folder.path_, document, run);
+        }
+        found.push_back(std::move(folder));
+    }
+    std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.words_.written_at > b.words_.written_at; });
+    return found;
+}
+
+void AutosaveFolder::write_document(const UnsavedWork& work) {
+    std::error_code ignored;
+    if (work.document == nullptr) {
+        fs::remove(path_ / kDocumentName, ignored);
+        fs::remove(path_ / kTaskName, ignored);
+        return;
+    }
+    const std::shared_ptr<const std::string>& task = work.document->run.task.text;
+    if (task == nullptr || stands_in_document(*task)) {
+        save_document(path_ / kDocumentName, *work.document);
+        fs::remove(path_ / kTaskName, ignored);
+        return;
+    }
+    write_whole_file(path_ / kTaskName, *task);
+    Document without = *work.document;
+    without.run.task.text.reset();
+    save_document(path_ / kDocumentName, without);
+}
+
+void AutosaveFolder::write_run(const UnsavedWork& work) {
+    std::error_code ignored;
+    if (work.run == nullptr) {
+        fs::remove_all(path_ / kRunName, ignored);
+        return;
+    }
+    const std::size_t bytes = sizeof(float) * static_cast<std::size_t>(work.run->checkpoint.parameters->count());
+    write_run_folder(path_ / kRunName, *work.run, std::min(kAutosavedMoments, kMostMomentBytes / std::max<std::size_t>(bytes, 1)));
+}
+
+void AutosaveFolder::write_words(const UnsavedWork& work) {
+    words_ = words_about(work);
+    const std::string file = find_invalid_utf8(work.file.native()) ? "" : work.file.string();
+    const Json json{{"document", words_.document}, {"run", words_.run}, {"written_at", words_.written_at}, {"file", file}};
+    write_whole_file(path_ / kAboutName, json.dump(2, Json::InvalidUtf8::Replace) + "\n");
+}
+
+KeptWork AutosaveFolder::read(const fs::path& path) {
+    KeptWork work;
+    if (is_there(path / kRunName / kCheckpointName)) work.run = path / kRunName;
+    try {
+        if (is_there(path / kDocumentName)) work.document = load_document(path / kDocumentName);
+        if (work.document && is_there(path / kTaskName))
+            work.document->run.task.text =
+                std::make_shared<const std::string>(read_whole_file(path / kTaskName, {.max_bytes = kMaxTextBytes, .stop = {}}));
+    } catch (const std::exception& error) {
+        if (work.run.empty()) throw;
+        work.document.reset();
+        work.problem = error.what();
+    }
+    try {
+        work.file = read_about(path / kAboutName).file;
+    } catch (const std::exception&) {
+        // The document then has no file of its own.
+    }
+    if (!work.document && work.run.empty()) throw FileError(FileFault::Schema, escaped(path.native(), 0), "", "there is no work in it");
+    return work;
+}
+
+void AutosaveFolder::remove() noexcept {
+    try {
+        std::error_code ignored;
+        fs::remove_all(path_, ignored);
+    } catch (const std::exception&) {
+        // Out of memory: it stays.
+    }
+    lock_.reset();
+}
+
+}  // namespace attn::app

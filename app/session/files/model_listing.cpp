@@ -1,0 +1,155 @@
+#include "app/session/files/model_listing.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+#include <system_error>
+
+#include "engine/io/file_error.hpp"
+#include "engine/io/folder.hpp"
+#include "engine/io/hub_cache.hpp"
+
+namespace attn::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostModels = 500, kMostLookedAt = 5000;
+
+fs::path from_variable(const char* name) {
+    const char* value = std::getenv(name);
+    fs::path path = value == nullptr ? "" : value;
+    return path.is_absolute() ? path : fs::path();
+}
+
+fs::path in_folder_of(const fs::path& base, const char* rest) { return base.empty() ? base : base / rest; }
+
+bool is_gguf(const fs::path& path) {
+    std::error_code unknown;
+    return path.extension() == ".gguf" && fs::is_regular_file(path, unknown);
+}
+
+/// A model's weights, or one file's.
+std::uint64_t bytes_of(const fs::path& path) {
+    std::error_code unknown;
+    if (!fs::is_directory(path, unknown)) {
+        const std::uintmax_t bytes = fs::file_size(path, unknown);
+        return unknown ? 0 : bytes;
+    }
+    std::uint64_t bytes = 0;
+    for (const std::string& name : names_in_folder(path, unknown)) {
+        std::error_code missing;
+        const std::uintmax_t size = name.ends_with(".safetensors") ? fs::file_size(path / name, missing) : 0;
+        if (!missing) bytes += size;
+    }
+    return bytes;
+}
+
+/// A folder of transformers' layout. Whether the rest of it is right is found out when it is opened.
+bool looks_like_model(const fs::path& folder) {
+    std::error_code unknown;
+    return fs::is_regular_file(folder / "config.json", unknown) &&
+           (fs::exists(folder / "model.safetensors", unknown) || fs::exists(folder / "model.safetensors.index.json", unknown));
+}
+
+class Lister {
+public:
+    explicit Lister(ModelShelf& shelf) : shelf_(shelf) {}
+
+    void add(ModelShelf::Model model) {
+        std::error_code unknown;
+        const fs::path whole = fs::absolute(model.path, unknown).lexically_normal();
+        if (shelf_.models.size() < kMostModels && seen_.insert(whole.string()).second) shelf_.models.push_back(std::move(model));
+    }
+
+    /// What lies in a folder, and one folder deeper.
+    void add_all(const fs::path& folder, ModelShelf::Place place, std::error_code& error) { add_level(folder, "", place, 2, error); }
+
+    void add_recent(const std::string& path) {
+        ModelShelf::Model model{hub_name(path), path, ModelShelf::Place::Recent, 0, ""};
+        if (model.name.empty()) model.name = (model.path.has_filename() ? model.path : model.path.parent_path()).filename().string();
+        std::error_code unknown;
+        if (!fs::exists(path, unknown)) model.problem = "it is not there any more";
+        else if (is_hub_entry(path)) resolve(model);
+        else model.bytes = bytes_of(path);
+        add(std::move(model));
+    }
+
+private:
+    /// Of a model's folder in the cache: the snapshot's size, or what is wrong with it.
+    static void resolve(ModelShelf::Model& model) {
+        try {
+            model.bytes = bytes_of(model_in_cache(model.path));
+        } catch (const FileError& error) {
+            model.problem = error.what();
+        }
+    }
+
+    void add_level(const fs::path& folder, const std::string& before, ModelShelf::Place place, int levels, std::error_code& error) {
+        std::vector<std::string> names = names_in_folder(folder, error);
+        if (error) return;
+        std::sort(names.begin(), names.end());
+        for (const std::string& name : names) {
+            if (name.front() == '.' || ++looked_at_ > kMostLookedAt) continue;
+            const fs::path path = folder / name;
+            std::error_code unknown;
+            if (name.starts_with("models--") && is_hub_entry(path)) add_entry(path, place);
+            else if (is_gguf(path) || looks_like_model(path)) add({before + name, path, place, bytes_of(path), ""});
+            else if (levels > 1 && fs::is_directory(path, unknown)) add_level(path, before + name + "/", place, levels - 1, unknown);
+        }
+    }
+
+    /// A model's folder in the cache; of one with several GGUF files each of them.
+    void add_entry(const fs::path& entry, ModelShelf::Place place) {
+        ModelShelf::Model model{hub_name(entry), entry, place, 0, ""};
+        std::error_code unknown;
+        std::vector<fs::path> files;
+        for (const std::string& snapshot : names_in_folder(entry / "snapshots", unknown))
+            for (const std::string& name : names_in_folder(entry / "snapshots" / snapshot, unknown))
+                if (is_gguf(entry / "snapshots" / snapshot / name)) files.push_back(entry / "snapshots" / snapshot / name);
+        if (files.size() > 1) {
+            std::sort(files.begin(), files.end());
+            for (const fs::path& file : files) add({model.name + "/" + file.filename().string(), file, place, bytes_of(file), ""});
+            return;
+        }
+        resolve(model);
+        add(std::move(model));
+    }
+
+    ModelShelf& shelf_;
+    std::set<std::string> seen_;
+    std::size_t looked_at_ = 0;
+};
+
+}  // namespace
+
+std::vector<fs::path> model_caches() {
+    const fs::path home = from_variable("HOME"), xdg = from_variable("XDG_CACHE_HOME");
+    const fs::path cache = xdg.empty() ? in_folder_of(home, ".cache") : xdg;
+    std::vector<fs::path> found;
+    for (const fs::path& folder :
+         {from_variable("HF_HUB_CACHE"), in_folder_of(from_variable("HF_HOME"), "hub"), in_folder_of(cache, "huggingface/hub"),
+          from_variable("LLAMA_CACHE"), in_folder_of(cache, "llama.cpp")}) {
+        std::error_code unknown;
+        if (!folder.empty() && fs::is_directory(folder, unknown) && std::find(found.begin(), found.end(), folder) == found.end())
+            found.push_back(folder);
+    }
+    return found;
+}
+
+ModelShelf list_models(const fs::path& folder, const std::vector<std::string>& recent, const std::vector<fs::path>& caches) {
+    ModelShelf shelf;
+    shelf.folder = folder;
+    Lister lister(shelf);
+    for (const std::string& path : recent) lister.add_recent(path);
+    std::error_code error;
+    if (!folder.empty()) lister.add_all(folder, ModelShelf::Place::Folder, error);
+    if (error) shelf.folder_problem = error.message();
+    for (const fs::path& cache : caches) {
+        std::error_code unreadable;  // another program's folder: nothing to tell
+        lister.add_all(cache, ModelShelf::Place::Cache, unreadable);
+    }
+    return shelf;
+}
+
+}  // namespace attn::app

@@ -1,0 +1,127 @@
+#include "app/session/files/readable_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "app/session/document/document_json.hpp"
+#include "app/session/document/model_document.hpp"
+#include "engine/io/file_error.hpp"
+#include "engine/io/input_file.hpp"
+#include "engine/io/json_object.hpp"
+#include "engine/io/safetensors_header.hpp"
+#include "engine/io/text_file.hpp"
+#include "engine/train/run_folder.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr std::size_t kStart = 16;  // bytes by which kinds of files are told apart
+constexpr std::uint64_t kMostHeader = std::uint64_t{16} << 20;
+
+FileError refuse(const std::filesystem::path& path, FileFault fault, std::string_view problem) {
+    return {fault, escaped(path.native(), 0), "", problem};
+}
+
+std::string first_bytes(InputFile& file, std::size_t count) {
+    std::string bytes(std::min<std::uint64_t>(count, file.size()), '\0');
+    file.read(std::as_writable_bytes(std::span(bytes)));
+    return bytes;
+}
+
+/// A checkpoint says what it is; GPT-2 from elsewhere has its embedding's name; all else is a dump.
+FileKind kind_of_safetensors(const std::filesystem::path& path, InputFile& file, const std::string& start) {
+    std::uint64_t length = 0;
+    if (start.size() < sizeof length) throw refuse(path, FileFault::Truncated, "it ends before the length of its header");
+    std::memcpy(&length, start.data(), sizeof length);
+    if (length > file.size() - sizeof length) throw refuse(path, FileFault::Truncated, "it ends before its header does");
+    if (length > kMostHeader) throw refuse(path, FileFault::Limit, "its header is longer than 16 MiB");
+    file.seek(sizeof length);
+    const std::string header = first_bytes(file, length);
+    const SafetensorsHeader parsed =
+        parse_safetensors_header(header, escaped(path.native(), 0), sizeof length, file.size() - sizeof length - length);
+    if (parsed.metadata.count("attnscope") > 0) return FileKind::Run;
+    for (const SafetensorsEntry& entry : parsed.entries)
+        if (entry.name.ends_with("wte.weight")) return FileKind::Run;
+    return FileKind::Dump;
+}
+
+/// Throws for a folder that is not one of a training run, nor a GPT-2 without a config.json.
+void expect_run(const std::filesystem::path& folder, const std::stop_token& stop) {
+    const std::filesystem::path model = folder / kCheckpointName;
+    std::error_code unknown;
+    if (!std::filesystem::exists(model, unknown))
+        throw refuse(folder, FileFault::Schema,
+                     "this folder holds no training run of attnscope and no published model: there is no model.safetensors in it");
+    InputFile input(model, {.stop = stop});
+    if (kind_of_safetensors(model, input, first_bytes(input, kStart)) != FileKind::Run)
+        throw refuse(
+            folder, FileFault::Schema,
+            "this folder holds no training run of attnscope: its model.safetensors is neither a checkpoint of attnscope nor a GPT-2");
+}
+
+bool begins_with(const std::string& bytes, std::string_view start) { return bytes.compare(0, start.size(), start) == 0; }
+
+}  // namespace
+
+bool is_lesson(const std::filesystem::path& path) {
+    return JsonObject(read_whole_file(path, {.max_bytes = kMaxJsonBytes, .stop = {}}), path.string()).has("steps");
+}
+
+ReadableFile read_any_file(const std::filesystem::path& path, const std::stop_token& stop) {
+    ReadableFile file;
+    std::error_code unknown;
+    if (OpenedModel::is_in(path)) {
+        file.kind = FileKind::Model;
+        file.document = document_of_model(OpenedModel::open(path));
+        return file;
+    }
+    if (std::filesystem::is_directory(path, unknown)) {
+        expect_run(path, stop);
+        file.kind = FileKind::Run;
+        return file;
+    }
+    InputFile input(path, {.stop = stop});
+    const std::string start = first_bytes(input, kStart);
+    if (path.extension() == ".safetensors") {
+        file.kind = kind_of_safetensors(path, input, start);
+        return file;
+    }
+    if (begins_with(start, "PK\x03\x04")) {
+        if (path.extension() != ".npz") throw refuse(path, FileFault::Unsupported, "the only archives that can be read are .npz");
+        file.kind = FileKind::Dump;
+        return file;
+    }
+    if (begins_with(start, "\x93NUMPY")) throw refuse(path, FileFault::Unsupported, "a single array has no name: put arrays into an .npz");
+    if (path.extension() == ".json") {
+        if (is_lesson(path)) {
+            file.kind = FileKind::Lesson;
+            file.lesson = find_lesson(path.string());
+            return file;
+        }
+        file.kind = FileKind::Document;
+        file.document = load_document(path);
+        return file;
+    }
+    file.text = std::make_shared<const std::string>(read_text_file(path, {.max_bytes = std::uint64_t{64} << 20, .stop = stop}).text);
+    if (lines_with_text(*file.text, 1).empty()) throw refuse(path, FileFault::Schema, "there is no text in it");
+    return file;
+}
+
+std::vector<std::string> lines_with_text(std::string_view text, std::size_t most, std::size_t longest) {
+    std::vector<std::string> lines;
+    for (std::size_t begin = 0, end = 0; lines.size() < most && begin < text.size(); begin = end + 1) {
+        end = std::min(text.find('\n', begin), text.size());
+        std::string_view line = text.substr(begin, end - begin);
+        if (line.find_first_not_of(" \t\v\f\r") == std::string_view::npos) continue;
+        if (line.size() > longest) {
+            std::size_t cut = longest;
+            while (cut > 0 && (static_cast<unsigned char>(line[cut]) & 0xC0U) == 0x80U) --cut;
+            line = line.substr(0, cut);
+        }
+        lines.emplace_back(line);
+    }
+    return lines;
+}
+
+}  // namespace attn::app

@@ -1,0 +1,134 @@
+#include "app/session/files/settings.hpp"
+
+#include <cstdlib>
+#include <system_error>
+
+#include "app/session/document/memory_budget.hpp"
+#include "engine/io/atomic_file.hpp"
+#include "engine/io/file_error.hpp"
+#include "engine/io/input_file.hpp"
+#include "engine/io/json_object.hpp"
+
+namespace attn::app {
+
+namespace {
+
+constexpr std::uint64_t kMaxSettingsBytes = 256 << 10;
+constexpr double kMaxMemoryMiB = 1e9;
+constexpr std::int32_t kMaxPosition = 100'000;  // window systems count in 16 bits; this leaves room for odd ones
+
+Settings parse(const std::string& text, const std::string& source) {
+    JsonObject object(text, source);
+    Settings settings;
+    object.read("dark", settings.dark);
+    object.read("zoom", settings.zoom, 0.5, 4);
+    object.read("left_pane", settings.left_pane);
+    object.read("right_pane", settings.right_pane);
+    object.read("strip", settings.strip);
+    object.read("thumbnails", settings.thumbnails);
+    object.read("morphing", settings.morphing);
+    object.read("left_width", settings.left_width, 50, 4000);
+    object.read("right_width", settings.right_width, 50, 4000);
+    object.read("strip_height", settings.strip_height, 20, 4000);
+    object.read("window_placed", settings.window_placed);
+    object.read("window_x", settings.window_x, -kMaxPosition, kMaxPosition);
+    object.read("window_y", settings.window_y, -kMaxPosition, kMaxPosition);
+    object.read("window_width", settings.window_width, 200, kMaxPosition);
+    object.read("window_height", settings.window_height, 150, kMaxPosition);
+    object.read("window_maximized", settings.window_maximized);
+    object.read("preset", settings.preset);
+    object.read("texts", settings.texts);
+    object.read("source_texts", settings.source_texts);
+    object.read("desktop_dialog", settings.desktop_dialog);
+    object.read("recent_files", settings.recent_files);
+    object.read("recent_models", settings.recent_models);
+    object.read("models_folder", settings.models_folder);
+    object.read("folded_parts", settings.folded_parts);
+    object.read("toured", settings.toured);
+    object.read("memory_mib", settings.memory_mib, 0, kMaxMemoryMiB);
+    return settings;
+}
+
+std::filesystem::path absolute_from(const char* variable) {
+    const char* value = std::getenv(variable);
+    std::filesystem::path path = value == nullptr ? "" : value;
+    return path.is_absolute() ? path : std::filesystem::path();
+}
+
+/// "$VARIABLE/attnscope", else "~/`folder`/attnscope".
+std::filesystem::path folder_of_user(const char* variable, const char* folder) {
+    std::filesystem::path base = absolute_from(variable);
+    if (base.empty()) {
+        const std::filesystem::path home = absolute_from("HOME");
+        if (home.empty()) return {};
+        base = home / folder;
+    }
+    return base / "attnscope";
+}
+
+}  // namespace
+
+std::filesystem::path settings_path() {
+    const std::filesystem::path folder = folder_of_user("XDG_CONFIG_HOME", ".config");
+    return folder.empty() ? folder : folder / "settings.json";
+}
+
+std::filesystem::path autosave_path() {
+    const std::filesystem::path folder = folder_of_user("XDG_STATE_HOME", ".local/state");
+    return folder.empty() ? folder : folder / "autosave";
+}
+
+double memory_budget_mib(const Settings& settings) { return settings.memory_mib > 0 ? settings.memory_mib : default_memory_budget_mib(); }
+
+LoadedSettings load_settings(const std::filesystem::path& path) {
+    std::error_code ignored;
+    if (path.empty() || !std::filesystem::exists(path, ignored)) return {};
+    try {
+        return {parse(read_whole_file(path, {.max_bytes = kMaxSettingsBytes, .stop = {}}), path.string()), ""};
+    } catch (const std::exception& error) {
+        std::string note = std::string(error.what()) + "; starting with the default settings";
+        std::filesystem::path bad = path;
+        bad += ".bad";
+        std::error_code failed;
+        std::filesystem::rename(path, bad, failed);
+        if (!failed) note += ", the file is kept as " + bad.filename().string();
+        return {{}, note};
+    }
+}
+
+void save_settings(const std::filesystem::path& path, const Settings& settings) {
+    std::error_code failed;
+    std::filesystem::create_directories(path.parent_path(), failed);
+    if (failed) throw FileError(FileFault::Io, path.string(), "", "its folder cannot be made: " + failed.message());
+    const Json json = {
+        {"dark", settings.dark},
+        {"zoom", settings.zoom},
+        {"left_pane", settings.left_pane},
+        {"right_pane", settings.right_pane},
+        {"strip", settings.strip},
+        {"thumbnails", settings.thumbnails},
+        {"morphing", settings.morphing},
+        {"left_width", settings.left_width},
+        {"right_width", settings.right_width},
+        {"strip_height", settings.strip_height},
+        {"window_placed", settings.window_placed},
+        {"window_x", settings.window_x},
+        {"window_y", settings.window_y},
+        {"window_width", settings.window_width},
+        {"window_height", settings.window_height},
+        {"window_maximized", settings.window_maximized},
+        {"preset", settings.preset},
+        {"texts", settings.texts},
+        {"source_texts", settings.source_texts},
+        {"desktop_dialog", settings.desktop_dialog},
+        {"recent_files", settings.recent_files},
+        {"recent_models", settings.recent_models},
+        {"models_folder", settings.models_folder},
+        {"folded_parts", settings.folded_parts},
+        {"toured", settings.toured},
+        {"memory_mib", settings.memory_mib},
+    };
+    write_whole_file(path, json.dump(2, Json::InvalidUtf8::Replace) + "\n");
+}
+
+}  // namespace attn::app

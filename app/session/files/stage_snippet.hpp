@@ -1,0 +1,12 @@
+#pragma once
+/// A stage of a snapshot as Python source text.
+
+#include "app/session/facets/snapshot.hpp"
+#include "engine/snippet/snippet.hpp"
+
+namespace attn::app {
+
+/// Throws Error when nothing has been computed or the model has no such stage.
+Snippet stage_snippet(const Snapshot& snapshot, const StageId& id, const SnippetOptions& options);
+
+}  // namespace attn::app

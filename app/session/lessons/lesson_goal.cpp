@@ -1,0 +1,135 @@
+#include "app/session/lessons/lesson_goal.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "app/session/training/trained_document.hpp"
+
+namespace attn::app {
+namespace {
+
+const std::string kMerge = "lesson";  // one step to undo, however many steps a lesson has gone
+
+bool at_rest(const TrainingSnapshot& run) { return run.phase == TrainingPhase::Finished || run.phase == TrainingPhase::Failed; }
+
+std::vector<std::string> texts_of(const LessonTraining& training, const TrainingSnapshot& run) {
+    return training.texts.value_or(std::vector{run.probe});
+}
+
+std::vector<std::string> sources_of(const LessonTraining& training, const TrainingSnapshot& run) {
+    return training.texts || run.probe_source.empty() ? std::vector<std::string>() : std::vector{run.probe_source};
+}
+
+ForwardSettings forward_of(const LessonTraining& training, const TrainingSnapshot& run) {
+    if (training.forward) return *training.forward;
+    ForwardSettings forward = run.settings.train.forward;
+    forward.dropout = {};
+    return forward;
+}
+
+/// The moment that the step shows of a run that may have gone further than the step, or ended before that moment.
+std::optional<std::int64_t> moment_of(const LessonTraining& training, const TrainingSnapshot& run) {
+    if (training.moment && *training.moment <= run.step) return training.moment;
+    if (training.moment) return {};
+    if (run.step > training.run.stop.steps) return training.run.stop.steps;
+    return {};
+}
+
+}  // namespace
+
+LessonGoal::LessonGoal(LessonStep step, bool restart) : step_(std::move(step)), done_(false), restart_(restart) {}
+
+bool LessonGoal::is_ours(const TrainingSnapshot& run) const {
+    return run.run != 0 && !restart_ && run.run != replaced_ && same_model(run.settings, step_.training->run);
+}
+
+std::vector<Command> LessonGoal::next(const Document& now, const TrainingReport& training) {
+    if (done_) return {};
+    const TrainingSnapshot& run = *training.snapshot;
+    if (step_.training) return is_ours(run) ? go_on(now, run) : begin_run(run);
+    done_ = true;
+    std::vector<Command> commands;
+    if (run.phase == TrainingPhase::Running) commands.push_back({command::PauseTraining{}, ""});
+    commands.push_back({command::OpenDocument{step_.document}, kMerge});
+    return commands;
+}
+
+std::vector<Command> LessonGoal::begin_run(const TrainingSnapshot& run) {
+    if (ordered_) return {};
+    asks_ = run.run != 0 && run.step > 0 && !allowed_;
+    if (asks_) return {};
+    ordered_ = started_ = true;
+    restart_ = false;
+    replaced_ = run.run;
+    return {{command::SetRun{step_.training->run}, kMerge}, {command::RestartTraining{}, ""}};
+}
+
+std::vector<Command> LessonGoal::go_on(const Document& now, const TrainingSnapshot& run) {
+    std::vector<Command> commands;
+    const RunSettings& wanted = step_.training->run;
+    if (!std::exchange(started_, true)) {
+        const bool reached = run.step >= wanted.stop.steps || (run.phase == TrainingPhase::Finished && run.settings.stop == wanted.stop);
+        commands.push_back({command::SetRun{wanted}, kMerge});
+        // Also where it runs: by the time the order arrives it may have come to the end that it had so far.
+        if (!reached) commands.push_back({command::StartTraining{}, ""});
+        if (!reached && step_.training->moment) show(run, {}, commands);  // until it gets there
+    } else if (!now.trained || now.trained->run != run.run) {
+        return {};  // it is about to be adopted
+    }
+    const std::optional<std::int64_t>& moment = step_.training->moment;
+    if (moment && run.step < *moment && !at_rest(run)) return commands;
+    show(run, moment_of(*step_.training, run), commands);
+    done_ = true;
+    return commands;
+}
+
+void LessonGoal::show(const TrainingSnapshot& run, std::optional<std::int64_t> moment, std::vector<Command>& commands) {
+    commands.push_back({command::ShowMoment{moment}, kMerge});
+    commands.push_back({command::SetTexts{texts_of(*step_.training, run), sources_of(*step_.training, run)}, kMerge});
+    commands.push_back({command::SetForward{forward_of(*step_.training, run)}, kMerge});
+}
+
+Document shown_document(const LessonStep& step, const TrainingSnapshot& run) {
+    if (!step.training) return step.document;
+    Document document = document_of_run({}, run, {}, {});
+    document.texts = texts_of(*step.training, run);
+    document.source_texts = sources_of(*step.training, run);
+    document.forward = forward_of(*step.training, run);
+    return document;
+}
+
+std::string missing_moment(const LessonStep& step, const TrainingSnapshot& run) {
+    if (!step.training || !step.training->moment || *step.training->moment <= run.step || !at_rest(run)) return "";
+    return fmt::format("The run ended after {} steps: there is no step {} to show.", run.step, *step.training->moment);
+}
+
+bool differs(const LessonStep& step, const Document& now, const TrainingReport& training) {
+    if (!step.training) {
+        Document wanted = step.document;
+        wanted.run = now.run;
+        wanted.sampling = now.sampling;
+        return wanted != now;
+    }
+    const TrainingSnapshot& run = *training.snapshot;
+    return !now.trained || now.trained->run != run.run || !same_model(run.settings, step.training->run) ||
+           now.trained->step != moment_of(*step.training, run) || now.texts != texts_of(*step.training, run) ||
+           now.forward != forward_of(*step.training, run) || now.run != step.training->run;
+}
+
+std::vector<Command> restore_document(const Document& before, const TrainingReport& training) {
+    std::vector<Command> commands;
+    const TrainingSnapshot& run = *training.snapshot;
+    if (before.trained && before.trained->run == run.run && run.run != 0) {
+        commands.push_back({command::ShowMoment{before.trained->step}, kMerge});
+        commands.push_back({command::SetTexts{before.texts, before.source_texts}, kMerge});
+        commands.push_back({command::SetForward{before.forward}, kMerge});
+    } else {
+        commands.push_back({command::OpenDocument{before}, kMerge});
+    }
+    commands.push_back({command::SetRun{before.run}, kMerge});
+    commands.push_back({command::SetSampling{before.sampling}, kMerge});
+    return commands;
+}
+
+}  // namespace attn::app

@@ -1,0 +1,67 @@
+#include "app/session/states/hidden_words.hpp"
+
+#include <optional>
+
+#include "app/session/states/model_tokens.hpp"
+#include "app/session/states/state.hpp"
+#include "engine/train/run_settings.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr std::string_view kContinues = "##";
+
+bool is_space_byte(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+/// An apostrophe and a hyphen belong to the word around them.
+bool is_word_byte(char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool letter = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9');
+    return byte >= 0x80 || letter || byte == '\'' || byte == '-';
+}
+
+}  // namespace
+
+std::string mask_word(const Setup& setup) {
+    if (setup.model == nullptr) return kBlank;
+    const std::optional<AddedToken> mask = mask_token(*setup.model);
+    return mask ? mask->content : "";
+}
+
+std::vector<TextWord> words_of(std::string_view text, std::string_view mask) {
+    std::vector<TextWord> words;
+    for (std::size_t at = 0; at < text.size();) {
+        if (text.substr(at).starts_with(mask)) {
+            words.push_back({at, at + mask.size(), true});
+            at += mask.size();
+            continue;
+        }
+        const std::size_t begin = at;
+        while (at < text.size() && is_word_byte(text[at]) && !text.substr(at).starts_with(mask)) ++at;
+        if (at > begin) words.push_back({begin, at, false});
+        else ++at;
+    }
+    return words;
+}
+
+std::string with_hidden(std::string_view text, const TextWord& word, std::string_view mask) {
+    return std::string(text.substr(0, word.begin)).append(mask).append(text.substr(word.end));
+}
+
+std::string with_filled_in(std::string_view text, std::string_view mask, std::size_t which, std::string_view piece) {
+    std::size_t left = which;
+    for (const TextWord& word : words_of(text, mask)) {
+        if (!word.hidden || left-- > 0) continue;
+        std::string before(text.substr(0, word.begin));
+        if (piece.starts_with(kContinues)) {
+            piece.remove_prefix(kContinues.size());
+            while (!before.empty() && is_space_byte(before.back())) before.pop_back();
+        } else if (piece.starts_with(' ') && (before.empty() || is_space_byte(before.back()))) {
+            piece.remove_prefix(1);
+        }
+        return before.append(piece).append(text.substr(word.end));
+    }
+    return std::string(text);
+}
+
+}  // namespace attn::app

@@ -1,0 +1,75 @@
+#include "app/session/states/opened_model.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/families/model_folder.hpp"
+#include "engine/io/file_error.hpp"
+#include "engine/io/hub_cache.hpp"
+#include "engine/tokenizer/tokenizer_files.hpp"
+
+namespace attn::app {
+namespace {
+
+std::vector<std::string> texts_of(const ModelTokenizer& tokenizer, std::int64_t count) {
+    std::vector<std::string> texts;
+    texts.reserve(static_cast<std::size_t>(count));
+    for (std::int64_t id = 0; id < count; ++id) texts.push_back(tokenizer.token_bytes(id));
+    return texts;
+}
+
+}  // namespace
+
+bool OpenedModel::is_in(const std::filesystem::path& path) {
+    return is_gguf_file(path) || is_hub_entry(path) || (has_tokenizer(path) && is_model_folder(path));
+}
+
+std::shared_ptr<const OpenedModel> OpenedModel::open(const std::filesystem::path& path) {
+    return std::shared_ptr<const OpenedModel>(new OpenedModel(path));
+}
+
+OpenedModel::OpenedModel(const std::filesystem::path& path)
+    : path_(std::filesystem::absolute(model_in_cache(path)).lexically_normal()),
+      folder_(std::make_unique<const ModelFolder>(open_model_folder(path_))) {
+    if (folder_->tokenizer == nullptr && is_gguf_file(path_))
+        throw FileError(FileFault::Unsupported, escaped(path.native(), 0), "tokenizer.ggml.model", "there is no tokenizer in this file");
+    if (folder_->tokenizer == nullptr)
+        throw FileError(FileFault::Unsupported, escaped(path.native(), 0), "",
+                        fmt::format("there is no tokenizer in this folder: expected {}", kTokenizerFiles));
+    vocabulary_ = texts_of(*folder_->tokenizer, folder_->config.vocab_size);
+}
+
+OpenedModel::~OpenedModel() = default;
+
+std::string OpenedModel::name() const {
+    if (std::string name = hub_name(path_); !name.empty()) return name;
+    return (path_.has_filename() ? path_.filename() : path_.parent_path().filename()).string();
+}
+
+std::string_view OpenedModel::family() const { return folder_->family->name; }
+
+const Config& OpenedModel::config() const { return folder_->config; }
+
+const ModelTokenizer& OpenedModel::tokenizer() const { return *folder_->tokenizer; }
+
+std::int32_t OpenedModel::decoder_start() const { return folder_->decoder_start; }
+
+const std::vector<std::int32_t>& OpenedModel::ends() const { return folder_->ends; }
+
+const std::vector<std::string>& OpenedModel::assumed() const { return folder_->assumed; }
+
+const std::vector<std::string>& OpenedModel::notes() const { return folder_->notes; }
+
+bool OpenedModel::is_end(std::int32_t id) const { return std::binary_search(ends().begin(), ends().end(), id); }
+
+std::shared_ptr<const Parameters<float>> OpenedModel::parameters() const {
+    const std::lock_guard lock(mutex_);
+    if (parameters_ == nullptr) parameters_ = load_parameters<float>(*folder_);
+    return parameters_;
+}
+
+void OpenedModel::require_intact() const { folder_->weights->require_intact(); }
+
+}  // namespace attn::app

@@ -1,0 +1,134 @@
+#include "app/session/states/part_looked_at.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/model/layer_in_rows.hpp"
+
+namespace attn::app {
+namespace {
+
+/// The map that a stage shows or is computed from; the weights, which are always there, for a stage that has to do with none.
+Stage map_for(const StageId& id) {
+    const Stage self = to_self(id.stage);
+    if (self == Stage::Context) return Stage::Dropped;
+    return is_attention_map(id.stage) ? self : Stage::Weights;
+}
+
+bool is_map(const StageId& id) { return is_attention_map(id.stage); }
+
+/// The maps of an attention follow each other, each computed from the one before.
+bool holds_map(const facet::Inside& inside, const StageId& id) {
+    if (!inside.map) return true;
+    const Stage self = to_self(id.stage);
+    if (inside.maps_alone) return self == *inside.map;
+    const bool is_input = static_cast<int>(self) + 1 == static_cast<int>(*inside.map);
+    return self == *inside.map || self == Stage::Weights || is_input;
+}
+
+/// What the reduced maps of a stage take at most, and those of a view of all layers.
+constexpr std::int64_t kReducedBytes = 2 << 20, kReducedBytesOfAllLayers = 16 << 20;
+
+int level_for(const Trace<float>& trace, bool of_all_layers) {
+    const std::int64_t positions = trace.tokens.length, maps = trace.config.num_heads;
+    return reduced_level(positions, positions, maps, of_all_layers ? kReducedBytesOfAllLayers / trace.config.num_layers : kReducedBytes);
+}
+
+LayerHalf half_of(const StageId& id) { return id.stage < Stage::Norm2 ? LayerHalf::Attention : LayerHalf::FeedForward; }
+
+bool is_read_in(LayerHalf half, const Plan& plan, const PlanPart& part, const StageId& id) {
+    return std::any_of(plan.nodes().begin() + static_cast<std::ptrdiff_t>(part.first),
+                       plan.nodes().begin() + static_cast<std::ptrdiff_t>(part.end), [&](const PlanNode& node) {
+                           return half_of(node.id) == half && std::find(node.inputs.begin(), node.inputs.end(), id) != node.inputs.end();
+                       });
+}
+
+}  // namespace
+
+double mib_of_stage(const Trace<float>& trace, const StageId& id) {
+    return static_cast<double>(trace.shape_of(id).count()) * sizeof(float) / (1024.0 * 1024.0);
+}
+
+double most_beside_model_mib(double parameters_mib) {
+    constexpr double kLeast = 32, kShare = 1.0 / 16;
+    return std::max(kLeast, kShare * parameters_mib);
+}
+
+facet::Inside inside_with(const Trace<float>& trace, const StageId& id, std::optional<std::int64_t> head, MapsWanted wanted) {
+    const PlanPart part = trace.plan->part_around(id);
+    facet::Inside inside{trace.plan->nodes()[part.first].id};
+    double maps = 0, others = 0;
+    for (std::size_t i = part.first; i < part.end; ++i) {
+        const StageId& stage = trace.plan->nodes()[i].id;
+        (is_map(stage) ? maps : others) += mib_of_stage(trace, stage);
+    }
+    const double numbers = trace.parameters == nullptr ? 0 : static_cast<double>(trace.parameters->layout().count());
+    const double most = most_beside_model_mib(numbers * sizeof(float) / (1024.0 * 1024.0));
+    const bool in_rows = can_compute_in_rows(*trace.plan, trace.config, trace.tokens, trace.settings);
+    if (maps > 0 && others > most && in_rows) inside.half = half_of(id);
+    if (maps <= most || inside.half == LayerHalf::FeedForward) return inside;
+    if (head && in_rows) inside.head = std::clamp<std::int64_t>(*head, 0, trace.config.num_heads - 1);
+    if (maps / static_cast<double>(inside.head ? trace.config.num_heads : 1) <= most) return inside;
+    if (wanted == MapsWanted::Numbers || !in_rows) {
+        inside.map = map_for(id);
+        return inside;
+    }
+    inside.head.reset();
+    inside.maps_alone = wanted == MapsWanted::ReducedAlone;
+    inside.level = level_for(trace, inside.maps_alone);
+    if (inside.maps_alone) {
+        inside.map = map_for(id);
+        inside.half.reset();
+    }
+    return inside;
+}
+
+std::vector<StageId> stages_of(const facet::Inside& inside, const Trace<float>& trace) {
+    const PlanPart part = trace.plan->part_around(inside.first);
+    std::vector<StageId> stages;
+    for (std::size_t i = part.first; i < part.end; ++i) {
+        const StageId& id = trace.plan->nodes()[i].id;
+        const bool in_half =
+            !inside.half || half_of(id) == *inside.half || (!is_map(id) && is_read_in(*inside.half, *trace.plan, part, id));
+        if (inside.maps_alone ? is_map(id) && holds_map(inside, id) : in_half && (!is_map(id) || holds_map(inside, id)))
+            stages.push_back(id);
+    }
+    return stages;
+}
+
+double products_to_check(const Trace<float>& trace, const StageId& within) {
+    const PlanPart part = trace.plan->part_around(within);
+    double products = 0;
+    for (std::size_t i = part.first; i < part.end; ++i) {
+        const PlanNode& node = trace.plan->nodes()[i];
+        const auto numbers = static_cast<double>(trace.shape_of(node.id).count());
+        // Each number of a linear map is a sum over its inputs; each of the scores, and each that weights are mixed by, over a head.
+        if (node.op == Op::Linear) {
+            const Shape inputs = trace.shape_of(node.inputs[0]);
+            products += numbers * static_cast<double>(inputs[inputs.rank() - 1].size);
+        }
+        if (node.op == Op::Scores || node.op == Op::Softmax) products += numbers * static_cast<double>(trace.config.head_size());
+    }
+    return products;
+}
+
+double mib_of(const facet::Inside& inside, const Trace<float>& outline) {
+    double mib = 0;
+    for (const StageId& id : stages_of(inside, outline))
+        mib += is_map(id) && inside.level
+                   ? std::ldexp(mib_of_stage(outline, id), -2 * *inside.level)
+                   : mib_of_stage(outline, id) / static_cast<double>(is_map(id) && inside.head ? outline.config.num_heads : 1);
+    return mib;
+}
+
+double mib_to_compute(const facet::Inside& inside, const Trace<float>& outline) {
+    const double kept = mib_of(inside, outline);
+    if (can_compute_in_rows(*outline.plan, outline.config, outline.tokens, outline.settings)) return kept;
+    const PlanPart part = outline.plan->part_around(inside.first);
+    double all = 0;
+    for (std::size_t i = part.first; i < part.end; ++i) all += mib_of_stage(outline, outline.plan->nodes()[i].id);
+    // What is kept of some stages is copied, all stages together are moved.
+    return inside.map || inside.half ? all + kept : all;
+}
+
+}  // namespace attn::app

@@ -1,0 +1,463 @@
+#include "app/session/training/trainer.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <new>
+#include <utility>
+
+#include "app/session/facets/scarce_memory.hpp"
+#include "engine/ops/parallel.hpp"
+#include "engine/tensor/error.hpp"
+#include "engine/train/long_curve.hpp"
+#include "engine/train/moment_steps.hpp"
+#include "engine/train/run_folder.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr std::chrono::milliseconds kPublicationPause{33};
+/// Scoring the heads takes at most one part in so many of the training time.
+constexpr int kHeadsShare = 30;
+/// Copying parameters for what is shown takes at most one part in so many of the training time.
+constexpr int kCopiesShare = 50;
+constexpr double kSpeedSeconds = 0.5;      // over which speed is measured
+constexpr std::size_t kMostAnswers = 513;  // odd, so that the newest stays when every second one goes
+
+template <class T>
+void append(std::vector<T>& all, std::vector<T>& more) {
+    for (T& point : more) add_point(all, std::move(point));
+    more.clear();
+}
+
+void append(RunCurves& all, RunCurves& more) {
+    if (more.later) all.later = more.later;
+    if (more.losses.empty() && more.validations.empty() && more.heads.empty()) return;
+    append(all.losses, more.losses);
+    append(all.validations, more.validations);
+    append(all.heads, more.heads);
+    ++all.serial;
+}
+
+template <class T>
+void add_copies(std::vector<T>& all, const std::vector<T>& more) {
+    for (const T& point : more) add_point(all, point);
+}
+
+void add_copies(RunCurves& all, const RunCurves& more) {
+    add_copies(all.losses, more.losses);
+    add_copies(all.validations, more.validations);
+    add_copies(all.heads, more.heads);
+}
+
+/// The curves of `run` among `runs`, begun at the end when they are not there.
+RunCurves& curves_of(std::vector<RunCurves>& runs, const RunCurves& run) {
+    const auto found = std::find_if(runs.begin(), runs.end(), [&](const RunCurves& other) { return other.run == run.run; });
+    if (found != runs.end()) return *found;
+    RunCurves& begun = runs.emplace_back();
+    begun.run = run.run;
+    begun.settings = run.settings;
+    return begun;
+}
+
+/// Oldest first, but that of the run under way last.
+void put_in_order(std::vector<RunCurves>& runs, std::uint64_t under_way) {
+    std::stable_sort(runs.begin(), runs.end(), [&](const RunCurves& a, const RunCurves& b) {
+        return std::pair(a.run == under_way, a.run) < std::pair(b.run == under_way, b.run);
+    });
+}
+
+bool differ_but_for_their_end(RunSettings a, const RunSettings& b) {
+    a.stop = b.stop;
+    a.train.schedule.total_steps = b.train.schedule.total_steps;
+    a.train.schedule.continued = b.train.schedule.continued;
+    return a != b;
+}
+
+}  // namespace
+
+Trainer::Trainer(TrainingEngine engine, std::function<void()> wake)
+    : engine_(std::move(engine)), wake_(std::move(wake)), latest_(std::make_shared<const TrainingSnapshot>()),
+      worker_([this](const std::stop_token& stop) { work(stop); }) {}
+
+Trainer::~Trainer() {
+    worker_.request_stop();
+    const std::lock_guard lock(mutex_);
+    job_.request_stop();
+}
+
+void Trainer::start(RunSettings settings) { send(Start{std::move(settings)}); }
+void Trainer::pause() { send(Pause{}); }
+void Trainer::step(RunSettings settings) { send(OneStep{std::move(settings)}); }
+void Trainer::reset(RunSettings settings) { send(NewRun{std::move(settings), false}); }
+void Trainer::restart(RunSettings settings) { send(NewRun{std::move(settings), true}); }
+void Trainer::chain(RunSettings first, RunSettings second) { send(Chain{std::move(first), std::move(second)}); }
+void Trainer::apply(RunSettings settings) { send(Apply{std::move(settings)}); }
+void Trainer::save(std::filesystem::path path) { send(Save{std::move(path)}); }
+void Trainer::open(std::filesystem::path path, bool kept) { send(Open{std::move(path), kept}); }
+void Trainer::choose(std::uint64_t run) { send(Choose{run}); }
+void Trainer::forget(std::uint64_t run) { send(Forget{run}); }
+
+void Trainer::hand_over_to(KeepRun keep) {
+    const std::lock_guard lock(mutex_);
+    keep_ = std::move(keep);
+}
+
+void Trainer::send(Order order) {
+    {
+        const std::lock_guard lock(mutex_);
+        if (std::holds_alternative<NewRun>(order) || std::holds_alternative<Chain>(order)) job_.request_stop();
+        orders_.push_back(std::move(order));
+        rests_ = false;
+    }
+    ordered_.notify_one();
+}
+
+void Trainer::update(TrainingReport& report) {
+    std::vector<RunCurves> curves;
+    {
+        const std::lock_guard lock(mutex_);
+        report.snapshot = latest_;
+        curves.swap(curves_);
+    }
+    for (RunCurves& more : curves) {
+        // A run that was given up before its first step has nothing to compare with.
+        if (!report.runs.empty() && report.runs.back().run != more.run && report.runs.back().losses.empty()) report.runs.pop_back();
+        append(curves_of(report.runs, more), more);
+    }
+    put_in_order(report.runs, report.snapshot->run);
+}
+
+Moment Trainer::moment(std::uint64_t run, std::int64_t step) const {
+    const std::lock_guard lock(mutex_);
+    const auto kept = kept_moments_.find(run);
+    const std::vector<Moment>* moments = latest_->run == run ? &moments_ : kept == kept_moments_.end() ? nullptr : &kept->second;
+    if (moments == nullptr || moments->empty()) return {};
+    std::vector<std::int64_t> steps;
+    for (const Moment& moment : *moments) steps.push_back(moment.step);
+    return (*moments)[nearest_moment(steps, step)];
+}
+
+void Trainer::wait() {
+    std::unique_lock lock(mutex_);
+    resting_.wait(lock, [this] { return rests_; });
+}
+
+void Trainer::work(const std::stop_token& stop) {
+    while (true) {
+        std::optional<Order> order;
+        std::stop_source fresh = when_memory_allows([] { return std::stop_source(); });
+        std::stop_token job;
+        {
+            std::unique_lock lock(mutex_);
+            const bool running = state_.phase == TrainingPhase::Running;
+            rests_ = orders_.empty() && !running;
+            if (rests_) resting_.notify_all();
+            ordered_.wait(lock, stop, [&] { return running || !orders_.empty(); });
+            // Checked under the lock, as the destructor stops the job under it: either this sees the stop or that job does.
+            if (stop.stop_requested()) return;
+            if (job_.stop_requested()) job_ = std::move(fresh);
+            job = job_.get_token();
+            if (!orders_.empty()) {
+                order = std::move(orders_.front());
+                orders_.pop_front();
+            }
+        }
+        turn(order, job);
+    }
+}
+
+void Trainer::turn(const std::optional<Order>& order, const std::stop_token& job) {
+    const auto begin = Clock::now();
+    try {
+        if (order) {
+            std::visit([&](const auto& what) { carry_out(what, job); }, *order);
+        } else {
+            advance(job);
+            busy_ += std::chrono::duration<double>(Clock::now() - begin).count();
+            if (Clock::now() >= publication_due_) publish(false);
+        }
+    } catch (const Cancelled&) {
+        // By the new run that is ordered, or by the end of the program.
+    } catch (const ConfigError& error) {
+        // What is ordered cannot be done; the run under way goes on as it is.
+        when_memory_allows([&] {
+            if (order.has_value() && run_ != nullptr) notice(error.what(), true);
+            else set_phase(TrainingPhase::Failed, error.what());
+        });
+    } catch (const std::exception& error) {
+        const std::string message = message_of(error);
+        when_memory_allows([&] { set_phase(TrainingPhase::Failed, message); });
+    }
+    hand_over();
+}
+
+std::unique_ptr<LiveRun> Trainer::new_run(RunSettings settings, bool runs) {
+    settings.train.schedule.continued.reset();  // where another run was continued
+    if (const std::string idle = learns_nothing(settings, 0); runs && !idle.empty()) throw ConfigError(idle);
+    return engine_.start(settings);
+}
+
+void Trainer::carry_out(const Start& start, const std::stop_token& job) {
+    if (run_ == nullptr) return take_up(new_run(start.settings, true), TrainingPhase::Running, false, job);
+    adopt(start.settings);
+    if (const std::string finished = run_->finished(); !finished.empty()) return set_phase(TrainingPhase::Finished, finished);
+    const std::string idle = learns_nothing(run_->settings(), run_->steps());
+    set_phase(idle.empty() ? TrainingPhase::Running : TrainingPhase::Paused, idle);
+}
+
+void Trainer::carry_out(const Pause&, const std::stop_token& job) {
+    if (state_.phase != TrainingPhase::Running) return;
+    state_.phase = TrainingPhase::Paused;
+    score_heads(true, job);
+    publish(true);
+}
+
+void Trainer::carry_out(const OneStep& step, const std::stop_token& job) {
+    if (run_ == nullptr) take_up(new_run(step.settings, false), TrainingPhase::Paused, false, job);
+    else adopt(step.settings);
+    state_.phase = TrainingPhase::Paused;
+    RunSettings next = run_->settings();
+    next.stop.steps = run_->steps() + 1;
+    if (const std::string idle = learns_nothing(next, run_->steps()); !idle.empty())
+        return set_phase(run_->finished().empty() ? TrainingPhase::Paused : TrainingPhase::Finished, idle);
+    train_one(job);
+    score_heads(true, job);
+    const std::string finished = run_->finished();
+    set_phase(finished.empty() ? TrainingPhase::Paused : TrainingPhase::Finished, finished);
+}
+
+void Trainer::carry_out(const NewRun& fresh, const std::stop_token& job) {
+    take_up(new_run(fresh.settings, fresh.running), fresh.running ? TrainingPhase::Running : TrainingPhase::Paused, false, job);
+}
+
+void Trainer::carry_out(const Chain& chain, const std::stop_token& job) {
+    take_up(new_run(chain.first, true), TrainingPhase::Running, false, job);
+    then_ = chain.second;
+    state_.then = then_->train.forward.mistake;
+    state_.paired = true;
+    publish(true);
+}
+
+void Trainer::carry_out(const Apply& apply, const std::stop_token&) {
+    if (run_ == nullptr) return;
+    adopt(apply.settings);
+    publish(true);
+}
+
+/// A curve is that of the mistake its run began with; and what changed one run of a pair alone would be taken for the mistake's doing.
+void Trainer::adopt(RunSettings settings) {
+    if (state_.paired) return;
+    settings.train.forward.mistake = run_->settings().train.forward.mistake;
+    run_->apply(settings);
+    if (differ_but_for_their_end(run_->settings(), fresh_.settings)) fresh_.later = run_->settings();
+}
+
+void Trainer::carry_out(const Save& save, const std::stop_token&) {
+    try {
+        if (run_ == nullptr) throw Error("there is no training run to save yet");
+        run_->save(save.path);
+        state_.saved_step = run_->steps();
+        handed_step_ = -1;
+        notice("saved step " + std::to_string(run_->steps()) + " as " + save.path.string());
+    } catch (const std::bad_alloc&) {
+        notice("there is not enough memory to save this", true);
+    } catch (const std::exception& error) {
+        notice(error.what(), true);
+    }
+}
+
+void Trainer::carry_out(const Open& open, const std::stop_token& job) {
+    std::unique_ptr<LiveRun> run;
+    try {
+        run = engine_.open(open.path);
+    } catch (const std::bad_alloc&) {
+        return notice("there is not enough memory to open this", true);
+    } catch (const std::exception& error) {
+        return notice(error.what(), true);
+    }
+    take_up(std::move(run), TrainingPhase::Paused, true, job);
+    if (open.kept) state_.saved_step = 0;
+    notice(open.kept ? "restored step " + std::to_string(run_->steps())
+                     : "opened " + open.path.string() + " at step " + std::to_string(run_->steps()));
+}
+
+void Trainer::take_up(std::unique_ptr<LiveRun> run, TrainingPhase phase, bool from_file, const std::stop_token& job) {
+    keep_run();
+    run_ = std::move(run);
+    then_.reset();
+    TrainingSnapshot state;
+    state.serial = state_.serial;
+    state.run = ++last_run_;
+    state.kept = std::move(state_.kept);
+    state.notice = std::move(state_.notice);
+    state.notices = state_.notices;
+    state.from_file = from_file;
+    state.saved_step = run_->steps();
+    state.vocabulary = run_->tokenizer().vocabulary();
+    state.tokenizer = run_->tokenizer().kind();
+    state.special_tokens = run_->tokenizer().has_special_tokens();
+    state.probe = run_->probe();
+    state.probe_source = run_->probe_source();
+    state_ = std::move(state);
+    fresh_ = {};
+    fresh_.run = state_.run;
+    fresh_.settings = run_->settings();
+    told_ = {};
+    told_.run = fresh_.run;
+    told_.settings = fresh_.settings;
+    handed_step_ = -1;
+    add_past();
+    heads_step_ = -1;
+    heads_due_ = {};
+    busy_ = fresh_.losses.empty() ? 0 : fresh_.losses.back().seconds;
+    tokens_ = fresh_.losses.empty() ? 0 : fresh_.losses.back().tokens;
+    mark_ = {busy_, run_->steps(), tokens_};
+    set_phase(phase);
+    evaluate_if_due(job);
+    score_heads(true, job);
+    publish(true);
+}
+
+void Trainer::add_past() {
+    PastPoints past = run_->take_past();
+    // What is measured of the model as it stands is measured again at once.
+    const std::int64_t now = run_->steps();
+    if (run_->evaluation_due()) std::erase_if(past.validations, [now](const ValidationPoint& point) { return point.step >= now; });
+    std::erase_if(past.heads, [now](const HeadPoint& point) { return point.step >= now; });
+    fresh_.losses = std::move(past.losses);
+    fresh_.validations = std::move(past.validations);
+    fresh_.heads = std::move(past.heads);
+}
+
+void Trainer::advance(const std::stop_token& job) {
+    evaluate_if_due(job);  // what a new run that came to nothing has kept from being done
+    train_one(job);
+    const std::string finished = run_->finished();
+    score_heads(!finished.empty(), job);
+    if (finished.empty()) return;
+    if (!then_) return set_phase(TrainingPhase::Finished, finished);
+    take_up(new_run(*std::exchange(then_, {}), true), TrainingPhase::Running, false, job);
+    state_.paired = true;
+    publish(true);
+}
+
+void Trainer::train_one(const std::stop_token& job) {
+    fresh_.losses.push_back(run_->step(job));
+    tokens_ = fresh_.losses.back().tokens;
+    evaluate_if_due(job);
+}
+
+void Trainer::evaluate_if_due(const std::stop_token& job) {
+    if (!run_->evaluation_due()) return;
+    fresh_.validations.push_back(run_->evaluate(job));
+    auto answers = std::make_shared<const HeldOutAnswers>(HeldOutAnswers{run_->steps(), run_->examples(job)});
+    std::erase_if(state_.answers, [&](const auto& earlier) { return earlier->step >= answers->step; });
+    state_.answers.push_back(std::move(answers));
+    if (state_.answers.size() <= kMostAnswers) return;
+    std::size_t at = 0;
+    std::erase_if(state_.answers, [&at](const auto&) { return at++ % 2 == 1; });
+}
+
+void Trainer::score_heads(bool always, const std::stop_token& job) {
+    if (heads_step_ == run_->steps()) return;
+    const auto begin = Clock::now();
+    if (!always && (begin < heads_due_ || run_->history().moments().back().step != run_->steps())) return;
+    HeadPoint point = run_->score_heads(run_->keep(), job);
+    heads_step_ = point.step;
+    fresh_.heads.push_back(std::move(point));
+    const auto end = Clock::now();
+    heads_due_ = end + kHeadsShare * (end - begin);
+}
+
+void Trainer::set_phase(TrainingPhase phase, std::string message) {
+    state_.phase = phase;
+    state_.message = std::move(message);
+    if (phase == TrainingPhase::Finished || phase == TrainingPhase::Failed) state_.paired = false;
+    publish(true);
+}
+
+void Trainer::notice(std::string text, bool refused) {
+    state_.notice = std::move(text);
+    state_.refused = refused;
+    ++state_.notices;
+    publish(true);
+}
+
+void Trainer::hand_over() {
+    if (run_ == nullptr || handed_step_ == run_->steps()) return;
+    if (state_.phase == TrainingPhase::Running && handed_step_ >= 0 && Clock::now() < hand_over_due_) return;
+    KeepRun keep;
+    {
+        const std::lock_guard lock(mutex_);
+        keep = keep_;
+    }
+    if (!keep) return;
+    hand_over_due_ = Clock::now() + kHandOverPause;
+    try {
+        RunCurves points = told_;
+        add_copies(points, fresh_);
+        RunFolder taken{run_->checkpoint(), std::move(points.losses), std::move(points.validations), std::move(points.heads),
+                        run_->history().moments()};
+        keep(std::make_shared<const RunFolder>(std::move(taken)), state_.saved_step != run_->steps());
+        handed_step_ = run_->steps();
+    } catch (const std::bad_alloc&) {
+        // What was handed over before is kept on; another try comes after the pause.
+    }
+}
+
+void Trainer::measure_speed() {
+    const double seconds = busy_ - mark_.busy;
+    const std::int64_t steps = run_->steps() - mark_.step;
+    if (steps > 0 && seconds > 0 && (seconds >= kSpeedSeconds || state_.ms_per_step <= 0)) {
+        state_.ms_per_step = 1000 * seconds / static_cast<double>(steps);
+        state_.tokens_per_second = static_cast<double>(tokens_ - mark_.tokens) / seconds;
+    }
+    if (seconds >= kSpeedSeconds) mark_ = {busy_, run_->steps(), tokens_};
+    state_.seconds = busy_;
+    const std::int64_t last = run_->settings().stop.steps;
+    const bool known = last > 0 && state_.ms_per_step > 0;
+    state_.seconds_left = known ? static_cast<double>(std::max<std::int64_t>(last - run_->steps(), 0)) * state_.ms_per_step / 1000 : -1;
+}
+
+void Trainer::take_parameters() {
+    const auto begin = Clock::now();
+    try {
+        const Moment newest = run_->keep();
+        state_.parameters = newest.parameters;
+        state_.parameters_step = newest.step;
+    } catch (const std::bad_alloc&) {
+        // An earlier moment is shown; whether training can go on is the next step's question.
+    }
+    const auto end = Clock::now();
+    parameters_due_ = end + kCopiesShare * (end - begin);
+}
+
+void Trainer::publish(bool newest) {
+    std::vector<Moment> moments;
+    if (run_ != nullptr) {
+        if (newest || Clock::now() >= parameters_due_) take_parameters();
+        state_.settings = run_->settings();
+        state_.step = run_->steps();
+        moments = run_->history().moments();
+        state_.moments.clear();
+        for (const Moment& moment : moments) state_.moments.push_back(moment.step);
+        state_.history_bytes = run_->history().bytes();
+        state_.history_budget = run_->history().budget();
+        measure_speed();
+    }
+    ++state_.serial;
+    add_copies(told_, fresh_);
+    // What these replace is destroyed at the end, after the lock is given back and the window is told.
+    auto snapshot = std::make_shared<const TrainingSnapshot>(state_);
+    {
+        const std::lock_guard lock(mutex_);
+        latest_.swap(snapshot);
+        moments_.swap(moments);
+        if (run_ != nullptr) append(curves_of(curves_, fresh_), fresh_);
+    }
+    // From when it was due: steps a little shorter than the pause would else be published only every second time.
+    publication_due_ = std::max(publication_due_ + kPublicationPause, Clock::now());
+    wake_();
+}
+
+}  // namespace attn::app

@@ -1,0 +1,82 @@
+/// Runs that others have taken the place of: nothing that was trained is given up unasked.
+
+#include <algorithm>
+#include <utility>
+
+#include "app/session/training/trainer.hpp"
+#include "engine/tensor/error.hpp"
+
+namespace attn::app {
+namespace {
+
+/// All kept runs share this much for their moments; of what does not fit every second moment goes.
+constexpr std::size_t kShelfBytes = History::kDefaultBudget;
+
+}  // namespace
+
+void Trainer::keep_run() {
+    if (run_ == nullptr) return;
+    publish(false);  // its last points
+    if (run_->steps() == 0) return;
+    if (state_.phase == TrainingPhase::Running) state_.phase = TrainingPhase::Paused;
+    state_.then = Mistake::None;
+    state_.paired = false;
+    std::vector<KeptRun> kept = std::exchange(state_.kept, {});
+    TrainingSnapshot state = state_;
+    state_.kept = std::move(kept);
+    shelf_.push_back({std::move(run_), std::move(state), std::exchange(told_, {}), handed_step_, heads_step_, busy_, tokens_});
+    note_kept_runs();
+}
+
+void Trainer::note_kept_runs() {
+    std::sort(shelf_.begin(), shelf_.end(), [](const Shelved& a, const Shelved& b) { return a.state.run < b.state.run; });
+    std::vector<KeptRun> kept;
+    std::map<std::uint64_t, std::vector<Moment>> moments;
+    for (Shelved& one : shelf_) {
+        one.run->limit_history(kShelfBytes / shelf_.size());
+        const History& history = one.run->history();
+        kept.push_back({one.state.run, one.run->settings(), one.state.phase, one.run->steps(), one.state.saved_step,
+                        history.moments().size(), history.bytes()});
+        moments[one.state.run] = history.moments();
+    }
+    state_.kept = std::move(kept);
+    const std::lock_guard lock(mutex_);
+    kept_moments_.swap(moments);
+}
+
+void Trainer::carry_out(const Choose& choose, const std::stop_token&) {
+    const auto is_chosen = [&](const Shelved& one) { return one.state.run == choose.run; };
+    const auto found = std::find_if(shelf_.begin(), shelf_.end(), is_chosen);
+    if (found == shelf_.end()) return;
+    Shelved chosen = std::move(*found);
+    shelf_.erase(found);
+    keep_run();
+    run_ = std::move(chosen.run);
+    run_->limit_history(History::kDefaultBudget);
+    then_.reset();
+    chosen.state.serial = state_.serial;
+    chosen.state.notice = std::move(state_.notice);
+    chosen.state.notices = state_.notices;
+    chosen.state.refused = state_.refused;
+    state_ = std::move(chosen.state);
+    fresh_ = {};
+    fresh_.run = state_.run;
+    fresh_.settings = chosen.told.settings;
+    told_ = std::move(chosen.told);
+    handed_step_ = -1;  // the autosave keeps the run that is looked at
+    heads_step_ = chosen.heads_step;
+    heads_due_ = {};
+    busy_ = chosen.busy;
+    tokens_ = chosen.tokens;
+    mark_ = {busy_, run_->steps(), tokens_};
+    note_kept_runs();
+    publish(true);
+}
+
+void Trainer::carry_out(const Forget& forget, const std::stop_token&) {
+    std::erase_if(shelf_, [&](const Shelved& one) { return one.state.run == forget.run; });
+    note_kept_runs();
+    publish(false);
+}
+
+}  // namespace attn::app
