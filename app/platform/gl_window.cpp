@@ -13,9 +13,6 @@ namespace attn::app {
 namespace {
 
 constexpr std::size_t kMaxMessages = 64;
-constexpr int kLargestWindow = 16384;
-/// A remembered window of which less than this can be seen is put elsewhere. Screen units.
-constexpr int kEnoughToGrab = 100;
 
 std::string last_glfw_error() {
     const char* text = nullptr;
@@ -30,26 +27,15 @@ void GLAD_API_PTR on_gl_message(GLenum, GLenum, GLuint, GLenum severity, GLsizei
     messages.emplace_back(text, static_cast<std::size_t>(std::max(length, 0)));
 }
 
-/// The placement where it can be seen: elsewhere if no monitor shows it, not larger than the first monitor if it has no place yet.
-WindowPlacement visible_placement(WindowPlacement placement) {
-    placement.width = std::clamp(placement.width, 320, kLargestWindow);
-    placement.height = std::clamp(placement.height, 240, kLargestWindow);
+std::vector<WorkArea> work_areas() {
     int count = 0;
     GLFWmonitor** monitors = glfwGetMonitors(&count);
-    bool seen = false;
-    for (int i = count - 1; i >= 0; --i) {
-        int left = 0, top = 0, width = 0, height = 0;
-        glfwGetMonitorWorkarea(monitors[i], &left, &top, &width, &height);
-        const int seen_width = std::min(placement.x + placement.width, left + width) - std::max(placement.x, left);
-        const int seen_height = std::min(placement.y + placement.height, top + height) - std::max(placement.y, top);
-        seen = seen || std::min(seen_width, seen_height) >= kEnoughToGrab;
-        if (i == 0 && !(placement.placed && seen) && width > 0 && height > 0) {
-            placement.width = std::min(placement.width, width);
-            placement.height = std::min(placement.height, height);
-        }
+    std::vector<WorkArea> areas(static_cast<std::size_t>(count));
+    for (std::size_t i = 0; i < areas.size(); ++i) {
+        WorkArea& area = areas[i];
+        glfwGetMonitorWorkarea(monitors[i], &area.x, &area.y, &area.width, &area.height);
     }
-    placement.placed = placement.placed && seen;
-    return placement;
+    return areas;
 }
 
 }  // namespace
@@ -63,7 +49,7 @@ GlWindow::Library::Library() {
 GlWindow::Library::~Library() { glfwTerminate(); }
 
 GlWindow::GlWindow(const std::string& title, const WindowPlacement& wanted, bool visible) : messages_(std::make_unique<GlMessages>()) {
-    const WindowPlacement placement = visible ? visible_placement(wanted) : wanted;
+    const WindowPlacement placement = visible ? visible_placement(wanted, work_areas()) : wanted;
     glfwWindowHint(GLFW_CONTEXT_VERSION_MAJOR, 3);
     glfwWindowHint(GLFW_CONTEXT_VERSION_MINOR, 3);
     glfwWindowHint(GLFW_OPENGL_PROFILE, GLFW_OPENGL_CORE_PROFILE);

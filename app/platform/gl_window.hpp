@@ -5,16 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "app/platform/window_placement.hpp"
+
 struct GLFWwindow;
 
 namespace attn::app {
-
-struct WindowPlacement {
-    int width = 1600, height = 1000;  ///< screen units
-    int x = 0, y = 0;
-    bool placed = false;  ///< x and y say something
-    bool maximized = false;
-};
 
 /// Messages of severity above notification that the OpenGL driver has sent, newest last; at most 64 are kept.
 using GlMessages = std::vector<std::string>;

@@ -4,6 +4,7 @@
 #include <GLFW/glfw3.h>
 #include <gmock/gmock.h>
 
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <fstream>
@@ -301,6 +302,22 @@ TEST(Window, APlaceOffTheScreenIsNotKept) {
     EXPECT_LT(settings.window_x, 20000);
     EXPECT_GT(settings.window_y, -20000);
     EXPECT_LT(width, 20000);
+}
+
+TEST(WindowPlacement, FitsTheScreensThatThereAre) {
+    const WorkArea small{0, 30, 1280, 690}, large{1280, 0, 2560, 1440};
+    const auto place = [](WindowPlacement window, std::vector<WorkArea> areas) {
+        const WindowPlacement at = visible_placement(window, areas);
+        return std::array<int, 5>{at.x, at.y, at.width, at.height, at.placed ? 1 : 0};
+    };
+    using Place = std::array<int, 5>;
+    EXPECT_EQ(place({800, 600, 100, 90, true}, {small}), (Place{100, 90, 800, 600, 1}));
+    EXPECT_EQ(place({2000, 1200, 300, 200, true}, {small}), (Place{300, 200, 1280, 690, 0})) << "a large screen was taken away";
+    EXPECT_EQ(place({2000, 1200, 1300, 200, true}, {small, large}), (Place{1300, 200, 2000, 1200, 1}));
+    EXPECT_EQ(place({800, 600, 1000, 100, true}, {small, large}), (Place{1000, 100, 800, 600, 1})) << "it may lie on two";
+    EXPECT_EQ(place({2000, 1200, 5000, 200, true}, {small, large}), (Place{5000, 200, 1280, 690, 0})) << "nothing of it is seen";
+    EXPECT_EQ(place({}, {small}), (Place{0, 0, 1280, 690, 0}));
+    EXPECT_EQ(place({}, {}), (Place{0, 0, 1600, 1000, 0}));
 }
 
 TEST(Window, NoDisplayIsSaidPlainly) {
