@@ -9,7 +9,8 @@ namespace attn::app {
 void turn_to(ViewState& view, const Look& look) {
     view.view = look.view;
     view.stage = look.stage;
-    if (is_attention_map(look.stage.stage)) view.heads_stage = look.stage.stage;
+    // One stage as an equation says nothing of what is to be seen of all heads.
+    if (look.view != View::Step && is_attention_map(look.stage.stage)) view.heads_stage = look.stage.stage;
     view.head = look.head;
     view.batch = look.sequence;
     view.locked.clear();

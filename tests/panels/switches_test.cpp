@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "app/panels/compare/comparison.hpp"
+#include "app/panels/look.hpp"
 #include "app/panels/train/train_words.hpp"
 #include "app/panels/views/look_at_line.hpp"
 #include "tests/support/interface_fixture.hpp"
@@ -51,6 +52,26 @@ TEST_F(SwitchTest, OneHeadOrAllOfThem) {
     view.stage = {Stage::Concat, 0};
     frames(3, ui_frame);
     EXPECT_FALSE(press_pill("##centre", "##heads", 0)) << "this stage has no maps of heads";
+}
+
+TEST_F(SwitchTest, WhatIsOpenedShowsTheWeightsOfAllHeads) {
+    view.heads_stage = Stage::Scaled;
+    look_afresh(view, Look{});
+    EXPECT_EQ(view.stage.stage, Stage::Scores) << "the first step of the equation";
+    EXPECT_EQ(view.heads_stage, Stage::Weights);
+    Look heads;
+    heads.view = View::Heads;
+    heads.stage = {Stage::Masked, 0};
+    turn_to(view, heads);
+    EXPECT_EQ(view.heads_stage, Stage::Masked) << "as a lesson wants it";
+}
+
+TEST(TrainWords, PromiseWhatTheTextIsWrittenIn) {
+    RunSettings settings;
+    settings.task.kind = TaskKind::Text;
+    EXPECT_EQ(promise(settings), "learns to write like the text, letter by letter");
+    settings.task.tokenizer = TokenizerKind::Bpe;
+    EXPECT_EQ(promise(settings), "learns to write like the text, piece by piece");
 }
 
 TEST_F(SwitchTest, AOrBOrTheDifference) {

@@ -124,6 +124,18 @@ TEST_F(WriteViewTest, TheKeyWritesAndTheViewSaysWhereItCannot) {
     with_context([](PanelContext& context) { EXPECT_FALSE(can_write(context)); });
 }
 
+TEST_F(WriteViewTest, TheNewestTokenIsInSight) {
+    ImGui::GetIO().DisplaySize = {1280, 720};
+    open();
+    session->apply({command::SetSampling{{.temperature = 1, .tokens = 20, .seed = 2}}, ""});
+    for (int i = 0; i < 4; ++i) write();
+    frames(2, ui_frame);
+    const ImGuiWindow* chips = find_window("##written");
+    ASSERT_NE(chips, nullptr);
+    ASSERT_GT(chips->ScrollMax.y, 0) << "they do not fit";
+    EXPECT_EQ(chips->Scroll.y, chips->ScrollMax.y);
+}
+
 TEST_F(WriteViewTest, FitsSmallWindows) {
     open();
     write();

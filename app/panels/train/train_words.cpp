@@ -79,7 +79,8 @@ std::string promise(const RunSettings& settings) {
     case TaskKind::Bigram:
         return "learns which symbol follows which";
     case TaskKind::Text:
-        return "learns to write like the text, letter by letter";
+        return fmt::format("learns to write like the text, {}",
+                           settings.task.tokenizer == TokenizerKind::Bpe ? "piece by piece" : "letter by letter");
     case TaskKind::Sum:
         return fmt::format("learns to add numbers of {} digits on paper", settings.task.length);
     case TaskKind::Stories:

@@ -138,6 +138,22 @@ float written_chips_height(const PanelContext& context, float width) {
     return lay_out_chips(context, chips, width - context.px(12)) + context.px(6);
 }
 
+/// Another moment than in the frame before, which has come in or was chosen; else the person scrolls.
+bool has_been_shown(const WrittenChip& chip) {
+    ImGuiStorage& memory = *ImGui::GetStateStorage();
+    const ImGuiID id = ImGui::GetID("shown");
+    const int now = chip.place == kPrompt ? -1 : static_cast<int>(chip.place);
+    const bool other = memory.GetInt(id, -2) != now;
+    memory.SetInt(id, now);
+    return other;
+}
+
+void bring_into_sight(float top, float bottom) {
+    const float window = ImGui::GetWindowPos().y;
+    if (top < window) ImGui::SetScrollFromPosY(top - window, 0);
+    if (bottom > window + ImGui::GetWindowHeight()) ImGui::SetScrollFromPosY(bottom - window, 1);
+}
+
 void draw_written_chips(PanelContext& context) {
     const Writing& writing = shown_writing(context);
     std::vector<WrittenChip> chips = chips_of_branch(context);
@@ -148,11 +164,7 @@ void draw_written_chips(PanelContext& context) {
         const WrittenChip& chip = chips[i];
         const bool shown = chip.place == writing.shown && (chip.place != kPrompt || i == end_of_prompt(chips));
         const ImVec2 min{at.x + chip.at.x, at.y + chip.at.y};
-        // While tokens come in the newest stays in sight; else the person scrolls.
-        if (shown && context.writing) {
-            ImGui::SetCursorScreenPos(min);
-            ImGui::SetScrollHereY(1);
-        }
+        if (shown && has_been_shown(chip)) bring_into_sight(min.y - pad.y, min.y + context.px(kChip) + pad.y);
         if (!ImGui::IsRectVisible(min, {min.x + chip.width, min.y + context.px(kChip)})) continue;
         ImGui::PushID(static_cast<int>(i));
         const Item item = item_at(context.ui(), "written", min, {chip.width, context.px(kChip)}, {.explains_itself = true});
