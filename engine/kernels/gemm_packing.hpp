@@ -136,15 +136,19 @@ template <class Scalar>
 void pack_panels(const Scalar* b, std::int64_t ldb, std::int64_t columns, std::int64_t depth, Scalar* out) {
     using T = Tile<Scalar>;
     const std::int64_t whole = columns / T::kColumns * T::kColumns;
-    // Along whole rows, which is the order that memory is read fastest in.
-    for (std::int64_t row = 0; row < depth; ++row)
+    // Some rows of a panel, then the same ones of the next: the order that memory is read fastest in. What is asked for goes to the L2
+    // cache, because few requests of the L1 cache can be under way.
+    for (std::int64_t first = 0; first < depth; first += kRowsAhead) {
+        const std::int64_t end = depth - first < kRowsAhead ? depth : first + kRowsAhead;
         for (std::int64_t j = 0; j < whole; j += T::kColumns)
+            for (std::int64_t row = first; row < end; ++row)
 #pragma GCC unroll 4
-            for (int v = 0; v < T::kVectors; ++v) {
-                const std::int64_t lane = v * kWidth<Scalar>;
-                __builtin_prefetch(b + (row + kRowsAhead) * ldb + j + lane);
-                store(out + j * depth + row * T::kColumns + lane, load(b + row * ldb + j + lane));
-            }
+                for (int v = 0; v < T::kVectors; ++v) {
+                    const std::int64_t lane = v * kWidth<Scalar>;
+                    __builtin_prefetch(b + (row + kRowsAhead) * ldb + j + lane, 0, 2);
+                    store(out + j * depth + row * T::kColumns + lane, load(b + row * ldb + j + lane));
+                }
+    }
     pack_last_panel(b, ldb, columns, depth, out, T::kColumns);
 }
 
