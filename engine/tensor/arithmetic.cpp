@@ -10,7 +10,7 @@ namespace {
 
 template <class Scalar>
 void require_ieee() {
-    // Volatile: what the compiler knows at build time would prove nothing about the processor's mode.
+    // Volatile, so that the compiler cannot evaluate this at build time: only the processor's mode at run time matters.
     volatile Scalar infinity = std::numeric_limits<Scalar>::infinity(), smallest = std::numeric_limits<Scalar>::min();
     const Scalar nan = infinity - infinity, below_normal = smallest / 4;
     const bool knows_nan = std::isnan(nan) && !(nan == nan) && !(nan < 0) && !(nan >= 0);

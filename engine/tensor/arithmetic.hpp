@@ -1,10 +1,10 @@
 #pragma once
-/// What the engine needs from floating-point arithmetic and a compiler or a library may have taken away.
+/// A check that the build and the running process provide the IEEE 754 behaviour the engine depends on.
 
 namespace attn {
 
-/// Throws Error unless NaN differs from itself, infinities compare and cancel as IEEE 754 says, and numbers below the normal range are not
-/// flushed to 0. Build flags such as -ffast-math break the first two; a library started with them breaks the last for every thread.
+/// Throws Error unless NaN compares unequal to itself, infinities compare and cancel as IEEE 754 says, and subnormal numbers are not
+/// flushed to zero. Flags such as -ffast-math break the first two; loading a library built with them breaks the last for every thread.
 void require_ieee_arithmetic();
 
 }  // namespace attn

@@ -30,10 +30,10 @@ float half_at(const std::byte* from) {
 }
 
 int byte_at(const std::byte* from, std::int64_t i) { return std::to_integer<int>(from[i]); }
-/// Of a number that stands in the low half of its byte (0) or in the high one (1).
+/// The 4-bit number in the low (half = 0) or high (half = 1) bits of a byte.
 int nibble(const std::byte* from, std::int64_t byte, std::int64_t half) { return byte_at(from, byte) >> (4 * half) & 15; }
 
-/// The halves at which a block keeps its scale and what is taken away; -1: nothing is.
+/// Byte offsets of a block's two half-precision fields, its scale and its minimum; -1 where the kind has no minimum.
 struct ScalePlaces {
     std::int64_t scale, least;
 };
@@ -55,7 +55,7 @@ ScalePlaces scale_places(BlockKind kind) {
     }
 }
 
-/// The six-bit pairs of Q4_K and Q5_K: eight factors and eight of what is taken away in twelve bytes.
+/// Unpacks the 6-bit scale and minimum of `group` from the 12 bytes in which Q4_K and Q5_K keep eight of each.
 void read_packed_pair(const std::byte* packed, std::int64_t group, BlockNumber& out) {
     if (group < 4) {
         out.factor = byte_at(packed, group) & 63;
@@ -66,7 +66,7 @@ void read_packed_pair(const std::byte* packed, std::int64_t group, BlockNumber& 
     }
 }
 
-/// Factor and what is taken away of a number's group.
+/// Fills in the scale factor and minimum factor of the number's group.
 void read_group(BlockKind kind, const std::byte* block, BlockNumber& out) {
     const std::int64_t g = out.group;
     switch (kind) {
@@ -95,7 +95,7 @@ void read_group(BlockKind kind, const std::byte* block, BlockNumber& out) {
     }
 }
 
-/// Small blocks: the first half of the numbers stands in the low halves of the bytes, the second in the high ones.
+/// Blocks of 32: byte j holds number j in its low four bits and number j + 16 in its high four.
 int small_quantum(const std::byte* block, std::int64_t place, std::int64_t fifth_bits, std::int64_t bytes) {
     const std::int64_t half = place / 16, j = place % 16;
     int quantum = nibble(block + bytes, j, half);
@@ -104,7 +104,7 @@ int small_quantum(const std::byte* block, std::int64_t place, std::int64_t fifth
 }
 
 int quantum_at(BlockKind kind, const std::byte* block, std::int64_t place) {
-    const std::int64_t half = place / 128, l = place % 32, quarter = place % 128 / 32;  // of large blocks
+    const std::int64_t half = place / 128, l = place % 32, quarter = place % 128 / 32;  // blocks of 256 only
     switch (kind) {
     case BlockKind::Q4_0:
         return small_quantum(block, place, 0, 2) - 8;
@@ -134,7 +134,7 @@ int quantum_at(BlockKind kind, const std::byte* block, std::int64_t place) {
     return 0;
 }
 
-/// All but the quantum, of the group that `place` is in.
+/// Everything but the quantum, for the group that `place` is in.
 BlockNumber group_of(BlockKind kind, const std::byte* block, std::int64_t place) {
     BlockNumber out;
     out.place = place;
@@ -167,7 +167,7 @@ void expand(const std::byte* blocks, std::int64_t first, std::span<float> out) {
 
 const BlockFormat& block_format(BlockKind kind) { return kBlockFormats[static_cast<std::size_t>(kind)]; }
 
-// The packed kinds of numbers stand in the order of the kinds of blocks.
+// The packed NumberKinds are in the order of BlockKind.
 NumberKind packed_numbers(BlockKind kind) { return static_cast<NumberKind>(static_cast<int>(NumberKind::Q4_0) + static_cast<int>(kind)); }
 
 std::optional<BlockKind> block_kind(NumberKind kind) {
@@ -175,7 +175,7 @@ std::optional<BlockKind> block_kind(NumberKind kind) {
     return static_cast<BlockKind>(static_cast<int>(kind) - static_cast<int>(NumberKind::Q4_0));
 }
 
-// All products but Q6_K's fit a float, so that each number is rounded once, in whatever order it is computed.
+// Every product fits a float exactly except Q6_K's, so the result is rounded once whatever the order of evaluation.
 float BlockNumber::value() const {
     return scale * static_cast<float>(factor) * static_cast<float>(quantum) - least * static_cast<float>(least_factor);
 }

@@ -1,6 +1,6 @@
 #pragma once
-/// Numbers packed in blocks that share a scale, as ggml packs the weights of models.
-/// Layouts: https://github.com/ggml-org/ggml, src/ggml-common.h; what they mean: src/ggml-quants.c, dequantize_row_*.
+/// Block-quantized weights: numbers packed in blocks that share a scale, as ggml stores them.
+/// Layouts: https://github.com/ggml-org/ggml, src/ggml-common.h; decoding: src/ggml-quants.c, dequantize_row_*.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,39 +12,39 @@
 
 namespace attn {
 
-/// The number behind the Q is how many bits each has; _K packs twice, the scales of its groups too.
+/// The digit after Q is the number of bits per weight. The _K kinds ("k-quants") also quantize the scales of their groups.
 enum class BlockKind : std::uint8_t { Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K, Q3_K, Q4_K, Q5_K, Q6_K };
 
 struct BlockFormat {
     std::string_view name;        ///< "Q4_K"
     std::int64_t numbers, bytes;  ///< of one block
-    std::int64_t group;           ///< so many numbers share one scale
+    std::int64_t group;           ///< how many numbers share one scale
 };
 const BlockFormat& block_format(BlockKind kind);
-/// The kind of number that is packed like this, and the other way round; nothing for single numbers.
+/// The NumberKind stored in this layout, and the reverse; nullopt for kinds that are not block-quantized.
 NumberKind packed_numbers(BlockKind kind);
 std::optional<BlockKind> block_kind(NumberKind kind);
 
-/// How one number is packed: scale * factor * quantum - least * least_factor, in float.
+/// How one number is stored: it is scale * factor * quantum - least * least_factor, in float.
 struct BlockNumber {
-    std::int64_t block = 0;  ///< which one, counted from the first byte given
-    std::int64_t place = 0;  ///< in its block
-    std::int64_t group = 0;  ///< of its block
-    float scale = 0;         ///< of the whole block
-    int factor = 1;          ///< of the group; always 1 where a block has one scale only
-    int quantum = 0;         ///< what is multiplied: below 0 too where the block is symmetric
-    float least = 0;         ///< of the whole block; Q4_1 and Q5_1 store it with the other sign
-    int least_factor = 0;    ///< 0 where nothing is taken away
+    std::int64_t block = 0;  ///< index of its block, counted from the first byte given
+    std::int64_t place = 0;  ///< index within the block
+    std::int64_t group = 0;  ///< index of its group within the block
+    float scale = 0;         ///< of the block
+    int factor = 1;          ///< the group's multiple of scale; 1 where a block has a single scale
+    int quantum = 0;         ///< the stored integer; may be negative in symmetric kinds
+    float least = 0;         ///< the block's minimum; Q4_1 and Q5_1 store it negated
+    int least_factor = 0;    ///< the group's multiple of least; 0 in kinds without a minimum
 
     float value() const;
 };
-/// The number at `index` of blocks that lie end to end; the blocks have to hold it.
+/// The number at `index` in consecutive blocks. Not checked: the blocks must contain it.
 BlockNumber block_number(BlockKind kind, const std::byte* blocks, std::int64_t index);
 
-/// The numbers from `first` on, as many as `out` holds; neither need begin or end with a block. Each is the float that ggml gets.
+/// Dequantizes out.size() numbers starting at index `first`, which need not be a block boundary. Bit-identical to ggml's floats.
 void expand_blocks(BlockKind kind, const std::byte* blocks, std::int64_t first, std::span<float> out);
 
-/// The first of `count` blocks whose scale, or what is taken away, is infinite or not a number.
+/// Index of the first of `count` blocks whose scale or minimum is infinite or NaN; nullopt if all are finite.
 std::optional<std::int64_t> find_block_without_scale(BlockKind kind, const std::byte* blocks, std::int64_t count);
 
 }  // namespace attn

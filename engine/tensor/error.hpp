@@ -16,7 +16,7 @@ public:
     using std::runtime_error::runtime_error;
 };
 
-/// Tensors whose shapes do not fit together; the message prints both shapes.
+/// Tensors whose shapes do not match; the message prints both shapes.
 class ShapeError : public Error {
 public:
     using Error::Error;
@@ -34,7 +34,7 @@ public:
     using Error::Error;
 };
 
-/// Thrown out of a computation whose result nobody waits for any more.
+/// Ends a computation whose result is no longer wanted.
 class Cancelled : public Error {
 public:
     Cancelled() : Error("cancelled") {}

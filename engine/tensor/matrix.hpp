@@ -1,7 +1,7 @@
 #pragma once
-/// Tensors as Eigen sees them: a matrix formula reads as one. For sources, not for headers: Eigen takes long to compile.
+/// Tensors as Eigen maps, so that code reads like the matrix formula. Include it in .cpp files only: Eigen is slow to compile.
 
-// Threads are ours to share out (engine/ops/parallel.hpp).
+// Threads are distributed by engine/ops/parallel.hpp, not by Eigen.
 #define EIGEN_DONT_PARALLELIZE
 #include <Eigen/Core>
 
@@ -16,7 +16,7 @@ using RowMajor = Eigen::Matrix<Scalar, Eigen::Dynamic, Eigen::Dynamic, Eigen::Ro
 template <class Scalar>
 using RowVector = Eigen::Matrix<Scalar, 1, Eigen::Dynamic>;
 
-/// Matrix number `which` of a tensor's last two axes: of [B,H,T,S] that of sequence b and head h is b H + h. Not checked.
+/// One matrix of a tensor's last two axes; in [B,H,T,S] sequence b and head h have index b H + h. Not checked.
 template <class Scalar>
 Eigen::Map<const RowMajor<Scalar>> matrix_of(const Tensor<Scalar>& x, std::int64_t which = 0) {
     const std::int64_t rows = x.shape()[x.shape().rank() - 2].size, columns = x.shape()[x.shape().rank() - 1].size;
@@ -28,7 +28,7 @@ Eigen::Map<RowMajor<Scalar>> matrix_of(Tensor<Scalar>& x, std::int64_t which = 0
     return {x.data() + which * rows * columns, rows, columns};
 }
 
-/// Numbers whose rows begin `stride` apart: a matrix, or some columns of a wider one.
+/// A matrix whose rows begin `stride` numbers apart, such as some columns of a wider one.
 template <class Scalar>
 using MatrixAt = Eigen::Map<
     std::conditional_t<std::is_const_v<Scalar>, const RowMajor<std::remove_const_t<Scalar>>, RowMajor<std::remove_const_t<Scalar>>>, 0,
@@ -42,7 +42,7 @@ MatrixAt<Scalar> matrix_at(Scalar* first, std::int64_t rows, std::int64_t column
     return matrix_at(first, rows, columns, columns);
 }
 
-/// A tensor's numbers in their order, whatever its shape.
+/// All of a tensor's numbers in memory order, whatever its shape.
 template <class Scalar>
 auto array_of(const Tensor<Scalar>& x) {
     return Eigen::Map<const Eigen::Array<Scalar, Eigen::Dynamic, 1>>(x.data(), x.size());

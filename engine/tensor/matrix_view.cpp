@@ -11,7 +11,7 @@ namespace {
 
 template <class Stored>
 Stored stored(const void* first, std::int64_t at) {
-    Stored value;  // a file's numbers may lie anywhere
+    Stored value;  // memcpy, because a mapped file may leave numbers unaligned
     std::memcpy(&value, static_cast<const char*>(first) + at * static_cast<std::int64_t>(sizeof value), sizeof value);
     return value;
 }
@@ -21,7 +21,7 @@ float read_f64(const void* first, std::int64_t at) { return static_cast<float>(s
 float read_f16(const void* first, std::int64_t at) { return widen_f16(stored<std::uint16_t>(first, at)); }
 float read_bf16(const void* first, std::int64_t at) { return widen_bf16(stored<std::uint16_t>(first, at)); }
 
-/// The packed kinds stand in the order of BlockKind.
+/// The packed kinds are in the order of BlockKind.
 bool is_packed(NumberKind kind) { return kind >= NumberKind::Q4_0; }
 BlockKind packed_kind(NumberKind kind) { return static_cast<BlockKind>(static_cast<int>(kind) - static_cast<int>(NumberKind::Q4_0)); }
 
@@ -30,7 +30,7 @@ float read_packed(const void* first, std::int64_t at) {
     return block_number(kKind, static_cast<const std::byte*>(first), at).value();
 }
 
-/// The view without its first numbers, as they are stored.
+/// The view moved forward by so many stored numbers.
 MatrixView behind(MatrixView view, std::int64_t numbers) {
     if (is_packed(view.kind)) view.first += numbers;
     else view.data = static_cast<const char*>(view.data) + numbers * block_size(view.kind).bytes;
@@ -116,7 +116,7 @@ NumberReader number_reader(NumberKind kind) {
 
 namespace {
 
-/// Calls f(row, column, place) of every number in the order in which they are stored.
+/// Calls f(row, column, offset in stored numbers) for every number, in storage order.
 template <class F>
 void for_each_place(const MatrixView& view, const F& f) {
     for (std::int64_t i = 0; i < (view.transposed ? view.columns : view.rows); ++i)

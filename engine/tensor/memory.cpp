@@ -22,7 +22,7 @@ std::align_val_t alignment(std::size_t bytes) { return std::align_val_t{bytes < 
 void* allocate_numbers(std::size_t bytes) {
     void* numbers = ::operator new(bytes, alignment(bytes));
 #ifdef __linux__
-    // Whole pages only, so that no memory is spent on what is not asked for. A system that refuses gives its usual pages.
+    // Only whole huge pages, so that no memory is wasted. If the system declines, it falls back to ordinary pages.
     if (bytes >= kHugePage) (void)madvise(numbers, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
 #endif
     return numbers;
@@ -33,7 +33,7 @@ void free_numbers(void* numbers, std::size_t bytes) { ::operator delete(numbers,
 void return_large_memory() {
 #ifdef __GLIBC__
     (void)mallopt(M_MMAP_THRESHOLD, 1 << 20);
-    // Each of several would keep for itself what its threads have freed.
+    // One arena: with several, each would hold on to the memory its threads freed.
     (void)mallopt(M_ARENA_MAX, 1);
 #endif
 }

@@ -1,5 +1,5 @@
 #pragma once
-/// The rows of some positions of a stage [1,T,C] or [1,H,T,D]: every tensor of one text that is made position by position.
+/// Rows of single positions in a stage [1,T,C] or [1,H,T,D], the shapes of everything that one text computes position by position.
 
 #include <algorithm>
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace attn {
 
-/// How the rows of positions lie in a tensor: in `blocks` (heads) of `positions` rows of `width` numbers.
+/// Where a position's rows are: the tensor is `blocks` (heads) times `positions` rows of `width` numbers.
 struct PositionRows {
     explicit PositionRows(const Shape& shape)
         : axis(shape.rank() == 4 ? 2 : 1), blocks(axis == 2 ? shape[1].size : 1), positions(shape[axis].size),
@@ -17,10 +17,10 @@ struct PositionRows {
     std::int64_t blocks, positions, width;
 };
 
-/// The same shape for another number of positions.
+/// The same shape with another number of positions.
 inline Shape with_positions(const Shape& shape, std::int64_t positions) { return shape.with_size(PositionRows(shape).axis, positions); }
 
-/// Copies `count` positions, from `from` on in one tensor, to `to` on in another.
+/// Copies `count` positions of `source`, starting at `from`, to those of `target` starting at `to`.
 template <class Scalar>
 void copy_positions(const Tensor<Scalar>& source, std::int64_t from, Tensor<Scalar>& target, std::int64_t to, std::int64_t count) {
     const PositionRows read(source.shape()), write(target.shape());

@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15ULL;
 
-// What follows becomes part of functions for several instruction sets. Every operation is exact or correctly rounded, and none is fused
-// with another one, so that all of them give the same bits.
+// The functions below are compiled for several instruction sets. Every operation is exact or correctly rounded and no two are fused, so all
+// versions give the same bits.
 #define ATTN_INLINE [[gnu::always_inline]] inline
 
 ATTN_INLINE std::uint64_t mix(std::uint64_t z) {
@@ -19,7 +19,7 @@ ATTN_INLINE std::uint64_t mix(std::uint64_t z) {
     return z ^ (z >> 31);
 }
 
-/// Uniform in [-1, 1). The two halves of 53 bits become the mantissas of large numbers: not every processor converts 64 bits in vectors.
+/// Uniform in [-1, 1). Not every processor converts 64-bit integers in vectors, so 53 bits are put into the mantissas of two large doubles.
 ATTN_INLINE double symmetric(std::uint64_t bits) {
     constexpr std::uint64_t kLow = 0x4330000000000000ULL, kHigh = 0x4530000000000000ULL;  // 2^52 and 2^84
     const std::uint64_t whole = bits >> 11;
@@ -35,7 +35,7 @@ ATTN_INLINE double artanh_series(double s2) {
     else return artanh_series<n + 2>(s2) * s2 + 1.0 / n;
 }
 
-/// ln x for normal x > 0 from exact operations only: x = m 2^e with m near 1, ln m = 2 artanh((m-1)/(m+1)) by its series.
+/// ln x for normal x > 0, from correctly rounded operations only: x = m 2^e with m near 1, and ln m = 2 artanh((m-1)/(m+1)) by series.
 ATTN_INLINE double portable_log(double x) {
     constexpr std::uint64_t kMantissa = 0x000FFFFFFFFFFFFFULL, kHalf = 0x3FE0000000000000ULL;
     const std::uint64_t bits = std::bit_cast<std::uint64_t>(x);
@@ -48,7 +48,7 @@ ATTN_INLINE double portable_log(double x) {
     return 2 * s * artanh_series<1>(s2) + exponent * 0.69314718055994531;
 }
 
-/// One attempt of the polar method: a normal number, unless r2 is not within 0 and 1.
+/// One attempt of the polar method: x sqrt(-2 ln(r2) / r2). The caller rejects it unless 0 < r2 < 1.
 ATTN_INLINE double attempt(std::uint64_t key, std::uint64_t number, double& r2) {
     const double x = symmetric(mix(key + (number + 1) * kGolden)), y = symmetric(mix(key + (number + 2) * kGolden));
     r2 = x * x + y * y;
@@ -57,10 +57,10 @@ ATTN_INLINE double attempt(std::uint64_t key, std::uint64_t number, double& r2) 
 
 ATTN_INLINE std::uint64_t key_of(std::uint64_t seed, std::uint64_t stream) { return mix(mix(seed + kGolden) ^ (stream + 1) * kGolden); }
 
-/// Numbers that are drawn side by side.
+/// How many numbers are drawn side by side.
 constexpr std::size_t kBlock = 512;
 
-/// Each round attempts those that the rounds before have not given.
+/// Every round retries the numbers that the previous rounds rejected.
 ATTN_INLINE void draw_block(std::uint64_t key, std::uint64_t first, std::size_t count, double* normals) {
     std::uint64_t keys[kBlock];
     std::uint32_t places[kBlock];
@@ -73,7 +73,7 @@ ATTN_INLINE void draw_block(std::uint64_t key, std::uint64_t first, std::size_t 
         for (std::size_t i = 0; i < count; ++i) values[i] = attempt(keys[i], number, squares[i]);
         std::size_t left = 0;
         for (std::size_t i = 0; i < count; ++i) {
-            // Written in any case: one that does not count is written again in a later round.
+            // Stored even if rejected: a later round overwrites it.
             normals[places[i]] = values[i];
             const std::uint64_t again = keys[i];
             const std::uint32_t place = places[i];
@@ -119,7 +119,7 @@ CounterRandom::CounterRandom(std::uint64_t seed, std::uint64_t stream) : key_(ke
 std::uint64_t CounterRandom::bits(std::uint64_t index) const { return mix(key_ + (index + 1) * kGolden); }
 
 double CounterRandom::normal(std::uint64_t index) const {
-    // A stream within the stream: the attempts of number `index` cannot collide with those of another one.
+    // A key per number, so that the retries of one number never use another's bits.
     const std::uint64_t key = key_of(key_, index);
     for (std::uint64_t number = 0;; number += 2) {
         double r2 = 0;

@@ -1,5 +1,5 @@
 #pragma once
-/// Shapes with named axes: a tensor knows that its second axis is heads, not only that it is 4 long.
+/// Shapes with named axes: a tensor knows that its second axis is heads, not just that it has size 4.
 
 #include <array>
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace attn {
 
-/// Axis names used everywhere a shape is written.
+/// The axis names used wherever a shape is written.
 enum class Axis : std::uint8_t {
     B,  ///< sequence in the batch
     H,  ///< head
@@ -47,14 +47,14 @@ public:
     const Dim& operator[](int i) const { return dims_[static_cast<std::size_t>(i)]; }
     const Dim* begin() const { return dims_.data(); }
     const Dim* end() const { return dims_.data() + rank_; }
-    /// Size of the axis, or 1 where the shape does not have it.
+    /// Size of the axis, or 1 if the shape does not have it.
     std::int64_t size_of(Axis axis) const;
     bool has(Axis axis) const;
     /// Product of all sizes; 1 for rank 0.
     std::int64_t count() const;
     /// Appends an axis. Throws ShapeError as the constructor does.
     void push_back(Dim dim);
-    /// The same with another size of one axis.
+    /// The same shape with one axis resized.
     Shape with_size(int axis, std::int64_t size) const;
     /// "[B=2, H=4, T=12, S=12]"
     std::string text() const;

@@ -31,8 +31,8 @@ struct CacheAligned {
 template <class Scalar>
 using AlignedVector = std::vector<Scalar, CacheAligned<Scalar>>;
 
-/// The same for numbers that are written before they are read: those that nobody gave a value have none, and the system's pages of a large
-/// tensor are touched first by the threads that compute it.
+/// Like CacheAligned, but leaves numbers uninitialised, for memory that is written before it is read. Pages of a large tensor are then
+/// first touched by the threads that compute it.
 template <class T>
 struct WithoutValue : CacheAligned<T> {
     using value_type = T;
@@ -66,15 +66,15 @@ public:
     std::span<Scalar> values() { return data_; }
     std::span<const Scalar> values() const { return data_; }
 
-    /// Takes the new shape; keeps the memory where it suffices. The contents are unspecified.
+    /// Changes the shape, reusing the memory if it is large enough. The contents are unspecified.
     void resize(const Shape& shape) {
         const auto count = static_cast<std::size_t>(shape.count());
-        if (count > data_.capacity()) *this = Tensor();  // what it has goes before there is more, and is not copied
+        if (count > data_.capacity()) *this = Tensor();  // free the old memory first, so that it is neither copied nor held besides the new
         data_.resize(count);
         shape_ = shape;
     }
 
-    /// Element by index, in the order of the axes; missing trailing indices are 0. Not checked.
+    /// Element by index, in axis order; missing trailing indices are 0. Not checked.
     Scalar& operator()(std::int64_t i, std::int64_t j = 0, std::int64_t k = 0, std::int64_t l = 0) { return data_[offset(i, j, k, l)]; }
     Scalar operator()(std::int64_t i, std::int64_t j = 0, std::int64_t k = 0, std::int64_t l = 0) const {
         return data_[offset(i, j, k, l)];
