@@ -2,7 +2,7 @@
 
 template <class Scalar>
 void relu(const Scalar* x, std::int64_t n, Scalar* y) {
-    map_row(x, n, y, [](Vec<Scalar> v) { return v < Scalar{0} ? Vec<Scalar>{} : v; });  // keeps a NaN
+    map_row(x, n, y, [](Vec<Scalar> v) { return v < Scalar{0} ? Vec<Scalar>{} : v; });  // NaN stays NaN
 }
 
 template <class Scalar>
@@ -10,7 +10,7 @@ void relu_backward(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx
     map_rows(x, dy, n, dx, [](Vec<Scalar> v, Vec<Scalar> d) { return v > Scalar{0} ? d : Vec<Scalar>{}; });
 }
 
-/// GELU and SiLU are x s(x); what is computed of them for kCount vectors at once.
+/// GELU and SiLU have the form x s(x). s and the derivative for kCount vectors at once.
 template <int kCount, class Scalar>
 struct Gated {
     Vec<Scalar> share[kCount];  ///< s(x)
@@ -22,8 +22,8 @@ template <class Scalar>
 struct GeluTanh {
     static constexpr Scalar kRootTwoOverPi = static_cast<Scalar>(0.79788456080286535588), kCubic = static_cast<Scalar>(0.044715);
     static constexpr Scalar kLog2e = static_cast<Scalar>(1.44269504088896340736);
-    /// Below the first s is exactly 0, because 2^-2u is infinite there, and above the second exactly 1; the power of two has no larger
-    /// range than that, and the square of a very large number would overflow.
+    /// The range outside which s is exactly 0 or 1: below kLeast 2^-2u overflows to infinity, above kMost e^-2u no longer changes the sum.
+    /// raise_two() accepts no larger range, and the square of a very large x would overflow.
     static constexpr Scalar kLeast = static_cast<Scalar>(sizeof(Scalar) == 4 ? -10.0669 : -21.1612);
     static constexpr Scalar kMost = static_cast<Scalar>(sizeof(Scalar) == 4 ? 9 : 20);
 
@@ -46,7 +46,7 @@ struct GeluTanh {
     }
 };
 
-/// The normal distribution function of v; `bell` is e^(-v^2/2).
+/// Phi(v), the standard normal distribution function; `bell` is e^(-v^2/2).
 template <int kCount>
 ATTN_INLINE void normal_distribution(const Vec<double> (&v)[kCount], const Vec<double> (&)[kCount], Vec<double> (&share)[kCount]) {
     constexpr double kRootHalf = 0.70710678118654752440;
@@ -55,8 +55,8 @@ ATTN_INLINE void normal_distribution(const Vec<double> (&v)[kCount], const Vec<d
     });
 }
 
-/// For float the tail beyond |v| is t P(t) e^(-v^2/2) with t = 1/(1 + 0.35 |v|), the form of Abramowitz and Stegun 7.1.26. P of degree 8,
-/// fitted for the least relative error over 0 to 14: 3.2e-8, and 3e-7 with all roundings.
+/// For float the tail beyond |v| is t P(t) e^(-v^2/2) with t = 1/(1 + 0.35 |v|), the form of Abramowitz and Stegun 7.1.26. P has degree 8
+/// and is fitted for the smallest relative error over [0, 14]: 3.2e-8, or 3e-7 including rounding.
 template <int kCount>
 ATTN_INLINE void normal_distribution(const Vec<float> (&v)[kCount], const Vec<float> (&bell)[kCount], Vec<float> (&share)[kCount]) {
     constexpr float kFit[] = {-0.029145969F, 0.14397188F,  -0.255714614F, 0.159174551F, -0.0231100876F,
@@ -71,7 +71,7 @@ ATTN_INLINE void normal_distribution(const Vec<float> (&v)[kCount], const Vec<fl
     });
 }
 
-/// GELU by the error function: s is the normal distribution function.
+/// GELU by the error function: s = Phi, the standard normal distribution function.
 template <class Scalar>
 struct GeluErf {
     template <int kCount>
@@ -90,8 +90,8 @@ struct GeluErf {
 template <class Scalar>
 struct SiluForm {
     static constexpr Scalar kLog2e = static_cast<Scalar>(1.44269504088896340736);
-    /// Below the first s is exactly 0, because e^-x is infinite there, and above the second exactly 1; the power of two has no larger
-    /// range.
+    /// The range outside which s is exactly 0 or 1: below kLeast e^-x overflows to infinity, above kMost it no longer changes the sum.
+    /// raise_two() accepts no larger range.
     static constexpr Scalar kLeast = static_cast<Scalar>(sizeof(Scalar) == 4 ? -88.7228 : -709.7827);
     static constexpr Scalar kMost = static_cast<Scalar>(sizeof(Scalar) == 4 ? 80 : 700);
 
@@ -110,8 +110,8 @@ struct SiluForm {
     }
 };
 
-/// Calls f(Number<vectors>, position, numbers in each of the vectors) along a row, for as many vectors at once as hide each other's
-/// latency: one alone would wait for its own last step most of the time.
+/// Calls f(Number<vectors>, position, numbers in each vector) along a row, four vectors at a time: one alone would mostly wait for the
+/// latency of its own previous instruction.
 template <class Scalar, class F>
 ATTN_INLINE void for_groups(std::int64_t n, const F& f) {
     constexpr int kGroup = 4, kW = kWidth<Scalar>;

@@ -1,7 +1,6 @@
-// The kernels, once per instruction set. A source file that includes this first defines ATTN_KERNEL_TABLE, the name of its
-// function that returns the table. Compiled with different flags, functions of equal name must never meet in the linker: all but
-// that one function is therefore inside an unnamed namespace, and no header is included whose inline functions the compiler might not
-// inline (immintrin.h asks for it always).
+// The kernels for one instruction set. The including source first defines ATTN_KERNEL_TABLE, the name of the function that returns the
+// table. The linker must never merge same-named functions compiled with different flags, so everything except that function is in an
+// unnamed namespace, and no header is included whose inline functions might not be inlined (immintrin.h forces inlining).
 
 #include <cstdint>
 #if defined(__AVX2__)

@@ -14,7 +14,7 @@ namespace {
 constexpr std::array<std::string_view, 3> kNames = {"baseline", "v3", "v4"};
 
 #if defined(__x86_64__) && defined(__clang__)
-// Older clangs do not know the levels by name. Processors with these have the rest of the level.
+// Older clangs do not know the level names. Processors with these features have the rest of the level, too.
 bool has_v3() {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
            __builtin_cpu_supports("bmi2");
@@ -57,7 +57,7 @@ KernelBuild choose() {
         return runs_here(KernelBuild::V4) ? faster_build(KernelBuild::V3, KernelBuild::V4) : available_kernel_builds().back();
     for (std::size_t i = 0; i < kNames.size(); ++i)
         if (kNames[i] == wanted) {
-            tables_of(static_cast<KernelBuild>(i));  // refuses what cannot run
+            tables_of(static_cast<KernelBuild>(i));  // throws if the processor cannot run it
             return static_cast<KernelBuild>(i);
         }
     throw ConfigError("ATTNSCOPE_KERNELS is '" + std::string(wanted) + "'; expected baseline, v3 or v4");
@@ -99,7 +99,7 @@ EigenProduct eigen_product(KernelBuild build) {
 }
 
 KernelBuild active_kernel_build() {
-    static const KernelBuild kChosen = choose();  // once: the environment and the processor do not change
+    static const KernelBuild kChosen = choose();  // computed once: environment and processor do not change
     return kChosen;
 }
 

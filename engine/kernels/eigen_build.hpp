@@ -1,6 +1,6 @@
-// Eigen's product for one instruction set. A source file that includes this first defines ATTN_EIGEN_NAMESPACE and ATTN_EIGEN_PRODUCT.
-// Eigen's templates keep their names whatever the flags, and the linker would merge those of different sets: each build has them in a
-// namespace of its own.
+// Eigen's product for one instruction set. The including source first defines ATTN_EIGEN_NAMESPACE and ATTN_EIGEN_PRODUCT. Eigen's
+// templates have the same names whatever the flags, so the linker would merge those of different builds: each build renames Eigen's
+// namespace.
 
 #define Eigen ATTN_EIGEN_NAMESPACE
 #include <Eigen/Core>

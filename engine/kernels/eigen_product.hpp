@@ -1,12 +1,12 @@
 #pragma once
-/// Eigen's matrix product, built once for each instruction set like the kernels, so that both can be measured side by side.
+/// Eigen's matrix product, built for the same instruction sets as the kernels so that the two can be benchmarked side by side.
 
 #include "engine/kernels/kernels.hpp"
 
 namespace attn {
 
-/// C = op(A) op(B) by Eigen with so many threads, as `arguments` says; alpha, accumulate, bias, plus, times and packed operands have to be
-/// at their defaults. Not for two threads of the program at once: Eigen keeps its number of threads in a static.
+/// C = op(A) op(B) computed by Eigen with `threads` threads. alpha, accumulate, bias, plus, times and the packed operands must have their
+/// default values. Not thread-safe: Eigen keeps its number of threads in a static.
 using EigenProduct = void (*)(const GemmArguments<float>& arguments, int threads);
 
 EigenProduct eigen_product_baseline();

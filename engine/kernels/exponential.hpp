@@ -1,6 +1,6 @@
 // Part of every kernel build: exp of vectors. Included by build.hpp inside an unnamed namespace.
 
-/// Constants of e^x = 2^n e^r with |r| <= ln2/2: ln 2 in two parts, the first with trailing zero bits so that n times it is exact.
+/// Constants of e^x = 2^n e^r with |r| <= ln2/2. ln 2 is split in two, the first part ending in zero bits so that n times it is exact.
 template <class Scalar>
 struct ExpConstants;
 
@@ -29,7 +29,8 @@ ATTN_INLINE Vec<Scalar> power_of_two(Bits<Scalar> n) {
     return reinterpret_cast<Vec<Scalar>>((n + C::kBias) << C::kMantissa);
 }
 
-/// The integer in the low bits of a sum with kRound; any number when the other summand is too large, which no signed difference may be.
+/// The integer that adding kRound left in the low bits of `sum`. Unspecified if the other summand was too large, hence the unsigned
+/// subtraction: signed overflow would be undefined.
 template <class Scalar>
 ATTN_INLINE Bits<Scalar> integer_of(Vec<Scalar> sum) {
     using Wrapping = typename Lanes<Scalar>::Wrapping;
@@ -45,14 +46,14 @@ constexpr float kInverseFactorial<float, 0> = 1;
 template <>
 constexpr double kInverseFactorial<double, 0> = 1;
 
-/// The terms n, n - 1, ..., 0 of e^r, of some vectors side by side.
+/// Horner's rule for the terms n, n - 1, ..., 0 of e^r, several vectors side by side.
 template <int n, class Scalar, int kCount>
 ATTN_INLINE void horner(Vec<Scalar> (&sum)[kCount], const Vec<Scalar> (&r)[kCount]) {
     each<kCount>([&](int c) { sum[c] = sum[c] * r[c] + kInverseFactorial<Scalar, n>; });
     if constexpr (n > 0) horner<n - 1, Scalar>(sum, r);
 }
 
-/// Taylor's series of e^r by Horner's rule: within |r| <= ln2/2 the rest is below half a unit in the last place.
+/// Taylor series of e^r: for |r| <= ln2/2 the truncation error is below half a unit in the last place.
 template <class Scalar, int kCount>
 ATTN_INLINE void exp_series(const Vec<Scalar> (&r)[kCount], Vec<Scalar> (&sum)[kCount]) {
     using C = ExpConstants<Scalar>;
@@ -69,13 +70,13 @@ ATTN_INLINE Vec<Scalar> exp_series(Vec<Scalar> r) {
 }
 
 #if defined(__AVX512F__)
-// Of the lanes that are set in `mask`; the others are 0.
+// Lanes not set in `mask` become 0.
 ATTN_INLINE Vec<float> smaller_of(__mmask16 mask, Vec<float> a, Vec<float> b) { return _mm512_maskz_min_ps(mask, a, b); }
 ATTN_INLINE Vec<double> smaller_of(__mmask8 mask, Vec<double> a, Vec<double> b) { return _mm512_maskz_min_pd(mask, a, b); }
 ATTN_INLINE Vec<float> times_power_of_two(__mmask16 mask, Vec<float> x, Vec<float> n) { return _mm512_maskz_scalef_ps(mask, x, n); }
 ATTN_INLINE Vec<double> times_power_of_two(__mmask8 mask, Vec<double> x, Vec<double> n) { return _mm512_maskz_scalef_pd(mask, x, n); }
 
-/// Lanes that are not below the bound, NaN among them.
+/// Lanes that are not below the bound, NaN included.
 ATTN_INLINE __mmask16 not_below(Vec<float> x, float bound) { return _mm512_cmp_ps_mask(x, splat(bound), _CMP_NLT_UQ); }
 ATTN_INLINE __mmask8 not_below(Vec<double> x, double bound) { return _mm512_cmp_pd_mask(x, splat(bound), _CMP_NLT_UQ); }
 ATTN_INLINE Vec<float> rounded(Vec<float> x) { return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
@@ -85,9 +86,9 @@ ATTN_INLINE Vec<double> rounded(Vec<double> x) { return _mm512_roundscale_pd(x, 
 template <class Scalar>
 ATTN_INLINE Vec<Scalar> exp_of(Vec<Scalar> x) {
     using C = ExpConstants<Scalar>;
-    // What is too small for any number is not computed: -inf is common, and a result below the normal range costs a processor much.
+    // Lanes that underflow to 0 are masked out: -inf is common, and subnormal results are slow.
     const auto kept = not_below(x, C::kSmallest);
-    // Of two numbers the instruction gives the second if one is NaN.
+    // min_ps and min_pd return the second operand if either is NaN.
     const Vec<Scalar> bounded = smaller_of(kept, splat(C::kLargest + 1), x);
     const Vec<Scalar> n = rounded(bounded * C::kLog2e);
     return times_power_of_two(kept, exp_series<Scalar>((bounded - n * C::kLn2High) - n * C::kLn2Low), n);
@@ -97,9 +98,9 @@ ATTN_INLINE Vec<Scalar> exp_of(Vec<Scalar> x) {
 template <class Scalar>
 ATTN_INLINE Vec<Scalar> exp_of(Vec<Scalar> x) {
     using C = ExpConstants<Scalar>;
-    // Both comparisons are false for NaN, which so passes through the arithmetic below.
+    // Both comparisons are false for NaN, which therefore passes through the arithmetic below.
     Vec<Scalar> bounded = x > C::kLargest ? splat(C::kLargest) : x;
-    // What is too small for any number is not computed: -inf is common, and a result below the normal range costs a processor much.
+    // Lanes that underflow to 0 are computed from 0 instead: -inf is common, and subnormal results are slow.
     const Bits<Scalar> vanishes = x < C::kSmallest;
     bounded = vanishes ? Vec<Scalar>{} : bounded;
     const Vec<Scalar> shifted = bounded * C::kLog2e + C::kRound;
@@ -107,15 +108,15 @@ ATTN_INLINE Vec<Scalar> exp_of(Vec<Scalar> x) {
     const Bits<Scalar> integer = integer_of<Scalar>(shifted);
     const Vec<Scalar> r = (bounded - n * C::kLn2High) - n * C::kLn2Low;
     const Vec<Scalar> sum = exp_series<Scalar>(r);
-    // In two steps, because 2^n alone may be beyond the range where the result is not.
+    // Scaled in two steps, because 2^n alone may overflow where the result does not.
     const Bits<Scalar> half = integer >> 1;
     const Vec<Scalar> y = sum * power_of_two<Scalar>(half) * power_of_two<Scalar>(integer - half);
     return vanishes ? Vec<Scalar>{} : x == x ? y : x;
 }
 #endif
 
-/// x = 2^x of some vectors side by side, to about one unit in the last place, for x from that of the least normal number to half a unit
-/// above the largest exponent, from which on it is infinite; NaN stays NaN.
+/// x = 2^x for several vectors side by side, to about one unit in the last place. x may range from the exponent of the smallest normal
+/// number to half above the largest exponent, where the result becomes infinite; NaN stays NaN.
 template <class Scalar, int kCount>
 ATTN_INLINE void raise_two(Vec<Scalar> (&x)[kCount]) {
     using C = ExpConstants<Scalar>;
@@ -126,7 +127,7 @@ ATTN_INLINE void raise_two(Vec<Scalar> (&x)[kCount]) {
     exp_series<Scalar>(r, x);
     each<kCount>([&](int c) { x[c] = times_power_of_two(-1, x[c], n[c]); });
 #else
-    // The last bits of these sums are the rounded numbers, which become exponents.
+    // The low bits of these sums are the rounded integers, which become exponents.
     each<kCount>([&](int c) { n[c] = x[c] + C::kRound; });
     each<kCount>([&](int c) { r[c] = (x[c] - (n[c] - C::kRound)) * C::kLn2; });
     exp_series<Scalar>(r, x);

@@ -10,12 +10,12 @@
 namespace attn {
 namespace {
 
-/// A product of the size that training makes most of, about 30 microseconds.
+/// Times a product of the size most common in training, about 30 microseconds.
 class Trial {
 public:
     explicit Trial(KernelBuild build) : kernels_(kernels_of<float>(build)), scratch_(static_cast<std::size_t>(kernels_.gemm_scratch)) {}
 
-    /// The shorter of the time so far and of one more product.
+    /// Runs one product and keeps the shortest time so far.
     void run() {
         const auto start = std::chrono::steady_clock::now();
         kernels_.gemm({.m = kM, .n = kN, .k = kK, .a = a_.data(), .lda = kK, .b = b_.data(), .ldb = kN, .c = c_.data(), .ldc = kN},
@@ -32,7 +32,7 @@ private:
     double least_ = std::numeric_limits<double>::infinity();
 };
 
-/// One comparison, in turns, so that a change of the clock or another program meets both.
+/// One comparison. The builds alternate, so that a clock change or another program affects both.
 bool is_clearly_faster(KernelBuild narrow, KernelBuild wide) {
     constexpr int kTurns = 8;
     constexpr double kClearly = 0.9;
@@ -45,8 +45,8 @@ bool is_clearly_faster(KernelBuild narrow, KernelBuild wide) {
 }  // namespace
 
 KernelBuild faster_build(KernelBuild narrow, KernelBuild wide) {
-    // The builds round differently, and a run that is resumed should have the bits it would have had: a busy machine must not tip the
-    // choice from one start to the next. Hence the margin, and the narrow build has to win again and again.
+    // The builds round differently, and a resumed run should get the same bits as an uninterrupted one, so a busy machine must not change
+    // the choice from one start to the next. Hence the margin, and the narrow build must win five times in a row.
     constexpr int kWins = 5;
     for (int win = 0; win < kWins; ++win)
         if (!is_clearly_faster(narrow, wide)) return wide;

@@ -1,12 +1,12 @@
 #pragma once
-/// Which of two kernel builds is the faster one on this processor, by a short measurement.
+/// Decides by a short measurement which of two kernel builds is faster on this processor.
 
 #include "engine/kernels/kernels.hpp"
 
 namespace attn {
 
-/// `wide`, unless `narrow` is clearly faster: on some processors AVX-512 slows the clock by more than it gains. Both must be able to run
-/// here. Takes about a millisecond, and a few where `narrow` wins.
+/// Returns `wide` unless `narrow` is clearly faster: on some processors AVX-512 lowers the clock by more than it gains. The processor must
+/// support both. Takes about a millisecond, or a few when `narrow` wins.
 KernelBuild faster_build(KernelBuild narrow, KernelBuild wide);
 
 }  // namespace attn

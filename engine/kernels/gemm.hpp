@@ -1,7 +1,7 @@
 // Part of every kernel build: the matrix product. Included by build.hpp inside an unnamed namespace.
 //
-// C is computed in tiles. Every element is summed over k in the same order wherever its tile lies, so that splitting rows or columns over
-// threads changes no bit.
+// C is computed in tiles. Every element is summed over k in the same order wherever its tile starts, so splitting rows or columns across
+// threads changes no bits.
 
 template <class Scalar>
 struct GemmPass {
@@ -10,14 +10,14 @@ struct GemmPass {
     Scalar *packed_a, *packed_b;
     bool pack_a, pack_b;
 
-    /// Columns [first, first + columns) of B for steps [p, p + depth) of k.
+    /// The part of B in columns [first, first + columns) and steps [p, p + depth) of k.
     struct Block {
         std::int64_t first, columns, p, depth;
 
         std::int64_t columns_of_panel(std::int64_t j) const { return columns - j < T::kColumns ? columns - j : T::kColumns; }
     };
 
-    /// A block's panels; those that a tile reads in place are left out.
+    /// Packs a block's panels, except those that tiles can read in place.
     void prepare_panels(const Block& b) const {
         const bool transposed = g.transpose_b == Transpose::Yes;
         const Scalar* from = transposed ? g.b + b.first * g.ldb + b.p : g.b + b.p * g.ldb + b.first;
@@ -26,13 +26,13 @@ struct GemmPass {
         else pack_last_panel(from, g.ldb, b.columns, b.depth, packed_b, kWidth<Scalar>);
     }
 
-    /// A panel of B: where it begins, the distance between its rows, and their number. Without rows: none.
+    /// A panel of B: its first number, row distance and number of rows. depth 0 means no panel.
     struct Panel {
         const Scalar* b = nullptr;
         std::int64_t step = 0, depth = 0;
     };
 
-    /// That of a block's columns from j on.
+    /// The panel that starts at column j of the block.
     Panel panel(const Block& b, std::int64_t j) const {
         if (g.packed_b != nullptr) {
             const std::int64_t at = b.first + j, left = g.packed_n - at, width = width_of<Scalar>(left < T::kColumns ? left : T::kColumns);
@@ -43,17 +43,17 @@ struct GemmPass {
         return {packed_b + j * b.depth, width, b.depth};
     }
 
-    /// The same if it is packed as a whole tile needs it.
+    /// The same panel if its rows have the full tile width, so that it can be prefetched row by row; otherwise none.
     Panel whole_panel(const Block& b, std::int64_t j) const {
         const Panel there = panel(b, j);
         return there.step == T::kColumns ? there : Panel{};
     }
 
-    /// The block of the steps of k that follow b's; it may have none.
+    /// The block below b: same columns, the next steps of k. Has depth 0 at the end of k.
     Block below(const Block& b) const { return {b.first, b.columns, b.p + b.depth, depth_from(b.p + b.depth)}; }
 
-    /// The panel that comes after the one from column j on, where it may not be in the cache: in blocks too large to stay there, and
-    /// among those that others packed long ago, when the first rows need them. None where it is.
+    /// The panel used after the one at column j, if it may not be in the cache and is worth prefetching: when the block is too large to
+    /// stay there, or when B was packed long ago and these are the first rows of A. Otherwise none.
     Panel panel_to_ask_for(const Block& b, std::int64_t j, std::int64_t i, std::int64_t rows) const {
         const bool far = b.depth * b.columns * static_cast<std::int64_t>(sizeof(Scalar)) > T::kFarPanels;
         const bool given = g.packed_b != nullptr && g.packed_is_far;
@@ -62,18 +62,18 @@ struct GemmPass {
         return given && below(b).depth > 0 ? whole_panel(below(b), 0) : Panel{};
     }
 
-    /// Where the columns of B are stored that come after those from j on.
+    /// Where the unpacked columns of B that come after the panel at column j are stored.
     Panel columns_to_ask_for(const Block& b, std::int64_t j) const {
         if (j + T::kColumns < b.columns) return {g.b + b.p * g.ldb + b.first + j + T::kColumns, g.ldb, b.depth};
         const Block next = below(b);
         return {g.b + next.p * g.ldb + b.first, g.ldb, next.depth};
     }
 
-    /// Steps of k that a pass which begins with step p makes.
+    /// How many steps of k the pass that starts at step p covers.
     std::int64_t depth_from(std::int64_t p) const { return g.k - p < T::kDepth ? g.k - p : T::kDepth; }
 
-    /// Of the tile that begins at row r. Two of nearly equal height take less time than a whole one and a low one, which has too few sums
-    /// to keep the processor busy; in packed rows a tile lies in one block of kRows.
+    /// Height of the tile that starts at row r. Two tiles of nearly equal height are faster than a full one and a low one, which has too
+    /// few sums to hide latency. In packed rows a tile must stay within one block of kRows.
     std::int64_t rows_of_tile(std::int64_t r, std::int64_t rows, std::int64_t tile_rows) const {
         const std::int64_t left = rows - r;
         if (left <= tile_rows) return left;
@@ -81,21 +81,21 @@ struct GemmPass {
         return halves ? (left + 1) / 2 : tile_rows;
     }
 
-    /// What each of so many tiles asks for of a panel that comes next, in `steps` steps of k. The last ones may ask beyond its end.
+    /// Divides the prefetching of panel `next` among `tiles` tiles, each with `steps` steps of k. The last tile may prefetch past its end.
     Ahead share_of(const Panel& next, std::int64_t tiles, std::int64_t steps) const {
         const std::int64_t rows = (next.depth + tiles - 1) / tiles, distance = next.step * static_cast<std::int64_t>(sizeof(Scalar));
-        const bool together = distance == T::kRowBytes;  // its rows lie end to end: one piece
+        const bool together = distance == T::kRowBytes;  // contiguous rows: one piece
         const std::int64_t pieces = together ? 1 : rows, of_piece = steps / pieces;
         if (of_piece <= 0) return {};
         const std::int64_t bytes = T::kRowBytes * (together ? rows : 1);
         return {reinterpret_cast<const char*>(next.b), pieces, together ? bytes : distance, of_piece, bytes / of_piece};
     }
 
-    /// Steps of k, for each row of a tile, in which it asks for C and what goes with it.
+    /// Steps of k that a tile spends, per row, on prefetching C and the operand added or multiplied with it.
     std::int64_t steps_for_c() const { return T::kStepsForC + (g.plus == nullptr && g.times == nullptr ? 0 : T::kStepsForOther); }
 
-    /// All tiles of a block's panel from column j on over rows [i, i + rows); they bring the `next` panel into the L2 cache, each some of
-    /// its rows.
+    /// Computes all tiles of rows [i, i + rows) with the block's panel at column j. Meanwhile each tile prefetches its share of panel
+    /// `next` into the L2 cache.
     void run_panel(std::int64_t i, std::int64_t rows, const Block& b, std::int64_t j, const Panel& here_b, const Panel& next) const {
         const std::int64_t p = b.p, depth = b.depth, columns = b.columns_of_panel(j), first = b.first + j;
         const std::int64_t vectors = width_of<Scalar>(columns) / kWidth<Scalar>;
@@ -122,7 +122,7 @@ struct GemmPass {
         }
     }
 
-    /// The block stays in the cache while A's rows pass.
+    /// Keeps the block of B in the cache while the rows of A pass by.
     void run_block(const Block& b) const {
         if (g.packed_b == nullptr) prepare_panels(b);
         for (std::int64_t i = 0; i < g.m; i += T::kRowBlock) {
@@ -133,7 +133,7 @@ struct GemmPass {
         }
     }
 
-    /// All of A's rows stay while B's columns pass, a panel at a time packed when it is needed.
+    /// Keeps all rows of A packed while the columns of B pass by, each panel packed just before use.
     void run_past_a(const Block& b) const {
         pack_columns(g.a + b.p * g.lda, g.lda, g.m, b.depth, packed_a);
         for (std::int64_t j = 0; j < b.columns; j += T::kColumns) {
@@ -143,7 +143,7 @@ struct GemmPass {
         }
     }
 
-    /// Whether that reads memory less often: A is no larger than B, and both have to be packed.
+    /// Whether run_past_a() reads memory less often: A is no larger than B, and both need packing.
     bool runs_past_a() const {
         return T::kAsksAhead && pack_a && pack_b && g.transpose_b == Transpose::No && g.m <= T::kRowsThatStay && g.m <= g.n;
     }
@@ -164,7 +164,7 @@ template <class Scalar>
 void gemm(const GemmArguments<Scalar>& g, Scalar* scratch) {
     using T = Tile<Scalar>;
     if (g.m <= 0 || g.n <= 0) return;
-    if (g.k <= 0) {  // an empty sum
+    if (g.k <= 0) {  // empty sum
         if (!g.accumulate) set_rows(g);
         return;
     }

@@ -1,7 +1,7 @@
-// Part of every kernel build: operands of the matrix product copied into the order that its tiles read. Included by build.hpp inside an
-// unnamed namespace.
+// Part of every kernel build: copies operands of the matrix product into the order in which tiles read them. Included by build.hpp inside
+// an unnamed namespace.
 
-/// One exchange of the transposition: `a` keeps its lanes without the bit kStep and takes b's there, and the other way round.
+/// One exchange of a transposition: lanes of `a` with bit kStep set are swapped with the lanes of `b` without it.
 template <int kStep, class Scalar, int... kLane>
 ATTN_INLINE void exchange_halves(Vec<Scalar>& a, Vec<Scalar>& b, Numbers<kLane...>) {
     constexpr int kW = kWidth<Scalar>;
@@ -10,7 +10,7 @@ ATTN_INLINE void exchange_halves(Vec<Scalar>& a, Vec<Scalar>& b, Numbers<kLane..
     a = low;
 }
 
-/// Transposes a square of vectors in log2(width) rounds of lane exchanges between rows whose numbers differ in one bit.
+/// Transposes a square of vectors in log2(width) rounds, each exchanging lanes between rows whose numbers differ in one bit.
 template <int kStep, class Scalar>
 ATTN_INLINE void transpose_rounds(Vec<Scalar> (&r)[kWidth<Scalar>]) {
     if constexpr (kStep < kWidth<Scalar>) {
@@ -47,7 +47,7 @@ void pack_transposed(const Scalar* in, std::int64_t in_step, std::int64_t rows, 
         }
 }
 
-/// out[p * width + j] = in[p * in_step + j] for j < columns; the rest of every row of `width` becomes 0.
+/// out[p * width + j] = in[p * in_step + j] for j < columns; the rest of each output row becomes 0.
 template <class Scalar>
 void pack_rows(const Scalar* in, std::int64_t in_step, std::int64_t columns, std::int64_t width, std::int64_t depth, Scalar* out) {
     constexpr int kW = kWidth<Scalar>;
@@ -63,11 +63,10 @@ void pack_rows(const Scalar* in, std::int64_t in_step, std::int64_t columns, std
     }
 }
 
-/// Rows ahead of the one being packed that are asked for: a matrix's rows are too far apart for the processor to foresee the next.
+/// How many rows ahead of the one being packed to prefetch: the rows of a matrix are too far apart for the hardware prefetcher.
 constexpr std::int64_t kRowsAhead = 8;
 
-/// Lane by lane, vector kVector of rows that begin with kRows numbers each, when those are laid end to end: they lie in row kVector and
-/// the next one.
+/// Vector kVector of the first kRows numbers of consecutive rows laid end to end. Its lanes come from `row` (row kVector) and `next`.
 template <int kVector, class Scalar, int... kLane>
 ATTN_INLINE Vec<Scalar> joined(Vec<Scalar> row, Vec<Scalar> next, Numbers<kLane...>) {
     constexpr int kW = kWidth<Scalar>, kRows = Tile<Scalar>::kRows, kFirst = kVector * kW;
@@ -75,7 +74,7 @@ ATTN_INLINE Vec<Scalar> joined(Vec<Scalar> row, Vec<Scalar> next, Numbers<kLane.
                                    ((kFirst + kLane) / kRows == kVector ? (kFirst + kLane) % kRows : kW + (kFirst + kLane) % kRows)...);
 }
 
-/// Rows whose first kRows numbers make three whole vectors, the fewest stores there can be.
+/// How many rows join_rows() joins: their first kRows numbers fill three whole vectors (six if a vector holds only two numbers).
 template <class Scalar>
 constexpr std::int64_t kRowGroup = kWidth<Scalar> >= 4 ? kWidth<Scalar> / 4 : 1;
 
@@ -101,12 +100,12 @@ ATTN_INLINE void join_rows(const Scalar* in, std::int64_t in_step, Scalar* out) 
     }
 }
 
-/// Blocks of kRows columns, each [depth, kRows], of a matrix [depth, columns]; the last one is filled up with 0.
+/// Packs a matrix [depth,columns] as blocks of kRows columns, each [depth,kRows]; the last is padded with 0.
 template <class Scalar>
 void pack_columns(const Scalar* in, std::int64_t in_step, std::int64_t columns, std::int64_t depth, Scalar* out) {
     constexpr std::int64_t kRows = Tile<Scalar>::kRows, kLine = 64 / sizeof(Scalar), kGroup = kRowGroup<Scalar>;
     const std::int64_t whole = columns / kRows * kRows;
-    // Along whole rows, which is the order that memory is read fastest in.
+    // Row by row, the order in which memory is read fastest.
     std::int64_t p = 0;
     for (const Scalar* row = in; p + kGroup <= depth; p += kGroup, row += kGroup * in_step) {
         for (std::int64_t i = kRowsAhead; i < kRowsAhead + kGroup; ++i)
@@ -118,26 +117,26 @@ void pack_columns(const Scalar* in, std::int64_t in_step, std::int64_t columns, 
     if (whole < columns) pack_rows(in + whole, in_step, columns - whole, kRows, depth, out + whole * depth);
 }
 
-/// Numbers in a row of a packed panel: whole vectors.
+/// Width of a packed panel's rows: `columns` rounded up to whole vectors.
 template <class Scalar>
 ATTN_INLINE std::int64_t width_of(std::int64_t columns) {
     return (columns + kWidth<Scalar> - 1) / kWidth<Scalar> * kWidth<Scalar>;
 }
 
-/// The panel that is narrower than the others, unless its columns are a multiple of `in_place`.
+/// Packs the last panel, which is narrower than the others, unless its width is a multiple of `in_place`.
 template <class Scalar>
 void pack_last_panel(const Scalar* b, std::int64_t ldb, std::int64_t columns, std::int64_t depth, Scalar* out, std::int64_t in_place) {
     const std::int64_t whole = columns / Tile<Scalar>::kColumns * Tile<Scalar>::kColumns, rest = columns - whole;
     if (rest % in_place != 0) pack_rows(b + whole, ldb, rest, width_of<Scalar>(rest), depth, out + whole * depth);
 }
 
-/// The panels, each [depth, width], of a matrix [depth, columns].
+/// Packs a matrix [depth,columns] as panels, each [depth,width].
 template <class Scalar>
 void pack_panels(const Scalar* b, std::int64_t ldb, std::int64_t columns, std::int64_t depth, Scalar* out) {
     using T = Tile<Scalar>;
     const std::int64_t whole = columns / T::kColumns * T::kColumns;
-    // Some rows of a panel, then the same ones of the next: the order that memory is read fastest in. What is asked for goes to the L2
-    // cache, because few requests of the L1 cache can be under way.
+    // A few rows of each panel in turn, the order in which memory is read fastest. Prefetches into the L2 cache, because the L1 cache can
+    // have only a few requests in flight.
     for (std::int64_t first = 0; first < depth; first += kRowsAhead) {
         const std::int64_t end = depth - first < kRowsAhead ? depth : first + kRowsAhead;
         for (std::int64_t j = 0; j < whole; j += T::kColumns)
@@ -152,7 +151,7 @@ void pack_panels(const Scalar* b, std::int64_t ldb, std::int64_t columns, std::i
     pack_last_panel(b, ldb, columns, depth, out, T::kColumns);
 }
 
-/// The same of a matrix that is stored as [columns, depth].
+/// The same for a matrix stored as [columns,depth].
 template <class Scalar>
 void pack_panels_transposed(const Scalar* b, std::int64_t ldb, std::int64_t columns, std::int64_t depth, Scalar* out) {
     using T = Tile<Scalar>;

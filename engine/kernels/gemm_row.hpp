@@ -1,12 +1,11 @@
-// Part of every kernel build: the matrix product of a few rows, which reads B once and row by row. Its sums are added up in the order of
-// a tile's, so that a row has the same bits whether it is computed alone or among others. Included by build.hpp inside an unnamed
-// namespace.
+// Part of every kernel build: the product of a few rows, which reads B once, row by row. It sums in the same order as a tile, so a row has
+// the same bits whether computed alone or among others. Included by build.hpp inside an unnamed namespace.
 
-constexpr int kRowsTogether = 16;                // of B: enough for the processor to have several on their way from memory
-constexpr std::int64_t kColumnsTogether = 2048;  // their sums stay in the L1 cache
-constexpr std::int64_t kFewRows = 4;             // of A: reading B row by row pays
+constexpr int kRowsTogether = 16;                // of B: enough for several loads from memory to be in flight
+constexpr std::int64_t kColumnsTogether = 2048;  // so that the sums stay in the L1 cache
+constexpr std::int64_t kFewRows = 4;             // of A: up to here reading B row by row is faster
 
-/// A's numbers: that of row r and step i of k lies at first + r row + i step.
+/// A few rows of A: row r, step i of k is at first[r * row + i * step].
 template <class Scalar>
 struct FewRows {
     const Scalar* first;
@@ -15,7 +14,7 @@ struct FewRows {
     ATTN_INLINE Vec<Scalar> at(int r, int i) const { return splat(first[r * row + i * step]); }
 };
 
-/// sums [kM,columns] += A [kM,kRows] B [kRows,columns], one row of B after the other, which lie ldb apart.
+/// sums [kM,columns] += A [kM,kRows] B [kRows,columns], one row of B after another; the rows of B are ldb apart.
 template <int kM, int kRows, class Scalar>
 ATTN_INLINE void add_rows_of_b(const FewRows<Scalar>& a, const Scalar* b, std::int64_t ldb, std::int64_t columns, Scalar* sums) {
     constexpr std::int64_t kW = kWidth<Scalar>, kTogether = 2;  // vectors side by side
@@ -30,7 +29,7 @@ ATTN_INLINE void add_rows_of_b(const FewRows<Scalar>& a, const Scalar* b, std::i
         for (int i = 0; i < kRows; ++i)
 #pragma GCC unroll 4
             for (int v = 0; v < kTogether; ++v) {
-                // A single row leaves the processor time enough to ask by itself.
+                // With a single row of A the hardware prefetcher keeps up by itself.
                 if constexpr (kM > 1) __builtin_prefetch(b + (kRows + i) * ldb + j + v * kW);
                 const Vec<Scalar> here = load(b + i * ldb + j + v * kW);
 #pragma GCC unroll 4
@@ -52,7 +51,7 @@ ATTN_INLINE void add_rows_of_b(const FewRows<Scalar>& a, const Scalar* b, std::i
     }
 }
 
-/// Columns [first, first + columns) of C after the steps [p, p + depth) of k, whose sums these are.
+/// Stores `sums`, which cover steps [p, p + depth) of k, to columns [first, first + columns) of one row of C.
 template <class Scalar>
 ATTN_INLINE void store_row_sums(const GemmArguments<Scalar>& g, std::int64_t first, std::int64_t columns, std::int64_t p,
                                 std::int64_t depth, const Scalar* sums) {
@@ -64,7 +63,7 @@ ATTN_INLINE void store_row_sums(const GemmArguments<Scalar>& g, std::int64_t fir
     store_narrow_tile(o, 1, columns, sums);
 }
 
-/// One row of a product.
+/// The arguments of the product restricted to one row.
 template <class Scalar>
 GemmArguments<Scalar> row_of(GemmArguments<Scalar> g, std::int64_t row) {
     g.m = 1;
@@ -75,7 +74,7 @@ GemmArguments<Scalar> row_of(GemmArguments<Scalar> g, std::int64_t row) {
     return g;
 }
 
-/// Columns [first, first + columns) of C after the steps [p, p + depth) of k.
+/// Computes columns [first, first + columns) of C for steps [p, p + depth) of k.
 template <int kM, class Scalar>
 void multiply_few_rows_block(const GemmArguments<Scalar>& g, std::int64_t first, std::int64_t columns, std::int64_t p, std::int64_t depth,
                              Scalar* sums) {
@@ -92,7 +91,7 @@ void multiply_few_rows_block(const GemmArguments<Scalar>& g, std::int64_t first,
     for (int r = 0; r < kM; ++r) store_row_sums(row_of(g, r), first, columns, p, depth, sums + r * kColumnsTogether);
 }
 
-/// The product in `g`, whose m is kM and whose B is as stored; `sums` holds kM kColumnsTogether numbers.
+/// The product `g` with m = kM and B not packed; `sums` holds kM * kColumnsTogether numbers.
 template <int kM, class Scalar>
 void multiply_few_rows(const GemmArguments<Scalar>& g, Scalar* sums) {
     constexpr std::int64_t kDepth = Tile<Scalar>::kDepth;

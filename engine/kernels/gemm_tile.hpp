@@ -1,39 +1,39 @@
-// Part of every kernel build: a tile of the matrix product, a few rows and up to four vectors of columns that stay in registers while k
-// runs. Included by build.hpp inside an unnamed namespace.
+// Part of every kernel build: a tile of the matrix product, a few rows by up to four vectors of columns, held in registers over the loop on
+// k. Included by build.hpp inside an unnamed namespace.
 
 template <class Scalar>
 struct Tile {
-    /// Vectors of the widest tile. Wide and flat, because A's numbers, broadcast one at a time, cost an instruction each.
+    /// Vectors in the widest tile. Wide and flat, because every number of A costs a broadcast instruction.
     static constexpr int kVectors = kVectorBytes == 64 ? 4 : 2;
     static constexpr int kColumns = kVectors * kWidth<Scalar>;
-    static constexpr int kRows = 12;  ///< of a narrow tile, which needs many sums to hide an addition's latency; a wide one has half
-    static constexpr std::int64_t kDepth = 384;                ///< of one pass over k: a packed panel of B stays in the L2 cache
-    static constexpr std::int64_t kRowBlock = 8 * kRows;       ///< rows of A at once while a block of B stays in the L2 cache
-    static constexpr std::int64_t kRowsThatStay = 32 * kRows;  ///< of A, packed, while B passes
+    static constexpr int kRows = 12;  ///< of a narrow tile, which needs many sums to hide the latency of an addition; a wide one has half
+    static constexpr std::int64_t kDepth = 384;                ///< steps of k in one pass: a packed panel of B then stays in the L2 cache
+    static constexpr std::int64_t kRowBlock = 8 * kRows;       ///< rows of A at a time while a block of B stays in the L2 cache
+    static constexpr std::int64_t kRowsThatStay = 32 * kRows;  ///< packed rows of A that stay in the cache while B passes
     static constexpr std::int64_t kColumnBlock = kVectorBytes == 64 ? 8 * kColumns : 16 * kColumns;
-    static constexpr std::int64_t kRowBytes = kVectors * kVectorBytes;  ///< of a packed panel
-    static constexpr std::int64_t kFar = 1 << 15;                       ///< bytes over which a C spreads that may not be in the L2 cache
-    static constexpr std::int64_t kFarPanels = 1 << 18;  ///< bytes of panels that may not stay there until the next rows need them
-    /// Narrower vectors leave no instruction to spare for asking, and read memory more slowly.
+    static constexpr std::int64_t kRowBytes = kVectors * kVectorBytes;  ///< of a packed panel's row
+    static constexpr std::int64_t kFar = 1 << 15;                       ///< C may not be in the L2 cache if it spans more bytes
+    static constexpr std::int64_t kFarPanels = 1 << 18;  ///< panels larger than this may be evicted before the next rows need them
+    /// Only with AVX-512: narrower vectors leave no instruction slots for prefetching and use less memory bandwidth.
     static constexpr bool kAsksAhead = kVectorBytes == 64;
-    static constexpr int kStepsForC = 4, kStepsForOther = 12;  ///< of k, for each row of C, or of what goes with it, that is asked for
+    static constexpr int kStepsForC = 4, kStepsForOther = 12;  ///< steps of k per prefetched row of C, and of plus or times
 
-    /// Accumulators, a row of B and a broadcast fit the registers, 32 with AVX-512 and 16 without.
+    /// Accumulators, a row of B and a broadcast must fit the registers: 32 with AVX-512, 16 without.
     static constexpr int rows_of(int vectors) { return vectors * kRows <= (kVectorBytes == 64 ? 24 : 12) ? kRows : kRows / 2; }
 };
 
-/// Pieces of memory that are read after a tile, and asked for meanwhile.
+/// Memory that is needed after a tile and prefetched while it is computed.
 struct Ahead {
     const char* first = nullptr;
-    std::int64_t pieces = 0, distance = 0;  // how many, and bytes from one to the next
-    std::int64_t steps = 0, step = 0;       // of k for a piece, and bytes of it for each of them
+    std::int64_t pieces = 0, distance = 0;  // number of pieces, and bytes from one to the next
+    std::int64_t steps = 0, step = 0;       // steps of k spent on each piece, and bytes prefetched at each
 };
 
-/// What a tile needs besides its size: where A's element (i,p) and B's row p are, and what to do with C.
+/// Operands of a tile: where element (i,p) of A and row p of B are, and what to do with C.
 template <class Scalar>
 struct TileOperands {
     const Scalar* a;
-    std::int64_t a_row, a_step;  // distance between rows, between steps of k
+    std::int64_t a_row, a_step;  // distance between rows, and between steps of k
     const Scalar* b;
     std::int64_t b_step;
     Scalar* c;
@@ -41,13 +41,13 @@ struct TileOperands {
     std::int64_t depth, columns;
     Scalar alpha;
     const Scalar* bias;
-    const Scalar* plus;   // added where c is written, with the same row distance; c itself to accumulate
-    const Scalar* times;  // multiplies what is written, with the same row distance
-    bool c_is_far;        // worth asking for before the sums are ready, as is what goes with it
+    const Scalar* plus;   // [rows,columns] added to C, row distance ldc; c itself to accumulate
+    const Scalar* times;  // [rows,columns] the result is multiplied by, row distance ldc
+    bool c_is_far;        // prefetch C, and plus or times, before the sums are finished
     Ahead ahead;
 };
 
-/// The last panel of a matrix, narrower than a tile: `sums` holds rows of whole vectors.
+/// Stores a tile of a matrix's last panel, narrower than a full tile; the rows of `sums` are whole vectors.
 template <class Scalar>
 [[gnu::noinline]] void store_narrow_tile(const TileOperands<Scalar>& o, std::int64_t rows, std::int64_t width, const Scalar* sums) {
     for (std::int64_t i = 0; i < rows; ++i)
@@ -67,7 +67,7 @@ template <int kRows, int kVectors, class Scalar>
         for (int v = 0; v < kVectors * kWidth<Scalar>; v += kWidth<Scalar>) store(c + v, load(c + v) * load(times + v));
 }
 
-/// A's rows are addressed from one pointer for every three, with the row distance as an index: that many fit the registers.
+/// One pointer for every three rows of A, indexed by the row distance: that many pointers fit the registers.
 template <int kRows, int kVectors, class Scalar>
 [[gnu::noinline]] void compute_tile(const TileOperands<Scalar>& o) {
     constexpr int kW = kWidth<Scalar>, kGroups = (kRows + 2) / 3;
@@ -93,7 +93,7 @@ template <int kRows, int kVectors, class Scalar>
     std::int64_t p = o.depth;
     constexpr int kStepsForC = Tile<Scalar>::kStepsForC, kStepsForOther = Tile<Scalar>::kStepsForOther;
     if (o.c_is_far && p >= kStepsForC * kRows) {
-        // A row of C at a time between the steps: all at once they would hold up the loads of B.
+        // One row of C at a time between the steps: prefetching all rows at once would hold up the loads of B.
         const Scalar* c = o.c;
         for (int i = 0; i < kRows; ++i, c += o.ldc) {
 #pragma GCC unroll 4
@@ -103,7 +103,7 @@ template <int kRows, int kVectors, class Scalar>
         }
         p -= kStepsForC * kRows;
     }
-    // The loops that follow are not unrolled, because the compiler would then no longer keep every sum in its register.
+    // The loops below must not be unrolled: the compiler would then spill some of the sums.
     const Scalar* other = o.times != nullptr ? o.times : o.plus;
     if (Tile<Scalar>::kAsksAhead && o.c_is_far && other != nullptr && other != o.c && p >= kStepsForOther * kRows) {
 #pragma GCC unroll 1
@@ -116,7 +116,7 @@ template <int kRows, int kVectors, class Scalar>
         p -= kStepsForOther * kRows;
     }
     if (Tile<Scalar>::kAsksAhead) {
-        // Every step asks, often for the same cache line again: loops of a few steps would be left by jumps that nobody foresees.
+        // Every step prefetches, often the same cache line again: short inner loops would end in mispredicted branches.
         const std::int64_t steps = o.ahead.steps, ahead_step = o.ahead.step;
         const char* piece = o.ahead.first;
 #pragma GCC unroll 1

@@ -1,5 +1,4 @@
-// Part of every kernel build: the loss, the sums of gradients over rows, and the optimizer. Included by build.hpp inside an unnamed
-// namespace.
+// Part of every kernel build: loss, sums of gradients over rows, and optimizer. Included by build.hpp inside an unnamed namespace.
 
 template <class Scalar>
 [[gnu::flatten]] RowLoss cross_entropy_row(const Scalar* x, std::int64_t n, std::int64_t target, Scalar factor, Scalar* dx) {
@@ -28,7 +27,7 @@ template <class Scalar>
 
 template <class Scalar>
 [[gnu::flatten]] void add_rows(const Scalar* x, std::int64_t rows, std::int64_t n, Scalar* sums) {
-    // Many rows at a time, because the sums would otherwise be read and written once more for each.
+    // Several rows at a time, to read and write the sums less often.
     constexpr int kRows = 8;
     const auto add_some = [ n, sums ]<int kCount>(Number<kCount>, const Scalar* from) __attribute__((always_inline)) {
         for_vectors<Scalar>(
@@ -61,7 +60,7 @@ template <class Scalar>
 [[gnu::flatten]] void adamw(const AdamwArguments<Scalar>& arguments, std::int64_t n, const Scalar* gradient, Scalar* parameter, Scalar* m,
                             Scalar* v) {
     const AdamwArguments<Scalar> a = arguments;
-    // A larger gradient's square would be infinite, and its parameter would never move again.
+    // Gradients are clamped: the square of a larger one would be infinite and freeze its parameter forever.
     constexpr Scalar kLargest = sizeof(Scalar) == 4 ? static_cast<Scalar>(1e18) : static_cast<Scalar>(1e150);
     for_vectors<Scalar>(
         n, [=](std::int64_t i, std::int64_t here) __attribute__((always_inline)) {

@@ -1,7 +1,7 @@
-// Part of every kernel build: layer and RMS normalisation, some rows side by side, because one row alone waits for its own sums most of the
-// time. Included by build.hpp inside an unnamed namespace.
+// Part of every kernel build: layer norm and RMS norm, several rows side by side because a single row mostly waits for its own sums.
+// Included by build.hpp inside an unnamed namespace.
 
-/// Calls f(Number<rows>, first row) for all rows, four at a time and the last ones one by one.
+/// Calls f(Number<count>, first row) over all rows, four at a time and the remaining ones singly.
 template <class F>
 ATTN_INLINE void for_rows(std::int64_t rows, const F& f) {
     constexpr int kRows = 4;
@@ -14,13 +14,13 @@ template <int kRows, class Scalar>
 ATTN_INLINE void norm_rows(const Scalar* x, const Scalar* gain, const Scalar* bias, Scalar eps, std::int64_t n, Scalar* y, Scalar* mean,
                            Scalar* rstd) {
     const Scalar count = static_cast<Scalar>(n);
-    // Numbers of a row, and `rest` beyond its end.
+    // Numbers of a row; lanes beyond its end hold `rest`.
     const auto at = [ x, n ](int r, std::int64_t i, std::int64_t here, Scalar rest) __attribute__((always_inline)) {
         return here == kWidth<Scalar> ? load(x + r * n + i) : load_part(x + r * n + i, here, rest);
     };
     Vec<Scalar> sum[kRows] = {}, squares[kRows] = {};
     Scalar center[kRows], factor[kRows];
-    // Deviations from the first number instead of from 0: a constant row then has exactly its own mean.
+    // Deviations from the row's first number rather than from 0, so that the mean of a constant row is exact.
     for_vectors<Scalar>(
         n, [&](std::int64_t i, std::int64_t here)
                __attribute__((always_inline)) { each<kRows>([&](int r) { sum[r] += at(r, i, here, x[r * n]) - x[r * n]; }); });
@@ -90,7 +90,7 @@ ATTN_INLINE void norm_backward_rows(const NormBackwardArguments<Scalar>& o, std:
             each<kRows>([&](int r) {
                 const std::int64_t at = r * n + i;
                 const Vec<Scalar> d = load_count(dy + at, here) * gain - mean_g[r] - z_of(r, i, here) * mean_gz[r];
-                // Always a sum, so that the compiler fuses it with the product for any number of rows or for none.
+                // Always adds, with 0 if there is no plus, so that the compiler fuses the same operations for any number of rows.
                 const Vec<Scalar> plus = o.plus != nullptr ? load_count(o.plus + start + at, here) : Vec<Scalar>{};
                 store_count(o.dx + start + at, d * rstd[r] + plus, here);
             });

@@ -1,16 +1,16 @@
-// Part of the kernel builds with AVX2 or AVX-512: as many columns of a matrix in half precision or packed blocks as a vector has lanes, of
-// which numbers are read side by side. Included by stored_row.hpp inside an unnamed namespace.
+// Part of the kernel builds with AVX2 or AVX-512: reads as many columns of a half-precision or block-quantized matrix as a vector has
+// lanes, one lane per column. Included by stored_row.hpp inside an unnamed namespace.
 //
-// Every kind has kNumbers of each column at hand after load(columns, place in them), in parts of 32; begin(part) comes before what is read
-// of one. Of a part, four() gives eight times four quanta as the bytes of a lane, which value() makes numbers. They have the bits that
-// engine/kernels/stored.hpp gives them; the layouts are told in engine/tensor/blocks.hpp.
+// Each Columns type covers one number kind. load(columns, p) reads kNumbers numbers of every column, which are then used in parts of 32;
+// call begin(part) before a part. four(part, fours) returns four quanta per lane as bytes, and value() turns one of them into floats. The
+// results are bit-identical to engine/kernels/stored.hpp; engine/tensor/blocks.hpp says where the layouts come from.
 
 using Dwords = Bits<float>;
 
 #if defined(__AVX512F__)
 using Whole = __m512i;
 ATTN_INLINE __m128i sixteen_at(const Byte* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); }
-/// 16 bytes of the columns that lie 4 row_bytes apart.
+/// 16 bytes of every fourth column, starting with the one at p.
 ATTN_INLINE Dwords every_fourth(const Byte* p, std::int64_t row_bytes) {
     Whole all = _mm512_castsi128_si512(sixteen_at(p));
     all = _mm512_inserti32x4(all, sixteen_at(p + 4 * row_bytes), 1);
@@ -20,20 +20,21 @@ ATTN_INLINE Dwords every_fourth(const Byte* p, std::int64_t row_bytes) {
 ATTN_INLINE Dwords gathered(const Byte* p, Dwords offsets) {
     return reinterpret_cast<Dwords>(_mm512_i32gather_epi32(reinterpret_cast<Whole>(offsets), p, 1));
 }
-/// The halves in the lower two bytes of each lane.
+/// The half-precision numbers in the lower two bytes of the lanes.
 ATTN_INLINE Vec<float> lower_halves(Dwords x) { return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(reinterpret_cast<Whole>(x))); }
 ATTN_INLINE Vec<float> halves_at(const Byte* p) { return _mm512_cvtph_ps(_mm256_load_si256(reinterpret_cast<const __m256i*>(p))); }
-/// The first eight bytes of each 16, then the others.
+/// Moves the lower eight bytes of every 16-byte group to the front and the upper eight to the back.
 ATTN_INLINE Dwords eights_together(Dwords x) {
     return reinterpret_cast<Dwords>(_mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), reinterpret_cast<Whole>(x)));
 }
-/// Bytes of x by their numbers within 16, in the place of those of `rest` that `bytes` names; numbers from 128 on mean none.
+/// `rest` with the bytes selected by kBytes in each lane replaced by bytes of x, whose indices within their 16-byte group are in `numbers`;
+/// indices from 128 on select nothing.
 template <std::uint8_t kBytes>
 ATTN_INLINE Dwords bytes_into(Dwords rest, Dwords x, Dwords numbers) {
     return reinterpret_cast<Dwords>(_mm512_mask_shuffle_epi8(reinterpret_cast<Whole>(rest), kBytes * 0x1111111111111111U,
                                                              reinterpret_cast<Whole>(x), reinterpret_cast<Whole>(numbers)));
 }
-/// The lowest four bits of each lane.
+/// The lowest four bits of each lane as a float.
 ATTN_INLINE Vec<float> lowest_four(Dwords x) {
     const Vec<float> numbers = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     return _mm512_permutexvar_ps(reinterpret_cast<Whole>(x), numbers);
@@ -62,13 +63,13 @@ ATTN_INLINE Dwords bytes_into(Dwords rest, Dwords x, Dwords numbers) {
 ATTN_INLINE Vec<float> lowest_four(Dwords x) { return __builtin_convertvector(x & 15, Vec<float>); }
 #endif
 
-/// Columns that lie side by side: where the first one begins, the distance from one to the next, and of each from the first.
+/// Adjacent columns: address of the first, distance from each to the next, and the offsets of all from the first.
 struct SideBySide {
     const Byte* first;
     std::int64_t row_bytes;
     Dwords offsets;
 
-    /// Four bytes of each, from `at` on.
+    /// Four bytes of each column, starting at `at`.
     ATTN_INLINE Dwords four_at(std::int64_t at) const { return gathered(first + at, offsets); }
 };
 
@@ -81,7 +82,7 @@ ATTN_INLINE Vec<float> upper_halves(Dwords x) { return lower_halves(shifted(x, 1
 typedef std::int16_t Words __attribute__((vector_size(kVectorBytes)));
 typedef std::int64_t Qwords __attribute__((vector_size(kVectorBytes)));
 
-/// Pieces of a and b in turn, taken from the lower or the upper half of each 16 bytes.
+/// Elements of a and b alternately, from the lower (kUpper = 0) or upper half of each 16-byte group.
 template <class Pieces, int kUpper, int... kLane>
 ATTN_INLINE Dwords interleaved(Dwords a, Dwords b, Numbers<kLane...>) {
     constexpr int kOf16 = 16 * static_cast<int>(sizeof...(kLane)) / kVectorBytes, kAll = sizeof...(kLane);
@@ -94,7 +95,7 @@ ATTN_INLINE Dwords interleaved(Dwords a, Dwords b) {
     return interleaved<Pieces, kUpper>(a, b, typename CountTo<kVectorBytes / static_cast<int>(sizeof(Pieces{}[0]))>::Type{});
 }
 
-/// 16 bytes of each column, from `at` on; out[i] has the i-th four of them.
+/// 16 bytes of each column, starting at `at`; out[i] holds the i-th four bytes.
 ATTN_INLINE void load_sixteen(const SideBySide& columns, std::int64_t at, Dwords* out) {
     Dwords rows[4];
 #pragma GCC unroll 4
@@ -112,7 +113,7 @@ ATTN_INLINE void load_bytes(const SideBySide& columns, std::int64_t at, Dwords (
     for (int i = 0; i < kCount; i += 4) load_sixteen(columns, at + 4 * i, out + i);
 }
 
-/// Byte `from` of every lane as byte `kTo` of what `rest` has in the others.
+/// `rest` with byte kTo of every lane replaced by byte `from` of x's.
 template <int kTo>
 ATTN_INLINE Dwords byte_into(Dwords rest, Dwords x, int from) {
     constexpr std::int32_t kNone = static_cast<std::int32_t>(0x80808080U & ~(0xFFU << (8 * kTo)));
@@ -121,15 +122,15 @@ ATTN_INLINE Dwords byte_into(Dwords rest, Dwords x, int from) {
     return bytes_into<1 << kTo>(rest, x, numbers);
 }
 
-/// factor (u - middle) of quanta u >= 0, which become the byte kTo of the float 1, and so 1 + u / step. The product of that and `step`
-/// times the factor has no more digits than a fused sum keeps, nor has what is taken away: it is rounded once, where the number is.
+/// factor (u - kMiddle) for quanta u >= 0, without converting integers to floats: u becomes byte kTo of the float 1, giving 1 + u / kStep.
+/// The fused product with factor * kStep and the subtraction of factor * (kStep + kMiddle) are exact up to a single rounding of the result.
 template <int kTo, int kMiddle>
 struct Centred {
     static constexpr float kStep = static_cast<float>(1 << (23 - 8 * kTo));
 
     ATTN_INLINE void set(Vec<float> factor) { scaled = factor * kStep, taken = factor * -(kStep + kMiddle); }
     ATTN_INLINE Vec<float> number(Dwords quanta, int i) const {
-        // Of the float 1, byte 2 holds a bit of the exponent, too.
+        // Byte 2 of the float 1 also contains the lowest bit of the exponent, which must stay set.
         constexpr std::int32_t kKept = kTo == 2 ? static_cast<std::int32_t>(0x80808080U) : 0;
         const Dwords one = reinterpret_cast<Dwords>(Vec<float>{} + 1.0F), bytes = quanta | kKept;
         return multiply_add(scaled, reinterpret_cast<Vec<float>>(byte_into<kTo>(one, bytes, i)), taken);
@@ -138,7 +139,7 @@ struct Centred {
     Vec<float> scaled, taken;
 };
 
-/// Half precision: numbers of two bytes that become floats by themselves.
+/// F16.
 struct ColumnsOfHalves {
     static constexpr int kNumbers = 32;
 
@@ -164,10 +165,10 @@ struct ColumnsOfHalves {
         return halves_at(reinterpret_cast<const Byte*>(pairs) + (4 * fours + i) * (kVectorBytes / 2));
     }
 
-    Dwords pairs[16];  ///< of each number those of all columns, one number after the other
+    Dwords pairs[16];  ///< the numbers of all columns at step 0, then at step 1, ...
 };
 
-/// The upper halves of floats.
+/// BF16: the upper halves of floats.
 struct ColumnsOfUpperHalves {
     static constexpr int kNumbers = 32;
 
@@ -182,7 +183,7 @@ struct ColumnsOfUpperHalves {
     Dwords pairs[16];
 };
 
-/// Q8_0: a factor and 32 signed bytes.
+/// Q8_0: a scale and 32 signed bytes.
 struct ColumnsOfBytes {
     static constexpr int kNumbers = 32, kBlock = 34;
 
@@ -199,7 +200,7 @@ struct ColumnsOfBytes {
     Centred<1, 128> numbers;
 };
 
-/// Q4_0 to Q5_1: blocks of 32 with a factor, perhaps something that is added, perhaps fifth bits, and 16 bytes of two quanta.
+/// Q4_0 to Q5_1: blocks of 32 with a scale, a minimum in the _1 kinds, fifth bits in the Q5 kinds, and two quanta in each of 16 bytes.
 template <int kBlock, int kBits, int kQuanta, int kMiddle>
 struct ColumnsOfSmallBlocks {
     static constexpr int kNumbers = 32;
@@ -218,7 +219,7 @@ struct ColumnsOfSmallBlocks {
     ATTN_INLINE Dwords four(int, int fours) const {
         const Dwords low = low_nibbles(fours < 4 ? quanta[fours] : shifted(quanta[fours - 4], 4));
         if constexpr (!kHasFifthBits) return low;
-        // Four bits go to a byte each: the product puts copies of them seven places apart.
+        // Spreads four bits over the four bytes: the product adds copies shifted by multiples of seven.
         return low | (((shifted(bits, 4 * fours) & 15) * 0x00204081) & 0x01010101) << 4;
     }
     ATTN_INLINE Vec<float> value(Dwords bytes, int, int, int i) const {
@@ -235,7 +236,7 @@ using ColumnsOfQ4_1 = ColumnsOfSmallBlocks<20, 0, 4, 0>;
 using ColumnsOfQ5_0 = ColumnsOfSmallBlocks<22, 2, 6, 16>;
 using ColumnsOfQ5_1 = ColumnsOfSmallBlocks<24, 4, 8, 0>;
 
-/// Q2_K: blocks of 256 in sixteen groups with four bits each of a factor and of what is taken away, quanta of two bits. Half a block.
+/// Q2_K: blocks of 256 in 16 groups, each with a 4-bit scale and minimum; 2-bit quanta. Loads half a block.
 struct ColumnsOfQ2_K {
     static constexpr int kNumbers = 128, kBlock = 84;
 
@@ -264,7 +265,7 @@ struct ColumnsOfQ2_K {
     int half;
 };
 
-/// Q3_K: blocks of 256 in sixteen groups with a factor of six bits, quanta of three bits around 4. Half a block.
+/// Q3_K: blocks of 256 in 16 groups, each with a 6-bit scale; 3-bit quanta centred on 4. Loads half a block.
 struct ColumnsOfQ3_K {
     static constexpr int kNumbers = 128, kBlock = 110;
 
@@ -273,7 +274,7 @@ struct ColumnsOfQ3_K {
         half = static_cast<int>(p / 128 % 2);
         load_bytes(columns, at + 32 + half * 32, quanta);
         load_bytes(columns, at, high);
-        Dwords tail[4];  // two bytes of quanta, twelve of scales, the factor
+        Dwords tail[4];  // two bytes of quanta, twelve of group scales, the block's scale
         load_bytes(columns, at + 94, tail);
         d = upper_halves(tail[3]);
         const Dwords tops = shifted(tail[2], 16) | tail[3] << 16;
@@ -295,7 +296,7 @@ struct ColumnsOfQ3_K {
     int half;
 };
 
-/// Q4_K and Q5_K: blocks of 256 in eight groups, each with a factor and what is taken away. A quarter of a block.
+/// Q4_K and Q5_K: blocks of 256 in eight groups, each with a 6-bit scale and minimum. Loads a quarter of a block.
 template <int kBlock, int kBits, int kQuanta>
 struct ColumnsOfPairedGroups {
     static constexpr int kNumbers = 64;
@@ -322,7 +323,7 @@ struct ColumnsOfPairedGroups {
         return multiply_add(factor, number, -taken);
     }
 
-    /// What is needed of half a block.
+    /// Loads what two quarters share: scales, minimums and fifth bits.
     ATTN_INLINE void load_head(const SideBySide& columns, std::int64_t at) {
         Dwords head[4];
         load_bytes(columns, at, head);
@@ -344,7 +345,7 @@ struct ColumnsOfPairedGroups {
 using ColumnsOfQ4_K = ColumnsOfPairedGroups<144, 0, 16>;
 using ColumnsOfQ5_K = ColumnsOfPairedGroups<176, 16, 48>;
 
-/// Q6_K: blocks of 256 in sixteen groups with a factor, quanta of six bits around 32. Half a block.
+/// Q6_K: blocks of 256 in 16 groups, each with an 8-bit scale; 6-bit quanta centred on 32. Loads half a block.
 struct ColumnsOfQ6_K {
     static constexpr int kNumbers = 128, kBlock = 210;
 

@@ -1,9 +1,9 @@
-// Part of every kernel build: what the arithmetic units can do at most. Included by build.hpp inside an unnamed namespace.
+// Part of every kernel build: the peak rate of the arithmetic units. Included by build.hpp inside an unnamed namespace.
 
 template <class Scalar>
 double multiply_add_loop(std::int64_t rounds) {
-    constexpr int kChains = 12;  // latency times units is at most 10 so far, and 12 sums and two operands fit 16 registers
-    // Read when it runs: a chain that begins at its fixed point would be computed by the compiler.
+    constexpr int kChains = 12;  // latency times units is at most 10 so far; 12 sums and two operands fit 16 registers
+    // Volatile, because the compiler could evaluate a chain that starts at its fixed point.
     const volatile Scalar less_than_one = static_cast<Scalar>(0.999), rest = static_cast<Scalar>(0.001);
     const Vec<Scalar> factor = splat<Scalar>(less_than_one), term = splat<Scalar>(rest);
     Vec<Scalar> sums[kChains];
@@ -14,6 +14,6 @@ double multiply_add_loop(std::int64_t rounds) {
     }
     Vec<Scalar> total = {};
     for (int i = 0; i < kChains; ++i) total += sums[i];
-    // The result has to matter, or the loop would be dropped; the sums tend to 1, whatever they began with.
+    // Using the result keeps the loop from being removed; all sums tend to 1, so the condition always holds.
     return sum_lanes<Scalar>(total) > Scalar{0} ? 2.0 * kChains * kWidth<Scalar> * static_cast<double>(rounds) : 0.0;
 }

@@ -1,4 +1,4 @@
-// Part of every kernel build: everything that works along rows. Included by build.hpp inside an unnamed namespace.
+// Part of every kernel build: element-wise operations and reductions along rows. Included by build.hpp inside an unnamed namespace.
 
 template <class Scalar>
 constexpr Scalar kInfinity = static_cast<Scalar>(__builtin_inf());
@@ -20,7 +20,7 @@ void scale(const Scalar* x, Scalar alpha, std::int64_t n, Scalar* y) {
 
 template <class Scalar>
 bool rows_finite(const Scalar* x, std::int64_t rows, std::int64_t n, std::int64_t stride) {
-    Vec<Scalar> bad = {}, also_bad = {};  // two, so that one sum need not wait for the one before
+    Vec<Scalar> bad = {}, also_bad = {};  // two independent sums, to hide latency
     for (; rows > 0; --rows, x += stride) {
         std::int64_t i = 0;
         for (; i + 2 * kWidth<Scalar> <= n; i += 2 * kWidth<Scalar>) {

@@ -9,7 +9,7 @@ ATTN_INLINE Bits<Scalar> lanes_of_bytes(const std::uint8_t* bytes) {
     return __builtin_convertvector(b, Bits<Scalar>) != 0;
 }
 
-/// Lanes of a row that take part in a softmax: inside the row and kept.
+/// Lanes of a row that take part in a softmax: within the row and kept.
 template <class Scalar>
 ATTN_INLINE Bits<Scalar> kept_lanes(const std::uint8_t* keep, std::int64_t count) {
     if (keep == nullptr) return first_lanes<Scalar>(count);
@@ -19,25 +19,25 @@ ATTN_INLINE Bits<Scalar> kept_lanes(const std::uint8_t* keep, std::int64_t count
     return lanes_of_bytes<Scalar>(bytes);
 }
 
-/// e^x for x that is not above 0, or NaN: fewer steps than exp_of(), just as exact.
+/// e^x for x <= 0 or NaN: fewer steps than exp_of() at the same accuracy.
 template <class Scalar>
 ATTN_INLINE Vec<Scalar> exp_of_negative(Vec<Scalar> x) {
     using C = ExpConstants<Scalar>;
-    // Adding kRound leaves an integer in the low bits, also of what a processor without a rounding instruction adds.
+    // Adding kRound leaves the integer in the low bits, which rounds even on processors without a rounding instruction.
     const Vec<Scalar> shifted = x * C::kLog2e + C::kRound, n = shifted - C::kRound;
     const Vec<Scalar> sum = exp_series<Scalar>((x - n * C::kLn2High) - n * C::kLn2Low);
 #if defined(__AVX512F__)
     return times_power_of_two(not_below(x, C::kSmallest), sum, n);
 #else
     const Bits<Scalar> integer = integer_of<Scalar>(shifted);
-    // In two steps, because 2^n alone may be below the range where the result is not.
+    // Scaled in two steps, because 2^n alone may underflow where the result does not.
     const Bits<Scalar> half = integer >> 1;
     const Vec<Scalar> y = sum * power_of_two<Scalar>(half) * power_of_two<Scalar>(integer - half);
     return x < C::kSmallest ? Vec<Scalar>{} : y;
 #endif
 }
 
-/// The cells of a row that take part in a softmax: those of its first `allowed` that are kept; in memory there are `n`.
+/// The cells of one row that take part in a softmax: of its n numbers the first `allowed`, and of those the kept ones.
 template <class Scalar>
 struct KeptCells {
     const std::uint8_t* keep;
@@ -49,8 +49,8 @@ struct KeptCells {
         return {s.keep == nullptr ? nullptr : s.keep + r * s.keep_stride, allowed < s.most_allowed ? allowed : s.most_allowed, s.n};
     }
 
-    /// Calls f(position, numbers there in memory, allowed cells there, which of them are kept) for every vector from `start` on with
-    /// allowed cells, and returns the position after the last.
+    /// Calls f(position, numbers in memory, allowed cells, mask of kept lanes) for every vector from `start` on that has allowed cells.
+    /// Returns the position after the last.
     template <class F>
     ATTN_INLINE std::int64_t for_vectors(std::int64_t start, F f) const {
         std::int64_t i = start;
@@ -78,13 +78,13 @@ struct SoftmaxRow {
 
     ATTN_INLINE Vec<Scalar> scaled(Vec<Scalar> v) const { return kUnitTemperature ? v : v / temperature; }
 
-    /// In every lane the largest kept number; a NaN hides from it.
+    /// The largest kept number in each lane; NaN is ignored.
     ATTN_INLINE Vec<Scalar> largest(const Scalar* x) const {
         const Vec<Scalar> lowest = splat(-kInfinity<Scalar>);
         Vec<Scalar> result = lowest;
         std::int64_t start = 0;
         if (cells.keep == nullptr) {
-            // Four at a time, each for itself: one comparison need not wait for the one before.
+            // Four independent chains, so that comparisons do not wait for one another.
             constexpr int kChains = 4;
             Vec<Scalar> chain[kChains] = {lowest, lowest, lowest, lowest};
             for (; start + kChains * kWidth<Scalar> <= cells.allowed; start += kChains * kWidth<Scalar>)
@@ -97,9 +97,9 @@ struct SoftmaxRow {
         return result;
     }
 
-    /// e = e^(x - top), and in every lane the sum of them. Asks for the memory at `next`, which finish() will write.
+    /// e = e^(x - top); returns the sum of e per lane. Prefetches the memory at `next`, which finish() will write.
     ATTN_INLINE Vec<Scalar> exponentials(const Scalar* x, Scalar top, Scalar* e, const Scalar* next) const {
-        // Where all are -inf their difference from the largest would be NaN; from any other number they become 0.
+        // If top is -inf, x - top would be NaN; subtracting 0 instead gives e^-inf = 0.
         const Scalar origin = top == -kInfinity<Scalar> ? Scalar{0} : top;
         Vec<Scalar> sum = {};
         cells.for_vectors(
@@ -112,11 +112,12 @@ struct SoftmaxRow {
         return sum;
     }
 
-    /// The row's weights, p times `share`, and 0 in all other cells; in the copy with its `copy_n` cells, too, unless that is null.
+    /// Multiplies p by `share`, giving the row's weights, and sets all other cells to 0; the same in the copy of copy_n cells unless it is
+    /// null.
     ATTN_INLINE void finish(Scalar share, Scalar* p, Scalar* copy, std::int64_t copy_n) const {
         const std::int64_t end = cells.for_vectors(
             0, [&](std::int64_t i, std::int64_t count, std::int64_t used, Bits<Scalar> kept) __attribute__((always_inline)) {
-                // Cells that are not kept hold 0; times a NaN they would not.
+                // Cells that are not kept stay 0 even if `share` is NaN.
                 const Vec<Scalar> v = kept ? load_count(p + i, count) * share : Vec<Scalar>{};
                 store_count(p + i, v, count);
                 if (copy != nullptr) store_count(copy + i, v, used == kWidth<Scalar> ? used : up_to_vector<Scalar>(copy_n - i));
@@ -126,8 +127,8 @@ struct SoftmaxRow {
     }
 };
 
-/// Rows whose steps are taken together: the largest or the sum of a row takes long to be known, those of several rows no longer.
-/// Fewer where rows are long, so that they stay in the fastest cache from step to step.
+/// Rows whose steps are interleaved, to hide the latency of each row's maximum and sum. Fewer if rows are long, so that they stay in the L1
+/// cache between steps.
 constexpr std::int64_t kTogether = 12, kTogetherBytes = 12 << 10;
 
 template <bool kUnitTemperature, class Scalar>
@@ -149,13 +150,13 @@ void softmax_rows_at(const SoftmaxRows<Scalar>& s, std::int64_t first, std::int6
     }
     for (std::int64_t r = 0; r < rows; ++r) numbers[r] = sum_lanes<Scalar>(lanes[r]);
     for (std::int64_t r = 0; r < rows; ++r) {
-        // A sum of 0 has a row that keeps nothing, or only -inf.
+        // The sum is 0 if a row keeps nothing or only -inf.
         const Scalar share = numbers[r] == Scalar{0} ? Scalar{0} : Scalar{1} / numbers[r];
         row(r).finish(share, p + r * s.p_stride, copy == nullptr ? nullptr : copy + r * s.copy_stride, s.copy_n);
     }
 }
 
-/// How many rows of n numbers to take together.
+/// How many rows of n numbers to process together.
 template <class Scalar>
 std::int64_t rows_together(std::int64_t n) {
     const std::int64_t fit = kTogetherBytes / static_cast<std::int64_t>(sizeof(Scalar)) / (n + 1);
@@ -172,7 +173,7 @@ void softmax_rows(const SoftmaxRows<Scalar>& s) {
     }
 }
 
-/// In every lane the sum of p (dp - origin). Asks for the memory at `ahead`, unless it is null.
+/// Sum of p (dp - origin) per lane. Prefetches the memory at `ahead` unless it is null.
 template <class Scalar>
 ATTN_INLINE Vec<Scalar> products(const KeptCells<Scalar>& cells, const Scalar* p, const Scalar* dp, Scalar origin, const Scalar* ahead) {
     Vec<Scalar> sum = {};
@@ -184,8 +185,9 @@ ATTN_INLINE Vec<Scalar> products(const KeptCells<Scalar>& cells, const Scalar* p
     return sum;
 }
 
-/// Where one weight is nearly 1, its dp and the sum of p dp agree in nearly all bits, and their difference would be mostly rounding. The
-/// sum is taken again of what is left of dp, which is small there: as weights add up to 1, any origin gives the same gradient.
+/// Where one weight is nearly 1, its dp and the total sum(p dp) agree in almost all bits and their difference would be mostly rounding
+/// error. A second sum, of p times the small remainders dp - total, corrects the total: since weights sum to 1, any origin gives the same
+/// gradient.
 template <class Scalar>
 void softmax_backward_rows(const SoftmaxBackwardRows<Scalar>& s) {
     const std::int64_t together = rows_together<Scalar>(2 * s.n);

@@ -1,7 +1,7 @@
-// Part of every kernel build: numbers as files store them, made floats. Included by build.hpp inside an unnamed namespace.
+// Part of every kernel build: widens numbers as files store them to float. Included by build.hpp inside an unnamed namespace.
 //
-// Half precision becomes the float that it is; of packed blocks the loops follow engine/tensor/blocks.hpp, where each layout is told, and
-// give the same bits: all products of a scale, a factor and a quantum are exact or rounded in one place.
+// The loops decode the layouts of engine/tensor/blocks.hpp and give the same bits: every product of scale, factor and quantum is either
+// exact or rounded at the same place.
 
 using Byte = unsigned char;
 
@@ -14,14 +14,14 @@ ATTN_INLINE std::uint16_t read_half(const Byte* p) {
 #if defined(__F16C__)
 ATTN_INLINE float half_as_float(std::uint16_t half) { return _cvtsh_ss(half); }
 #else
-/// The exponent moves by a product that is exact, also of subnormal numbers.
+/// Rebiases the exponent with a product that is exact, subnormal numbers included.
 ATTN_INLINE float half_as_float(std::uint16_t half) {
     std::uint32_t bits = (half & 0x7FFFU) << 13U;
     float magnitude;
     __builtin_memcpy(&magnitude, &bits, sizeof bits);
     magnitude *= 0x1p112F;
     __builtin_memcpy(&bits, &magnitude, sizeof bits);
-    if ((half & 0x7C00U) == 0x7C00U) bits |= 0x7F800000U;  // infinite or not a number
+    if ((half & 0x7C00U) == 0x7C00U) bits |= 0x7F800000U;  // infinity or NaN
     bits |= (half & 0x8000U) << 16U;
     __builtin_memcpy(&magnitude, &bits, sizeof bits);
     return magnitude;
@@ -59,7 +59,7 @@ ATTN_INLINE Quanta quanta_at(const Byte* p) {
 ATTN_INLINE Quanta low_half(Quanta q) { return q & static_cast<Byte>(15); }
 ATTN_INLINE Quanta high_half(Quanta q) { return q >> static_cast<Byte>(4); }
 
-/// out[i] = factor q[i] + added, where the product is exact.
+/// out[i] = factor q[i] + added; the product is exact.
 ATTN_INLINE void put(float* out, Quanta q, float factor, float added) {
     const Sixteen y = factor * __builtin_convertvector(__builtin_convertvector(q, WideQuanta), Sixteen) + added;
     __builtin_memcpy(out, &y, sizeof y);
@@ -84,7 +84,7 @@ void expand_q4_1(const Byte* block, float* out) {
     put(out + 16, high_half(q), d, m);
 }
 
-/// Of Q5_0 and Q5_1: bit i of two bytes as the fifth bit of the i-th of sixteen quanta.
+/// Q5_0 and Q5_1: bit i of two bytes becomes the fifth bit of quantum i of sixteen.
 ATTN_INLINE Quanta fifth_bits(const Byte* p) {
     const Byte a = p[0], b = p[1];
     const Quanta spread = {a, a, a, a, a, a, a, a, b, b, b, b, b, b, b, b};
@@ -108,7 +108,7 @@ void expand_q5_1(const Byte* block, float* out) {
 
 void expand_q8_0(const Byte* block, float* out) {
     const float d = half_at(block);
-    constexpr Byte kSign = 128;  // turned over, the bytes count from -128 on
+    constexpr Byte kSign = 128;  // flipping the sign bit maps -128..127 to 0..255
     put_centred(out, quanta_at(block + 2) ^ kSign, d, kSign);
     put_centred(out + 16, quanta_at(block + 18) ^ kSign, d, kSign);
 }
@@ -134,7 +134,7 @@ void expand_q3_k(const Byte* block, float* out) {
     }
 }
 
-/// Factor and what is taken away of one of the eight groups of Q4_K and Q5_K, six bits each.
+/// The 6-bit scale and minimum of one of the eight groups of Q4_K and Q5_K.
 struct PackedPair {
     int factor, taken;
 };
@@ -179,7 +179,7 @@ void expand_q6_k(const Byte* block, float* out) {
     }
 }
 
-/// n numbers, whole blocks and of the last one as many as are left.
+/// Expands n numbers: whole blocks, then the beginning of the last one.
 template <int kNumbers, int kBytes, void (*kExpand)(const Byte*, float*)>
 ATTN_INLINE void expand_blocks(const Byte* blocks, std::int64_t n, float* out) {
     for (; n >= kNumbers; n -= kNumbers, blocks += kBytes, out += kNumbers) kExpand(blocks, out);
@@ -229,10 +229,10 @@ void widen(NumberKind kind, const void* data, std::int64_t n, float* out) {
     }
 }
 
-/// Rows that are widened together before they are turned: their floats stay in the L1 cache.
+/// How many numbers of each column are widened before they are transposed, so that they stay in the L1 cache.
 constexpr std::int64_t kWidenedNumbers = 256;
 
-/// The panels of B, each [k, width], whose columns are stored one after the other.
+/// Packs a B whose columns are contiguous (stored as [n,k]) into panels, each [k,width].
 void pack_columns_stored(const StoredMatrix& b, std::int64_t k, std::int64_t n, float* packed) {
     using T = Tile<float>;
     constexpr std::int64_t kW = kWidth<float>;
@@ -252,7 +252,7 @@ void pack_columns_stored(const StoredMatrix& b, std::int64_t k, std::int64_t n, 
     }
 }
 
-/// The same of a B whose rows are.
+/// The same for a B whose rows are contiguous (stored as [k,n]).
 void pack_rows_stored(const StoredMatrix& b, std::int64_t k, std::int64_t n, float* packed) {
     using T = Tile<float>;
     alignas(64) float row[kWidenedNumbers];

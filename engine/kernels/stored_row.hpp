@@ -1,7 +1,7 @@
-// Part of every kernel build: the product of a single row with a matrix whose columns are stored one after the other. Included by build.hpp
-// inside an unnamed namespace.
+// Part of every kernel build: the product of a single row with a matrix whose columns are contiguous. Included by build.hpp inside an
+// unnamed namespace.
 
-/// The sums of a vector's columns over the steps [p, p + depth) of k, each in the order of k. Row i begins at first + i row floats.
+/// Sums of one vector of columns over steps [p, p + depth) of k, each in the order of k. Column i begins at first + i * row.
 ATTN_INLINE Vec<float> sum_columns(const float* a, const float* first, std::int64_t row, std::int64_t p, std::int64_t depth) {
     constexpr int kW = kWidth<float>;
     Vec<float> sum{};
@@ -9,8 +9,8 @@ ATTN_INLINE Vec<float> sum_columns(const float* a, const float* first, std::int6
         Vec<float> square[kW];
 #pragma GCC unroll 16
         for (int i = 0; i < kW; ++i) square[i] = load(first + i * row + q);
-        // Of the rows further down, which are too short for the processor to foresee: as many lines as it takes on the way, not all at
-        // once.
+        // Prefetches the columns of the next vector, which are too short for the hardware prefetcher: the number of cache lines read in
+        // this step, not all at once.
         constexpr std::int64_t kShare = 16 / kW;
         for (std::int64_t i = q / kW % kShare; i < kW; i += kShare) __builtin_prefetch(first + (kW + i) * row + q);
         transpose_rounds<1, float>(square);
@@ -20,7 +20,7 @@ ATTN_INLINE Vec<float> sum_columns(const float* a, const float* first, std::int6
     return sum;
 }
 
-/// Columns [j, j + columns) of C after the steps [p, p + depth) of k, whose sums these are.
+/// Stores `sum`, which covers steps [p, p + depth) of k, to columns [j, j + columns) of C.
 ATTN_INLINE void store_sums(const GemmArguments<float>& g, std::int64_t j, std::int64_t columns, std::int64_t p, std::int64_t depth,
                             Vec<float> sum) {
     float sums[kWidth<float>];
@@ -28,12 +28,12 @@ ATTN_INLINE void store_sums(const GemmArguments<float>& g, std::int64_t j, std::
     store_row_sums(g, j, columns, p, depth, sums);
 }
 
-/// Steps of k that are summed up before they are added to what is there, as a tile does it.
+/// How many steps of k are summed before they are added to C, the same as in a tile.
 ATTN_INLINE std::int64_t depth_at(const GemmArguments<float>& g, std::int64_t p) {
     return g.k - p < Tile<float>::kDepth ? g.k - p : Tile<float>::kDepth;
 }
 
-/// A row of C whose columns of B are floats; k is a multiple of a vector's width. Returns the last one's end.
+/// Computes a row of C up to end_column for a B of floats; k must be a multiple of the vector width. Returns end_column.
 std::int64_t multiply_row_across(const GemmArguments<float>& g, const StoredMatrix& b, std::int64_t end_column) {
     const float* const numbers = reinterpret_cast<const float*>(b.data);
     const std::int64_t row = b.row_bytes / static_cast<std::int64_t>(sizeof(float));
@@ -43,11 +43,11 @@ std::int64_t multiply_row_across(const GemmArguments<float>& g, const StoredMatr
     return end_column;
 }
 
-/// The same of any columns, which are widened first, so many numbers of them at a time that these begin with a block and end with a sum.
+/// The same for any number kind. Columns are first widened in chunks that begin at a block boundary and end with a pass over k.
 void multiply_row_widened(const GemmArguments<float>& g, const StoredMatrix& b, std::int64_t first_column, std::int64_t end_column) {
     constexpr std::int64_t kW = kWidth<float>, kDepth = Tile<float>::kDepth, kAtOnce = 2 * kDepth;
     static_assert(kAtOnce % kWidenedNumbers == 0);
-    alignas(64) float rows[2 * kW * kAtOnce];  // the second half is asked for and never read
+    alignas(64) float rows[2 * kW * kAtOnce];  // the second half is prefetched but never read
     for (std::int64_t j = first_column; j < end_column; j += kW) {
         const std::int64_t columns = end_column - j < kW ? end_column - j : kW;
         for (std::int64_t q = 0; q < g.k; q += kAtOnce) {
@@ -63,21 +63,21 @@ void multiply_row_widened(const GemmArguments<float>& g, const StoredMatrix& b, 
 #if defined(__AVX2__)
 #include "engine/kernels/packed_columns.hpp"
 
-/// The columns behind those that are being multiplied, of which each is asked for where the other is read. Few requests at a time: there
-/// are no more on their way than a processor keeps lines for.
+/// The columns that come next; each is prefetched while its counterpart is being multiplied, a few at a time because a core has only so
+/// many line-fill buffers.
 template <int kColumns>
 struct NextColumns {
     const Byte* at;
-    std::int64_t row_bytes, part_bytes;  ///< of a column, and of 32 of its numbers
+    std::int64_t row_bytes, part_bytes;  ///< bytes of a column, and of 32 of its numbers
 
-    /// An eighth of the columns.
+    /// Prefetches an eighth of the columns.
     ATTN_INLINE void ask(int eighth) const {
 #pragma GCC unroll 8
         for (int i = 0; i < kColumns / 8; ++i) __builtin_prefetch(at + (eighth * (kColumns / 8) + i) * row_bytes);
     }
 };
 
-/// A part of 32 numbers of each of kSets vectors of columns.
+/// Multiplies one part, 32 numbers, of every column in kSets vectors of columns.
 template <class Columns, int kSets>
 ATTN_INLINE void add_part(const float* a, int part, Columns (&columns)[kSets], NextColumns<kSets * kWidth<float>>& next,
                           Vec<float> (&sums)[kSets]) {
@@ -95,21 +95,21 @@ ATTN_INLINE void add_part(const float* a, int part, Columns (&columns)[kSets], N
     next.at += next.part_bytes;
 }
 
-/// Columns first, first + step, first + 2 step and so on of the stored matrix, as many as a product has sums at a time; others between them
-/// have their turn at once.
+/// Columns first, first + step, first + 2 step, ... of the stored matrix, as many as are multiplied at once; the ones between them follow
+/// in later turns.
 struct EveryFewColumns {
     std::int64_t first, step;
-    const Byte* next;  ///< where those begin that are read after them
+    const Byte* next;  ///< start of the columns to prefetch
 };
 
-/// So many bytes at least lie between two columns that are read at once, where the matrix has enough of them. A processor foresees what is
-/// read of a page if that goes upwards, and where two columns share a page it does not.
+/// Columns that are read together are at least this far apart, if the matrix has enough of them: the hardware prefetcher follows one
+/// ascending stream per page and is confused by two columns in the same page.
 constexpr std::int64_t kBytesApart = 8192;
-/// Sums of columns that have their turns at once, over all passes over k.
+/// How many sums, over all passes over k, multiply_side_by_side() can hold.
 constexpr std::int64_t kMostSums = 8192;
 
-/// sums[i step] += the products of column i, of those whose numbers are read side by side: kSets vectors of them at a time, as one sum
-/// would keep the processor waiting for the one before it. The sums of every pass over k lie pass_sums behind those of the last one.
+/// sums[i step] += products of column i, for kSets vectors of columns at a time, because a single sum would wait for its own latency. The
+/// sums of consecutive passes over k are pass_sums apart.
 template <class Columns, int kSets>
 void sum_side_by_side(const GemmArguments<float>& g, const StoredMatrix& b, const EveryFewColumns& which, std::int64_t pass_sums,
                       float* sums) {
@@ -132,7 +132,7 @@ void sum_side_by_side(const GemmArguments<float>& g, const StoredMatrix& b, cons
     }
 }
 
-/// Columns [j, j + kSets step vectors) of C.
+/// Computes columns [j, j + kSets * width * step) of C.
 template <class Columns, int kSets>
 void multiply_side_by_side(const GemmArguments<float>& g, const StoredMatrix& b, std::int64_t j, std::int64_t step) {
     const std::int64_t columns = kSets * kWidth<float> * step;
@@ -146,14 +146,14 @@ void multiply_side_by_side(const GemmArguments<float>& g, const StoredMatrix& b,
         store_row_sums(g, j, columns, p, depth_at(g, p), of_pass);
 }
 
-/// Vectors of columns at a time: packed numbers need two. What is in half precision comes from memory more slowly than a wide vector's sums
-/// wait for one another, and of fewer columns at once it comes faster.
+/// Vectors of columns at a time. Block-quantized kinds need two to hide latency. Half precision with AVX-512 is limited by memory instead,
+/// which is read faster with fewer columns at once.
 constexpr int kSetsOfPacked = 2, kSetsOfHalves = kVectorBytes == 64 ? 1 : 2;
 
-/// How many of the columns were multiplied: whole vectors, where k is one of whole steps.
+/// Multiplies as many whole vectors of columns as it can and returns their number; 0 if k is not a multiple of kNumbers.
 template <class Columns, int kSets = kSetsOfPacked>
 std::int64_t multiply_columns(const GemmArguments<float>& g, const StoredMatrix& b, std::int64_t end_column) {
-    constexpr std::int64_t kW = kWidth<float>, kMostRowBytes = std::int64_t{1} << 26;  // several of which a lane can count
+    constexpr std::int64_t kW = kWidth<float>, kMostRowBytes = std::int64_t{1} << 26;  // 16 of them still fit a 32-bit lane
     constexpr std::int64_t kDepth = Tile<float>::kDepth;
     static_assert(kDepth % Columns::kNumbers == 0);
     const std::int64_t most = kMostSums / (kSets * kW * ((g.k + kDepth - 1) / kDepth));
@@ -221,7 +221,7 @@ void multiply_row_stored(const GemmArguments<float>& g, const StoredMatrix& b) {
     multiply_row_widened(g, b, done, g.n);
 }
 
-/// Whether rows of B need not be widened first, which costs as much as packing them.
+/// Whether columns of this kind can be multiplied without widening them first, which costs as much as packing.
 bool is_read_in_place(NumberKind kind) {
 #if defined(__AVX2__)
     return kind != NumberKind::F64;

@@ -1,5 +1,5 @@
 #pragma once
-/// One function per kernel build, each in an object file of its own.
+/// One function per kernel build, each defined in its own object file.
 
 #include "engine/kernels/kernels.hpp"
 #include "engine/kernels/stored_kernels.hpp"

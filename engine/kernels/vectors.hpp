@@ -1,5 +1,5 @@
-// Part of every kernel build: the widest vectors its instruction set has. Included by build.hpp inside an unnamed namespace, so
-// that nothing here has a name the linker could merge with that of another build; for the same reason nothing from std:: is used.
+// Part of every kernel build: the widest vectors its instruction set has. Included by build.hpp inside an unnamed namespace, so that the
+// linker cannot merge anything here with another build's; std:: is avoided for the same reason.
 
 #if defined(__AVX512F__)
 constexpr int kVectorBytes = 64;
@@ -53,10 +53,10 @@ ATTN_INLINE void store(Scalar* p, Vec<Scalar> v) {
 
 template <class Scalar>
 ATTN_INLINE Vec<Scalar> splat(Scalar x) {
-    return x - Vec<Scalar>{};  // x - 0, so that -0 stays -0
+    return x - Vec<Scalar>{};  // x - 0 rather than x + 0, which would turn -0 into +0
 }
 
-/// Lanes numbered below `count`.
+/// Mask of the lanes below `count`.
 template <class Scalar>
 ATTN_INLINE Bits<Scalar> first_lanes(std::int64_t count) {
     Bits<Scalar> number;
@@ -64,7 +64,7 @@ ATTN_INLINE Bits<Scalar> first_lanes(std::int64_t count) {
     return number < static_cast<typename Lanes<Scalar>::Integer>(count);
 }
 
-// larger_of: a where a > b, else b, also where one is NaN. smaller_of: a where a < b, else b.
+// larger_of: a where a > b, else b, also if either is NaN. smaller_of: a where a < b, else b.
 #if defined(__AVX512F__)
 ATTN_INLINE Vec<float> larger_of(Vec<float> a, Vec<float> b) { return _mm512_max_ps(a, b); }
 ATTN_INLINE Vec<double> larger_of(Vec<double> a, Vec<double> b) { return _mm512_max_pd(a, b); }
@@ -82,8 +82,8 @@ ATTN_INLINE Vec<float> smaller_of(Vec<float> a, Vec<float> b) { return a < b ? a
 ATTN_INLINE Vec<double> smaller_of(Vec<double> a, Vec<double> b) { return a < b ? a : b; }
 #endif
 
-// multiply_add: a b + c, rounded once where the instruction set can. Said outright, because the compiler fuses the two only where they end
-// up in one basic block, and equal expressions in two places would then differ in their last bit.
+// multiply_add: a b + c, rounded once where the instruction set can. Explicit, because the compiler fuses only within a basic block, and
+// equal expressions in two places could then differ in the last bit.
 #if defined(__AVX512F__)
 ATTN_INLINE Vec<float> multiply_add(Vec<float> a, Vec<float> b, Vec<float> c) { return _mm512_fmadd_ps(a, b, c); }
 ATTN_INLINE Vec<double> multiply_add(Vec<double> a, Vec<double> b, Vec<double> c) { return _mm512_fmadd_pd(a, b, c); }
@@ -95,7 +95,7 @@ ATTN_INLINE Vec<float> multiply_add(Vec<float> a, Vec<float> b, Vec<float> c) { 
 ATTN_INLINE Vec<double> multiply_add(Vec<double> a, Vec<double> b, Vec<double> c) { return a * b + c; }
 #endif
 
-// load_part: the first `count` numbers, `rest` in the other lanes. store_part: the first `count` lanes.
+// load_part: the first `count` numbers; the other lanes hold `rest`. store_part: stores the first `count` lanes.
 #if defined(__AVX512F__)
 ATTN_INLINE __mmask16 count_mask(std::int64_t count) { return static_cast<__mmask16>((1U << count) - 1U); }
 ATTN_INLINE Vec<float> load_part(const float* p, std::int64_t count, float rest) {
@@ -126,7 +126,7 @@ ATTN_INLINE void store_part(double* p, Vec<double> v, std::int64_t count) {
     _mm256_maskstore_pd(p, reinterpret_cast<__m256i>(first_lanes<double>(count)), v);
 }
 #else
-// Without masked instructions lane by lane, and not inlined: it is the rare case.
+// Without masked instructions, lane by lane. Not inlined, because it is rarely needed.
 template <class Scalar>
 [[gnu::noinline]] Vec<Scalar> load_part(const Scalar* p, std::int64_t count, Scalar rest) {
     Scalar lanes[kWidth<Scalar>];
@@ -143,7 +143,7 @@ template <class Scalar>
 }
 #endif
 
-/// The first `count` numbers, 0 in the other lanes.
+/// The first `count` numbers; the other lanes are 0.
 template <class Scalar>
 ATTN_INLINE Vec<Scalar> load_count(const Scalar* p, std::int64_t count) {
     return count == kWidth<Scalar> ? load(p) : load_part(p, count, Scalar{0});
@@ -155,7 +155,7 @@ ATTN_INLINE void store_count(Scalar* p, Vec<Scalar> v, std::int64_t count) {
     else store_part(p, v, count);
 }
 
-/// Calls f(position, count of numbers there) for every vector of a row.
+/// Calls f(position, number of elements) for every vector of a row.
 template <class Scalar, class F>
 ATTN_INLINE void for_vectors(std::int64_t n, const F& f) {
     std::int64_t i = 0;
@@ -163,7 +163,7 @@ ATTN_INLINE void for_vectors(std::int64_t n, const F& f) {
     if (i < n) f(i, n - i);
 }
 
-/// How many vectors or rows a function works on side by side, as an argument.
+/// A compile-time count of vectors or rows, passed as an argument.
 template <int kCount>
 struct Number {};
 
@@ -176,13 +176,13 @@ ATTN_INLINE void each(const F& f) {
     }
 }
 
-/// What fits one vector of `count` numbers that are left.
+/// `count`, but at most a vector's width.
 template <class Scalar>
 ATTN_INLINE std::int64_t up_to_vector(std::int64_t count) {
     return count < kWidth<Scalar> ? count : kWidth<Scalar>;
 }
 
-/// y[i] = f(x[i]) with the same arithmetic in the last, partial vector as in all the others.
+/// y[i] = f(x[i]), with the same arithmetic in the last, partial vector as in the others.
 template <class Scalar, class F>
 ATTN_INLINE void map_row(const Scalar* x, std::int64_t n, Scalar* y, F f) {
     std::int64_t i = 0;
@@ -198,7 +198,7 @@ ATTN_INLINE void map_rows(const Scalar* a, const Scalar* b, std::int64_t n, Scal
     if (i < n) store_part(y + i, f(load_part(a + i, n - i, Scalar{0}), load_part(b + i, n - i, Scalar{0})), n - i);
 }
 
-/// The numbers 0 to kCount - 1 as a pack: shuffles want their lanes as constants.
+/// The numbers 0 to kCount - 1 as a parameter pack: shuffles need constant lane numbers.
 template <int... kNumbers>
 struct Numbers {};
 template <int kCount, int... kRest>
@@ -215,7 +215,7 @@ ATTN_INLINE Vec<Scalar> exchange_lanes(Vec<Scalar> v, Numbers<kLane...>) {
     return __builtin_shufflevector(v, v, (kLane ^ kHalf)...);
 }
 
-/// The vector with lanes exchanged whose numbers differ in the bit `kHalf`.
+/// Exchanges the lanes whose numbers differ in bit kHalf.
 template <int kHalf, class Scalar>
 ATTN_INLINE Vec<Scalar> exchange_lanes(Vec<Scalar> v) {
     return exchange_lanes<kHalf, Scalar>(v, LaneNumbers<Scalar>{});
