@@ -6,7 +6,7 @@
 namespace attn {
 namespace {
 
-/// The functions of one activation. One without a slope is cheaper without it.
+/// The kernels of one activation; with_slope is null where the derivative is cheap anyway.
 template <class Scalar>
 struct Functions {
     void (*forward)(const Scalar* x, std::int64_t n, Scalar* y);

@@ -1,5 +1,5 @@
 #pragma once
-/// The feed-forward block's nonlinearity.
+/// The feed-forward block's activation functions.
 
 #include <cstdint>
 
@@ -17,16 +17,16 @@ void activate(Activation activation, const Scalar* x, std::int64_t n, Scalar* y)
 template <class Scalar>
 void activate_backward(Activation activation, const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx);
 
-/// y = f(x) where only activate_once_backward() needs x afterwards: x becomes whatever makes that fast.
+/// y = f(x), for callers that need x only for activate_once_backward(): x is overwritten with what makes that fast.
 ///   x [n]  ->  y [n]  x [n]
 template <class Scalar>
 void activate_once(Activation activation, Scalar* x, std::int64_t n, Scalar* y);
 
-/// True when activate_once() leaves the slope f'(x), by which dy then only has to be multiplied.
+/// True if activate_once() leaves the slope f'(x) in x, so that dx is just slope times dy.
 bool leaves_slope(Activation activation);
 
-/// activate_backward() after activate_once().
-///   x [n] as activate_once() left it  dy [n]  ->  dx [n]
+/// The backward pass of activate_once().
+///  x [n] as left by activate_once()  dy [n]  ->  dx [n]
 template <class Scalar>
 void activate_once_backward(Activation activation, const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx);
 

@@ -9,11 +9,11 @@
 
 namespace attn {
 
-/// Rows are summed in this many runs at most, however many threads there are, and then the runs one after the other; of fewer rows than
-/// these a run would cost more than it saves.
+/// Rows are summed in at most kSumRuns runs, however many threads there are, and the runs are then added in order. A run has at least
+/// kRowsOfRun rows, because a shorter one would cost more than it saves.
 inline constexpr std::int64_t kSumRuns = 16, kRowsOfRun = 64;
 
-/// Calls f(first row, last row, partial sums [width], zero at first) for each run and adds the partial sums to `sums` [width].
+/// Calls f(first row, last row, partial sums [width], initially 0) for each run, then adds the partial sums to `sums` [width].
 template <class Scalar, class F>
 void sum_in_runs(std::int64_t rows, std::int64_t width, std::int64_t cost, Scalar* sums, const F& f) {
     const std::int64_t runs = std::clamp<std::int64_t>(rows / kRowsOfRun, 1, kSumRuns);

@@ -8,7 +8,7 @@
 
 namespace attn {
 
-/// A target that counts for nothing, such as that of a padding position.
+/// A target that is not counted, such as the one of a padding position.
 inline constexpr std::int32_t kIgnoredTarget = -1;
 
 struct CrossEntropy {
@@ -20,9 +20,10 @@ struct CrossEntropy {
 /// Number of targets that are not ignored. Throws Error naming a target outside [0, vocab_size) that is not kIgnoredTarget.
 std::int64_t count_targets(std::span<const std::int32_t> targets, std::int64_t vocab_size);
 
-/// Mean cross-entropy and its gradient, which is 0 in ignored rows; dlogits may be null. The sum is taken in double, in row order.
-/// Where the rows are part of a larger batch, `counted_in_all` of which count, loss and gradient are their share of its mean.
-///   logits [rows,V]  targets [rows]  ->  dlogits [rows,V]; row_losses [rows] is work space
+/// Mean cross-entropy over the counted rows, and its gradient, which is 0 in ignored rows; dlogits may be null. Summed in double, in row
+/// order. If the rows are part of a larger batch with counted_in_all counted rows, loss and gradient are these rows' share of that batch's
+/// mean.
+///  logits [rows,V]  targets [rows]  ->  dlogits [rows,V]; row_losses [rows] is scratch space
 /// Throws as count_targets() does.
 template <class Scalar>
 CrossEntropy cross_entropy(const Scalar* logits, std::span<const std::int32_t> targets, std::int64_t vocab_size,

@@ -26,7 +26,7 @@ void dropout_part(const DropoutPattern& pattern, const Scalar* x, std::int64_t f
         if (x != y) std::copy(x, x + n, y);
         return;
     }
-    // At rate 1 nothing is kept and 1 / (1 - 1) never used.
+    // With rate 1 the factor is infinite but never used, because nothing is kept.
     const Scalar factor = static_cast<Scalar>(1 / (1 - pattern.rate()));
     for (std::int64_t i = 0; i < n; ++i) y[i] = pattern.keeps(first + i) ? x[i] * factor : Scalar{0};
 }

@@ -1,5 +1,5 @@
 #pragma once
-/// Sums and multiples of whole tensors.
+/// Element-wise sums and products of whole tensors.
 
 #include <cstdint>
 
@@ -10,7 +10,7 @@ namespace attn {
 template <class Scalar>
 void add(const Scalar* a, const Scalar* b, std::int64_t n, Scalar* y);
 
-/// y = a b, number by number
+/// y = a b, element-wise
 ///   a [n]  b [n]  ->  y [n]
 template <class Scalar>
 void multiply(const Scalar* a, const Scalar* b, std::int64_t n, Scalar* y);

@@ -1,5 +1,5 @@
 #pragma once
-/// Rows of a table by id.
+/// Embedding lookup: rows of a table by id.
 
 #include <cstdint>
 #include <span>
@@ -8,10 +8,10 @@
 
 namespace attn {
 
-/// Throws Error naming the first id outside [0, vocab_size) and its position.
+/// Throws Error if an id is outside [0, vocab_size), naming the first such id and its position.
 void require_ids(std::span<const std::int32_t> ids, std::int64_t vocab_size, const char* what);
 
-/// y[i] = table[ids[i]]; the ids have been checked.
+/// y[i] = table[ids[i]]; ids are not checked.
 ///   ids [rows]  table [V,width]  ->  y [rows,width]
 template <class Scalar>
 void embed(std::span<const std::int32_t> ids, const MatrixView& table, Scalar* y);

@@ -17,19 +17,19 @@ void gemm(const GemmArguments<Scalar>& arguments) {
 
 namespace {
 
-constexpr std::int64_t kFlopsPerOperation = 32;  // against which parallel_ranges weighs a team of threads
+constexpr std::int64_t kFlopsPerOperation = 32;  // the unit in which parallel_ranges() takes costs
 
-/// The longer side of C, which a product is cut along.
+/// The longer side of C, along which a product is split over threads.
 template <class Scalar>
 struct Side {
-    static constexpr std::int64_t kRowGrain = 12;  // a multiple of the kernels' tiles, as kPackedGrain is
+    static constexpr std::int64_t kRowGrain = 12;  // like kPackedGrain, a multiple of the kernels' tile size
     bool rows;
-    std::int64_t size, grain, cost;  // cost: of one of its rows or columns
+    std::int64_t size, grain, cost;  // cost: of one row or column
 
     explicit Side(const GemmArguments<Scalar>& g)
         : rows(g.m >= g.n), size(rows ? g.m : g.n), grain(rows ? kRowGrain : kPackedGrain),
           cost(1 + (waits_for_memory(g) ? g.k : (rows ? g.n : g.m) * g.k / kFlopsPerOperation)) {}
-    /// A few rows are multiplied faster than B is read.
+    /// A product of few rows is bound by reading B, not by arithmetic.
     static bool waits_for_memory(const GemmArguments<Scalar>& g) { return g.m < g.n && g.m <= 8; }
     std::int64_t grains() const { return (size + grain - 1) / grain; }
 };
@@ -94,10 +94,10 @@ void parallel_gemms(const GemmArguments<Scalar>& coarse, const GemmArguments<Sca
 
 namespace {
 
-/// Columns of op(B) that are converted together.
+/// How many columns of op(B) are converted together.
 constexpr std::int64_t kConvertedColumns = 2 * kPackedGrain;
 
-/// The view as the kernels read it; without data where it does not begin with a block.
+/// The view as the kernels take it; data is null if the view does not begin at a block boundary.
 StoredMatrix stored_matrix(const MatrixView& b) {
     const BlockSize block = block_size(b.kind);
     if (b.first % block.numbers != 0 || (b.stride % block.numbers != 0 && b.columns > 1)) return {};
@@ -109,7 +109,7 @@ StoredMatrix stored_matrix(const MatrixView& b) {
             block.bytes};
 }
 
-/// Some columns of op(B), converted, as Kernels::pack_b() leaves them.
+/// Converts some columns of op(B) to Kernels::pack_b()'s layout.
 template <class Scalar>
 void pack_converted(const MatrixView& columns, Scalar* packed) {
     if constexpr (std::is_same_v<Scalar, float>) {
@@ -121,7 +121,7 @@ void pack_converted(const MatrixView& columns, Scalar* packed) {
     kernels<Scalar>().pack_b(numbers, columns.columns, Transpose::No, columns.rows, columns.columns, packed);
 }
 
-/// True when the product was one of a few rows, which read op(B) where it is stored.
+/// Multiplies a few rows, reading op(B) as it is stored. Returns false without doing anything if that is impossible or slower.
 template <class Scalar>
 bool multiplied_rows(const GemmArguments<Scalar>& g, const MatrixView& columns) {
     if constexpr (std::is_same_v<Scalar, float>) {
@@ -132,7 +132,7 @@ bool multiplied_rows(const GemmArguments<Scalar>& g, const MatrixView& columns) 
     }
 }
 
-/// Columns [first, last) of a product whose B is stored in another precision, which are converted and used at once.
+/// Columns [first, last) of a product whose B is stored in another number kind: converts them, then uses them at once.
 template <class Scalar>
 void converted_columns(const GemmArguments<Scalar>& g, const MatrixView& b, std::int64_t first, std::int64_t last) {
     GemmArguments<Scalar> here = columns_of(g, first, last);
@@ -144,11 +144,11 @@ void converted_columns(const GemmArguments<Scalar>& g, const MatrixView& b, std:
     gemm(here);
 }
 
-/// The product whose B is stored in another precision: some columns at a time.
+/// A product whose B is stored in another number kind, a few columns at a time.
 template <class Scalar>
 void converting_gemm(const GemmArguments<Scalar>& g, const MatrixView& b) {
     if (g.m <= kFewStoredRows) {
-        // What lies behind the columns being read is asked for: the longer the pieces, the less of that is in vain.
+        // Few long ranges: the columns prefetched past the end of each range are wasted.
         parallel_ranges(g.n, kPackedGrain, g.k, [&](std::int64_t first, std::int64_t last) {
             if (multiplied_rows(columns_of(g, first, last), b.columns_from(first, last - first))) return;
             for (std::int64_t i = first; i < last; i += kConvertedColumns)
@@ -163,7 +163,7 @@ void converting_gemm(const GemmArguments<Scalar>& g, const MatrixView& b) {
     });
 }
 
-/// Whether the product can read B as it is. A few rows read columns that are stored one after the other in a way of their own.
+/// Whether gemm() can read B directly. A few rows times contiguous columns are left to StoredKernels::multiply_rows.
 template <class Scalar>
 bool is_readable(const GemmArguments<Scalar>& g, const MatrixView& b) {
     if (g.packed_b != nullptr) return true;

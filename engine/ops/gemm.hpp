@@ -1,29 +1,29 @@
 #pragma once
-/// The matrix product over threads.
+/// The matrix product, spread over threads.
 
 #include "engine/kernels/kernels.hpp"
 #include "engine/tensor/matrix_view.hpp"
 
 namespace attn {
 
-/// The product in `arguments`, on the calling thread only.
+/// The product described by `arguments`, on the calling thread only.
 template <class Scalar>
 void gemm(const GemmArguments<Scalar>& arguments);
 
-/// The same, spread over threads by rows or columns of C; the bits do not depend on their number.
+/// The same, split over threads by rows or columns of C; the bits do not depend on the number of threads.
 template <class Scalar>
 void parallel_gemm(const GemmArguments<Scalar>& arguments);
 
-/// The same with an operand op(B) [k,n] that may be stored in another precision: it is converted where the product reads it. The arguments
-/// leave B out; where they have packed_b, that is used.
+/// The same with op(B) [k,n] in any number kind, converted as the product reads it. `arguments` leaves b out; its packed_b takes
+/// precedence.
 template <class Scalar>
 void parallel_gemm(const GemmArguments<Scalar>& arguments, const MatrixView& b);
 
-/// Two products that do not depend on each other, spread over threads together: the parts of `coarse`, which packs its operands anew for
-/// each, are few and large; those of `fine` are small, come last, and let the threads end at the same time.
+/// Two independent products spread over threads together. `coarse` is split into a few large parts, because each part packs its operands
+/// anew; `fine` follows in small parts, so that all threads finish at the same time.
 template <class Scalar>
 void parallel_gemms(const GemmArguments<Scalar>& coarse, const GemmArguments<Scalar>& fine);
-/// The same where the op(B) of `fine`, which it leaves out, is a view.
+/// The same with op(B) of `fine` as a view; `fine` leaves b out.
 template <class Scalar>
 void parallel_gemms(const GemmArguments<Scalar>& coarse, const GemmArguments<Scalar>& fine, const MatrixView& fine_b);
 

@@ -8,7 +8,7 @@
 namespace attn {
 namespace {
 
-/// dW = x^T dy, or its transpose dy^T x.
+/// dW = x^T dy, or its transpose, dy^T x.
 template <class Scalar>
 GemmArguments<Scalar> weight_product(const Scalar* dy, const Scalar* x, std::int64_t rows, std::int64_t in, std::int64_t out,
                                      const WeightGradient<Scalar>& dweight) {

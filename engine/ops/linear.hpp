@@ -1,5 +1,5 @@
 #pragma once
-/// Affine maps of rows.
+/// Linear layers applied to rows.
 
 #include <cstdint>
 
@@ -9,25 +9,25 @@ namespace attn {
 
 /// y = x W + b + plus
 ///   x [rows,in]  weight [in,out]  bias [out] or null  plus [rows,out] or null  ->  y [rows,out]
-///   packed: W as Kernels::pack_b() leaves it, or null
+///  packed: W as packed by Kernels::pack_b(), or null
 template <class Scalar>
 void linear(const Scalar* x, std::int64_t rows, const MatrixView& weight, const Scalar* bias, Scalar* y, const Scalar* plus = nullptr,
             const Scalar* packed = nullptr);
 
-/// Where the gradient of W is added.
+/// Where and how the gradient of W is written.
 template <class Scalar>
 struct WeightGradient {
     Scalar* data = nullptr;
-    std::int64_t stride = 0;  ///< numbers from one row to the next
-    bool transposed = false;  ///< it is that of the transpose [out,in]
-    bool replaces = false;    ///< dW = x^T dy
+    std::int64_t stride = 0;  ///< distance between rows
+    bool transposed = false;  ///< data is [out,in], the gradient of W^T
+    bool replaces = false;    ///< dW = x^T dy instead of dW +=
 };
 
-/// What may help linear_backward() or be done by the way.
+/// Optional inputs of linear_backward().
 template <class Scalar>
 struct LinearBackwardOptions {
-    const Scalar* packed_across = nullptr;  ///< W^T as Kernels::pack_b() leaves it
-    const Scalar* times = nullptr;          ///< [rows,in]: dx = dy W^T times, number by number
+    const Scalar* packed_across = nullptr;  ///< W^T as packed by Kernels::pack_b()
+    const Scalar* times = nullptr;          ///< [rows,in]: dx = (dy W^T) * times, element-wise
 };
 
 /// Gradients of linear(): dx = dy W^T, dW += x^T dy, db += column sums of dy (skipped when null).

@@ -10,7 +10,7 @@ namespace attn {
 
 namespace {
 
-constexpr std::int64_t kNormRows = 4;  // rows that the kernels work on side by side
+constexpr std::int64_t kNormRows = 4;  // rows that the kernels process side by side
 
 }  // namespace
 
@@ -27,7 +27,7 @@ template <class Scalar>
 void layer_norm_backward(const Scalar* dy, const Scalar* x, std::int64_t rows, std::int64_t n, const Scalar* gain, const Scalar* mean,
                          const Scalar* rstd, const NormGradients<Scalar>& gradients) {
     const Kernels<Scalar>& k = kernels<Scalar>();
-    // The gradients of gain and bias are summed side by side: [2n].
+    // The gradients of gain and bias in one array [2n].
     Scalar* sums = scratch<Scalar, ScratchUse::NormSums>(2 * n);
     std::fill(sums, sums + 2 * n, Scalar{0});
     const NormGradients<Scalar>& out = gradients;

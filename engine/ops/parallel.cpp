@@ -10,7 +10,7 @@
 namespace attn {
 namespace {
 
-/// How many of `wanted` threads, the calling one among them, can run at the same time: they are started, and end at once.
+/// How many of `wanted` threads, including the calling one, can run at the same time. Found by starting them; they end at once.
 int startable_threads(int wanted) {
     std::mutex mutex;
     std::condition_variable all_started;
@@ -23,8 +23,8 @@ int startable_threads(int wanted) {
                 std::unique_lock lock(mutex);
                 all_started.wait(lock, [&] { return released; });
             });
-    } catch (const std::system_error&) {  // a limit of processes
-    } catch (const std::bad_alloc&) {     // or of memory: those that there are will do
+    } catch (const std::system_error&) {  // the limit on processes is reached
+    } catch (const std::bad_alloc&) {     // or the limit on memory: use the threads that did start
     }
     {
         const std::lock_guard lock(mutex);
@@ -38,13 +38,13 @@ int startable_threads(int wanted) {
 }  // namespace
 
 int next_team_size() {
-    // OpenMP keeps the last team's threads, and starts only those that it lacks.
+    // OpenMP keeps the threads of the last team and only starts the missing ones.
     thread_local int last = 1;
     const int budget = thread_budget();
     if (budget <= 1) return 1;
     if (budget > last) {
         const int startable = startable_threads(budget);
-        // One less than there could be: something else may start a thread of its own in between.
+        // One fewer than possible, because something else may start a thread in the meantime.
         if (startable < budget) set_thread_budget(startable - 1);
     }
     return last = thread_budget();

@@ -1,5 +1,5 @@
 #pragma once
-/// Independent work spread over threads; tiny work stays on the caller's.
+/// Spreads independent work over threads; tiny work stays on the calling thread.
 
 #include <algorithm>
 #include <atomic>
@@ -12,16 +12,16 @@
 
 namespace attn {
 
-/// Below this many elementary operations a team of threads costs more than it saves.
+/// With fewer elementary operations than this, a team of threads costs more than it saves.
 inline constexpr std::int64_t kParallelCost = 250'000;
-/// So many are worth a part of their own, which a thread that becomes free before the others can take.
+/// Operations that justify splitting off a part, which an idle thread can then take.
 inline constexpr std::int64_t kPartCost = 4'000'000;
 inline constexpr std::int64_t kMostPartsOfThread = 4;
 
-/// The most threads of a team, whatever OMP_NUM_THREADS or an option says.
+/// The maximum size of a team, whatever OMP_NUM_THREADS or an option says.
 inline constexpr int kMostThreads = 256;
 
-/// Threads that parallel work started from this thread may use, at most kMostThreads: one within such work.
+/// How many threads parallel work started from this thread may use, at most kMostThreads; 1 inside a parallel region.
 inline int thread_budget() {
 #ifdef _OPENMP
     return omp_in_parallel() != 0 ? 1 : std::clamp(omp_get_max_threads(), 1, kMostThreads);
@@ -30,7 +30,7 @@ inline int thread_budget() {
 #endif
 }
 
-/// Processors that this program may run on.
+/// How many processors this process may run on.
 inline int processor_count() {
 #ifdef _OPENMP
     return omp_get_num_procs();
@@ -39,7 +39,7 @@ inline int processor_count() {
 #endif
 }
 
-/// Sets the budget of the calling thread only (every worker has its own), within 1 and kMostThreads.
+/// Sets the budget of the calling thread only (every worker has its own), clamped to [1, kMostThreads].
 inline void set_thread_budget(int threads) {
 #ifdef _OPENMP
     omp_set_num_threads(std::clamp(threads, 1, kMostThreads));
@@ -48,7 +48,7 @@ inline void set_thread_budget(int threads) {
 #endif
 }
 
-/// Gives the calling thread such a budget as long as it lives.
+/// Sets the calling thread's budget for the lifetime of the object.
 class ThreadScope {
 public:
     explicit ThreadScope(int threads) : before_(thread_budget()) { set_thread_budget(threads); }
@@ -60,11 +60,11 @@ private:
     int before_;
 };
 
-/// Threads of the next team of the calling thread: its budget, or what the system allows it to start, which becomes its budget. To be
-/// called before every parallel region, because OpenMP ends the program when it cannot start a thread.
+/// Size of the calling thread's next team: its budget, or what the system allows, which then becomes the budget. Must be called before
+/// every parallel region, because OpenMP terminates the program if it cannot start a thread.
 int next_team_size();
 
-/// Keeps the first exception of a team of threads for the one that began it: none may leave a parallel region.
+/// Holds a team's first exception for the thread that started it, because no exception may leave a parallel region.
 class TeamFailure {
 public:
     template <class F>
@@ -84,16 +84,16 @@ private:
     std::exception_ptr first_;
 };
 
-/// Calls f(i) for every i in [0, count), each of about `cost` operations; the calls must not depend on each other. An exception of one is
-/// thrown here, when all threads have come to their end; which others were made is not said.
+/// Calls f(i) for every i in [0, count), each about `cost` operations; the calls must be independent. Rethrows the first exception once all
+/// threads are done; it is unspecified which of the other calls were made.
 template <class F>
 void parallel_for(std::int64_t count, std::int64_t cost, const F& f) {
 #ifdef _OPENMP
-    // Branching here instead of `omp parallel if`: even an inactive region costs more than the smallest stages.
+    // An `if` here rather than in the pragma: even an inactive region costs more than the smallest stages.
     const bool worth_it = count > 1 && count * cost > kParallelCost;
     if (const int threads = worth_it ? next_team_size() : 1; threads > 1) {
-        // The first part of each thread is settled, so that each has its memory after the first time; the others go to whoever is free,
-        // because the processors of a shared machine are rarely equally fast.
+        // Every thread starts with a fixed part, so that it touches the same memory each time. The rest goes to whichever thread is free,
+        // because processors of a shared machine are rarely equally fast.
         const std::int64_t part = count / (8 * threads) + 1;
         std::atomic<std::int64_t> taken{0};
         TeamFailure failure;
@@ -114,13 +114,14 @@ struct Range {
     std::int64_t first, last;
 };
 
-/// Part `part` of `parts` into which [0, count) is cut at multiples of `grain`.
+/// Part number `part` when [0, count) is split into `parts` at multiples of `grain`.
 inline Range range_of_part(std::int64_t count, std::int64_t grain, std::int64_t part, std::int64_t parts) {
     const std::int64_t grains = (count + grain - 1) / grain;
     return {part * grains / parts * grain, std::min(count, (part + 1) * grains / parts * grain)};
 }
 
-/// Calls f(first, last) for ranges that cover [0, count), one or a few per thread, each a multiple of `grain` long (but the last).
+/// Calls f(first, last) for ranges that cover [0, count), one or a few per thread; all but the last are a multiple of `grain` long. `cost`
+/// is the number of operations per element.
 template <class F>
 void parallel_ranges(std::int64_t count, std::int64_t grain, std::int64_t cost, const F& f) {
     const std::int64_t grains = (count + grain - 1) / grain, threads = thread_budget();

@@ -1,5 +1,5 @@
 #pragma once
-/// Work space of the calling thread, grown once and kept for its life.
+/// Scratch memory of the calling thread, grown on demand and kept for the thread's life.
 
 #include <cstdint>
 
@@ -7,10 +7,10 @@
 
 namespace attn {
 
-/// Who asks: two users whose lives overlap on one thread need different ones.
+/// Purpose of the memory: two uses whose lifetimes overlap on a thread need different values.
 enum class ScratchUse : std::uint8_t { Gemm, Converted, Widened, ColumnSums, NormSums, Attention, Keys, KeysAcross, Values, Capped };
 
-/// At least n numbers, 64-byte aligned, contents unspecified; valid until the same thread asks again for the same use.
+/// At least n numbers, 64-byte aligned, contents unspecified; valid until the same thread asks for the same use again.
 template <class Scalar, ScratchUse Use>
 Scalar* scratch(std::int64_t n) {
     thread_local AlignedVector<Scalar> memory;

@@ -1,11 +1,11 @@
 #pragma once
-/// Softmax of rows.
+/// Softmax over rows.
 
 #include <cstdint>
 
 namespace attn {
 
-/// p = softmax(x) of every row, the largest value subtracted first.
+/// p = softmax(x), row by row; the row's maximum is subtracted first.
 ///   x [rows,n]  ->  p [rows,n]
 template <class Scalar>
 void softmax(const Scalar* x, std::int64_t rows, std::int64_t n, Scalar* p);
