@@ -1,15 +1,15 @@
 #pragma once
-/// What need not be written of a causal attention map.
+/// Skips rewriting the zeros above the diagonal of a causal attention map.
 
 #include "engine/tensor/tensor.hpp"
 
 namespace attn {
 
-/// Remembers which map's cells beyond the diagonal are 0, so that they need not be written over and over. Whoever writes to that map by
-/// other means makes it forget.
+/// Remembers that a map's cells above the diagonal are already 0, so that they need not be written again at every step. Code that writes to
+/// the map by other means must call forget().
 class CausalZeros {
 public:
-    /// Whether the map has them already; afterwards it has them if it is causal.
+    /// Returns whether the map already has its zeros, and records that it has them from now on if it is causal.
     template <class Scalar>
     bool renew(const Tensor<Scalar>& map, bool causal) {
         const bool known = causal && data_ == map.data() && shape_ == map.shape();

@@ -12,22 +12,23 @@
 namespace attn {
 namespace {
 
-/// Rows of a map computed together: their weights and gradients stay in the cache between the products and the softmax.
+/// Rows of a map computed together, so that they stay in the cache between products and softmax.
 constexpr std::int64_t kRows = 24;
-/// Numbers of a map whose gradients are kept until they have all been added to those of the keys and values.
+/// How much of the map's gradient is kept before it is added to dk, as many numbers as fit the cache.
 constexpr std::int64_t kBlockNumbers = 50'000;
-/// Keys whose gradients are computed together: those of a causal map do not meet the rows before them.
+/// Keys whose gradients are computed together; in a causal map the rows before the first of them can be skipped.
 constexpr std::int64_t kKeys = 24;
-/// The widest vector of any kernel build: rows end on a multiple of it where they may.
+/// The widest vector of any kernel build; rows are padded to a multiple of it where possible.
 constexpr std::int64_t kVector = 16;
 
-/// Distance between a block's rows in work space: whole vectors, and not a large power of two, which would map all rows to few cache sets.
+/// Row distance of a block in scratch memory: whole vectors, but no multiple of a large power of two, which would map all rows to a few
+/// cache sets.
 std::int64_t block_stride(std::int64_t keys) {
     const std::int64_t numbers = (keys + kVector - 1) / kVector * kVector;
     return numbers % 256 == 0 ? numbers + kVector : numbers;
 }
 
-/// Rows of the blocks that a map is cut into on the way back: as many as fit the cache, in blocks of about equal size.
+/// Rows per block in the backward pass: as many as fit the cache, in blocks of about equal size.
 std::int64_t rows_of_a_block(std::int64_t queries, std::int64_t stride) {
     const std::int64_t most = std::max(kBlockNumbers / std::max(stride, kVector), kRows), blocks = (queries + most - 1) / most;
     return blocks > 0 ? (queries + blocks * kRows - 1) / (blocks * kRows) * kRows : kRows;
@@ -35,16 +36,16 @@ std::int64_t rows_of_a_block(std::int64_t queries, std::int64_t stride) {
 
 std::int64_t head_cost(const AttentionSizes& sizes, std::int64_t products) {
     const std::int64_t numbers = products * sizes.queries * sizes.keys * sizes.head_size;
-    // A single row waits for memory, most of all for what other tokens have pushed out of the cache.
+    // A single row is bound by memory, above all for what other tokens have evicted from the cache.
     return 1 + (sizes.queries == 1 ? 4 * numbers : numbers / 32);
 }
 
-/// Rows of a head, as op(B) of products: in the order that these read them in, packed once for all blocks of rows; or for a single row of
-/// A, which reads each number once, as they lie in memory.
+/// The rows of a head as op(B) of products: packed once for all blocks of rows, or left in memory for a single row of A, which reads every
+/// number just once.
 template <class Scalar>
 struct Operand {
     MatrixView view;                 ///< op(B) [k,n]
-    const Scalar* packed = nullptr;  ///< null: not packed
+    const Scalar* packed = nullptr;  ///< null if not packed
 
     bool finite() const {
         const Kernels<Scalar>& kernel = kernels<Scalar>();
@@ -52,7 +53,7 @@ struct Operand {
         const MatrixView stored = view.transposed ? view.across() : view;
         return kernel.rows_finite(stored.numbers<Scalar>(), stored.rows, stored.columns, stored.stride);
     }
-    /// The product in `g` with the first g.n columns, of which the first g.k rows.
+    /// The product `g` with the first g.k rows and g.n columns of the operand.
     void multiply(GemmArguments<Scalar> g) const {
         if (packed == nullptr) return parallel_gemm(g, view.rows_from(0, g.k).columns_from(0, g.n));
         g.packed_b = packed;
@@ -61,7 +62,7 @@ struct Operand {
         gemm(g);
     }
 
-    /// `rows` are those of a head as they lie in memory, for products with `queries` rows of A.
+    /// `rows` points to a head's rows in memory, `row` apart; `queries` is the number of rows of A.
     template <ScratchUse Use>
     static Operand of(const Scalar* rows, std::int64_t row, Transpose transpose, std::int64_t k, std::int64_t n, std::int64_t queries) {
         const bool across = transpose == Transpose::Yes;
@@ -74,21 +75,20 @@ struct Operand {
     }
 };
 
-/// One head's maps, a block of rows at a time.
+/// Computes one head's maps, a block of rows at a time.
 template <class Scalar>
 class Head {
 public:
     Head(const AttentionRule& rule, const AttentionSizes& sizes, bool causal, bool all, std::int64_t b, std::int64_t h)
         : rule_(rule), sizes_(sizes), causal_(causal), all_(all), b_(b), h_(h) {}
 
-    /// Keys that some row before `last_row` may see.
+    /// How many keys the rows before `last_row` may see.
     std::int64_t keys_seen(std::int64_t last_row) const { return causal_ ? std::min(last_row, sizes_.keys) : sizes_.keys; }
 
-    /// Of a row's cells the first `seen` and those that fill its last vector: a product with whole vectors takes less time, and what a
-    /// row may not see has no effect.
+    /// How many cells of a row to compute: `seen`, rounded up to whole vectors, which is faster; the extra cells have no effect.
     std::int64_t computed(std::int64_t seen) const { return whole_vectors(seen, sizes_.keys); }
 
-    /// Scores of rows [first, first + rows) times `alpha`, of which `seen` a row are computed.
+    /// Scores of rows [first, first + rows), times `alpha`, for the first `seen` keys.
     void scores(const HeadsView<const Scalar>& q, const Operand<Scalar>& keys_across, Scalar alpha, std::int64_t first, std::int64_t rows,
                 std::int64_t seen, Scalar* block) const {
         keys_across.multiply({.m = rows,
@@ -105,8 +105,8 @@ public:
         scores(q, keys_across, static_cast<Scalar>(rule_.factor), first, rows, seen, block);
     }
 
-    /// The weights of rows [first, first + rows) in `block`, each number rounded as in the stage that it is of: a long sum is scaled after
-    /// all of it has been added, and no logit is too large.
+    /// Weights of rows [first, first + rows) in `block`, rounded like the separate stages: scores are scaled after the product, and large
+    /// logits are not centered.
     void staged_weights(const HeadsView<const Scalar>& q, const Operand<Scalar>& keys_across, std::int64_t first, std::int64_t rows,
                         std::int64_t seen, Scalar* block) const {
         const std::int64_t stride = block_stride(sizes_.keys);
@@ -118,14 +118,14 @@ public:
                               static_cast<Scalar>(rule_.temperature), nullptr});
     }
 
-    /// The same with what happens to them before the softmax: the cap, the distance and the mask's bias.
+    /// Scaled scores with soft cap, ALiBi and the mask's bias applied: the input of the softmax.
     void logits(const HeadsView<const Scalar>& q, const Operand<Scalar>& keys_across, std::int64_t first, std::int64_t rows,
                 std::int64_t seen, Scalar* block) const {
         scaled_scores(q, keys_across, first, rows, seen, block);
         if (bends_) bend(first, rows, seen, block);
     }
 
-    /// What happens to scaled scores before the softmax. Apart, so that those models which have none of it lose no time.
+    /// Applies soft cap, ALiBi and the mask's bias to scaled scores. Not inlined, so that models without any of them lose no time.
     [[gnu::noinline]] void bend(std::int64_t first, std::int64_t rows, std::int64_t seen, Scalar* block) const {
         for (std::int64_t r = 0; r < rows; ++r) {
             Scalar* const row = block + r * block_stride(sizes_.keys);
@@ -138,7 +138,7 @@ public:
         }
     }
 
-    /// dp of rows [first, first + rows) becomes the gradient of what the cap was given, whose scaled scores are computed again in `block`.
+    /// Turns dp, the gradient of capped scores, into that of the scaled scores, which are recomputed in `block`.
     [[gnu::noinline]] void uncap(const HeadsView<const Scalar>& q, const Operand<Scalar>& keys_across, std::int64_t first,
                                  std::int64_t rows, std::int64_t seen, Scalar* block, Scalar* dp) const {
         const std::int64_t stride = block_stride(sizes_.keys);
@@ -146,25 +146,25 @@ public:
         scaled_scores(q, keys_across, first, rows, seen, block);
         for (std::int64_t r = 0; r < rows; ++r)
             for (std::int64_t s = 0; s < seen; ++s) {
-                // What is masked has gradient 0 whatever the score is.
+                // A masked cell's gradient is 0, whatever its score.
                 Scalar& own = dp[r * stride + s];
                 const Scalar bent = std::tanh(block[r * stride + s] / most);
                 if (own != 0) own *= 1 - bent * bent;
             }
     }
 
-    /// Logits of rows [first, first + rows) in `block` become their weights, in the first `written` cells of the map's rows, too. Leaves
-    /// the largest logit of each row in `largest`, and says whether one of them is large.
+    /// Turns the logits of rows [first, first + rows) in `block` into weights, and copies the first `written` cells of each row to `map`.
+    /// Stores each row's largest logit in `largest`; returns whether any of them needs centering.
     bool softmax_rows(std::int64_t first, std::int64_t rows, std::int64_t seen, std::int64_t written, Scalar* block, Scalar* map,
                       Scalar* largest) const {
         const std::int64_t keys = sizes_.keys, stride = block_stride(keys);
         kernel_.softmax_rows({cells(first, rows, seen, whole_vectors(seen, stride)), block, stride, block, stride, map, keys, written,
                               static_cast<Scalar>(rule_.temperature), largest});
-        // What is capped cannot be computed again from queries and keys alone.
+        // Capped logits cannot be recomputed from queries and keys alone.
         return rule_.cap == 0 && std::any_of(largest, largest + rows, is_large_logit<Scalar>);
     }
 
-    /// Logits of those rows whose largest is large become differences from it.
+    /// Centers the logits of rows whose largest logit is large.
     [[gnu::noinline]] void center_rows(const HeadsView<const Scalar>& q, const HeadsView<const Scalar>& k, std::int64_t first,
                                        std::int64_t rows, const Scalar* largest, Scalar* block) const {
         for (std::int64_t r = 0; r < rows; ++r) {
@@ -178,16 +178,16 @@ public:
         }
     }
 
-    /// dp of rows [first, first + rows), the gradient of their weights, becomes the gradient of q k^T; of a row `seen` cells are computed.
+    /// Turns dp, the gradient of the weights of rows [first, first + rows), into that of q k^T, for the first `seen` keys.
     void softmax_backward_rows(std::int64_t first, std::int64_t rows, std::int64_t seen, const Scalar* map, Scalar* dp) const {
         const std::int64_t keys = sizes_.keys, stride = block_stride(keys);
-        // What a forbidden value makes of dp must not reach the sum over the row, nor the row's sum what is forbidden.
+        // Only allowed cells are included, so that a NaN in a forbidden value cannot reach the row's sum and the sum cannot reach forbidden
+        // cells.
         kernel_.softmax_backward_rows({cells(first, rows, seen, std::min((seen + 2 * kKeys - 1) / (2 * kKeys) * (2 * kKeys), stride)), map,
                                        keys, dp, stride, dp, stride, static_cast<Scalar>(rule_.factor / rule_.temperature)});
     }
 
-    /// Map cells, of which the first is that of row `t` and key `s`, times the rows of q, k, v or dcontext, of which `finite` says whether
-    /// all are finite.
+    /// Map cells, starting with (t, s), times rows of q, k, v or dcontext. `finite` tells whether all of those rows are finite.
     void product(const GemmArguments<Scalar>& g, std::int64_t t, std::int64_t s, bool finite) const {
         if (finite) return gemm(g);
         const bool by_key = g.transpose_a == Transpose::Yes;
@@ -197,7 +197,7 @@ public:
         });
     }
 
-    /// The same with the rows of k or v as an operand.
+    /// The same with the rows of k or v as an Operand.
     void product(const Operand<Scalar>& rows, GemmArguments<Scalar> g, std::int64_t t, std::int64_t s, bool finite) const {
         if (finite) return rows.multiply(g);
         g.b = rows.view.template numbers<Scalar>();
@@ -205,7 +205,7 @@ public:
         product(g, t, s, false);
     }
 
-    /// Rows [first, first + rows) of the context, from the first `seen` of what is kept of their weights.
+    /// Rows [first, first + rows) of the context, from the first `seen` weights of each row.
     void mix(const Scalar* kept, std::int64_t stride, const Operand<Scalar>& values, bool finite, std::int64_t first, std::int64_t rows,
              std::int64_t seen, const HeadsView<Scalar>& context) const {
         product(
@@ -214,8 +214,8 @@ public:
             first, 0, finite);
     }
 
-    /// sum, or sum += if it `adds`, of the cells of rows [first, first + rows) times the rows of x, key by key.
-    ///   cells [rows,keys]  x [rows,n]  ->  sum [keys,n], of the keys' head
+    /// sum = cells^T x over the rows [first, first + rows), or sum += if `adds`.
+    ///  cells [rows,keys]  x [rows,n]  ->  sum [keys,n] of the head's keys
     void sum_by_key(const Scalar* cells, std::int64_t stride, const HeadsView<const Scalar>& x, std::int64_t n, std::int64_t first,
                     std::int64_t rows, bool adds, const HeadsView<Scalar>& sum) const {
         const std::int64_t seen = keys_seen(first + rows), together = causal_ ? kKeys : seen;
@@ -245,7 +245,7 @@ private:
     double lost_by_distance(std::int64_t t, std::int64_t s) const {
         return rule_.slopes[static_cast<std::size_t>(h_)] * static_cast<double>(rule_.first_position + t - s);
     }
-    /// What is added to the scaled scores of a row; empty for nothing.
+    /// ALiBi and the mask's bias for a row; empty if there is neither.
     std::vector<double> bias_of(std::int64_t t) const {
         if (rule_.slopes.empty() && !rule_.mask.has_bias()) return {};
         std::vector<double> bias(static_cast<std::size_t>(sizes_.keys));
@@ -273,22 +273,22 @@ private:
     const AttentionRule& rule_;
     const AttentionSizes& sizes_;
     bool causal_, all_;
-    bool bends_ = rule_.cap > 0 || !rule_.slopes.empty() || rule_.mask.has_bias();  ///< something happens to scaled scores
-    std::int64_t b_, h_, g_ = h_ / sizes_.group();                                  ///< g: the head of its keys and values
+    bool bends_ = rule_.cap > 0 || !rule_.slopes.empty() || rule_.mask.has_bias();  ///< soft cap, ALiBi or a bias applies
+    std::int64_t b_, h_, g_ = h_ / sizes_.group();                                  ///< g_: key/value head
     const Kernels<Scalar>& kernel_ = kernels<Scalar>();
 };
 
-/// Some rows of one head, and what they are computed from.
+/// Some rows of one head, and their operands.
 template <class Scalar>
 struct HeadRows {
     const Head<Scalar>& head;
     const Operand<Scalar>&keys_across, &values;
-    bool finite;  ///< all values are
+    bool finite;  ///< all values are finite
     Scalar* block;
-    std::int64_t index, first, rows, seen;  ///< of the head among all; keys that some of the rows may see
+    std::int64_t index, first, rows, seen;  ///< index of the head among all; keys that any of the rows may see
 };
 
-/// Calls each(HeadRows) for all rows of all heads, a block at a time. `causal`: the mask is plainly so.
+/// Calls each(HeadRows) for all rows of all heads, a block at a time. `causal`: the mask is plain causal.
 template <class Scalar, class Each>
 void for_head_rows(const HeadsView<const Scalar>& k, const HeadsView<const Scalar>& v, const AttentionRule& rule, bool causal,
                    const AttentionSizes& sizes, const Each& each) {
@@ -329,7 +329,7 @@ void fused_attention(const HeadsView<const Scalar>& q, const HeadsView<const Sca
         Scalar largest[kRows];
         head.logits(q, keys_across, first, rows, seen, block);
         if (head.softmax_rows(first, rows, seen, written, block, map, largest)) {
-            // Rare enough to begin again.
+            // Rare, so simply start over.
             head.logits(q, keys_across, first, rows, seen, block);
             head.center_rows(q, k, first, rows, largest, block);
             head.softmax_rows(first, rows, seen, written, block, map, largest);
@@ -351,7 +351,7 @@ void attention_without_maps(const HeadsView<const Scalar>& q, const HeadsView<co
 
 namespace {
 
-/// What fused_attention_backward() reads and writes.
+/// Arguments of fused_attention_backward() and what follows from them.
 template <class Scalar>
 struct BackwardOperands {
     const HeadsView<const Scalar>&dcontext, &q, &k, &v;
@@ -363,7 +363,7 @@ struct BackwardOperands {
     std::int64_t stride;
 };
 
-/// One head of the queries; the first of those that share keys and values sets their gradients, the others add to them.
+/// One query head. The first head of a group sets the gradients of the shared keys and values; the others add to them.
 template <class Scalar>
 void head_backward(const BackwardOperands<Scalar>& o, std::int64_t b, std::int64_t h) {
     const AttentionSizes& sizes = o.sizes;
@@ -384,7 +384,7 @@ void head_backward(const BackwardOperands<Scalar>& o, std::int64_t b, std::int64
     const auto keys_across =
         caps ? Operand<Scalar>::template of<ScratchUse::KeysAcross>(o.k.at(b, g), o.k.row, Transpose::Yes, d, keys, queries)
              : Operand<Scalar>{};
-    // From the last block, which sees the most keys and so sets all that the others add to.
+    // Starts with the last block: it sees the most keys, so it sets every dk and dv that the other blocks add to.
     for (std::int64_t block = queries > 0 ? last : -1; block >= 0; block -= block_rows) {
         const std::int64_t end = std::min(block + block_rows, queries);
         for (std::int64_t first = block; first < end; first += kRows) {

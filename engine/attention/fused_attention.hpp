@@ -1,7 +1,7 @@
 #pragma once
-/// Scaled dot-product attention for training, and where nobody looks at its maps: all stages of a block of rows while they are in the
-/// cache, heads read and written where they lie in packed rows, and nothing kept but the weights. The same mathematics as
-/// scaled_dot_product.hpp, which has a function per stage.
+/// Scaled dot-product attention for training, and for passes whose maps are not shown. All stages of a block of rows are computed while it
+/// is in the cache, heads are read and written in place in packed rows, and only the weights are kept. The formulas are those of
+/// scaled_dot_product.hpp, which has one function per stage.
 
 #include <cstdint>
 #include <span>
@@ -14,27 +14,28 @@
 
 namespace attn {
 
-/// What one attention is besides its numbers.
+/// The settings of an attention.
 struct AttentionRule {
     const Mask& mask;
     double factor = 1;       ///< 1 / sqrt(d_head)
     double temperature = 1;  ///< weights = softmax(factor q k^T / temperature)
     const DropoutPattern& dropout;
-    double cap = 0;                    ///< scaled scores x become cap tanh(x / cap); 0: they stay
-    std::span<const double> slopes{};  ///< of each head: what a score loses for each position between query and key; empty: nothing
-    std::int64_t first_position = 0;   ///< of the first query, for the slopes
+    double cap = 0;                    ///< soft cap: scaled scores x become cap tanh(x / cap); 0 = off
+    std::span<const double> slopes{};  ///< ALiBi, per head: subtracted from a score per position between query and key; empty = off
+    std::int64_t first_position = 0;   ///< position of the first query, for the slopes
 };
 
 /// weights = softmax of the masked scores, dropped = dropout(weights), context = dropped v.
-///   q [B,H,T,D]  k [B,G,S,D]  v [B,G,S,Dv]  ->  weights [B,H,T,S]  dropped [B,H,T,S], untouched at rate 0  context [B,H,T,Dv]
-/// Weights of forbidden keys are exactly 0 and their values take no part, even if they are NaN or infinite. `zeros` is what is known of
-/// the map `weights` from calls before.
+///  q [B,H,T,D]  k [B,G,S,D]  v [B,G,S,Dv]  ->  weights [B,H,T,S]  dropped [B,H,T,S], untouched at rate 0  context [B,H,T,Dv]
+/// Weights of forbidden keys are exactly 0 and their values are ignored, even if NaN or infinite. `zeros` belongs to `weights` and carries
+/// over from call to call.
 template <class Scalar>
 void fused_attention(const HeadsView<const Scalar>& q, const HeadsView<const Scalar>& k, const HeadsView<const Scalar>& v,
                      const AttentionRule& rule, const AttentionSizes& sizes, Tensor<Scalar>& weights, Tensor<Scalar>& dropped,
                      CausalZeros& zeros, const HeadsView<Scalar>& context);
 
-/// The context alone, with the bits of the stages in scaled_dot_product.hpp, where nobody looks at the maps. Without dropout.
+/// The context alone, for passes whose maps are not shown; bit-identical to the stages of scaled_dot_product.hpp. Ignores dropout.
+///  q [B,H,T,D]  k [B,G,S,D]  v [B,G,S,Dv]  ->  context [B,H,T,Dv]
 template <class Scalar>
 void attention_without_maps(const HeadsView<const Scalar>& q, const HeadsView<const Scalar>& k, const HeadsView<const Scalar>& v,
                             const AttentionRule& rule, const AttentionSizes& sizes, const HeadsView<Scalar>& context);
@@ -44,8 +45,9 @@ struct AttentionGradients {
     HeadsView<Scalar> dq, dk, dv;
 };
 
-/// Gradients of fused_attention(): overwrites dq, dk and dv; those of keys and values are sums over the heads that share them. A query and
-/// a key that may not attend to each other do not meet in any sum, so that a NaN stays among those that see it.
+/// Gradients of fused_attention(). Overwrites dq, dk and dv; dk and dv are sums over the query heads that share a key/value head. Pairs
+/// that may not attend to each other never meet in a sum, so a NaN reaches only what may attend to it.
+///  dcontext [B,H,T,Dv]  weights, dropped [B,H,T,S]  ->  dq [B,H,T,D]  dk [B,G,S,D]  dv [B,G,S,Dv]
 template <class Scalar>
 void fused_attention_backward(const HeadsView<const Scalar>& dcontext, const HeadsView<const Scalar>& q, const HeadsView<const Scalar>& k,
                               const HeadsView<const Scalar>& v, const Tensor<Scalar>& weights, const Tensor<Scalar>& dropped,

@@ -1,5 +1,5 @@
 #pragma once
-/// Keys and values of a text's positions, kept so that the positions that follow need to compute only their own.
+/// A KV cache: keys and values of earlier positions, so that new positions only need to compute their own.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,28 +10,28 @@
 
 namespace attn {
 
-/// What every layer of one stack keeps of one sequence. Rotary keys are kept as they are after their rotation. Memory grows with the
-/// longest text so far.
+/// The keys and values of one sequence in every layer of one stack. Rotary keys are stored after rotation. Memory grows with the longest
+/// text so far and is not given back.
 template <class Scalar>
 class KeyValueCache {
 public:
     KeyValueCache(std::int64_t layers, std::int64_t heads, std::int64_t head_size);
 
-    /// Positions that every layer has.
+    /// Number of cached positions, the same in every layer.
     std::int64_t length() const { return length_; }
-    /// Forgets the positions from `length` on; at most length().
+    /// Drops the positions from `length` on; `length` is at most length().
     void shrink(std::int64_t length) { length_ = length; }
 
-    /// Puts a layer's keys and values [G,positions,D] of one sequence behind the length() that it has. They count only after advance():
-    /// until then the next call replaces them.
+    /// Appends a layer's keys and values [G,positions,D] after position length(). They become part of the cache with advance(); until then
+    /// another put() for the layer replaces them.
     void put(int layer, const HeadsView<const Scalar>& keys, const HeadsView<const Scalar>& values, std::int64_t positions);
-    /// All layers have been given so many positions more.
+    /// Call when every layer has been given its `positions` new rows.
     void advance(std::int64_t positions) { length_ += positions; }
 
-    /// That all of it takes.
+    /// Total memory used.
     std::size_t bytes() const;
 
-    /// Heads [G,S,D], with those positions that were put last; valid until the next put().
+    /// Heads [G,S,D], including rows put but not yet advanced over; valid until the next put().
     HeadsView<const Scalar> keys(int layer) const { return heads_in(layers_[static_cast<std::size_t>(layer)].keys); }
     HeadsView<const Scalar> values(int layer) const { return heads_in(layers_[static_cast<std::size_t>(layer)].values); }
 

@@ -6,11 +6,11 @@
 namespace attn {
 namespace {
 
-/// Logits further below the largest, in units of the temperature, have weights below 1e-10.
+/// Logits further below the largest than this, in units of the temperature, have weights below 1e-10.
 constexpr double kNear = 24;
-/// The part of a logit that float may be wrong by, many roundings of a long sum among them.
+/// Bound on float's relative error in a logit, including the roundings of a long sum.
 constexpr double kRounding = 1e-5;
-/// A bias beyond this stands for -inf: it is meant to swallow the score, as it does in float.
+/// A bias beyond this stands for -inf: in float, too, it swallows the score.
 constexpr double kStandIn = 1e6;
 
 template <class Scalar>
@@ -36,7 +36,7 @@ void center_large_logits(const LogitOperands<Scalar>& operands, std::int64_t key
     };
     for (std::int64_t s = 0; s < keys; ++s)
         if (kept(s)) top = std::max(top, exact(s));
-    // Few are near, and memory for them may not be had here, among threads: they are computed again.
+    // Computed again rather than stored: only a few logits are near the largest, and threads should not allocate here.
     for (std::int64_t s = 0; s < keys; ++s)
         if (kept(s)) x[s] = static_cast<Scalar>(exact(s) - top);
 }

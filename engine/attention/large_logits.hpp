@@ -1,7 +1,7 @@
 #pragma once
-/// Logits that float holds too coarsely: it rounds one of 4000 by up to 1.2e-4, and by as much, relatively, the weights of two keys that
-/// nearly tie would be wrong, and every gradient through them. A softmax depends only on how far the logits of a row lie below the largest,
-/// which float holds well.
+/// A more accurate softmax of large logits. float rounds a logit of 4000 by up to 1.2e-4, so the weights of two nearly tied keys would be
+/// wrong by as much, relatively, and so would every gradient through them. But a softmax depends only on the differences from a row's
+/// largest logit, which float represents well.
 
 #include <cmath>
 #include <cstdint>
@@ -10,16 +10,16 @@
 
 namespace attn {
 
-/// From here on the logits of a row (divided by the temperature) are replaced by their differences.
+/// A row is centered if its largest logit, divided by the temperature, has at least this magnitude.
 inline constexpr double kLargeLogit = 64;
 
-/// Whether the largest logit of a row is such a one, or one far below 0. Never in double, beside which there is nothing more exact.
+/// Whether a row whose largest logit is `largest` needs centering. Never in double, as there is nothing more precise to compute it in.
 template <class Scalar>
 bool is_large_logit(Scalar largest) {
     return sizeof(Scalar) < sizeof(double) && std::isfinite(largest) && std::abs(largest) >= static_cast<Scalar>(kLargeLogit);
 }
 
-/// Where the logits of a row come from: x[s] = factor q k[s] + bias[s].
+/// What the logits of a row are computed from: x[s] = factor q k[s] + bias[s].
 template <class Scalar>
 struct LogitOperands {
     const Scalar* q;     ///< [D]
@@ -30,9 +30,9 @@ struct LogitOperands {
     double factor, temperature;
 };
 
-/// Subtracts the largest logit of a row from all of them. Those that have a weight worth speaking of are computed again in double, before
-/// float rounds the difference; but not those with a bias beyond 1e6, which stands for -inf.
-///   x [S]: finite where keep (null: everywhere) is not 0; the other cells stay
+/// Subtracts a row's largest logit from all of them. Logits close enough to it to have a noticeable weight are first recomputed in double,
+/// unless they have a bias beyond 1e6, which stands for -inf.
+///  x [S]: finite where keep is not 0 (null: everywhere); other cells are left alone
 template <class Scalar>
 void center_large_logits(const LogitOperands<Scalar>& operands, std::int64_t keys, const std::uint8_t* keep, Scalar* x);
 

@@ -23,13 +23,13 @@ std::string target_text(const Mask::Target& target) {
            ", S=" + std::to_string(target.keys) + "]";
 }
 
-/// Where each cell of a mask of some accepted shape is found in the values given.
+/// How to find each cell of an accepted mask shape in the values given.
 struct Strides {
-    std::int64_t batches = 1, heads = 1;  // sizes of the mask that results
+    std::int64_t batches = 1, heads = 1;  // sizes of the resulting mask
     std::int64_t batch = 0, head = 0, query = 0;
 };
 
-/// Accepts the shapes listed in the header; everything else names both shapes.
+/// Accepts the shapes listed in the header; throws for any other.
 Strides strides_of(const std::vector<std::int64_t>& sizes, std::size_t value_count, const Mask::Target& target) {
     const auto refuse = [&]() -> ShapeError {
         return ShapeError("a mask of shape " + sizes_text(sizes) + " does not fit scores of shape " + target_text(target) +
@@ -102,7 +102,7 @@ bool Mask::allows_everything() const { return bias_.empty() && (keep_.empty() ||
 
 bool Mask::is_plain_causal() const {
     if (has_bias()) return false;
-    // Asked for every layer of every step: whole rows without a branch in between.
+    // Called for every layer at every step, so rows are checked without a branch per cell.
     for (std::int64_t r = 0; r < batches_ * heads_ * queries_; ++r) {
         const std::uint8_t* keep = keep_.data() + r * keys_;
         const std::int64_t seen = std::min(r % queries_ + 1, keys_);
@@ -202,7 +202,7 @@ Mask Mask::from_key_padding(const std::vector<std::int64_t>& sizes, const std::v
 }
 
 Mask Mask::from_additive(const std::vector<std::int64_t>& sizes, const std::vector<double>& values, Target target) {
-    // A cell of -inf is a prohibition, not a number: it becomes a masked cell and its bias 0.
+    // -inf is a prohibition rather than a number: the cell is masked and its bias 0.
     std::vector<std::uint8_t> keep(values.size());
     std::transform(values.begin(), values.end(), keep.begin(), [](double v) -> std::uint8_t { return !(std::isinf(v) && v < 0); });
     Mask mask = from_sdpa_bool(sizes, keep, target);
@@ -221,7 +221,7 @@ Mask Mask::from_additive(const std::vector<std::int64_t>& sizes, const std::vect
 
 namespace {
 
-/// One mask after another is built in the same memory, so that wrong rules are part of what fills it.
+/// Fills the mask in place; the rules made on purpose are part of it so that a mask's memory can be reused.
 template <class Allows>
 void assign_by_rule(MaskRule rule, std::int64_t batches, std::int64_t queries, std::int64_t keys, const Allows& may_attend, Mask& mask) {
     if (rule == MaskRule::Missing) mask.assign(batches, queries, keys, [](std::int64_t, std::int64_t, std::int64_t) { return true; });
@@ -244,7 +244,7 @@ void assign_rows(const MaskSettings& settings, const std::vector<std::int64_t>& 
         settings.padding && std::any_of(lengths.begin(), lengths.end(), [&](std::int64_t length) { return length < positions; });
     const std::int64_t reach = rule == MaskRule::LeaksOne ? 1 : rule == MaskRule::MasksSelf ? -1 : 0;
     const bool on_queries = rule == MaskRule::PaddingOnQueries;
-    // Whatever is set, the keys that a query may attend to lie together.
+    // Under every combination of settings, the keys a query may attend to form a single range.
     const auto seen = [&](std::int64_t b, std::int64_t row) {
         const std::int64_t t = rows.first + row, length = padded ? lengths[static_cast<std::size_t>(b)] : positions;
         Mask::Keys keys{0, on_queries ? positions : length};

@@ -12,13 +12,13 @@
 
 namespace attn {
 
-/// Where the diagonal of a causal mask lies when there are more keys than queries or fewer.
+/// Where the diagonal of a causal mask lies if the numbers of queries and keys differ.
 enum class CausalAlignment : std::uint8_t {
-    TopLeft,      ///< query t sees keys s <= t, as PyTorch's is_causal
+    TopLeft,      ///< query t sees keys s <= t, like PyTorch's is_causal
     BottomRight,  ///< the last query sees every key: s <= t + S - T
 };
 
-/// Which cells [B,H,T,S] may attend, stored in the smallest of the shapes [1|B, 1|H, T, S], and a bias to add there.
+/// Which cells of [B,H,T,S] may attend, stored as [1|B, 1|H, T, S], and an optional bias on the scaled scores.
 class Mask {
 public:
     Mask() = default;
@@ -34,30 +34,30 @@ public:
     /// Row of `keys()` bytes, 1 = may attend.
     const std::uint8_t* keep_row(std::int64_t b, std::int64_t h, std::int64_t t) const { return keep_.data() + row(b, h, t) * keys_; }
     bool has_bias() const { return !bias_.empty(); }
-    /// Row of `keys()` doubles to add to the scaled scores; only when has_bias().
+    /// Row of `keys()` doubles, added to the scaled scores; only if has_bias().
     const double* bias_row(std::int64_t b, std::int64_t h, std::int64_t t) const { return bias_.data() + row(b, h, t) * keys_; }
-    /// True when no cell of any row is masked and there is no bias.
+    /// True if no cell is masked and there is no bias.
     bool allows_everything() const;
-    /// True when masked cells are exactly those with s > t (then a kernel may skip them).
+    /// True if exactly the cells with s > t are masked and there is no bias, so that kernels may skip them.
     bool is_plain_causal() const;
-    /// True when the row may attend nowhere.
+    /// True if the query may attend to no key.
     bool row_fully_masked(std::int64_t b, std::int64_t h, std::int64_t t) const;
 
-    /// AND of the permissions, sum of the biases. Throws ShapeError naming both shapes when [T,S] differ or B, H do not broadcast.
+    /// AND of the permissions, sum of the biases. Throws ShapeError naming both shapes if T or S differ, or if B or H do not broadcast.
     Mask combined_with(const Mask& other) const;
 
     /// Forbids one cell for every head and sequence.
     void forbid(std::int64_t t, std::int64_t s) { set(t, s, 0); }
-    /// Allows it.
+    /// Allows one cell for every head and sequence.
     void allow(std::int64_t t, std::int64_t s) { set(t, s, 1); }
 
-    /// One row becomes these `keys()` bytes, for every head and sequence.
+    /// Replaces one row by these `keys()` bytes, for every head and sequence.
     void set_row(std::int64_t t, const std::uint8_t* keep) {
         for (std::int64_t b = 0; b < batches_; ++b)
             for (std::int64_t h = 0; h < heads_; ++h) std::copy_n(keep, keys_, keep_.data() + row(b, h, t) * keys_);
     }
 
-    /// Becomes the mask [batches,1,T,S] whose cells may attend where may_attend(b, t, s), in the memory it has where that suffices.
+    /// Becomes the mask [batches,1,T,S] given by may_attend(b, t, s), reusing its memory if possible.
     template <class Rule>
     void assign(std::int64_t batches, std::int64_t queries, std::int64_t keys, const Rule& may_attend) {
         resize(batches, 1, queries, keys);
@@ -68,9 +68,10 @@ public:
     }
 
     struct Keys {
-        std::int64_t first = 0, end = 0;  ///< none where the end is not behind the first
+        std::int64_t first = 0, end = 0;  ///< empty if end <= first
     };
-    /// The same of a rule seen(b, t) that gives the Keys of each query; `inverted`: exactly the others.
+    /// The same for a rule seen(b, t) that returns the range of keys a query may attend to; `inverted`: it may attend to all others
+    /// instead.
     template <class Rule>
     void assign_rows(std::int64_t batches, std::int64_t queries, std::int64_t keys, const Rule& seen, bool inverted = false) {
         resize(batches, 1, queries, keys);
@@ -87,30 +88,30 @@ public:
     }
 
     // --- constructors by pattern ---------------------------------------------------------------------------------
-    /// Cells where the rule says so may attend, for every head and sequence.
+    /// may_attend decides, for every head and sequence.
     static Mask from_rule(std::int64_t queries, std::int64_t keys, const std::function<bool(std::int64_t t, std::int64_t s)>& may_attend);
-    /// s <= t, or where the alignment puts the diagonal.
+    /// s <= t, or s <= t + S - T for BottomRight.
     static Mask causal(std::int64_t queries, std::int64_t keys, CausalAlignment alignment = CausalAlignment::TopLeft);
     /// Keys s < lengths[b]. [B,1,T,S]
     static Mask padding(const std::vector<std::int64_t>& lengths, std::int64_t queries, std::int64_t keys);
     /// |t - s| < width; width >= 1.
     static Mask sliding_window(std::int64_t queries, std::int64_t keys, std::int64_t width);
-    /// Causal, but keys s < prefix are seen by everyone.
+    /// Causal, but every query also sees the keys s < prefix.
     static Mask prefix_causal(std::int64_t queries, std::int64_t keys, std::int64_t prefix);
     /// t and s in the same block of `size` positions; size >= 1.
     static Mask block_diagonal(std::int64_t queries, std::int64_t keys, std::int64_t size);
 
-    // --- constructors by outside convention ------------------------------------------------------------------------
-    // Accepted shapes: [T,S], [B,1,1,S], [B,1,T,S], [1,H,T,S], [B,H,T,S]; for key padding [B,S].
-    // Anything else throws ShapeError naming the mask's shape and [B,H,T,S]. `sizes` is the row-major shape of `values`.
+    // --- constructors by external convention ------------------------------------------------------------------------
+    // Accepted shapes: [T,S], [B,1,1,S], [B,1,T,S], [1,H,T,S], [B,H,T,S]; for key padding [B,S]. Any other throws ShapeError naming the
+    // mask's shape and [B,H,T,S]. `sizes` is the row-major shape of `values`.
     struct Target {
         std::int64_t batches, heads, queries, keys;
     };
-    /// torch scaled_dot_product_attention: true = may attend.
+    /// PyTorch scaled_dot_product_attention, attn_mask: true = may attend.
     static Mask from_sdpa_bool(const std::vector<std::int64_t>& sizes, const std::vector<std::uint8_t>& values, Target target);
-    /// torch nn.MultiheadAttention attn_mask: true = may NOT attend.
+    /// PyTorch nn.MultiheadAttention, attn_mask: true = may NOT attend.
     static Mask from_mha_bool(const std::vector<std::int64_t>& sizes, const std::vector<std::uint8_t>& values, Target target);
-    /// torch key_padding_mask [B,S]: true = ignore this key.
+    /// PyTorch nn.MultiheadAttention, key_padding_mask [B,S]: true = ignore this key.
     static Mask from_key_padding(const std::vector<std::int64_t>& sizes, const std::vector<std::uint8_t>& values, Target target);
     /// Added to the scaled scores; a cell of -inf is masked.
     static Mask from_additive(const std::vector<std::int64_t>& sizes, const std::vector<double>& values, Target target);
@@ -118,7 +119,7 @@ public:
 private:
     Mask(std::int64_t batches, std::int64_t heads, std::int64_t queries, std::int64_t keys);
     void set(std::int64_t t, std::int64_t s, std::uint8_t keep);
-    /// Takes new sizes, without a bias; the cells are unspecified.
+    /// Sets new sizes without a bias; the cells are unspecified.
     void resize(std::int64_t batches, std::int64_t heads, std::int64_t queries, std::int64_t keys);
     std::int64_t row(std::int64_t b, std::int64_t h, std::int64_t t) const {
         return ((batches_ == 1 ? 0 : b) * heads_ + (heads_ == 1 ? 0 : h)) * queries_ + t;
@@ -128,39 +129,38 @@ private:
     std::vector<double> bias_;
 };
 
-/// A cell painted by hand: forbidden for every head and sequence.
+/// A cell masked by hand, for every head and sequence.
 struct PaintedCell {
     std::int32_t query = 0, key = 0;
     bool operator==(const PaintedCell&) const = default;
 };
 
-/// The masks a person has switched on; all combined by AND.
+/// The masks the user has switched on, combined by AND.
 struct MaskSettings {
     bool causal = false;
-    bool padding = true;  ///< nobody attends to pad tokens
+    bool padding = true;  ///< pad tokens are never attended to
     int window = 0;       ///< 0 = off, else |t - s| < window
-    int prefix = 0;       ///< with causal: keys before it are seen by everyone
-    int block = 0;        ///< 0 = off, else positions attend within blocks of this size
+    int prefix = 0;       ///< with causal: keys before this position are visible to every query
+    int block = 0;        ///< 0 = off, else positions attend only within blocks of this size
     std::vector<PaintedCell> painted;
     bool operator==(const MaskSettings&) const = default;
 };
 
-/// The settings of an attention that sees `window` keys on either side, itself included: the narrower of that and the one that is set;
-/// 0 is none.
+/// The settings with their window narrowed to |t - s| < window, for layers with local attention; 0 leaves them alone.
 MaskSettings with_window(const MaskSettings& settings, std::int64_t window);
 
-/// The mask these settings mean for self-attention over `lengths.size()` sequences padded to `positions`, or what another rule makes of it.
-/// Throws ConfigError for a negative window, prefix or block.
+/// The self-attention mask of these settings for lengths.size() sequences padded to `positions`, changed by `rule` if a mistake is made on
+/// purpose. Throws ConfigError for a negative window, prefix or block.
 Mask build_mask(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions,
                 MaskRule rule = MaskRule::Right);
-/// The same in the memory of an older mask.
+/// The same, reusing the memory of an older mask.
 void build_mask(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions, Mask& mask,
                 MaskRule rule = MaskRule::Right);
-/// The rows of the queries [first, first + count) of it.
+/// Its rows for the queries [first, first + count).
 Mask build_mask_rows(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions, std::int64_t first,
                      std::int64_t count, MaskRule rule = MaskRule::Right);
-/// The mask for cross-attention, or for the encoder of an encoder-decoder: only padding (of the memory, the source) applies, as the
-/// other settings speak of the decoder.
+/// The mask of cross-attention, or of an encoder. Only padding (of the memory or source) applies, because the other settings are about the
+/// decoder.
 Mask build_cross_mask(const MaskSettings& settings, const std::vector<std::int64_t>& memory_lengths, std::int64_t queries,
                       std::int64_t keys, MaskRule rule = MaskRule::Right);
 void build_cross_mask(const MaskSettings& settings, const std::vector<std::int64_t>& memory_lengths, std::int64_t queries,

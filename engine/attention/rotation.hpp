@@ -1,5 +1,6 @@
 #pragma once
-/// Rotary positions (Su et al., 2021): queries and keys turned by their position, so that a score depends on how far the two are apart.
+/// Rotary position embedding, RoPE (Su et al., 2021, arXiv:2104.09864): queries and keys are rotated by an angle proportional to their
+/// position, so that a score depends only on the distance between the two.
 
 #include <cstdint>
 #include <vector>
@@ -8,8 +9,8 @@
 
 namespace attn {
 
-/// Cosines and sines, times an amplitude, of the angles t * frequency i for positions t and pairs i. Grows by doubling, so that a text that
-/// becomes longer token by token rarely needs a new one.
+/// amplitude * cos and sin of t * frequencies[i] for positions t and pairs i. Grows by doubling, so that a text that grows token by token
+/// rarely needs a new table.
 template <class Scalar>
 class RotationTable {
 public:
@@ -25,13 +26,14 @@ private:
     std::vector<Scalar> cosines_, sines_;  ///< [positions,pairs]
 };
 
-/// Sizes of the heads that are turned, and the position of their first rows.
+/// Sizes of the heads to rotate, and the position of their first row.
 struct RotationSizes {
     std::int64_t batches = 0, heads = 0, positions = 0, head_size = 0, first_position = 0;
 };
 
-/// Turns numbers i and i + P of a head together, P being the table's pairs: y_i = x_i cos - x_j sin, y_j = x_j cos + x_i sin. Numbers
-/// behind the pairs stay as they are. `back` turns the other way, which is the gradient. y may be x.
+/// Rotates numbers i and j = i + P of a head's row together, where P = table.pairs(): y_i = x_i cos - x_j sin, y_j = x_j cos + x_i sin.
+/// Numbers from 2P on are copied. `back` rotates the other way, which is the gradient.
+///  x [B,H,T,D]  ->  y [B,H,T,D]; y may be x. The table must be prepared for all positions.
 template <class Scalar>
 void rotate_heads(const HeadsView<const Scalar>& x, const RotationSizes& sizes, const RotationTable<Scalar>& table, bool back,
                   const HeadsView<Scalar>& y);

@@ -11,10 +11,10 @@
 namespace attn {
 namespace {
 
-/// One head's product weighs about as much as this many plain operations.
+/// Cost of one head's product in parallel_for()'s units.
 std::int64_t product_cost(std::int64_t m, std::int64_t n, std::int64_t k) { return 1 + m * n * k / 32; }
 
-/// out = map rows for every head, where the mask forbids as if the row were not there.
+/// out = map rows for every head; forbidden pairs are ignored.
 ///   map [B,H,T,S]  rows [B,G,S,D]  ->  out [B,H,T,D]
 template <class Scalar>
 void multiply_allowed_rows(const Tensor<Scalar>& map, const Tensor<Scalar>& rows, std::int64_t d, const Mask& mask,
@@ -32,7 +32,7 @@ void multiply_allowed_rows(const Tensor<Scalar>& map, const Tensor<Scalar>& rows
     });
 }
 
-/// out = map^T rows for every head, summed over the heads that share one of the keys; where the mask forbids as if the row were not there.
+/// out = map^T rows for every head, summed over the query heads that share a key/value head; forbidden pairs are ignored.
 ///   map [B,H,T,S]  rows [B,H,T,D]  ->  out [B,G,S,D]
 template <class Scalar>
 void multiply_transposed(const Tensor<Scalar>& map, const Tensor<Scalar>& rows, std::int64_t d, const Mask& mask,

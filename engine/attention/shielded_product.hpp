@@ -1,6 +1,5 @@
 #pragma once
-/// Products of an attention map with rows that are not all finite: a pair that the mask forbids takes no part in a sum, not even as
-/// 0 times NaN.
+/// Products of an attention map with rows that are not all finite: pairs forbidden by the mask contribute nothing, not even 0 times NaN.
 
 #include <algorithm>
 #include <cstdint>
@@ -10,9 +9,9 @@
 
 namespace attn {
 
-/// The product in `g` of a map's cells, 0 where forbidden, with the rows of B, which is not transposed. What does not meet a row that is
-/// infinite or NaN gets the bits it would get without it. For the rare case only: it copies B.
-///   allows(i, p): whether element (i, p) of op(A) is a cell that may attend
+/// The product `g` of a map's cells, 0 where forbidden, with the rows of B, which is not transposed. Elements that no infinite or NaN row
+/// may reach get the same bits as without it. Slow, for the rare case only: it copies B.
+///  allows(i, p): whether element (i,p) of op(A) is a cell that may attend
 template <class Scalar, class Allows>
 void shielded_product(GemmArguments<Scalar> g, const Allows& allows) {
     const Kernels<Scalar>& kernel = kernels<Scalar>();

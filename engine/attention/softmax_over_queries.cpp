@@ -8,7 +8,7 @@
 namespace attn {
 namespace {
 
-/// Calls f(bh, s, keep) for every column, where keep[t] says whether query t may attend to key s.
+/// Calls f(bh, s, keep) for every column s of every head; keep[t] tells whether query t may attend to it.
 template <class F>
 void for_columns(const Mask& mask, const AttentionSizes& sizes, const F& f) {
     parallel_for(sizes.batches * sizes.heads, 8 * sizes.queries * sizes.keys, [&](std::int64_t bh) {
@@ -21,7 +21,7 @@ void for_columns(const Mask& mask, const AttentionSizes& sizes, const F& f) {
     });
 }
 
-/// Column s of the map of one head.
+/// Column s of one head's map.
 template <class Scalar>
 std::vector<Scalar> column(const Tensor<Scalar>& map, std::int64_t bh, std::int64_t s, const AttentionSizes& sizes) {
     std::vector<Scalar> out(static_cast<std::size_t>(sizes.queries));
