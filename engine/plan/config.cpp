@@ -55,7 +55,7 @@ void require_stretch(const RotaryStretch& stretch, std::int64_t pairs) {
     require_factors("long_factors", stretch.long_factors, pairs);
 }
 
-/// Rotation turns pairs of numbers.
+/// RoPE rotates pairs of numbers.
 void require_rotatable(const Config& config) {
     if (config.position != PositionKind::Rotary) return;
     if (config.rotary_size == 0 && config.head_size() % 2 != 0)
@@ -69,7 +69,7 @@ void require_rotatable(const Config& config) {
     require_stretch(config.rotary_stretch, config.rotated_size() / 2);
 }
 
-/// Without W_O the stream becomes as wide as the heads are together, which only the end of a model can bear.
+/// Without W_O the stream becomes as wide as all heads together, so no layer may follow.
 void require_width_kept(const Config& config) {
     if (config.output_projection || config.attention_width() == config.d_model) return;
     const bool normed = config.norm == NormPlacement::Post || config.norms_result();
@@ -100,13 +100,13 @@ void require_kinds(const Config& config) {
     for (const LayerKind& kind : config.layer_kinds) require_range("a layer's window", kind.window, 0, std::int64_t{1} << 40);
 }
 
-/// Cross-attention has no norm of its own for what it finds.
+/// Cross-attention has no norm for its output.
 void require_norm_of_results(const Config& config) {
     if (config.norms_result() && config.architecture == Architecture::EncoderDecoder)
         throw ConfigError("norms of what sublayers find need a model of one stack");
 }
 
-/// Both blocks of a layer add to the stream that both read.
+/// Parallel blocks both add to the stream they read.
 void require_parallel(const Config& config) {
     if (config.order == BlockOrder::InTurn) return;
     if (config.norm == NormPlacement::Post || config.architecture == Architecture::EncoderDecoder || !config.residual)
@@ -120,14 +120,14 @@ void require_factor(std::string_view what, double value) {
         throw ConfigError(std::string(what) + " is " + std::to_string(value) + "; expected a number from 0 on");
 }
 
-/// Half of them are for single distances; in an encoder half of all are for keys behind the query.
+/// Half of the buckets are for single distances; in an encoder, half of all are for keys after the query.
 void require_buckets(const Config& config) {
     if (config.position != PositionKind::Buckets) return;
     require_range("position_buckets", config.position_buckets, 4, std::int64_t{1} << 16);
     require_range("position_distance", config.position_distance, config.position_buckets / 2 + 1, std::int64_t{1} << 40);
 }
 
-/// A head that is tied needs the width of the embedding.
+/// A tied head needs the width of the embedding.
 void require_embedding(const Config& config) {
     require_range("num_segments", config.num_segments, 0, std::int64_t{1} << 16);
     if (!std::isfinite(config.head_factor)) throw ConfigError("head_factor is not a finite number");

@@ -1,5 +1,5 @@
 #pragma once
-/// What a model consists of. A plain value: two equal configurations have the same parameters and the same stages.
+/// The architecture of a model. A plain value: equal configurations have the same parameters and the same stages.
 
 #include <cstddef>
 #include <cstdint>
@@ -8,127 +8,127 @@
 
 namespace attn {
 
-/// Encoder and DecoderOnly have one stack (whether it is causal is a mask, not an architecture); EncoderDecoder has two.
+/// Encoder and DecoderOnly have one stack (being causal is a matter of masks, not of architecture); EncoderDecoder has two.
 enum class Architecture : std::uint8_t { Encoder, DecoderOnly, EncoderDecoder };
 enum class NormPlacement : std::uint8_t {
     None,
-    Pre,       ///< of what a sublayer reads: x + F(norm(x))
-    Post,      ///< of what the stream becomes: norm(x + F(x))
-    Sandwich,  ///< of what a sublayer reads and of what it finds: x + norm(F(norm(x)))
-    Output,    ///< of what a sublayer finds alone: x + norm(F(x))
+    Pre,       ///< of a sublayer's input: x + F(norm(x))
+    Post,      ///< of the sum: norm(x + F(x))
+    Sandwich,  ///< of a sublayer's input and output: x + norm(F(norm(x)))
+    Output,    ///< of a sublayer's output only: x + norm(F(x))
 };
-/// LayerNorm takes the mean away and has gain and bias; Rms divides by the root of the mean square and has a gain alone, and so does
-/// RmsPlusOne, whose gain is 1 + what is stored.
+/// LayerNorm subtracts the mean and has gain and bias. Rms divides by the root mean square and has only a gain; so has RmsPlusOne, whose
+/// gain is 1 + the stored number (Gemma).
 enum class NormKind : std::uint8_t { LayerNorm, Rms, RmsPlusOne };
-/// Norms of queries and keys before they meet, without a bias: of each head for itself, or of all heads' numbers together.
+/// Norms, without bias, of queries and keys before the scores: of each head separately, or of all heads' numbers together.
 enum class QueryKeyNorm : std::uint8_t { None, PerHead, AllHeads };
-/// What a layer's feed-forward block reads: the stream after the attention, or the one before it, as the attention does.
+/// Whether a layer's feed-forward block reads the stream after attention or, like attention, before it.
 enum class BlockOrder : std::uint8_t {
     InTurn,
-    Parallel,         ///< each of the two with a norm of its own
-    ParallelOneNorm,  ///< both read the same norm
+    Parallel,         ///< each with a norm of its own
+    ParallelOneNorm,  ///< both read the output of one norm
 };
 enum class Activation : std::uint8_t { Relu, GeluErf, GeluTanh, Silu };
-/// Rotary turns queries and keys by their position instead of adding anything to the embedding; Alibi lowers scores by the distance;
-/// Buckets adds to them what each head has learned about a range of distances, the same in all layers of a stack.
+/// Rotary (RoPE) rotates queries and keys by their position instead of adding to the embedding. Alibi lowers scores by distance. Buckets
+/// adds a learned bias per head and range of distances to the scores, shared by all layers of a stack.
 enum class PositionKind : std::uint8_t { None, Learned, Sinusoidal, Rotary, Alibi, Buckets };
 
-/// How the frequencies of rotary positions were changed for longer texts than a model was first trained on; see plan/rotary.hpp.
+/// How RoPE frequencies are changed for longer texts than the model was first trained on; see plan/rotary.hpp.
 enum class RotaryScaling : std::uint8_t { None, Linear, Llama3, Yarn, LongRope };
 struct RotaryStretch {
     RotaryScaling kind = RotaryScaling::None;
-    double factor = 1;                     ///< by which low frequencies, or with Linear all of them, are divided; at least 1
-    double low = 1, high = 4;              ///< Llama3, Yarn: between so many turns in the original context the one passes into the other
-    std::int64_t original_context = 8192;  ///< the longest text of the first training; not of Linear
-    bool whole_pairs = true;               ///< Yarn: the passage begins and ends at whole numbers of pairs
-    double amplitude = 1;                  ///< Yarn, LongRope: sines and cosines are multiplied by it
-    /// LongRope: what the frequency of each pair is divided by, in texts up to the original context and in longer ones.
+    double factor = 1;                     ///< divides low frequencies, or with Linear all of them; at least 1
+    double low = 1, high = 4;              ///< Llama3, Yarn: turns in the original context between which scaling fades from full to none
+    std::int64_t original_context = 8192;  ///< the longest text in the original training; not used by Linear
+    bool whole_pairs = true;               ///< Yarn: the transition starts and ends at whole pair numbers
+    double amplitude = 1;                  ///< Yarn, LongRope: multiplies sines and cosines
+    /// LongRope: divisor of each pair's frequency, in texts up to the original context and in longer ones.
     std::vector<double> short_factors{}, long_factors{};
     bool operator==(const RotaryStretch&) const = default;
 };
 
-/// How rotary positions work in a layer.
+/// How a layer uses RoPE.
 enum class LayerRotary : std::uint8_t {
     Usual,
-    Local,  ///< with a base of its own and without a stretch: Config::rotary_local_base
-    None,   ///< queries and keys are not turned
+    Local,  ///< own base, Config::rotary_local_base, and no stretch
+    None,   ///< queries and keys are not rotated
 };
-/// What may differ from layer to layer.
+/// What may vary between layers.
 struct LayerKind {
-    std::int64_t window = 0;  ///< a query sees so many keys, itself included, on either side; 0: all
+    std::int64_t window = 0;  ///< sliding window: |t - s| < window; 0: all keys
     LayerRotary rotary = LayerRotary::Usual;
     bool operator==(const LayerKind&) const = default;
 };
 
-/// Which stack of layers: an encoder-decoder has both, every other model has only Main.
+/// A stack of layers: an encoder-decoder has Encoder and Decoder, every other model only Main.
 enum class Stack : std::uint8_t { Main, Encoder, Decoder };
 
-/// How fresh parameters are drawn.
+/// How new parameters are drawn.
 enum class Init : std::uint8_t {
     Gpt2,         ///< N(0, 0.02), residual projections scaled by 1/sqrt(2 L); biases 0
     Transformer,  ///< Xavier uniform, embeddings N(0, 1/sqrt(C)); biases 0
-    Vivid,        ///< N(0, 1/sqrt(fan_in)) with small biases: an untrained model whose attention is worth looking at
-    Numpy,        ///< legacy NumPy randn: embeddings from seed 42, projections from `seed`, W_O from `seed` + 1, as the worked examples
+    Vivid,        ///< N(0, 1/sqrt(fan_in)) with small biases: makes the attention of an untrained model worth looking at
+    Numpy,        ///< legacy NumPy randn, as in worked examples: embeddings from seed 42, projections from `seed`, W_O from `seed` + 1
 };
 
 struct Config {
     Architecture architecture = Architecture::DecoderOnly;
     std::int64_t vocab_size = 1;
-    std::int64_t context_length = 64;  ///< longest sequence; rows of a learned position table
+    std::int64_t context_length = 64;  ///< maximum sequence length; rows of a learned position table
     std::int64_t d_model = 32;
     std::int64_t num_heads = 4;
-    std::int64_t num_kv_heads = 0;    ///< heads that keys and values have, of which each serves equally many heads; 0: num_heads
+    std::int64_t num_kv_heads = 0;    ///< key/value heads, each shared by num_heads / num_kv_heads query heads (GQA); 0: num_heads
     std::int64_t d_head = 0;          ///< 0: d_model / num_heads
     std::int64_t num_layers = 2;      ///< of each stack
-    std::int64_t encoder_layers = 0;  ///< of the encoder beside a decoder; 0: num_layers
+    std::int64_t encoder_layers = 0;  ///< encoder layers of an encoder-decoder; 0: num_layers
     std::int64_t d_ff = 128;
-    std::int64_t encoder_ff = 0;  ///< of the encoder beside a decoder; 0: d_ff
+    std::int64_t encoder_ff = 0;  ///< encoder d_ff of an encoder-decoder; 0: d_ff
 
-    bool separate_heads = false;  ///< every head owns its W_Q, W_K, W_V (drawn head by head) instead of slices of a packed one
+    bool separate_heads = false;  ///< every head has its own W_Q, W_K, W_V (drawn head by head) rather than slices of packed ones
     bool qkv_bias = true;
     QueryKeyNorm qk_norm = QueryKeyNorm::None;
-    double score_factor = 0;        ///< what scores are multiplied by; 0: 1 / sqrt(d_head)
-    bool scale_by_layer = false;    ///< scores are divided by the layer's number too, from 1: an option of GPT-2
-    double score_cap = 0;           ///< scaled scores x become cap tanh(x / cap); 0: they stay
-    bool output_projection = true;  ///< W_O after concat; off: attention_out is absent
+    double score_factor = 0;        ///< scores are multiplied by this; 0: 1 / sqrt(d_head)
+    bool scale_by_layer = false;    ///< scores are also divided by the layer number, from 1 (an option of GPT-2)
+    double score_cap = 0;           ///< soft cap: scaled scores x become cap tanh(x / cap); 0: off
+    bool output_projection = true;  ///< W_O after concat; if off there is no attention_out
     bool output_bias = true;
     bool residual = true;
     BlockOrder order = BlockOrder::InTurn;
     bool feed_forward = true;
-    bool ffn_gated = false;  ///< the hidden layer is multiplied by the activation of a second one, the gate
+    bool ffn_gated = false;  ///< the hidden layer is multiplied by the activation of a second one, the gate (SwiGLU, GeGLU)
     bool ffn_bias = true;
     bool final_norm = true;
-    bool lm_head = true;       ///< logits and probabilities exist
-    bool tied_lm_head = true;  ///< the head is the token embedding transposed
+    bool lm_head = true;       ///< has logits and probabilities
+    bool tied_lm_head = true;  ///< the output head is the transposed token embedding
     bool lm_head_bias = false;
-    bool head_transform = false;    ///< before the head a linear map with bias, the activation and a norm
-    double head_factor = 1;         ///< what the head reads is multiplied by
-    double logit_cap = 0;           ///< logits x become cap tanh(x / cap); 0: they stay
-    double embedding_factor = 1;    ///< what rows of the token embedding are multiplied by; not of its use as head
-    std::int64_t d_embedding = 0;   ///< width of the token embedding, mapped to d_model and back before a tied head; 0: d_model
-    std::int64_t num_segments = 0;  ///< parts of a text that tokens may belong to, each with a vector that is added; 0: none
-    bool embedding_norm = false;    ///< of what enters the first layer
+    bool head_transform = false;    ///< a linear map with bias, the activation and a norm before the output head (BERT)
+    double head_factor = 1;         ///< multiplies the input of the output head
+    double logit_cap = 0;           ///< soft cap: logits x become cap tanh(x / cap); 0: off
+    double embedding_factor = 1;    ///< multiplies rows of the token embedding, but not the tied output head
+    std::int64_t d_embedding = 0;   ///< width of the token embedding, projected to d_model and, before a tied head, back; 0: d_model
+    std::int64_t num_segments = 0;  ///< kinds of text segment (BERT), each with a vector added to the embedding; 0: none
+    bool embedding_norm = false;    ///< norm before the first layer
     NormPlacement norm = NormPlacement::Pre;
     NormKind norm_kind = NormKind::LayerNorm;
     Activation activation = Activation::GeluTanh;
     PositionKind position = PositionKind::Learned;
-    bool stack_positions = false;          ///< each stack has a learned table of positions of its own
-    std::int64_t position_buckets = 32;    ///< of Buckets: how many ranges of distances there are
-    std::int64_t position_distance = 128;  ///< of Buckets: where the last one begins
-    double rotary_base = 10000;            ///< of rotary positions
-    std::int64_t rotary_size = 0;          ///< so many numbers of each head are turned, the first ones; 0: all
-    double rotary_local_base = 10000;      ///< in layers of kind Local
+    bool stack_positions = false;          ///< encoder and decoder have position tables of their own
+    std::int64_t position_buckets = 32;    ///< Buckets: number of buckets
+    std::int64_t position_distance = 128;  ///< Buckets: distance from which on all share the last bucket
+    double rotary_base = 10000;            ///< RoPE base
+    std::int64_t rotary_size = 0;          ///< RoPE: how many numbers of each head are rotated, from the first; 0: all
+    double rotary_local_base = 10000;      ///< RoPE base in layers of kind Local
     RotaryStretch rotary_stretch{};
-    std::vector<LayerKind> layer_kinds{};  ///< of the layers in turn, over and over; empty: all are usual
-    double layer_norm_eps = 1e-5;          ///< of every norm, of either kind
+    std::vector<LayerKind> layer_kinds{};  ///< repeats over the layers; empty: all are LayerKind{}
+    double layer_norm_eps = 1e-5;          ///< eps of every norm, of any kind
     Init init = Init::Vivid;
     std::uint64_t seed = 42;
 
     std::int64_t head_size() const { return d_head > 0 ? d_head : (num_heads > 0 ? d_model / num_heads : 0); }
     std::int64_t attention_width() const { return num_heads * head_size(); }  ///< width of concat
     std::int64_t kv_heads() const { return num_kv_heads > 0 ? num_kv_heads : num_heads; }
-    std::int64_t kv_width() const { return kv_heads() * head_size(); }  ///< of the keys of all heads side by side
-    /// Several heads share their keys and values: head h those of h / group_size().
+    std::int64_t kv_width() const { return kv_heads() * head_size(); }  ///< width of all key heads side by side
+    /// Whether query heads share keys and values: head h uses key/value head h / group_size().
     bool grouped() const { return kv_heads() != num_heads; }
     std::int64_t group_size() const { return num_heads / kv_heads(); }
     std::int64_t layers_of(Stack stack) const { return stack == Stack::Encoder && encoder_layers > 0 ? encoder_layers : num_layers; }
@@ -143,12 +143,12 @@ struct Config {
     bool operator==(const Config&) const = default;
 };
 
-/// Whether the model has any of what neither GPT-2 nor Llama has: norms of queries, keys and results, caps, windows, ALiBi, parallel
-/// blocks, ends that are more than a table and a head.
+/// Whether the model has any part that neither GPT-2 nor Llama has: norms of queries, keys or sublayer outputs, caps, windows, ALiBi,
+/// parallel blocks, or input and output stages beyond a table and a head.
 bool has_later_parts(const Config& config);
 
-/// Throws ConfigError saying what is wrong and what would be right, such as
-/// "d_model 30 is not divisible by 4 heads: 28 or 32 would be". Also bounds absurd sizes.
+/// Throws ConfigError saying what is wrong and what would be right, such as "d_model 30 is not divisible by 4 heads: 28 or 32 would be".
+/// Also rejects absurd sizes.
 void validate(const Config& config);
 
 }  // namespace attn

@@ -9,7 +9,7 @@
 namespace attn {
 namespace {
 
-// In the order of the enumerations.
+// In enumerator order.
 constexpr std::array<std::string_view, 3> kArchitectures = {"encoder", "decoder_only", "encoder_decoder"};
 constexpr std::array<std::string_view, 5> kNorms = {"none", "pre", "post", "sandwich", "output"};
 constexpr std::array<std::string_view, 3> kNormKinds = {"layer_norm", "rms", "rms_plus_one"};
@@ -95,7 +95,7 @@ Json to_json(const Config& config, ConfigFields fields) {
              {"layer_norm_eps", finite("layer_norm_eps", config.layer_norm_eps)},
              {"init", name_of(kInits, config.init)},
              {"seed", config.seed}};
-    // Models without these parts are written as they were before the parts existed.
+    // Fields of parts that a model does not use are left out, so that its JSON stays as it was before those parts were introduced.
     const Config usual;
     const auto add = [&](const char* name, const auto& value, bool differs) {
         if (differs || fields == ConfigFields::All) out[name] = value;

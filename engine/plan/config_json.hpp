@@ -10,17 +10,17 @@
 
 namespace attn {
 
-/// AsNeeded leaves out what most models do without (grouped heads, another norm, a gate, rotary positions) where it is as usual.
+/// AsNeeded leaves out fields that most models do not use (GQA, RMS norm, gated feed-forward, RoPE, ...) if they have their default.
 enum class ConfigFields : std::uint8_t { AsNeeded, All };
 
-/// Every field under its C++ name; enumerations as snake_case words ("decoder_only", "gelu_tanh").
+/// Every field under its C++ name; enumerators as snake_case words ("decoder_only", "gelu_tanh").
 Json to_json(const Config& config, ConfigFields fields = ConfigFields::AsNeeded);
 
-/// Fields that are missing stay as in `base`. Throws FileError naming the source and the JSON pointer for an unknown field, a wrong
-/// type or a number outside its range. Whether the fields fit together is validate()'s question.
+/// Missing fields keep their value in `base`. Throws FileError naming the source and the JSON pointer for an unknown field, a wrong type or
+/// a number out of range. Call validate() to check that the fields are consistent.
 Config config_from_json(JsonObject object, Config base = {});
 
-/// The same from a text that is one object.
+/// The same from JSON text that is one object.
 Config config_from_json(std::string_view text, std::string_view source);
 
 }  // namespace attn

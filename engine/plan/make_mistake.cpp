@@ -15,14 +15,14 @@ void mask_by(PlanNode& node, MaskRule rule) {
     if (is_map_rule(node.op)) node.settings.mask_rule = rule;
 }
 
-/// Scores read v in place of k, and the context k in place of v.
+/// Scores read v instead of k, and the context k instead of v.
 void swap_keys_and_values(PlanNode& node) {
     if (node.op != Op::Scores && node.op != Op::Mix) return;
     const Stage other = node.op == Op::Scores ? Stage::V : Stage::K;
     node.inputs[1].stage = is_cross(node.id.stage) ? to_cross(other) : other;
 }
 
-/// Of a sum only the part that is left when the other is forgotten.
+/// Reduces a sum to one of its two inputs.
 void keep_input(PlanNode& node, bool of_embedding, std::size_t which) {
     if (node.op != Op::Add || node.inputs.size() < 2 || (node.id.stage == Stage::Embedding) != of_embedding) return;
     node.inputs = {node.inputs[which]};

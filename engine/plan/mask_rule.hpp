@@ -1,17 +1,17 @@
 #pragma once
-/// What attention makes of the masks that are set.
+/// How attention interprets its mask: correctly, or with a mistake made on purpose.
 
 #include <cstdint>
 
 namespace attn {
 
-/// What a mask lets attend.
+/// Which cells may attend under a mask.
 enum class MaskRule : std::uint8_t {
     Right,
-    Inverted,          ///< exactly what should not
-    Missing,           ///< everything
-    LeaksOne,          ///< causal: one position of the future too
-    MasksSelf,         ///< causal: only what is before the position itself
+    Inverted,          ///< exactly the forbidden ones
+    Missing,           ///< all
+    LeaksOne,          ///< causal masks also allow the next position
+    MasksSelf,         ///< causal masks forbid the position itself
     PaddingOnQueries,  ///< padded queries attend nowhere, padded keys are seen
 };
 

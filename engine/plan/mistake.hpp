@@ -7,11 +7,11 @@
 
 namespace attn {
 
-/// At most one at a time. Parameters, text and everything else stay what they are.
+/// At most one at a time. Parameters, texts and everything else stay the same.
 enum class Mistake : std::uint8_t {
     None,
     NoScale,                      ///< scaled = scores
-    ScaleByModelWidth,            ///< scores / sqrt(d_model)
+    ScaleByModelWidth,            ///< scores are not scaled
     ScaledTwice,                  ///< scores / d_head
     SoftmaxOverQueries,           ///< columns of the weights sum to 1
     MaskAfterSoftmax,             ///< the softmax sees every key; masked weights become 0 afterwards
@@ -19,14 +19,14 @@ enum class Mistake : std::uint8_t {
     MaskMissing,                  ///< every cell may attend
     CausalLeaksOne,               ///< s <= t + 1
     CausalMasksSelf,              ///< s < t
-    PaddingOnQueries,             ///< padded queries attend nowhere, padded keys are seen; of self-attention
+    PaddingOnQueries,             ///< self-attention: padded queries attend nowhere, padded keys are visible
     HeadsSplitWithoutTranspose,   ///< [T, H D] read as [H, T, D]
     HeadsJoinedWithoutTranspose,  ///< [H, T, D] read as [T, H D]
     DropoutLeftOn,                ///< dropout outside of training, at kDropoutLeftOn where no rate is set
     KeysValuesSwapped,            ///< scores = q v^T, context = weights k
-    NoPositions,                  ///< the embedding is that of the tokens alone
-    NoResidual,                   ///< a block's result replaces the stream instead of being added to it
-    MissingNorm,                  ///< every layer norm passes its input on
+    NoPositions,                  ///< only token embeddings enter the first layer
+    NoResidual,                   ///< a block's output replaces the stream instead of being added to it
+    MissingNorm,                  ///< norms return their input
 };
 
 inline constexpr double kDropoutLeftOn = 0.1;
@@ -39,13 +39,13 @@ struct MistakeInfo {
     std::string_view look;   ///< one sentence: what to look for
 };
 
-/// All but None, in the order of the enumeration.
+/// All but None, in enumerator order.
 std::span<const MistakeInfo> mistakes();
-/// Of a mistake other than None.
+/// `mistake` must not be None.
 const MistakeInfo& mistake_info(Mistake mistake);
 /// "none" or the name in MistakeInfo.
 std::string_view mistake_name(Mistake mistake);
-/// Throws ConfigError naming those that there are.
+/// Throws ConfigError listing the valid names.
 Mistake mistake_by_name(std::string_view name);
 
 }  // namespace attn

@@ -10,7 +10,7 @@
 
 namespace attn {
 
-/// Appends the nodes of a model in the order in which they are computed.
+/// Appends a model's nodes in order of computation.
 class PlanBuilder {
 public:
     PlanBuilder(const Config& config, Plan& plan) : config_(config), plan_(plan) {}
@@ -24,16 +24,16 @@ public:
 private:
     using Axes = std::vector<Axis>;
 
-    /// A linear map or norm of the model: its parameters and what they are called.
+    /// The parameters of a linear map or norm.
     struct Owner {
         PlanParameter weight, bias;
     };
 
-    /// Where a layer's stages and parameters are.
+    /// Identifies a layer's stages and parameters.
     struct Layer {
         Stack stack;
         int number;
-        bool cross;  ///< of its two attentions the one that reads the memory
+        bool cross;  ///< its cross-attention instead of its self-attention
 
         StageId at(Stage self) const { return {cross ? to_cross(self) : self, number, stack}; }
         std::string prefix() const { return stack_prefix(stack) + "layers." + std::to_string(number) + "."; }
@@ -44,7 +44,7 @@ private:
     }
 
     Owner owner(const std::string& name, bool bias) const {
-        // Member by member: where memory is wanting, g++ 12 destroys the first part of an aggregate twice.
+        // Member by member: if an allocation fails, g++ 12 destroys the first member of an aggregate twice.
         Owner owner;
         owner.weight.name = name + ".weight";
         if (bias) owner.bias.name = name + ".bias";
@@ -76,7 +76,7 @@ private:
         return config_.embedding_norm ? norm({Stage::EmbeddingNorm, -1, stack}, sum, stack_prefix(stack) + "embedding_norm") : sum;
     }
 
-    /// Returns what the stack hands on: to the output head, or to the other stack.
+    /// Returns the stack's output, which the output head or the other stack reads.
     StageId stack(Stack stack, const StageId* memory) {
         StageId x = embed(stack);
         plan_.streams_.push_back(x);
@@ -87,11 +87,11 @@ private:
         return config_.final_norm ? norm({Stage::FinalNorm, -1, stack}, x, stack_prefix(stack) + "final_norm") : x;
     }
 
-    /// Returns what becomes of the stream.
+    /// Returns the stream after the layer.
     StageId layer(const Layer& self, const StageId& stream, const StageId* memory) {
         StageId found = attention(self, stream, nullptr);
         if (config_.feed_forward && config_.order != BlockOrder::InTurn) {
-            // Both read the stream before either is added to it.
+            // Both read the stream before either adds to it.
             const StageId also = feed_forward(self, stream);
             return add_to_stream(self, add_to_stream(self, stream, found, Stage::AttentionOut), also, Stage::FfnOut);
         }
@@ -117,7 +117,7 @@ private:
         return norm(id, x, layer.prefix() + std::string(stage_name(id.stage)));
     }
 
-    /// Returns what it found.
+    /// Returns the sublayer's output.
     StageId attention(const Layer& layer, const StageId& x, const StageId* memory) {
         const LayerKind kind = config_.layer_kind(layer.number);
         const StageId queries = config_.norms_input() ? norm(layer, Stage::Norm1, x) : x;
@@ -162,7 +162,7 @@ private:
         return config_.norms_result() ? norm(layer, Stage::AttentionNorm, out) : out;
     }
 
-    /// Of an attention's nodes from its scores on.
+    /// Sets the window of an attention's nodes from its scores on.
     void set_window(const StageId& scores, std::int64_t window) {
         for (auto node = plan_.nodes_.rbegin();; ++node) {
             node->settings.window = window;
@@ -170,7 +170,7 @@ private:
         }
     }
 
-    /// q, k or v.
+    /// Adds q, k or v.
     StageId project(const Layer& layer, Stage self, const StageId& x, const std::string& name) {
         const std::string letter(stage_name(self));
         return add(layer.at(self), Op::Linear, {x}, head_axes(self == Stage::Q), owner(name + letter, config_.qkv_bias));
@@ -190,7 +190,7 @@ private:
         return layer.at(rotated);
     }
 
-    /// Returns what it found.
+    /// Returns the sublayer's output.
     StageId feed_forward(const Layer& layer, const StageId& stream) {
         const bool shares_norm = config_.order == BlockOrder::ParallelOneNorm;
         const StageId x = shares_norm ? layer.at(Stage::Norm1) : config_.norms_input() ? norm(layer, Stage::Norm2, stream) : stream;
@@ -207,7 +207,7 @@ private:
         return config_.norms_result() ? norm(layer, Stage::FfnNorm, out) : out;
     }
 
-    /// The end of a sublayer, AttentionOut or FfnOut: what it found goes into the stream, which may be normed afterwards.
+    /// Ends a sublayer, AttentionOut or FfnOut: adds its output to the stream, with a norm afterwards if the model has one there.
     StageId add_to_stream(const Layer& layer, const StageId& stream, const StageId& found, Stage sublayer) {
         const bool attends = sublayer == Stage::AttentionOut;
         StageId x = found;
@@ -245,7 +245,7 @@ private:
     }
 
     static Axes stream_axes() { return {Axis::B, Axis::T, Axis::C}; }
-    /// Of queries, or of keys and values.
+    /// Axes of queries, or of keys and values.
     Axes head_axes(bool queries) const {
         return {Axis::B, !queries && config_.grouped() ? Axis::G : Axis::H, queries ? Axis::T : Axis::S, Axis::D};
     }

@@ -1,5 +1,5 @@
 #pragma once
-/// What a model computes, as data: its stages in the order of computation, each with its operation, inputs, parameters, settings and axes.
+/// What a model computes, as data: its stages in order of computation, each with operation, inputs, parameters, settings and axes.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,104 +17,104 @@
 
 namespace attn {
 
-/// Everything that is ever computed. What belongs to an operation (its code, explanation, equation, words) is found by this.
+/// Every operation a model can consist of. Everything about an operation (code, explanation, equation, words) is looked up by this.
 enum class Op : std::uint8_t {
     Tokens,         ///< the ids themselves
-    Embed,          ///< row id of a table, times a factor
-    Positions,      ///< row t of a learned table, or sines and cosines
-    Segments,       ///< row of a learned table: that of the part of the text which the token belongs to
+    Embed,          ///< rows of a table by id, times a factor
+    Positions,      ///< rows of a learned table by position, or sines and cosines
+    Segments,       ///< rows of a learned table by the token's segment
     Add,            ///< sum of the inputs, with dropout
-    Norm,           ///< of every row, of every head's row, or of those of all heads together
-    Linear,         ///< x W + b; cut into heads where the result has an axis H or G
-    Rotate,         ///< every row of a head turned by its position, as its rotary rule says
+    Norm,           ///< layer norm or RMS norm of every row, every head's row, or the rows of all heads together
+    Linear,         ///< x W + b; split into heads if the result has an axis H or G
+    Rotate,         ///< RoPE
     Scores,         ///< Q K^T
-    Scale,          ///< times a factor: 1 / sqrt(d_head)
+    Scale,          ///< times a factor, usually 1 / sqrt(d_head)
     Cap,            ///< cap tanh(x / cap)
-    Bias,           ///< minus the distance of query and key times the head's slope, or plus what a table holds for the distance
-    Mask,           ///< -inf where attention is not allowed, plus the bias
+    Bias,           ///< ALiBi (minus distance times the head's slope) or T5's learned bias per bucket of distances
+    Mask,           ///< -inf where attention is not allowed, plus the mask's bias
     Softmax,        ///< over the keys
-    Dropout,        ///< of the weights
+    Dropout,        ///< of the attention weights
     Mix,            ///< weights V
     JoinHeads,      ///< heads side by side
     Activate,       ///< ReLU, GELU or SiLU
-    Multiply,       ///< product of the inputs, number by number
+    Multiply,       ///< product of the inputs, element-wise
     Probabilities,  ///< softmax over the vocabulary
 };
 
-/// A parameter as one operation uses it.
+/// A parameter as an operation uses it.
 struct PlanParameter {
-    std::string name;         ///< "layers.0.attention.q.weight", wherever a model keeps it (ParameterLayout::place); empty: none
-    bool transposed = false;  ///< used as its transpose: the tied output head
+    std::string name;         ///< "layers.0.attention.q.weight", wherever the model stores it (ParameterLayout::place); empty: none
+    bool transposed = false;  ///< used transposed: the tied output head
 
     bool empty() const { return name.empty(); }
     bool operator==(const PlanParameter&) const = default;
 };
 
-/// How an operation does what it does. Each reads its own; those of a right model follow from the configuration.
+/// Settings of an operation; each operation reads its own. In a correct plan they follow from the configuration.
 struct OpSettings {
     NormKind norm_kind = NormKind::LayerNorm;      ///< Norm
     double eps = 0;                                ///< Norm
     bool passes_on = false;                        ///< Norm: the result is the input (a mistake)
     Activation activation = Activation::GeluTanh;  ///< Activate
-    bool all_heads = false;                        ///< Norm of queries or keys: of the numbers of all heads together
+    bool all_heads = false;                        ///< Norm of queries or keys: over all heads' numbers together
     double factor = 1;                             ///< Scale, Embed
     double cap = 1;                                ///< Cap
     RotaryRule rotary{};                           ///< Rotate
-    std::vector<double> slopes{};                  ///< Bias: of each head; empty: there is a table
-    BucketRule buckets{};                          ///< Bias by a table
-    std::int64_t window = 0;                       ///< Scores to Mix: keys that a query sees, on either side; 0: all
-    bool by_reshape = false;                       ///< Linear into heads, JoinHeads: numbers keep their order instead (a mistake)
-    MaskRule mask_rule = MaskRule::Right;          ///< Mask and Softmax: which cells are masked
-    bool masks_late = false;                       ///< Mask: nothing yet; Softmax: masked cells become 0 afterwards (a mistake)
-    bool over_queries = false;                     ///< Softmax (a mistake)
-    double least_rate = 0;                         ///< Dropout: the rate where none is set (a mistake)
+    std::vector<double> slopes{};                  ///< Bias: ALiBi slope of each head; empty: T5's buckets
+    BucketRule buckets{};                          ///< Bias with T5's buckets
+    std::int64_t window = 0;                       ///< Scores to Mix: sliding window, |t - s| < window; 0: all keys
+    bool by_reshape = false;                       ///< Linear into heads, JoinHeads: reshape without transposing (a mistake)
+    MaskRule mask_rule = MaskRule::Right;          ///< Mask and Softmax: how the mask is interpreted
+    bool masks_late = false;                       ///< Mask: does nothing; Softmax: masked cells become 0 afterwards (a mistake)
+    bool over_queries = false;                     ///< Softmax: over the wrong axis (a mistake)
+    double least_rate = 0;                         ///< Dropout: the rate used if none is set (a mistake)
     bool operator==(const OpSettings&) const = default;
 };
 
 struct PlanNode {
     StageId id;
     Op op = Op::Tokens;
-    std::vector<StageId> inputs;  ///< in the order in which the operation names them: queries, keys; stream, sublayer
+    std::vector<StageId> inputs;  ///< in the operation's order: queries, keys; stream, sublayer
     PlanParameter weight;         ///< matrix, table or gain
     PlanParameter bias;           ///< bias or shift
     std::vector<Axis> axes;       ///< of the result
     OpSettings settings;
-    /// Add and Dropout: the stage whose dropout pattern applies. A residual's is that of its sublayer, which is named for its last linear
-    /// map whether the model has that or not.
+    /// Add and Dropout: the stage whose dropout pattern is used. For a residual it is the sublayer's last linear map, even if the model
+    /// does not have that stage.
     StageId dropout_site;
 
-    bool has_heads() const;  ///< the result has an axis H or G
+    bool has_heads() const;  ///< whether the result has an axis H or G
 };
 
-/// Consecutive nodes between two states of a stack's residual stream: what comes before the layers, a layer, or what comes after them.
+/// A run of nodes between two states of a stack's residual stream: everything before its layers, one layer, or everything after them.
 struct PlanPart {
-    std::size_t first = 0, end = 0;  ///< places among the nodes
-    std::optional<StageId> stream;   ///< what it begins with; none: the tokens
+    std::size_t first = 0, end = 0;  ///< indices of nodes
+    std::optional<StageId> stream;   ///< the state it starts from; none if it starts from the tokens
 };
 
-/// The computation of one configuration, right or with a mistake made on purpose; a plain value.
+/// The computation of a configuration, correct or with a mistake made on purpose; a plain value.
 class Plan {
 public:
-    /// No stages.
+    /// An empty plan.
     Plan() = default;
-    /// Throws ConfigError as validate() does.
+    /// Throws ConfigError like validate().
     explicit Plan(const Config& config, Mistake mistake = Mistake::None);
 
     const std::vector<PlanNode>& nodes() const { return nodes_; }
-    /// nullptr when the model has no such stage.
+    /// nullptr if the model has no such stage.
     const PlanNode* find(const StageId& id) const;
-    /// Throws Error naming the stage when the model does not have it.
+    /// Throws Error naming the stage if the model does not have it.
     const PlanNode& at(const StageId& id) const;
-    /// The residual stream of a stack: as it enters the first layer, and after each.
+    /// The states of a stack's residual stream: on entering the first layer, and after each layer.
     std::vector<StageId> streams(Stack stack) const;
-    /// The part that a stage belongs to. Throws Error naming the stage when the model does not have it.
+    /// The part that contains a stage. Throws Error naming the stage if the model does not have it.
     PlanPart part_around(const StageId& id) const;
-    /// How many nodes there are up to the end of the last layer.
+    /// Number of nodes up to and including the end of the last layer.
     std::size_t end_of_layers() const;
-    /// What the probabilities are the softmax of. Throws Error for a model without a head.
+    /// The input of the probabilities' softmax. Throws Error for a model without an output head.
     const StageId& logits() const;
 
-    /// One of the streams.
+    /// Whether the stage is one of streams().
     bool is_stream(const StageId& id) const;
 
 private:

@@ -16,7 +16,7 @@ double lowered_by_turns(const RotaryStretch& stretch, double frequency) {
     return (1 - share) * slow + share * frequency;
 }
 
-/// The pair, not always a whole number, that turns `turns` times in the original context.
+/// The pair number, not always whole, that turns `turns` times in the original context.
 double pair_that_turns(const RotaryRule& rule, double turns) {
     const double context = static_cast<double>(rule.stretch.original_context), size = static_cast<double>(rule.size);
     return size * std::log(context / (turns * 2 * std::numbers::pi)) / (2 * std::log(rule.base));
@@ -28,7 +28,7 @@ double lowered_by_ramp(const RotaryRule& rule, double frequency, std::int64_t pa
     if (stretch.whole_pairs) from = std::floor(from), to = std::ceil(to);
     from = std::max(from, 0.0);
     to = std::min(to, static_cast<double>(rule.size - 1));
-    constexpr double kLeastWidth = 0.001;  // as transformers has it
+    constexpr double kLeastWidth = 0.001;  // the same as in transformers
     const double ramp = std::clamp((static_cast<double>(pair) - from) / (to == from ? kLeastWidth : to - from), 0.0, 1.0);
     return frequency / stretch.factor * ramp + frequency * (1 - ramp);
 }

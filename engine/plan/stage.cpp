@@ -137,7 +137,7 @@ bool is_attention_map(Stage stage) {
 }
 
 namespace {
-/// What the stages of cross-attention are of self-attention, in their order.
+/// The self-attention counterparts of the cross-attention stages, in their order.
 constexpr std::array kSelfOfCross = {Stage::Norm1,    Stage::Q,       Stage::K,       Stage::V,       Stage::Scores, Stage::Scaled,
                                      Stage::Masked,   Stage::Weights, Stage::Dropped, Stage::Context, Stage::Concat, Stage::AttentionOut,
                                      Stage::Residual1};
@@ -182,7 +182,7 @@ std::optional<StageId> stage_from_tensor_name(std::string_view name) {
     const std::optional<Stage> stage = stage_from_name(std::string(cross ? kCrossPrefix : "").append(rest));
     if (!stage || is_layer_stage(*stage) != (id.layer >= 0)) return std::nullopt;
     id.stage = *stage;
-    if (tensor_name(id) != name) return std::nullopt;  // one spelling only
+    if (tensor_name(id) != name) return std::nullopt;  // accept one spelling only
     return id;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-/// The shape of a stage's tensor, from the plan alone.
+/// The shape of a stage's tensor, which follows from plan and configuration alone.
 
 #include <cstdint>
 
@@ -9,15 +9,15 @@
 
 namespace attn {
 
-/// What a model is applied to.
+/// Sizes of the input.
 struct BatchSizes {
     std::int64_t sequences = 0, positions = 0;
-    std::int64_t source_positions = 0;  ///< of the encoder of an encoder-decoder
+    std::int64_t source_positions = 0;  ///< encoder positions of an encoder-decoder
 };
 
-/// Indices of an axis of a node's result, other than sequences and positions.
+/// Size of an axis of a node's result other than B, T and S.
 std::int64_t axis_size(const Config& config, const PlanNode& node, Axis axis);
-/// Positions along an axis T or S.
+/// Number of positions along axis T or S.
 std::int64_t positions_along(const PlanNode& node, Axis axis, const BatchSizes& sizes);
 Shape stage_shape(const Config& config, const PlanNode& node, const BatchSizes& sizes);
 
