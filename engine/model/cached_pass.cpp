@@ -11,7 +11,7 @@
 namespace attn {
 namespace {
 
-/// Keeps the last row of x [1,T,C] alone.
+/// Reduces x [1,T,C] to its last row.
 template <class Scalar>
 void keep_last_row(Tensor<Scalar>& x) {
     const std::int64_t rows = x.shape()[1].size, width = x.shape()[2].size;
@@ -39,12 +39,12 @@ bool keeps_positions(const Plan& plan, std::int64_t before, std::int64_t after) 
 }
 
 bool can_cache(const Config& config, const ForwardSettings& settings) {
-    // Padding does not matter: one text has none.
+    // A single text has no padding, so that setting does not matter.
     MaskSettings causal;
     causal.causal = true;
     causal.padding = settings.masks.padding;
     const DropoutSettings& dropout = settings.dropout;
-    // What is learned of ranges of distances is added in single stages only.
+    // The fused form does not implement bucket biases.
     return config.architecture == Architecture::DecoderOnly && config.position != PositionKind::Buckets && settings.masks == causal &&
            settings.mistake == Mistake::None && settings.edits.empty() && dropout.attention == 0 && dropout.residual == 0 &&
            dropout.embedding == 0;
@@ -115,7 +115,7 @@ std::span<const Scalar> CachedPass<Scalar>::extend(std::span<const std::int32_t>
 template <class Scalar>
 std::span<const Scalar> CachedPass<Scalar>::logits_after(std::span<const std::int32_t> text) {
     const auto shared = std::mismatch(text_.begin(), text_.end(), text.begin(), text.end()).first - text_.begin();
-    // The last token is always computed: its logits were not kept.
+    // The last token is always recomputed, because its logits were not kept.
     const std::int64_t kept = std::min<std::int64_t>(shared, static_cast<std::int64_t>(text.size()) - 1);
     shrink(keeps_positions(plan_, length(), static_cast<std::int64_t>(text.size())) ? std::max<std::int64_t>(kept, 0) : 0);
     return extend(text.subspan(static_cast<std::size_t>(length())));

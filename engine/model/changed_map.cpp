@@ -12,12 +12,12 @@
 namespace attn {
 namespace {
 
-/// What the rows of all heads that are changed at a time may take.
+/// Memory for the rows of all heads that are changed at a time.
 constexpr std::int64_t kPlanesBytes = 16 << 20;
 
-/// Some rows of one head, or of all heads and of weights their mean.
+/// Some rows of one head, or of all heads and, for weights, their mean.
 struct Planes {
-    std::vector<std::int64_t> heads;  ///< as many as the model has: the mean
+    std::vector<std::int64_t> heads;  ///< the number of heads stands for their mean
     Tensor<float> values;             ///< [1,N,rows,S]
     Mask keep;                        ///< [rows,S]
 
@@ -26,7 +26,7 @@ struct Planes {
     }
 };
 
-/// All heads of the map where somebody has recorded them; else null.
+/// The map if it is recorded with all heads, else null.
 const RecordedStage<float>* recorded_map(const MapOfOutline& map) {
     for (const Trace<float>* trace : {map.held, &map.outline}) {
         const RecordedStage<float>* stage = trace == nullptr ? nullptr : trace->find(map.id);
@@ -35,7 +35,7 @@ const RecordedStage<float>* recorded_map(const MapOfOutline& map) {
     return nullptr;
 }
 
-/// Reads the rows of a map where it is recorded, or else from what they are computed from.
+/// Reads rows of a map: recorded ones, or else recomputed ones.
 class RowsOfMap {
 public:
     RowsOfMap(const MapOfOutline& map, std::vector<std::int64_t> heads, const std::stop_token& stop)

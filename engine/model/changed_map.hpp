@@ -1,6 +1,6 @@
 #pragma once
-/// Attention maps of long texts as somebody wants to see them: without the first key, times what they move, or what another text, model or
-/// head has in their place. Changed row by row before they are reduced, so that no map is ever there as a whole.
+/// Attention maps of long texts with changes for display: without the first key, weighted by norms, or as a difference from another map.
+/// Rows are changed before they are reduced, so that no whole map is ever in memory.
 
 #include <cstdint>
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace attn {
 
-/// A map of an outline, or of a trace, and what is known of the part that it is in; null: nothing.
+/// A map of an outline or trace, and what is already known of the part of the model that it belongs to (null: nothing).
 struct MapOfOutline {
     const Trace<float>& outline;
     StageId id;
@@ -18,19 +18,19 @@ struct MapOfOutline {
 };
 
 struct MapChange {
-    /// The first key is masked, and the weights of each row on the others are divided by their sum.
+    /// Mask the first key and divide each row's other weights by their sum.
     bool without_first_key = false;
-    /// [1,H,S]: each weight times that of its head and key; not of the mean. Null: as they are.
+    /// [1,H,S]: factor of every weight, per head and key; not applied to the mean. Null: no factors.
     const Tensor<float>* norms = nullptr;
-    /// Less this map: of a weight a cell is masked where it is in both, and a masked one counts as 0; else where it is in either.
+    /// Subtract this map. In weights a masked cell counts as 0 and the result is masked where both maps are; in other stages it is masked
+    /// where either is.
     std::optional<MapOfOutline> minus{};
-    /// Of that this head alone (as many as the model has: their mean) instead of the same.
+    /// The head of the map to subtract, instead of the same one; the number of heads stands for their mean.
     std::optional<std::int64_t> minus_head{};
 };
 
-/// A region of a map so changed, of one head or of all and, of weights, of their mean, which is taken before anything is changed. Throws
-/// Error where maps are not recorded with all heads and cannot be computed in rows, or have other sizes, Cancelled once `stop` is
-/// requested.
+/// A region of the changed map, of one head or of all heads and, for weights, their mean, which is taken before any change. Throws Error if
+/// the two maps differ in size or if a map is neither recorded with all heads nor computable in rows, Cancelled once `stop` is requested.
 ReducedMap region_of_changed_map(const MapOfOutline& map, const MapRegion& region, const MapChange& change,
                                  std::optional<std::int64_t> only_head = {}, std::stop_token stop = {});
 

@@ -14,7 +14,8 @@ struct Gradients {
     Gradients(const Gradients&) = delete;
     Gradients& operator=(const Gradients&) = delete;
     Parameters<Scalar> values;
-    /// Those that a pass only adds to and that have to be 0 before it: all but the matrices of linear maps, which get one product each.
+    /// Gradients that a pass only adds to and that must be 0 before it: all except the matrices of linear maps, which are written by a
+    /// single product.
     std::vector<std::span<Scalar>> sums;
 };
 

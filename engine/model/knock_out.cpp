@@ -26,7 +26,7 @@ void require_place(const Trace<float>& trace, const KnockOutQuestion::Place& pla
     if (place.token < 0 || place.token >= trace.config.vocab_size) throw Error("there is no token " + std::to_string(place.token));
 }
 
-/// softmax(row)[token] in double.
+/// softmax(row)[token], in double.
 double probability(const float* logits, std::int64_t vocabulary, std::int32_t token) {
     const RowVector<double> row = RowVector<float>::Map(logits, vocabulary).cast<double>();
     if (row.hasNaN()) return std::numeric_limits<double>::quiet_NaN();
@@ -39,7 +39,7 @@ double probability(const Tensor<float>& logits, const KnockOutQuestion::Place& p
     return probability(logits.data() + (place.sequence * length + place.position) * vocabulary, vocabulary, place.token);
 }
 
-/// The answer for a text of which only an outline is there.
+/// The answer for a text of which only an outline is in memory.
 double answer_of(const Trace<float>& outline, const KnockOutQuestion& question, const std::vector<std::int32_t>& targets) {
     const StageId stream = outline.plan->streams(Stack::Main).back();
     const std::int64_t vocabulary = outline.config.vocab_size, counted = count_targets(targets, vocabulary);
@@ -71,17 +71,17 @@ std::vector<HeadWorth> heads_of(const Trace<float>& trace) {
     return heads;
 }
 
-/// Sum of the squares of what every head adds to the stream: of its context times its rows of W_O, over all positions.
+/// Sum of squares of what every head adds to the stream: its context times its rows of W_O, over all positions.
 class Additions {
 public:
     Additions(const Trace<float>& trace, const std::vector<HeadWorth>& heads) : trace_(trace), heads_(heads), squares_(heads.size()) {}
 
-    /// All of it, or the rows of some positions after the other.
+    /// `context` may be the whole stage or some of its positions.
     void see(const StageId& id, const Tensor<float>& context) {
         for (std::size_t i = 0; i < heads_.size(); ++i)
             if (heads_[i].context == id) squares_[i] += of_head(context, id, heads_[i].head);
     }
-    /// Places of the heads, the largest sum first; what is not a number counts as the largest.
+    /// Indices of the heads, largest sum first; NaN counts as infinite.
     std::vector<std::size_t> order() const {
         std::vector<std::size_t> order(squares_.size());
         std::iota(order.begin(), order.end(), std::size_t{0});
@@ -117,7 +117,8 @@ private:
     RowMajor<float> added_;
 };
 
-/// The heads from the one that adds most on. A pass of its own: looked at, stages are computed one by one, which may round otherwise.
+/// The heads, the one that adds most first. A pass of its own, because a pass with an observer computes stages one by one, which may round
+/// differently.
 std::vector<std::size_t> likeliest_first(const Trace<float>& trace, const std::vector<HeadWorth>& heads, const std::stop_token& stop) {
     Additions additions(trace, heads);
     const auto see = [&](const StageId& id, const Tensor<float>& value) {
@@ -170,7 +171,7 @@ KnockOut knock_out_heads(const Trace<float>& trace, const KnockOutQuestion& ques
     ModelPass<float> pass(*trace.parameters, Keep::OneLayer);
     Tap<float> tap(false, stop);
     ForwardSettings settings = trace.settings;
-    // The caller keeps the trace.
+    // Non-owning: the caller keeps the trace alive.
     Recomputation<float> again(std::shared_ptr<const Trace<float>>(std::shared_ptr<void>(), &trace), Keep::OneLayer);
     const bool in_rows = knocks_out_in_rows(trace);
     const auto measure = [&] {
@@ -184,7 +185,7 @@ KnockOut knock_out_heads(const Trace<float>& trace, const KnockOutQuestion& ques
     each(out, 0);
     Edit removal;
     removal.kind = EditKind::Scale;
-    settings.edits.push_back(removal);  // after all others, so that nothing brings the head back
+    settings.edits.push_back(removal);  // last, so that no other edit restores the head
     std::size_t done = 0;
     for (const std::size_t i : likeliest_first(trace, out.heads, stop)) {
         settings.edits.back().at = out.heads[i].context;

@@ -1,5 +1,5 @@
 #pragma once
-/// What each head is worth: the model measured once more without it.
+/// Importance of every head: how an answer changes if the head is removed.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,18 +12,18 @@
 
 namespace attn {
 
-/// What each position is to predict: the token after it; kIgnoredTarget at the end of a text and in its padding.
+/// The prediction target of each position, [B,T]: the next token, or kIgnoredTarget at the end of a text and in its padding.
 std::vector<std::int32_t> next_tokens(const TokenBatch& tokens);
 
-/// Called with what is measured by then.
+/// Called with the results so far.
 using KnockOutProgress = std::function<void(const KnockOut& so_far, std::size_t done)>;
 
-/// Whether that is done some positions at a time: for the outline of a long text, whose maps need much room.
+/// Whether knock-out is computed some positions at a time: for outlines of long texts, whose maps would need too much memory.
 bool knocks_out_in_rows(const Trace<float>& trace);
 
-/// Measures the trace's model, text and settings, its edits included, without each of its heads: first without those that add most to the
-/// stream, as they are the likeliest to matter. `each` is called before the first head and after every one; the measures do not depend on
-/// the order. Throws ConfigError for a model without an output head, Error for a place that the trace does not have, Cancelled once `stop`
+/// Measures the trace's model, text and settings (edits included) without each head in turn, starting with the heads that add most to the
+/// stream, because they are likeliest to matter. The results do not depend on the order. `each` is called before the first head and after
+/// every head. Throws ConfigError for a model without an output head, Error for a place that the trace does not have, Cancelled once `stop`
 /// is requested.
 KnockOut knock_out_heads(const Trace<float>& trace, const KnockOutQuestion& question, const KnockOutProgress& each,
                          std::stop_token stop = {});

@@ -8,20 +8,20 @@
 namespace attn {
 namespace {
 
-/// What a map of all heads may take for the rows that are computed at a time: one stage after the other, it stays in the cache.
+/// Size of the map of all heads for the rows computed at a time: small enough to stay in the cache from stage to stage.
 constexpr std::int64_t kMapBytes = 4 << 20;
-/// Fewer would cost more time than they save memory.
+/// Fewer rows would cost more time than the memory saved is worth.
 constexpr std::int64_t kFewestRows = 16;
-/// What comes before and behind the maps takes little for each row, while every time the weights are packed again.
+/// Stages before and after the maps need little memory per row, but weights are packed again for every group of rows.
 constexpr std::int64_t kRowsOfProducts = 1024;
 
-/// Mistakes that read other positions' numbers where there should be one's own, or draw by a number's place among all.
+/// Mistakes that read other positions, or that draw random numbers by an element's index in the whole tensor.
 bool mixes_positions(Mistake mistake) {
     return mistake == Mistake::SoftmaxOverQueries || mistake == Mistake::HeadsSplitWithoutTranspose ||
            mistake == Mistake::HeadsJoinedWithoutTranspose || mistake == Mistake::DropoutLeftOn;
 }
 
-/// Reads another position's numbers, too.
+/// Whether the edit reads another position.
 bool takes_row(const Edit& edit) { return edit.on && edit.kind == EditKind::TakeRow; }
 
 }  // namespace
@@ -122,7 +122,7 @@ std::size_t LayerInRows<Scalar>::end_of_maps(const PlanPart& part) const {
     return place;
 }
 
-/// Without maps it takes no more memory than queries and context.
+/// Without maps this needs no more memory than queries and context.
 template <class Scalar>
 void LayerInRows<Scalar>::attend_at_once(const PlanPart& part, std::size_t maps, std::size_t behind, std::vector<Tensor<Scalar>>& kept,
                                          const RowsObserver<Scalar>& each) {

@@ -18,7 +18,7 @@ Stack predicting_stack(const Config& config) { return config.architecture == Arc
 
 using LensRow = RowVector<float>::ConstMapType;
 
-/// The likeliest tokens, and where the token that follows stands among all.
+/// The likeliest tokens, and the rank of the token that follows.
 LensCell read_row(const LensRow& logits, const LensRow& probabilities, std::int32_t next) {
     const std::int64_t vocab = logits.size();
     LensCell cell;
@@ -29,7 +29,7 @@ LensCell read_row(const LensRow& logits, const LensRow& probabilities, std::int3
     int found = 0;
     for (std::int32_t id = 0; id < vocab; ++id) {
         if (found == cell.count && !(logits[id] > logits[best[static_cast<std::size_t>(found - 1)]])) continue;
-        // Insertion from below; an equal one that came before stays before.
+        // Insertion sort from the end; equal logits keep their order.
         int place = found < cell.count ? found++ : found - 1;
         for (; place > 0 && logits[id] > logits[best[static_cast<std::size_t>(place - 1)]]; --place)
             best[static_cast<std::size_t>(place)] = best[static_cast<std::size_t>(place - 1)];
@@ -46,7 +46,7 @@ std::int32_t token_after(const TokenBatch& tokens, std::int64_t b, std::int64_t 
     return t + 1 < tokens.lengths[static_cast<std::size_t>(b)] ? tokens.ids[static_cast<std::size_t>(b * tokens.length + t + 1)] : -1;
 }
 
-/// What logits and probabilities of the rows that are computed at a time may take.
+/// Memory for the logits and probabilities of the rows computed at a time.
 constexpr std::int64_t kRowsBytes = 16 << 20;
 
 std::int64_t rows_at_a_time(std::int64_t vocab) {
@@ -65,7 +65,7 @@ const Tensor<Scalar>& require_stream(const Trace<Scalar>& trace, const StageId& 
     return stage->value;
 }
 
-/// The model's head alone.
+/// The output head on its own.
 template <class Scalar>
 class HeadPass {
 public:
@@ -79,7 +79,7 @@ public:
     }
 
 private:
-    /// What is edited in the head belongs to the last layer alone.
+    /// Edits in the head apply to the last layer's stream only.
     static ForwardSettings without_edits(ForwardSettings settings) {
         settings.edits.clear();
         return settings;
@@ -88,7 +88,7 @@ private:
     StageId last_;
 };
 
-/// Logits of rows [first, first + count) of a stream, some at a time.
+/// Calls each(first, logits) for rows [first, first + count) of a stream, some at a time.
 template <class Each>
 void show_rows(HeadPass<float>& head, const Tensor<float>& stream, std::int64_t vocab, std::int64_t first, std::int64_t count,
                const Each& each) {

@@ -1,5 +1,5 @@
 #pragma once
-/// What every layer would predict: the model's own final norm and output head, applied to the residual stream after each layer
+/// Logit lens: what the model would predict after every layer, by applying its own final norm and output head to the residual stream
 /// (nostalgebraist, "interpreting GPT: the logit lens", 2020).
 
 #include <array>
@@ -19,43 +19,44 @@ struct LensPrediction {
     float probability = 0;
 };
 
-/// One position after one layer.
+/// A position after a layer.
 struct LensCell {
-    std::array<LensPrediction, kLensPredictions> top{};  ///< likeliest first, the lower id where two are equal; see `count`
-    int count = 0;                                       ///< of `top`: less where the vocabulary is smaller; 0 where a logit is NaN
-    /// The token that really follows; -1 at the end of a text and in its padding.
+    std::array<LensPrediction, kLensPredictions> top{};  ///< the first `count` are valid: likeliest first, the lower id if equal
+    int count = 0;                                       ///< less than kLensPredictions if the vocabulary is smaller; 0 if a logit is NaN
+    /// The token that actually follows; -1 at the end of a text and in its padding.
     std::int32_t next = -1;
     float next_probability = 0;
-    std::int64_t next_rank = 0;  ///< 1: nothing is likelier; 0 where nothing follows
+    std::int64_t next_rank = 0;  ///< 1: no token is likelier; 0 if nothing follows
 };
 
 struct LogitLens {
     std::vector<StageId> stages;  ///< the embedding, then the residual stream after each layer
     std::int64_t batches = 0, positions = 0;
     std::vector<LensCell> cells;      ///< [stages,B,T]
-    std::vector<std::uint8_t> known;  ///< [stages]: 1 where the cells are computed; all are in the end
+    std::vector<std::uint8_t> known;  ///< [stages]: 1 if the stage's cells are computed; in the end all are
     const LensCell& at(std::size_t stage, std::int64_t b, std::int64_t t) const {
         return cells[static_cast<std::size_t>((static_cast<std::int64_t>(stage) * batches + b) * positions + t)];
     }
 };
 
-/// The embedding and each layer's last stage (residual_2, or what takes its place in a model without it) of the stack that predicts.
+/// The embedding and the last stage of each layer (residual_2, or its replacement) in the stack that predicts.
 std::vector<StageId> lens_stages(const Config& config);
 
-/// Logits that the model's head gives for the recorded `stream` [B,T,C] -> [B,T,V]. For the last of lens_stages() they are the recorded
-/// logits bit for bit, unless the final norm or the logits were edited. Throws ConfigError for a model without a head, Error for a stage
-/// that was not recorded, ShapeError for one that is not [B,T,C].
+/// Logits of the recorded `stream` [B,T,C] -> [B,T,V] by the model's own head. For the last of lens_stages() they are bit-identical to the
+/// recorded logits unless the final norm or the logits were edited. Throws ConfigError for a model without a head, Error for a stage that
+/// was not recorded, ShapeError for one that is not [B,T,C].
 template <class Scalar>
 Tensor<Scalar> lens_logits(const Trace<Scalar>& trace, const StageId& stream);
 
-/// Calls each(first, logits [1,rows,V]) for rows [first, first + count) of such a stream, some at a time. Throws as lens_logits() does.
+/// Calls each(first, logits [1,rows,V]) for rows [first, first + count) of such a stream, some at a time. Throws like lens_logits().
 void show_logits(const Trace<float>& trace, const StageId& stream, std::int64_t first, std::int64_t count,
                  const std::function<void(std::int64_t first, const Tensor<float>& logits)>& each);
 
-/// Called after every layer with what is known by then.
+/// Called after every layer with the results so far.
 using LensProgress = std::function<void(const LogitLens& so_far)>;
 
-/// All layers, the last one first, whose predictions are the model's own. Throws as lens_logits() does, Cancelled once `stop` is requested.
+/// The lens for all layers, starting with the last, whose predictions are the model's own. Throws like lens_logits(), and Cancelled once
+/// `stop` is requested.
 LogitLens logit_lens(const Trace<float>& trace, const std::stop_token& stop = {}, const LensProgress& each = {});
 
 }  // namespace attn

@@ -27,7 +27,7 @@ LookedAtPart at_once(const std::shared_ptr<const Trace<float>>& outline, const S
     return part;
 }
 
-/// Puts together what comes in rows.
+/// Assembles stages that arrive in rows.
 class RowsOfPart {
 public:
     RowsOfPart(const Trace<float>& outline, const PlanPart& part, const WantedOfPart& wanted)
@@ -63,7 +63,7 @@ private:
         for (Edit& edit : edits) {
             if (!stage.only_head || edit.head == Edit::kAll) continue;
             edit.on = edit.on && edit.head == *stage.only_head;
-            edit.head = 0;  // the only one that is there
+            edit.head = 0;  // the recorded stage has just this head
         }
         return marks_of(edits, stage.id, stage.value.shape(), stage.mask.get());
     }
@@ -119,8 +119,8 @@ private:
 
 bool is_mix(const PlanNode& node) { return node.op == Op::Mix; }
 
-/// A layer of a text that continues another: the maps are computed as a whole, as they have grown by a column; of everything else the
-/// positions behind those that the two begin with.
+/// A layer of a text that continues another one. The maps are recomputed as a whole, because they have more columns; other stages only for
+/// the positions after the common prefix.
 class ContinuedPart {
 public:
     ContinuedPart(const Trace<float>& outline, const PlanPart& part, const Trace<float>& before, std::stop_token stop)
@@ -134,7 +134,7 @@ public:
         mix_ = static_cast<std::size_t>(std::find_if(first, last, is_mix) - nodes_.begin());
     }
 
-    /// A layer whose maps stand together, and every stage of which the other text has.
+    /// Whether the layer's maps are consecutive nodes and the other text has all its stages.
     bool possible() const {
         if (kept_ < 1 || mix_ >= part_.end || maps_ >= mix_) return false;
         for (std::size_t i = part_.first; i < part_.end; ++i)
@@ -173,7 +173,7 @@ private:
             if (std::find(nodes_[i].inputs.begin(), nodes_[i].inputs.end(), id) != nodes_[i].inputs.end()) return true;
         return false;
     }
-    /// Computes nodes for the positions from `first` on; returns their masks.
+    /// Computes nodes [begin, end) for the positions from `first` on; returns their masks.
     PassMasks run(std::int64_t first, std::size_t begin, std::size_t end) {
         const std::int64_t count = positions_ - first;
         PassMasks masks = masks_behind(*outline_.plan, first, count);
@@ -183,7 +183,7 @@ private:
         program_.forward(setting, begin, end);
         return masks;
     }
-    /// The other text's rows, and behind them those that were computed.
+    /// Records a stage: the other text's rows, followed by the computed ones.
     void add_rows(std::size_t place) {
         RecordedStage<float> stage{nodes_[place].id, Tensor<float>(outline_.shape_of(nodes_[place].id))};
         copy_positions(before_.find(stage.id)->value, 0, stage.value, 0, kept_);
@@ -241,7 +241,7 @@ bool has_mean_map(Stage stage) { return to_self(stage) == Stage::Weights || to_s
 
 namespace {
 
-/// The layer around a stage, and what it is computed from, which the outline has.
+/// The layer around a stage, and the stages of the outline it is computed from.
 struct LayerOfOutline {
     LayerOfOutline(const Trace<float>& outline, const StageId& within, std::stop_token stop)
         : part(outline.plan->part_around(within)), weights(*outline.parameters),

@@ -116,7 +116,7 @@ CrossEntropy ModelPass<Scalar>::loss(std::span<const std::int32_t> targets, std:
     return cross_entropy<Scalar>(logits().data(), targets, config_.vocab_size, row_losses_, dlogits.data(), counted_in_all);
 }
 
-/// The loss is -log p[target], averaged.
+/// The loss is the mean of -log p[target].
 template <class Scalar>
 void ModelPass<Scalar>::begin_probabilities() {
     const std::size_t place = logits_ + 1;
@@ -142,7 +142,7 @@ void ModelPass<Scalar>::backward(Tap<Scalar>& tap, Gradients<Scalar>& into, bool
         for (const std::span<Scalar>& sum : into.sums) std::fill(sum.begin(), sum.end(), Scalar{0});
     tap.begin_backward(settings_.edits);
     program_->begin_backward();
-    program_->begin_gradient(logits_);  // which loss() computed
+    program_->begin_gradient(logits_);  // loss() computed it
     if (tap.active()) begin_probabilities();
     const PassSetting<Scalar> setting{settings_, *masks_, tap, &tokens_, &source_, first_sequence_, &into, fresh};
     program_->backward(setting, 0, plan_.nodes().size());

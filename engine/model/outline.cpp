@@ -14,7 +14,7 @@
 namespace attn {
 namespace {
 
-/// The streams of all stacks.
+/// The residual streams of all stacks.
 std::vector<StageId> all_streams(const Plan& plan) {
     std::vector<StageId> streams;
     for (const Stack stack : {Stack::Main, Stack::Encoder, Stack::Decoder})
@@ -24,14 +24,14 @@ std::vector<StageId> all_streams(const Plan& plan) {
 
 bool contains(const std::vector<StageId>& ids, const StageId& id) { return std::find(ids.begin(), ids.end(), id) != ids.end(); }
 
-/// What the decoder attends to; null in a model of one stack.
+/// The stage a decoder attends to; null for a model of one stack.
 const StageId* memory_of(const Plan& plan) {
     const auto reads_memory = [](const PlanNode& node) { return node.id.stage == Stage::CrossK; };
     const auto found = std::find_if(plan.nodes().begin(), plan.nodes().end(), reads_memory);
     return found == plan.nodes().end() ? nullptr : &found->inputs[0];
 }
 
-/// What is done at a stage: the edits there and where they stand in the list, which their marks name.
+/// The edits at a stage, with their index in the list, which marks refer to.
 std::vector<std::pair<std::size_t, Edit>> edits_at(const std::vector<Edit>& edits, const StageId& id) {
     std::vector<std::pair<std::size_t, Edit>> out;
     for (std::size_t i = 0; i < edits.size(); ++i)
@@ -76,7 +76,7 @@ Trace<Scalar> outline_at_once(std::shared_ptr<const Parameters<Scalar>> paramete
     return trace;
 }
 
-/// What stands before the layers.
+/// Computes the stream that enters the first layer.
 template <class Scalar>
 RecordedStage<Scalar> first_stream(const Trace<Scalar>& trace, const Weights& weights, const std::stop_token& stop) {
     const StageId id = trace.plan->streams(Stack::Main).front();
@@ -88,23 +88,23 @@ RecordedStage<Scalar> first_stream(const Trace<Scalar>& trace, const Weights& we
     return {id, std::move(program.value(program.place(id)))};
 }
 
-/// Adds rows of a stage to what is recorded of it.
+/// Adds rows to a recorded stage; the first rows create it.
 template <class Scalar>
 void record_rows(Trace<Scalar>& trace, const StageRows<Scalar>& shown) {
     if (shown.first == 0) trace.stages.push_back({shown.id, Tensor<Scalar>(trace.shape_of(shown.id))});
     const auto is_it = [&](const RecordedStage<Scalar>& stage) { return stage.id == shown.id; };
-    // Those of this layer are the last.
+    // Search from the back: the current layer's stages are the last.
     const auto stage = std::find_if(trace.stages.rbegin(), trace.stages.rend(), is_it);
     copy_positions(shown.value, 0, stage->value, shown.first, PositionRows(shown.value.shape()).positions);
 }
 
-/// Says which cells edits set in stages that have no mask.
+/// Marks the cells set by edits, in stages without a mask.
 template <class Scalar>
 void mark_edits(Trace<Scalar>& trace) {
     for (RecordedStage<Scalar>& stage : trace.stages) stage.edited = marks_of(trace.settings.edits, stage.id, stage.value.shape(), nullptr);
 }
 
-/// The layers of a trace, with their maps only where these are edited.
+/// Shows the layers of a trace, with maps only where they are edited.
 template <class Scalar>
 class LayersOfOutline {
 public:
@@ -125,12 +125,12 @@ private:
     std::optional<LayerInRows<Scalar>> with_maps_, without_maps_;
 };
 
-/// Computes the layers from a node on, of a trace whose last stage is what the first of them reads; adds what is `kept` of them.
+/// Computes the layers from node `place` on and records the stages in `kept`. The trace's last stage is what the first layer reads.
 template <class Scalar>
 void add_layers_in_rows(Trace<Scalar>& trace, const Weights& weights, std::size_t place, const std::vector<StageId>& kept,
                         const RowCounts& rows, const std::stop_token& stop) {
     const Plan& plan = *trace.plan;
-    trace.stages.reserve(plan.nodes().size());  // a layer reads the one before while its own are added
+    trace.stages.reserve(plan.nodes().size());  // a layer reads the previous stream while its own stages are added
     LayersOfOutline<Scalar> layers(trace, weights, rows, stop);
     while (place < plan.end_of_layers()) {
         const PlanPart part = plan.part_around(plan.nodes()[place].id);
@@ -184,7 +184,7 @@ void show_layers_in_rows(const Trace<Scalar>& outline, const RowsObserver<Scalar
 
 namespace {
 
-/// The first `kept` positions of a stage, and room for those that follow.
+/// A tensor for `positions` positions whose first `kept` are copied from `from`.
 template <class Scalar>
 Tensor<Scalar> with_room_for(const Tensor<Scalar>& from, std::int64_t kept, std::int64_t positions) {
     Tensor<Scalar> out(with_positions(from.shape(), positions));
@@ -200,7 +200,7 @@ TokenBatch rest_of(const TokenBatch& tokens, std::int64_t kept) {
 
 namespace {
 
-/// Keys and values of every layer.
+/// Whether the outline has the keys and values of every layer.
 template <class Scalar>
 bool holds_attended(const Trace<Scalar>& outline) {
     const std::vector<StageId> all = outline_stages(*outline.plan);
@@ -216,7 +216,7 @@ std::int64_t positions_kept(const Trace<Scalar>& outline, const TokenBatch& toke
         before.size() == 1 && tokens.size() == 1 && before.lengths[0] == before.length && tokens.lengths[0] == tokens.length;
     if (!one_text || !before.segments.empty() || !tokens.segments.empty() || !can_cache(outline.config, outline.settings)) return 0;
     if (!keeps_positions(*outline.plan, before.length, tokens.length)) return 0;
-    // What is computed again of the positions that are kept must not depend on how many there are.
+    // Positions that are kept may have to be recomputed; then the result must not depend on the text's length.
     const bool again = !holds_attended(outline) && !can_compute_in_rows(*outline.plan, outline.config, before, outline.settings);
     if (again) return 0;
     return std::mismatch(before.ids.begin(), before.ids.end(), tokens.ids.begin(), tokens.ids.end()).first - before.ids.begin();
@@ -224,14 +224,14 @@ std::int64_t positions_kept(const Trace<Scalar>& outline, const TokenBatch& toke
 
 namespace {
 
-/// Keys and values of the layer that is being continued, where the outline has none: those of the positions before are computed again.
+/// Recomputes keys and values of the kept positions, for outlines that do not hold them.
 template <class Scalar>
 class AttendedAgain {
 public:
     AttendedAgain(const Trace<Scalar>& outline, const Weights& weights, std::int64_t kept, const std::stop_token& stop)
         : outline_(outline), kept_(kept), layer_(*outline.plan, weights, outline.settings, outline.tokens, stop) {}
 
-    /// With room for `positions`.
+    /// One of the stages, with room for `positions` positions.
     RecordedStage<Scalar> stage(const StageId& id, std::int64_t positions) {
         const Plan& plan = *outline_.plan;
         const PlanPart part = plan.part_around(id);
@@ -248,7 +248,7 @@ private:
     std::int64_t kept_;
     LayerInRows<Scalar> layer_;
     std::vector<Tensor<Scalar>> before_;
-    std::size_t part_ = 0;  ///< that `before_` is of
+    std::size_t part_ = 0;  ///< first node of the part that `before_` belongs to
 };
 
 }  // namespace
@@ -272,12 +272,12 @@ Trace<Scalar> continue_outline(const Trace<Scalar>& outline, const TokenBatch& t
     PassSetting<Scalar> setting{out.settings, masks, tap, &added};
     setting.first_position = kept;
     std::size_t next = 0;
-    std::vector<std::pair<std::size_t, std::size_t>> lent;  // stages that the layer attends to, and where the program has their numbers
+    std::vector<std::pair<std::size_t, std::size_t>> lent;  // index in out.stages, and the node whose tensor the program holds meanwhile
     for (const PlanNode& node : plan.nodes()) {
         if (!contains(all, node.id)) continue;
         const RecordedStage<Scalar>* before = outline.find(node.id);
         const bool attended = is_attended(plan, node.id);
-        // Keys that are turned before anybody reads them are of no use but to an outline that holds them.
+        // Keys before rotation are needed only if the outline holds them.
         if (before == nullptr && (!attended || kept == positions)) continue;
         RecordedStage<Scalar> stage = before == nullptr ? again.stage(node.id, positions)
                                                         : RecordedStage<Scalar>{node.id, with_room_for(before->value, kept, positions)};
@@ -301,11 +301,11 @@ Recomputation<Scalar>::Recomputation(std::shared_ptr<const Trace<Scalar>> trace,
     : trace_(std::move(trace)), weights_(*trace_->parameters), plan_(trace_->config, trace_->settings.mistake),
       program_(plan_, weights_, Form::Staged, keep) {}
 
-/// What the part reads and the trace has: the stream, and what the decoder attends to.
+/// The recorded stages that a part reads: its stream, and the memory that a decoder attends to.
 template <class Scalar>
 std::vector<const RecordedStage<Scalar>*> Recomputation<Scalar>::read_by(const PlanPart& part) const {
     std::vector<const RecordedStage<Scalar>*> found;
-    // The encoder itself makes the memory.
+    // The encoder computes the memory itself.
     const StageId* memory = memory_of(plan_);
     const bool reads_memory = memory != nullptr && part.first < plan_.nodes().size() && plan_.nodes()[part.first].id.stack != memory->stack;
     for (const StageId* id : {part.stream ? &*part.stream : nullptr, reads_memory ? memory : nullptr})

@@ -1,5 +1,5 @@
 #pragma once
-/// Some stages of a model, computed from given values of others instead of from tokens.
+/// Computes some of a model's stages from given values of others instead of from tokens.
 
 #include "engine/model/pass_masks.hpp"
 #include "engine/model/program.hpp"
@@ -9,18 +9,17 @@ namespace attn {
 template <class Scalar>
 class PartPass {
 public:
-    /// Of the parameters, which have to outlive this, under given masks.
+    /// `parameters` must outlive this.
     PartPass(const Parameters<Scalar>& parameters, const ForwardSettings& settings, PassMasks masks = {}, Form form = Form::Fused);
     PartPass(const PartPass&) = delete;
     PartPass& operator=(const PartPass&) = delete;
 
     const Plan& plan() const { return plan_; }
-    /// Sets what a stage is.
+    /// Sets the value of a stage.
     void give(const StageId& id, Tensor<Scalar> value) { program_.value(program_.place(id)) = std::move(value); }
-    /// Computes the stages that come after one in the plan's order, up to the last of all, and returns that. What they read besides has to
-    /// have been given.
+    /// Computes all stages after `id` in the plan's order, and returns the last. Anything else they read must have been given.
     const Tensor<Scalar>& forward_after(const StageId& id);
-    /// Gradients of the same stages, from that of the last one: of the parameters, and of what was given.
+    /// Gradients of the same stages from that of the last one: of the parameters, and of the stages given.
     void backward(Tensor<Scalar> doutput, Gradients<Scalar>& gradients);
     const Tensor<Scalar>& value(const StageId& id) { return program_.value(program_.place(id)); }
     const Tensor<Scalar>& gradient(const StageId& id) { return program_.gradient(program_.place(id)); }

@@ -5,13 +5,13 @@
 namespace attn {
 namespace {
 
-/// One mistake is made everywhere, so that all masks of a plan have one rule.
+/// All masks of a plan have the same rule, because a mistake is made everywhere.
 MaskRule rule_of(const Plan& plan) {
     const auto mask = std::find_if(plan.nodes().begin(), plan.nodes().end(), [](const PlanNode& node) { return node.op == Op::Mask; });
     return mask == plan.nodes().end() ? MaskRule::Right : mask->settings.mask_rule;
 }
 
-/// The mask to build anew in: that of the last pass unless somebody still looks at it.
+/// A mask to build in: that of the last pass unless it is still in use elsewhere.
 Mask& own(std::shared_ptr<Mask>& mask) {
     if (mask == nullptr || mask.use_count() > 1) mask = std::make_shared<Mask>();
     return *mask;
@@ -69,7 +69,7 @@ const PassMasks& MaskBuilder::build(const Plan& plan, const MaskSettings& settin
     }
     if (self_ != nullptr && next_ == key_) return masks_;
     masks_ = {};
-    key_.length = -1;  // until all have been built
+    key_.length = -1;  // invalid until all masks are built
     build_mask(settings, next_.lengths, next_.length, own(self_), next_.rule);
     if (source != nullptr) {
         const auto build_for = [&](std::int64_t queries, std::shared_ptr<Mask>& mask) {

@@ -1,5 +1,5 @@
 #pragma once
-/// The masks of a pass, built anew only when something about them changes.
+/// The masks of a pass, rebuilt only when their inputs change.
 
 #include <cstdint>
 #include <map>
@@ -13,27 +13,26 @@
 
 namespace attn {
 
-/// By what they are about; null where a model has no such attention.
+/// The masks by kind of attention; null if the model has no such attention.
 struct PassMasks {
     std::shared_ptr<const Mask> self, cross, encoder;
-    /// Of the self-attentions that see a window only, by its width.
+    /// For self-attention with a sliding window, by its width.
     std::map<std::int64_t, std::shared_ptr<const Mask>> windowed{};
 
-    /// Of the attention that a stage belongs to, whose window is so wide; 0: none.
+    /// The mask of the attention that a stage belongs to; `window` is its sliding window, 0 for none.
     const std::shared_ptr<const Mask>& of(const StageId& id, std::int64_t window) const;
 };
 
-/// The windows that self-attentions of a plan have.
+/// The sliding windows of a plan's self-attentions.
 std::set<std::int64_t> windows_of(const Plan& plan);
-/// Of `added` positions behind the first `before` of one text, under the causal mask and the plan's windows.
+/// Masks for `added` positions after the first `before` of one text, under the causal mask and the plan's windows.
 PassMasks masks_behind(const Plan& plan, std::int64_t before, std::int64_t added);
-/// Of the positions [first, first + count) of one text, under the settings and the plan's rule and windows.
+/// Masks for positions [first, first + count) of one text, under the settings and the plan's rule and windows.
 PassMasks masks_of_rows(const Plan& plan, const MaskSettings& settings, const TokenBatch& tokens, std::int64_t first, std::int64_t count);
 
 class MaskBuilder {
 public:
-    /// The masks that the settings mean for these texts under the plan's rule; `source` is null for a model of one stack. Throws as
-    /// build_mask() does.
+    /// The masks of these settings and texts under the plan's rule; `source` is null for a model of one stack. Throws like build_mask().
     const PassMasks& build(const Plan& plan, const MaskSettings& settings, const TokenBatch& tokens, const TokenBatch* source);
 
 private:

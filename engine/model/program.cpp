@@ -22,7 +22,7 @@ std::int64_t readers_of(const Plan& plan, const StageId& id) {
 
 bool can_fuse(const Plan& plan) {
     return std::none_of(plan.nodes().begin(), plan.nodes().end(), [&](const PlanNode& node) {
-        // What is turned is turned in place, so that nothing else may read it; nor what heads' norms are taken of.
+        // Rotation and norms of heads work in place, so nothing else may read their input.
         const bool alone = node.op == Op::Rotate || (node.op == Op::Norm && node.has_heads());
         const bool shares = alone && (readers_of(plan, node.inputs[0]) > 1 || readers_of(plan, node.id) == 0);
         const bool learns_distances = node.op == Op::Bias && !node.weight.empty();
@@ -66,8 +66,7 @@ std::size_t Program<Scalar>::place(const StageId& id) const {
     throw Error("the model has no stage " + tensor_name(id));
 }
 
-// --- what a program is made of
-// -------------------------------------------------------------------------------------------------------------
+// --- construction ------------------------------------------------------------------------------------------------------------
 
 template <class Scalar>
 void Program<Scalar>::find_nodes() {
@@ -97,7 +96,7 @@ void Program<Scalar>::find_parameters(Node<Scalar>& node) {
     if (!bias.empty()) node.dbias = layout_.place(bias.name);
 }
 
-/// A parameter of one row, which is small: where it is stored as another type, a converted copy.
+/// A parameter of one row; a converted copy if it is stored as another type.
 template <class Scalar>
 const Scalar* Program<Scalar>::find_row(const PlanParameter& parameter) {
     if (parameter.empty()) return nullptr;
@@ -114,14 +113,14 @@ void Program<Scalar>::cut_into_steps() {
         Step<Scalar> step = next_step(*this, first);
         step.first = first;
         if (nodes_[first].plan->op == Op::Linear && step.count > 1 && nodes_[first].plan->has_heads()) merge(first, step.count);
-        // What is turned stays among the columns it came from.
+        // A rotated result stays in the columns it came from.
         if (fused() && nodes_[first].plan->op == Op::Rotate) nodes_[first].first_column = nodes_[nodes_[first].inputs[0]].first_column;
         steps_.push_back(step);
         first += step.count;
     }
 }
 
-/// Gives the first of several maps that lie side by side the parameters of all.
+/// Gives the first of several adjacent maps the parameters of all.
 template <class Scalar>
 void Program<Scalar>::merge(std::size_t first, std::size_t count) {
     Node<Scalar>& all = nodes_[first];
@@ -132,8 +131,7 @@ void Program<Scalar>::merge(std::size_t first, std::size_t count) {
     }
 }
 
-/// The node in whose memory a node's result lies in fused form: maps side by side lie in the first one's, and what is turned stays where
-/// it is.
+/// The node whose memory holds a node's result in fused form: adjacent maps share the first one's, and rotation works in place.
 template <class Scalar>
 std::size_t Program<Scalar>::home(std::size_t place) const {
     const Node<Scalar>& node = nodes_[place];
@@ -141,8 +139,7 @@ std::size_t Program<Scalar>::home(std::size_t place) const {
     return node.first_column > 0 ? place - 1 : place;
 }
 
-/// Lets what one layer computes lie where the layer before had it, and the maps of an attention in one place: one after the other takes
-/// the numbers of the one before.
+/// Lets layers reuse the previous layer's memory, and the maps of an attention share one tensor, each overwriting its input.
 template <class Scalar>
 void Program<Scalar>::share_values(Keep keep) {
     value_slots_.resize(nodes_.size());
@@ -151,31 +148,31 @@ void Program<Scalar>::share_values(Keep keep) {
         value_slots_[i] = i;
         if (fused() && home(i) != i) value_slots_[i] = value_slots_[home(i)];
         if (keep == Keep::Everything) continue;
-        // A stream is made of the one before.
+        // The current stream is computed from the previous one, so the two alternate.
         const std::vector<StageId> streams = plan_.streams(node.id.stack);
         const int first = std::find(streams.begin(), streams.end(), node.id) != streams.end() ? node.id.layer % 2 : 0;
         const StageId earlier{node.id.stage, first, node.id.stack};
-        // Layers differ: the first one may lack the stage, which then has memory of its own or that of its home.
+        // Layers may differ: if the first one lacks the stage, it keeps memory of its own.
         if (node.id.layer > first && plan_.find(earlier) != nullptr) value_slots_[i] = value_slots_[place(earlier)];
         else if (!fused() && is_attention_map(node.id.stage) && node.op != Op::Scores) value_slots_[i] = value_slots_[nodes_[i].inputs[0]];
     }
 }
 
-/// In fused form, with nobody to show them to, a layer's gradients are needed until the layer below has them: every layer has them where
-/// the last one did, where they stay in the cache.
+/// In fused form, where nothing is shown, a layer's gradients are needed only until the layer below is done. All layers therefore use the
+/// last one's memory, which stays in the cache.
 template <class Scalar>
 void Program<Scalar>::share_gradients() {
     gradient_slots_.resize(nodes_.size());
     for (std::size_t i = 0; i < nodes_.size(); ++i) gradient_slots_[i] = i;
     if (!fused()) return;
-    std::vector<char> read(nodes_.size());  // by a node that comes later
+    std::vector<char> read(nodes_.size());  // by a later node
     for (std::size_t i = nodes_.size(); i-- > 0;) {
         const PlanNode& node = *nodes_[i].plan;
         const int last_layer = static_cast<int>(config().layers_of(node.id.stack)) - 1;
         const StageId last{node.id.stage, last_layer, node.id.stack};
         if (node.id.layer >= 0 && node.id.layer < last_layer && gradient_slots_[i] == i && plan_.find(last) != nullptr)
             gradient_slots_[i] = gradient_slots_[place(last)];
-        // The stream's gradient is that of the sum, which nobody needs any more when something is added to it.
+        // The sum's gradient becomes the stream's: after adding to the stream nothing needs the former.
         const bool adds_to_stream = node.op == Op::Add && node.inputs.size() > 1 && node.dropout_site != node.id;
         if (adds_to_stream && read[nodes_[i].inputs[0]] == 0) gradient_slots_[nodes_[i].inputs[0]] = gradient_slots_[i];
         for (const std::size_t input : nodes_[i].inputs) read[input] = 1;
@@ -184,8 +181,7 @@ void Program<Scalar>::share_gradients() {
         if (home(i) != i) gradient_slots_[i] = gradient_slots_[home(i)];
 }
 
-// --- passes
-// --------------------------------------------------------------------------------------------------------------------------------
+// --- passes -----------------------------------------------------------------------------------------------------------------
 
 template <class Scalar>
 void Program<Scalar>::forward(const PassSetting<Scalar>& setting, std::size_t first, std::size_t last) {
@@ -217,7 +213,7 @@ const std::shared_ptr<const Mask>& Program<Scalar>::shown_mask(std::size_t place
     return op == Op::Softmax || op == Op::Dropout ? mask(place) : kNone;
 }
 
-/// Maps that are left out are not there to be shown.
+/// Maps that are left out cannot be shown.
 template <class Scalar>
 void Program<Scalar>::show(const Step<Scalar>& step) {
     const bool only_last = leaves_out_maps() && nodes_[step.first].plan->op == Op::Scores;
@@ -229,20 +225,19 @@ void Program<Scalar>::show(std::size_t place) {
     setting_->tap(nodes_[place].plan->id, value(place), shown_mask(place));
 }
 
-/// Before a node's own way back.
+/// Called before a node's own backward step.
 template <class Scalar>
 void Program<Scalar>::finish_gradient(std::size_t place) {
     const PlanNode& node = *nodes_[place].plan;
     if (node.op == Op::Tokens) return;
-    if (!has_gradient(place)) {  // nothing reads it
+    if (!has_gradient(place)) {  // nothing reads the node
         Tensor<Scalar>& gradient = begin_gradient(place);
         std::fill(gradient.values().begin(), gradient.values().end(), Scalar{0});
     }
     if (setting_->tap.active()) setting_->tap(node.id, gradient(place), shown_mask(place));
 }
 
-// --- for the steps
-// -------------------------------------------------------------------------------------------------------------------------
+// --- for the steps -----------------------------------------------------------------------------------------------------------
 
 template <class Scalar>
 HeadsView<Scalar> Program<Scalar>::heads_in(Tensor<Scalar>& tensor, std::size_t place) const {
@@ -313,7 +308,7 @@ const RotationTable<Scalar>& Program<Scalar>::rotation(std::size_t place, std::i
     const RotaryRule& rule = nodes_[place].plan->settings.rotary;
     auto found = std::find_if(rotations_.begin(), rotations_.end(), [&](const RuledTable& one) { return one.rule == rule; });
     if (found == rotations_.end()) found = rotations_.insert(found, {rule, {}, {}, {}});
-    // Some kinds of stretch turn longer texts by other frequencies.
+    // LongRope has other frequencies for longer texts.
     const bool is_long = positions > rule.stretch.original_context;
     if (found->is_long != is_long) found->frequencies = rotary_frequencies(rule, positions);
     found->is_long = is_long;

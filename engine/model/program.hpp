@@ -1,5 +1,5 @@
 #pragma once
-/// A plan made ready to be computed: its nodes with everything they read, cut into steps, and the memory of their results.
+/// A plan made executable: its nodes with their operands, grouped into steps, and the memory of their results.
 
 #include <array>
 #include <cstdint>
@@ -26,30 +26,30 @@ namespace attn {
 
 /// How a program computes its plan.
 enum class Form : std::uint8_t {
-    Staged,    ///< node by node, every result a tensor of its own: for all who look at them
-    Outlined,  ///< the same bits without the maps of attentions, which nobody looks at; see can_leave_out_maps()
-    Fused,     ///< runs of nodes together, what lies between them only as far as the way back needs it
+    Staged,    ///< node by node, every result in a tensor of its own, so that all can be shown
+    Outlined,  ///< the same bits, but without attention maps; see can_leave_out_maps()
+    Fused,     ///< several nodes at once; intermediate results only as far as the backward pass needs them
 };
-/// What its memory is for.
+/// How long results are kept.
 enum class Keep : std::uint8_t {
-    Everything,  ///< until the next pass: a backward pass can follow
-    OneLayer,    ///< results of one layer take the place of those of the layer before
+    Everything,  ///< until the next pass, so that a backward pass can follow
+    OneLayer,    ///< results of a layer overwrite those of the previous layer
 };
 
 template <class Scalar>
 class Program;
 
-/// A node of the plan with everything that computing it takes. The first of several linear maps that are computed as one stands for all of
-/// them: its parameters are those of all, side by side.
+/// A node with all its operands. If several linear maps are computed as one product, the first node stands for all: its parameters are
+/// those of all maps, side by side.
 template <class Scalar>
 struct Node {
     const PlanNode* plan = nullptr;
-    std::vector<std::size_t> inputs;  ///< places in the plan
+    std::vector<std::size_t> inputs;  ///< indices of nodes
     MatrixView weight;                ///< matrix or table
     const Scalar *gain = nullptr, *bias = nullptr;
-    PackedMatrix<Scalar> packed;                 ///< of the matrix, where somebody packed it
-    ParameterPlace dweight, dbias;               ///< among the gradients
-    std::int64_t columns = 0, first_column = 0;  ///< of a map: its own, among those of all
+    PackedMatrix<Scalar> packed;                 ///< the packed matrix, if there is one
+    ParameterPlace dweight, dbias;               ///< place among the gradients
+    std::int64_t columns = 0, first_column = 0;  ///< this map's columns among those of the merged product
 };
 
 /// Consecutive nodes that are computed by one function.
@@ -62,44 +62,46 @@ struct Step {
     std::size_t last() const { return first + count - 1; }
 };
 
-/// What one pass is about. All of it has to outlive the pass.
+/// The inputs of a pass. All must outlive it.
 template <class Scalar>
 struct PassSetting {
     const ForwardSettings& settings;
     const PassMasks& masks;
     Tap<Scalar>& tap;
     const TokenBatch *tokens = nullptr, *source = nullptr;
-    std::int64_t first_sequence = 0;         ///< of the batch, where a pass sees only a part of it
-    Gradients<Scalar>* gradients = nullptr;  ///< of the parameters: where the way back adds
-    bool fresh = false;                      ///< those of linear maps are replaced instead
-    KeyValueCache<Scalar>* cache = nullptr;  ///< of the positions before these, in fused form: these are added, for whoever advances it
-    std::int64_t first_position = 0;         ///< of the first token: not 0 where a pass continues a text
+    std::int64_t first_sequence = 0;         ///< index of the batch's first sequence, if it is part of a larger batch
+    Gradients<Scalar>* gradients = nullptr;  ///< where the backward pass adds parameter gradients
+    bool fresh = false;                      ///< gradients of linear maps are replaced instead of added to
+    KeyValueCache<Scalar>* cache =
+        nullptr;  ///< fused form only: earlier positions; this pass's keys and values are put there, and the caller advances it
+    std::int64_t first_position = 0;  ///< position of the first token; not 0 if the pass continues a text
 };
 
-/// Whether a plan can be computed in fused form: some mistakes are made by single nodes only.
+/// Whether a plan can be computed in fused form; some mistakes exist only node by node.
 bool can_fuse(const Plan& plan);
 
-/// Whether a forward pass can do without the maps of attentions: nothing is done to single numbers of them. `part`: of these nodes alone.
+/// Whether a forward pass can skip attention maps, because no edit or other setting touches single cells. `part`: restricted to these
+/// nodes.
 bool can_leave_out_maps(const Plan& plan, const ForwardSettings& settings, const std::optional<PlanPart>& part = {});
 
 template <class Scalar>
 class Program {
 public:
-    /// Of a plan that fits the weights; both have to outlive this.
+    /// The plan must belong to the weights; both must outlive this.
     Program(const Plan& plan, const Weights& weights, Form form, Keep keep);
     Program(const Program&) = delete;
     Program& operator=(const Program&) = delete;
     void use(const PackedWeights<Scalar>& packed);
 
     const Plan& plan() const { return plan_; }
-    /// Of a stage that the plan has.
+    /// Index of a stage's node; the plan must have it.
     std::size_t place(const StageId& id) const;
 
-    /// Computes the nodes [first, last) and shows them to the tap; what they read besides has to be there.
+    /// Computes nodes [first, last) and shows them to the tap; everything else they read must be there.
     void forward(const PassSetting<Scalar>& setting, std::size_t first, std::size_t last);
-    /// Gradients of the same nodes, from those that were begun, down to what the nodes read.
+    /// Gradients of the same nodes, from those begun already, down to what the nodes read.
     void backward(const PassSetting<Scalar>& setting, std::size_t first, std::size_t last);
-    /// Forgets all gradients.
+    /// Discards all gradients.
     void begin_backward() { has_gradient_.assign(nodes_.size(), 0); }
 
     // --- for the steps -----------------------------------------------------------------------------------------------------------------
@@ -113,15 +115,15 @@ public:
     Tensor<Scalar>& value(std::size_t place) { return values_[value_slots_[place]]; }
     Tensor<Scalar>& gradient(std::size_t place) { return gradients_[gradient_slots_[place]]; }
     const Tensor<Scalar>& input(std::size_t place, std::size_t i = 0) { return value(nodes_[place].inputs[i]); }
-    /// The heads in a node's result or gradient, which may be packed rows [B,P,N].
+    /// The heads of a node's result or gradient, which may be inside packed rows [B,P,N].
     HeadsView<Scalar> heads(std::size_t place) { return heads_in(value(place), place); }
     HeadsView<Scalar> gradient_heads(std::size_t place) { return heads_in(gradient(place), place); }
     HeadsView<Scalar> heads_in(Tensor<Scalar>& tensor, std::size_t place) const;
 
-    /// Marks a node's gradient as begun, with the shape of its value: whoever calls this sets all of it.
+    /// Marks a node's gradient as begun, with the shape of its value; the caller must set all of it.
     Tensor<Scalar>& begin_gradient(std::size_t place);
     bool has_gradient(std::size_t place) const { return has_gradient_[place] != 0; }
-    /// Calls write(tensor) for what a step contributes to a node's gradient, of which there may be some already.
+    /// Calls write(tensor) for a step's contribution to a node's gradient, and adds it if there are others already.
     template <class F>
     void contribute(std::size_t place, const F& write) {
         if (!has_gradient(place)) {
@@ -133,34 +135,34 @@ public:
         --parts_in_use_;
         add_to_gradient(place, part);
     }
-    /// Contributes a whole gradient as it is, without copying where the two share their memory.
+    /// Contributes a whole gradient unchanged, without copying if the two nodes share memory.
     void pass_on(std::size_t from, std::size_t to);
 
-    /// Where the gradients of a node's parameters are added; null where it has none.
+    /// Where the gradients of a node's parameters are added; null if it has none.
     Scalar* dweight(std::size_t place) { return parameter_gradient(nodes_[place].dweight); }
     Scalar* dbias(std::size_t place) { return parameter_gradient(nodes_[place].dbias); }
 
     const TokenBatch& tokens(std::size_t place) const;
     std::int64_t first_position() const { return setting_->first_position; }
     const std::shared_ptr<const Mask>& mask(std::size_t place) const;
-    /// What the scores of an attention are masked with: nothing, where the mask comes after the softmax.
+    /// The mask of an attention's scores: allows everything if the mask is applied after the softmax.
     const std::shared_ptr<const Mask>& score_mask(std::size_t place);
-    /// What to drop of a tensor [B,...]: the same as if the whole batch were here.
+    /// The dropout pattern of a tensor [B,...], independent of how the batch is split.
     DropoutPattern dropout(double rate, const StageId& site, const Shape& shape) const;
     const RotationTable<Scalar>& rotation(std::size_t place, std::int64_t positions);
-    /// What a norm multiplies by, until the next one asks.
+    /// The gain of a norm, valid until the next call.
     const Scalar* gain(std::size_t place);
 
-    /// Memory of a norm: [B,T].
+    /// Statistics of a norm: [B,T].
     struct NormStatistics {
         Tensor<Scalar> mean, rstd;
     };
     NormStatistics& statistics(std::size_t place) { return statistics_[value_slots_[place]]; }
-    /// What is known of a map of weights in fused form.
+    /// What is known of a weights map's zeros, in fused form.
     CausalZeros& zeros(std::size_t place) { return zeros_[value_slots_[place]]; }
-    /// The product of several maps before it is cut into heads, in staged form.
+    /// The product of several maps before it is split into heads, in staged form.
     Tensor<Scalar>& packed_rows() { return packed_rows_; }
-    /// Memory for heads side by side, while a norm of theirs is computed.
+    /// Memory for heads side by side while they are normed.
     std::array<Tensor<Scalar>, 2>& joined_heads() { return joined_heads_; }
 
 private:
@@ -186,9 +188,9 @@ private:
     Form form_;
     std::vector<Node<Scalar>> nodes_;
     std::vector<Step<Scalar>> steps_;
-    std::vector<std::vector<Scalar>> rows_;  ///< gains and biases that had to be converted
+    std::vector<std::vector<Scalar>> rows_;  ///< gains and biases converted to Scalar
 
-    std::vector<std::size_t> value_slots_, gradient_slots_;  ///< of the nodes
+    std::vector<std::size_t> value_slots_, gradient_slots_;  ///< indexed by node
     std::vector<Tensor<Scalar>> values_, gradients_;
     std::vector<NormStatistics> statistics_;
     std::vector<CausalZeros> zeros_;
@@ -197,7 +199,7 @@ private:
     int parts_in_use_ = 0;
     Tensor<Scalar> packed_rows_;
     std::array<Tensor<Scalar>, 2> joined_heads_;
-    /// A table for each rule that layers have.
+    /// A rotation table per distinct rule.
     struct RuledTable {
         RotaryRule rule;
         std::optional<bool> is_long;
@@ -206,7 +208,7 @@ private:
     };
     std::vector<RuledTable> rotations_;
     std::vector<Scalar> gain_;
-    std::shared_ptr<const Mask> everything_;  ///< a mask that allows it
+    std::shared_ptr<const Mask> everything_;  ///< a mask that allows everything
     const PassSetting<Scalar>* setting_ = nullptr;
 };
 

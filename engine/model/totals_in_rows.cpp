@@ -12,16 +12,16 @@
 namespace attn {
 namespace {
 
-/// So many rows of the rollout are mixed at a time: few enough to need little memory, and enough for a fast product.
+/// Rows of the rollout that are mixed at a time: few enough to save memory, enough for a fast product.
 constexpr std::int64_t kMixedRows = 512;
 
-/// A layer's means over its heads, some rows at a time in any order.
+/// The mean over a layer's heads, read some rows at a time in any order.
 class RowsOfMeans {
 public:
     RowsOfMeans(const Trace<float>& outline, const StageId& id, const std::stop_token& stop)
         : outline_(outline), id_(id), stop_(stop), read_(read_by_maps(outline, id, stop)) {}
 
-    /// Rows [first, first + count) into `means` [count,S], and into `keep` which cells may be attended to, or are not 0.
+    /// Rows [first, first + count) of the mean into `means` [count,S]; `keep` gets the cells that may be attended to or are not 0.
     void read(std::int64_t first, std::int64_t count, Tensor<float>& means, Mask& keep) {
         const std::int64_t keys = outline_.tokens.length;
         means.resize({{Axis::B, 1}, {Axis::H, 1}, {Axis::T, count}, {Axis::S, keys}});
@@ -44,19 +44,19 @@ private:
     Trace<float> read_;
 };
 
-/// Attention rollout, in the memory of one map where nobody sees what comes later, else of two.
+/// Attention rollout, in the memory of one map if attention is causal, else of two.
 class RolloutInRows {
 public:
     RolloutInRows(std::int64_t positions, bool causal) : positions_(positions), causal_(causal) {}
 
-    /// From here on rows are those of the next layer, the last ones first.
+    /// Rows given from now on belong to the next layer; within a layer they must come last rows first.
     void begin_layer() {
         has_before_ = layers_++ > 0;
         if (!causal_) std::swap(before_, after_);
         if (after_.empty()) after_ = Tensor<float>(shape(positions_));
         all_numbers_ = has_before_ && array_of(read()).allFinite();
     }
-    /// Rows of Ã R from the means over the heads [rows,S].
+    /// Rows of Ã R, from the means over heads [rows,S].
     Tensor<float> roll_on(const Tensor<float>& means, std::int64_t first) {
         const std::int64_t rows = means.shape()[2].size, seen = causal_ ? first + rows : positions_;
         Tensor<float> mixed(shape(rows)), out(shape(rows));
@@ -79,7 +79,7 @@ private:
         parallel_gemm<float>({.m = rows, .n = seen, .k = seen, .a = mixed.data(), .lda = positions_, .c = out.data(), .ldc = positions_},
                              known);
     }
-    /// A position without weight adds nothing, even where what stands there is no number.
+    /// A key without weight adds nothing, even if its row is NaN or infinite.
     void multiply_what_has_weight(const Tensor<float>& mixed, std::int64_t rows, Tensor<float>& out) const {
         parallel_for(rows, positions_ * positions_, [&](std::int64_t t) {
             auto row = matrix_of(out).row(t);
@@ -95,12 +95,12 @@ private:
     Tensor<float> before_, after_;
 };
 
-/// Nobody sees what comes later.
+/// Whether later positions are never seen.
 bool is_causal(const ForwardSettings& settings) {
     return settings.masks.causal && settings.masks.prefix == 0 && settings.mistake == Mistake::None;
 }
 
-/// A rollout reaches further than the mask of its layer.
+/// A rollout may reach further than the mask of its last layer.
 void keep_what_is_not_zero(const Tensor<float>& rows, Mask& keep) {
     const std::int64_t count = rows.shape()[2].size, keys = rows.shape()[3].size;
     for (std::int64_t t = 0; t < count; ++t)

@@ -44,7 +44,7 @@ GradientTrace<Scalar> trace_gradients(const Parameters<Scalar>& parameters, cons
     trace.loss = loss.loss;
     trace.counted = loss.counted;
     trace.stages = gradients.take();
-    // The backward pass taps exactly in reverse.
+    // The backward pass taps stages in reverse order.
     std::reverse(trace.stages.begin(), trace.stages.end());
     trace.parameters = std::make_shared<const Parameters<Scalar>>(pass.gradients());
     return trace;

@@ -1,5 +1,5 @@
 #pragma once
-/// Every number of a model for one text: values, and gradients of the loss.
+/// Every number of a model for one text: all values, and all gradients of the loss.
 
 #include <memory>
 #include <span>
@@ -11,23 +11,22 @@
 
 namespace attn {
 
-/// A trace of these inputs without stages.
+/// A trace with these inputs and no stages.
 template <class Scalar>
 Trace<Scalar> unrecorded_trace(std::shared_ptr<const Parameters<Scalar>> parameters, const TokenBatch& tokens, const TokenBatch& source,
                                const ForwardSettings& settings);
 
-/// Runs the model over `tokens` (and `source` for an encoder-decoder) and returns every stage; `each` (may be empty) sees them as they are
-/// computed.
-/// Throws ConfigError for settings that cannot work (also a sequence longer than context_length), ShapeError for a batch
-/// whose sizes disagree, Error for a token id outside the vocabulary, Cancelled once `stop` is requested.
-/// The result does not depend on the number of threads.
+/// Runs the model over `tokens` (and `source` for an encoder-decoder) and returns every stage; `each` sees them as they are computed and
+/// may be empty. The result does not depend on the number of threads.
+/// Throws ConfigError for settings that cannot work (such as a sequence longer than context_length), ShapeError for a batch with
+/// inconsistent sizes, Error for a token id outside the vocabulary, Cancelled once `stop` is requested.
 template <class Scalar>
 Trace<Scalar> trace_forward(std::shared_ptr<const Parameters<Scalar>> parameters, const TokenBatch& tokens, const TokenBatch& source,
                             const ForwardSettings& settings, std::stop_token stop = {}, const StageObserver<Scalar>& each = {});
 
 /// Runs the model forward and backward for the mean cross-entropy of `targets` [B,T], kIgnoredTarget where nothing is to be predicted.
-/// Throws as trace_forward() does, ShapeError for another number of targets, Error for one outside the vocabulary, ConfigError for a
-/// model without a head.
+/// Throws like trace_forward(), and ShapeError for a wrong number of targets, Error for one outside the vocabulary, ConfigError for a model
+/// without a head.
 template <class Scalar>
 GradientTrace<Scalar> trace_gradients(const Parameters<Scalar>& parameters, const TokenBatch& tokens, const TokenBatch& source,
                                       std::span<const std::int32_t> targets, const ForwardSettings& settings, std::stop_token stop = {});

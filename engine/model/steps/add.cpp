@@ -6,7 +6,7 @@
 namespace attn {
 namespace {
 
-/// The embedding is dropped as a whole; of a residual what is added to the stream.
+/// Whether dropout applies to the whole sum, as for the embedding; in a residual it applies to what is added to the stream.
 template <class Scalar>
 bool drops_whole(const Program<Scalar>& program, std::size_t place) {
     return program.node(place).plan->dropout_site == program.node(place).plan->id;
@@ -39,7 +39,7 @@ void add_forward(Program<Scalar>& program, const Step<Scalar>& step) {
         if (drops_whole(program, place)) dropout(pattern, out.data(), out.size(), out.data());
         return;
     }
-    // What the block gave stays as it is; what is added to the stream is a dropped copy.
+    // The block's output stays as it is; a dropped-out copy is added to the stream.
     dropout(pattern, last.data(), last.size(), out.data());
     if (parts > 1) add(program.input(place).data(), out.data(), out.size(), out.data());
 }

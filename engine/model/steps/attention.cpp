@@ -9,13 +9,13 @@
 namespace attn {
 namespace {
 
-/// Sizes of the attention that a node belongs to, from the keys or values [B,G,S,D] that it reads and the queries' shape [B,H,T,...].
+/// Sizes of an attention, from the queries' shape [B,H,T,...] and that of the keys or values [B,G,S,D].
 AttentionSizes attention_sizes_of(const Shape& queries, const Shape& keys) {
     const std::int64_t size = keys[3].size;
     return {queries[0].size, queries[1].size, queries[2].size, keys[2].size, size, size, keys[1].size};
 }
 
-/// The same from a map [B,H,T,S] alone.
+/// The same from a map [B,H,T,S]; head sizes are 0.
 AttentionSizes map_sizes(const Shape& map) { return {map[0].size, map[1].size, map[2].size, map[3].size, 0, 0}; }
 
 template <class Scalar>
@@ -62,13 +62,13 @@ void mask_forward(Program<Scalar>& program, const Step<Scalar>& step) {
     mask_scores(scaled, *program.score_mask(step.first), map_sizes(scaled.shape()), program.value(step.first));
 }
 
-/// A masked cell's gradient is 0 already, so what is left of masking is the identity.
+/// A masked cell's gradient is 0 already, so the rest is the identity.
 template <class Scalar>
 void mask_backward(Program<Scalar>& program, const Step<Scalar>& step) {
     program.pass_on(step.first, program.node(step.first).inputs[0]);
 }
 
-/// The softmax, before anything else is put in its place.
+/// The softmax itself, before edits or a late mask change its result.
 template <class Scalar>
 void weigh(Program<Scalar>& program, std::size_t place, Tensor<Scalar>& weights) {
     const Tensor<Scalar>& masked = program.input(place);
@@ -99,7 +99,7 @@ void softmax_forward(Program<Scalar>& program, const Step<Scalar>& step) {
 template <class Scalar>
 void softmax_backward(Program<Scalar>& program, const Step<Scalar>& step) {
     const OpSettings& settings = program.node(step.first).plan->settings;
-    // Edits, or a mask that comes later, may have put other numbers in the place of what the softmax gave.
+    // Edits or a late mask may have overwritten the softmax's result.
     const bool is_changed = program.setting().tap.edits(program.node(step.first).plan->id) || settings.masks_late;
     Tensor<Scalar> again;
     if (is_changed) weigh(program, step.first, again);
@@ -168,7 +168,7 @@ void join_backward(Program<Scalar>& program, const Step<Scalar>& step) {
     });
 }
 
-/// What the nodes from the scores to the mask say.
+/// The attention rule that the nodes from the scores to the mask describe.
 template <class Scalar>
 AttentionRule rule_between(Program<Scalar>& program, std::size_t scores, std::size_t mask, const DropoutPattern& pattern) {
     AttentionRule rule{*program.mask(mask), program.node(scores + 1).plan->settings.factor, program.settings().temperature, pattern};
@@ -197,7 +197,7 @@ void attention_without_maps_forward(Program<Scalar>& program, const Step<Scalar>
     attention_without_maps<Scalar>(heads(q), heads(k), heads(v), rule_between(program, step.first, mask, none), sizes, program.heads(mix));
 }
 
-/// In the fused form the whole attention is one step; of its nodes only these have memory.
+/// In fused form an attention is one step, and only these nodes have memory.
 template <class Scalar>
 struct FusedAttention {
     FusedAttention(Program<Scalar>& all, const Step<Scalar>& step)
@@ -213,7 +213,7 @@ struct FusedAttention {
 
     AttentionRule rule() const { return rule_between(program, scores, mask, pattern); }
 
-    /// Keys and values of all positions that are attended to, with what is kept of those before the pass.
+    /// Keys and values of all positions attended to, including cached ones.
     struct Attended {
         HeadsView<const Scalar> keys, values;
     };

@@ -1,4 +1,4 @@
-/// What may happen to scores between their scale and the mask, and to logits.
+/// Operations on scores between scaling and masking, and on logits: soft cap and position biases.
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 namespace attn {
 namespace {
 
-/// Calls bend(row, i, n) for parts of n numbers from number i on.
+/// Calls bend(first, count) for parts of the [0, size) numbers.
 template <class Function>
 void for_parts(std::int64_t size, const Function& bend) {
     constexpr std::int64_t kPart = 4096, kCost = 20;
@@ -28,7 +28,7 @@ void cap_forward(Program<Scalar>& program, const Step<Scalar>& step) {
     });
 }
 
-/// 1 - tanh^2
+/// d(cap tanh(x / cap)) = 1 - tanh^2
 template <class Scalar>
 void cap_backward(Program<Scalar>& program, const Step<Scalar>& step) {
     const Tensor<Scalar>&x = program.input(step.first), &dy = program.gradient(step.first);
@@ -44,7 +44,7 @@ void cap_backward(Program<Scalar>& program, const Step<Scalar>& step) {
     });
 }
 
-/// What each head adds to the score of a key so many positions behind the query: for offsets -before to behind.
+/// What each head adds to a score by the key's offset from the query, for offsets from -before on.
 struct BiasByOffset {
     std::int64_t before = 0, offsets = 0;
     std::vector<double> values{};  ///< [H,offsets]
@@ -87,7 +87,7 @@ void bias_forward(Program<Scalar>& program, const Step<Scalar>& step) {
     });
 }
 
-/// Of the table, a head after the other, in the order of the cells.
+/// Gradient of the bucket table, summed one head after another in the order of cells.
 template <class Scalar>
 void add_to_buckets(Program<Scalar>& program, std::size_t place) {
     const Tensor<Scalar>& dy = program.gradient(place);

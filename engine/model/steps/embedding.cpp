@@ -9,7 +9,7 @@
 namespace attn {
 namespace {
 
-/// Where a pass reads a stack's tokens, and the shape of its stream.
+/// Sizes of the token batch that a stack reads, and of its stream.
 struct StreamSizes {
     std::int64_t batches, positions, width;
     Shape stream() const { return {{Axis::B, batches}, {Axis::T, positions}, {Axis::C, width}}; }
@@ -30,7 +30,7 @@ void tokens_forward(Program<Scalar>& program, const Step<Scalar>& step) {
     std::transform(tokens.ids.begin(), tokens.ids.end(), out.data(), [](std::int32_t id) { return static_cast<Scalar>(id); });
 }
 
-/// By the factor of an embedding's vectors, or of their gradient.
+/// Multiplies the embedding's vectors, or their gradient, by its factor.
 template <class Scalar>
 void scale(const Program<Scalar>& program, std::size_t place, Tensor<Scalar>& vectors) {
     const double factor = program.node(place).plan->settings.factor;
@@ -61,7 +61,7 @@ void embed_step_backward(Program<Scalar>& program, const Step<Scalar>& step) {
                            program.dweight(step.first));
 }
 
-/// Positions of one sequence: rows of the table, or sines and cosines.
+/// Position vectors of one sequence: rows of the table, or sines and cosines.
 template <class Scalar>
 void fill_positions(const Program<Scalar>& program, std::size_t place, const StreamSizes& sizes, Scalar* out) {
     const MatrixView& table = program.node(place).weight;
@@ -90,7 +90,7 @@ void positions_backward(Program<Scalar>& program, const Step<Scalar>& step) {
     add_to_table(program, step.first, program.gradient(step.first));
 }
 
-/// The segment of every position.
+/// The segment of every position, [B,T].
 template <class Scalar>
 std::vector<std::int32_t> segments_of(const Program<Scalar>& program, std::size_t place) {
     const TokenBatch& tokens = program.tokens(place);
@@ -111,7 +111,7 @@ void segments_backward(Program<Scalar>& program, const Step<Scalar>& step) {
                            program.dweight(step.first));
 }
 
-/// With nobody to show them to, the two parts are not kept.
+/// In fused form the two summands are not kept.
 template <class Scalar>
 void fused_embedding_forward(Program<Scalar>& program, const Step<Scalar>& step) {
     const std::size_t embedding = step.first + 1, sum = step.last();

@@ -74,7 +74,7 @@ public:
         map_backward(program_, out_, dout, multiplies ? program_.value(source_).data() : nullptr);
         if (adds_) program_.pass_on(sum_, program_.node(sum_).inputs[0]);
         if (gated_) ungate();
-        // What the activation is taken of has its gradient where the activation had it.
+        // The activation's input uses the gradient memory of the activation.
         Tensor<Scalar>& dsource = program_.gradient(active_);
         if (!multiplies)
             activate_once_backward(activation_, program_.value(source_).data(), dsource.data(), dsource.size(), dsource.data());
@@ -82,13 +82,13 @@ public:
     }
 
 private:
-    /// Hidden units.
+    /// Number of hidden units.
     std::int64_t wide() const { return program_.node(source_).weight.columns; }
     DropoutPattern residual_pattern(const Shape& shape) const {
         return adds_ ? residual_dropout(program_, sum_, shape) : DropoutPattern(0, 0, {});
     }
 
-    /// Gradients of the product's factors, and what comes of that of the plain one.
+    /// Gradients of both factors of the product, and the backward step of the map that the activation is multiplied by.
     void ungate() const {
         const Tensor<Scalar>& dproduct = program_.gradient(product_);
         const std::int64_t size = dproduct.size();
@@ -97,8 +97,8 @@ private:
         map_backward(program_, hidden_, program_.gradient(hidden_));
     }
 
-    /// So many rows that what is between the products stays in the cache; but where the weights do not stay there either, they have to be
-    /// read again for each lot, and it takes so many rows to make that cheap.
+    /// Rows processed at a time: so few that the hidden layer stays in the cache. If the weights do not fit the cache, every group of rows
+    /// reads them again, and more rows at a time make up for that.
     std::int64_t rows_at_once(std::int64_t rows) const {
         constexpr std::int64_t kNumbers = 100'000, kGrain = 48, kManyRows = 256, kWeights = 200'000;
         if (program_.node(source_).packed.data == nullptr) return rows;
@@ -106,7 +106,7 @@ private:
         return std::max<std::int64_t>(1, kNumbers / wide() / kGrain) * kGrain;
     }
 
-    /// Some rows at a time through all of it. With nobody to show it to, what the activation is taken of matters to the way back alone.
+    /// Runs groups of rows through the whole block. The activation's input is kept only for the backward pass.
     void run(const Tensor<Scalar>& in, const Scalar* stream, Tensor<Scalar>& out) const {
         const std::int64_t rows = rows_of(in), at_once = rows_at_once(rows), wide = this->wide();
         const std::int64_t parts = (rows + at_once - 1) / std::max<std::int64_t>(1, at_once);
@@ -133,8 +133,8 @@ private:
 
     Program<Scalar>& program_;
     bool gated_;
-    /// Places of the map that the activation is taken of, of the one that the result is multiplied by (the same without a gate), of the
-    /// activation, of the product (the activation without a gate), of the last map, and of what the stream becomes.
+    /// Indices of nodes: the activation's input, the map the activation is multiplied by (the same without a gate), the activation, the
+    /// product (the activation without a gate), the last map, and the new stream.
     std::size_t source_, hidden_, active_, product_, out_, sum_;
     bool adds_;
     std::size_t in_;

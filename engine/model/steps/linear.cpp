@@ -7,7 +7,7 @@
 namespace attn {
 namespace {
 
-/// The result's shape: the rows of x, as wide as the map makes them.
+/// Shape of the result: the rows of x with the map's number of columns.
 template <class Scalar>
 Shape shape_after(const Node<Scalar>& node, const Tensor<Scalar>& x) {
     return {x.shape()[0], x.shape()[1], {node.plan->axes.back(), node.weight.columns}};

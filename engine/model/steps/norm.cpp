@@ -8,7 +8,7 @@
 namespace attn {
 namespace {
 
-/// The rows that a norm takes: of the stream, or of queries and keys, one head after the other at every position.
+/// The rows a norm applies to: those of the stream, or those of queries and keys, all heads of a position together.
 struct NormRows {
     std::int64_t batches = 1, positions = 1, heads = 1, head_size = 0;  ///< of queries and keys
     std::int64_t rows = 0, width = 0;
@@ -32,7 +32,7 @@ NormRows norm_rows(const Program<Scalar>& program, std::size_t place, const Shap
     return out;
 }
 
-/// Heads put side by side, [B,T,HD], as rows follow each other there; with `back` put into their places again.
+/// Copies heads side by side, [B,T,HD], so that rows are contiguous; `back` copies them back.
 template <class Scalar, class Numbers>
 void join_rows(const HeadsView<Numbers>& heads, const NormRows& sizes, Scalar* joined, bool back) {
     parallel_for(sizes.batches * sizes.positions, sizes.heads * sizes.head_size, [&](std::int64_t bt) {
@@ -45,7 +45,7 @@ void join_rows(const HeadsView<Numbers>& heads, const NormRows& sizes, Scalar* j
     });
 }
 
-/// The heads of a node's result or gradient, in memory of the program's.
+/// The heads of a node's result or gradient side by side, in the program's memory.
 template <class Scalar>
 Tensor<Scalar>& joined_heads(Tensor<Scalar>& memory, const HeadsView<Scalar>& heads, const NormRows& sizes) {
     memory.resize({{Axis::B, sizes.batches}, {Axis::T, sizes.positions}, {Axis::N, sizes.heads * sizes.head_size}});
@@ -75,7 +75,7 @@ void apply_norm_backward(Program<Scalar>& program, std::size_t place, const Norm
     layer_norm_backward(dy, x, sizes.rows, sizes.width, gain, mean.data(), rstd.data(), out);
 }
 
-/// Of queries or keys, in the fused form among packed rows, from which the result is taken apart.
+/// Norm of queries or keys. In fused form the heads are inside packed rows, where the result is put back.
 template <class Scalar>
 void norm_heads_forward(Program<Scalar>& program, const Step<Scalar>& step) {
     const std::size_t input = program.node(step.first).inputs[0];
@@ -98,7 +98,7 @@ void norm_heads_backward(Program<Scalar>& program, const Step<Scalar>& step) {
     const Tensor<Scalar>& x = joined_heads(program.joined_heads()[0], program.heads(input), sizes);
     Tensor<Scalar>& dy = joined_heads(program.joined_heads()[1], program.gradient_heads(step.first), sizes);
     apply_norm_backward<Scalar>(program, step.first, sizes, dy.data(), x.data(), {dy.data(), program.dweight(step.first), nullptr});
-    if (program.fused()) {  // nothing else reads what is normed
+    if (program.fused()) {  // nothing else reads the norm's input
         program.begin_gradient(input);
         return join_rows<Scalar>(program.gradient_heads(input), sizes, dy.data(), true);
     }
@@ -129,7 +129,7 @@ void norm_backward(Program<Scalar>& program, const Step<Scalar>& step) {
     const std::size_t input = program.node(step.first).inputs[0];
     if (node.settings.passes_on) return program.pass_on(step.first, input);
     if (node.has_heads()) return norm_heads_backward(program, step);
-    // What the stream has already of its gradient is added by the way.
+    // If the stream already has part of its gradient, the norm's is added to it on the way.
     const bool adds = program.has_gradient(input);
     const Tensor<Scalar>&dy = program.gradient(step.first), &x = program.value(input);
     Tensor<Scalar>& dx = program.begin_gradient(input);

@@ -4,7 +4,7 @@
 namespace attn {
 namespace {
 
-/// Nothing is computed from them: only who looks at them needs them. Their gradient comes from the loss.
+/// Computed only if a tap is active, because no other node reads probabilities. Their gradient comes from the loss.
 template <class Scalar>
 void probabilities_forward(Program<Scalar>& program, const Step<Scalar>& step) {
     if (!program.setting().tap.active()) return;

@@ -5,7 +5,7 @@
 namespace attn {
 namespace {
 
-/// How one of the maps' columns become heads.
+/// Which columns of the merged product are a map's heads.
 template <class Scalar>
 HeadCut cut_of(const Program<Scalar>& program, std::size_t place) {
     const Node<Scalar>& node = program.node(place);
@@ -13,7 +13,7 @@ HeadCut cut_of(const Program<Scalar>& program, std::size_t place) {
     return {node.first_column, {node.plan->axes[1], node.columns / size}, size, node.plan->axes[2]};
 }
 
-/// In fused form the rows stay together: who reads a head finds it in them.
+/// In fused form the rows stay packed, and readers find their heads in them.
 template <class Scalar>
 void projection_forward(Program<Scalar>& program, const Step<Scalar>& step) {
     const Node<Scalar>& all = program.node(step.first);

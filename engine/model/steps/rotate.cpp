@@ -3,7 +3,7 @@
 namespace attn {
 namespace {
 
-/// Of a node's result, which may be packed rows that other heads lie in too.
+/// Sizes of a node's heads, whose tensor may be packed rows with other heads.
 template <class Scalar>
 RotationSizes rotated_sizes(const Program<Scalar>& program, std::size_t place, const Shape& shape) {
     const bool queries = program.node(place).plan->axes[1] == Axis::H;
@@ -16,7 +16,7 @@ const RotationTable<Scalar>& table_for(Program<Scalar>& program, std::size_t pla
     return program.rotation(place, sizes.first_position + sizes.positions);
 }
 
-/// In fused form the two lie in the same memory, and the input is turned where it is: nothing else reads it.
+/// In fused form input and result share memory and rotation works in place; nothing else reads the input.
 template <class Scalar>
 void rotate_forward(Program<Scalar>& program, const Step<Scalar>& step) {
     const std::size_t input = program.node(step.first).inputs[0];

@@ -52,13 +52,13 @@ StepFunctions<Scalar> step_of(Op op) {
     return {};
 }
 
-/// Looks for runs of nodes from one node on.
+/// Finds runs of nodes from one node on that can be computed together.
 template <class Scalar>
 class Runs {
 public:
     Runs(const Program<Scalar>& program, std::size_t first) : program_(program), first_(first) {}
 
-    /// Number of maps from the first on that lie side by side in one matrix; 0 if the first is none into heads.
+    /// Number of adjacent maps from the first one on whose parameters form one matrix; 0 if the first is not a map into heads.
     std::size_t projection() const {
         if (!is_projection(first_)) return 0;
         std::size_t count = 1;
@@ -104,7 +104,7 @@ private:
     }
     bool is_projection(std::size_t i) const { return op(i) == Op::Linear && node(i).plan->has_heads(); }
 
-    /// The map reads what the first one reads, and its parameters continue theirs, which are `all`; so do the gradients.
+    /// Whether map i reads the same input as the first one and its parameters, and gradients, directly follow `all`.
     bool continues(std::size_t i, const MatrixView& all) const {
         const Node<Scalar>&start = node(first_), &last = node(i - 1), &next = node(i);
         const bool biases = (next.bias == nullptr && start.bias == nullptr) ||
@@ -115,7 +115,7 @@ private:
                next.plan->settings == start.plan->settings;
     }
 
-    /// What a node finds is added to the residual stream by the next one.
+    /// Whether the next node adds this node's result to the residual stream.
     bool adds_to_stream(std::size_t i) const {
         if (op(i + 1) != Op::Add) return false;
         const Node<Scalar>& add = node(i + 1);

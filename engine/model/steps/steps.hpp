@@ -1,6 +1,6 @@
 #pragma once
-/// The functions that compute the steps of a program, forward and back: one pair for every operation, and one for every run of operations
-/// that are computed together in fused form.
+/// The functions that compute a program's steps, forward and backward: a pair for every operation, and one for every run of operations that
+/// is fused.
 
 #include "engine/model/program.hpp"
 
@@ -12,7 +12,7 @@ struct StepFunctions {
     void (*backward)(Program<Scalar>&, const Step<Scalar>&) = nullptr;
 };
 
-/// The step that begins with a node: as many nodes as can be computed together.
+/// The step that begins at a node, with as many nodes as can be computed together.
 template <class Scalar>
 Step<Scalar> next_step(const Program<Scalar>& program, std::size_t first);
 
@@ -59,44 +59,44 @@ template <class Scalar>
 StepFunctions<Scalar> probabilities_step();
 
 // Runs of nodes.
-/// Linear maps into heads whose parameters lie side by side: one product.
+/// Linear maps into heads whose parameters are adjacent: one product.
 template <class Scalar>
 StepFunctions<Scalar> projection_step();
-/// Tokens to embedding.
+/// From tokens to embedding.
 template <class Scalar>
 StepFunctions<Scalar> fused_embedding_step();
-/// Scores to concat.
+/// From scores to concat.
 template <class Scalar>
 StepFunctions<Scalar> fused_attention_step();
-/// Scores to context, of which only the context is there afterwards. It has no way back.
+/// From scores to context; only the context is kept. Has no backward step.
 template <class Scalar>
 StepFunctions<Scalar> attention_without_maps_step();
-/// A linear map and the residual that it is added to.
+/// A linear map and the residual it is added to.
 template <class Scalar>
 StepFunctions<Scalar> linear_and_add_step();
-/// A feed-forward block, gated or not, and the residual that it is added to, if there is one.
+/// A feed-forward block, gated or not, and the residual it is added to, if there is one.
 template <class Scalar>
 StepFunctions<Scalar> fused_feed_forward_step();
 
-/// Gradients of the linear map at a place, or of those that it stands for, from that of the result: of the parameters and of the input,
-/// which `times` multiplies number by number unless it is null.
+/// Gradients of the linear map at `place` (or the maps it stands for): of its parameters, and of its input, which is multiplied
+/// element-wise by `times` unless that is null.
 template <class Scalar>
 void map_backward(Program<Scalar>& program, std::size_t place, const Tensor<Scalar>& dy, const Scalar* times = nullptr);
 
 /// out = x + dropout(out)
 template <class Scalar>
 void add_dropped(const DropoutPattern& pattern, const Tensor<Scalar>& x, Tensor<Scalar>& out);
-/// The gradient of what the map at `place` found, from that of the sum that its dropped copy went into.
+/// The gradient of the output of the map at `place`, given that of the sum to which its dropped-out copy was added.
 template <class Scalar>
 const Tensor<Scalar>& dropped_gradient(Program<Scalar>& program, std::size_t place, std::size_t sum);
 
-/// The residual dropout that an addition applies to what it adds to the stream.
+/// The dropout that a residual addition applies to the sublayer's output.
 template <class Scalar>
 DropoutPattern residual_dropout(const Program<Scalar>& program, std::size_t add, const Shape& shape) {
     return program.dropout(program.settings().dropout.residual, program.node(add).plan->dropout_site, shape);
 }
 
-/// Rows of a tensor [B,P,...].
+/// Number of rows of a tensor [B,P,...].
 template <class Scalar>
 std::int64_t rows_of(const Tensor<Scalar>& x) {
     return x.shape()[0].size * x.shape()[1].size;
