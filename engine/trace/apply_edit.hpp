@@ -14,22 +14,22 @@
 
 namespace attn {
 
-/// Which edit set each cell of a stage.
+/// Which edit, if any, set each cell of a stage.
 struct EditMarks {
-    std::vector<std::uint32_t> by;  ///< as many as the stage has cells: 0, or 1 + the place in the list of the last edit that set it
+    std::vector<std::uint32_t> by;  ///< one per cell: 0, or 1 + the list index of the last edit that set it
 
     bool marked(std::int64_t cell) const { return by[static_cast<std::size_t>(cell)] != 0; }
 };
 
-/// A cell that an edit sets.
+/// A cell that an edit changes.
 struct ReachedCell {
-    std::int64_t cell = 0;  ///< flat index
-    std::int64_t from = 0;  ///< TakeRow: the flat index that its number comes from
-    double frozen = 0;      ///< Freeze: the pattern's number
+    std::int64_t cell = 0;  ///< flat index in the tensor
+    std::int64_t from = 0;  ///< TakeRow: flat index of the cell it is copied from
+    double frozen = 0;      ///< Freeze: the pattern's weight
 };
 
-/// The cells of a tensor [B,T,C] or [B,H,T,C] that an edit sets; none where the edit lies outside. The tensor and its mask may be the rows
-/// of some positions alone, from `first_row` on; then no row is taken from another.
+/// The cells of a tensor [B,T,C] or [B,H,T,C] that an edit changes; none if its indices are out of range. Tensor and mask may cover only
+/// the positions from `first_row` on; TakeRow must not be used then.
 class EditReach {
 public:
     EditReach(const Edit& edit, const Shape& shape, const Mask* mask, std::int64_t first_row = 0)
@@ -57,7 +57,7 @@ public:
         });
     }
 
-    /// The first of them, if there is any.
+    /// The first of these cells, if there is one.
     std::optional<ReachedCell> first() const {
         std::optional<ReachedCell> found;
         for_rows([&](std::int64_t b, std::int64_t h, std::int64_t t) {
@@ -80,11 +80,11 @@ private:
     struct Range {
         std::int64_t first, end;
     };
-    /// All of them, the one chosen, or none where it lies outside.
+    /// All indices, the one chosen, or none if it is out of range.
     static Range chosen(std::int64_t index, std::int64_t size) { return index == Edit::kAll ? Range{0, size} : one(index, size); }
     static Range one(std::int64_t index, std::int64_t size) { return index >= 0 && index < size ? Range{index, index + 1} : Range{0, 0}; }
 
-    /// Calls row(b, h, t) for every row that the edit is about, until it returns false.
+    /// Calls row(b, h, t) for every row the edit applies to, until it returns false.
     template <class Row>
     void for_rows(const Row& row) const {
         if (edit_.kind == EditKind::TakeRow && (edit_.row < 0 || edit_.from < 0 || edit_.from >= rows_ || edit_.from == edit_.row)) return;
@@ -126,10 +126,10 @@ private:
     std::int64_t first_row_;
     bool fits_;
     bool all_heads_ = true;
-    std::int64_t sequences_ = 0, heads_ = 0, rows_ = 0, columns_ = 0;  // all 0 where the edit does not fit
+    std::int64_t sequences_ = 0, heads_ = 0, rows_ = 0, columns_ = 0;  // all 0 if the edit does not apply to the tensor
 };
 
-/// Applies to `value`, the rows of a stage from `first_row` on, whatever edits are switched on for the stage, in their order.
+/// Applies the enabled edits of a stage, in list order, to `value`, which holds its rows from `first_row` on.
 template <class Scalar>
 void apply_edits(std::span<const Edit> edits, const StageId& id, Tensor<Scalar>& value, const Mask* mask, std::int64_t first_row = 0) {
     for (const Edit& edit : edits) {
@@ -142,7 +142,7 @@ void apply_edits(std::span<const Edit> edits, const StageId& id, Tensor<Scalar>&
                 x[at.cell] = number;
                 break;
             case EditKind::Scale:
-                x[at.cell] = number == 0 ? 0 : x[at.cell] * number;  // what is removed is gone even if it was NaN
+                x[at.cell] = number == 0 ? 0 : x[at.cell] * number;  // a factor of 0 also removes a NaN
                 break;
             case EditKind::Freeze:
                 x[at.cell] = static_cast<Scalar>(at.frozen);
@@ -155,7 +155,7 @@ void apply_edits(std::span<const Edit> edits, const StageId& id, Tensor<Scalar>&
     }
 }
 
-/// What these edits set in a stage of this shape; null when nothing.
+/// Which cells these edits set in a stage of this shape; null if none.
 inline std::shared_ptr<const EditMarks> marks_of(std::span<const Edit> edits, const StageId& id, const Shape& shape, const Mask* mask) {
     std::shared_ptr<EditMarks> marks;
     for (std::size_t i = 0; i < edits.size(); ++i) {
@@ -171,8 +171,8 @@ inline std::shared_ptr<const EditMarks> marks_of(std::span<const Edit> edits, co
     return marks;
 }
 
-/// Turns the gradient with respect to the edited stage into that with respect to what was computed before the edits: nothing passes
-/// an overwritten number, a scaled one passes it scaled, and the row a number was taken from receives its gradient too.
+/// Turns the gradient with respect to the edited stage into that with respect to the stage before its edits: 0 for overwritten numbers,
+/// scaled for scaled ones, and added to the row that a number was copied from.
 template <class Scalar>
 void apply_edits_backward(std::span<const Edit> edits, const StageId& id, Tensor<Scalar>& gradient, const Mask* mask) {
     for (std::size_t i = edits.size(); i-- > 0;) {
@@ -187,7 +187,7 @@ void apply_edits_backward(std::span<const Edit> edits, const StageId& id, Tensor
     }
 }
 
-/// True when an edit of the list is switched on for the stage.
+/// Whether an enabled edit of the list applies to the stage.
 inline bool any_edit_at(std::span<const Edit> edits, const StageId& id) {
     return std::any_of(edits.begin(), edits.end(), [&](const Edit& edit) { return edit.on && edit.at == id; });
 }

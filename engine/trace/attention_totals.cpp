@@ -13,7 +13,7 @@ Tensor<float> to_float(const Tensor<double>& x) {
     return out;
 }
 
-/// R = Ã R, for every sequence. A position without weight adds nothing, even where what stands there is no number.
+/// R = Ã R for every sequence. Positions with weight 0 contribute nothing, even if their row is NaN or infinite.
 void roll_on(const Tensor<float>& mean, Tensor<double>& rollout) {
     const std::int64_t positions = mean.shape()[1].size;
     for (std::int64_t b = 0; b < mean.shape()[0].size; ++b) {

@@ -10,7 +10,7 @@
 namespace attn {
 namespace {
 
-// In the order of the enumerations.
+// In enumerator order.
 constexpr std::array<std::string_view, 4> kKinds = {"set", "scale", "freeze", "take_row"};
 constexpr std::array<std::string_view, 4> kPatterns = {"uniform", "previous", "self", "first"};
 

@@ -8,12 +8,12 @@
 
 namespace attn {
 
-/// A list of objects. Only what matters for the kind is written, and an index that stands for all of them is left out.
+/// A JSON array of objects. Writes only the fields that the kind uses, and leaves out indices that are kAll.
 Json to_json(const std::vector<Edit>& edits);
 
-/// The list under "edits"; none when the field is missing. Throws FileError naming the source and the JSON pointer for a stage that does
-/// not exist or has no such edit, a field that the kind has no use for or cannot be without, a wrong type, a number outside its range
-/// and for more than kMostEdits.
+/// The list in field "edits"; empty if the field is missing. Throws FileError naming the source and the JSON pointer for a stage that does
+/// not exist or does not support the kind, a field that the kind does not use, a missing one that it requires, a wrong type, a number out
+/// of range, or more than kMostEdits edits.
 std::vector<Edit> edits_from_json(JsonObject& object);
 
 }  // namespace attn

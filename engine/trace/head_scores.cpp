@@ -7,7 +7,7 @@
 namespace attn {
 namespace {
 
-/// The weights of one query over all keys.
+/// One query's weights on all keys.
 using Row = Eigen::Array<double, 1, Eigen::Dynamic>;
 
 using Sums = HeadScoreSums::Sums;
@@ -20,7 +20,7 @@ void add_shape(const Row& w, std::int64_t query, Sums& sums) {
 }
 
 void add_positions(const Row& w, std::int64_t query, Sums& sums) {
-    if (query == 0) return;  // position 0 is its own first token and has no previous one
+    if (query == 0) return;  // position 0 is itself the first token and has no previous one
     ++sums.later_rows;
     sums.first += w[0];
     if (query - 1 < w.size()) sums.previous += w[query - 1];

@@ -1,5 +1,5 @@
 #pragma once
-/// What kind of attention a head pays: a few numbers per head that say it in words.
+/// What kind of attention each head pays, as a few numbers per head.
 
 #include <cstdint>
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace attn {
 
-/// Averages over the query rows of all sequences that are not padding and not fully masked. All but entropy and distance lie in 0..1.
+/// Averages over the query rows of all sequences, except padding and fully masked rows. All but entropy and distance are in [0, 1].
 struct HeadScore {
     StageId id;  ///< the weights or cross_weights stage
     std::int64_t head = 0;
@@ -20,24 +20,24 @@ struct HeadScore {
     double induction = 0;
     double entropy = 0;               ///< mean of -sum w ln w over the row, in nats; 0 ln 0 = 0
     double distance = 0;              ///< mean of sum w |t - s|, in positions
-    double alignment = 0;             ///< of cross-attention: mean of the row's largest weight, 1 where each query goes with one key
-    std::int64_t rows = 0;            ///< rows averaged; 0 means that nothing could be said
-    std::int64_t induction_rows = 0;  ///< rows that have an earlier occurrence to follow
+    double alignment = 0;             ///< cross-attention: mean of the row's largest weight, 1 if each query attends to a single key
+    std::int64_t rows = 0;            ///< rows averaged; 0: no row to score
+    std::int64_t induction_rows = 0;  ///< rows whose token occurred before
 };
 
-/// The same of one stage whose rows come some at a time.
+/// The scores of one stage whose rows are given a few at a time.
 class HeadScoreSums {
 public:
-    /// Sums over the rows of one head.
+    /// Sums over one head's rows.
     struct Sums {
         double previous = 0, first = 0, same = 0, induction = 0, entropy = 0, distance = 0, largest = 0;
         std::int64_t rows = 0, later_rows = 0, induction_rows = 0;
     };
-    /// `tokens` are those of the queries and have to outlive this.
+    /// `tokens` are the queries' and must outlive this.
     HeadScoreSums(const StageId& id, const TokenBatch& tokens) : id_(id), tokens_(tokens) {}
-    /// Weights [B,H,rows,S] of the positions from `first` on, and their mask (null: none is masked), in the order of the positions.
+    /// Weights [B,H,rows,S] of the positions from `first` on, and their mask (null: nothing is masked). Call in order of positions.
     void add(const Tensor<float>& rows, const Mask* mask, std::int64_t first);
-    /// Of every head.
+    /// The scores of every head.
     std::vector<HeadScore> scores() const;
 
 private:
@@ -46,8 +46,8 @@ private:
     std::vector<Sums> sums_;
 };
 
-/// Every head of every recorded weights stage, in the order of the trace. For cross-attention, whose keys are another text,
-/// only entropy, distance and alignment are computed; the others stay 0.
+/// Scores of every head in every recorded weights stage, in the order of the trace. Cross-attention has keys from another text, so only
+/// entropy, distance and alignment are computed; the others stay 0.
 std::vector<HeadScore> head_scores(const Trace<float>& trace);
 
 }  // namespace attn

@@ -1,5 +1,5 @@
 #pragma once
-/// What each head is worth: plain data.
+/// The importance of each head, measured by removing it; plain data.
 
 #include <cstdint>
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace attn {
 
-/// What is measured: the loss of predicting the next token of the shown texts, or how likely one token is at one position.
+/// What to measure: the next-token loss of the texts shown, or the probability of one token at one position.
 struct KnockOutQuestion {
     struct Place {
         std::int64_t sequence = 0, position = 0;
@@ -17,17 +17,17 @@ struct KnockOutQuestion {
         bool operator==(const Place&) const = default;
     };
     std::optional<Place> place;  ///< none: the loss
-    /// [B,T]: 1 where the next token counts, as far as there is one; empty: everywhere. For texts whose beginnings nobody can guess.
+    /// [B,T]: 1 where the next token counts; empty: everywhere. For texts whose beginnings are unpredictable.
     std::vector<std::uint8_t> counted{};
     bool operator==(const KnockOutQuestion&) const = default;
 };
 
-/// A head and the measure of the model in which its context is zero.
+/// A head, and the measure of the model with that head's context set to zero.
 struct HeadWorth {
     StageId context;  ///< the context or cross_context stage that the head is a part of
     std::int64_t head = 0;
     double without = 0;
-    bool measured = false;  ///< while the heads are being measured: else `without` means nothing yet
+    bool measured = false;  ///< false: not measured yet, `without` is meaningless
     bool operator==(const HeadWorth&) const = default;
 };
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint32_t kMaskedOrder = 0, kInfiniteOrder = 0xFF000001, kNanOrder = 0xFF800001;
 
-/// The larger, the sooner a cell stands for its block.
+/// Rank of a cell: the highest in a block represents it.
 std::uint32_t order_of(float value) {
     const auto bits = std::bit_cast<std::uint32_t>(value);
     return (bits & 0x7FFFFFFFU) > 0x7F800000U ? kNanOrder : std::rotl(bits, 1) + 1U;
@@ -22,7 +22,7 @@ std::uint32_t order_of(float value) {
 
 float number_of(std::uint32_t order) { return order == kMaskedOrder ? 0.F : std::bit_cast<float>(std::rotr(order - 1U, 1)); }
 
-/// Each becomes the largest of 2^level neighbours; they move to the front.
+/// Replaces every 2^level neighbours by their largest, compacting to the front.
 void shrink_orders(std::vector<std::uint32_t>& orders, int level) {
     std::size_t left = orders.size();
     for (; level > 0; --level) {

@@ -1,7 +1,7 @@
 #pragma once
-/// Attention maps of long texts, smaller: a number stands for a block of cells. Of a block it is the one of largest magnitude that may be
-/// attended to, infinities above all numbers and what is no number above those, of a number and its negative the negative. A block is
-/// masked where all of it is.
+/// Attention maps of long texts at reduced resolution: one number stands for a block of cells. It is the unmasked cell of largest
+/// magnitude, where infinities rank above finite numbers and NaN above infinities; of a number and its negative, the negative. A block is
+/// masked if all its cells are.
 
 #include <cstdint>
 #include <optional>
@@ -13,10 +13,10 @@
 
 namespace attn {
 
-/// Cells [first_row, first_row + rows) x [first_col, first_col + cols) of a map, and how large a block is.
+/// Cells [first_row, first_row + rows) x [first_col, first_col + cols) of a map, and the block size.
 struct MapRegion {
     std::int64_t first_row = 0, rows = 0, first_col = 0, cols = 0;
-    int level = 0;  ///< a block has 2^level x 2^level cells, the last ones fewer; 0: every number
+    int level = 0;  ///< blocks of 2^level x 2^level cells, smaller at the far edges; 0: single cells
     bool operator==(const MapRegion&) const = default;
 
     std::int64_t block_rows() const { return rows == 0 ? 0 : ((rows - 1) >> level) + 1; }
@@ -26,7 +26,7 @@ struct MapRegion {
     }
 };
 
-/// How many cells of a map that may be attended to are no numbers.
+/// How many unmasked cells are not finite.
 struct NonFinite {
     std::int64_t nan = 0, infinite = 0;
     bool operator==(const NonFinite&) const = default;
@@ -35,31 +35,31 @@ struct NonFinite {
 struct ReducedMap {
     StageId id;
     MapRegion region;
-    std::optional<std::int64_t> only_head{};  ///< of this head alone; else of all, and where `mean` behind them of their mean
+    std::optional<std::int64_t> only_head{};  ///< of this head alone; none: of all heads, followed by their mean if `mean`
     bool mean = false;
-    Tensor<float> values;               ///< [1,N,block_rows,block_cols]; a masked block is 0, a masked cell as it was recorded
-    std::vector<std::uint8_t> keep;     ///< [block_rows, block_cols], 0: masked; empty where nothing is
-    std::vector<NonFinite> non_finite;  ///< [N], in the region
+    Tensor<float> values;               ///< [1,N,block_rows,block_cols]; a masked block is 0; at level 0 a masked cell is as recorded
+    std::vector<std::uint8_t> keep;     ///< [block_rows,block_cols], 0: masked; empty if nothing is masked
+    std::vector<NonFinite> non_finite;  ///< [N], counted in the region
 
-    /// Where a head lies in `values`, `heads` (the model's) for the mean; none where it is not there.
+    /// Index of a head in `values`; `heads`, the model's number of heads, stands for the mean. None if it is not included.
     std::optional<std::int64_t> place_of(std::int64_t head, std::int64_t heads) const {
         if (only_head) return head == *only_head ? std::optional<std::int64_t>(0) : std::nullopt;
         return head < heads || mean ? std::optional(head) : std::nullopt;
     }
-    /// Block numbers of one of them.
+    /// The block values of one of them.
     const float* numbers(std::int64_t place) const { return values.data() + place * region.block_rows() * region.block_cols(); }
 };
 
-/// The finest level at which `maps` maps [rows, cols] take at most `bytes`, or one block each.
+/// The finest level at which `maps` maps [rows,cols] take at most `bytes`, or one block each.
 int reduced_level(std::int64_t rows, std::int64_t cols, std::int64_t maps, std::int64_t bytes);
 
-/// Reduces a map whose rows come in their order.
+/// Reduces a map whose rows are given in order.
 class MapReducer {
 public:
-    /// Of a map of `heads` heads; `only_head` and `mean` as in ReducedMap. Throws Error for a region that begins inside a block.
+    /// `heads` is the map's number of heads; only_head and mean as in ReducedMap. Throws Error if the region begins inside a block.
     MapReducer(const StageId& id, const MapRegion& region, std::int64_t heads, std::optional<std::int64_t> only_head = {},
                bool mean = false);
-    /// [1,H,rows,S] of the positions from `first` on, and their mask (null: none), which has to be one for all heads.
+    /// [1,H,rows,S] of the positions from `first` on, and their mask (null: none), which must be the same for all heads.
     void add(const Tensor<float>& rows, const Mask* mask, std::int64_t first);
     ReducedMap take();
 
@@ -68,7 +68,7 @@ private:
 
     ReducedMap map_;
     std::int64_t heads_;
-    std::vector<std::uint32_t> orders_;  ///< [N, block_rows, block_cols], of the cells that stand for the blocks so far
+    std::vector<std::uint32_t> orders_;  ///< [N,block_rows,block_cols], rank of the cell that represents each block so far
 };
 
 }  // namespace attn

@@ -56,7 +56,7 @@ Json to_json(const ForwardSettings& settings) {
                {"embedding", finite("embedding", dropout.embedding)},
                {"seed", dropout.seed}}},
              {"mistake", mistake_name(settings.mistake)}};
-    // What is trained has none: the field would only be in the way there.
+    // Training runs have no edits, so an empty list would only be clutter.
     if (!settings.edits.empty()) out["edits"] = to_json(settings.edits);
     return out;
 }

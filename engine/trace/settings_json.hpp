@@ -8,14 +8,14 @@
 
 namespace attn {
 
-/// Every field under its C++ name; edits only where there are any.
+/// Every field under its C++ name; edits only if there are any.
 Json to_json(const ForwardSettings& settings);
 
-/// Fields that are missing stay as in `base`. Throws FileError naming the source and the JSON pointer for an unknown field, a wrong
-/// type or a number outside its range.
+/// Missing fields keep their value in `base`. Throws FileError naming the source and the JSON pointer for an unknown field, a wrong type or
+/// a number out of range.
 ForwardSettings forward_settings_from_json(JsonObject object, ForwardSettings base = {});
 
-/// The same from a text that is one object.
+/// The same from JSON text that is one object.
 ForwardSettings forward_settings_from_json(std::string_view text, std::string_view source);
 
 }  // namespace attn

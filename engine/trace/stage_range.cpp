@@ -8,10 +8,10 @@
 namespace attn {
 namespace {
 
-/// Lanes that are compared side by side: the compiler makes vectors of them.
+/// Independent minima and maxima side by side, so that the compiler can vectorize.
 class Lanes {
 public:
-    /// Of numbers that are all allowed where `keep` is null, else where it is not 0.
+    /// Adds the numbers where `keep` is not 0; all of them if it is null.
     void add(const float* values, const std::uint8_t* keep, std::int64_t count) {
         for (; keep == nullptr && count >= kBlock; values += kBlock, count -= kBlock)
             if (!add_finite(values)) add_each(values, nullptr, kBlock);
@@ -21,7 +21,7 @@ public:
         for (std::int64_t lane = 0; lane < kCount; ++lane) {
             const auto at = static_cast<std::size_t>(lane);
             if (finite_[at] == 0) continue;
-            // Adding 0 makes one zero of the two, whichever lane has met which.
+            // + 0 turns -0 into +0, so that the result does not depend on which lane saw which zero.
             range.lo = (range.finite == 0 ? lo_[at] : std::min(range.lo, lo_[at])) + 0.F;
             range.hi = (range.finite == 0 ? hi_[at] : std::max(range.hi, hi_[at])) + 0.F;
             range.finite += finite_[at];
@@ -31,7 +31,7 @@ public:
 private:
     static constexpr std::int64_t kCount = 16, kBlock = 64 * kCount;
 
-    /// Adds kBlock numbers if all of them are finite, with a third of the work; else nothing.
+    /// Adds kBlock numbers if all are finite, in a third of the time; otherwise adds nothing.
     bool add_finite(const float* values) {
         std::array<float, kCount> lo = lo_, hi = hi_, zero{};
         for (std::int64_t i = 0; i < kBlock; i += kCount)
@@ -40,7 +40,7 @@ private:
                 const float value = values[i + lane];
                 lo[at] = value < lo[at] ? value : lo[at];
                 hi[at] = value > hi[at] ? value : hi[at];
-                zero[at] += value * 0;  // NaN for what is not finite
+                zero[at] += value * 0;  // NaN if not finite
             }
         if (std::any_of(zero.begin(), zero.end(), [](float sum) { return sum != 0; })) return false;
         lo_ = lo;

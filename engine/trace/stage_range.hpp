@@ -1,5 +1,5 @@
 #pragma once
-/// The range of the finite, unmasked numbers of a recorded stage: the ends of its colour bar.
+/// The range of a stage's finite, unmasked numbers, which its colour bar spans.
 
 #include <vector>
 
@@ -9,14 +9,14 @@ namespace attn {
 
 struct StageRange {
     StageId id;
-    float lo = 0, hi = 0;     ///< both 0 when the stage has no finite unmasked number
-    std::int64_t finite = 0;  ///< numbers counted
+    float lo = 0, hi = 0;     ///< both 0 if there is no finite, unmasked number
+    std::int64_t finite = 0;  ///< how many numbers were counted
 };
 
-/// Counts more numbers of the stage: some rows of it, with their mask (null: none is masked).
+/// Extends the range by some rows of the stage, with their mask (null: nothing is masked).
 void extend(StageRange& range, const Tensor<float>& rows, const Mask* mask);
 StageRange stage_range(const RecordedStage<float>& stage);
-/// Of every stage, in the trace's order.
+/// Ranges of all stages, in the trace's order.
 std::vector<StageRange> stage_ranges(const Trace<float>& trace);
 
 }  // namespace attn

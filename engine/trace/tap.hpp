@@ -1,5 +1,5 @@
 #pragma once
-/// The single place where a forward pass shows its stages: edits them, records them and lets a stale computation be abandoned.
+/// The single place where a pass exposes its stages: applies edits, records, and cancels a computation that is no longer wanted.
 
 #include <cstdint>
 #include <functional>
@@ -16,52 +16,52 @@
 
 namespace attn {
 
-/// Sees a stage as it is computed; the mask is null for a stage without one.
+/// Called for every stage as it is computed; the mask is null for a stage without one.
 template <class Scalar>
 using StageObserver = std::function<void(const StageId& id, const Tensor<Scalar>& value, const Mask* mask)>;
 
-/// Passed down a forward or a backward pass. When it neither records nor edits it costs one branch a stage.
+/// Passed through a forward or backward pass. Without recording, edits or observer it costs a branch per stage.
 template <class Scalar>
 class Tap {
 public:
-    /// Records every stage if `records`. Throws Cancelled at the next stage once `stop` is requested.
+    /// `records`: record every stage. Throws Cancelled at the next stage once `stop` is requested.
     explicit Tap(bool records = false, std::stop_token stop = {}) : records_(records), stop_(std::move(stop)) {}
 
-    /// Records only stages of which this says so, as copies: their memory may be used again.
+    /// Records only the stages this accepts, as copies, so that their memory may be reused.
     void keep_only(std::function<bool(const StageId&)> keeps) { keeps_ = std::move(keeps); }
-    /// Shows every stage of a forward pass to somebody, who may be empty.
+    /// Shows every stage of a forward pass to an observer, which may be empty.
     void observe(StageObserver<Scalar> each) { each_ = std::move(each); }
 
-    /// True when stages have to be materialised one by one; false allows fused kernels.
+    /// True if every stage must be materialised; false allows fused kernels.
     bool active() const { return records_ || each_ || !edits_.empty(); }
 
-    /// From now on the stages are those of a forward pass with these edits, which have to outlive it; of the positions from `first_row` on.
+    /// Starts a forward pass with these edits, which must outlive it; stages hold the positions from `first_row` on.
     void begin_forward(std::span<const Edit> edits, std::int64_t first_row = 0) {
         edits_ = edits;
         first_row_ = first_row;
         backward_ = false;
     }
-    /// From now on the stages are gradients with respect to the stages of such a forward pass.
+    /// Starts the backward pass of a forward pass with these edits.
     void begin_backward(std::span<const Edit> edits) {
         edits_ = edits;
         backward_ = true;
     }
-    /// True when the stage differs from what was computed for it.
+    /// Whether an edit changes this stage.
     bool edits(const StageId& id) const { return any_edit_at(edits_, id); }
 
-    /// Throws Cancelled once a stop is requested.
+    /// Throws Cancelled if a stop was requested.
     void check() const {
         if (stop_.stop_requested()) throw Cancelled();
     }
 
-    /// Called once per stage with the computed tensor, before anything downstream reads it. The tensor stays where it is, so that
-    /// recording copies nothing, and must live until take().
+    /// Called once per stage, after it is computed and before anything reads it. Recording does not copy: the tensor must stay alive until
+    /// take().
     void operator()(const StageId& id, Tensor<Scalar>& value, const std::shared_ptr<const Mask>& mask = nullptr) {
         check();
         if (active()) show(id, value, mask);
     }
 
-    /// The stages in the order of computation, their tensors moved out of where they were computed.
+    /// The recorded stages in order of computation; their tensors are moved out of where they were computed.
     std::vector<RecordedStage<Scalar>> take() {
         std::vector<RecordedStage<Scalar>> stages;
         stages.reserve(shown_.size());
@@ -78,7 +78,7 @@ private:
         Tensor<Scalar>* value;
         std::shared_ptr<const Mask> mask;
         std::shared_ptr<const EditMarks> edited;
-        std::optional<Tensor<Scalar>> own;  ///< recorded in place of `value`, which goes on as something else
+        std::optional<Tensor<Scalar>> own;  ///< recorded instead of `value`, which is changed or reused later
     };
 
     void show(const StageId& id, Tensor<Scalar>& value, const std::shared_ptr<const Mask>& mask) {
@@ -86,7 +86,7 @@ private:
         if (!backward_) {
             apply_edits(edits_, id, value, mask.get(), first_row_);
         } else if (edits(id)) {
-            // What is shown is the gradient of the edited number, what goes on is that of the computed one.
+            // The recorded gradient is that of the edited number; the one passed on is that of the computed number.
             if (records_) shown.own = value;
             apply_edits_backward(edits_, id, value, mask.get());
         }

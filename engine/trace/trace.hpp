@@ -1,5 +1,5 @@
 #pragma once
-/// Everything one forward pass computed: an immutable list of stages in the order of computation.
+/// Everything a forward pass computed: an immutable list of stages in order of computation.
 
 #include <cstdint>
 #include <memory>
@@ -20,7 +20,7 @@
 
 namespace attn {
 
-/// Dropout of one forward pass; rates in [0, 1]. A rate of 1 gives zeros. Rate 0 is the identity, bit for bit.
+/// Dropout rates of a forward pass, in [0, 1]. Rate 1 gives zeros; rate 0 is exactly the identity.
 struct DropoutSettings {
     double attention = 0;
     double residual = 0;
@@ -29,13 +29,13 @@ struct DropoutSettings {
     bool operator==(const DropoutSettings&) const = default;
 };
 
-/// What besides parameters and text decides a forward pass.
+/// Everything besides parameters and text that determines a forward pass.
 struct ForwardSettings {
     MaskSettings masks;
     double temperature = 1;  ///< weights = softmax(masked / temperature); > 0
     DropoutSettings dropout;
-    std::vector<Edit> edits;          ///< applied in their order
-    Mistake mistake = Mistake::None;  ///< what the pass gets wrong, on purpose
+    std::vector<Edit> edits;          ///< applied in this order
+    Mistake mistake = Mistake::None;  ///< made on purpose
     bool operator==(const ForwardSettings&) const = default;
 };
 
@@ -47,46 +47,46 @@ struct RecordedStage {
     Tensor<Scalar> value;
     /// For masked, weights and dropped: which cells are masked. Null for every other stage.
     std::shared_ptr<const Mask> mask{};
-    /// Which cells were set by an edit; null when none was, and for gradients.
+    /// Which cells were set by an edit; null if none, and for gradients.
     std::shared_ptr<const EditMarks> edited{};
-    /// Of a map of a long text this head may be all that was kept: `value` is then [1,1,T,S]. None: all heads are there.
+    /// The only head recorded of a long text's map, in which case `value` is [1,1,T,S]; none: all heads.
     std::optional<std::int64_t> only_head{};
 
-    /// Where a head lies in `value`.
+    /// Index of a head in `value`.
     std::int64_t place_of_head(std::int64_t head) const { return only_head ? head - *only_head : head; }
 };
 
 template <class Scalar>
 struct Trace {
     Config config;
-    std::shared_ptr<const Plan> plan;  ///< of the configuration, with the mistake that is made
+    std::shared_ptr<const Plan> plan;  ///< of `config`, including the mistake
     ForwardSettings settings;
     TokenBatch tokens;         ///< input of the Main or Decoder stack
     TokenBatch source_tokens;  ///< input of the Encoder stack; empty without one
     std::shared_ptr<const Parameters<Scalar>> parameters;
     std::vector<RecordedStage<Scalar>> stages;
-    /// Of maps of a long text that are not among the stages: of all of each.
+    /// Reduced maps of a long text, which are not among `stages`; they cover whole maps.
     std::vector<ReducedMap> reduced;
 
-    /// Every stage of the plan was recorded.
+    /// Whether every stage of the plan was recorded.
     bool whole() const { return plan == nullptr || stages.size() == plan->nodes().size(); }
-    /// Of a stage that the model has, recorded or not. Throws Error naming it when the model does not have it.
+    /// Shape of any stage of the model, recorded or not. Throws Error naming the stage if the model does not have it.
     Shape shape_of(const StageId& id) const {
         return stage_shape(config, plan->at(id), {tokens.size(), tokens.length, source_tokens.length});
     }
-    /// nullptr when the stage was not recorded, or not all of its heads.
+    /// nullptr if the stage was not recorded with all its heads.
     const RecordedStage<Scalar>* find(const StageId& id) const {
         for (const auto& stage : stages)
             if (stage.id == id && !stage.only_head) return &stage;
         return nullptr;
     }
-    /// For whoever looks at one head alone: the stage, or where only that head was recorded this (see RecordedStage::place_of_head).
+    /// The stage if it has this head: recorded with all heads or with this one only (see RecordedStage::place_of_head).
     const RecordedStage<Scalar>* find(const StageId& id, std::int64_t head) const {
         for (const auto& stage : stages)
             if (stage.id == id && (!stage.only_head || stage.only_head == head)) return &stage;
         return nullptr;
     }
-    /// nullptr where there is none.
+    /// nullptr if there is none.
     const ReducedMap* reduced_map(const StageId& id) const {
         for (const ReducedMap& map : reduced)
             if (map.id == id) return &map;

@@ -51,7 +51,7 @@ std::vector<std::int32_t> ids_of(const Tensor<float>& tokens) {
     return ids;
 }
 
-/// true = may attend.
+/// The mask's cells, true = may attend.
 std::vector<std::uint8_t> cells_of(const Mask& mask) {
     std::vector<std::uint8_t> keep;
     keep.reserve(static_cast<std::size_t>(mask.batches() * mask.heads() * mask.queries() * mask.keys()));
@@ -62,7 +62,7 @@ std::vector<std::uint8_t> cells_of(const Mask& mask) {
     return keep;
 }
 
-/// Collects what is written; owns what the trace does not hold as it stands in the file.
+/// Collects the arrays to write, and owns those that the trace does not hold in the file's form.
 class Collector {
 public:
     void add(const RecordedStage<float>& stage) {
@@ -79,7 +79,7 @@ public:
         const std::span<const float> values(parameters.data() + info.offset, static_cast<std::size_t>(info.shape.count()));
         views_.push_back({info.name, DType::F32, sizes_of(info.shape), std::as_bytes(values)});
     }
-    /// Beside what a pass with a mistake computed: what its heads were split from, and the mask that was meant.
+    /// Adds what a pass with a mistake was meant to compute from: the projection before the split, and the correct mask.
     void add_meant(const Trace<float>& trace, const StageId& id) {
         const std::string name = tensor_name(id);
         const Stage stage = to_self(id.stage);
@@ -101,7 +101,7 @@ private:
     void add_ids(const std::string& name, const Tensor<float>& value) {
         add_owned(make_array<std::int32_t>(name, sizes_of(value.shape()), ids_of(value)));
     }
-    /// Three stages of a layer share one mask, and every layer of a stack may: its bytes are gathered once.
+    /// Several stages, and layers, share a mask: its cells are collected only once.
     void add_mask(const std::string& name, const Mask& mask) {
         const auto [known, is_new] = masks_.try_emplace(&mask, owned_.size());
         if (is_new) {
@@ -124,8 +124,8 @@ private:
     }
 
     std::vector<ArrayView> views_;
-    std::vector<std::unique_ptr<NamedArray>> owned_;  ///< behind pointers: views refer to them
-    std::map<const Mask*, std::size_t> masks_;        ///< place in owned_
+    std::vector<std::unique_ptr<NamedArray>> owned_;  ///< by pointer, because views refer to them
+    std::map<const Mask*, std::size_t> masks_;        ///< index in owned_
     Json axes_ = Json::object();
     Json stages_ = Json::list();
 };
@@ -183,7 +183,7 @@ std::map<std::string, std::string> metadata_of(const Trace<float>& trace, const 
     return metadata;
 }
 
-/// The arrays of a trace that is written stage by stage: where each comes from.
+/// The arrays of a trace written stage by stage, and where each comes from.
 class StagePlan {
 public:
     StagePlan(const Trace<float>& outline, const StageSource& source) : source_(source) {
@@ -209,7 +209,7 @@ public:
 private:
     struct From {
         StageId id;
-        std::shared_ptr<const Mask> mask;  ///< whose cells they are; null for the stage's own numbers
+        std::shared_ptr<const Mask> mask;  ///< the array holds this mask's cells; null: the stage's numbers
     };
 
     void add(const StageId& id, const Shape& shape) {

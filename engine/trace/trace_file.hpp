@@ -1,5 +1,5 @@
 #pragma once
-/// A whole trace as a .safetensors file, for notebooks and other programs.
+/// Writes a trace to a .safetensors file, for notebooks and other programs.
 
 #include <cstdint>
 #include <filesystem>
@@ -15,46 +15,46 @@
 
 namespace attn {
 
-/// Texts of the tokens, outer list by sequence, without padding.
+/// Text of each token: one list per sequence, without padding.
 using TokenTexts = std::vector<std::vector<std::string>>;
 
-/// Which numbers a file holds; every stage of the trace where nothing is said.
+/// What a file contains; by default every stage of the trace.
 struct TraceContents {
-    /// What the numbers do to the loss, in place of them. A whole file then holds the parameters' gradients too, under their names.
+    /// Write these gradients instead of the values. A file with all stages then also has the parameters' gradients, under their names.
     const GradientTrace<float>* gradients = nullptr;
-    std::optional<StageId> stage{};              ///< this one alone
-    std::string parameter{};                     ///< or this parameter alone, under its name
-    std::optional<std::int64_t> trained_step{};  ///< the training step whose model it is; none: not trained
+    std::optional<StageId> stage{};              ///< only this stage
+    std::string parameter{};                     ///< only this parameter, by its name
+    std::optional<std::int64_t> trained_step{};  ///< training step of the model; none: not trained
 };
 
-/// Writes every stage under its tensor_name() (F32; the token ids I32), and beside each masked, weights and dropped map
-/// "<name>.keep", BOOL of the shape [1|B, 1|H, T, S], true = may attend. A pass that made a mistake on purpose also leaves what its heads
-/// were split from, "<q, k or v>_proj" [B,P,C], and the mask that was meant, "mask". Gradients have neither. Metadata:
-///   format   "attnscope-trace/1", of gradients "attnscope-gradients/1"
+/// Writes every stage under its tensor_name() (F32; token ids I32), and beside each masked, weights and dropped map "<name>.keep", BOOL of
+/// shape [1|B, 1|H, T, S], true = may attend. A pass with a deliberate mistake also gets the projections that heads were split from, "<q, k
+/// or v>_proj" [B,P,C], and the correct mask, "mask". Gradients have neither. Metadata:
+///  format   "attnscope-trace/1", for gradients "attnscope-gradients/1"
 ///   config, settings   JSON objects as in config_json.hpp
 ///   axes     JSON object: tensor name -> axis letters, {"layers.0.attention.weights": "BHTS"}
-///   stages   JSON list: tensor names in the order of computation
+///  stages   JSON list: tensor names in order of computation
 ///   tokens, source_tokens   JSON lists of the token texts of each sequence (stray bytes escaped); source_tokens only with an encoder
-///   lengths, source_lengths   JSON lists: tokens of each sequence that are not padding
-///   trained_step   the training step of a trained model
-///   loss, counted   of gradients: the loss in nats, and over how many predicted tokens it is the mean
-///   masked_cells   of gradients: "0", what they are at masked cells of weights and dropped (see gradient_trace.hpp)
-/// Atomic; throws FileError when it cannot be written, ShapeError when the texts do not fit the trace's tokens, Error for a stage or
-/// parameter that is not there.
+///  lengths, source_lengths   JSON lists: length of each sequence without padding
+///  trained_step   training step of a trained model
+///  loss, counted   gradients only: mean loss in nats, and over how many predicted tokens
+///  masked_cells   gradients only: "0", their value at masked cells of weights and dropped (see gradient_trace.hpp)
+/// The file is replaced atomically. Throws FileError if it cannot be written, ShapeError if the texts do not match the trace's tokens,
+/// Error for a stage or parameter that does not exist.
 void write_trace(const std::filesystem::path& path, const Trace<float>& trace, const TokenTexts& tokens,
                  const TokenTexts& source_tokens = {}, const TraceContents& contents = {});
 
-/// Where the stages of an outline come from, each asked for once, in the order of computation. What is returned stays as it is until the
-/// next call.
+/// Supplies the stages of an outline. Each is requested once, in order of computation; the returned stage must stay valid until the next
+/// call.
 struct StageSource {
     std::function<const RecordedStage<float>&(const StageId&)> stage;
-    std::function<std::shared_ptr<const Mask>(const StageId&)> mask;  ///< asked first, for all; null for a stage without one
+    std::function<std::shared_ptr<const Mask>(const StageId&)> mask;  ///< called first, for all stages; null for a stage without a mask
 };
-/// The same file of a trace that is held in part, written stage by stage. Of a trace without a mistake made on purpose.
+/// The same file for a trace that is only partly in memory, written stage by stage. The trace must not have a mistake.
 void write_trace(const std::filesystem::path& path, const Trace<float>& outline, const StageSource& source, const TokenTexts& tokens,
                  const TokenTexts& source_tokens = {}, std::optional<std::int64_t> trained_step = {});
 
-/// The arrays of such a file in memory, with format, config and settings.
+/// The arrays of such a file, in memory, with the metadata format, config and settings.
 ArrayFile trace_arrays(const Trace<float>& trace);
 
 }  // namespace attn
