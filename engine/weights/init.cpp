@@ -13,7 +13,7 @@ namespace attn {
 namespace {
 
 bool is_norm_gain(const ParameterInfo& info) { return info.shape.rank() == 1 && info.name.ends_with("weight"); }
-/// Such that the norm multiplies by 1.
+/// The stored gain that makes a norm multiply by 1.
 template <class Scalar>
 Scalar fresh_gain(const Config& config) {
     return config.norm_kind == NormKind::RmsPlusOne ? 0 : 1;
@@ -23,7 +23,7 @@ bool is_embedding(const ParameterInfo& info) { return info.name.ends_with("embed
 bool is_residual_projection(const ParameterInfo& info) {
     return info.name.ends_with("attention.out.weight") || info.name.ends_with("ffn.out.weight");
 }
-/// One of the matrices that lie side by side in a projection to queries, keys and values.
+/// One of the matrices side by side in a packed q, k, v projection.
 struct PackedPart {
     std::int64_t first_column, heads;
 };
@@ -37,7 +37,7 @@ std::vector<PackedPart> packed_parts(const Config& config, const ParameterInfo& 
 
 bool is_packed(const ParameterInfo& info) { return info.name.ends_with("qkv.weight") || info.name.ends_with(".kv.weight"); }
 
-/// Standard deviation of a normal, or half-width of a uniform distribution.
+/// Standard deviation of a normal distribution, or half-width of a uniform one.
 struct Distribution {
     double size = 0;
     bool uniform = false;
@@ -47,7 +47,7 @@ Distribution distribution_of(const Config& config, const ParameterInfo& info) {
     const double fan_in = static_cast<double>(info.shape[0].size);
     switch (config.init) {
     case Init::Gpt2: {
-        // Two residual additions a layer: the sum over 2 L of them keeps the size of one (Radford et al., 2019).
+        // With two residual additions per layer, this keeps the size of the sum of 2 L terms that of one (Radford et al., 2019).
         const double residual = 1 / std::sqrt(2.0 * static_cast<double>(config.num_layers));
         if (is_bias(info)) return {};
         return {is_residual_projection(info) ? 0.02 * residual : 0.02};
@@ -55,7 +55,8 @@ Distribution distribution_of(const Config& config, const ParameterInfo& info) {
     case Init::Transformer: {
         if (is_bias(info)) return {};
         if (is_embedding(info)) return {1 / std::sqrt(static_cast<double>(config.d_model))};
-        // Xavier uniform (Glorot and Bengio, 2010), every packed matrix for itself; fewer keys and values have the queries' bounds.
+        // Xavier uniform (Glorot and Bengio, 2010), separately for every packed matrix; keys and values with fewer heads use the queries'
+        // bounds.
         const double fan_out = static_cast<double>(is_packed(info) ? config.attention_width() : info.shape[1].size);
         return {std::sqrt(6 / (fan_in + fan_out)), true};
     }
@@ -69,14 +70,14 @@ Distribution distribution_of(const Config& config, const ParameterInfo& info) {
     return {};
 }
 
-/// True when the two draw the same numbers, as far as both have them: only the number of rows of tables may differ.
+/// Whether both configurations draw the same numbers as far as both have them, that is, differ at most in the rows of tables.
 bool draw_alike(Config a, const Config& b) {
     a.vocab_size = b.vocab_size;
     a.context_length = b.context_length;
     return a == b;
 }
 
-/// How many numbers of `info` stand at the beginning of the same parameter in `drawn`: all, the rows that both tables have, or none.
+/// How many leading numbers of `info` can be copied from `drawn`: all, the rows that both tables have, or none.
 template <class Scalar>
 std::int64_t count_known(const Parameters<Scalar>& drawn, const ParameterInfo& info) {
     const ParameterInfo* other = drawn.layout().find(info.name);
@@ -85,7 +86,7 @@ std::int64_t count_known(const Parameters<Scalar>& drawn, const ParameterInfo& i
     return same_rows ? std::min(info.shape.count(), other->shape.count()) : 0;
 }
 
-/// values[i] = the number i of the stream, drawn from the distribution, for i from `first` on up to `last`.
+/// values[i] = number i of the stream, for i in [first, last), drawn from the distribution.
 template <class Scalar>
 void draw_range(const CounterRandom& random, const Distribution& distribution, std::int64_t first, std::int64_t last, Scalar* values) {
     constexpr int kTogether = 4096;
@@ -101,7 +102,7 @@ void draw_range(const CounterRandom& random, const Distribution& distribution, s
 
 template <class Scalar>
 void draw_by_counter(Parameters<Scalar>& parameters, const Parameters<Scalar>* drawn) {
-    constexpr std::int64_t kDrawCost = 25;  // operations of one normal number
+    constexpr std::int64_t kDrawCost = 25;  // operations per normal number
     const Config& config = parameters.config();
     const auto& entries = parameters.layout().entries();
     for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -121,15 +122,15 @@ void draw_by_counter(Parameters<Scalar>& parameters, const Parameters<Scalar>* d
     }
 }
 
-/// Row after row, as randn(rows, columns) would.
+/// Row by row, like randn(rows, columns).
 template <class Columns>
 void draw_as_randn(NumpyRandom& random, Columns&& matrix) {
     for (auto row : matrix.rowwise())
         for (auto& number : row) number = static_cast<typename std::decay_t<Columns>::Scalar>(random.normal());
 }
 
-/// Q, K and V one after the other; with separate heads, head after head, each drawing its own W_Q, W_K, W_V (where several share keys and
-/// values, the first of them does).
+/// Q, K and V in turn. With separate heads each head draws its own W_Q, W_K, W_V, head by head; shared keys and values are drawn with the
+/// first head of their group.
 template <class Matrix>
 void draw_packed(NumpyRandom& random, const Config& config, const ParameterInfo& info, Matrix& matrix) {
     const std::int64_t head_size = config.head_size();

@@ -1,6 +1,6 @@
 #pragma once
-/// A model's linear weights once more, in the order that products read them in, so that a training step rearranges each one time for all
-/// its sequences.
+/// A second copy of a model's linear weights, packed for the matrix product, so that a training step packs each matrix once for all its
+/// sequences.
 
 #include <cstdint>
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace attn {
 
-/// A matrix and its transpose as Kernels::pack_b() leaves them; null where nobody packed them.
+/// A matrix and its transpose as packed by Kernels::pack_b(); null if not packed.
 template <class Scalar>
 struct PackedMatrix {
     const Scalar *data = nullptr, *across = nullptr;
@@ -19,12 +19,12 @@ struct PackedMatrix {
 template <class Scalar>
 class PackedWeights {
 public:
-    /// Room for every matrix [in,out] of a layer and its transpose. `parameters` have to outlive this.
+    /// Allocates room for every matrix [in,out] of a layer and its transpose. `parameters` must outlive this.
     explicit PackedWeights(const Parameters<Scalar>& parameters);
 
-    /// Takes the parameters' present values, spread over threads.
+    /// Packs the current values of the parameters, in parallel.
     void pack();
-    /// The copies of a matrix that lies in the parameters; none of part of one, or of one outside the layers.
+    /// The packed copies of a whole matrix of the parameters; null for part of a matrix, or one outside the layers.
     PackedMatrix<Scalar> find(const MatrixView& matrix) const;
 
 private:

@@ -7,7 +7,7 @@
 
 namespace attn {
 
-/// Appends the parameters in the order that the header documents.
+/// Appends the parameters in the order documented in the header.
 class LayoutBuilder {
 public:
     LayoutBuilder(const Config& config, ParameterLayout& layout) : config_(config), layout_(layout) {}
@@ -49,7 +49,7 @@ private:
         add(name + ".weight", {in, out});
         if (bias) add(name + ".bias", {out});
     }
-    /// Several maps of the same input, side by side in one: "q", "k" and "v" in "qkv".
+    /// Several maps of the same input in one entry: "q", "k" and "v" in "qkv".
     void packed(const std::string& prefix, std::string_view letters) {
         std::int64_t columns = 0;
         const std::size_t weight = layout_.entries_.size();
@@ -131,7 +131,7 @@ Parameters<Scalar>::Parameters(const Config& config)
 
 namespace {
 
-/// The pieces lie side by side and make up the entry.
+/// Whether the pieces are adjacent and cover the whole entry.
 bool covers(const std::vector<StoredColumns>& pieces, const ParameterPlace& whole) {
     std::int64_t columns = 0;
     for (const StoredColumns& piece : pieces) {
@@ -156,7 +156,7 @@ Parameters<Scalar>::Parameters(const Config& config, std::vector<std::vector<Sto
 
 template <class Scalar>
 const std::vector<StoredColumns>& Parameters<Scalar>::pieces(const ParameterInfo& entry) const {
-    // Found by its offset: the entry may be that of another layout of the same configuration.
+    // Searched by offset, because the entry may belong to another layout of the same configuration.
     const auto& entries = layout_->entries();
     const auto found = std::lower_bound(entries.begin(), entries.end(), entry.offset,
                                         [](const ParameterInfo& one, std::int64_t offset) { return one.offset < offset; });

@@ -8,7 +8,7 @@
 namespace attn {
 namespace {
 
-/// Calls f(name) for every parameter that the plan of a configuration reads.
+/// Calls f(name) for every parameter that the configuration's plan reads.
 template <class F>
 void for_each_parameter(const Config& config, const F& f) {
     const Plan plan(config);

@@ -1,5 +1,5 @@
 #pragma once
-/// A model's parameters wherever they lie, found by the names that its plan gives them.
+/// Views of a model's parameters, wherever they are stored, by the names a plan uses.
 
 #include <map>
 #include <memory>
@@ -13,18 +13,18 @@ namespace attn {
 
 class Weights {
 public:
-    /// Views of parameters that somebody else keeps.
+    /// Views of parameters that must outlive this.
     template <class Scalar>
     explicit Weights(const Parameters<Scalar>& parameters);
-    /// Views of parameters that are kept as long as this.
+    /// Views of parameters that are kept alive.
     template <class Scalar>
     explicit Weights(std::shared_ptr<const Parameters<Scalar>> parameters);
-    /// Views by name of memory that `owner` keeps: one for each parameter that the plan of the configuration names, [in,out] or one row.
-    /// Throws ConfigError as validate() does, ShapeError naming the parameter that is missing or of another shape.
+    /// Views, by name, of memory that `owner` keeps alive: one for each parameter named by the configuration's plan, [in,out] or a single
+    /// row. Throws ConfigError like validate(), and ShapeError naming a parameter that is missing or has the wrong shape.
     Weights(const Config& config, std::map<std::string, MatrixView, std::less<>> views, std::shared_ptr<const void> owner);
 
     const Config& config() const { return config_; }
-    /// Without data when the model has no such parameter.
+    /// Null data if the model has no such parameter.
     MatrixView find(std::string_view name) const;
 
 private:
