@@ -10,7 +10,7 @@
 namespace attn {
 namespace {
 
-/// The first byte of the character that ends before `end`.
+/// Index of the first byte of the character that ends at `end`.
 std::size_t character_before(std::string_view text, std::size_t end) {
     do --end;
     while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80);

@@ -1,5 +1,5 @@
 #pragma once
-/// Tokens that are cut out of a text before anything else is done with it, such as <|endoftext|>.
+/// Tokens such as <|endoftext|> that are cut out of a text before it is processed any further.
 
 #include <algorithm>
 #include <cstdint>
@@ -17,11 +17,11 @@ namespace attn {
 struct AddedToken {
     std::int32_t id = 0;
     std::string content;
-    bool single_word = false;  ///< only where no letter or digit stands beside it
-    bool lstrip = false;       ///< takes the white space before it
-    bool rstrip = false;       ///< takes the white space after it
-    bool normalized = false;   ///< looked for in the normalized text
-    bool special = false;      ///< left out when ids are decoded to plain text
+    bool single_word = false;  ///< only where no letter or digit is next to it
+    bool lstrip = false;       ///< includes the white space before it
+    bool rstrip = false;       ///< includes the white space after it
+    bool normalized = false;   ///< searched for in the normalized text
+    bool special = false;      ///< omitted when ids are decoded to plain text
 };
 
 class AddedTokens {
@@ -30,13 +30,13 @@ public:
     AddedTokens(std::vector<AddedToken> tokens, const std::vector<Normalizer>& normalizers);
 
     const std::vector<AddedToken>& all() const { return tokens_; }
-    /// nullptr for an id that is not an added token's.
+    /// nullptr if the id is not that of an added token.
     const AddedToken* find(std::int64_t id) const;
 
-    /// Cuts the pieces of text at the tokens that are looked for before, or after, the text is normalized: the leftmost first, of those
-    /// that begin together the longest.
+    /// Splits the text pieces at the tokens that are searched for before (or, with `normalized`, after) normalization. The leftmost match
+    /// wins; of several that begin there, the longest.
     void cut(PieceList& list, bool normalized) const;
-    /// Whether there are any of these.
+    /// Whether there are any such tokens.
     bool any(bool normalized) const {
         return std::any_of(tokens_.begin(), tokens_.end(), [&](const AddedToken& token) { return token.normalized == normalized; });
     }
@@ -45,11 +45,11 @@ private:
     void cut_piece(const PieceList& list, const Piece& piece, const ByteTrie& trie, std::vector<Piece>& out) const;
 
     std::vector<AddedToken> tokens_;
-    ByteTrie raw_, normalized_;  ///< values are places in tokens_
+    ByteTrie raw_, normalized_;  ///< values are indices into tokens_
     std::unordered_map<std::int64_t, std::size_t> by_id_;
 };
 
-/// tokenizer.json's "added_tokens".
+/// Reads tokenizer.json's "added_tokens".
 std::vector<AddedToken> read_added_tokens(std::vector<JsonObject> list);
 
 }  // namespace attn

@@ -44,7 +44,7 @@ Bpe::Bpe(Vocabulary vocabulary, const std::vector<Merge>& merges, BpeOptions opt
         };
         std::string whole = left;
         whole += right.starts_with(options_.continuing_prefix) ? right.substr(options_.continuing_prefix.size()) : right;
-        // One after the other, so that every compiler names the same token where several are missing.
+        // In separate statements, so that every compiler reports the same one of several missing tokens.
         const std::int32_t left_id = id_of(left);
         const std::int32_t right_id = id_of(right);
         joins_[key_of(left_id, right_id)] = {static_cast<std::int32_t>(rank), id_of(whole)};
@@ -138,7 +138,7 @@ void Bpe::join_pairs(std::vector<Symbol>& symbols, BeforeJoin&& before_join) con
         Symbol& left = symbols[static_cast<std::size_t>(best.place)];
         if (left.begin == left.end || left.next < 0) continue;
         Symbol& right = symbols[static_cast<std::size_t>(left.next)];
-        // The pair may have changed since it was offered.
+        // The entry is stale if the pair has changed since it was queued.
         const Join* join = join_of(left.id, right.id);
         if (join == nullptr || join->id != best.id || join->rank != best.rank) continue;
         before_join(best.place);
@@ -211,7 +211,7 @@ std::vector<BpeJoin> joins_of_pieces(const Vocabulary& vocabulary, const std::ve
 
 namespace {
 
-/// "a b", or ["a", "b"].
+/// A merge, written as "a b" or ["a", "b"].
 Bpe::Merge read_merge(const JsonObject& json, const Json& item, std::size_t rank) {
     if (item.is_list() && item.size() == 2 && item.items()[0].is_string() && item.items()[1].is_string())
         return {item.items()[0].text(), item.items()[1].text()};

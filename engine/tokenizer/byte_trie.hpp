@@ -1,5 +1,5 @@
 #pragma once
-/// A set of texts, walked byte by byte.
+/// A map from strings to values, walked byte by byte.
 
 #include <array>
 #include <cstdint>
@@ -13,7 +13,7 @@ class ByteTrie {
 public:
     static constexpr std::int32_t kRoot = 0, kNone = -1;
 
-    /// A text given twice has the last value. The empty text is left out.
+    /// Adding a string again replaces its value. The empty string is ignored.
     void add(std::string_view text, std::int32_t value) {
         std::int32_t node = kRoot;
         for (const char c : text) {
@@ -25,14 +25,14 @@ public:
         values_[static_cast<std::size_t>(node)] = value;
         begins_[static_cast<unsigned char>(text.front())] = true;
     }
-    /// Whether any text begins with this byte.
+    /// Whether any string begins with this byte.
     bool begins(char byte) const { return begins_[static_cast<unsigned char>(byte)]; }
-    /// The node behind a byte, kNone when no text goes on like that.
+    /// The node after a byte; kNone if no string continues with it.
     std::int32_t child(std::int32_t node, char byte) const {
         const auto found = children_.find(key_of(node, byte));
         return found == children_.end() ? kNone : found->second;
     }
-    /// The value of the text that ends at a node, kNone when none does.
+    /// The value of the string that ends at the node; kNone if none does.
     std::int32_t value(std::int32_t node) const { return values_[static_cast<std::size_t>(node)]; }
 
 private:

@@ -9,7 +9,7 @@
 namespace attn {
 namespace {
 
-/// A piece's signs: bytes begin..end of the text, and the piece's place.
+/// The visible part of a token: bytes [begin, end) of the text, and the token's index.
 struct Signs {
     std::size_t begin = 0, end = 0, place = 0;
 };
@@ -40,7 +40,7 @@ std::optional<TokenDifference> first_difference(std::string_view text, const Enc
     const auto alike = [](const Signs& x, const Signs& y) { return x.begin == y.begin && x.end == y.end; };
     auto [x, y] = std::mismatch(left.begin(), left.end(), right.begin(), right.end(), alike);
     if (x == left.end() && y == right.end()) return std::nullopt;
-    // A character that is in more pieces here than there differs from its first piece on.
+    // If a character is spread over different numbers of tokens, the difference begins at the first of them.
     const auto shares_character = [](const std::vector<Signs>& all, auto at) { return at != all.end() && (at - 1)->end > at->begin; };
     while (x != left.begin() && (shares_character(left, x) || shares_character(right, y))) {
         --x;
@@ -50,11 +50,11 @@ std::optional<TokenDifference> first_difference(std::string_view text, const Enc
     found.a = x == left.end() ? a.size() : x->place;
     found.b = y == right.end() ? b.size() : y->place;
     found.begin = std::min(x == left.end() ? text.size() : x->begin, y == right.end() ? text.size() : y->begin);
-    // On to where both have a piece that ends at the same place.
+    // Continue to where both have a token that ends at the same byte.
     auto i = x, j = y;
     while (i != left.end() && j != right.end()) {
         if (i->end == j->end) {
-            // A character in several pieces ends with the last of them.
+            // A character in several tokens ends with the last of them.
             while (i + 1 != left.end() && (i + 1)->end == i->end) ++i;
             while (j + 1 != right.end() && (j + 1)->end == j->end) ++j;
             found.end = i->end;

@@ -1,5 +1,5 @@
 #pragma once
-/// Two tokenizers on one text: where their pieces first differ.
+/// Where two tokenizations of the same text first differ.
 
 #include <cstddef>
 #include <optional>
@@ -9,16 +9,16 @@
 
 namespace attn {
 
-/// The first piece of each that has no equal among the other's; the place behind its last one where the pieces have come to an end.
+/// The first tokens without an equal counterpart in the other encoding; one past the end where an encoding has no more.
 struct TokenDifference {
-    std::size_t a = 0, b = 0;              ///< places in the encodings
-    std::size_t begin = 0;                 ///< byte of the text at which it begins
-    std::size_t end = 0;                   ///< up to which both have pieces that end together again, or the text's end
-    std::size_t count_a = 0, count_b = 0;  ///< pieces of each in begin..end
+    std::size_t a = 0, b = 0;              ///< indices into the encodings
+    std::size_t begin = 0;                 ///< first byte of the difference
+    std::size_t end = 0;                   ///< where both have tokens that end together again, or the text's end
+    std::size_t count_a = 0, count_b = 0;  ///< number of tokens of each in [begin, end)
 };
 
-/// Pieces are equal when they stand for the same signs: white space at their ends, which some tokenizers keep and some drop, is not
-/// counted, nor are pieces of nothing else and what a template adds. Nothing where the two cut the text alike.
+/// Tokens are equal if they cover the same characters. White space at their ends is ignored, because some tokenizers keep it and others
+/// drop it, and so are tokens of nothing but white space and tokens added by a template. nullopt if the two agree.
 std::optional<TokenDifference> first_difference(std::string_view text, const Encoding& a, const Encoding& b);
 
 }  // namespace attn

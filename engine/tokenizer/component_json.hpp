@@ -1,5 +1,5 @@
 #pragma once
-/// What the readers of tokenizer.json's components share.
+/// Helpers shared by the readers of tokenizer.json's components.
 
 #include <string>
 #include <utility>
@@ -12,16 +12,16 @@
 
 namespace attn {
 
-/// The field's text; throws FileError when it is missing.
+/// The field as a string; throws FileError if it is missing.
 std::string required_text(JsonObject& json, std::string_view key);
 /// "pattern": {"String": ...} or {"Regex": ...}.
 TextPattern read_pattern(JsonObject& json);
 /// {"text": id, ...}
 Vocabulary read_vocabulary(JsonObject& json, std::string_view key);
-/// Refuses a component of a type that there is not.
+/// Throws FileError: there is no component of this type.
 [[noreturn]] void refuse_type(JsonObject& json, std::string_view kind, std::string_view type);
 
-/// Runs `make`; a ConfigError becomes a FileError about the field.
+/// Runs `make` and turns a ConfigError into a FileError about the field.
 template <class Make>
 auto at_field(const JsonObject& json, std::string_view key, Make&& make) {
     try {
@@ -31,7 +31,7 @@ auto at_field(const JsonObject& json, std::string_view key, Make&& make) {
     }
 }
 
-/// The steps of a component: one, or those of a "Sequence" whose list is called `list`, at any depth.
+/// The steps of a component: one, or those of a "Sequence" whose list is under the key `list`, nested to any depth.
 template <class Step, class Read>
 std::vector<Step> read_steps(JsonObject component, std::string_view list, const Read& read) {
     std::vector<Step> steps;

@@ -20,7 +20,7 @@ void replace_all(std::string& text, std::string_view what, std::string_view by) 
     for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size()) text.replace(at, what.size(), by);
 }
 
-/// Spaces that English does not write.
+/// Removes spaces before English punctuation and contractions.
 void clean_up(std::string& text) {
     static constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kRules = {{{" .", "."},
                                                                                               {" ?", "?"},
@@ -187,7 +187,7 @@ ApplyDecoder read_strip(JsonObject& json) {
 
 ApplyDecoder read_decoder_of(const std::string& type, JsonObject& json) {
     if (type == "ByteLevel") {
-        bool unused = false;  // settings of the same component before the model; they change nothing here
+        bool unused = false;  // settings of the pre-tokenizer of the same name; they do not affect decoding
         for (const char* field : {"add_prefix_space", "trim_offsets", "use_regex"}) json.read(field, unused);
         return byte_level_texts;
     }
@@ -202,7 +202,7 @@ ApplyDecoder read_decoder_of(const std::string& type, JsonObject& json) {
     refuse_type(json, "decoder", type);
 }
 
-/// Bytes of the longest beginning of a character, at least 1: what a decoder replaces at once.
+/// Length of the longest valid beginning of a character, at least 1: what a single U+FFFD replaces.
 std::size_t broken_bytes(std::string_view text) {
     const auto lead = static_cast<unsigned char>(text[0]);
     const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;

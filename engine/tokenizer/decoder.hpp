@@ -1,5 +1,5 @@
 #pragma once
-/// From tokens' texts back to a text.
+/// From the strings of tokens back to text.
 
 #include <functional>
 #include <string>
@@ -10,25 +10,24 @@
 
 namespace attn {
 
-/// One step, which takes the texts of all tokens; may be used by several threads at once.
+/// One step, applied to the strings of all tokens. Thread-safe.
 struct Decoder {
-    std::string type;  ///< as tokenizer.json names it
+    std::string type;  ///< the name in tokenizer.json
     std::function<std::vector<std::string>(std::vector<std::string>)> apply;
 };
 
-/// The steps of tokenizer.json's "decoder", sequences laid flat. Throws FileError naming a type that there is not.
+/// Reads tokenizer.json's "decoder"; sequences are flattened. Throws FileError naming an unknown type.
 std::vector<Decoder> read_decoders(JsonObject component);
 
-/// "ByteLevel": letters to bytes; what is not UTF-8 then becomes U+FFFD.
+/// "ByteLevel": letters to bytes; invalid UTF-8 becomes U+FFFD.
 Decoder byte_level_decoder();
-/// "WordPiece" with "##", cleaned up as English is written.
+/// "WordPiece" with prefix "##" and cleaned-up English punctuation.
 Decoder word_piece_decoder();
-/// "▁" to spaces, byte tokens to bytes; with `drop_first_space` without the space that was put before the text.
+/// "▁" to spaces and byte tokens to bytes; `drop_first_space` removes the space that was added before the text.
 std::vector<Decoder> sentence_piece_decoders(bool drop_first_space);
-/// The byte that "<0x41>" stands for, -1 for another text.
+/// The byte named by a token such as "<0x41>"; -1 for other tokens.
 int named_byte(std::string_view token);
-/// Bytes that do not form characters replaced by U+FFFD: one for the longest beginning of a character that breaks off (as Rust's and
-/// Python's decoders do).
+/// Replaces invalid UTF-8 by U+FFFD, one per maximal truncated sequence (like Rust and Python).
 std::string with_replacements(std::string_view bytes);
 
 }  // namespace attn

@@ -55,7 +55,7 @@ private:
         throw FileError(fault, file_.source(), key, problem);
     }
 
-    /// A list of numbers, one a token; empty when it is missing.
+    /// A list of one number per token; empty if missing.
     const Json::List& numbers(const char* key) const {
         static const Json::List kNone;
         if (file_.find(key) == nullptr) return kNone;
@@ -75,7 +75,7 @@ private:
         return value->boolean();
     }
 
-    /// The id under a key; nothing when it is missing.
+    /// The token id under a key; nullopt if missing.
     std::optional<std::int32_t> token_id(std::string_view key) const {
         const Json* value = file_.find(key);
         if (value == nullptr) return std::nullopt;
@@ -83,7 +83,7 @@ private:
         return static_cast<std::int32_t>(value->as_unsigned());
     }
 
-    /// What the file says of begin and end tokens, or else what its kind of model has.
+    /// Adds begin and end tokens as the file says, or else as is usual for the model.
     void add_template(TokenizerParts& parts, bool begins, bool ends) const {
         std::optional<std::int32_t> begin, end;
         if (truth("tokenizer.ggml.add_bos_token", begins)) begin = token_id("tokenizer.ggml.bos_token_id");
@@ -91,7 +91,7 @@ private:
         if (begin || end) parts.post_processors = {begin_and_end(begin, end)};
     }
 
-    /// Control and user-defined tokens are found in the text before anything else.
+    /// Control and user-defined tokens are cut out of the text before anything else.
     void add_special_tokens(TokenizerParts& parts) const {
         for (std::size_t id = 0; id < tokens_.size(); ++id)
             if (type(id) == PieceType::Control || type(id) == PieceType::UserDefined)
@@ -149,7 +149,7 @@ private:
 
     std::string character_map() const { return file_.find(kCharacterMap) == nullptr ? std::string() : file_.text(kCharacterMap); }
 
-    /// The file has "x" for "##x" and "▁x" for "x".
+    /// GGUF writes "▁x" for a piece that begins a word and "x" for "##x".
     TokenizerParts read_word_piece() const {
         constexpr std::string_view kWordMark = "\u2581";
         Vocabulary pieces;

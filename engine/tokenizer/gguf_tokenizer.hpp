@@ -1,5 +1,5 @@
 #pragma once
-/// The tokenizer that a GGUF file brings in its metadata.
+/// The tokenizer in a GGUF file's metadata.
 
 #include <memory>
 
@@ -9,15 +9,15 @@
 namespace attn {
 
 /// From tokenizer.ggml.{model, pre, tokens, token_type, scores, merges, ...}:
-///   "gpt2"   byte-level BPE, cut as `pre` says; without it as llama.cpp cuts by default, with a note
-///   "llama"  SentencePiece's BPE: the pair whose piece has the highest score is joined first
-///   "t5"     SentencePiece's unigram model
+///  "gpt2"   byte-level BPE, split as `pre` says; without `pre`, by llama.cpp's default, with a note
+///  "llama"  SentencePiece BPE: the pair whose piece has the highest score merges first
+///  "t5"     SentencePiece unigram
 ///   "bert"   WordPiece
-/// or whole, as tokenizer.huggingface.json. Begin and end tokens as add_bos_token and add_eos_token say, or else as models of the kind have
-/// them. Throws FileError naming a model or a way of cutting that there is not, and what is wrong with a key.
+/// or as a whole, from tokenizer.huggingface.json. Begin and end tokens follow add_bos_token and add_eos_token, or else what is usual for
+/// the model. Throws FileError naming an unknown model or pre-tokenizer, or the key at fault.
 std::shared_ptr<const ModelTokenizer> read_gguf_tokenizer(const GgufFile& file);
 
-/// Whether there is one to read: some files hold weights only.
+/// Whether the file has a tokenizer; some contain only weights.
 bool has_gguf_tokenizer(const GgufFile& file);
 
 }  // namespace attn

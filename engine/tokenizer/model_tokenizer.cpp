@@ -19,7 +19,7 @@ bool is_space(char32_t c) {
     return c == kSpaceLetter || is_white_space(c);
 }
 
-/// Counts the white space that a token's text begins and ends with.
+/// Counts the white space at both ends of a token's text.
 void count_spaces(std::string_view text, EncodedToken& token) {
     bool only_spaces = true;
     each_character(text, [&](char32_t c, std::size_t, std::size_t) {
@@ -30,7 +30,7 @@ void count_spaces(std::string_view text, EncodedToken& token) {
     });
 }
 
-/// Every piece of text by itself.
+/// Normalizes every text piece separately.
 PieceList normalized_pieces(const Normalizer& step, const PieceList& list) {
     PieceList next;
     next.time = list.time;
@@ -162,7 +162,7 @@ void ModelTokenizer::append_words(const PieceList& list, Encoding& out, std::vec
         if (unigram && id == unknown_id()) text = std::string_view(list.content.text).substr(begin, end - begin);
         texts->emplace_back(text);
     };
-    // A text repeats its words: each is made tokens once.
+    // Texts repeat words, so the tokens of a word are computed only once.
     constexpr std::size_t kLongestKept = 256;
     std::unordered_map<std::string_view, std::pair<std::size_t, std::size_t>> known;
     std::vector<WordToken> tokens;

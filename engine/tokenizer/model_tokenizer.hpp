@@ -1,6 +1,6 @@
 #pragma once
-/// The tokenizer that a published model was trained with, as tokenizer.json describes it.
-/// Order: added tokens are cut out, the rest is normalized, cut into words, each word made tokens, special tokens put around.
+/// The tokenizer a published model was trained with, as tokenizer.json describes it. Steps: cut out added tokens, normalize the rest, split
+/// it into words, turn each word into tokens, add special tokens around them.
 
 #include <cstdint>
 #include <memory>
@@ -20,67 +20,67 @@
 
 namespace attn {
 
-/// What a tokenizer is put together from; all but the model may be empty.
+/// The components of a tokenizer; all but the model may be empty.
 struct TokenizerParts {
     std::vector<AddedToken> added_tokens;
     std::vector<Normalizer> normalizers;
     std::vector<PreTokenizer> pre_tokenizers;
     std::unique_ptr<TokenModel> model;
     std::vector<PostProcessor> post_processors;
-    std::vector<Decoder> decoders;   ///< none: tokens are joined by spaces
-    std::vector<std::string> notes;  ///< what had to be taken for granted, one sentence each
+    std::vector<Decoder> decoders;   ///< empty: tokens are joined by spaces
+    std::vector<std::string> notes;  ///< assumptions that had to be made, one sentence each
 };
 
-/// A text after one step of its way to tokens.
+/// A text after one step on its way to tokens.
 struct TextStage {
     enum class Kind : std::uint8_t { Typed, AddedTokens, Normalizer, PreTokenizer };
 
     Kind kind = Kind::Typed;
-    std::string name;  ///< of normalizers and pre-tokenizers, as tokenizer.json names them
+    std::string name;  ///< of normalizers and pre-tokenizers: the name in tokenizer.json
     PieceList list;
 };
 
-/// How a text became tokens.
+/// Every step from text to tokens.
 struct TokenSteps {
     struct Word {
-        Piece piece;      ///< of the last stage
-        WordTrace trace;  ///< empty for an added token
+        Piece piece;      ///< from the last stage
+        WordTrace trace;  ///< empty for added tokens
     };
-    std::vector<TextStage> stages;  ///< from what was typed to words
-    std::vector<Word> words;        ///< the last stage's pieces
-    Encoding tokens;                ///< as encode() gives them
+    std::vector<TextStage> stages;  ///< from typed text to words
+    std::vector<Word> words;        ///< one for every piece of the last stage
+    Encoding tokens;                ///< as encode() returns them
 };
 
-/// May be used by several threads at once.
+/// Thread-safe.
 class ModelTokenizer {
 public:
-    /// Throws ConfigError for an added token whose id is another token's.
+    /// Throws ConfigError if an added token's id belongs to another token.
     explicit ModelTokenizer(TokenizerParts parts);
 
-    /// The ids of a text; `special` also adds what the template adds. Bytes that are not UTF-8 are read as U+FFFD.
-    /// Throws ConfigError for a text beyond kMaxTextBytes or one that the vocabulary cannot spell.
+    /// The ids of a text; `special` also adds the template's tokens. Invalid UTF-8 is read as U+FFFD. Throws ConfigError for a text beyond
+    /// kMaxTextBytes or one that the vocabulary cannot spell.
     Encoding encode(std::string_view text, bool special = true) const;
-    /// The same, with every token's text as the tokenizers library gives it: as the vocabulary spells it, an added token with the spaces
-    /// that it took, and what a Unigram model has no piece for as it stands.
+    /// The same, and the text of every token as the tokenizers library reports it: the vocabulary's spelling, an added token together with
+    /// the white space it includes, and unknown text of a Unigram model as it is.
     Encoding encode(std::string_view text, bool special, std::vector<std::string>& texts) const;
-    /// The same of two texts; the ranges of the second count in the second.
+    /// The same for two texts; byte ranges of the second refer to the second.
     Encoding encode_pair(std::string_view first, std::string_view second, bool special = true) const;
-    /// The same with every step in between. Throws ConfigError also for a text of more than kMaxStepsBytes.
+    /// The same with every intermediate step. Also throws ConfigError for a text of more than kMaxStepsBytes.
     TokenSteps steps(std::string_view text, bool special = true) const;
     static constexpr std::size_t kMaxStepsBytes = std::size_t{1} << 14;
-    /// Ids outside of the vocabulary are left out.
+    /// Ids outside the vocabulary are ignored.
     std::string decode(std::span<const std::int32_t> ids, bool skip_special = false) const;
 
     /// One more than the largest id.
     std::int64_t size() const;
-    /// A token as the vocabulary spells it ("Ġthe"), nothing for an id that is not used.
+    /// A token in the vocabulary's spelling ("Ġthe"); nullopt for an unused id.
     std::optional<std::string> token_text(std::int64_t id) const;
-    /// What a token stands for in a text, as bytes: " the", a line break, a part of a character. What has no such meaning ("##ing") is
-    /// spelled as in the vocabulary; empty for an id that is not used.
+    /// The bytes a token stands for in a text: " the", a line break, part of a character. A token that stands for none ("##ing") is spelled
+    /// as in the vocabulary; empty for an unused id.
     std::string token_bytes(std::int64_t id) const;
-    /// Id of what stands for a text that the vocabulary cannot spell.
+    /// The token for text that the vocabulary cannot spell.
     std::optional<std::int32_t> unknown_id() const { return parts_.model->unknown(); }
-    /// Id of what the template puts between two texts that it tells apart; nothing where it does not.
+    /// The separator the template puts between the texts of a pair; nullopt if it has none.
     std::optional<std::int32_t> separator() const;
     /// "BPE", "Unigram", ...
     const char* model_type() const { return parts_.model->type(); }
@@ -89,16 +89,16 @@ public:
 
 private:
     Encoding encode_plain(std::string_view text, std::vector<std::string>* texts = nullptr) const;
-    /// The words of a text. Calls seen(kind, name, list) after each stage.
+    /// Splits a text into words. Calls seen(kind, name, list) after each stage.
     template <class Seen>
     PieceList words_of(std::string_view text, Seen&& seen) const;
     Encoding finish(std::vector<EncodedPart> parts, bool special) const;
-    /// With the texts of the tokens, if they are asked for.
+    /// Also appends the tokens' texts if `texts` is not null.
     void append_words(const PieceList& list, Encoding& out, std::vector<std::string>* texts) const;
 
     TokenizerParts parts_;
     AddedTokens added_;
-    /// How the model spells bytes.
+    /// How the model spells bytes and spaces.
     bool byte_letters_ = false, byte_names_ = false, space_marks_ = false;
 };
 

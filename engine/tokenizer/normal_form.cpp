@@ -9,12 +9,12 @@
 namespace attn {
 namespace {
 
-/// The longest decomposition of one character has 18 (U+FDFA).
+/// The longest decomposition of a single character has 18 (U+FDFA).
 constexpr std::size_t kLongestDecomposition = 64;
 
 struct Character {
     char32_t code_point = 0;
-    std::ptrdiff_t added = 0;  ///< as in CharacterChange
+    std::ptrdiff_t added = 0;  ///< see CharacterChange
     int combining_class = 0;
 };
 
@@ -40,7 +40,7 @@ void decompose(char32_t c, bool compatible, std::vector<Character>& out) {
     }
 }
 
-/// The canonical order: marks of a run by their class, equal ones as they stood.
+/// Canonical ordering: sorts runs of marks by combining class, stably.
 void order(std::vector<Character>& characters) {
     for (auto at = characters.begin(); at != characters.end();) {
         if (at->combining_class == 0) {
@@ -53,10 +53,10 @@ void order(std::vector<Character>& characters) {
     }
 }
 
-/// The one character that two compose to, 0 when there is none.
+/// The character that two others compose to; 0 if there is none.
 char32_t composed(char32_t first, char32_t second) {
-    constexpr char32_t kFirstMark = 0x300;      // nothing before the combining marks joins what stands before it
-    constexpr char32_t kBeforeFinals = 0x11A7;  // not a final consonant, though utf8proc 2.8 joins it as one
+    constexpr char32_t kFirstMark = 0x300;      // no character below the combining marks composes with one before it
+    constexpr char32_t kBeforeFinals = 0x11A7;  // not a final consonant, although utf8proc 2.8 composes it like one
     if (second < kFirstMark || second == kBeforeFinals) return 0;
     std::array<utf8proc_int32_t, 3> pair{static_cast<utf8proc_int32_t>(first), static_cast<utf8proc_int32_t>(second), 0};
     const auto options = static_cast<utf8proc_option_t>(UTF8PROC_COMPOSE | UTF8PROC_STABLE);
@@ -65,11 +65,11 @@ char32_t composed(char32_t first, char32_t second) {
 
 void compose(std::vector<Character>& characters) {
     std::size_t out = 0;
-    std::size_t starter = characters.size();  // the last one written, once there is one
+    std::size_t starter = characters.size();  // index of the last starter written
     for (std::size_t i = 0; i < characters.size(); ++i) {
         const Character c = characters[i];
         if (starter < out) {
-            // A mark of the same or a higher class between the two blocks the second.
+            // Composition is blocked by a mark in between with the same or a higher class.
             const bool blocked = out - 1 != starter && characters[out - 1].combining_class >= c.combining_class;
             const char32_t joined = blocked ? 0 : composed(characters[starter].code_point, c.code_point);
             if (joined != 0) {

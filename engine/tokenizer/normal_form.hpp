@@ -1,5 +1,5 @@
 #pragma once
-/// Unicode's normal forms (UAX #15), by the tables of utf8proc.
+/// Unicode normalization forms (UAX #15), by utf8proc's tables.
 
 #include "engine/tokenizer/aligned_text.hpp"
 
@@ -7,7 +7,7 @@ namespace attn {
 
 enum class NormalForm : std::uint8_t { C, D, KC, KD };
 
-/// A composed character has the origin of its first part, each part of a decomposed one that of the whole (see changed()).
+/// A composed character has the origin of its first part; the parts of a decomposed character have that of the whole (see changed()).
 AlignedText normal_form(const AlignedText& text, NormalForm form);
 
 }  // namespace attn

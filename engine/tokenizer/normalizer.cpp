@@ -16,12 +16,12 @@ namespace {
 
 using ApplyNormalizer = std::function<AlignedText(const AlignedText&, SearchTime&)>;
 
-/// Of what looks for no expression.
+/// A normalizer without regular expressions.
 ApplyNormalizer plain(std::function<AlignedText(const AlignedText&)> change) {
     return [change = std::move(change)](const AlignedText& text, SearchTime&) { return change(text); };
 }
 
-/// Calls use(character, origin, out) for every character.
+/// Builds a text by calling use(character, origin, out) for every character.
 template <class Use>
 AlignedText each(const AlignedText& text, Use&& use) {
     AlignedText out;
@@ -40,13 +40,13 @@ AlignedText only(const AlignedText& text, Keep&& keep) {
 
 AlignedText lowercase(const AlignedText& text) {
     return each(text, [](char32_t c, Origin origin, AlignedText& out) {
-        constexpr char32_t kDottedI = 0x130, kDotAbove = 0x307;  // the only character whose lower case is two
+        constexpr char32_t kDottedI = 0x130, kDotAbove = 0x307;  // the only character whose lower case is two characters
         out.append(c == kDottedI ? U'i' : lower_case(c), origin);
         if (c == kDottedI) out.append(kDotAbove, origin);
     });
 }
 
-/// Control characters go, all kinds of space become " " (SentencePiece's rule "nmt").
+/// SentencePiece's rule "nmt": removes control characters and turns all kinds of space into " ".
 AlignedText nmt(const AlignedText& text) {
     const auto dropped = [](char32_t c) {
         return (c >= 0x01 && c <= 0x08) || c == 0x0B || (c >= 0x0E && c <= 0x1F) || c == 0x7F || c == 0x8F || c == 0x9F;
@@ -66,7 +66,7 @@ AlignedText bytes_as_letters(const AlignedText& text) {
     return out;
 }
 
-/// What takes a match's place has the origin of the match's last character.
+/// A replacement gets the origin of the match's last character.
 AlignedText replaced(const AlignedText& text, const TextPattern& pattern, std::string_view by, SearchTime& time) {
     AlignedText out;
     std::size_t at = 0;

@@ -1,5 +1,5 @@
 #pragma once
-/// What a tokenizer does to a text before it cuts it into words.
+/// What a tokenizer does to a text before splitting it into words.
 
 #include <functional>
 #include <string>
@@ -10,20 +10,20 @@
 
 namespace attn {
 
-/// One step; may be used by several threads at once.
+/// One step. Thread-safe.
 struct Normalizer {
-    std::string type;  ///< as tokenizer.json names it
+    std::string type;  ///< the name in tokenizer.json
     std::function<AlignedText(const AlignedText&, SearchTime&)> apply;
 };
 
-/// The steps of tokenizer.json's "normalizer", sequences laid flat. Throws FileError naming a type that there is not.
+/// Reads tokenizer.json's "normalizer"; sequences are flattened. Throws FileError naming an unknown type.
 std::vector<Normalizer> read_normalizers(JsonObject component);
 
-/// https://github.com/google-research/bert, tokenization.py: BasicTokenizer.
+/// BERT's normalization: https://github.com/google-research/bert, tokenization.py, BasicTokenizer.
 struct BertForm {
-    bool clean = true;     ///< control characters go, all white space becomes " "
-    bool chinese = true;   ///< a space before and behind every ideograph
-    bool accents = false;  ///< marks go
+    bool clean = true;     ///< remove control characters; all white space becomes " "
+    bool chinese = true;   ///< a space before and after every CJK ideograph
+    bool accents = false;  ///< remove accents
     bool lower = true;
 };
 
@@ -32,7 +32,7 @@ Normalizer bert_normalizer(BertForm form);
 Normalizer nfc();
 
 AlignedText normalized(const std::vector<Normalizer>& steps, AlignedText text);
-/// The text with `front` before it; all of that has the origin of the first character. An empty text stays empty.
+/// The text with `front` before it, which gets the origin of the first character. An empty text stays empty.
 AlignedText with_front(const AlignedText& text, std::string_view front);
 
 }  // namespace attn

@@ -21,10 +21,10 @@
 namespace attn {
 namespace {
 
-/// A longer token helps nobody, and runs of one letter would make it.
+/// Longer tokens, which runs of one character would produce, are useless.
 constexpr std::size_t kLongestOwnToken = 256;
 
-/// Bytes in the order of their letters: the printable ones, then the others.
+/// The bytes in the order of GPT-2's letters: printable ones first.
 const std::array<unsigned char, kByteTokens>& bytes_in_order() {
     static const std::array<unsigned char, kByteTokens> kBytes = [] {
         std::array<unsigned char, kByteTokens> bytes{};
@@ -43,7 +43,8 @@ Pair pair_of(std::int32_t left, std::int32_t right) {
 std::int32_t left_of(Pair pair) { return static_cast<std::int32_t>(pair >> 32U); }
 std::int32_t right_of(Pair pair) { return static_cast<std::int32_t>(pair & 0xFFFFFFFFU); }
 
-/// Where a text may be cut without cutting a word: before a single space between two signs. Its end where there is no such place.
+/// The first position from `at` on where a text can be cut without splitting a word: before a single space between visible characters. The
+/// text's end if there is none.
 std::size_t cut_behind(std::string_view text, std::size_t at) {
     const auto blank = [&](std::size_t i) { return text[i] == ' ' || (text[i] >= '\t' && text[i] <= '\r') || (text[i] & 0x80) != 0; };
     for (; at + 1 < text.size(); ++at)
@@ -51,7 +52,7 @@ std::size_t cut_behind(std::string_view text, std::size_t at) {
     return text.size();
 }
 
-/// Every word of the text, in letters of bytes, and how often it occurs; in the order of their first occurrence.
+/// Every distinct word of the text, as byte letters, with its count, in order of first occurrence.
 std::vector<std::pair<std::string, std::int64_t>> counted_words(std::string_view text) {
     constexpr std::size_t kPiece = 1 << 16;
     const PreTokenizer cut = byte_level(false, true);
@@ -101,7 +102,7 @@ private:
     };
     struct Found {
         std::int64_t count = 0;
-        std::unordered_set<std::size_t> words;  ///< perhaps more than have it
+        std::unordered_set<std::size_t> words;  ///< a superset of the words that contain it
     };
     struct Queued {
         std::int64_t count = 0;
@@ -120,13 +121,13 @@ private:
         }
     }
 
-    /// False when no pair is left that occurs twice.
+    /// Merges the most frequent pair; false if no pair occurs twice.
     bool join_commonest() {
         while (!queue_.empty()) {
             const Queued top = queue_.top();
             queue_.pop();
             const auto found = pairs_.find(top.pair);
-            if (found == pairs_.end() || found->second.count != top.count) continue;  // it was queued again when it changed
+            if (found == pairs_.end() || found->second.count != top.count) continue;  // stale: it was queued again when it changed
             if (top.count < 2) return false;
             std::string whole =
                 tokens_[static_cast<std::size_t>(left_of(top.pair))] + tokens_[static_cast<std::size_t>(right_of(top.pair))];
@@ -164,11 +165,11 @@ private:
     std::vector<std::string> tokens_;
     std::vector<Word> words_;
     std::unordered_map<Pair, Found> pairs_;
-    std::unordered_set<Pair> changed_;  ///< by the last join
+    std::unordered_set<Pair> changed_;  ///< by the last merge
     std::priority_queue<Queued> queue_;
 };
 
-/// The joins that a vocabulary's order stands for.
+/// Finds the merges that a vocabulary's order implies.
 class JoinFinder {
 public:
     explicit JoinFinder(std::span<const std::string> tokens) : tokens_(tokens) {
@@ -194,7 +195,7 @@ public:
     }
 
 private:
-    /// What the joins so far make of a token's bytes.
+    /// What the merges so far reduce a token's bytes to.
     std::vector<std::int32_t> parts_of(std::string_view token) const {
         if (token.size() > kLongestOwnToken)
             throw ConfigError(fmt::format("a piece of {} bytes is too long; at most {} are taken", token.size(), kLongestOwnToken));

@@ -38,7 +38,7 @@ std::uint32_t backward(std::string_view text, std::uint32_t at, std::uint32_t ch
     return at;
 }
 
-/// Leaves the spaces that a token begins or ends with out of its range. A single space that was put before the text is not there.
+/// Trims leading and trailing spaces from tokens' byte ranges, except a space that was added before the text.
 void trim(EncodedPart& part, bool add_prefix_space) {
     for (std::size_t i = 0; i < part.tokens.size(); ++i) {
         EncodedToken& token = part.tokens[i];
@@ -49,7 +49,7 @@ void trim(EncodedPart& part, bool add_prefix_space) {
     }
 }
 
-/// One entry of a template: a text, or special tokens.
+/// An entry of a template: a text or special tokens.
 struct TemplatePiece {
     int text = -1;  ///< 0 for A, 1 for B, -1 for special tokens
     std::vector<std::int32_t> ids;
@@ -113,7 +113,7 @@ ApplyPostProcessor read_template_processing(JsonObject& json) {
     };
 }
 
-/// "name": ["text", id]
+/// Reads "name": ["text", id].
 std::int32_t read_pair_id(JsonObject& json, std::string_view key) {
     const Json* pair = json.value(key);
     const bool good = pair != nullptr && pair->is_list() && pair->size() == 2 && pair->items()[1].is_unsigned() &&
@@ -150,7 +150,7 @@ ApplyPostProcessor read_roberta(JsonObject& json) {
         Parts out;
         for (std::size_t i = 0; i < parts.size(); ++i) {
             if (trimmed) trim(parts[i], add_prefix_space);
-            set_type(parts[i], 0);  // this model has no segments
+            set_type(parts[i], 0);  // RoBERTa has no segments
             if (add_special) out.push_back(special({i == 0 ? cls : sep}, 0));
             out.push_back(std::move(parts[i]));
             if (add_special) out.push_back(special({sep}, 0));

@@ -1,5 +1,5 @@
 #pragma once
-/// What is done with the ids of a text, or of a pair of texts: special tokens around them, offsets without the spaces.
+/// The last step, for a text or a pair of texts: adds special tokens, and trims white space from byte ranges.
 
 #include <functional>
 #include <optional>
@@ -12,24 +12,24 @@
 
 namespace attn {
 
-/// The encodings of one text, or of two, and whatever earlier steps put around them; each knows its text.
+/// The tokens of a text, or tokens added by earlier steps, together with the text.
 struct EncodedPart {
     Encoding tokens;
     std::string_view text;
 };
 
-/// One step; may be used by several threads at once.
+/// One step. Thread-safe.
 struct PostProcessor {
-    std::string type;  ///< as tokenizer.json names it
+    std::string type;  ///< the name in tokenizer.json
     std::function<std::vector<EncodedPart>(std::vector<EncodedPart>, bool add_special)> apply;
 };
 
-/// The steps of tokenizer.json's "post_processor", sequences laid flat. Throws FileError naming a type that there is not.
+/// Reads tokenizer.json's "post_processor"; sequences are flattened. Throws FileError naming an unknown type.
 std::vector<PostProcessor> read_post_processors(JsonObject component);
 
-/// A template with a token before every text, and one behind it.
+/// A template with a begin token before and an end token after every text, as far as they are given.
 PostProcessor begin_and_end(std::optional<std::int32_t> begin, std::optional<std::int32_t> end);
-/// "BertProcessing": `cls` before the texts, `sep` behind each.
+/// "BertProcessing": `cls` first, `sep` after each text.
 PostProcessor bert_processing(std::int32_t cls, std::int32_t sep);
 
 }  // namespace attn

@@ -18,7 +18,7 @@ namespace {
 using ApplyPreTokenizer = std::function<void(PieceList&)>;
 using Find = std::function<std::vector<Match>(std::string_view, SearchTime&)>;
 
-/// What becomes of the matches of a split.
+/// What a split does with its matches.
 enum class Behavior : std::uint8_t { Removed, Isolated, MergedWithPrevious, MergedWithNext, Contiguous };
 constexpr std::array<std::string_view, 5> kBehaviors = {"Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"};
 
@@ -27,7 +27,7 @@ struct Part {
     bool matched = false;
 };
 
-/// The whole text: matches and what is between them, or with `invert` the other way round.
+/// The whole text as matches and the parts between them; `invert` swaps the two.
 std::vector<Part> parts_of(std::string_view text, const std::vector<Match>& matches, bool invert) {
     std::vector<Part> parts;
     std::size_t at = 0;
@@ -67,7 +67,7 @@ std::vector<Match> joined(const std::vector<Part>& parts, Behavior behavior) {
     return out;
 }
 
-/// Cuts every piece of text as `cut` says; the content stays.
+/// Splits every text piece with `cut`; the content stays the same.
 template <class Cut>
 void cut_pieces(PieceList& list, const Cut& cut) {
     std::vector<Piece> pieces;
@@ -84,7 +84,7 @@ void cut_pieces(PieceList& list, const Cut& cut) {
     list.pieces = std::move(pieces);
 }
 
-/// Gives every piece of text a new content: write(piece's text, out) appends it.
+/// Rewrites every text piece: write(piece, out) appends its new content.
 template <class Write>
 void rewrite_pieces(PieceList& list, const Write& write) {
     AlignedText content;
@@ -106,7 +106,7 @@ ApplyPreTokenizer split(Find find, Behavior behavior, bool invert = false) {
     };
 }
 
-/// Every character that `is` holds for is a match of its own.
+/// Every character that satisfies `is` is a match of its own.
 Find characters(bool (*is)(char32_t)) {
     return [is](std::string_view text, SearchTime&) {
         std::vector<Match> out;
@@ -123,7 +123,7 @@ Find pattern(TextPattern what) {
 
 bool is_any_punctuation(char32_t c) { return is_ascii_punctuation(c) || is_punctuation(c); }
 
-/// Puts `front` before a piece unless it begins with it.
+/// Adds `front` before every wanted piece that does not begin with it.
 void put_before(PieceList& list, std::string_view front, const std::function<bool(const Piece&)>& wanted) {
     rewrite_pieces(list, [&](const Piece& piece, AlignedText& out) {
         if (piece.end > piece.begin && !list.text_of(piece).starts_with(front) && wanted(piece))
@@ -180,7 +180,7 @@ ApplyPreTokenizer fixed_length(std::int64_t length) {
     };
 }
 
-/// Runs of word characters, and of others that are no white space: \w+|[^\w\s]+ as UTS #18 defines \w, which Oniguruma does not follow.
+/// Runs of word characters and runs of other visible characters: \w+|[^\w\s]+ with \w as in UTS #18, from which Oniguruma differs.
 std::vector<Match> word_runs(std::string_view text) {
     enum class Kind : std::uint8_t { Space, Word, Sign };
     std::vector<Match> out;
@@ -196,7 +196,7 @@ std::vector<Match> word_runs(std::string_view text) {
     return out;
 }
 
-/// A new word where the script changes; spaces belong to whatever stands before them, those at the front to nothing and go.
+/// Starts a new word where the script changes. Spaces belong to the word before them; leading spaces are dropped.
 std::vector<Match> script_runs(std::string_view text) {
     std::vector<Match> out;
     int last = kAnyScript;
@@ -226,7 +226,7 @@ ApplyPreTokenizer read_pre_tokenizer_of(const std::string& type, JsonObject& jso
         if (json.read_choice("behavior", kBehaviors, index)) behavior = static_cast<Behavior>(index);
     };
     if (type == "ByteLevel") {
-        bool add_prefix_space = true, use_regex = true, trim_offsets = true;  // the last one matters only afterwards
+        bool add_prefix_space = true, use_regex = true, trim_offsets = true;  // trim_offsets matters only to the post-processor
         json.read("add_prefix_space", add_prefix_space);
         json.read("use_regex", use_regex);
         json.read("trim_offsets", trim_offsets);

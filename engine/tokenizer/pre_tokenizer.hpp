@@ -1,5 +1,5 @@
 #pragma once
-/// How a tokenizer cuts a normalized text into the words that its model then takes one by one.
+/// How a tokenizer splits a normalized text into the words that its model then processes one by one.
 
 #include <functional>
 #include <string>
@@ -10,23 +10,23 @@
 
 namespace attn {
 
-/// GPT-2's split: contractions, then runs of letters, digits and other signs, each with the space before it, then white space.
+/// GPT-2's split: contractions; runs of letters, of digits and of other characters, each with the space before it; white space.
 inline constexpr std::string_view kGpt2Split = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
-/// One step; may be used by several threads at once. Added tokens among the pieces are left alone, empty pieces dropped.
+/// One step. Leaves added tokens alone and drops empty pieces. Thread-safe.
 struct PreTokenizer {
-    std::string type;  ///< as tokenizer.json names it
+    std::string type;  ///< the name in tokenizer.json
     std::function<void(PieceList&)> apply;
 };
 
-/// The steps of tokenizer.json's "pre_tokenizer", sequences laid flat. Throws FileError naming a type that there is not.
+/// Reads tokenizer.json's "pre_tokenizer"; sequences are flattened. Throws FileError naming an unknown type.
 std::vector<PreTokenizer> read_pre_tokenizers(JsonObject component);
 
-/// "ByteLevel": GPT-2's split, then every byte as its letter.
+/// "ByteLevel": GPT-2's split (with use_regex), then every byte becomes its letter.
 PreTokenizer byte_level(bool add_prefix_space, bool use_regex);
-/// "Split": cut by an expression, whose matches and what is between them stay. Throws ConfigError as Regex does.
+/// "Split" with behavior "Isolated": keeps both the matches and the text between them. Throws ConfigError like Regex.
 PreTokenizer split_isolated(std::string_view expression);
-/// "BertPreTokenizer": cut at white space, which goes, and at punctuation, which stays.
+/// "BertPreTokenizer": splits at white space, which is dropped, and at punctuation, which is kept.
 PreTokenizer bert_pre_tokenizer();
 
 }  // namespace attn

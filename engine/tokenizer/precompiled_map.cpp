@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kLongestWholeGrapheme = 5;  ///< bytes
 
-// A unit of the double array, as Darts-clone lays it out.
+// Fields of a double-array unit, in the layout of Darts-clone.
 bool has_leaf(std::uint32_t unit) { return ((unit >> 8U) & 1U) != 0; }
 std::uint32_t value_of(std::uint32_t unit) { return unit & 0x7FFFFFFFU; }
 std::uint32_t label_of(std::uint32_t unit) { return unit & 0x800000FFU; }
@@ -81,7 +81,7 @@ std::optional<std::string_view> PrecompiledMap::find(std::string_view chunk) con
 std::optional<PrecompiledMap::Found> PrecompiledMap::longest(std::string_view text) const {
     std::optional<Found> found;
     each_front(text, [&](std::size_t bytes, std::string_view by) {
-        // A front that ends within a character is none.
+        // Prefixes that end inside a character do not count.
         if (bytes == text.size() || (static_cast<unsigned char>(text[bytes]) & 0xC0U) != 0x80) found = {bytes, by};
         return true;
     });

@@ -1,6 +1,6 @@
 #pragma once
-/// SentencePiece's compiled character map: a double-array trie from texts to their normal form.
-/// Layout: u32 length of the trie in bytes, the trie's units (u32), then texts that end in NUL bytes. Little-endian.
+/// SentencePiece's compiled character map: a double-array trie from strings to their normalized form. Layout, little-endian: u32 size of
+/// the trie in bytes, the trie's units (u32 each), then NUL-terminated strings.
 
 #include <cstdint>
 #include <optional>
@@ -14,22 +14,22 @@ namespace attn {
 
 class PrecompiledMap {
 public:
-    /// `bytes` as decoded from Base64. Throws ConfigError when they are not such a map.
+    /// `bytes` are Base64-decoded. Throws ConfigError if they are not such a map.
     explicit PrecompiledMap(std::string bytes);
 
-    /// Graphemes shorter than 6 bytes are looked up whole, the rest and what is not found by character. The shortest prefix that the trie
-    /// knows decides, as in the tokenizers library, which models were trained and published with.
+    /// Looks up graphemes shorter than 6 bytes as a whole; longer ones, and those not found, character by character. The shortest prefix in
+    /// the trie decides. These rules are those of the tokenizers library, with which models are used in practice.
     AlignedText apply(const AlignedText& text) const;
 
     struct Found {
-        std::size_t bytes = 0;  ///< at the front of the text
-        std::string_view by;    ///< their normal form
+        std::size_t bytes = 0;  ///< length of the prefix
+        std::string_view by;    ///< its normalized form
     };
-    /// The longest front of a text that the trie knows: what SentencePiece itself replaces.
+    /// The longest prefix in the trie, which is what SentencePiece itself replaces.
     std::optional<Found> longest(std::string_view text) const;
 
 private:
-    /// Calls use(bytes, normal form) for every front of the text that the trie knows, the shortest first, until it returns false.
+    /// Calls use(bytes, normalized form) for every prefix in the trie, shortest first, until it returns false.
     template <class Use>
     void each_front(std::string_view text, Use&& use) const;
     std::optional<std::string_view> find(std::string_view chunk) const;
@@ -38,7 +38,7 @@ private:
     std::string texts_;
 };
 
-/// The bytes of a Base64 text; nothing for anything else.
+/// Decodes Base64; nullopt if it is invalid.
 std::optional<std::string> from_base64(std::string_view text);
 
 }  // namespace attn

@@ -18,8 +18,8 @@
 namespace attn {
 namespace {
 
-/// A search cannot be interrupted, only be told after how many steps back to give up. It begins with few, and each time it fails is tried
-/// again with so many times more, but with no more than the time that is left allows.
+/// A search cannot be interrupted, only limited in backtracking steps. It starts with few steps and is repeated with kMoreSteps times as
+/// many after each failure, as far as the remaining time allows.
 constexpr unsigned long kFirstSteps = 64, kMoreSteps = 8;
 constexpr std::size_t kLongestPattern = 16384;
 
@@ -39,7 +39,7 @@ void initialise() {
 
 bool is_over_limit(int code) { return code == ONIGERR_RETRY_LIMIT_IN_MATCH_OVER || code == ONIGERR_RETRY_LIMIT_IN_SEARCH_OVER; }
 
-/// What this thread has had of the processor: other programs do not make a text take longer.
+/// CPU time of this thread, so that other programs do not count.
 double processor_seconds() {
     timespec now{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -73,7 +73,7 @@ Regex::Regex(std::string_view pattern) : compiled_(std::make_shared<const Compil
 
 namespace {
 
-/// One search after the other in a text, all within the time allowed.
+/// Consecutive searches in a text, all within the time allowed.
 class Searches {
 public:
     Searches(regex_t* expression, std::string_view text, SearchTime& time)
@@ -83,7 +83,7 @@ public:
         onig_initialize_match_param(limits_.get());
     }
 
-    /// The first match from `at` on, or none.
+    /// The first match from `at` on, if any.
     std::optional<Match> next(std::size_t at) {
         for (unsigned long steps = kFirstSteps;;) {
             onig_set_retry_limit_in_match_of_match_param(limits_.get(), steps);

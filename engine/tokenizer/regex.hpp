@@ -1,5 +1,5 @@
 #pragma once
-/// Regular expressions as tokenizer files write them: Oniguruma's, over UTF-8.
+/// Oniguruma regular expressions over UTF-8, as tokenizer files use them.
 
 #include <cstddef>
 #include <memory>
@@ -9,19 +9,19 @@
 
 namespace attn {
 
-/// A stretch of a text, bytes begin..end.
+/// Bytes [begin, end) of a text.
 struct Match {
     std::size_t begin = 0, end = 0;
     bool operator==(const Match&) const = default;
 };
 
-/// How long the searches in one text may take together, in time of the thread's processor. It grows with what is searched: the patterns
-/// of known tokenizers need less than two microseconds a byte, while others can take longer than anybody waits. Oniguruma counts the steps
-/// that it goes back, but one such step can read all of the text again, so that only a clock bounds them.
+/// CPU time left for all searches in one text. The budget grows with the number of bytes: patterns of known tokenizers need less than 2 µs
+/// per byte, but others could run practically forever. Oniguruma's own limit counts backtracking steps, and a single step may scan the
+/// whole text again, so only a clock is safe.
 class SearchTime {
 public:
     static constexpr double kFirst = 0.5, kPerByte = 1e-5;  // seconds
-    /// Before so many bytes are searched.
+    /// Call before searching so many bytes.
     void add_text(std::size_t bytes) { left_ += kPerByte * static_cast<double>(bytes); }
     void take(double seconds) { left_ -= seconds; }
     double left() const { return left_; }
@@ -30,12 +30,12 @@ private:
     double left_ = kFirst;
 };
 
-/// A compiled expression; may be used by several threads at once.
+/// A compiled expression. Thread-safe.
 class Regex {
 public:
-    /// Throws ConfigError for an expression that Oniguruma does not take.
+    /// Throws ConfigError if Oniguruma rejects the expression.
     explicit Regex(std::string_view pattern);
-    /// All matches from left to right, none inside of another. Throws ConfigError when they take longer than is allowed.
+    /// All non-overlapping matches from left to right. Throws ConfigError if the time runs out.
     std::vector<Match> matches(std::string_view text, SearchTime& time) const;
 
 private:
@@ -43,7 +43,7 @@ private:
     std::shared_ptr<const Compiled> compiled_;
 };
 
-/// What a tokenizer file looks for: an expression, or a text as it stands.
+/// A pattern in a tokenizer file: an expression or a literal string.
 class TextPattern {
 public:
     static TextPattern regex(std::string_view expression);

@@ -24,7 +24,7 @@ constexpr std::string_view kSpaceMark = "\u2581";
 
 bool is_word_piece(PieceType type) { return type == PieceType::Normal || type == PieceType::UserDefined; }
 
-/// What SentencePiece does to a text before it looks for pieces.
+/// SentencePiece's normalization.
 class SentencePieceForm {
 public:
     SentencePieceForm(const SentencePieceModel& model, SpecialPieces special) : model_(model) {
@@ -73,7 +73,7 @@ public:
     }
 
 private:
-    /// Bytes at the front of a text, and what they become.
+    /// A prefix of a text and its replacement.
     struct Chunk {
         std::size_t bytes;
         std::string_view by;
@@ -95,9 +95,9 @@ private:
         return {one, text.substr(0, one)};
     }
 
-    SentencePieceModel model_;  ///< its options; without the pieces
+    SentencePieceModel model_;  ///< options only; without the pieces
     std::optional<PrecompiledMap> map_;
-    ByteTrie kept_;  ///< pieces of the user, which no rule may change
+    ByteTrie kept_;  ///< user-defined pieces, which normalization must not change
 };
 
 std::optional<std::int32_t> unknown_piece(const SentencePieceModel& model) {
@@ -112,7 +112,7 @@ Vocabulary vocabulary_of(const SentencePieceModel& model) {
     return out;
 }
 
-/// Pieces with equal scores have equal ranks: then the leftmost pair is joined first.
+/// Pieces with equal scores get equal ranks, so that the leftmost pair merges first.
 std::unique_ptr<TokenModel> bpe_of(const SentencePieceModel& model, SpecialPieces special) {
     std::map<double, std::int32_t, std::greater<>> by_score;
     for (const SentencePiece& piece : model.pieces)
@@ -149,7 +149,8 @@ std::unique_ptr<TokenModel> unigram_of(const SentencePieceModel& model, SpecialP
     for (const SentencePiece& piece : model.pieces) {
         const bool of_user = piece.type == PieceType::UserDefined;
         options.in_words.push_back(piece.type == PieceType::Normal || (of_user && special == SpecialPieces::InWords));
-        // What the library's rule, the best score for each byte and a little less, comes to: it takes the best score to be above 0.
+        // SentencePiece computes bytes * best score - 0.1, but its maximum of the negative scores starts at a tiny positive number, which
+        // leaves this.
         constexpr double kOfUser = -0.1;
         scores.push_back(of_user ? kOfUser : piece.score);
     }

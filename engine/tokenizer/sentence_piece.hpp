@@ -1,6 +1,6 @@
 #pragma once
-/// SentencePiece's tokenizers: pieces with scores, joined by score (BPE) or chosen as the likeliest spelling (unigram).
-/// Kudo & Richardson 2018, https://github.com/google/sentencepiece: normalizer.cc, bpe_model.cc, unigram_model.cc.
+/// SentencePiece tokenizers: pieces with scores, merged by score (BPE) or chosen as the most probable segmentation (unigram). Kudo and
+/// Richardson, 2018; https://github.com/google/sentencepiece: normalizer.cc, bpe_model.cc, unigram_model.cc.
 
 #include <cstdint>
 #include <string>
@@ -23,21 +23,21 @@ struct SentencePieceModel {
 
     Kind kind = Kind::Unigram;
     std::vector<SentencePiece> pieces;  ///< by id
-    std::string character_map;          ///< bytes as PrecompiledMap takes them; "": characters stay as they are
-    bool byte_fallback = false;         ///< unknown characters as pieces <0x00> to <0xFF> of their bytes
-    bool add_dummy_prefix = true;       ///< a space before the text
+    std::string character_map;          ///< bytes for PrecompiledMap; "": no character map
+    bool byte_fallback = false;         ///< unknown characters become pieces <0x00> to <0xFF> for their bytes
+    bool add_dummy_prefix = true;       ///< adds a space before the text
     bool remove_extra_spaces = true;    ///< at both ends, and all but one of a run
-    bool escape_spaces = true;          ///< as "▁"
-    bool space_after = false;           ///< the space of add_dummy_prefix goes behind the text
+    bool escape_spaces = true;          ///< writes spaces as "▁"
+    bool space_after = false;           ///< add_dummy_prefix puts the space after the text instead
 };
 
-/// Who finds the tokens that are not ordinary pieces.
+/// How tokens that are not ordinary pieces are found.
 enum class SpecialPieces : std::uint8_t {
-    InWords,  ///< as SentencePiece itself: control pieces stand in no text, those of the user are pieces that are never joined
-    CutOut,   ///< as transformers and llama.cpp: both are cut out of the text before anything else
+    InWords,  ///< like SentencePiece: control pieces match no text; user-defined ones are pieces that are never merged
+    CutOut,   ///< like transformers and llama.cpp: both are cut out of the text first
 };
 
-/// Added tokens, normalizer, model and decoders. Throws ConfigError for pieces that cannot be used.
+/// Added tokens, normalizer, model and decoders. Throws ConfigError for unusable pieces.
 TokenizerParts sentence_piece_parts(const SentencePieceModel& model, SpecialPieces special);
 
 }  // namespace attn

@@ -12,7 +12,7 @@
 namespace attn {
 namespace {
 
-// Numbers of the fields.
+// Field numbers.
 enum ModelField : std::uint32_t { kPieces = 1, kTrainer = 2, kNormalizer = 3 };
 enum PieceField : std::uint32_t { kPieceText = 1, kPieceScore = 2, kPieceType = 3 };
 enum TrainerField : std::uint32_t { kModelType = 3, kSpaceAsSuffix = 24, kByteFallback = 35, kBeginId = 41, kEndId = 42 };
@@ -96,7 +96,7 @@ SentencePieceFile parse_sentence_piece_file(std::string_view bytes, std::string_
 }
 
 bool is_sentence_piece_file(std::string_view bytes) {
-    constexpr char kFirstPiece = 0x0A;  // field 1, of bytes
+    constexpr char kFirstPiece = 0x0A;  // field 1, length-delimited
     return bytes.starts_with(kFirstPiece);
 }
 

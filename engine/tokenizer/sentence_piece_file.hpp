@@ -1,5 +1,5 @@
 #pragma once
-/// SentencePiece's own file, tokenizer.model: a message of Protocol Buffers.
+/// SentencePiece's own file format, tokenizer.model: a Protocol Buffers message.
 /// Fields: https://github.com/google/sentencepiece, src/sentencepiece_model.proto (ModelProto).
 
 #include <string_view>
@@ -10,13 +10,13 @@ namespace attn {
 
 struct SentencePieceFile {
     SentencePieceModel model;
-    std::int32_t begin = 1, end = 2;  ///< ids of the pieces that begin and end a text; -1: there is none
+    std::int32_t begin = 1, end = 2;  ///< ids of the pieces that begin and end a text; -1: none
 };
 
-/// Throws FileError for a damaged file, a piece that is there twice and a kind of model that there is not.
+/// Throws FileError for a damaged file, a duplicate piece, or an unknown kind of model.
 SentencePieceFile parse_sentence_piece_file(std::string_view bytes, std::string_view source);
 
-/// Whether a file begins as such a message does: files of other kinds have the same name.
+/// Whether the bytes begin like such a message; files of other kinds have the same name.
 bool is_sentence_piece_file(std::string_view bytes);
 
 }  // namespace attn

@@ -17,12 +17,12 @@
 namespace attn {
 namespace {
 
-/// What a published vocabulary has beside its ranks.
+/// What a published vocabulary has besides ranks.
 struct KnownRanks {
     std::size_t ranks;
-    std::string_view split;  ///< as find_word_split() knows it
+    std::string_view split;  ///< a name that find_word_split() knows
     void (*add_special)(std::vector<AddedToken>&);
-    std::int32_t begin = -1;  ///< id of the token before every text
+    std::int32_t begin = -1;  ///< id of the token before every text; -1: none
 };
 
 void add_token(std::vector<AddedToken>& tokens, std::int32_t id, std::string_view content) {
@@ -71,7 +71,7 @@ constexpr std::array<KnownRanks, 6> kKnownRanks = {{{50'256, "gpt-2", add_end_of
                                                     {151'643, "qwen2", add_qwen},
                                                     {199'998, "gpt-4o", add_gpt4o}}};
 
-/// Calls use(token as letters, rank, number of the line) for every line.
+/// Calls use(token in byte letters, rank, line number) for every line.
 template <class Use>
 void each_rank(std::string_view text, std::string_view source, Use&& use) {
     for (std::size_t number = 1; !text.empty(); ++number) {

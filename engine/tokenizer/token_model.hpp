@@ -1,5 +1,5 @@
 #pragma once
-/// What turns one word into tokens: BPE, Unigram, WordPiece or a plain list of words.
+/// The model that turns a word into tokens: BPE, Unigram, WordPiece or WordLevel.
 
 #include <cstdint>
 #include <memory>
@@ -12,59 +12,60 @@
 
 namespace attn {
 
-/// Bytes begin..end of the word. Several tokens may stand for the same bytes.
+/// A token and the bytes [begin, end) of the word it stands for. Several tokens may stand for the same bytes.
 struct WordToken {
     std::int32_t id = 0;
     std::uint32_t begin = 0, end = 0;
 };
 
-/// How a word became tokens, as its model went about it: of BPE characters and joins, of Unigram spellings, of the others look-ups.
+/// How a model turned a word into tokens: merges for BPE, candidate spellings for Unigram, look-ups for the others.
 struct WordTrace {
-    /// BPE: two neighbouring parts, begin..middle and middle..end, that may become one.
+    /// BPE: two adjacent parts, [begin, middle) and [middle, end), that can be merged.
     struct Pair {
         std::uint32_t begin = 0, middle = 0, end = 0;
-        std::int32_t rank = 0, id = 0;  ///< of what they become
+        std::int32_t rank = 0, id = 0;  ///< of the merged token
     };
     struct Join {
         Pair joined;
-        std::vector<Pair> pairs;  ///< all that may be joined at this point, left to right; only of words up to kLongestWithPairs parts
+        std::vector<Pair>
+            pairs;  ///< all pairs that can be merged at this point, left to right; only for words of up to kLongestWithPairs parts
     };
     static constexpr std::size_t kLongestWithPairs = 128;
-    /// Unigram: a piece that fits, and what the likeliest spelling up to its end with it as the last piece scores.
+    /// Unigram: a piece that fits, its score, and the best total up to its end with it as the last piece.
     struct Spelling {
         WordToken token;
         double score = 0, total = 0;
-        bool chosen = false;  ///< part of the likeliest spelling of the whole word
+        bool chosen = false;  ///< part of the best spelling of the whole word
     };
-    /// WordPiece and WordLevel: a part that was looked for.
+    /// WordPiece and WordLevel: a part that was looked up.
     struct LookUp {
         std::uint32_t begin = 0, end = 0;
         bool found = false;
     };
 
-    bool taken_whole = false;         ///< BPE: the word is a token, and nothing was joined
-    std::vector<WordToken> parts;     ///< BPE: before the first join
-    std::vector<Join> joins;          ///< in their order
-    std::vector<Spelling> spellings;  ///< by their beginnings
-    std::vector<LookUp> look_ups;     ///< in their order
-    std::vector<WordToken> tokens;    ///< what encode() gives
+    bool taken_whole = false;         ///< BPE: the word is a token, so nothing was merged
+    std::vector<WordToken> parts;     ///< BPE: before the first merge
+    std::vector<Join> joins;          ///< in order
+    std::vector<Spelling> spellings;  ///< by where they begin
+    std::vector<LookUp> look_ups;     ///< in order
+    std::vector<WordToken> tokens;    ///< as encode() returns them
 };
 
-/// May be used by several threads at once.
+/// Thread-safe.
 class TokenModel {
 public:
     virtual ~TokenModel() = default;
     TokenModel(const TokenModel&) = delete;
     TokenModel& operator=(const TokenModel&) = delete;
 
-    /// Appends the tokens of a word, which is valid UTF-8 and not empty. Throws ConfigError for a text that the vocabulary cannot spell
-    /// and has no unknown token for.
+    /// Appends the tokens of a word, which must be non-empty valid UTF-8. Throws ConfigError if the vocabulary cannot spell it and has no
+    /// unknown token.
     virtual void encode(std::string_view word, std::vector<WordToken>& out) const = 0;
-    /// The same step by step, by the same code.
+    /// The same step by step, from the same code.
     virtual WordTrace trace(std::string_view word) const = 0;
-    /// "BPE", as tokenizer.json names it.
+    /// The name in tokenizer.json, such as "BPE".
     virtual const char* type() const = 0;
-    /// Id of what stands for a text that cannot be spelled.
+    /// The token for text that cannot be spelled.
     virtual std::optional<std::int32_t> unknown() const = 0;
     const Vocabulary& vocabulary() const { return vocabulary_; }
 
@@ -74,7 +75,7 @@ protected:
     Vocabulary vocabulary_;
 };
 
-/// tokenizer.json's "model". Throws FileError naming a type that there is not, or the field at fault.
+/// Reads tokenizer.json's "model". Throws FileError naming an unknown type or the field at fault.
 std::unique_ptr<TokenModel> read_token_model(JsonObject component);
 
 }  // namespace attn

@@ -18,20 +18,20 @@ constexpr std::string_view kUnknown = "<unk>";
 constexpr std::int32_t kUnknownId = 1;
 constexpr std::int64_t kMaxPositions = std::int64_t{1} << 26;
 
-/// One symbol at the front of a text: its bytes, whether it is a token at all, and whether it is a stray byte.
+/// The symbol at the front of a text: its bytes, whether it is a token, and whether it is valid UTF-8.
 struct Symbol {
     std::size_t bytes = 1;
     bool is_token = true;
     bool valid = true;
 };
 
-/// Letters, digits and marks of any script. Beyond ASCII the blocks of punctuation and symbols are excluded and everything else
-/// counts as a letter, which needs no table of all of Unicode and errs only for rare symbols.
+/// Letters, digits and marks of any script. Beyond ASCII, everything outside the blocks of punctuation and symbols counts as a letter; that
+/// needs no Unicode table and is wrong only for rare symbols.
 bool is_word(char32_t c) {
     if (c < 0x80) return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
     if (c < 0xC0) return c == 0xAA || c == 0xB5 || c == 0xBA;
     if (c == 0xD7 || c == 0xF7 || is_white_space(c)) return false;
-    const bool joiner = c == 0x200C || c == 0x200D;  // inside words of Indic scripts and Persian
+    const bool joiner = c == 0x200C || c == 0x200D;  // used inside words of Indic scripts and Persian
     const bool general_punctuation = c >= 0x2000 && c <= 0x206F && !joiner;
     const bool symbols = (c >= 0x20A0 && c <= 0x20CF) || (c >= 0x2190 && c <= 0x2BFF) || (c >= 0x2E00 && c <= 0x2E7F);
     const bool east_asian = (c >= 0x3001 && c <= 0x3004) || (c >= 0x3008 && c <= 0x3020) || c == 0x3030 || (c >= 0xFE30 && c <= 0xFE6B) ||
@@ -77,7 +77,7 @@ void expect_length(std::string_view text) {
         throw ConfigError(fmt::format("a text of {} bytes is too long; at most {} are taken", text.size(), kMaxTextBytes));
 }
 
-/// Calls use(symbol, piece, its first byte) for every token of the text.
+/// Calls use(symbol, bytes, index of the first byte) for every token of the text.
 template <class Use>
 void each_token(TokenizerKind kind, std::string_view text, Use&& use) {
     expect_length(text);
@@ -177,7 +177,7 @@ TokenBatch make_batch(std::span<const std::vector<TextToken>> sequences, std::in
         batch.lengths.push_back(static_cast<std::int64_t>(sequence.size()));
         batch.length = std::max(batch.length, batch.lengths.back());
     }
-    // One long sequence among many short ones would multiply.
+    // Padding many short sequences to one long one multiplies their size.
     if (batch.length > kMaxPositions / batch.size())
         throw ConfigError(fmt::format("{} sequences padded to {} tokens are too many; at most {} positions are taken", batch.size(),
                                       batch.length, kMaxPositions));

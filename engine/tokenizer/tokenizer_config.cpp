@@ -20,7 +20,7 @@ std::optional<TokenizerConfig> read_tokenizer_config(const std::filesystem::path
     };
     TokenizerConfig config;
     if (const Json* name = json.find("tokenizer_class"); name != nullptr && name->is_string()) config.tokenizer_class = name->text();
-    // As older files have it, an object with the token and how it is found.
+    // In older files an object that describes the token.
     const Json* end = json.find("eos_token");
     if (end != nullptr && end->is_object()) end = end->find("content");
     if (end != nullptr && end->is_string()) config.eos_token = end->text();

@@ -50,7 +50,7 @@ std::shared_ptr<const ModelTokenizer> read_bert(const fs::path& path) {
     }
 }
 
-/// What transformers puts around a text of such a tokenizer, unless the settings say otherwise.
+/// Adds the tokens that transformers puts around a text, unless the settings say otherwise.
 void add_settings(TokenizerParts& parts, const TokenizerConfig& config, const SentencePieceFile& file) {
     const std::string_view name = config.tokenizer_class;
     const bool llama = name.starts_with("LlamaTokenizer") || name.starts_with("GemmaTokenizer");
@@ -81,7 +81,7 @@ std::shared_ptr<const ModelTokenizer> read_pieces_or_ranks(const fs::path& path)
     }
 }
 
-/// The file of this kind that a folder has; the first by name if there are several.
+/// A folder's .tiktoken file; the first by name if there are several.
 std::optional<fs::path> find_ranks(const fs::path& folder) {
     std::optional<fs::path> found;
     std::error_code none;

@@ -1,5 +1,5 @@
 #pragma once
-/// Reading the files in which published models bring their tokenizers.
+/// Reads the tokenizer files of published models.
 
 #include <filesystem>
 #include <memory>
@@ -10,31 +10,31 @@
 
 namespace attn {
 
-/// Bytes of the longest file that is read: tokenizer.json of a vocabulary of 262,144 holds 33 MB.
+/// The largest file accepted, in bytes; tokenizer.json of a vocabulary of 262,144 has 33 MB.
 inline constexpr std::uint64_t kMaxTokenizerFile = std::uint64_t{128} << 20;
 
-/// tokenizer.json of the tokenizers library. Its truncation and padding are left out, as transformers does unless it is told otherwise.
-/// Throws FileError naming the component that there is not, or the field at fault.
+/// tokenizer.json of the tokenizers library. Truncation and padding are ignored, as in transformers by default. Throws FileError naming an
+/// unknown component or the field at fault.
 std::shared_ptr<const ModelTokenizer> read_tokenizer_json(const std::filesystem::path& path);
 std::shared_ptr<const ModelTokenizer> parse_tokenizer_json(std::string_view text, std::string_view source);
 
-/// The tokenizer of a folder, which has to have one, or of one in Hugging Face's cache, or a file by itself: tokenizer.json, a GGUF file
-/// (.gguf), SentencePiece's or tiktoken's (.model, .tiktoken), BERT's vocab.txt. Throws FileError.
+/// The tokenizer of a folder (also in Hugging Face's cache layout), or of a single file: tokenizer.json, GGUF (.gguf), SentencePiece or
+/// tiktoken (.model, .tiktoken), or BERT's vocab.txt. Throws FileError, also if the folder has none.
 std::shared_ptr<const ModelTokenizer> read_tokenizer(const std::filesystem::path& path);
 
-/// The tokenizer of a model's folder; nullptr when it has none. The first of these that is there, the rest of what they need from
-/// tokenizer_config.json:
+/// The tokenizer of a model's folder; nullptr if it has none. Reads the first of these files that exists, and from tokenizer_config.json
+/// what the file leaves open:
 ///   tokenizer.json
 ///   vocab.json with merges.txt     GPT-2's
-///   tokenizer.model                SentencePiece's; special tokens as transformers has them if there is a tokenizer_config.json, else as
-///                                  SentencePiece: none that stands in a text, none around it. Or tiktoken's, which has the same name
+///  tokenizer.model                SentencePiece; with tokenizer_config.json, special tokens as in transformers; without, as in
+///                                 SentencePiece: none match text, none are added. Or tiktoken, which uses the same name
 ///   vocab.txt                      BERT's
 ///   NAME.tiktoken
 std::shared_ptr<const ModelTokenizer> read_folder_tokenizer(const std::filesystem::path& folder);
 
 /// Whether read_folder_tokenizer() would find one.
 bool has_tokenizer(const std::filesystem::path& folder);
-/// The files it looks for, as a sentence names them.
+/// The files it looks for, worded for a sentence.
 inline constexpr std::string_view kTokenizerFiles =
     "tokenizer.json, vocab.json with merges.txt, tokenizer.model, vocab.txt or a .tiktoken file";
 

@@ -8,7 +8,7 @@
 namespace attn {
 namespace {
 
-/// The likeliest first.
+/// Most frequent first.
 constexpr std::array kScriptNames = std::to_array<std::string_view>({"Common",
                                                                      "Inherited",
                                                                      "Latin",
@@ -176,7 +176,7 @@ int script_of(char32_t character) {
 }  // namespace
 
 int script_for_words(char32_t character) {
-    constexpr char32_t kProlongedSound = 0x30FC;  // Katakana's, though Unicode calls it common
+    constexpr char32_t kProlongedSound = 0x30FC;  // belongs to Katakana, although Unicode assigns it to Common
     if (character == ' ') return kAnyScript;
     if (character == kProlongedSound) return kHan;
     const int script = script_of(character);

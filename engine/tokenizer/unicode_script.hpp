@@ -1,12 +1,12 @@
 #pragma once
-/// The script that a character is written in, by the Unicode version of Oniguruma.
+/// The Unicode script of a character, by Oniguruma's version of Unicode.
 
 namespace attn {
 
 inline constexpr int kAnyScript = -1;
 
-/// A number for each script, kAnyScript for a space and for a character that is in none. Hiragana and Katakana count as Han, so that
-/// Japanese is not cut within its words (SentencePiece's and the tokenizers library's rule; that library knows the scripts of Unicode 9).
+/// A number for each script; kAnyScript for a space, and for a character without a script. Hiragana and Katakana count as Han, so that
+/// Japanese words are not split (a rule of SentencePiece and the tokenizers library, which knows the scripts of Unicode 9).
 int script_for_words(char32_t character);
 
 }  // namespace attn

@@ -13,7 +13,7 @@
 namespace attn {
 namespace {
 
-constexpr double kUnknownPenalty = 10;  ///< below the rarest piece, as SentencePiece has it
+constexpr double kUnknownPenalty = 10;  ///< below the lowest score, as in SentencePiece
 
 }  // namespace
 
@@ -31,7 +31,7 @@ Unigram::Unigram(Vocabulary vocabulary, std::vector<double> scores, UnigramOptio
     unknown_score_ = options_.unknown_score.value_or(least - kUnknownPenalty);
 }
 
-/// For every byte that a piece may end before: the last piece of the best spelling up to there.
+/// For every end position: the last piece of the best spelling up to there.
 template <class Offered>
 std::vector<Unigram::Step> Unigram::best_steps(std::string_view word, Offered&& offered) const {
     std::vector<Step> steps(word.size() + 1);
@@ -89,7 +89,7 @@ void Unigram::encode(std::string_view word, std::vector<WordToken>& out) const {
         std::size_t begin, end;
         bool known;
     };
-    std::vector<Range> ranges;  // from the last to the first
+    std::vector<Range> ranges;  // last to first
     for (std::size_t end = word.size(); end > 0;) {
         const Step& step = steps[end];
         if (options_.fuse_unknown && !step.known && !ranges.empty() && !ranges.back().known) ranges.back().begin = step.begin;

@@ -1,6 +1,6 @@
 #pragma once
-/// The likeliest way to spell a text with pieces that each have a log-probability. Kudo 2018; ties and unknown characters as in the
-/// tokenizers library, models/unigram.
+/// The unigram language model: the most probable segmentation into pieces that each have a log-probability (Kudo, 2018). Ties and unknown
+/// characters as in the tokenizers library, models/unigram.
 
 #include <optional>
 
@@ -10,17 +10,17 @@
 namespace attn {
 
 struct UnigramOptions {
-    std::optional<std::int32_t> unknown;  ///< id of what stands for a character without a piece
-    bool byte_fallback = false;           ///< an unknown character as pieces <0x00> to <0xFF> of its bytes
-    bool fuse_unknown = true;             ///< a run of unknown characters is one token
-    std::optional<double> unknown_score;  ///< 10 below the lowest score if it is not given
-    bool single_precision = false;        ///< sums are rounded as SentencePiece rounds them, which decides between equals
-    std::vector<bool> in_words;           ///< of every id, whether it may stand in a word; empty: all may
+    std::optional<std::int32_t> unknown;  ///< token for characters without a piece
+    bool byte_fallback = false;           ///< unknown characters become pieces <0x00> to <0xFF> for their bytes
+    bool fuse_unknown = true;             ///< a run of unknown characters becomes one token
+    std::optional<double> unknown_score;  ///< default: 10 below the lowest score
+    bool single_precision = false;        ///< round sums to float like SentencePiece, which decides ties
+    std::vector<bool> in_words;           ///< by id: whether the piece may occur in a word; empty: all may
 };
 
 class Unigram final : public TokenModel {
 public:
-    /// One score an id. Throws ConfigError for an unknown id outside of the vocabulary or a score that is not a number.
+    /// `scores` has one score per id. Throws ConfigError for an unknown id outside the vocabulary or a NaN score.
     Unigram(Vocabulary vocabulary, std::vector<double> scores, UnigramOptions options);
 
     void encode(std::string_view word, std::vector<WordToken>& out) const override;
@@ -35,7 +35,7 @@ private:
         std::int32_t id = -1;
         bool reached = false, known = false;
     };
-    /// Calls offered(begin, end, id, score, total) for every piece that fits.
+    /// Viterbi. Calls offered(begin, end, id, score, total) for every piece that fits.
     template <class Offered>
     std::vector<Step> best_steps(std::string_view word, Offered&& offered) const;
     void spell(std::string_view word, std::size_t begin, std::size_t end, std::vector<WordToken>& out) const;

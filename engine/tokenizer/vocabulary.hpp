@@ -1,5 +1,5 @@
 #pragma once
-/// The texts of a model's tokens by their ids, and back.
+/// Maps between token ids and their texts.
 
 #include <cstdint>
 #include <functional>
@@ -15,12 +15,12 @@ class Vocabulary {
 public:
     static constexpr std::int64_t kMaxIds = std::int64_t{1} << 22;
 
-    /// Ids may be given in any order and leave gaps. Throws ConfigError for an id that is taken or beyond kMaxIds. A text given twice
-    /// stands for its last id.
+    /// Ids may come in any order and leave gaps. Throws ConfigError for an id that is taken or beyond kMaxIds. If a text is added twice,
+    /// find() returns its last id.
     void add(std::string_view text, std::int64_t id);
     /// The id of a text.
     std::optional<std::int32_t> find(std::string_view text) const;
-    /// The text of an id, nothing for one that is not used.
+    /// The text of an id; nullptr if the id is unused.
     const std::string* text(std::int64_t id) const;
     /// One more than the largest id.
     std::int64_t size() const { return static_cast<std::int64_t>(texts_.size()); }

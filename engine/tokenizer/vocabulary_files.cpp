@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kEndOfText = "<|endoftext|>";
 
-/// Takes a line off the front of a text, without its end.
+/// Removes the first line from `text` and returns it without its line break.
 std::string_view take_line(std::string_view& text) {
     const std::size_t end = text.find('\n');
     std::string_view line = text.substr(0, end);

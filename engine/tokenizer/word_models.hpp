@@ -1,5 +1,5 @@
 #pragma once
-/// Models that look words up: whole (WordLevel) or by longest prefixes (WordPiece).
+/// Models that look words up: whole (WordLevel) or by longest prefix (WordPiece).
 
 #include "engine/tokenizer/token_model.hpp"
 
@@ -7,7 +7,7 @@ namespace attn {
 
 class WordLevel final : public TokenModel {
 public:
-    /// Throws ConfigError for an unknown token that the vocabulary lacks.
+    /// Throws ConfigError if the vocabulary lacks the unknown token.
     WordLevel(Vocabulary vocabulary, const std::string& unknown);
     void encode(std::string_view word, std::vector<WordToken>& out) const override;
     WordTrace trace(std::string_view word) const override;
@@ -18,11 +18,11 @@ private:
     std::int32_t unknown_;
 };
 
-/// https://github.com/google-research/bert, tokenization.py: WordpieceTokenizer. A word with a part that is not in the vocabulary, or
-/// with too many characters, is unknown as a whole.
+/// https://github.com/google-research/bert, tokenization.py: WordpieceTokenizer. A word is unknown as a whole if one of its parts is not in
+/// the vocabulary or if it has too many characters.
 class WordPiece final : public TokenModel {
 public:
-    /// Throws ConfigError for an unknown token that the vocabulary lacks.
+    /// Throws ConfigError if the vocabulary lacks the unknown token.
     WordPiece(Vocabulary vocabulary, const std::string& unknown, std::string prefix, std::int64_t max_characters);
     void encode(std::string_view word, std::vector<WordToken>& out) const override;
     WordTrace trace(std::string_view word) const override;
@@ -30,12 +30,12 @@ public:
     std::optional<std::int32_t> unknown() const override { return unknown_; }
 
 private:
-    /// Calls looked_up(begin, end, whether it is there) for every part that is tried.
+    /// Calls looked_up(begin, end, found) for every part that is tried.
     template <class LookedUp>
     void spell(std::string_view word, std::vector<WordToken>& out, LookedUp&& looked_up) const;
 
     std::int32_t unknown_;
-    std::string prefix_;  ///< of the parts after the first
+    std::string prefix_;  ///< of every part but the first
     std::int64_t max_characters_;
 };
 

@@ -7,7 +7,7 @@
 namespace attn {
 namespace {
 
-/// Mistral's Tekken: as GPT-4o's, with single digits and without contractions.
+/// Mistral's Tekken: GPT-4o's without contractions and with single digits.
 constexpr std::string_view kTekkenSplit = R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+)"
                                           R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*)"
                                           R"(|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
@@ -19,7 +19,7 @@ WordSplit digits_first() {
     return split;
 }
 
-/// What llama.cpp takes for files without a name: signs, GPT-2's split, then digits in threes.
+/// llama.cpp's default split: `signs`, GPT-2's split, then groups of three digits.
 WordSplit in_threes(std::string_view signs) {
     WordSplit split;
     split.pre_tokenizers = {split_isolated(signs), split_isolated(kGpt2Split), split_isolated(R"(\p{N}+)"),
