@@ -37,7 +37,7 @@ constexpr std::array<DTypeText, 13> kDTypes = {{{"BOOL", 1},
                                                 {"F32", 4},
                                                 {"F64", 8}}};
 
-/// Calls use(element type's value) for every element, after widening F16 and BF16 to float.
+/// Calls use(value) for every element; F16 and BF16 are widened to float.
 template <class Stored, class Array, class Use>
 void each_stored(const Array& array, Use&& use) {
     const std::size_t count = array.bytes.size() / sizeof(Stored);
@@ -79,12 +79,12 @@ void each_element(const Array& array, Use&& use) {
     }
 }
 
-/// True when an integer is a number of type T exactly.
+/// Whether an integer can be represented exactly as T.
 template <class T, class Integer>
 bool integer_fits(Integer value) {
     if constexpr (std::is_floating_point_v<T>) {
         const T converted = static_cast<T>(value);
-        // 2^63 and 2^64 as T are exact, and converting them back would overflow.
+        // A float rounded up to 2^63 or 2^64 must be caught first, because converting it back would overflow.
         const bool in_range = converted < std::ldexp(T{1}, std::numeric_limits<Integer>::digits);
         return in_range && static_cast<Integer>(converted) == value;
     } else {
@@ -120,7 +120,8 @@ std::optional<DType> dtype_from_name(std::string_view name) {
 }
 
 std::optional<std::uint64_t> checked_bytes(std::span<const std::int64_t> shape, DType dtype) {
-    // Zero is decided first: a product that has wrapped to 0 must not look like an empty array, nor an empty one like an overflow.
+    // Zero sizes are looked for first, so that an empty array is not taken for an overflow, nor a product that wraps to 0 for an empty
+    // array.
     bool empty = false;
     for (const std::int64_t size : shape) {
         if (size < 0) return std::nullopt;

@@ -1,5 +1,5 @@
 #pragma once
-/// Named arrays in memory, as they stand in a .safetensors, .npy or .npz file: what every reader returns.
+/// Named arrays in memory, as read from a .safetensors, .npy or .npz file.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace attn {
 
-/// Bounds of what is read and written, whatever the format.
-inline constexpr std::size_t kMaxArrays = 65'536;   ///< arrays of a file, and entries of its metadata
+/// Limits for reading and writing, in every format.
+inline constexpr std::size_t kMaxArrays = 65'536;   ///< arrays in a file, and entries in its metadata
 inline constexpr std::size_t kMaxArrayName = 1024;  ///< bytes of an array's name
 inline constexpr std::size_t kMaxArrayRank = 8;
 inline constexpr std::int64_t kMaxArrayDim = (std::int64_t{1} << 31) - 1;
@@ -23,17 +23,17 @@ enum class DType : std::uint8_t { Bool, U8, I8, U16, I16, U32, I32, U64, I64, F1
 
 /// Bytes of one element.
 std::size_t dtype_size(DType dtype);
-/// safetensors' name: "F32", "BOOL", ...
+/// The name in safetensors: "F32", "BOOL", ...
 std::string_view dtype_name(DType dtype);
 std::optional<DType> dtype_from_name(std::string_view name);
 
-/// Bytes of an array of these sizes; nothing when the element count or the byte count does not fit 63 bits or a size is
-/// negative. An array with any size 0 has 0 bytes.
+/// Size of an array in bytes; nullopt if a size is negative, or if the element or byte count does not fit 63 bits. An array with a size of
+/// 0 has 0 bytes.
 std::optional<std::uint64_t> checked_bytes(std::span<const std::int64_t> shape, DType dtype);
 /// "[2, 3]"
 std::string shape_text(std::span<const std::int64_t> shape);
 
-/// An array that owns its bytes: row-major, little-endian, without gaps; `bytes.size()` always fits shape and dtype.
+/// An array that owns its bytes: row-major, little-endian, contiguous; bytes.size() always matches shape and dtype.
 struct NamedArray {
     std::string name;
     DType dtype = DType::F32;
@@ -44,7 +44,7 @@ struct NamedArray {
     bool operator==(const NamedArray&) const = default;
 };
 
-/// An array somewhere else in memory, to be written.
+/// An array stored elsewhere in memory, to be written.
 struct ArrayView {
     std::string name;
     DType dtype = DType::F32;
@@ -57,35 +57,35 @@ ArrayView view_of(const NamedArray& array);
 template <class T>
 constexpr DType dtype_of();
 
-/// A new array holding `values`. Throws ShapeError when their number does not fit `shape`.
-/// Instantiated for float, double, int64_t, int32_t and uint8_t.
+/// A new array holding `values`. Throws ShapeError if their number does not match `shape`. Instantiated for float, double, int64_t, int32_t
+/// and uint8_t.
 template <class T>
 NamedArray make_array(std::string name, std::vector<std::int64_t> shape, std::span<const T> values);
 
-/// Every element as T, checked: throws FileError(Range) naming `source`, the array and the element when a value cannot be
-/// represented, that is an integer out of T's range or not exact in T, a fraction as integer, a finite number that would become
-/// infinite, a BOOL byte other than 0 and 1. A double may round to the nearest float. T: float, double, int64_t, int32_t, uint8_t.
+/// Every element converted to T. Throws FileError(Range) naming `source`, the array and the element if a value cannot be represented: an
+/// integer out of T's range or not exact in T, a fraction as an integer, a finite number that would become infinite, a BOOL byte other than
+/// 0 and 1. Doubles may be rounded to the nearest float. T: float, double, int64_t, int32_t, uint8_t.
 template <class T>
 std::vector<T> values_as(const NamedArray& array, std::string_view source);
 
-/// The same of an array somewhere else, into memory of its size; throws ShapeError for another.
+/// The same into existing memory; throws ShapeError if its size does not match.
 template <class T>
 void copy_values(const ArrayView& array, std::string_view source, std::span<T> out);
 
-/// A whole file in memory.
+/// The contents of a file.
 struct ArrayFile {
-    std::string source;                           ///< the file's name as shown in messages
+    std::string source;                           ///< the file's name for messages
     std::map<std::string, std::string> metadata;  ///< safetensors' __metadata__; empty for .npy and .npz
-    std::vector<NamedArray> arrays;               ///< in the file's order
+    std::vector<NamedArray> arrays;               ///< in file order
     std::vector<std::string> notes;               ///< what the reader skipped, one sentence each
 
-    /// nullptr when there is no such array.
+    /// nullptr if there is no such array.
     const NamedArray* find(std::string_view name) const;
-    /// Throws FileError(Schema) when there is no such array.
+    /// Throws FileError(Schema) if there is no such array.
     const NamedArray& at(std::string_view name) const;
-    /// Throws FileError(Schema) when the metadata lack the key.
+    /// Throws FileError(Schema) if the metadata lacks the key.
     const std::string& metadata_at(const std::string& key) const;
-    /// Elements of the array as T; throws as at() and values_as().
+    /// Elements of an array as T; throws like at() and values_as().
     template <class T>
     std::vector<T> values(std::string_view name) const {
         return values_as<T>(at(name), source);

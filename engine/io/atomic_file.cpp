@@ -34,7 +34,7 @@ const char* kind_of(mode_t mode) {
     return S_ISSOCK(mode) ? "is a socket, not a regular file" : "is a device or a pipe, not a regular file";
 }
 
-/// The permissions of what is at the target, 0 for nothing.
+/// Permissions of the existing target; 0 if there is none.
 unsigned checked_mode(const fs::path& target) {
     const auto refuse = [&](const std::string& problem) { return FileError(FileFault::Io, escaped(target.native(), 0), "", problem); };
     if (target.native().find('\0') != std::string::npos) throw refuse("a file name cannot hold a NUL byte");
@@ -48,7 +48,8 @@ unsigned checked_mode(const fs::path& target) {
     return 0;
 }
 
-/// A name that nobody can have planted anything under. It does not grow with the target's, which may already be as long as names can be.
+/// An unpredictable name, so that nobody can plant a file under it. Its length does not depend on the target's name, which may already be
+/// the longest possible.
 fs::path fresh_name(const fs::path& folder) {
     std::array<std::uint64_t, 2> random{};
     if (::getrandom(random.data(), sizeof(random), 0) != static_cast<ssize_t>(sizeof(random))) return {};
@@ -60,7 +61,7 @@ bool is_temporary(const fs::path& path) {
     return name.starts_with(kTemporaryPrefix) && name.ends_with(kTemporarySuffix);
 }
 
-/// False when it belongs to another process. File systems without locks know no others.
+/// False if another process holds the lock. Where locks are not supported, always true.
 bool lock(int fd) { return ::flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
 
 }  // namespace
@@ -88,7 +89,7 @@ AtomicFile::AtomicFile(const fs::path& target, SecondNameOf existing) : target_(
 AtomicFile::~AtomicFile() { discard(); }
 
 void AtomicFile::create() {
-    // Another program may come between making the file and locking it, and clear it away as abandoned.
+    // Between creation and locking another program may remove the file as abandoned; then try again.
     for (int attempt = 0;; ++attempt) {
         temporary_ = fresh_name(folder_of(target_));
         constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
@@ -149,11 +150,11 @@ void AtomicFile::put(std::span<const std::byte> bytes) {
 }
 
 void AtomicFile::flush() {
-    if (flushed_ || fd_ < 0) return;  // a second name is one of what is on the disk already
+    if (flushed_ || fd_ < 0) return;  // a second name refers to a file that is on disk already
     put(buffer_);
     buffer_.clear();
     if (::fsync(fd_) != 0) fail("cannot be flushed to disk", errno);
-    // Some file systems report a full disk only when a descriptor is closed. The file itself stays open, since that keeps its lock.
+    // Some file systems report a full disk only on close. The descriptor itself stays open to keep the lock.
     const int second = ::fcntl(fd_, F_DUPFD_CLOEXEC, 0);
     if (second < 0 || ::close(second) != 0) fail("cannot be closed", errno);
     flushed_ = true;
@@ -162,12 +163,12 @@ void AtomicFile::flush() {
 void AtomicFile::commit() {
     flush();
     if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("cannot be given its name", errno);
-    // Two names of one file are left as they are by rename().
+    // rename() leaves both names if they are links to the same file.
     if (fd_ < 0) ::unlink(temporary_.c_str());
     temporary_.clear();
     discard();
     const int folder = ::open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder < 0) return;  // a folder that may be written but not read: the rename itself has succeeded
+    if (folder < 0) return;  // the folder is writable but not readable; the rename has succeeded
     const int result = ::fsync(folder);
     const int number = errno;
     ::close(folder);
@@ -181,7 +182,7 @@ void write_whole_file(const fs::path& target, std::string_view contents) {
 }
 
 void remove_abandoned_files(const fs::path& folder) {
-    std::error_code ignored;  // what is left over does no harm
+    std::error_code ignored;  // a leftover file does no harm
     for (const std::string& name : names_in_folder(folder, ignored)) {
         const fs::path file = folder / name;
         if (!is_temporary(file) || !fs::is_regular_file(file, ignored)) continue;

@@ -7,7 +7,7 @@
 namespace attn {
 namespace {
 
-/// Characters that would not show, or would change how the text around them shows.
+/// Characters that are invisible or change how the surrounding text is displayed.
 bool is_hidden(char32_t c) {
     return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0xAD || c == 0x061C || (c >= 0x200B && c <= 0x200F) ||
            (c >= 0x2028 && c <= 0x202E) || (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF || (c >= 0xFFF9 && c <= 0xFFFB) ||

@@ -1,5 +1,5 @@
 #pragma once
-/// The error of every reader and writer: what kind of fault, in which file, at which place.
+/// The error of all readers and writers: the kind of fault, the file and the place in it.
 
 #include <cstdint>
 #include <string>
@@ -11,29 +11,29 @@ namespace attn {
 
 /// Why a file was refused or could not be written.
 enum class FileFault : std::uint8_t {
-    Truncated,    ///< the file ends before something it announces
+    Truncated,    ///< the file ends too early
     Limit,        ///< larger, longer or deeper than this program accepts
-    Format,       ///< not what the format prescribes
-    Overflow,     ///< sizes whose product or sum does not fit 63 bits
-    Range,        ///< a number or a byte range that cannot be
-    Duplicate,    ///< the same name twice
-    Unsupported,  ///< valid, but of a kind this program does not read
-    Schema,       ///< a valid container without what was expected in it
-    Io,           ///< the system could not open, read or write it
-    Memory,       ///< it does not fit the memory granted to it
+    Format,       ///< violates the format
+    Overflow,     ///< sizes whose product or sum exceeds 63 bits
+    Range,        ///< an impossible number or byte range
+    Duplicate,    ///< a name occurs twice
+    Unsupported,  ///< valid, but not supported by this program
+    Schema,       ///< a valid container that lacks what was expected in it
+    Io,           ///< the system could not open, read or write the file
+    Memory,       ///< does not fit the memory allowed
 };
 
-/// "TRUNC", "LIMIT", ...: the fault as one word.
+/// The fault as one word: "TRUNC", "LIMIT", ...
 const char* fault_name(FileFault fault);
 
-/// Text from a file made safe to show: invalid UTF-8, control and direction-changing characters as \xNN or \u{NNNN}, and
-/// cut after `max_chars` characters with "…" (0: never).
+/// Makes text from a file safe to display: invalid UTF-8, control characters and bidirectional formatting become \xNN or \u{NNNN}, and text
+/// longer than max_chars characters is cut off with "…" (0: no limit).
 std::string escaped(std::string_view text, std::size_t max_chars = 64);
 
-/// message: "NAME, PLACE: PROBLEM", or "NAME: PROBLEM" without a place.
+/// Message: "NAME, PLACE: PROBLEM", or "NAME: PROBLEM" without a place.
 class FileError : public IoError {
 public:
-    /// `place` is a byte offset in words ("byte 8"), a JSON pointer or "".
+    /// `place` is a byte offset ("byte 8"), a JSON pointer or "".
     FileError(FileFault fault, std::string_view file, std::string_view place, std::string_view problem);
     FileFault fault() const { return fault_; }
 

@@ -17,7 +17,7 @@ std::vector<std::string> names_in_folder(const std::filesystem::path& folder, st
         error = {errno, std::generic_category()};
         return names;
     }
-    errno = 0;  // the end of the folder and a failure differ in nothing else
+    errno = 0;  // readdir() returns null both at the end and on failure; only errno differs
     while (const dirent* entry = ::readdir(listing.get())) {
         const std::string_view name = entry->d_name;
         if (name != "." && name != "..") names.emplace_back(name);

@@ -1,6 +1,6 @@
 #pragma once
-/// Listing a folder. The standard library's directory_iterator allocates memory where it must not throw, so that an allocation that
-/// fails there ends the program.
+/// Lists a folder. Used instead of std::filesystem::directory_iterator, which terminates the program if an allocation fails, because it
+/// allocates in a noexcept function.
 
 #include <filesystem>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace attn {
 
-/// Names of everything in the folder but "." and "..", in the system's order. `error` tells why it could not be read to the end.
+/// Names of all entries except "." and "..", in the system's order. If reading fails, `error` is set and the list is incomplete.
 std::vector<std::string> names_in_folder(const std::filesystem::path& folder, std::error_code& error);
 
 }  // namespace attn

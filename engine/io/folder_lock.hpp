@@ -1,15 +1,15 @@
 #pragma once
-/// One writer at a time in a folder.
+/// Ensures that a folder has only one writer at a time.
 
 #include <filesystem>
 
 namespace attn {
 
-/// Holds the folder for this object alone, against other processes and other objects of this one. The system takes the lock back when
-/// the process ends, however it ends, so that none is ever left behind. File systems without such locks grant it to everybody.
+/// An exclusive lock on a folder, against other processes and other objects in this one. The system releases it when the process ends for
+/// whatever reason, so no stale lock remains. File systems without such locks always grant it.
 class FolderLock {
 public:
-    /// Throws FileError(Io) when the folder is held by somebody else or cannot be opened.
+    /// Throws FileError(Io) if the folder is locked or cannot be opened.
     explicit FolderLock(const std::filesystem::path& folder);
     ~FolderLock();
     FolderLock(const FolderLock&) = delete;

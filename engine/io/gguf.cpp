@@ -17,10 +17,10 @@ namespace attn {
 namespace {
 
 constexpr std::uint32_t kGgufMagic = 0x46554747;                  // "GGUF"
-constexpr std::uint64_t kGgufMaxEntries = 65'536;                 ///< keys, and tensors
-constexpr std::uint64_t kGgufMaxValues = std::uint64_t{1} << 23;  ///< in all lists together; a vocabulary of 262,144 has 1.3 million
+constexpr std::uint64_t kGgufMaxEntries = 65'536;                 ///< limit on keys, and on tensors
+constexpr std::uint64_t kGgufMaxValues = std::uint64_t{1} << 23;  ///< in all arrays together; a vocabulary of 262,144 needs 1.3 million
 constexpr std::uint64_t kGgufMaxText = std::uint64_t{64} << 20;
-constexpr std::uint64_t kGgufMaxTexts = std::uint64_t{256} << 20;  ///< bytes of all texts together
+constexpr std::uint64_t kGgufMaxTexts = std::uint64_t{256} << 20;  ///< bytes of all strings together
 constexpr std::uint64_t kGgufMaxName = 64;
 constexpr std::uint32_t kGgufMaxAxes = 4;
 constexpr std::uint64_t kGgufUsualAlignment = 32;
@@ -41,10 +41,10 @@ enum GgufValueType : std::uint32_t {
     kGgufF64,
     kGgufValueTypes
 };
-/// Bytes that a value has at least.
+/// Minimum size of a value of each type.
 constexpr std::array<std::uint64_t, kGgufValueTypes> kGgufLeastBytes = {1, 1, 2, 2, 4, 4, 4, 1, 8, 12, 8, 8, 8};
 
-/// Also those whose numbers are not read: what else their files hold is.
+/// Includes types whose data cannot be read, because files that contain them also contain other tensors.
 constexpr std::array<std::pair<std::uint32_t, GgufType>, 33> kGgufTypes = {
     {{0, {"F32", 1, 4}},       {1, {"F16", 1, 2}},       {2, {"Q4_0", 32, 18}},      {3, {"Q4_1", 32, 20}},     {6, {"Q5_0", 32, 22}},
      {7, {"Q5_1", 32, 24}},    {8, {"Q8_0", 32, 34}},    {10, {"Q2_K", 256, 84}},    {11, {"Q3_K", 256, 110}},  {12, {"Q4_K", 256, 144}},
@@ -54,7 +54,7 @@ constexpr std::array<std::pair<std::uint32_t, GgufType>, 33> kGgufTypes = {
      {29, {"IQ1_M", 256, 56}}, {30, {"BF16", 1, 2}},     {34, {"TQ1_0", 256, 54}},   {35, {"TQ2_0", 256, 66}},  {39, {"MXFP4", 32, 17}},
      {40, {"NVFP4", 64, 36}},  {41, {"Q1_0", 128, 18}},  {42, {"Q2_0", 64, 18}}}};
 
-/// Small values from a source, of which it asks for large pieces.
+/// Reads small values through a buffer.
 class BufferedSource {
 public:
     explicit BufferedSource(ByteSource& source) : source_(source) {}
@@ -203,7 +203,7 @@ private:
         return list;
     }
 
-    /// Bytes would take forty times as much as values.
+    /// Stored as a string: a list of Json values would take forty times the memory.
     Json byte_list(std::uint64_t count) {
         texts_held_ += count;
         if (count > kGgufMaxText || texts_held_ > kGgufMaxTexts)
@@ -240,7 +240,7 @@ private:
         std::int64_t bytes = row / type->numbers * type->bytes;
         for (std::size_t i = 0; i + 1 < tensor.shape.size(); ++i)
             if (__builtin_mul_overflow(bytes, tensor.shape[i], &bytes)) throw refuse(FileFault::Overflow, "the number of bytes overflows");
-        tensor.end = static_cast<std::uint64_t>(bytes);  // its length, until the data's place is known
+        tensor.end = static_cast<std::uint64_t>(bytes);  // its length, until the start of the data is known
     }
 
     void place_tensors() {

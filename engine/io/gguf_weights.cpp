@@ -1,4 +1,4 @@
-/// The tensors of GGUF files, of a model that is one file or is split into several.
+/// The tensors of GGUF models, in one file or split over several.
 
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t kMostSplits = 512;
 
-/// Types that hold each number by itself.
+/// Types that are not block-quantized.
 constexpr std::array<std::pair<std::string_view, DType>, 8> kPlainTypes = {{{"F32", DType::F32},
                                                                             {"F16", DType::F16},
                                                                             {"BF16", DType::BF16},
@@ -48,7 +48,7 @@ WeightFiles::Tensor tensor_of(const GgufTensor& stored, std::span<const std::byt
                     fmt::format("is packed as {}, which cannot be read; what can be read is {}", type, known));
 }
 
-/// The number under `key`, or `usual` without it.
+/// The number under `key`, or `usual` if it is missing.
 std::uint64_t split_number(const GgufFile& file, std::string_view key, std::uint64_t usual) {
     const Json* value = file.find(key);
     if (value == nullptr) return usual;
@@ -57,7 +57,7 @@ std::uint64_t split_number(const GgufFile& file, std::string_view key, std::uint
     throw FileError(FileFault::Format, file.source(), key, "expected a number from 0 on");
 }
 
-/// "NAME-00002-of-00003": what is before the number, the number and how many there are.
+/// A name such as "NAME-00002-of-00003": the part before the number, the number, and the count.
 struct SplitName {
     std::string before;
     std::uint64_t number = 0, count = 0;

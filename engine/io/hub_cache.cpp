@@ -21,10 +21,10 @@ FileError broken_entry(const fs::path& path, std::string_view problem) {
     return {FileFault::Schema, escaped(path.native(), 0), "", problem};
 }
 
-/// The last name of a path, whether or not a slash follows it.
+/// The last component of a path, with or without a trailing slash.
 fs::path last_name(const fs::path& path) { return path.has_filename() ? path.filename() : path.parent_path().filename(); }
 
-/// The model's folder, if this is one or the folder "snapshots" in it; else empty.
+/// The model's folder if the path is one or its subfolder "snapshots"; else empty.
 fs::path entry_of(const fs::path& path) {
     std::error_code unknown;
     if (path.empty() || fs::exists(path / "config.json", unknown)) return {};
@@ -35,7 +35,7 @@ fs::path entry_of(const fs::path& path) {
     return fs::is_directory(folder / kSnapshots, unknown) ? folder : fs::path();
 }
 
-/// What refs/main says; "" without it.
+/// The content of refs/main; "" if there is none.
 std::string main_commit(const fs::path& entry) {
     const fs::path file = entry / "refs" / "main";
     std::error_code unknown;
@@ -77,7 +77,7 @@ fs::path snapshot_of(const fs::path& entry) {
     return newest;
 }
 
-/// Files that a model may need: another one, such as a picture, may be missing.
+/// Whether a model may need the file. Others, such as pictures, may be missing.
 bool may_be_needed(const std::string& name) {
     const std::string ending = fs::path(name).extension().string();
     constexpr std::string_view kEndings[] = {".json", ".safetensors", ".txt", ".model", ".tiktoken", ".gguf"};

@@ -25,7 +25,7 @@ std::int64_t modification_time(const struct stat& status) {
 #endif
 }
 
-/// Closes the descriptor of a constructor that throws.
+/// Closes the descriptor if the constructor throws.
 struct Descriptor {
     int fd;
     ~Descriptor() {
@@ -49,7 +49,7 @@ FileError ByteSource::error_at(FileFault fault, std::uint64_t byte, std::string_
 InputFile::InputFile(const std::filesystem::path& path, ReadLimits limits) : stop_(std::move(limits.stop)) {
     name_ = escaped(path.native(), 0);
     const auto refuse = [this](FileFault fault, const std::string& problem) { return FileError(fault, name_, "", problem); };
-    // An embedded NUL would silently name another file.
+    // An embedded NUL would silently name a different file.
     if (path.native().find('\0') != std::string::npos) throw refuse(FileFault::Io, "a file name cannot hold a NUL byte");
     Descriptor file{::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)};
     if (file.fd < 0) throw refuse(FileFault::Io, "cannot be opened: " + error_text(errno));
@@ -74,7 +74,7 @@ void InputFile::seek(std::uint64_t position) {
 }
 
 void InputFile::fill(std::span<std::byte> out) {
-    constexpr std::size_t kPiece = std::size_t{4} << 20;  // between two looks at the stop token
+    constexpr std::size_t kPiece = std::size_t{4} << 20;  // the stop token is checked after every piece
     for (std::size_t done = 0; done < out.size();) {
         if (stop_.stop_requested()) throw Cancelled();
         const ssize_t got = ::pread(fd_, out.data() + done, std::min(kPiece, out.size() - done), static_cast<off_t>(position_ + done));

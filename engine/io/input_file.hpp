@@ -1,5 +1,5 @@
 #pragma once
-/// Where readers get their bytes from: a regular file whose size is known before anything is allocated, or memory.
+/// Byte sources for readers: a regular file whose size is known before anything is allocated, or memory.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,10 +13,10 @@
 
 namespace attn {
 
-/// What a reader may use.
+/// Limits for a reader.
 struct ReadLimits {
-    std::uint64_t max_bytes = std::uint64_t{4} << 30;  ///< a larger file is refused before it is read
-    std::stop_token stop;                              ///< Cancelled is thrown soon after a request
+    std::uint64_t max_bytes = std::uint64_t{4} << 30;  ///< larger files are refused unread
+    std::stop_token stop;                              ///< requesting it makes the reader throw Cancelled
 };
 
 /// A sequence of bytes of known length.
@@ -26,20 +26,20 @@ public:
     ByteSource(const ByteSource&) = delete;
     ByteSource& operator=(const ByteSource&) = delete;
 
-    /// Name for messages, safe to show.
+    /// Name for messages, safe to display.
     const std::string& name() const { return name_; }
     std::uint64_t size() const { return size_; }
     std::uint64_t position() const { return position_; }
     std::uint64_t remaining() const { return size_ - position_; }
-    /// Fills `out` and moves on. Throws FileError(Truncated) when fewer bytes remain, FileError(Io) when the system fails.
+    /// Fills `out` and advances. Throws FileError(Truncated) if fewer bytes remain, FileError(Io) if the system fails.
     void read(std::span<std::byte> out);
-    /// The error of this source at the current position.
+    /// An error at the current position.
     FileError error(FileFault fault, std::string_view problem) const { return error_at(fault, position_, problem); }
     FileError error_at(FileFault fault, std::uint64_t byte, std::string_view problem) const;
 
 protected:
     ByteSource() = default;
-    /// Fills `out`, which never reaches beyond size().
+    /// Fills `out`, which never extends beyond size().
     virtual void fill(std::span<std::byte> out) = 0;
 
     std::string name_;
@@ -47,18 +47,18 @@ protected:
     std::uint64_t position_ = 0;
 };
 
-/// A regular file, read with read(): never mapped, so that a file that shrinks is an error and not a signal.
+/// A regular file, read with read() rather than mapped, so that a file that shrinks causes an error and not a signal.
 class InputFile final : public ByteSource {
 public:
-    /// Throws FileError: Io when it is missing, unreadable or not a regular file (opening never waits for a FIFO's writer), Memory
-    /// when it is larger than `limits.max_bytes`.
+    /// Throws FileError: Io if the file is missing, unreadable or not regular (opening never blocks on a FIFO), Memory if it is larger than
+    /// limits.max_bytes.
     explicit InputFile(const std::filesystem::path& path, ReadLimits limits = {});
     ~InputFile() override;
 
     void seek(std::uint64_t position);
-    /// Throws FileError(Io) when the file was changed since it was opened.
+    /// Throws FileError(Io) if the file changed since it was opened.
     void expect_unchanged() const;
-    /// A second descriptor of the open file, owned by the caller.
+    /// A duplicate of the file descriptor, owned by the caller.
     int duplicate() const;
 
 private:
@@ -69,7 +69,7 @@ private:
     std::stop_token stop_;
 };
 
-/// Bytes already in memory; they must outlive it.
+/// Bytes in memory, which must outlive this object.
 class MemoryInput final : public ByteSource {
 public:
     MemoryInput(std::span<const std::byte> bytes, std::string_view name);
@@ -79,7 +79,7 @@ private:
     std::span<const std::byte> bytes_;
 };
 
-/// The whole file. Throws as InputFile does; a file beyond `limits.max_bytes` is FileError(Limit).
+/// Reads a whole file. Throws like InputFile; a file beyond limits.max_bytes is FileError(Limit).
 std::string read_whole_file(const std::filesystem::path& path, ReadLimits limits);
 
 }  // namespace attn

@@ -10,7 +10,7 @@
 namespace attn {
 namespace {
 
-/// Builds the values that the parser meets.
+/// Builds the values that nlohmann's parser reports.
 class JsonBuilder final : public nlohmann::json_sax<nlohmann::json> {
 public:
     explicit JsonBuilder(std::string_view source) : source_(source) {}
@@ -22,7 +22,7 @@ public:
     bool number_unsigned(number_unsigned_t value) override { return add(value); }
     bool number_float(number_float_t value, const string_t&) override { return add(value); }
     bool string(string_t& value) override { return add(std::move(value)); }
-    bool binary(binary_t&) override { return false; }  // JSON text has none
+    bool binary(binary_t&) override { return false; }  // JSON text has no binary values
     bool start_object(std::size_t) override { return open(Json::object()); }
     bool key(string_t& value) override {
         open_.back()->members().emplace_back(std::move(value), Json());
@@ -45,7 +45,7 @@ public:
     }
 
 private:
-    /// Where the value belongs: nothing that is open moves before it is closed.
+    /// Puts the value where it belongs. Pointers in open_ stay valid, because a container is not moved while it is open.
     Json& place(Json value) {
         if (open_.empty()) return root = std::move(value);
         Json& parent = *open_.back();
@@ -71,10 +71,10 @@ private:
     }
 
     std::string_view source_;
-    std::vector<Json*> open_;  ///< lists and objects, each inside of the one before
+    std::vector<Json*> open_;  ///< open lists and objects, outermost first
 };
 
-/// A number or a text as the library writes it: these hold no other values.
+/// Formats a number or string with the library; these values own nothing else.
 std::string leaf(const nlohmann::json& value, Json::InvalidUtf8 stray) {
     using Handler = nlohmann::json::error_handler_t;
     try {
@@ -128,7 +128,7 @@ bool is_member(const Json& item) { return item.is_list() && item.size() == 2 && 
 
 }  // namespace
 
-// The variant's own copy constructor is no choice: where memory is wanting, that of libstdc++ 12 destroys what it has not made.
+// Not defaulted: if an allocation fails, the copy constructor of libstdc++ 12's variant destroys a value that was never constructed.
 Json::Json(const Json& other) {
     std::visit(
         [this](const auto& value) {
@@ -154,7 +154,7 @@ Json Json::parse(std::string_view text, std::string_view source, std::size_t max
         throw FileError(FileFault::Limit, source, "", fmt::format("{} bytes of JSON; at most {} are read", text.size(), max_bytes));
     check_json_text(text, source);
     JsonBuilder builder(source);
-    nlohmann::json::sax_parse(text, &builder);  // every refusal is thrown by the builder
+    nlohmann::json::sax_parse(text, &builder);  // the builder throws every error
     return std::move(builder.root);
 }
 
@@ -203,7 +203,7 @@ void check_json_text(std::string_view text, std::string_view source, std::uint64
     const auto refuse = [&](FileFault fault, std::size_t at, std::string_view problem) {
         return FileError(fault, source, fmt::format("byte {}", first_byte + at), problem);
     };
-    // The parser skips a byte order mark and takes a NUL byte for the end of the text: either could hide something.
+    // The parser skips a byte order mark and stops at a NUL byte; either could hide content.
     if (text.starts_with("\xEF\xBB\xBF")) throw refuse(FileFault::Format, 0, "a byte order mark before the JSON text");
     if (const std::size_t at = text.find('\0'); at != std::string_view::npos)
         throw refuse(FileFault::Format, at, "a NUL byte in the JSON text");

@@ -1,6 +1,6 @@
 #pragma once
-/// JSON values. The library nlohmann/json reads and formats the text but does not hold the values: its destructor allocates memory, and
-/// an allocation that fails there ends the program.
+/// JSON values. nlohmann/json parses and formats text but does not hold the values, because its destructor allocates and so terminates the
+/// program if memory runs out.
 
 #include <concepts>
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace attn {
 inline constexpr std::size_t kMaxJsonBytes = std::size_t{16} << 20;
 inline constexpr int kMaxJsonDepth = 32;
 
-/// null, true or false, a number, a text, a list, or an object whose members keep their order.
+/// null, a boolean, a number, a string, a list, or an object that keeps the order of its members.
 class Json {
 public:
     using List = std::vector<Json>;
@@ -48,15 +48,15 @@ public:
     template <class T>
     Json(const std::vector<T>& list) : value_(List(list.begin(), list.end())) {}
     Json(const std::map<std::string, std::string>& texts) : value_(Members(texts.begin(), texts.end())) {}
-    /// {{"a", 1}, {"b", 2}} is an object; anything but pairs that begin with a text is a list.
+    /// {{"a", 1}, {"b", 2}} is an object; anything but pairs that begin with a string is a list.
     Json(std::initializer_list<Json> items);
 
     static Json list() { return Json(List()); }
     static Json object() { return Json(Members()); }
-    /// Parses a whole text. Throws FileError naming `source`: Format for malformed text, Duplicate for a field given twice, Range for a
-    /// number that is too large, Limit for more than `max_bytes` or kMaxJsonDepth. Time and memory grow with the text, not faster.
+    /// Parses a whole text. Throws FileError naming `source`: Format for malformed text, Duplicate for a repeated field, Range for a number
+    /// that is too large, Limit beyond max_bytes or kMaxJsonDepth. Takes linear time and memory.
     static Json parse(std::string_view text, std::string_view source, std::size_t max_bytes = kMaxJsonBytes);
-    /// Removes every member whose value is null, at all depths: where null and absent mean the same.
+    /// Removes all members that are null, at every depth, for formats in which null means absent.
     void drop_null_members();
 
     bool is_null() const { return std::holds_alternative<std::monostate>(value_); }
@@ -68,36 +68,36 @@ public:
     bool is_list() const { return std::holds_alternative<List>(value_); }
     bool is_object() const { return std::holds_alternative<Members>(value_); }
 
-    /// The value of the type that it is known to have.
+    /// The value, which must have that type.
     bool boolean() const { return std::get<bool>(value_); }
     const std::string& text() const { return std::get<std::string>(value_); }
     std::uint64_t as_unsigned() const { return std::get<std::uint64_t>(value_); }
     std::int64_t as_signed() const { return std::get<std::int64_t>(value_); }
-    double number() const;  ///< of any number, rounded if need be
+    double number() const;  ///< of any kind of number, rounded if necessary
     const List& items() const { return std::get<List>(value_); }
     const Members& members() const { return std::get<Members>(value_); }
     List& items() { return std::get<List>(value_); }
     Members& members() { return std::get<Members>(value_); }
 
-    /// The member of this name; null when there is none.
+    /// The member with this name; null if there is none.
     const Json* find(std::string_view key) const;
-    /// The member of this name, made if it is missing; null becomes an object.
+    /// The member with this name, created if missing; null becomes an object.
     Json& operator[](std::string_view key);
-    /// Appends to a list; null becomes one.
+    /// Appends to a list; null becomes a list.
     void push_back(Json item);
     std::size_t size() const;  ///< of a list or an object
     bool empty() const { return size() == 0; }
 
     enum class InvalidUtf8 : std::uint8_t { Refuse, Replace };
-    /// On one line, or on many with `indent` blanks a level. Bytes that are not UTF-8 are refused with an Error, or replaced by U+FFFD.
+    /// As text: on one line, or with `indent` spaces per level. Invalid UTF-8 throws Error or is replaced by U+FFFD.
     std::string dump(int indent = -1, InvalidUtf8 stray = InvalidUtf8::Refuse) const;
 
 private:
     std::variant<std::monostate, bool, std::uint64_t, std::int64_t, double, std::string, List, Members> value_;
 };
 
-/// What Json::parse() checks before it parses: bytes that a parser would skip, and the depth. The bytes in messages count from
-/// `first_byte`. Throws FileError(Format or Limit).
+/// The checks Json::parse() does before parsing: nesting depth, and bytes that the parser would silently skip. Byte offsets in messages
+/// start at first_byte. Throws FileError(Format or Limit).
 void check_json_text(std::string_view text, std::string_view source, std::uint64_t first_byte = 0);
 
 }  // namespace attn

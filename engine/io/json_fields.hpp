@@ -1,5 +1,5 @@
 #pragma once
-/// Fields that need more than JSON has: enumerations as words, and numbers that JSON cannot hold.
+/// Fields that JSON has no types for: enumerations, as words, and numbers that must be finite.
 
 #include <array>
 #include <cmath>
@@ -12,20 +12,20 @@
 
 namespace attn {
 
-/// `names` are in the order of the enumeration.
+/// `names` are in enumerator order.
 template <class Enum, std::size_t N>
 std::string name_of(const std::array<std::string_view, N>& names, Enum value) {
     return std::string(names.at(static_cast<std::size_t>(value)));
 }
 
-/// Takes the field if it is there; throws as JsonObject::read_choice() does.
+/// Reads the field if it is present; throws like JsonObject::read_choice().
 template <class Enum>
 void read_enum(JsonObject& object, std::string_view key, std::span<const std::string_view> names, Enum& value) {
     std::size_t index = 0;
     if (object.read_choice(key, names, index)) value = static_cast<Enum>(index);
 }
 
-/// JSON has no infinities and no NaN; writing one would lose it silently. Throws ConfigError naming the field.
+/// JSON has neither infinity nor NaN, so writing one would silently lose it. Throws ConfigError naming the field.
 inline double finite(std::string_view field, double value) {
     if (!std::isfinite(value)) throw ConfigError(std::string(field) + " is not a finite number and cannot be written");
     return value;

@@ -11,13 +11,13 @@
 namespace attn {
 namespace {
 
-constexpr std::size_t kLongestPlace = 200;  ///< characters of a JSON pointer in a message
+constexpr std::size_t kLongestPlace = 200;  ///< characters of a JSON pointer shown in a message
 
-/// A JSON value in few words, for "expected ..., found ...".
+/// A JSON value in a few words, for "expected ..., found ...".
 std::string shown(const Json& value) {
     if (value.is_object()) return "an object";
     if (value.is_list()) return "a list";
-    // JSON has no such numbers, but the metadata of GGUF files do: a dump would call them null.
+    // Only GGUF metadata contains such numbers; dump() would print null.
     if (value.is_number() && !std::isfinite(value.number())) return fmt::format("{}", value.number());
     return escaped(value.dump(-1, Json::InvalidUtf8::Replace));
 }

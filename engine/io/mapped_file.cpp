@@ -17,20 +17,20 @@
 namespace attn {
 namespace {
 
-/// What the signal handler may look at: it can take no lock and allocate nothing.
+/// An entry of the signal handler's table. Atomic, because the handler can neither lock nor allocate.
 struct Mapping {
     std::atomic<bool> taken{false};
-    std::atomic<std::uintptr_t> begin{0}, end{0};  ///< end 0: none
+    std::atomic<std::uintptr_t> begin{0}, end{0};  ///< end 0: unused
     std::atomic<bool> lost{false};
 };
 constexpr std::size_t kMaxMappings = 1024;
 static_assert(std::atomic<std::uintptr_t>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
 
-std::array<Mapping, kMaxMappings> mappings;  // process-wide, as a signal's handler is
+std::array<Mapping, kMaxMappings> mappings;  // process-wide, like the signal handler
 std::uintptr_t page_size;
 struct sigaction previous_action;
 
-/// Runs on the thread that touched a page which the file no longer has.
+/// Runs on the thread that accessed a page the file no longer has.
 void on_bus_error(int, siginfo_t* info, void*) {
     const int saved = errno;
     const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
@@ -46,7 +46,7 @@ void on_bus_error(int, siginfo_t* info, void*) {
         }
         break;
     }
-    // Not a mapping of ours: what was there before handles it when the access is tried again.
+    // Not one of our mappings: the previous handler gets it when the access is repeated.
     ::sigaction(SIGBUS, &previous_action, nullptr);
     errno = saved;
 }
@@ -63,7 +63,7 @@ void install_handler() {
     });
 }
 
-/// A free place of the list, its size when there is none.
+/// A free index in the table; its size if there is none.
 std::size_t take_place() {
     for (std::size_t i = 0; i < mappings.size(); ++i)
         if (!mappings[i].taken.exchange(true)) return i;

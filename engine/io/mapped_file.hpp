@@ -1,5 +1,5 @@
 #pragma once
-/// A file as memory: nothing is read before it is used, nothing is copied, and the system may drop what is not used.
+/// Memory-mapped files: read on demand, never copied, and evictable by the system.
 
 #include <cstddef>
 #include <filesystem>
@@ -12,12 +12,12 @@
 namespace attn {
 
 /// A regular file, mapped read-only.
-/// If it shrinks while it is mapped, or the disk fails, what is gone reads as zeros: a handler of SIGBUS, which knows all mappings and
-/// nothing else, puts empty pages there and notes the loss. So no thread is ended wherever it was reading; whoever computed with the bytes
-/// calls require_intact() before the result is used.
+/// If the file shrinks while mapped, or the disk fails, the lost pages read as zeros: a SIGBUS handler, which knows all mappings, puts
+/// empty pages there and records the loss. A reading thread is therefore never killed, but require_intact() must be called before a result
+/// is used.
 class MappedFile {
 public:
-    /// Throws FileError as InputFile does, and Io when it cannot be mapped.
+    /// Throws FileError like InputFile, and Io if the file cannot be mapped.
     explicit MappedFile(const std::filesystem::path& path);
     ~MappedFile();
     MappedFile(const MappedFile&) = delete;
@@ -25,13 +25,13 @@ public:
 
     std::span<const std::byte> bytes() const { return bytes_; }
     const std::string& name() const { return file_.name(); }
-    /// Throws FileError(Io) when bytes were lost, or the file was changed since it was opened.
+    /// Throws FileError(Io) if bytes were lost or the file changed since it was opened.
     void require_intact() const;
 
 private:
     InputFile file_;
     std::span<const std::byte> bytes_;
-    std::size_t place_ = 0;  ///< in the handler's list
+    std::size_t place_ = 0;  ///< index in the handler's table
 };
 
 }  // namespace attn

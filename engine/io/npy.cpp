@@ -14,7 +14,7 @@ namespace attn {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr std::uint32_t kMaxHeader = 10'000;  // NumPy's own limit for headers it does not trust
+constexpr std::uint32_t kMaxHeader = 10'000;  // NumPy's own limit for untrusted headers
 constexpr std::size_t kDataAlignment = 64;
 
 template <class T>
@@ -55,10 +55,10 @@ void swap_byte_order(std::vector<std::byte>& bytes, std::size_t element) {
         std::reverse(at, at + static_cast<std::ptrdiff_t>(element));
 }
 
-/// Column-major to row-major.
+/// From column-major to row-major.
 std::vector<std::byte> to_row_major(const std::vector<std::byte>& bytes, std::span<const std::int64_t> shape, std::size_t element) {
     const std::size_t rank = shape.size();
-    std::vector<std::size_t> index(rank, 0), stride(rank, element);  // stride: bytes in the column-major source
+    std::vector<std::size_t> index(rank, 0), stride(rank, element);  // stride: in bytes, in the column-major source
     for (std::size_t axis = 1; axis < rank; ++axis) stride[axis] = stride[axis - 1] * static_cast<std::size_t>(shape[axis - 1]);
     std::vector<std::byte> out(bytes.size());
     std::size_t from = 0;
@@ -157,7 +157,7 @@ std::string npy_header(const ArrayView& array, std::string_view file) {
     if (array.shape.size() > kMaxArrayRank) throw refuse(FileFault::Limit, "too many axes");
     const std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", descr,
                                          fmt::join(array.shape.begin(), array.shape.end(), ", "), array.shape.size() == 1 ? "," : "");
-    const std::size_t before = kMagic.size() + 4;  // version and length
+    const std::size_t before = kMagic.size() + 4;  // magic, version and length
     const std::size_t padded = (before + text.size() + 1 + kDataAlignment - 1) / kDataAlignment * kDataAlignment - before;
     std::string out(kMagic);
     out += '\1';

@@ -1,5 +1,5 @@
 #pragma once
-/// Reader and writer of .npy files, versions 1 to 3. Format: numpy.lib.format ("NPY format"). Objects are never unpickled.
+/// Reads and writes .npy files, versions 1 to 3. Format: numpy.lib.format ("NPY format"). Objects are never unpickled.
 
 #include <filesystem>
 #include <string>
@@ -10,15 +10,15 @@
 
 namespace attn {
 
-/// The array, row-major and little-endian whatever the file's order is; its name is the file's stem. Throws FileError.
+/// The array, converted to row-major and little-endian; its name is the file's stem. Throws FileError.
 NamedArray read_npy(const std::filesystem::path& path, ReadLimits limits = {});
-/// The same from any source, which must hold exactly one array.
+/// The same from any source, which must contain exactly one array.
 NamedArray read_npy(ByteSource& source);
 
-/// What stands before the array's bytes in a file that NumPy reads: version 1, data aligned to 64 bytes. `file` is for messages.
-/// Throws FileError: Unsupported for BF16, which NumPy lacks; Schema for bytes that do not fit the shape.
+/// The header before the array's bytes in a .npy file of version 1, with data aligned to 64 bytes. `file` is used in messages. Throws
+/// FileError: Unsupported for BF16, which NumPy lacks; Schema for bytes that do not match the shape.
 std::string npy_header(const ArrayView& array, std::string_view file);
-/// Writes atomically. Throws FileError.
+/// The file is replaced atomically. Throws FileError.
 void write_npy(const std::filesystem::path& path, const ArrayView& array);
 
 }  // namespace attn

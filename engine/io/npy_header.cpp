@@ -11,7 +11,7 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Reads {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), } in any order of keys.
+/// Parses {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), } with its keys in any order.
 class HeaderParser {
 public:
     HeaderParser(std::string_view text, std::string_view source, std::uint64_t first_byte)
@@ -36,7 +36,7 @@ private:
     [[noreturn]] void fail(FileFault fault, std::string_view problem) const {
         throw FileError(fault, source_, fmt::format("byte {}", first_byte_ + at_), problem);
     }
-    /// The next character that is not white space; NUL at the end.
+    /// The next character other than white space; NUL at the end.
     char peek() {
         while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r')) ++at_;
         return at_ < text_.size() ? text_[at_] : '\0';
@@ -103,7 +103,7 @@ void HeaderParser::read_descr() {
                                        {"i8", DType::I64},  {"f2", DType::F16}, {"f4", DType::F32}, {"f8", DType::F64}};
     for (const Known& known : kKnown) {
         if (known.type != type) continue;
-        if (order == '|' && dtype_size(known.dtype) > 1) break;  // "no byte order" is only for single bytes
+        if (order == '|' && dtype_size(known.dtype) > 1) break;  // '|', "no byte order", is valid for single bytes only
         header_.dtype = known.dtype;
         header_.big_endian = order == '>';
         return;
@@ -121,7 +121,7 @@ std::int64_t HeaderParser::read_size() {
     if (error != std::errc()) fail(FileFault::Range, "a size beyond 64 bits");
     at_ = static_cast<std::size_t>(end - text_.data());
     if (peek() == '.') fail(FileFault::Range, "a size with a fraction");
-    if (peek() == 'L') ++at_;  // Python 2 wrote its long integers so
+    if (peek() == 'L') ++at_;  // suffix of long integers in Python 2
     return size;
 }
 

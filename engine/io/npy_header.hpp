@@ -1,5 +1,5 @@
 #pragma once
-/// The header of a .npy file: a Python dictionary of three known entries, read without a Python interpreter's generosity.
+/// Strict parser for the header of a .npy file, a Python dictionary with three known entries.
 
 #include <cstdint>
 #include <string_view>
@@ -16,7 +16,7 @@ struct NpyHeader {
     std::vector<std::int64_t> shape;
 };
 
-/// Parses the dictionary. Throws FileError naming `source` and the byte of the file (`first_byte` is where `text` starts).
+/// Throws FileError naming `source` and the byte offset in the file; `text` starts at first_byte.
 NpyHeader parse_npy_header(std::string_view text, std::string_view source, std::uint64_t first_byte);
 
 }  // namespace attn

@@ -42,7 +42,7 @@ std::string zip_error_text(int code) {
     return text;
 }
 
-/// The bytes of one entry while they are unpacked; never more than the directory announces.
+/// The bytes of an entry while it is being unpacked; never more than the directory announces.
 class EntrySource final : public ByteSource {
 public:
     EntrySource(zip_t* archive, std::uint64_t index, const ZipEntry& entry, const std::string& file, std::stop_token stop)
@@ -53,7 +53,7 @@ public:
         if (entry_ == nullptr) throw FileError(FileFault::Format, name_, "", fmt::format("cannot be unpacked: {}", zip_strerror(archive)));
     }
 
-    /// Reads to the end, where the checksum is compared, and refuses an entry that goes on.
+    /// Reads to the end, which verifies the checksum; rejects an entry that is longer than announced.
     void expect_end() {
         std::byte more{};
         const zip_int64_t got = zip_fread(entry_.get(), &more, 1);
@@ -88,7 +88,7 @@ Archive open_archive(const InputFile& file) {
     throw FileError(FileFault::Format, file.name(), "", "is not a zip archive: " + zip_error_text(code));
 }
 
-/// The library looks for the directory by itself: what it found has to be what was checked.
+/// libzip locates the directory by itself; make sure it found the one that was checked.
 void expect_same_directory(zip_t* archive, const InputFile& file, const std::vector<ZipEntry>& entries) {
     bool same = std::cmp_equal(zip_get_num_entries(archive, 0), entries.size());
     for (std::size_t i = 0; same && i < entries.size(); ++i) {
@@ -112,7 +112,7 @@ void check_sizes(const InputFile& file, const ZipEntry& entry, std::uint64_t& to
     if (entry.unpacked / kMaxNpzRatio > entry.packed)
         throw refuse(FileFault::Limit,
                      fmt::format("claims that {} bytes unpack to {}, more than compression can do", entry.packed, entry.unpacked));
-    total += entry.unpacked;  // at most kMaxArrays terms of at most kMaxNpzArrayBytes: no overflow
+    total += entry.unpacked;  // cannot overflow: at most kMaxArrays terms of at most kMaxNpzArrayBytes
     if (total > kMaxNpzTotalBytes) throw refuse(FileFault::Limit, fmt::format("brings the file to more than {} bytes", kMaxNpzTotalBytes));
 }
 
@@ -140,7 +140,7 @@ ArrayFile read_all(InputFile& file, const std::stop_token& stop) {
     return out;
 }
 
-/// One array on its way into an archive: header and bytes, joined without a copy.
+/// An array to be added to an archive: header and data, concatenated without copying.
 struct PendingEntry {
     std::string name, header;
     zip_buffer_fragment_t parts[2];
@@ -164,7 +164,7 @@ std::vector<PendingEntry> prepare_entries(const std::string& file, std::span<con
         entry.name = array.name + std::string(kExtension);
         entry.header = npy_header(array, file);
         const auto part = [](std::span<const std::byte> bytes) {
-            // libzip's interface is not const, but it only reads.
+            // libzip's interface is not const-correct; it only reads.
             return zip_buffer_fragment_t{reinterpret_cast<zip_uint8_t*>(const_cast<std::byte*>(bytes.data())), bytes.size()};
         };
         entry.parts[0] = part(std::as_bytes(std::span(entry.header)));
@@ -179,15 +179,15 @@ void add_entry(zip_t* archive, PendingEntry& entry, bool compressed, const std::
     if (contents == nullptr) fail();
     const zip_int64_t index = zip_file_add(archive, entry.name.c_str(), contents.get(), ZIP_FL_ENC_UTF_8);
     if (index < 0) fail();
-    static_cast<void>(contents.release());  // the archive's from here on
-    // The time of day would make equal contents different files: 1 January 1980, the earliest a zip archive can say.
+    static_cast<void>(contents.release());  // now owned by the archive
+    // A fixed timestamp, so that equal contents give equal files: 1 January 1980, the earliest a zip archive can store.
     constexpr zip_uint16_t kFirstDay = 0x21;
     if (zip_set_file_compression(archive, static_cast<zip_uint64_t>(index), compressed ? ZIP_CM_DEFLATE : ZIP_CM_STORE, 0) != 0 ||
         zip_file_set_dostime(archive, static_cast<zip_uint64_t>(index), 0, kFirstDay, 0) != 0)
         fail();
 }
 
-/// The finished archive, from libzip's memory into the file.
+/// Copies the finished archive from libzip's memory into the file.
 void copy_out(zip_source_t* packed, AtomicFile& file, const std::string& name) {
     const auto fail = [&] { throw FileError(FileFault::Io, name, "", zip_error_strerror(zip_source_error(packed))); };
     if (zip_source_open(packed) != 0) fail();
@@ -217,7 +217,7 @@ void write_npz(const std::filesystem::path& path, std::span<const ArrayView> arr
     const std::string name = escaped(path.native(), 0);
     std::vector<PendingEntry> entries = prepare_entries(name, arrays);
     AtomicFile file(path);
-    if (entries.empty()) {  // libzip would rather have no file than an empty archive
+    if (entries.empty()) {  // libzip writes no file for an empty archive
         std::string end("PK\5\6");
         file.write(end.append(18, '\0'));
         file.commit();
@@ -230,7 +230,7 @@ void write_npz(const std::filesystem::path& path, std::span<const ArrayView> arr
     const std::string problem = archive == nullptr ? zip_error_strerror(&error) : "";
     zip_error_fini(&error);
     if (archive == nullptr) throw FileError(FileFault::Memory, name, "", problem);
-    zip_source_keep(packed.get());  // one reference for the archive, one for reading the result
+    zip_source_keep(packed.get());  // one reference for the archive, one to read the result
     for (PendingEntry& entry : entries) add_entry(archive.get(), entry, compressed, name);
     if (zip_close(archive.get()) != 0) throw FileError(FileFault::Io, name, "", zip_strerror(archive.get()));
     static_cast<void>(archive.release());

@@ -1,5 +1,5 @@
 #pragma once
-/// Reader and writer of .npz files (zip archives of .npy entries), as numpy.savez and savez_compressed write them.
+/// Reads and writes .npz files (zip archives of .npy entries), like numpy.savez and savez_compressed.
 
 #include <filesystem>
 #include <span>
@@ -9,16 +9,16 @@
 
 namespace attn {
 
-/// Bounds of what an archive may unpack to, whatever its size.
+/// Limits on what an archive may unpack to, whatever its size.
 inline constexpr std::uint64_t kMaxNpzArrayBytes = std::uint64_t{1} << 30;
 inline constexpr std::uint64_t kMaxNpzTotalBytes = std::uint64_t{2} << 30;
 inline constexpr std::uint64_t kMaxNpzRatio = 1100;  ///< unpacked : packed; deflate cannot exceed 1032
 
-/// Arrays in the archive's order, named as the entries without ".npy"; other entries are skipped with a note. Any malformed entry
-/// refuses the whole file. Throws FileError.
+/// Arrays in archive order, named like the entries without ".npy"; other entries are skipped with a note. A malformed entry makes the whole
+/// file invalid. Throws FileError.
 ArrayFile read_npz(const std::filesystem::path& path, ReadLimits limits = {});
 
-/// Writes atomically, stored or deflated; the same contents give the same bytes. Throws FileError.
+/// Atomic; stored or deflated; the same contents give the same bytes. Throws FileError.
 void write_npz(const std::filesystem::path& path, std::span<const ArrayView> arrays, bool compressed = false);
 
 }  // namespace attn

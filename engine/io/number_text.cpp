@@ -17,7 +17,7 @@ void append_number(std::string& out, float value, const OddNumberNames& names) {
     }
     std::array<char, 32> digits{};
     const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
-    // A reader that goes by way of double rounds twice, which may end one float away.
+    // A reader that parses a double first rounds twice, which may give the neighbouring float.
     double parsed = 0;
     std::from_chars(digits.data(), end, parsed);
     if (static_cast<float>(parsed) == value) {

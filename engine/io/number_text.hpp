@@ -1,11 +1,11 @@
 #pragma once
-/// Numbers as text that gives back the very same float, whether it is read as a float or as a double first.
+/// Floats as decimal text that reads back exactly, whether parsed as a float or as a double first.
 
 #include <string>
 
 namespace attn {
 
-/// How a format writes what is no ordinary number.
+/// How a format writes NaN and infinities.
 struct OddNumberNames {
     const char *nan = "nan", *infinity = "inf", *minus_infinity = "-inf";
 };

@@ -1,6 +1,5 @@
 #pragma once
-/// Reading messages in the wire format of Protocol Buffers, without trusting them.
-/// Format: https://protobuf.dev/programming-guides/encoding
+/// Reads untrusted messages in Protocol Buffers' wire format: https://protobuf.dev/programming-guides/encoding
 
 #include <cstdint>
 #include <optional>
@@ -9,27 +8,27 @@
 
 namespace attn {
 
-/// One field of a message.
+/// A field of a message.
 struct ProtobufField {
     enum class Wire : std::uint8_t { Number = 0, Fixed64 = 1, Bytes = 2, Fixed32 = 5 };
 
     std::uint32_t number = 0;
     Wire wire = Wire::Number;
-    std::uint64_t value = 0;  ///< of all but Bytes
-    std::string_view bytes;   ///< of Bytes: a text or a message
-    std::uint64_t at = 0;     ///< byte of the file where the content begins
+    std::uint64_t value = 0;  ///< for every wire type but Bytes
+    std::string_view bytes;   ///< for Bytes: a string or a message
+    std::uint64_t at = 0;     ///< byte offset of the content in the file
 };
 
 class ProtobufMessage {
 public:
-    /// `bytes` must outlive it; they begin at `first_byte` of the file.
+    /// `bytes` must outlive this object; first_byte is their offset in the file.
     ProtobufMessage(std::string_view bytes, std::string_view source, std::uint64_t first_byte = 0);
 
-    /// The next field, nothing at the end. Throws FileError for a number or a length that goes beyond the message and for what the format
-    /// does not have.
+    /// The next field; nullopt at the end. Throws FileError for a number or length that extends beyond the message, and for an invalid wire
+    /// type.
     std::optional<ProtobufField> next();
 
-    /// The field as what the caller knows it to be; throws FileError(Format) when it is of another kind.
+    /// The field's content as a given type; throws FileError(Format) if it has another wire type.
     ProtobufMessage message(const ProtobufField& field) const;
     std::string text(const ProtobufField& field) const;
     float real(const ProtobufField& field) const;

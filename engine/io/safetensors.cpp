@@ -81,7 +81,7 @@ namespace {
 
 using BytesOf = std::function<std::span<const std::byte>(std::size_t)>;
 
-/// Throws for bytes that do not fill the array.
+/// Throws if `bytes` is not the array's size.
 void expect_to_fill(const std::string& file, const PlannedArray& array, std::size_t bytes) {
     if (checked_bytes(array.shape, array.dtype) == bytes) return;
     throw FileError(FileFault::Schema, file, fmt::format("\"{}\"", escaped(array.name)),
@@ -104,7 +104,7 @@ void write(AtomicFile& file, const std::map<std::string, std::string>& metadata,
     }
 
     Json header = Json::object();
-    // Appended without a search for the key, which would make a file of many tensors quadratic: the names are known to differ.
+    // Appended directly: a search for the key would take quadratic time, and the names are known to be unique.
     Json::Members& fields = header.members();
     fields.reserve(arrays.size() + 1);
     if (!metadata.empty()) fields.push_back({"__metadata__", metadata});

@@ -17,8 +17,8 @@ using nlohmann::json;
 constexpr std::uint64_t kLengthBytes = 8;
 constexpr std::string_view kMetadataKey = "__metadata__";
 
-/// Follows the parser through the only structure a header may have:
-///   { "__metadata__": {text: text}, name: {"dtype": text, "shape": [sizes], "data_offsets": [begin, end]}, ... }
+/// Accepts the only structure a header may have:
+///  { "__metadata__": {string: string}, name: {"dtype": string, "shape": [sizes], "data_offsets": [begin, end]}, ... }
 class HeaderBuilder final : public nlohmann::json_sax<json> {
 public:
     HeaderBuilder(std::string_view source, std::uint64_t first_byte) : source_(source), first_byte_(first_byte) {}
@@ -36,7 +36,7 @@ public:
     }
     bool number_unsigned(number_unsigned_t value) override;
     bool string(string_t& value) override;
-    bool binary(binary_t&) override { return false; }  // JSON text has none
+    bool binary(binary_t&) override { return false; }  // JSON text has no binary values
     bool start_object(std::size_t) override;
     bool key(string_t& value) override;
     bool end_object() override;
@@ -59,7 +59,7 @@ private:
             place += "/" + escaped(field_name_);
         throw FileError(fault, source_, place, problem);
     }
-    /// A value of a type that never fits where it stands.
+    /// A value of a type that is invalid at the current place.
     bool other(std::string_view found) const {
         switch (in_) {
         case Inside::Nothing:
@@ -85,7 +85,7 @@ private:
     std::string field_name_;  ///< key one level down
     bool has_metadata_ = false;
     Field field_ = kNoField;
-    unsigned fields_seen_ = 0;  ///< of the entry, or-ed
+    unsigned fields_seen_ = 0;  ///< bit set of the entry's fields
     std::vector<std::uint64_t> offsets_;
     SafetensorsEntry entry_;
 };
@@ -193,7 +193,7 @@ void HeaderBuilder::finish_entry() {
     header.entries.push_back(std::move(entry_));
 }
 
-/// The rules that concern all entries together.
+/// The rules that involve several entries.
 class EntryCheck {
 public:
     EntryCheck(const std::vector<SafetensorsEntry>& entries, std::string_view source) : source_(source) {
@@ -208,7 +208,7 @@ public:
         if (same != sorted_.end()) fail(FileFault::Duplicate, **same, "the name is given twice");
     }
 
-    /// Products first, then their sum, then what is merely too large for this program.
+    /// First overflowing products, then their sum, then sizes that merely exceed this program's limits.
     void sizes_are_possible() const {
         std::int64_t sum = 0;
         for (const SafetensorsEntry* entry : sorted_) {
@@ -280,7 +280,7 @@ SafetensorsHeader parse_safetensors_header(std::string_view text, std::string_vi
                                            std::uint64_t data_bytes) {
     check_json_text(text, source, first_byte);
     HeaderBuilder builder(source, first_byte);
-    json::sax_parse(text, &builder);  // every refusal is thrown by the builder
+    json::sax_parse(text, &builder);  // the builder throws every error
     EntryCheck check(builder.header.entries, source);
     check.names_differ();
     check.sizes_are_possible();

@@ -1,5 +1,5 @@
 #pragma once
-/// The JSON header of a .safetensors file, parsed as a stream: memory grows with what the header describes, not with its text.
+/// A streaming parser for the JSON header of .safetensors files: memory grows with the number of tensors, not with the text.
 
 #include <cstdint>
 #include <map>
@@ -16,21 +16,21 @@ struct SafetensorsEntry {
     std::string name;
     DType dtype = DType::F32;
     std::vector<std::int64_t> shape;
-    std::uint64_t begin = 0, end = 0;  ///< bytes, counted from the end of the header
+    std::uint64_t begin = 0, end = 0;  ///< byte range, relative to the end of the header
 };
 
 struct SafetensorsHeader {
     std::map<std::string, std::string> metadata;
-    std::vector<SafetensorsEntry> entries;  ///< in the header's order
+    std::vector<SafetensorsEntry> entries;  ///< in header order
 };
 
-/// Checks everything that can be checked without the data: JSON, fields, types, ranges that fit the shapes and tile 0..data_bytes.
-/// Throws FileError naming `source` and the byte of the file (`first_byte` is where `text` starts).
+/// Checks everything that does not depend on the data: JSON, fields, types, and that the ranges match the shapes and tile [0, data_bytes).
+/// Throws FileError naming `source` and the byte offset in the file; `text` starts at first_byte.
 SafetensorsHeader parse_safetensors_header(std::string_view text, std::string_view source, std::uint64_t first_byte,
                                            std::uint64_t data_bytes);
 
-/// The header of a whole file; leaves the source where the data begin. Throws as parse_safetensors_header() does, and for a length that the
-/// file cannot have.
+/// Reads a file's header, leaving the source at the beginning of the data. Throws like parse_safetensors_header(), and for an impossible
+/// header length.
 SafetensorsHeader read_safetensors_header(ByteSource& source);
 
 }  // namespace attn

@@ -16,13 +16,13 @@ struct Mark {
     std::string_view bytes;
     const char* encoding;
 };
-// UTF-32's little-endian mark begins with UTF-16's: it comes first.
+// UTF-32 first, because its little-endian mark begins with UTF-16's.
 constexpr Mark kForeignMarks[] = {{std::string_view("\xFF\xFE\0\0", 4), "UTF-32"},
                                   {std::string_view("\0\0\xFE\xFF", 4), "UTF-32"},
                                   {"\xFF\xFE", "UTF-16"},
                                   {"\xFE\xFF", "UTF-16"}};
 
-/// CR LF and lone CR become LF, in place. Returns whether anything changed.
+/// Turns CR LF and lone CR into LF, in place. Returns whether anything changed.
 bool unify_line_ends(std::string& text) {
     if (text.find('\r') == std::string::npos) return false;
     std::size_t to = 0;

@@ -21,7 +21,7 @@ bool holds(const std::filesystem::path& folder, const char* name) {
     return std::filesystem::exists(folder / name, none);
 }
 
-/// Tensor -> file, as the index lists them.
+/// The index's map from tensors to files.
 std::map<std::string, std::string> read_index(const std::filesystem::path& path) {
     const std::string source = escaped(path.native(), 0);
     JsonObject index(read_whole_file(path, {.max_bytes = kMaxJsonBytes, .stop = {}}), source);
@@ -30,7 +30,7 @@ std::map<std::string, std::string> read_index(const std::filesystem::path& path)
     for (const auto& [tensor, file] : map.whole().members()) {
         if (!file.is_string()) map.fail(tensor, "expected the name of a file", FileFault::Format);
         const std::string& name = file.text();
-        // A shard stands beside the index: any other path could name whatever the user may read.
+        // Shards must be in the index's folder: any other path could refer to an arbitrary file the user can read.
         if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos || name.find('\0') != std::string::npos)
             map.fail(tensor, fmt::format("\"{}\" is not the name of a file in the same folder", escaped(name)), FileFault::Schema);
         files[tensor] = name;
@@ -94,7 +94,7 @@ std::shared_ptr<const WeightFiles> WeightFiles::open_folder(const std::filesyste
         place = weights->files_.size();
         weights->add_file(folder / file);
     }
-    // A tensor that two files hold is the one that the index names; one that it does not name is not part of the model.
+    // If several files have a tensor, the index decides; a tensor that it does not name is not part of the model.
     std::erase_if(weights->tensors_, [&](const Tensor& tensor) {
         const auto entry = index.find(tensor.array.name);
         return entry == index.end() || files.at(entry->second) != tensor.file;

@@ -1,5 +1,5 @@
 #pragma once
-/// The weights of a checkpoint, in one .safetensors or GGUF file or in several, mapped and not copied.
+/// The weights of a checkpoint: one or more .safetensors or GGUF files, memory-mapped.
 
 #include <filesystem>
 #include <memory>
@@ -18,47 +18,48 @@ namespace attn {
 
 class WeightFiles {
 public:
-    /// A tensor and the file that it stands in. Its bytes need not be aligned to its elements.
+    /// A tensor and the file that contains it. Its bytes may be unaligned.
     struct Tensor {
         ArrayView array;
         std::size_t file = 0;
-        /// How the numbers are packed; every row fills its blocks. Then the array's type means nothing, but its shape is theirs.
+        /// The block kind if it is block-quantized: every row consists of whole blocks, and `array` has a valid shape but no meaningful
+        /// dtype.
         std::optional<BlockKind> blocks{};
 
-        std::int64_t count() const;          ///< of numbers
+        std::int64_t count() const;          ///< number of elements
         std::string_view type_name() const;  ///< "F32", "Q4_K"
     };
 
-    /// One .safetensors file. Throws FileError; every length is checked against the file's size.
+    /// A single .safetensors file. Throws FileError; every length is checked against the file's size.
     static std::shared_ptr<const WeightFiles> open_file(const std::filesystem::path& path);
-    /// A folder's model.safetensors, or the files that its model.safetensors.index.json names. Throws FileError, Schema when it has
-    /// neither, and for a tensor that is not where the index says.
+    /// A folder's model.safetensors, or the files named by its model.safetensors.index.json. Throws FileError: Schema if it has neither,
+    /// and if a tensor is not in the file that the index names.
     static std::shared_ptr<const WeightFiles> open_folder(const std::filesystem::path& folder);
 
-    /// A GGUF file, or all NAME-00001-of-0000N.gguf that belong to it: any of them stands for the model. What the first one says of itself
-    /// is put in `file`. Throws FileError as GgufFile::read() does, Unsupported naming a tensor that is packed in a way that cannot be
-    /// read, Schema for files that do not belong together, Io for one that is missing.
+    /// A GGUF file, or all parts NAME-00001-of-0000N.gguf of a split one, of which any may be given. Puts the first part's header into
+    /// `file`. Throws FileError like GgufFile::read(), Unsupported naming a tensor of an unsupported type, Schema for parts that do not
+    /// belong together, Io for a missing part.
     static std::shared_ptr<const WeightFiles> open_gguf(const std::filesystem::path& path, GgufFile& file);
 
     const std::vector<Tensor>& tensors() const { return tensors_; }
-    /// nullptr when there is no such tensor.
+    /// nullptr if there is no such tensor.
     const Tensor* find(std::string_view name) const;
     std::size_t file_count() const { return files_.size(); }
     const std::string& file_name(const Tensor& tensor) const { return files_[tensor.file]->name(); }
     std::uint64_t bytes() const;
-    /// Throws FileError(Io) when a file lost bytes or was changed since it was opened: what was computed with them is worth nothing.
+    /// Throws FileError(Io) if a file lost bytes or changed since it was opened, which invalidates everything computed from it.
     void require_intact() const;
 
 private:
     WeightFiles() = default;
     void add_file(const std::filesystem::path& path);
     GgufFile add_gguf(const std::filesystem::path& path);
-    /// Makes tensors findable; throws FileError(Duplicate) where two files of a GGUF model hold the same.
+    /// Builds the index by name; throws FileError(Duplicate) if two parts of a GGUF model have the same tensor.
     void index_tensors();
 
     std::vector<std::unique_ptr<const MappedFile>> files_;
     std::vector<Tensor> tensors_;
-    std::unordered_map<std::string_view, std::size_t> places_;  ///< by name; the names are the tensors'
+    std::unordered_map<std::string_view, std::size_t> places_;  ///< by name; keys refer to the tensors' names
 };
 
 }  // namespace attn

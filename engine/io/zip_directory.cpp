@@ -21,11 +21,11 @@ constexpr std::string_view kLocalMark = "PK\3\4";
 constexpr std::size_t kEndBytes = 22, kEnd64Bytes = 56, kLocator64Bytes = 20, kEntryBytes = 46, kLocalBytes = 30;
 constexpr std::size_t kMaxComment = 0xFFFF;
 constexpr std::uint64_t kMaxDirectory = std::uint64_t{64} << 20;
-constexpr std::uint32_t kIn64 = 0xFFFFFFFF;  // "the number is in the zip64 extra field"
+constexpr std::uint32_t kIn64 = 0xFFFFFFFF;  // the number is in the zip64 extra field
 constexpr std::uint16_t kZip64Field = 1;
-constexpr std::uint16_t kHasDescriptor = 8;  // flag: the local header's sizes are not set
+constexpr std::uint16_t kHasDescriptor = 8;  // flag: sizes are in a data descriptor after the data
 
-/// A record of the archive: little-endian numbers at fixed places.
+/// A record of the archive: little-endian numbers at fixed offsets.
 class Record {
 public:
     Record(std::string bytes, std::uint64_t place) : bytes_(std::move(bytes)), place_(place) {}
@@ -53,10 +53,10 @@ Record read_record(InputFile& file, std::uint64_t place, std::size_t length) {
 
 struct Directory {
     std::uint64_t entries = 0, bytes = 0, offset = 0;
-    std::uint64_t end = 0;  ///< where the records after the directory begin
+    std::uint64_t end = 0;  ///< start of the records after the directory
 };
 
-/// The last end record whose comment reaches exactly to the file's end.
+/// The last end record whose comment extends exactly to the end of the file.
 Record find_end(InputFile& file) {
     if (file.size() < kEndBytes) throw file.error(FileFault::Truncated, fmt::format("{} bytes are too few for a zip archive", file.size()));
     const std::uint64_t tail = std::min<std::uint64_t>(file.size(), kEndBytes + kMaxComment);
@@ -105,7 +105,7 @@ Directory find_directory(InputFile& file) {
     return directory;
 }
 
-/// The zip64 extra field's numbers, taken one after the other.
+/// The numbers in a zip64 extra field, consumed in order.
 class Zip64Numbers {
 public:
     explicit Zip64Numbers(std::string_view extra) {
@@ -122,7 +122,7 @@ public:
             extra.remove_prefix(length);
         }
     }
-    /// Replaces `value` when it says that it is here; false when it is not.
+    /// Replaces `value` if it refers to the zip64 field; false if the field has no number left.
     bool resolve(std::uint64_t& value) {
         if (value != kIn64) return true;
         if (left_.size() < 8) return false;
@@ -174,7 +174,7 @@ FileError entry_error(const InputFile& file, const ZipEntry& entry, FileFault fa
     return {fault, file.name(), fmt::format("entry \"{}\"", escaped(entry.name)), problem};
 }
 
-/// Compares the local header with the directory's entry; returns where the entry's data end.
+/// Compares the local header with the directory entry; returns the offset of the end of the entry's data.
 std::uint64_t check_local_header(InputFile& file, const ZipEntry& entry, std::uint64_t directory_offset) {
     const auto room = [&](std::uint64_t used, std::uint64_t wanted) {
         return used <= directory_offset && directory_offset - used >= wanted;
@@ -195,7 +195,7 @@ std::uint64_t check_local_header(InputFile& file, const ZipEntry& entry, std::ui
     std::uint64_t packed = local.get<std::uint32_t>(18), unpacked = local.get<std::uint32_t>(22);
     Zip64Numbers wide(names.text(name_bytes, extra_bytes));
     const bool resolved = wide.resolve(unpacked) && wide.resolve(packed);
-    const bool later = (local.get<std::uint16_t>(6) & kHasDescriptor) != 0;  // then zeros stand here and the numbers follow the data
+    const bool later = (local.get<std::uint16_t>(6) & kHasDescriptor) != 0;  // the fields here are zero, and the values follow the data
     const bool same = packed == entry.packed && unpacked == entry.unpacked && local.get<std::uint32_t>(14) == entry.crc;
     if (!later && (!resolved || !same)) throw entry_error(file, entry, FileFault::Range, "its sizes or checksum contradict the directory");
     if (entry.method == 0 && !entry.encrypted() && entry.packed != entry.unpacked)

@@ -1,6 +1,6 @@
 #pragma once
-/// The directory of a zip archive, checked for what an unpacking library does not refuse: overlapping entries, local headers that
-/// contradict the directory, sizes that cannot be. Format: PKWARE APPNOTE.TXT, sections 4.3.6 to 4.3.16 and 4.5.3.
+/// The directory of a zip archive, checked for faults that unpacking libraries accept: overlapping entries, local headers that contradict
+/// the directory, impossible sizes. Format: PKWARE APPNOTE.TXT, sections 4.3.6 to 4.3.16 and 4.5.3.
 
 #include <cstdint>
 #include <string>
@@ -11,18 +11,17 @@
 namespace attn {
 
 struct ZipEntry {
-    std::string name;  ///< bytes as stored
+    std::string name;  ///< as stored
     std::uint16_t flags = 0;
     std::uint16_t method = 0;  ///< 0 stored, 8 deflated
     std::uint32_t crc = 0;
-    std::uint64_t packed = 0, unpacked = 0;  ///< bytes
+    std::uint64_t packed = 0, unpacked = 0;  ///< sizes in bytes
     std::uint64_t offset = 0;                ///< of the local header
     bool encrypted() const { return (flags & 0x2041U) != 0; }
 };
 
-/// Entries in the directory's order. Throws FileError: Format or Truncated for a malformed archive, Limit for more than kMaxArrays
-/// entries, Duplicate for a name given twice, Range for overlapping entries and sizes that contradict each other, Unsupported for
-/// an archive in several parts.
+/// Entries in directory order. Throws FileError: Format or Truncated for a malformed archive, Limit for more than kMaxArrays entries,
+/// Duplicate for a repeated name, Range for overlapping entries or contradictory sizes, Unsupported for a multi-part archive.
 std::vector<ZipEntry> read_zip_directory(InputFile& file);
 
 }  // namespace attn
