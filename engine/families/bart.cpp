@@ -1,5 +1,5 @@
-/// BART (Lewis et al. 2020), as huggingface/transformers, models/bart, has it: an encoder-decoder with norms of the sums, tables of
-/// positions of each stack whose first two rows are not used, and a bias of the logits.
+/// BART (Lewis et al., 2020), as in huggingface/transformers, models/bart: an encoder-decoder with post-norm, position tables per stack
+/// whose first two rows are unused, and a bias of the logits.
 
 #include <fmt/format.h>
 

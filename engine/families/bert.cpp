@@ -1,5 +1,5 @@
-/// BERT (Devlin et al. 2019), RoBERTa (Liu et al. 2019) and DistilBERT (Sanh et al. 2019), as huggingface/transformers, models/bert,
-/// roberta and distilbert, has them: encoders with norms of the sums, a norm of the embedding, and a head that fills in hidden words.
+/// BERT (Devlin et al., 2019), RoBERTa (Liu et al., 2019) and DistilBERT (Sanh et al., 2019), as in huggingface/transformers, models/bert,
+/// roberta and distilbert: encoders with post-norm, a norm of the embedding, and a masked-word head.
 
 #include <fmt/format.h>
 
@@ -12,10 +12,10 @@ namespace {
 
 constexpr std::array<std::string_view, 1> kBertTypes = {"bert"}, kRobertaTypes = {"roberta"}, kDistilTypes = {"distilbert"};
 constexpr std::array<std::string_view, 1> kBertPrefixes = {"bert."}, kRobertaPrefixes = {"roberta."}, kDistilPrefixes = {"distilbert."};
-/// RoBERTa counts from the id of padding on.
+/// RoBERTa's positions start after its padding id, 1.
 constexpr std::int64_t kUnusedPositions = 2;
 
-/// What the three share; sizes have other names in one of them.
+/// Common to all three; DistilBERT has other names for the sizes.
 Config encoder_config(JsonObject& json) {
     Config config;
     config.architecture = Architecture::Encoder;
@@ -142,7 +142,7 @@ Leftover bert_leftover(std::string_view tensor, const Config&) {
     for (const std::string_view copy : {"cls.predictions.decoder.weight", "cls.predictions.decoder.bias", "lm_head.decoder.weight",
                                         "lm_head.decoder.bias", "vocab_projector.weight"})
         if (tensor == copy) return Leftover::Copy;
-    // Heads that compare sentences or classify, and words' heads that the file holds but the class does not use.
+    // Sentence and classification heads, and word heads that the file contains but the class does not use.
     for (const std::string_view other : {"pooler.", "cls.", "classifier.", "qa_outputs.", "lm_head.", "vocab_"})
         if (tensor.starts_with(other)) return Leftover::Other;
     return Leftover::Unknown;

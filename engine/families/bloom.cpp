@@ -1,5 +1,5 @@
-/// BLOOM (Scao et al. 2022), as huggingface/transformers, models/bloom, has it: scores fall with the distance, the word vectors are normed,
-/// each head's queries, keys and values lie together.
+/// BLOOM (Scao et al., 2022), as in huggingface/transformers, models/bloom: ALiBi, a norm of the word embedding, and q, k, v stored
+/// together per head.
 
 #include <fmt/format.h>
 

@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char *kHeadWeight = "lm_head.weight", *kTableWeight = "token_embedding.weight";
 
-/// Of a map the picture has one row an output; of a table one a word or a position.
+/// A map is compared one row per output, a table one row per word or position.
 bool is_map_name(std::string_view name, const ParameterPlace& place) {
     const bool table = name.ends_with("embedding.weight") || name.ends_with("position_bias.weight");
     return place.whole->shape.rank() == 2 && !table;
@@ -28,21 +28,21 @@ bool holds_gains_less_one(const Config& config, std::string_view name) {
     return config.norm_kind == NormKind::RmsPlusOne && name.find("norm") != std::string_view::npos;
 }
 
-/// A parameter of one of the two models, and where it is.
+/// A parameter of one of the models, and where it is stored.
 struct WeightPart {
     ParameterPlace place;
     const WeightFiles::Tensor* tensor = nullptr;
     const TensorSource* source = nullptr;
-    bool used_as_head = false;  ///< a table of words that is the head, too
+    bool used_as_head = false;  ///< an embedding table that is also the output head
 };
 
-/// A parameter's numbers, one row an output (of a map) or a row (of a table, of a vector).
+/// A parameter's numbers: for a map one row per output, else the parameter's own rows.
 struct WeightRows {
     std::int64_t rows = 0, columns = 0;
     std::vector<float> numbers;
 };
 
-/// One of the two models; keeps the tensor that it read last, from which the next parameter may come as well.
+/// One of the two models. Keeps the last tensor read, which often holds the next parameter, too.
 class WeightSide {
 public:
     explicit WeightSide(const ModelFolder& folder) : folder_(folder), layout_(folder.config) {
@@ -56,7 +56,7 @@ public:
         }
     }
 
-    /// In the order of the layout, also those that lie in one of its entries together.
+    /// Names of all parameters in layout order, including the parts of packed entries.
     std::vector<std::string> names() const {
         std::vector<std::pair<std::int64_t, std::string>> placed;
         for (const auto& [name, part] : parts_) placed.emplace_back(part.place.offset(), name);
@@ -65,7 +65,7 @@ public:
         for (auto& [offset, name] : placed) names.push_back(std::move(name));
         return names;
     }
-    /// Null when the model has none. A head that is the table is found only by name.
+    /// Null if the model has none. A tied head is found by name although names() does not list it.
     const WeightPart* find(const std::string& name) const {
         const auto found = parts_.find(name);
         if (found != parts_.end()) return &found->second;
@@ -77,7 +77,7 @@ public:
         const TensorSource& source = *part.source;
         const std::int64_t inputs = part.place.rows(), outputs = part.place.columns;
         const std::int64_t stored_outputs = source.runs.empty() ? outputs : source.outputs;
-        std::vector<std::int64_t> stored_at;  // of each output
+        std::vector<std::int64_t> stored_at;  // stored index of each output
         for (const OutputRun& run : source.runs.empty() ? std::vector<OutputRun>{{0, outputs}} : source.runs)
             for (std::int64_t i = 0; i < run.count; ++i) stored_at.push_back(run.first + i);
         const bool by_output = is_map(part);
@@ -95,7 +95,7 @@ public:
     }
 
     const ModelFolder& folder() const { return folder_; }
-    /// A table that is used as head has its words for rows, as a head has.
+    /// A tied table is not a map, but its rows are words like those of a head.
     static bool is_map(const WeightPart& part) { return is_map_name(part.source->parameter, part.place); }
 
 private:
@@ -109,7 +109,7 @@ private:
     std::vector<float> stored_;
 };
 
-/// Sums over numbers; what is not a number stays so.
+/// Error sums; NaN stays NaN.
 struct ErrorSums {
     double max = 0, squares = 0, own_squares = 0;
     std::int64_t count = 0;
@@ -138,13 +138,13 @@ ErrorSums sums_of(const WeightRows& a, const WeightRows& b, std::int64_t first, 
     return sums;
 }
 
-/// The larger first; what is not a number before all.
+/// Larger errors first, NaN before all others.
 bool is_worse(const BlockError& a, const BlockError& b) {
     if (std::isnan(a.rms) || std::isnan(b.rms)) return std::isnan(a.rms) && !std::isnan(b.rms);
     return a.rms > b.rms;
 }
 
-/// Numbers of a row that were packed together; the whole row where none are.
+/// Numbers of a row that share a block; the whole row if neither is block-quantized.
 std::int64_t block_of(const WeightPart& a, const WeightPart& b, std::int64_t columns) {
     for (const WeightPart* part : {&b, &a})
         if (part->tensor->blocks) return std::min(columns, block_format(*part->tensor->blocks).numbers);
@@ -185,7 +185,7 @@ WeightError compare_part(const WeightPart& part_a, const WeightRows& a, const We
 
 std::string shown_path(const ModelFolder& folder) { return escaped(folder.path.native(), 0); }
 
-/// What both have, in order. A head of its own is compared with a head that is the table.
+/// The parameters to compare, in order. A head of one model may correspond to the tied table of the other.
 std::vector<std::string> common_names(const WeightSide& a, const WeightSide& b) {
     std::vector<std::string> names = a.names();
     const auto require = [](const WeightSide& side, const WeightSide& other, const std::string& name) {
@@ -201,7 +201,7 @@ std::vector<std::string> common_names(const WeightSide& a, const WeightSide& b) 
     return names;
 }
 
-/// Both of a parameter, with as many rows and columns.
+/// The parameter in both models; throws FileError if the shapes differ.
 std::pair<WeightRows, WeightRows> rows_of_both(WeightSide& a, WeightSide& b, const std::string& name) {
     const WeightPart *part_a = a.find(name), *part_b = b.find(name);
     for (const auto& [side, part] : {std::pair(&a, part_a), std::pair(&b, part_b)})
@@ -215,7 +215,7 @@ std::pair<WeightRows, WeightRows> rows_of_both(WeightSide& a, WeightSide& b, con
     return both;
 }
 
-/// The sums of each kind, so that the errors of many parameters can be put together.
+/// Accumulates the errors of all parameters of a kind.
 class KindSums {
 public:
     void add(const WeightError& error, const ErrorSums& sums, std::vector<WeightKindError>& kinds) {
@@ -238,7 +238,7 @@ private:
     std::vector<ErrorSums> sums_;
 };
 
-/// How many numbers share a scale; 0 where each is stored by itself.
+/// How many numbers share a scale; 0 if neither is block-quantized.
 std::int64_t group_of(const WeightPart& a, const WeightPart& b, std::int64_t columns) {
     for (const WeightPart* part : {&b, &a})
         if (part->tensor->blocks) return std::min(columns, block_format(*part->tensor->blocks).group);
@@ -315,7 +315,7 @@ WeightErrorMap weight_error_map(const ModelFolder& a, const ModelFolder& b, cons
 ComparedParameter::ComparedParameter(const Parameters<float>& parameters, const std::string& name) {
     std::string own = name;
     ParameterPlace place = parameters.layout().place(own);
-    // A head that is the table has the table's rows: words.
+    // A tied head is compared by the table's rows, which are words.
     if (place.whole == nullptr && name == kHeadWeight && parameters.config().tied_lm_head)
         place = parameters.layout().place(own = kTableWeight);
     if (place.whole == nullptr) return;
@@ -326,7 +326,7 @@ ComparedParameter::ComparedParameter(const Parameters<float>& parameters, const 
 }
 
 std::string ComparedParameter::packed(std::int64_t row, std::int64_t column) const {
-    // A vector is stored by itself, never in blocks.
+    // Vectors are never block-quantized.
     return vector_ || !view_ ? "" : packed_words(view_, row, column);
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kKey = "eos_token_id";
 
-/// Collects ids that the model has.
+/// Collects ids that are in the vocabulary.
 class Collector {
 public:
     explicit Collector(std::int64_t vocab_size) : vocab_size_(vocab_size) {}
@@ -42,7 +42,7 @@ private:
     EndTokens found_;
 };
 
-/// Whether the file speaks of it: with a number or a list of them. Null is none.
+/// Adds the number, or list of numbers, if there is one; returns whether there is. null counts as missing.
 bool add_ids(JsonObject& json, Collector& out) {
     const Json* value = json.value(kKey);
     if (value == nullptr || value->is_null()) return false;
@@ -65,7 +65,7 @@ std::optional<JsonObject> read_generation_config(const std::filesystem::path& fo
     return JsonObject::of(Json::parse(read_whole_file(path, {.max_bytes = kMaxJsonBytes, .stop = {}}), source), source);
 }
 
-/// Models of words and pictures have it with what concerns words.
+/// Multimodal models keep it in "text_config".
 bool add_ids_of_config(JsonObject& config, Collector& out) {
     if (add_ids(config, out)) return true;
     const Json* words = config.value("text_config");
@@ -100,7 +100,7 @@ EndTokens gguf_end_tokens(const GgufFile& file, std::int64_t vocab_size) {
         const Json* value = file.find(key);
         if (value == nullptr) continue;
         if (!value->is_number()) throw FileError(FileFault::Format, file.source(), key, "expected the id of a token");
-        // Some converters write the largest number where there is none.
+        // Some converters write the largest uint32 for "none".
         if (value->number() != static_cast<double>(std::numeric_limits<std::uint32_t>::max())) found.add(value->number());
     }
     return found.take();

@@ -1,5 +1,5 @@
-/// Falcon (Almazrouei et al. 2023), as huggingface/transformers, models/falcon, has it: few heads of keys and values, attention and
-/// feed-forward side by side, queries, keys and values in one map in one of three orders.
+/// Falcon (Almazrouei et al., 2023), as in huggingface/transformers, models/falcon: multi- or grouped-query attention, parallel blocks, and
+/// q, k, v fused in one of three orders.
 
 #include <fmt/format.h>
 
@@ -46,7 +46,7 @@ std::vector<TensorSource> falcon_tensors(const Config& config) {
     for (std::int64_t layer = 0; layer < config.num_layers; ++layer) {
         const std::string ours = fmt::format("layers.{}.", layer), theirs = fmt::format("h.{}.", layer);
         add_norm(out, ours + "norm_1", theirs + (two_norms ? "ln_attn" : "input_layernorm"), config);
-        // With one head of keys the groups' order and that of all queries, all keys, all values are the same.
+        // With a single key head the interleaved order and the order all q, all k, all v are the same.
         add_interleaved_projections(out, ours + "attention.", theirs + "self_attention.query_key_value", config, config.qkv_bias);
         add_linear(out, ours + "attention.out", theirs + "self_attention.dense", true, config.output_bias);
         if (two_norms) add_norm(out, ours + "norm_2", theirs + "ln_mlp", config);

@@ -14,7 +14,7 @@ constexpr std::array<const Family*, 22> kFamilies = {
     &kOlmo2Family,  &kGemmaFamily,  &kGemma2Family,  &kGemma3Family,     &kPhiFamily,     &kPhi3Family,  &kOptFamily,   &kBloomFamily,
     &kFalconFamily, &kBertFamily,   &kRobertaFamily, &kDistilBertFamily, &kT5Family,      &kBartFamily};
 
-/// huggingface/transformers, activations.py: ACT2FN.
+/// Names as in huggingface/transformers, activations.py: ACT2FN.
 constexpr std::array<std::pair<std::string_view, Activation>, 7> kActivations = {{{"gelu", Activation::GeluErf},
                                                                                   {"gelu_new", Activation::GeluTanh},
                                                                                   {"gelu_pytorch_tanh", Activation::GeluTanh},

@@ -1,6 +1,6 @@
-/// Gemma 1, 2 and 3, as huggingface/transformers, models/gemma, gemma2 and gemma3, has them: what norms store is the gain less 1, the word
-/// vectors are multiplied by the root of their width, heads need not fill the stream; 2 and 3 norm what sublayers find, too, and let
-/// layers with and without a window take turns.
+/// Gemma 1, 2 and 3, as in huggingface/transformers, models/gemma, gemma2 and gemma3: norms store gain - 1, word embeddings are multiplied
+/// by sqrt(d_model), and heads need not add up to d_model. Gemma 2 and 3 also normalize sublayer outputs and alternate layers with and
+/// without a sliding window.
 
 #include <fmt/format.h>
 
@@ -14,10 +14,10 @@ namespace {
 
 constexpr std::array<std::string_view, 1> kGemmaTypes = {"gemma"}, kGemma2Types = {"gemma2"}, kGemmaPrefixes = {"model."};
 constexpr std::array<std::string_view, 2> kGemma3Types = {"gemma3_text", "gemma3"};
-/// With pictures, the words' part has a prefix of its own.
+/// In multimodal models the text part has a prefix of its own.
 constexpr std::array<std::string_view, 3> kGemma3Prefixes = {"language_model.model.", "model.language_model.", "model."};
 
-/// The first files name "gelu", but the models were trained with its tanh form (huggingface/transformers, pull request 29402).
+/// The first files say "gelu", but the models were trained with the tanh form (huggingface/transformers, pull request 29402).
 Activation read_gemma_activation(JsonObject& json) {
     if (json.has("hidden_activation")) return read_activation_word(json, "hidden_activation", Activation::GeluTanh);
     std::string word;
@@ -38,13 +38,13 @@ Config read_gemma_config(JsonObject& json) {
     json.read("attention_bias", config.qkv_bias);
     config.output_bias = config.qkv_bias;
     require_option(json, "use_bidirectional_attention", false, false, "attention to what comes later");
-    // In lower precision transformers rounds it as it rounds all numbers; here all are float32.
+    // transformers rounds this factor to the model's precision; here everything is float32.
     config.embedding_factor = static_cast<double>(std::sqrt(static_cast<float>(config.d_model)));
     read_rotary(json, config);
     return config;
 }
 
-/// What 2 and 3 add.
+/// What Gemma 2 and 3 add.
 Config read_sandwich_config(JsonObject& json) {
     constexpr double kMost = 1e9;
     Config config = read_gemma_config(json);

@@ -1,4 +1,4 @@
-/// A GGUF file's metadata as our configuration.
+/// Reads a GGUF file's metadata as our configuration.
 
 #include <fmt/format.h>
 
@@ -15,10 +15,10 @@ namespace attn {
 namespace {
 
 constexpr std::int64_t kMostSize = std::int64_t{1} << 24;
-constexpr std::int64_t kMostLayers = std::int64_t{1} << 10;  // as validate() has it; something is kept of each before that is asked
+constexpr std::int64_t kMostLayers = std::int64_t{1} << 10;  // as in validate(), but needed earlier: some settings allocate per layer
 constexpr double kLeastFactor = std::numeric_limits<double>::min(), kMostFactor = 1e9;
 
-/// The metadata of one architecture, and the tensors beside them. Keys are given without the architecture: "block_count".
+/// The metadata of one architecture, and the tensors. Keys are given without the architecture's name: "block_count".
 class GgufKeys {
 public:
     GgufKeys(const GgufFile& file, const WeightFiles& weights, const std::string& architecture)
@@ -30,7 +30,7 @@ public:
         if (!read_size(key, value, least, most)) json_.fail_missing(full(key));
         return value;
     }
-    /// A number, or a list with the number of every layer, which have to be the same.
+    /// A number, or a list with one number per layer, which must all be equal.
     bool read_size(std::string_view key, std::int64_t& value, std::int64_t least = 1, std::int64_t most = kMostSize) {
         const Json* found = json_.value(full(key));
         if (found == nullptr || !found->is_list()) return json_.read(full(key), value, least, most);
@@ -52,12 +52,12 @@ public:
     }
 
     bool has_tensor(const std::string& name) const { return weights_.find(name) != nullptr; }
-    /// The shape of a tensor; empty when there is none.
+    /// The shape of a tensor; empty if there is none.
     std::vector<std::int64_t> shape(std::string_view name) const {
         const WeightFiles::Tensor* tensor = weights_.find(name);
         return tensor == nullptr ? std::vector<std::int64_t>() : tensor->array.shape;
     }
-    /// Factors by which frequencies are divided; empty without the tensor.
+    /// Divisors of rotary frequencies; empty if there is no such tensor.
     std::vector<double> factors(const std::string& name) const {
         std::vector<double> out;
         const WeightFiles::Tensor* tensor = weights_.find(name);
@@ -70,7 +70,7 @@ public:
         return out;
     }
     const std::string& source() const { return file_.source(); }
-    /// Whether the file's own name for its model has this in it, in small letters.
+    /// Whether the file's name for its model contains `part`, ignoring case.
     bool is_named(std::string_view part) const {
         for (const char* key : {"general.name", "general.basename"}) {
             const Json* value = file_.find(key);
@@ -83,7 +83,7 @@ public:
         return false;
     }
 
-    /// Notes what is taken for granted, because none of the keys is there.
+    /// Records an assumption unless the file has one of the keys.
     void assume(std::initializer_list<std::string_view> keys, std::string what) {
         if (std::none_of(keys.begin(), keys.end(), [this](std::string_view key) { return has(key); })) assumed_.push_back(std::move(what));
     }
@@ -119,9 +119,9 @@ std::string activation_words(Activation activation) {
     return "";
 }
 
-// --- what most architectures share --------------------------------------------------------------------------------
+// --- shared by most architectures ---------------------------------------------------------------------------------
 
-/// Options that no architecture here computes.
+/// Refuses options that no architecture here supports.
 void refuse_unknown_arithmetic(GgufKeys& keys) {
     constexpr std::array<std::pair<const char*, const char*>, 7> kRefused = {
         {{"expert_count", "a choice between experts"},
@@ -159,7 +159,7 @@ Config read_gguf_sizes(GgufKeys& keys) {
     return config;
 }
 
-/// What is seen from the tensors that there are.
+/// Sets what can be seen from which tensors exist.
 void read_gguf_parts(const GgufKeys& keys, const std::string& layer, Config& config) {
     config.qkv_bias = keys.has_tensor(layer + "attn_q.bias") || keys.has_tensor(layer + "attn_qkv.bias");
     config.output_bias = keys.has_tensor(layer + "attn_output.bias");
@@ -192,7 +192,7 @@ void read_gguf_stretch(GgufKeys& keys, Config& config) {
                   fmt::format("is \"{}\"; rotary frequencies there are, are none, linear, yarn and longrope", escaped(type)),
                   FileFault::Unsupported);
     }
-    // Llama 3's stretch is the same in texts of any length, and written down as what each frequency is divided by.
+    // Llama 3's scaling does not depend on the text's length, and GGUF stores it as a divisor per frequency.
     const std::vector<double> always = keys.factors("rope_freqs.weight");
     const std::vector<double> longer = always.empty() ? keys.factors("rope_factors_long.weight") : always;
     if (longer.empty()) return;
@@ -217,7 +217,7 @@ void read_gguf_rotary(GgufKeys& keys, Config& config) {
     read_gguf_stretch(keys, config);
 }
 
-/// A window of all layers but every `usual_full`-th; 0: of all.
+/// A sliding window for all layers except every full-th; full = 0: for all layers.
 void read_gguf_windows(GgufKeys& keys, Config& config, std::int64_t usual_full, std::int64_t usual_window) {
     std::int64_t window = usual_window, full = usual_full;
     keys.read_size("attention.sliding_window", window, 0);
@@ -241,7 +241,7 @@ void read_gguf_windows(GgufKeys& keys, Config& config, std::int64_t usual_full, 
         if (slides[i]) config.layer_kinds[i].window = window;
 }
 
-/// Decoders with root-mean-square norms, rotary positions and a gate.
+/// Decoders with RMS norm, RoPE and a gated feed-forward block.
 void settle_llama(GgufKeys& keys, Config& config) {
     config.norm_kind = NormKind::Rms;
     config.ffn_gated = true;
@@ -252,27 +252,27 @@ void settle_llama(GgufKeys& keys, Config& config) {
 }
 void settle_windowed_llama(GgufKeys& keys, Config& config) {
     settle_llama(keys, config);
-    // Converters keep the windows of some models and leave out those of others.
+    // Converters keep the windows of some models and drop those of others.
     if (keys.is_named("mistral"))
         keys.assume({"attention.sliding_window"}, "no sliding window, though some Mistral models have one of 4096");
     if (keys.is_named("phi-3") || keys.is_named("phi3"))
         keys.assume({"attention.sliding_window"}, "no sliding window, though Phi-3 models have one");
     read_gguf_windows(keys, config, 0, 0);
 }
-/// Decoders with LayerNorms.
+/// Decoders with LayerNorm.
 void settle_with_layer_norms(GgufKeys& keys, Config& config, Activation activation) {
     config.activation = activation;
     keys.read("attention.layer_norm_epsilon", config.layer_norm_eps, 1e-30, 1);
 }
 
-// --- architectures ------------------------------------------------------------------------------------------------
+// --- architectures -----------------------------------------------------------------------------------------------
 
 void settle_qwen3(GgufKeys& keys, Config& config) {
     settle_windowed_llama(keys, config);
     config.qk_norm = QueryKeyNorm::PerHead;
 }
 
-/// Which layers turn nothing is not written down: every fourth, as in the one model there is.
+/// Layers without RoPE are not recorded; the only published model omits it in every fourth layer.
 void settle_smollm3(GgufKeys& keys, Config& config) {
     constexpr std::size_t kInterval = 4;
     settle_llama(keys, config);
@@ -287,14 +287,14 @@ void settle_olmo2(GgufKeys& keys, Config& config) {
     config.qk_norm = QueryKeyNorm::AllHeads;
 }
 
-/// The converter adds the 1 to the gains of the norms.
+/// The converter has already added 1 to the gains.
 void settle_gemma(GgufKeys& keys, Config& config) {
     settle_llama(keys, config);
     config.activation = Activation::GeluTanh;
     config.embedding_factor = static_cast<double>(std::sqrt(static_cast<float>(config.d_model)));
 }
 
-/// Scores are divided by the root of a head's size; in the largest models, which have so many layers, by that of d_model / heads.
+/// Scores are divided by sqrt(d_head), except in the largest model (recognized by its number of layers), which uses sqrt(d_model / heads).
 void settle_sandwich(GgufKeys& keys, Config& config, std::int64_t largest) {
     settle_gemma(keys, config);
     config.norm = NormPlacement::Sandwich;
@@ -358,7 +358,7 @@ void settle_bloom(GgufKeys& keys, Config& config) {
     config.embedding_norm = true;
 }
 
-/// The converter leaves the head out that fills in words.
+/// The converter drops the masked-word head.
 void settle_bert(GgufKeys& keys, Config& config) {
     settle_with_layer_norms(keys, config, Activation::GeluErf);
     config.architecture = Architecture::Encoder;
@@ -393,7 +393,7 @@ struct GgufArchitecture {
     GgufLayout layout{};
     bool causal = true;
 };
-/// Which rotate neighbours: ggml-org/llama.cpp, src/llama-model.cpp, llama_model_rope_type().
+/// Which architectures rotate adjacent pairs: ggml-org/llama.cpp, src/llama-model.cpp, llama_model_rope_type().
 constexpr std::array<GgufArchitecture, 16> kArchitectures = {{{"gpt2", &kGpt2Family, settle_gpt2},
                                                               {"gptneox", &kGptNeoxFamily, settle_neox},
                                                               {"llama", &kLlamaFamily, settle_windowed_llama, {.neighbours = true}},

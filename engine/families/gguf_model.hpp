@@ -1,8 +1,8 @@
 #pragma once
-/// A GGUF file as a model: its metadata as our configuration, and where in it our parameters are.
-/// The metadata are read directly and not by way of the keys of a config.json: they are called the same in all architectures, while every
-/// family's config.json has names and usual values of its own, which a GGUF file does not mean when it leaves something out.
-/// Keys: https://github.com/ggml-org/ggml, docs/gguf.md. What the metadata leave out, as in ggml-org/llama.cpp, src/llama-model.cpp.
+/// A GGUF file as a model: its metadata as our configuration, and where it stores our parameters.
+/// The metadata is read directly rather than through config.json's keys: its keys are the same for all architectures, while every family's
+/// config.json has names and defaults of its own, which do not apply to a GGUF file that omits something.
+/// Keys: https://github.com/ggml-org/ggml, docs/gguf.md. Defaults: ggml-org/llama.cpp, src/llama-model.cpp.
 
 #include <cstdint>
 #include <string>
@@ -15,28 +15,28 @@
 namespace attn {
 
 struct GgufModel {
-    std::string architecture;  ///< "qwen2": what the file calls the model
+    std::string architecture;  ///< the file's name for it: "qwen2"
     const Family* family = nullptr;
     Config config;
-    std::int32_t decoder_start = 0;     ///< of an encoder-decoder
-    std::vector<TensorSource> tensors;  ///< of every parameter, by the names of the file
-    /// What the file leaves out and is taken from published models of its kind: "rotary base 10000".
+    std::int32_t decoder_start = 0;     ///< first token of an encoder-decoder's output
+    std::vector<TensorSource> tensors;  ///< for every parameter, under the file's names
+    /// Settings the file omits, taken from published models of its kind: "rotary base 10000".
     std::vector<std::string> assumed;
 };
 
-/// Throws FileError: Unsupported for an architecture or an option that there is not, else what is wrong with a key.
+/// Throws FileError: Unsupported for an architecture or option that is not supported, and for a faulty key.
 GgufModel read_gguf_model(const GgufFile& file, const WeightFiles& weights);
 
-/// Why a tensor is no parameter.
+/// Why a tensor is not a parameter.
 Leftover gguf_leftover(std::string_view tensor, const Config& config);
 
-/// What the architectures differ in beside the configuration.
+/// How architectures differ apart from the configuration.
 struct GgufLayout {
-    bool neighbours = false;                  ///< rows of q and k are stored for a rotation of neighbours, not of halves
-    bool swapped_norms = false;               ///< with two norms a layer, attn_norm is that of the feed-forward block
-    std::string_view output = "attn_output";  ///< the projection after attention
+    bool neighbours = false;                  ///< rows of q and k are stored for rotation of adjacent pairs, not of halves
+    bool swapped_norms = false;               ///< with two norms per layer, attn_norm is that of the feed-forward block
+    std::string_view output = "attn_output";  ///< name of the projection after attention
 };
-/// The sources of every parameter of `config`. Which maps lie in one, attn_qkv or ffn_up with its gate, is seen from the tensors.
+/// The sources of every parameter of `config`. Whether maps are fused (attn_qkv, or ffn_up with its gate) is determined from the tensors.
 std::vector<TensorSource> gguf_tensors(const Config& config, const GgufLayout& layout, const WeightFiles& weights);
 
 }  // namespace attn

@@ -1,5 +1,5 @@
-/// Where a GGUF file has our parameters. Its names are the same in all architectures (ggml-org/llama.cpp, gguf-py/gguf/constants.py), and
-/// so are ours, so that one table holds for all of them. Every map is stored as [out,in].
+/// Where a GGUF file stores our parameters. Its tensor names (ggml-org/llama.cpp, gguf-py/gguf/constants.py) are the same for all
+/// architectures, and so are ours, so one table covers all. Every map is stored as [out,in].
 
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 using NamePair = std::pair<std::string_view, std::string_view>;
 
-/// Parts of a layer. Those that are missing are projections, which may lie in one.
+/// Parts of a layer, except projections, which may be fused.
 constexpr std::array<NamePair, 12> kGgufLayerParts = {{{"norm_1", "attn_norm"},
                                                        {"norm_2", "ffn_norm"},
                                                        {"attention.q_norm", "attn_q_norm"},
@@ -71,7 +71,7 @@ private:
     }
 
     void add_whole(const ParameterInfo& entry, const std::string& stack, std::string_view part, const std::string& ending) {
-        // The first layer keeps what all layers of a stack use.
+        // Stored in the first layer, but shared by all layers of a stack.
         if (part == "position_bias") return out_.push_back({entry.name, stack + "blk.0.attn_rel_b" + ending});
         out_.push_back(
             {entry.name, fmt::format("{}{}{}", stack, gguf_part(kGgufModelParts, part), ending), part == "lm_head" && is_map(entry)});
@@ -123,7 +123,7 @@ private:
         }
     }
 
-    /// Output i of a half of a head is stored beside output i of the other half, with which it is turned.
+    /// GGUF stores the two outputs that are rotated together next to each other; ours are half a head apart.
     std::vector<OutputRun> halves_of_neighbours(std::int64_t width) const {
         const std::int64_t size = config_.head_size();
         std::vector<OutputRun> runs;
@@ -155,7 +155,7 @@ Leftover gguf_leftover(std::string_view tensor, const Config& config) {
     if (tensor == "rope_freqs.weight" || tensor.starts_with("rope_factors_"))
         return config.rotary_stretch.kind == RotaryScaling::LongRope ? Leftover::Setting : Leftover::Unknown;
     if (tensor.ends_with(".attn_rot_embd")) return Leftover::Buffer;
-    // A table for cross-attention was never used; heads of a BERT that sort texts are not computed.
+    // An unused table for cross-attention, and BERT's classification heads.
     if (tensor.ends_with("cross_attn_rel_b.weight") || tensor == "cls" || tensor.starts_with("cls.")) return Leftover::Other;
     return Leftover::Unknown;
 }

@@ -1,4 +1,4 @@
-/// GPT-2 (Radford et al. 2019), as huggingface/transformers, models/gpt2, has it.
+/// GPT-2 (Radford et al., 2019), as in huggingface/transformers, models/gpt2.
 
 #include <fmt/format.h>
 
@@ -25,7 +25,7 @@ Config read_gpt2_config(JsonObject& json) {
     config.tied_lm_head = true;
     json.read("tie_word_embeddings", config.tied_lm_head);
     require_option(json, "add_cross_attention", false, false, "cross-attention in a model of one stack");
-    // reorder_and_upcast_attn only says in which order and precision the same product is taken: here all is float32 or better.
+    // reorder_and_upcast_attn only selects the precision of a product, which is at least float32 here.
     return config;
 }
 
@@ -34,7 +34,7 @@ std::vector<TensorSource> gpt2_tensors(const Config& config) {
     const std::int64_t width = config.attention_width(), packed = 3 * width;
     for (std::int64_t layer = 0; layer < config.num_layers; ++layer) {
         const std::string ours = fmt::format("layers.{}.", layer), theirs = fmt::format("h.{}.", layer);
-        // Conv1D: every weight is [in,out]; the columns of c_attn are q, then k, then v.
+        // Conv1D: weights are [in,out]; the columns of c_attn are q, then k, then v.
         add_norm(out, ours + "norm_1", theirs + "ln_1", config);
         add_linear(out, ours + "attention.q", theirs + "attn.c_attn", false, true, {{0, width}}, packed);
         add_linear(out, ours + "attention.k", theirs + "attn.c_attn", false, true, {{width, width}}, packed);

@@ -17,7 +17,7 @@ constexpr std::string_view kPrefix = "transformer.";
 constexpr std::string_view kHead = "lm_head.weight", kTokenTable = "transformer.wte.weight", kPositionTable = "transformer.wpe.weight";
 constexpr std::int64_t kUsualHead = 64;
 
-/// The number of a layer's name, "transformer.h.11.ln_1.weight" -> 11.
+/// The layer number in a name: "transformer.h.11.ln_1.weight" -> 11.
 std::optional<std::int64_t> layer_of(std::string_view name) {
     constexpr std::string_view kBefore = "transformer.h.";
     if (!name.starts_with(kBefore)) return std::nullopt;
@@ -48,7 +48,7 @@ private:
         config_.context_length = matrix(kPositionTable).first;
         for (const NamedArray& array : file_.arrays)
             if (const std::optional<std::int64_t> layer = layer_of(array.name))
-                // A hole in the numbering shows later, as a tensor that is missing.
+                // A gap in the numbering is reported later, as a missing tensor.
                 config_.num_layers = std::max(config_.num_layers, std::min(*layer, static_cast<std::int64_t>(kMaxArrays)) + 1);
         if (config_.num_layers == 0) fail("", "has no layers: expected tensors such as transformer.h.0.ln_1.weight");
         config_.d_ff = matrix("transformer.h.0.mlp.c_fc.weight").second;

@@ -1,5 +1,5 @@
 #pragma once
-/// GPT-2's weights in a file alone, as it lies about without the folder that model_folder.hpp reads.
+/// GPT-2 weights in a single file, without the folder that model_folder.hpp reads.
 
 #include <string>
 
@@ -8,10 +8,10 @@
 
 namespace attn {
 
-/// The arrays' names may lack "transformer.", buffers of masks are dropped, an lm_head that repeats the token embedding means tied
-/// weights. Sizes follow from the shapes; the number of heads, activation and eps from `config_json` (the text of a config.json, ""
-/// without one), else they are GPT-2's own: heads 64 wide, GELU (tanh), 1e-5.
-/// Renames the arrays to the names of GPT2LMHeadModel. Throws FileError naming the tensor or field at fault.
+/// Array names may lack "transformer."; mask buffers are dropped; an lm_head equal to the token embedding means tied weights. Sizes follow
+/// from the shapes; number of heads, activation and eps come from `config_json` (the text of a config.json, or ""), else they are GPT-2's:
+/// heads of size 64, GELU (tanh), 1e-5. Renames the arrays to GPT2LMHeadModel's names. Throws FileError naming the tensor or field at
+/// fault.
 Config adopt_gpt2(ArrayFile& file, const std::string& config_json);
 
 }  // namespace attn

@@ -1,5 +1,5 @@
-/// GPT-Neo (Black et al. 2021), as huggingface/transformers, models/gpt_neo, has it: scores are not divided, and layers that see all and
-/// layers with a window take turns.
+/// GPT-Neo (Black et al., 2021), as in huggingface/transformers, models/gpt_neo: scores are not scaled, and layers with and without a
+/// sliding window alternate.
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::array<std::string_view, 1> kNeoTypes = {"gpt_neo"}, kNeoPrefixes = {"transformer."};
 
-/// "global" or "local" for every layer: attention_layers, or attention_types, [[["global", "local"], 12]], written out.
+/// "global" or "local" for every layer: attention_layers, or attention_types, such as [[["global", "local"], 12]], expanded.
 std::vector<std::string> read_layers(JsonObject& json, std::int64_t layers) {
     std::vector<std::string> out;
     if (json.read("attention_layers", out)) return out;

@@ -1,5 +1,5 @@
-/// GPT-NeoX and Pythia (Black et al. 2022; Biderman et al. 2023), as huggingface/transformers, models/gpt_neox, has them: a part of each
-/// head is turned, attention and feed-forward read the stream side by side, each head's queries, keys and values lie together.
+/// GPT-NeoX and Pythia (Black et al., 2022; Biderman et al., 2023), as in huggingface/transformers, models/gpt_neox: RoPE on part of each
+/// head, parallel blocks, and q, k, v stored together per head.
 
 #include <fmt/format.h>
 
@@ -26,7 +26,7 @@ Config read_neox_config(JsonObject& json) {
     json.read("layer_norm_eps", config.layer_norm_eps, 1e-30, 1);
     read_rotary(json, config);
     const bool told = json.has("rotary_pct") || json.has("partial_rotary_factor") || json.has("rope_parameters");
-    if (!told) config.rotary_size = config.head_size() / 4;  // what transformers takes for granted
+    if (!told) config.rotary_size = config.head_size() / 4;  // transformers' default
     return config;
 }
 

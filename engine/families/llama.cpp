@@ -1,5 +1,5 @@
-/// Llama (Touvron et al. 2023) and the families that differ from it in few things, as huggingface/transformers, models/llama, mistral,
-/// qwen2, qwen3, smollm3 and olmo2, has them: root-mean-square norms, rotary positions, grouped keys and values, a gated feed-forward.
+/// Llama (Touvron et al., 2023) and its close relatives, as in huggingface/transformers, models/llama, mistral, qwen2, qwen3, smollm3 and
+/// olmo2: RMS norm, RoPE, grouped-query attention, gated feed-forward blocks.
 
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@ constexpr std::array<std::string_view, 1> kLlamaTypes = {"llama"}, kMistralTypes
                                           kQwen3Types = {"qwen3"}, kSmolLm3Types = {"smollm3"}, kOlmo2Types = {"olmo2"},
                                           kLlamaPrefixes = {"model."};
 
-/// What all of them share; which maps have biases is a family's own.
+/// Common to all of them; which maps have biases differs.
 Config read_decoder(JsonObject& json) {
     Config config = read_decoder_sizes(json);
     config.norm_kind = NormKind::Rms;
@@ -45,7 +45,7 @@ Config read_mistral_config(JsonObject& json) {
     return config;
 }
 
-/// The window is written down even where no layer uses it.
+/// sliding_window is present even if no layer uses it.
 void read_qwen_windows(JsonObject& json, Config& config) {
     bool windowed = false;
     json.read("use_sliding_window", windowed);
@@ -71,7 +71,7 @@ Config read_qwen3_config(JsonObject& json) {
     return config;
 }
 
-/// Some layers turn nothing.
+/// Some layers do without RoPE.
 Config read_smollm3_config(JsonObject& json) {
     Config config = read_llama_config(json);
     read_qwen_windows(json, config);

@@ -24,7 +24,7 @@ constexpr const char* kConfigName = "config.json";
 
 std::string shown(const std::filesystem::path& path) { return escaped(path.native(), 0); }
 
-/// Of some options null is none, while leaving them out means the usual.
+/// For these options null means "off", while a missing key means the default.
 void keep_null_options(Json& json) {
     for (const char* key : {"sliding_window", "attn_logit_softcapping", "final_logit_softcapping"})
         if (const Json* value = json.find(key); value != nullptr && value->is_null()) json[key] = 0;
@@ -48,7 +48,7 @@ const Family& family_of(JsonObject& json, const std::string& model_type) {
               FileFault::Unsupported);
 }
 
-/// The tensor of this name, with or without one of the family's prefixes.
+/// The tensor with this name, with or without one of the family's prefixes.
 const WeightFiles::Tensor* find_named(const ModelFolder& folder, const std::string& name) {
     if (const WeightFiles::Tensor* found = folder.weights->find(name)) return found;
     for (const std::string_view prefix : folder.family->prefixes)
@@ -67,7 +67,7 @@ std::string_view without_prefix(const Family& family, std::string_view name) {
     return name;
 }
 
-/// The shape that a source's tensor has to have for the parameter at `place`.
+/// The shape a source's tensor must have for the parameter at `place`.
 std::vector<std::int64_t> stored_shape(const TensorSource& source, const ParameterPlace& place) {
     const std::int64_t outputs = source.runs.empty() ? place.columns : source.outputs;
     if (place.whole->shape.rank() == 1) return source.as_row ? std::vector<std::int64_t>{1, outputs} : std::vector{outputs};
@@ -80,7 +80,7 @@ Leftover leftover_of(const ModelFolder& folder, std::string_view tensor) {
     return folder.family->leftover(without_prefix(*folder.family, tensor), folder.config);
 }
 
-/// Every parameter's tensor, checked.
+/// Finds and checks the tensor of every parameter.
 void match_tensors(ModelFolder& folder, std::vector<TensorSource> sources) {
     const ParameterLayout layout(folder.config);
     std::map<const WeightFiles::Tensor*, std::vector<TensorSource>> used;
@@ -124,24 +124,24 @@ void check_types(const ModelFolder& folder) {
                             fmt::format("holds {}; weights are F32, F16, BF16 or F64", use.tensor->type_name()));
 }
 
-/// What a set of parameters stands on.
+/// Owns the memory that a set of parameters refers to.
 struct Holder {
     std::shared_ptr<const WeightFiles> files;
-    std::deque<std::vector<std::byte>> rows;     ///< of matrices, in an order of ours
+    std::deque<std::vector<std::byte>> rows;     ///< rows of matrices, gathered in our order
     std::deque<AlignedVector<float>> converted;  ///< [in,out]
 };
 
-/// A parameter of a plan, the tensor it comes from and how.
+/// A plan's parameter, the tensor that contains it, and how.
 struct PartSource {
     ParameterPlace place;
     const WeightFiles::Tensor* tensor = nullptr;
     const TensorSource* source = nullptr;
 
-    /// The columns of the tensor's matrix [in,out] that it is.
+    /// The parameter's columns in the tensor's matrix [in,out].
     std::vector<OutputRun> runs() const { return source->runs.empty() ? std::vector<OutputRun>{{0, place.columns}} : source->runs; }
 };
 
-/// The kind of numbers that products read as they are; none of F64, nor of floats at odd places.
+/// The number kind if products can read the tensor as it is; nullopt for F64 and for unaligned floats.
 std::optional<NumberKind> readable_kind(const WeightFiles::Tensor& tensor) {
     const ArrayView& array = tensor.array;
     if (tensor.blocks) return packed_numbers(*tensor.blocks);
@@ -152,7 +152,7 @@ std::optional<NumberKind> readable_kind(const WeightFiles::Tensor& tensor) {
     return std::nullopt;
 }
 
-/// The part's matrix [in,out] in the file, together with all outputs of its tensor.
+/// The tensor's whole matrix [in,out] in the file, with all its outputs.
 MatrixView whole_matrix(const PartSource& part, NumberKind kind) {
     const TensorSource& source = *part.source;
     const std::int64_t outputs = source.runs.empty() ? part.place.columns : source.outputs, rows = part.place.rows();
@@ -161,7 +161,7 @@ MatrixView whole_matrix(const PartSource& part, NumberKind kind) {
     return MatrixView{data, kind, source.first_row + rows, outputs, outputs, false}.rows_from(source.first_row, rows);
 }
 
-/// Where a part's columns lie in the file, run after run; those that lie behind each other are one.
+/// The part's columns in the file, as runs; adjacent runs are merged.
 std::vector<MatrixView> runs_in_file(const PartSource& part, NumberKind kind) {
     const MatrixView whole = whole_matrix(part, kind);
     std::vector<MatrixView> out;
@@ -173,7 +173,7 @@ std::vector<MatrixView> runs_in_file(const PartSource& part, NumberKind kind) {
     return out;
 }
 
-/// The runs of a matrix that is stored as [out,in], whose rows are put together one after the other.
+/// Copies the runs of a matrix stored as [out,in], so that they are adjacent.
 MatrixView gather_rows(const std::vector<MatrixView>& runs, Holder& holder) {
     MatrixView all = runs.front();
     all.columns = 0;
@@ -188,7 +188,7 @@ MatrixView gather_rows(const std::vector<MatrixView>& runs, Holder& holder) {
     return all;
 }
 
-/// All of the part, converted.
+/// The whole part, converted to float.
 MatrixView convert(const PartSource& part, const WeightFiles& files, Holder& holder) {
     std::vector<float> values;
     copy_tensor(files, *part.tensor, values);
@@ -205,7 +205,7 @@ MatrixView convert(const PartSource& part, const WeightFiles& files, Holder& hol
     return MatrixView::of(numbers.data(), part.place.rows(), part.place.columns);
 }
 
-/// Where a part's numbers are: in the file as they are stored, as long as a product can read them there.
+/// The part's numbers: in the file if a product can read them there, else copied or converted.
 MatrixView find_numbers(const ModelFolder& folder, const PartSource& part, Holder& holder) {
     const std::optional<NumberKind> kind = readable_kind(*part.tensor);
     const bool is_row = part.place.whole->shape.rank() == 1;
@@ -217,7 +217,7 @@ MatrixView find_numbers(const ModelFolder& folder, const PartSource& part, Holde
     return convert(part, *folder.weights, holder);
 }
 
-/// In the order of columns, those that lie behind each other as one.
+/// Sorts pieces by column and merges those that are adjacent in memory.
 void join_pieces(std::vector<StoredColumns>& pieces) {
     std::sort(pieces.begin(), pieces.end(), [](const StoredColumns& a, const StoredColumns& b) { return a.first < b.first; });
     std::vector<StoredColumns> joined;
@@ -235,7 +235,7 @@ void adopt_ends(ModelFolder& folder, EndTokens ends) {
     folder.notes.insert(folder.notes.end(), ends.notes.begin(), ends.notes.end());
 }
 
-/// All but the weights; returns where they are.
+/// Reads everything but the weights; returns the sources of the parameters.
 std::vector<TensorSource> read_folder(ModelFolder& folder) {
     JsonObject json = read_config_json(folder.path);
     if (!json.read("model_type", folder.model_type)) json.fail_missing("model_type");

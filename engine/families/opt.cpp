@@ -1,5 +1,5 @@
-/// OPT (Zhang et al. 2022), as huggingface/transformers, models/opt, has it: a table of positions whose first two rows are not used, and in
-/// one size norms after the sublayers and word vectors narrower than the stream.
+/// OPT (Zhang et al., 2022), as in huggingface/transformers, models/opt: a position table whose first two rows are unused; one of its sizes
+/// has post-norm and word embeddings narrower than d_model.
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
-/// Phi-1, 1.5 and 2: attention and feed-forward read the same norm, and a part of each head is turned. Phi-3 and later: a Llama whose maps
-/// lie in two fused ones. As huggingface/transformers, models/phi and phi3, has them.
+/// Phi-1, 1.5 and 2: parallel blocks with one norm, and RoPE on part of each head. Phi-3 and later: a Llama with two fused maps. As in
+/// huggingface/transformers, models/phi and phi3.
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-/// How config.json says what rotary positions are like (huggingface/transformers, modeling_rope_utils.py).
+/// Reads the RoPE settings of a config.json (huggingface/transformers, modeling_rope_utils.py).
 
 #include <fmt/format.h>
 
@@ -23,7 +23,7 @@ void read_yarn(JsonObject& json, const Config& config, RotaryStretch& stretch) {
     json.read("truncate", stretch.whole_pairs);
     stretch.original_context = config.context_length;
     json.read("original_max_position_embeddings", stretch.original_context, 1, kMostTokens);
-    // The factor is how much longer the longest text is, where it is left out.
+    // The factor defaults to the ratio of the two context lengths.
     if (!json.read("factor", stretch.factor, 1, kMost))
         stretch.factor = static_cast<double>(config.context_length) / static_cast<double>(stretch.original_context);
     const auto softened = [&](double scale) { return stretch.factor <= 1 ? 1 : 0.1 * scale * std::log(stretch.factor) + 1; };
@@ -47,12 +47,12 @@ void read_longrope(JsonObject& json, const Config& config, std::int64_t original
         if (json.has(key)) json.fail(key, "would need another factor for short texts than for long ones", FileFault::Unsupported);
 }
 
-/// How frequencies are changed for long texts. `original` is what the top of the file says of the first training, or 0.
+/// Reads frequency scaling. `original` is the original context length given at the top level, or 0.
 void read_stretch(JsonObject& json, const Config& config, std::int64_t original, RotaryStretch& stretch) {
     std::string type = "default";
     const char* name = json.has("rope_type") ? "rope_type" : "type";
     json.read(name, type);
-    // Dynamic stretching begins beyond the longest text of the model, which is the longest that is ever computed here.
+    // Dynamic scaling starts beyond the model's context length, which texts here never exceed.
     if (type == "default" || type == "dynamic") return;
     if (type == "yarn") return read_yarn(json, config, stretch);
     if (type == "longrope" || type == "su") return read_longrope(json, config, original, stretch);
@@ -85,7 +85,7 @@ void read_rotary(JsonObject& json, Config& config) {
     for (const char* key : {"rope_parameters", "rope_scaling"}) {
         auto rotary = json.optional_object(key);
         if (!rotary) continue;
-        // Some families have one for each kind of layer.
+        // Some families have separate settings for each kind of layer.
         if (auto local = rotary->optional_object("sliding_attention")) {
             double unused = 1;
             RotaryStretch none;

@@ -1,4 +1,4 @@
-/// What decoders of many families have in common.
+/// Helpers shared by many decoder families.
 
 #include <fmt/format.h>
 

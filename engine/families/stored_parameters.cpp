@@ -10,20 +10,20 @@
 namespace attn {
 namespace {
 
-/// As which the model is written; null where no family has names for all of its parts.
+/// The family whose format the model is written in; null if none has names for all its parts.
 const Family* written_family(const Config& config) {
     for (const Family* family : families())
         if (family->names != nullptr && family->names(config)) return family;
     return nullptr;
 }
 
-/// Matrices that lie side by side in one of the family's tensors do so in ours, and in the same order.
+/// Matrices that share a tensor of the family also share an entry of ours, in the same order.
 std::vector<StoredParameter> named_by(const Family& family, const ParameterLayout& layout, const Config& config) {
     std::vector<StoredParameter> parts;
     std::int64_t numbers = 0;
     for (const TensorSource& source : family.tensors(config)) {
         const ParameterPlace place = layout.place(source.parameter);
-        if (place.whole == nullptr) continue;  // a bias that the family always has and this model does not
+        if (place.whole == nullptr) continue;  // a bias that the family always has but this model lacks
         const std::string_view prefix = source.tensor.starts_with("lm_head.") ? "" : family.prefixes.front();
         parts.push_back({std::string(prefix) + source.tensor, place, source.transposed});
         numbers += place.shape().count();

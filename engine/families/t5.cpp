@@ -1,5 +1,5 @@
-/// T5 (Raffel et al. 2020), its version 1.1 and Flan-T5, as huggingface/transformers, models/t5, has them: scores that are not divided but
-/// biased by ranges of distances, and no biases anywhere else.
+/// T5 (Raffel et al., 2020), T5 1.1 and Flan-T5, as in huggingface/transformers, models/t5: unscaled scores with position buckets, and no
+/// other biases.
 
 #include <fmt/format.h>
 
@@ -14,13 +14,13 @@ namespace {
 constexpr std::array<std::string_view, 2> kT5Types = {"t5", "mt5"};
 constexpr std::array<std::string_view, 1> kT5Prefixes = {"transformer."};
 
-/// "relu", "gelu", or "gated-" before one of these.
+/// "relu" or "gelu", perhaps with the prefix "gated-".
 void read_feed_forward(JsonObject& json, Config& config) {
     std::string word = "relu";
     json.read("feed_forward_proj", word);
     config.ffn_gated = word.starts_with("gated-");
     if (config.ffn_gated) word.erase(0, std::string_view("gated-").size());
-    // The gated form is trained with the tanh formula whatever it is called.
+    // The gated form always uses the tanh formula, whatever it is called.
     if (word == "relu") config.activation = Activation::Relu;
     else if (word == "gelu") config.activation = config.ffn_gated ? Activation::GeluTanh : Activation::GeluErf;
     else if (word == "gelu_new") config.activation = Activation::GeluTanh;
@@ -57,7 +57,7 @@ Config read_t5_config(JsonObject& json) {
     return config;
 }
 
-/// The sublayers of a block have numbers: self-attention, in the decoder cross-attention, feed-forward.
+/// A block's sublayers are numbered: self-attention, cross-attention (decoder only), feed-forward.
 void add_block(std::vector<TensorSource>& out, const Config& config, const std::string& stack, std::int64_t layer, bool cross) {
     const std::string ours = fmt::format("{}layers.{}.", stack, layer), theirs = fmt::format("{}block.{}.layer.", stack, layer);
     const auto add_attention = [&](const std::string& name, const std::string& tensor) {
@@ -93,7 +93,7 @@ Leftover t5_leftover(std::string_view tensor, const Config& config) {
     if (tensor == "encoder.embed_tokens.weight" || tensor == "decoder.embed_tokens.weight" || tensor == "shared.weight")
         return Leftover::Copy;
     if (config.tied_lm_head && tensor == "lm_head.weight") return Leftover::Copy;
-    // Old files hold a table for cross-attention that was never used.
+    // Old files contain an unused table for cross-attention.
     if (tensor.ends_with("EncDecAttention.relative_attention_bias.weight")) return Leftover::Other;
     return Leftover::Unknown;
 }

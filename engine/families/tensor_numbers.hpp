@@ -1,5 +1,5 @@
 #pragma once
-/// The numbers of a checkpoint's tensor, whatever they are stored as.
+/// Reads the numbers of a checkpoint's tensor, whatever type they are stored as.
 
 #include <vector>
 
@@ -7,12 +7,12 @@
 
 namespace attn {
 
-/// All of them in the order of the file, replacing what `out` holds. Throws FileError(Range) naming a number that cannot be a Scalar, or a
-/// block that has no scale to multiply its numbers by.
+/// All numbers in file order, replacing the contents of `out`. Throws FileError(Range) naming a number that Scalar cannot represent, or a
+/// block whose scale is infinite or NaN.
 template <class Scalar>
 void copy_tensor(const WeightFiles& files, const WeightFiles::Tensor& tensor, std::vector<Scalar>& out);
 
-/// Throws FileError(Range) naming the first block whose scale is infinite or not a number.
+/// Throws FileError(Range) naming the first block whose scale is infinite or NaN.
 void expect_scales(const WeightFiles& files, const WeightFiles::Tensor& tensor);
 
 }  // namespace attn
