@@ -1,5 +1,5 @@
 #pragma once
-/// The configuration inside a reference file's metadata.
+/// Reads the configuration in a reference file's metadata.
 
 #include <array>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace attn::check {
 
-/// Fields by name. Throws FileError naming the file and the field when one is out of range, or missing and without a default.
+/// Fields by name. Throws FileError naming the file and the field if a field is out of range, or missing without a default.
 class CaseConfig {
 public:
     CaseConfig(std::string_view text, std::string_view file) : json_(text, std::string(file) + ", config") {}

@@ -13,7 +13,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 bool is_float(DType dtype) { return dtype == DType::F16 || dtype == DType::BF16 || dtype == DType::F32 || dtype == DType::F64; }
 bool is_integer(DType dtype) { return !is_float(dtype) && dtype != DType::Bool; }
 
-/// |a - b|; equal infinities and two NaNs agree, anything else that is not finite is infinitely far away.
+/// |a - b|; 0 for equal infinities and for two NaNs, infinite if anything else is not finite.
 double distance(double a, double b) {
     if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
     const double gap = std::abs(a - b);
@@ -131,7 +131,7 @@ Report CaseFile::finish(std::string module) {
         else if (array.name.starts_with("out.") || array.name.starts_with("grad."))
             fail(array.name, "is expected by the file, but a " + report.module + " has no such result");
     }
-    // A file may do without gradients, but not with some of them: one would be lost without notice.
+    // A file may omit all gradients, but not some: a missing one would go unnoticed.
     for (const std::string& gradient : missing_gradients_)
         for (const TensorResult& tensor : report.tensors)
             if (tensor.name.starts_with("grad.")) fail(gradient, "is missing, but not " + tensor.name);

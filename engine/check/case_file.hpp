@@ -1,5 +1,5 @@
 #pragma once
-/// A reference file in memory: typed, shape-checked access to its tensors, and the comparison with what was computed.
+/// A reference file in memory: typed, shape-checked access to its tensors, and comparison with computed values.
 
 #include <map>
 #include <set>
@@ -14,46 +14,46 @@
 
 namespace attn::check {
 
-/// The sizes of a shape, without names.
+/// The sizes of a shape, without axis names.
 std::vector<std::int64_t> sizes_of(const Shape& shape);
 
-/// Reads tensors by name. Every fault of the file (a tensor missing, of another type or shape) is a FileError that names file and
-/// tensor. Remembers which expected tensors were compared, so that none is passed over in silence.
+/// Reads tensors by name. Every fault (a missing tensor, or one of the wrong type or shape) throws FileError naming the file and the
+/// tensor. Keeps track of which expected tensors were compared, so that none is silently skipped.
 class CaseFile {
 public:
-    /// `tolerance` holds for every comparison that does not bring its own.
+    /// `tolerance` applies to all comparisons until set_tolerance().
     CaseFile(ArrayFile file, Tolerance tolerance);
 
     const std::string& name() const { return file_.source; }
     bool has(std::string_view tensor) const { return file_.find(tensor) != nullptr; }
     const std::vector<NamedArray>& arrays() const { return file_.arrays; }
-    /// Sizes of a tensor that must be there; throws when its rank is not `rank`.
+    /// Sizes of a required tensor; throws if its rank is not `rank`.
     const std::vector<std::int64_t>& sizes(const std::string& tensor, std::size_t rank) const;
-    /// Sizes of a tensor of any rank that must be there.
+    /// Sizes of a required tensor of any rank.
     const std::vector<std::int64_t>& sizes(const std::string& tensor) const { return file_.at(tensor).shape; }
-    /// Throws FileError unless the tensor is there, in this shape.
+    /// Throws FileError unless the tensor exists with this shape.
     void require(const std::string& name, const Shape& shape) const { array(name, sizes_of(shape)); }
     DType dtype(const std::string& tensor) const { return file_.at(tensor).dtype; }
 
     /// A tensor of floats (F16 to F64) of exactly this shape.
     template <class Scalar>
     Tensor<Scalar> tensor(const std::string& name, const Shape& shape) const;
-    /// The same as a flat list.
+    /// The same as a list.
     template <class Scalar>
     std::vector<Scalar> numbers(const std::string& name, const Shape& shape) const;
-    /// The same whatever its shape is.
+    /// The same for any shape.
     template <class Scalar>
     std::vector<Scalar> numbers(const std::string& name) const;
-    /// Integers in [0, limit) of exactly these sizes.
+    /// Integers in [0, limit) with exactly these sizes.
     std::vector<std::int32_t> ids(const std::string& name, const std::vector<std::int64_t>& sizes, std::int64_t limit) const;
     /// A boolean tensor of any shape, 0 or 1.
     std::vector<std::uint8_t> flags(const std::string& name) const;
 
-    /// "The file's tensor NAME: PROBLEM" as a FileError.
+    /// Throws FileError: "FILE, TENSOR: PROBLEM".
     [[noreturn]] void fail(const std::string& tensor, const std::string& problem) const;
 
-    /// Compares with the tensor of this name and adds a line to the report. Throws FileError when it is of another shape, or missing and
-    /// not a gradient: a file may do without those. `reach` as in compare_numbers().
+    /// Compares with the tensor of this name and adds it to the report. Throws FileError if the shape differs, or if the tensor is missing
+    /// and is not a gradient: a file may omit all gradients. `reach` as in compare_numbers().
     template <class Scalar>
     void compare(const std::string& name, const Shape& shape, std::span<const Scalar> computed, std::span<const double> reach = {});
     template <class Scalar>
@@ -62,8 +62,8 @@ public:
     }
     void set_tolerance(Tolerance tolerance) { tolerance_ = tolerance; }
 
-    /// The lines so far, in the file's order. Throws FileError for an expected output or gradient that nothing was compared with, and for
-    /// a gradient that is missing while others are there.
+    /// The report, in file order. Throws FileError for an expected output or gradient that was not compared, and for a missing gradient if
+    /// others are present.
     Report finish(std::string module);
 
 private:
@@ -75,8 +75,8 @@ private:
     std::vector<std::string> missing_gradients_;
 };
 
-/// Compares two lists of equal length; equal infinities and two NaNs agree. Where `reach`, empty or of that length, says that rounding may
-/// have carried a number farther than the tolerance, one that is no farther away counts as undetermined.
+/// Compares two lists of equal length; equal infinities and two NaNs agree. `reach` is empty or of the same length: a number that exceeds
+/// the tolerance but not its reach counts as undetermined.
 template <class Scalar>
 TensorResult compare_numbers(std::string name, std::span<const double> expected, std::span<const Scalar> computed, Tolerance tolerance,
                              std::span<const double> reach = {});

@@ -19,7 +19,7 @@
 namespace attn::check {
 namespace {
 
-constexpr std::int64_t kMaxCells = std::int64_t{1} << 28;  ///< of one map
+constexpr std::int64_t kMaxCells = std::int64_t{1} << 28;  ///< in one map
 
 std::map<std::string, Tolerance> read_tolerances(const std::filesystem::path& path) {
     Json json = Json::parse(read_whole_file(path, {.max_bytes = kMaxJsonBytes, .stop = {}}), escaped(path.native(), 0));
@@ -36,13 +36,13 @@ std::map<std::string, Tolerance> read_tolerances(const std::filesystem::path& pa
     return out;
 }
 
-/// "expected" in a folder, or beside a GGUF file under its name.
+/// The path of "expected" + extension in a folder, or beside a GGUF file.
 std::filesystem::path expected_of(const std::filesystem::path& path, const char* extension) {
     if (!is_gguf_file(path)) return path / (std::string("expected") + extension);
     return path.parent_path() / (path.stem().string() + ".expected" + extension);
 }
 
-/// "attn.3.weights" without the number that it holds, and the number or -1.
+/// "attn.3.weights" without its number, and the number (-1 if there is none).
 std::pair<std::string, int> without_number(std::string_view name) {
     std::string kind;
     int number = -1;
@@ -58,7 +58,7 @@ std::pair<std::string, int> without_number(std::string_view name) {
     return {kind, number};
 }
 
-/// One sequence of a run: where its tokens are among T positions, and what was computed from them alone.
+/// One sequence of a run: its tokens' positions among the T columns, and the trace of these tokens alone.
 template <class Scalar>
 struct Sequence {
     std::vector<std::int64_t> places, source_places;
@@ -100,7 +100,7 @@ private:
     }
     bool two_stacks() const { return folder_.config.architecture == Architecture::EncoderDecoder; }
 
-    /// The real tokens of each text of an input, and where they are.
+    /// The real tokens of one of an input's texts, and their positions.
     struct Text {
         std::vector<std::int32_t> ids, segments;
         std::vector<std::int64_t> places;
@@ -168,7 +168,7 @@ private:
         return trace_forward<Scalar>(parameters_, batch_of(std::move(text), name), std::move(source), settings);
     }
 
-    /// What a name without its run is about.
+    /// What a tensor name, without its run, refers to.
     struct Meaning {
         std::string kind;
         int number = -1;
@@ -218,7 +218,7 @@ private:
         return first({});
     }
 
-    /// What our numbers are multiplied by to be those that transformers tells.
+    /// What to multiply our numbers by to get those that transformers reports.
     double factor(std::string_view name, const Trace<Scalar>& trace) const {
         const Meaning meant = meaning_of(name);
         if (meant.kind != "attn.q" || !folder_.family->scales_queries) return 1;
@@ -228,19 +228,19 @@ private:
     Tolerance tolerance(const std::string& tensor, std::string_view name) const {
         const Meaning meant = meaning_of(name);
         const std::string kind = without_number(name).first;
-        // Files tell tolerances by the kind of tensor, with or without its stack.
+        // Tolerances are listed by kind of tensor, with or without the stack.
         for (const std::string& known : {kind, meant.kind, meant.cross ? "cross" + meant.kind.substr(4) : meant.kind})
             if (const auto found = tolerances_.find(known); found != tolerances_.end()) return found->second;
         file_.fail(tensor, fmt::format("expected.json has no tolerance for \"{}\"", escaped(kind)));
     }
 
-    /// Rows of real tokens, of every head: [B,T,X] or [B,H,T,X].
+    /// Compares the rows of real tokens, for every head: [B,T,X] or [B,H,T,X].
     TensorResult compare(const std::string& tensor, std::string_view name, const std::vector<Sequence<Scalar>>& sequences) const {
         const std::vector<std::int64_t>& sizes = file_.sizes(tensor);
         const std::vector<double> all = file_.numbers<double>(tensor);
         const Meaning meant = meaning_of(name);
         const bool is_map = meant.kind == "attn.weights";
-        // Rows are positions of one text, columns of a map those of another.
+        // Rows are positions of one text, columns of a map may be those of another.
         const bool keys_read = meant.cross || meant.stack == Stack::Encoder;
         const bool rows_read = meant.stack == Stack::Encoder || (meant.cross && (meant.kind == "attn.k" || meant.kind == "attn.v"));
         const std::string run = tensor.substr(0, tensor.find('.')), read = run + ".input_ids";
@@ -282,7 +282,7 @@ private:
         return result;
     }
 
-    /// tanh(W x + b) of the first token's last state, which sentence classifiers read.
+    /// Compares tanh(W x + b) of the first token's final state, which sentence classifiers use.
     TensorResult compare_pooled(const std::string& tensor, const std::vector<Sequence<Scalar>>& sequences) const {
         const std::int64_t width = folder_.config.d_model;
         const std::vector<double> expected = file_.numbers<double>(tensor);
@@ -315,13 +315,13 @@ private:
         return result;
     }
 
-    /// By induction: when the likeliest token after each beginning is the one that follows, the whole continuation is the greedy one.
+    /// A continuation is the greedy one if after every prefix the likeliest token is the one that follows.
     TensorResult compare_generated(const std::string& tensor, const std::string& run) const {
         const std::vector<std::int64_t>& sizes = file_.sizes(tensor, 2);
         const std::vector<std::int32_t> ids = file_.ids(tensor, sizes, folder_.config.vocab_size);
         const std::vector<std::int64_t>& given = file_.sizes(run + ".input_ids", 2);
         const std::vector<std::int32_t> prompt = file_.ids(run + ".input_ids", given, folder_.config.vocab_size);
-        // A decoder beside an encoder begins with the start token alone.
+        // A decoder with an encoder begins with just the start token.
         const std::int64_t begin = two_stacks() ? 1 : given[1];
         if (sizes[0] != 1 || given[0] != 1 || sizes[1] <= begin ||
             (!two_stacks() && !std::equal(prompt.begin(), prompt.end(), ids.begin())))

@@ -25,7 +25,7 @@ Config gpt2_config(CaseConfig& config) {
     return out;
 }
 
-/// All positions of every sequence count.
+/// A batch without padding.
 TokenBatch full_batch(std::int64_t batches, std::int64_t length, std::vector<std::int32_t> ids) {
     return {length, std::move(ids), std::vector<std::int64_t>(static_cast<std::size_t>(batches), length)};
 }
@@ -37,7 +37,7 @@ void require_sequences(const CaseFile& file, const char* tensor, const Config& m
     require_map_fits(file, tensor, {{Axis::B, batches}, {Axis::H, model.num_heads}, {Axis::T, length}, {Axis::S, length}});
 }
 
-/// What a file says about a training run.
+/// A training run as a file describes it.
 struct RunCase {
     std::int64_t steps, batches, length;
     std::vector<std::int32_t> ids;  ///< [steps,batches,length + 1]
@@ -60,7 +60,7 @@ RunCase read_run(const CaseFile& file, CaseConfig& config, const Config& model) 
     return run;
 }
 
-/// Every step of the run: all but the last token of a sequence are its input, all but the first its targets.
+/// Runs every step: a sequence without its last token is the input, without its first token the targets.
 template <class Scalar, class AfterStep>
 void train(TrainingState<Scalar>& state, const RunCase& run, const AfterStep& after_step) {
     for (std::int64_t step = 0; step < run.steps; ++step) {
@@ -90,7 +90,7 @@ void check_gpt2(CaseFile& file, CaseConfig& config) {
     for (int layer = 0; layer < static_cast<int>(model.num_layers); ++layer)
         file.compare("out.h." + std::to_string(layer) + ".attn.weights", trace.find({Stage::Weights, layer})->value);
 
-    // The logits and what follows from them by the way that training takes, which fuses what a trace shows one by one.
+    // Logits and loss by the fused path that training takes; a trace computes stages one by one.
     ModelPass<Scalar> pass(*parameters);
     Tap<Scalar> tap;
     pass.forward(tokens, {}, settings, tap);

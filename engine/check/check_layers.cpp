@@ -6,7 +6,7 @@
 namespace attn::check {
 namespace {
 
-/// Configuration of a stack of PyTorch's Transformer layers.
+/// The configuration of a stack of PyTorch's Transformer layers.
 Config torch_layers(CaseConfig& config, Architecture architecture, std::int64_t layers) {
     Config out;
     out.architecture = architecture;
@@ -24,21 +24,21 @@ Config torch_layers(CaseConfig& config, Architecture architecture, std::int64_t 
     return out;
 }
 
-/// A stack with its parameters from the file, run on tensors instead of tokens.
+/// A stack with parameters from the file, run on tensors instead of tokens.
 template <class Scalar>
 struct StackRun {
     StackRun(const CaseFile& file, const Config& config, const std::vector<ParameterLink>& links, Stack stack, PassMasks masks)
         : parameters(load_parameters<Scalar>(file, config, links)), gradients(config),
           pass(parameters, ForwardSettings{}, std::move(masks)), input{Stage::Embedding, -1, stack} {}
 
-    /// What a decoder attends to: the last stage of the other stack.
+    /// The stage a decoder attends to: the output of the encoder.
     StageId memory() const { return pass.plan().at({Stage::CrossK, 0, input.stack}).inputs[0]; }
 
     const Tensor<Scalar>& forward(Tensor<Scalar> x) {
         pass.give(input, std::move(x));
         return pass.forward_after(input);
     }
-    /// Gradient of the input.
+    /// Returns the gradient of the input.
     const Tensor<Scalar>& backward(Tensor<Scalar> doutput) {
         pass.backward(std::move(doutput), gradients);
         return pass.gradient(input);
@@ -53,7 +53,7 @@ struct StackRun {
     StageId input;
 };
 
-/// [B,H,T,S] of attention from one sequence to another; refuses batches that differ and maps beyond memory.
+/// Sizes [B,H,T,S] of attention between two sequences; throws if the batches differ or the map is too large.
 template <class Scalar>
 Mask::Target map_between(const CaseFile& file, const Config& config, const Tensor<Scalar>& queries, const std::string& key_name,
                          const Tensor<Scalar>& keys) {
@@ -101,7 +101,7 @@ void check_decoder_layer(CaseFile& file, CaseConfig& config) {
 
 template <class Scalar>
 void check_transformer(CaseFile& file, CaseConfig& config) {
-    // Two models, because the stacks may differ in depth: of the second only the decoder is used.
+    // Two models, because the stacks may have different depths; only the decoder of the second is used.
     Config encoder_model = torch_layers(config, Architecture::Encoder, config.size("encoder_layers"));
     Config model = torch_layers(config, Architecture::EncoderDecoder, config.size("decoder_layers"));
     encoder_model.final_norm = model.final_norm = true;

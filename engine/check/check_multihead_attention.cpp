@@ -6,7 +6,7 @@
 namespace attn::check {
 namespace {
 
-/// A layer that is nothing but its attention.
+/// A layer that consists of attention alone.
 Config attention_alone(CaseConfig& config, bool cross) {
     Config out;
     out.architecture = cross ? Architecture::EncoderDecoder : Architecture::Encoder;

@@ -8,14 +8,14 @@
 namespace attn::check {
 namespace {
 
-/// x [T,C] and the matrices of one head [C,D], all arrays named with the prefix.
+/// x [T,C] and one head's matrices [C,D], whose array names begin with `prefix`.
 template <class Scalar>
 class Head {
 public:
     Head(CaseFile& file, std::string prefix, const std::vector<Scalar>& x, std::int64_t length, std::int64_t width)
         : file_(file), prefix_(std::move(prefix)), x_(x), length_(length), width_(width) {}
 
-    /// Compares every matrix of the head; the context is returned as [1,1,T,D].
+    /// Compares every matrix of the head; returns the context as [1,1,T,D].
     Tensor<Scalar> compare_all() {
         const Tensor<Scalar> q = project("w_q", Axis::T), k = project("w_k", Axis::S), v = project("w_v", Axis::S);
         if (q.size() != k.size())
@@ -47,7 +47,7 @@ private:
         linear<Scalar>(x_.data(), length_, MatrixView::of(weight.data(), width_, head_size), nullptr, out.data());
         return out;
     }
-    /// The file has no axes for batch and head.
+    /// The file's arrays have no axes for batch and head.
     void compare(const std::string& name, const Tensor<Scalar>& value) {
         file_.compare<Scalar>(prefix_ + name, Shape{value.shape()[2], value.shape()[3]}, value.values());
     }

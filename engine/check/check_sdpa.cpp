@@ -12,7 +12,7 @@ Shape heads_shape(const std::vector<std::int64_t>& sizes, Axis position) {
     return {{Axis::B, sizes[0]}, {Axis::H, sizes[1]}, {position, sizes[2]}, {Axis::D, sizes[3]}};
 }
 
-/// PyTorch broadcasts the mask of this function: `values` of shape `sizes`, repeated along missing axes and axes of size 1.
+/// PyTorch broadcasts this function's mask: `values` of shape `sizes` are repeated along missing axes and axes of size 1.
 template <class Value>
 std::vector<Value> broadcast(const std::vector<Value>& values, std::vector<std::int64_t> sizes, const Mask::Target& target) {
     const std::array<std::int64_t, 4> whole{target.batches, target.heads, target.queries, target.keys};
@@ -33,7 +33,7 @@ std::vector<Value> broadcast(const std::vector<Value>& values, std::vector<std::
     return out;
 }
 
-/// in.mask as `convention` says: bool_keep or additive.
+/// Reads in.mask by its convention, bool_keep or additive.
 Mask read_mask(const CaseFile& file, CaseConfig& config, const AttentionSizes& sizes) {
     const std::string convention = config.text("mask");
     if (convention == "none") return Mask(sizes.queries, sizes.keys);

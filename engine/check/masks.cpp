@@ -11,7 +11,7 @@ std::shared_ptr<const Mask> read_masks(const CaseFile& file, const std::string& 
         if (name.empty() || !file.has(name)) return;
         try {
             std::vector<std::int64_t> sizes = file.sizes(name);
-            // PyTorch's form for a mask of every head: [B H,T,S].
+            // PyTorch's shape for a mask per head: [B H,T,S].
             if (sizes.size() == 3 && sizes[0] == target.batches * target.heads) sizes = {target.batches, target.heads, sizes[1], sizes[2]};
             mask = mask.combined_with(constructor(sizes, file.flags(name), target));
         } catch (const ShapeError& error) {

@@ -1,5 +1,5 @@
 #pragma once
-/// One recomputation per module of a reference file; check_file() chooses. Scalar is what is computed in.
+/// One function per kind of reference file, chosen by check_file(). Scalar is the type to compute in.
 
 #include "engine/check/case_config.hpp"
 #include "engine/check/case_file.hpp"
@@ -11,7 +11,7 @@ template <class Scalar>
 void check_sdpa(CaseFile& file, CaseConfig& config);
 template <class Scalar>
 void check_multihead_attention(CaseFile& file, CaseConfig& config);
-/// Has no configuration: sizes and number of heads follow from the arrays.
+/// Notebooks have no configuration: sizes and number of heads follow from the arrays.
 template <class Scalar>
 void check_notebook(CaseFile& file);
 
@@ -23,7 +23,7 @@ template <class Scalar>
 void check_transformer(CaseFile& file, CaseConfig& config);
 template <class Scalar>
 void check_gpt2(CaseFile& file, CaseConfig& config);
-/// A training run: losses, gradient norms and the parameters after it.
+/// A training run: its losses, gradient norms and final parameters.
 template <class Scalar>
 void check_train_gpt2(CaseFile& file, CaseConfig& config);
 
@@ -36,13 +36,13 @@ Tensor<Scalar> read_sequence(const CaseFile& file, const std::string& name, std:
     return file.tensor<Scalar>(name, {{Axis::B, sizes[0]}, {Axis::T, sizes[1]}, {Axis::C, width}});
 }
 
-/// The configuration, if it can be; else FileError.
+/// The configuration; throws FileError if it is invalid.
 Config validated(const CaseFile& file, Config config);
 
-/// "activation" relu or gelu, the latter with "gelu" erf or tanh, or as is usual for the module.
+/// "activation": relu or gelu, the latter with "gelu": erf or tanh, by default usual_gelu.
 Activation read_activation(CaseConfig& config, const char* usual_gelu);
 
-/// Throws FileError when maps of these sizes would not fit a reasonable memory.
+/// Throws FileError if maps of this shape would need an unreasonable amount of memory.
 void require_map_fits(const CaseFile& file, const std::string& tensor, const Shape& map);
 
 }  // namespace attn::check

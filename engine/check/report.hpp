@@ -1,5 +1,5 @@
 #pragma once
-/// What a recomputed reference file came to: plain data, one entry per tensor.
+/// The result of recomputing a reference file: plain data, one entry per tensor.
 
 #include <cstdint>
 #include <string>
@@ -16,17 +16,17 @@ struct Tolerance {
 struct TensorResult {
     std::string name;                 ///< as in the file: "out.weights"
     std::vector<std::int64_t> shape;  ///< as in the file
-    double max_abs = 0;               ///< largest |computed - expected|; +inf where one is NaN and the other is not
-    double max_rel = 0;               ///< largest |computed - expected| / |expected|, over the cells whose expected value is not 0
+    double max_abs = 0;               ///< largest |computed - expected|; +inf if exactly one of them is NaN
+    double max_rel = 0;               ///< largest |computed - expected| / |expected| over cells whose expected value is not 0
     double max_excess = 0;            ///< largest error in units of its tolerance; > 1 fails
     std::int64_t worst_index = 0;     ///< flat index of the cell with max_excess
-    /// Numbers beyond the tolerance that rounding accounts for (see RoundingReach); they take no part in the figures above.
+    /// How many numbers exceed the tolerance but could be explained by rounding (see RoundingReach); not included in the figures above.
     std::int64_t undetermined = 0;
     bool ok = true;
 };
 
 struct Report {
-    std::string file;    ///< name as shown in messages
+    std::string file;    ///< name for messages
     std::string module;  ///< "sdpa", "gpt2", "notebook"
     std::vector<TensorResult> tensors;
 

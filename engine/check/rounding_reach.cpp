@@ -9,14 +9,14 @@
 namespace attn::check {
 namespace {
 
-/// What float's rounding adds to a gradient, as a part of the root mean square of its tensor's: some roundings of a sum over all tokens.
-/// (PyTorch's float gradients of small GPT-2 models differ from its double ones by a few of them, and by up to 93 where they are large.)
+/// Rounding error of a float gradient relative to the root mean square of its tensor's gradient: a few roundings of a sum over all tokens.
+/// (In small GPT-2 models PyTorch's float and double gradients differ by a few roundings, and by up to 93 where gradients are large.)
 constexpr double kRounding = 16.0 / (1 << 24);
 
-/// How much farther than a few perturbed runs another correct program may end: the largest seen was 1.6 times.
+/// Another correct program may end this many times farther away than the perturbed runs; the largest factor seen was 1.6.
 constexpr double kBeyondSample = 4;
 
-/// The bias of keys has no gradient but rounding, which may cancel to 0 in one program and not in another.
+/// The keys' bias has no gradient except rounding errors, which may cancel to 0 in one program and not in another.
 bool is_bias_of_keys(const ParameterInfo& info, std::int64_t i) {
     const std::int64_t width = info.shape.count() / 3;
     return info.name.ends_with("attention.qkv.bias") && i / width == 1;
@@ -51,10 +51,10 @@ void RoundingReach::add_step(const TrainingState<Scalar>& state, const StepResul
         const std::int64_t count = info.shape.count();
         const double rounding = kRounding * clip * std::sqrt(in_double(state.gradients().data() + info.offset, count).square().mean());
         const auto moments = in_double(state.optimizer().second_moments().data() + info.offset, count);
-        // Both ends of m / sqrt(v), which stays within about 1 either way, move with the gradient.
+        // m / sqrt(v) stays within about [-1, 1], and m and v both change with the gradient.
         const Numbers turned = (2 * rounding / ((moments / correction).sqrt() + settings.adamw.eps)).min(2);
         for (std::int64_t i = 0; i < count; ++i)
-            if (moments[i] != 0 || is_bias_of_keys(info, i))  // else no gradient at all: nothing was rounded
+            if (moments[i] != 0 || is_bias_of_keys(info, i))  // otherwise there was no gradient to round
                 reach_[static_cast<std::size_t>(info.offset + i)] += step.learning_rate * turned[i];
     }
 }

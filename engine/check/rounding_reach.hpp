@@ -1,5 +1,5 @@
 #pragma once
-/// How far the rounding of gradients can carry parameters in a training run.
+/// How far rounding errors in gradients can move parameters during a training run.
 
 #include <vector>
 
@@ -7,36 +7,36 @@
 
 namespace attn::check {
 
-/// Perturbed runs that a check makes: their spread is a sample, which RoundingReach widens.
+/// How many perturbed runs a check makes; RoundingReach widens their spread, which is only a sample.
 inline constexpr int kPerturbedRuns = 4;
 
-/// Parameters that differ from `start` by up to two roundings of float, other ones for every `seed`.
+/// `start` with every parameter changed by up to two float roundings, differently for every `seed`.
 template <class Scalar>
 Parameters<Scalar> perturbed(const Parameters<Scalar>& start, std::uint64_t seed);
 
-/// AdamW divides a gradient by its own size, so that it moves a parameter as far by a gradient that is nothing but rounding as by a large
-/// one: the bias of the keys, which softmax does not see, walks wherever the rounding points, and so does a number whose first gradient
-/// happens to be nearly 0. Whatever depends on such a number follows it: the weights into and out of a hidden unit whose bias walks.
-/// Two correct programs may differ there, and only there, by more than a tolerance of values. The first kind is estimated from the
-/// gradients of every step, the second is seen by making the run again from perturbed parameters.
+/// AdamW divides a gradient by its own magnitude, so a gradient that is pure rounding error moves a parameter as far as a large one. The
+/// keys' bias, to which softmax is invariant, therefore drifts arbitrarily, and so does a parameter whose first gradient happens to be
+/// almost 0; whatever depends on such a parameter follows it, such as the weights of a hidden unit whose bias drifts. There, and only
+/// there, two correct programs may differ by more than a tolerance. The first kind is estimated from every step's gradients, the second by
+/// repeating the run from perturbed parameters.
 class RoundingReach {
 public:
     explicit RoundingReach(const ParameterLayout& layout) : layout_(layout), reach_(static_cast<std::size_t>(layout.count())) {}
 
-    /// Adds what one step, just made, may have contributed.
+    /// Adds the possible effect of the step just made.
     template <class Scalar>
     void add_step(const TrainingState<Scalar>& state, const StepResult& step, const TrainSettings& settings);
 
-    /// Adds what a perturbed run made of the parameters that the run itself left at `end`.
+    /// Adds the difference between a perturbed run's final parameters and those of the run itself, `end`.
     template <class Scalar>
     void add_run(const Parameters<Scalar>& end, const Parameters<Scalar>& perturbed_end);
 
-    /// For every parameter, as they lie in the layout.
+    /// For every parameter, in layout order.
     const std::vector<double>& values() const { return reach_; }
 
 private:
     const ParameterLayout& layout_;
-    std::vector<double> reach_;  ///< by the gradients of the steps, widened by the runs
+    std::vector<double> reach_;  ///< from the gradients of all steps, widened by the perturbed runs
 };
 
 }  // namespace attn::check

@@ -11,7 +11,7 @@ namespace {
 Shape vector_shape(std::int64_t size) { return {{Axis::N, size}}; }
 Shape matrix_shape(std::int64_t rows, std::int64_t columns) { return {{Axis::N, rows}, {Axis::N, columns}}; }
 
-/// Collects the links of one model.
+/// Collects the links of a model.
 class Links {
 public:
     explicit Links(const Config& config) : config_(config) {}
@@ -73,7 +73,7 @@ private:
 
 std::string layer_name(const std::string& stack, std::int64_t layer) { return stack + std::to_string(layer) + "."; }
 
-/// Calls visit(place in the parameter, place in the file's tensor) for every number of the link.
+/// Calls visit(index in the parameter, index in the file's tensor) for every number of the link.
 template <class Visit>
 void for_each_number(const ParameterLink& link, const ParameterInfo& info, const Visit& visit) {
     const std::int64_t rows = info.shape[0].size, columns = info.shape.rank() > 1 ? info.shape[1].size : 1;
