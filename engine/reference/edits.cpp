@@ -3,12 +3,12 @@
 namespace attn::reference {
 namespace {
 
-/// Where a number stands: sequence, head (0 without heads), row and column.
+/// Index of a cell: sequence, head (0 if there are none), row and column.
 struct Place {
     std::int64_t b = 0, h = 0, t = 0, s = 0;
 };
 
-/// One edit of one stage, asked cell by cell what becomes of the number.
+/// An edit of a stage; computes the new number of any cell.
 class CellRule {
 public:
     CellRule(const Edit& edit, const Tensor<double>& before, const Permissions* permissions, std::int64_t first_row)

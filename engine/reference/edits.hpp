@@ -1,5 +1,5 @@
 #pragma once
-/// A person's edits, applied cell by cell; shares nothing with engine/trace's way of doing it but the meaning of an Edit.
+/// The user's edits, applied cell by cell; shares only the meaning of an Edit with engine/trace, no code.
 
 #include <vector>
 
@@ -9,7 +9,7 @@
 
 namespace attn::reference {
 
-/// `value`, the rows of a stage from `first_row` on, as the edits of the stage leave it. `permissions` is null for stages without a mask.
+/// Applies a stage's edits to `value`, its rows from `first_row` on. `permissions` is null for stages without a mask.
 Tensor<double> edited(const std::vector<Edit>& edits, const StageId& id, Tensor<double> value, const Permissions* permissions,
                       std::int64_t first_row = 0);
 

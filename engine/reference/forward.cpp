@@ -30,7 +30,7 @@ void check_batch(const TokenBatch& tokens, std::int64_t vocabulary) {
             throw Error("token id " + std::to_string(id) + " is outside the vocabulary of " + std::to_string(vocabulary));
 }
 
-/// PE(t, 2i) = sin(t / 10000^(2i/C)), PE(t, 2i+1) = cos(the same) (Vaswani et al. 2017).
+/// PE(t, 2i) = sin(t / 10000^(2i/C)), PE(t, 2i+1) = cos of the same angle (Vaswani et al., 2017).
 double sinusoid(std::int64_t t, std::int64_t c, std::int64_t width) {
     const std::int64_t even = c - c % 2;
     const double angle = static_cast<double>(t) / std::pow(10000.0, static_cast<double>(even) / static_cast<double>(width));
@@ -43,12 +43,12 @@ Matrix sum(const Matrix& a, const Matrix& b) {
     return out;
 }
 
-/// The convention about which random numbers decide: one stream per sublayer, the same as in engine/ops/dropout.
+/// Which random numbers a dropout site uses: one stream per sublayer, by the same convention as engine/ops/dropout.
 std::uint64_t dropout_stream(const StageId& site) {
     return (static_cast<std::uint64_t>(site.stack) << 56) ^ (static_cast<std::uint64_t>(site.layer + 1) << 8) ^ stage_key(site.stage);
 }
 
-/// Number i of the site's stream decides about cell i: dropped below the rate, else divided by 1 - rate.
+/// Cell i is dropped if number i of the site's stream is below the rate, else divided by 1 - rate.
 Matrix dropped_out(const Matrix& x, double rate, std::uint64_t seed, const StageId& site) {
     if (rate == 0) return x;
     const CounterRandom random(seed, dropout_stream(site));
@@ -58,10 +58,10 @@ Matrix dropped_out(const Matrix& x, double rate, std::uint64_t seed, const Stage
     return out;
 }
 
-/// The keys and values of all positions, of which the others read only those of their own.
+/// Whether the input is read at all positions: keys of the scores and values of the mix. Other inputs are read at a node's own positions.
 bool reads_all(const PlanNode& node, std::size_t which) { return (node.op == Op::Scores || node.op == Op::Mix) && which == 1; }
 
-/// Computes the nodes of a plan one after another.
+/// Computes the nodes of a plan one by one.
 template <class Scalar>
 class Pass {
 public:
@@ -81,9 +81,9 @@ public:
         for (Kept& kept : kept_) stages.push_back(std::move(kept.stage));
         return stages;
     }
-    /// What nodes read that are computed elsewhere.
+    /// Supplies a stage that is computed elsewhere.
     const ReferenceStage& give(ReferenceStage stage, const Rows& rows) { return kept_.emplace_back(Kept{std::move(stage), rows}).stage; }
-    /// What the rows of a node read has to be there.
+    /// Computes the rows of a node; its inputs must be there.
     const ReferenceStage& compute(const PlanNode& node, const Rows& rows) {
         if (stop_.stop_requested()) throw Cancelled();
         rows_ = rows;
@@ -92,18 +92,18 @@ public:
         widened_.clear();
         return made;
     }
-    /// Null where it is not there (any more).
+    /// Null if the stage has not been computed or was discarded.
     const ReferenceStage* find(const StageId& id, const Rows& rows) const {
         for (const Kept& kept : kept_)
             if (kept.stage.id == id && kept.rows == rows) return &kept.stage;
         return nullptr;
     }
-    /// Forgets stages of which this says so.
+    /// Discards the stages for which is_done(id, rows) is true.
     template <class Done>
     void forget(const Done& is_done) {
         kept_.remove_if([&](const Kept& kept) { return is_done(kept.stage.id, kept.rows); });
     }
-    /// The keys or values that rows of queries read: all positions.
+    /// Supplies the keys or values of all positions, for computing some rows of queries.
     void give_whole(const StageId& id, const Matrix* value) { whole_[tensor_name(id)] = value; }
     const Plan& plan() const { return plan_; }
 
@@ -188,7 +188,7 @@ private:
         return view;
     }
 
-    /// In double, row after row, for as long as one node is computed.
+    /// The parameter in double, row-major; valid while the node is being computed.
     const double* parameter(const PlanParameter& used) const {
         const MatrixView view = stored(used);
         std::vector<double>& wide = widened_.emplace_back(static_cast<std::size_t>(view.rows * view.columns));
@@ -196,8 +196,8 @@ private:
         return wide.data();
     }
 
-    /// Who may attend to whom in a map behind the mask; null for every other stage. An encoder reads its whole source, and so does
-    /// cross-attention: the patterns (causal, window, ...) shape the other self-attentions.
+    /// The cells that may attend, for stages from the mask on; null for every other stage. Encoder self-attention and cross-attention read
+    /// their whole source; the patterns (causal, window, ...) apply to the other self-attentions.
     SharedPermissions permissions_of(const PlanNode& node) {
         const bool late = node.settings.masks_late;
         if (node.op == Op::Dropout || (node.op == Op::Softmax && !late)) return recorded(node.inputs.at(0)).permissions;
@@ -238,7 +238,7 @@ private:
 
     Matrix looked_up(const PlanNode& node) const {
         const std::vector<std::int32_t>& ids = batch(node).ids;
-        const MatrixView table = stored(node.weight);  // of which few rows are read
+        const MatrixView table = stored(node.weight);  // only a few rows are read
         Matrix out({{Axis::B, batch(node).size()}, {Axis::T, batch(node).length}, {node.axes.back(), table.columns}});
         for (std::size_t i = 0; i < ids.size(); ++i)
             for (std::int64_t c = 0; c < table.columns; ++c)
@@ -267,7 +267,7 @@ private:
         return out;
     }
 
-    /// Of an embedding the whole sum drops out; of a residual the last summand, which is what the sublayer found.
+    /// Dropout applies to the whole sum of an embedding, but in a residual only to the last summand, the sublayer's output.
     Matrix added(const PlanNode& node) const {
         const bool whole = node.dropout_site == node.id;
         const std::size_t last = node.inputs.size() - 1;
@@ -294,7 +294,7 @@ private:
         return node.settings.by_reshape ? heads_in_order(packed, heads, node.axes[2]) : split_heads(packed, heads, node.axes[2]);
     }
 
-    /// Before a late mask the softmax sees what its input allows.
+    /// With a late mask the softmax uses the permissions of its input.
     Matrix weights(const PlanNode& node, const Permissions& permissions) const {
         const Permissions& early = *recorded(node.inputs.at(0)).permissions;
         Matrix map = node.settings.over_queries ? weights_over_queries(input(node), early, settings_.temperature)
@@ -311,9 +311,9 @@ private:
     const ForwardSettings& settings_;
     std::stop_token stop_;
     Rounding rounding_;
-    Rows rows_;                                       // of what is being computed
-    std::list<Kept> kept_;                            // which are referred to
-    std::map<std::int64_t, SharedPermissions> self_;  // by the window; a plan's self-attentions have one rule
+    Rows rows_;                                       // being computed
+    std::list<Kept> kept_;                            // a list, because references to its elements are kept
+    std::map<std::int64_t, SharedPermissions> self_;  // by window; all self-attentions of a plan have the same rule
     std::map<std::string, const Matrix*> whole_;
 };
 
@@ -332,13 +332,13 @@ struct PartOfReference<Scalar>::State {
     const PlanPart place;
     struct Whole {
         Matrix value;
-        std::int64_t known = 0;  ///< positions
+        std::int64_t known = 0;  ///< number of positions
     };
-    std::map<std::size_t, Whole> whole{};  ///< keys and values, where rows are asked for
+    std::map<std::size_t, Whole> whole{};  ///< keys and values, if rows are asked for
 
     const PlanNode& node(std::size_t i) const { return pass.plan().nodes()[i]; }
     std::size_t place_of(const StageId& id) const { return static_cast<std::size_t>(&pass.plan().at(id) - pass.plan().nodes().data()); }
-    /// By a node of the part behind `after`.
+    /// Whether a node of the part after index `after` reads the stage.
     bool is_read_later(const StageId& id, std::size_t after) const {
         for (std::size_t i = after + 1; i < place.end; ++i)
             if (std::count(node(i).inputs.begin(), node(i).inputs.end(), id) > 0) return true;
@@ -366,7 +366,7 @@ struct PartOfReference<Scalar>::State {
         return pass.give({id, std::move(value), nullptr}, rows);
     }
 
-    /// Keeps rows of keys or values, which are made in their order.
+    /// Keeps rows of keys or values, which are computed in order.
     void keep(const ReferenceStage& made, const Rows& rows) {
         Whole& all = whole[place_of(made.id)];
         if (all.value.empty()) all.value = Matrix(with_positions(made.value.shape(), outline.tokens.length));

@@ -13,11 +13,11 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// x [B,T,in]: its last axis, and the product of the others.
+/// x [B,T,in]: the size of its last axis, and the product of the others.
 std::int64_t width_of(const Tensor<double>& x) { return x.shape()[x.shape().rank() - 1].size; }
 std::int64_t rows_of(const Tensor<double>& x) { return width_of(x) == 0 ? 0 : x.size() / width_of(x); }
 
-/// Numbers of a matrix that stay in the cache while all rows are multiplied with them.
+/// Numbers of a matrix that are converted at a time, few enough to stay in the cache while all rows are multiplied.
 constexpr std::int64_t kNumbersAtOnce = 1 << 16, kFewestOutputs = 16;
 
 /// y[o] = Σ_i x[i] W[i,o] + b[o], w [in,outs]
@@ -29,8 +29,8 @@ void linear_row(const double* x, std::int64_t in, const std::vector<double>& w, 
     for (std::int64_t o = 0; o < outs; ++o) y[o] += bias[o];
 }
 
-/// p[s] = exp(z[s] - max z) / Σ exp(z - max z) over the cells with keep(s); the others are 0, and all are 0 where max z is -inf.
-/// A NaN among them makes every kept cell NaN.
+/// p[s] = exp(z[s] - max z) / Σ exp(z - max z) over the cells with keep(s); other cells are 0, and all are 0 if max z is -inf. A NaN in a
+/// kept cell makes every kept cell NaN.
 template <class Keep>
 void softmax_row(const double* z, double* p, std::int64_t n, Keep keep) {
     double largest = -kInfinity;
@@ -140,8 +140,8 @@ Tensor<double> lowered_by_distance(const Tensor<double>& scaled, std::int64_t fi
 
 namespace {
 
-/// Which of the ranges a key belongs to that stands s - t positions behind the query: one for each of the first distances, then ranges
-/// that grow by a constant factor until `farthest`. Ahead of the query and behind it ranges of their own, or only one for all behind it.
+/// The bucket of a key `behind` = s - t positions after the query: one bucket for each of the first distances, then buckets that grow by a
+/// constant factor up to `farthest`. Keys after the query have buckets of their own, or share bucket 0.
 std::int64_t range_of(const BucketRule& rule, std::int64_t behind) {
     std::int64_t ranges = rule.count, first = 0, distance = behind < 0 ? -behind : 0;
     if (rule.both_ways) {
@@ -152,7 +152,7 @@ std::int64_t range_of(const BucketRule& rule, std::int64_t behind) {
     const std::int64_t single = ranges / 2;
     if (distance < single) return first + distance;
     const double steps = static_cast<double>(ranges - single);
-    // The borders are those of single precision, in which these models are trained.
+    // Bucket boundaries in single precision, as in the trained models.
     const float step = std::log(static_cast<float>(distance) / static_cast<float>(single)) /
                        static_cast<float>(std::log(static_cast<double>(rule.farthest) / static_cast<double>(single))) *
                        static_cast<float>(steps);
@@ -181,8 +181,8 @@ Tensor<double> product(const Tensor<double>& a, const Tensor<double>& b) {
 
 namespace {
 
-/// YaRN (Peng et al. 2023, section 3.2, in the form of transformers): between the pairs that turn `high` and `low` times in the original
-/// context the frequency passes from what it was to a `factor`-th of it.
+/// YaRN (Peng et al., 2023, section 3.2, in transformers' form): the share of a pair's frequency that is divided by `factor`, which rises
+/// from 0 to 1 between the pairs that turn `high` and `low` times in the original context.
 double share_lowered(const RotaryRule& rule, double pair) {
     const RotaryStretch& stretch = rule.stretch;
     const auto turning = [&](double turns) {
@@ -201,8 +201,7 @@ double share_lowered(const RotaryRule& rule, double pair) {
     return share < 0 ? 0 : share > 1 ? 1 : share;
 }
 
-/// The angle of one position for pair i, in a text of so many tokens; for longer texts than those of the first training frequencies are
-/// lowered.
+/// The angle by which pair i turns per position in a text of `tokens` tokens, with frequency scaling.
 double angle_of_position(const RotaryRule& rule, std::int64_t i, std::int64_t tokens) {
     const double plain = std::pow(rule.base, -2 * static_cast<double>(i) / static_cast<double>(rule.size));
     const RotaryStretch& stretch = rule.stretch;
@@ -252,7 +251,7 @@ Tensor<double> rotated(const Tensor<double>& x, const RotaryRule& rule, std::int
 double activate(Activation activation, double x) {
     switch (activation) {
     case Activation::Relu:
-        return x < 0 ? 0 : x;  // keeps a NaN
+        return x < 0 ? 0 : x;  // NaN stays NaN
     case Activation::GeluErf:
         return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2));
     case Activation::GeluTanh:
@@ -349,7 +348,7 @@ Tensor<double> weighted_values(const Tensor<double>& weights, const Tensor<doubl
         for (std::int64_t h = 0; h < shape[1].size; ++h)
             for (std::int64_t t = 0; t < shape[2].size; ++t)
                 for (std::int64_t s = 0; s < shape[3].size; ++s) {
-                    // A masked key takes no part at all: 0 times its infinity would be NaN.
+                    // Masked keys must be skipped: 0 times an infinite value would be NaN.
                     if (!permissions.may_attend(b, h, t, s)) continue;
                     for (std::int64_t d = 0; d < head_size; ++d)
                         context(b, h, t, d) += weights(b, h, t, s) * v(b, h / queries_a_key_head, s, d);

@@ -11,14 +11,14 @@ bool painted(const MaskSettings& settings, std::int64_t t, std::int64_t s) {
     return false;
 }
 
-/// The last key that a causal mask shows to query t.
+/// The last key that a causal mask allows query t to see.
 std::int64_t last_key(std::int64_t t, MaskRule rule) {
     if (rule == MaskRule::LeaksOne) return t + 1;
     if (rule == MaskRule::MasksSelf) return t - 1;
     return t;
 }
 
-/// What every rule but padding says about query t and key s.
+/// Whether all settings but padding allow query t to attend to key s.
 bool pattern_allows(const MaskSettings& settings, std::int64_t t, std::int64_t s, MaskRule rule) {
     if (settings.causal && s > last_key(t, rule) && s >= settings.prefix) return false;
     if (settings.window > 0 && std::abs(t - s) >= settings.window) return false;

@@ -1,5 +1,5 @@
 #pragma once
-/// Who may attend to whom, worked out cell by cell from the settings; shares nothing with engine/attention.
+/// Which cells may attend, derived cell by cell from the settings; shares no code with engine/attention.
 
 #include <cstdint>
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace attn::reference {
 
-/// keep[b,h,t,s] = 1 where query t may attend to key s, and a bias added to the scaled scores there (empty: none).
-/// `batches` and `heads` are 1 where every sequence or head has the same permissions.
+/// keep[b,h,t,s] = 1 if query t may attend to key s; `bias` (empty: none) is added to the scaled scores there. `batches` and `heads` are 1
+/// if every sequence or head has the same permissions.
 struct Permissions {
     std::int64_t batches = 1, heads = 1, queries = 0, keys = 0;
     std::vector<std::uint8_t> keep;
@@ -25,14 +25,14 @@ struct Permissions {
     }
 };
 
-/// Self-attention over `lengths.size()` sequences padded to `positions`.
+/// Self-attention over lengths.size() sequences padded to `positions`.
 Permissions self_permissions(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions,
                              MaskRule rule = MaskRule::Right);
-/// Those of `count` queries from `first` on.
+/// The permissions of queries [first, first + count).
 Permissions of_queries(const Permissions& all, std::int64_t first, std::int64_t count);
-/// Nobody is kept from anything.
+/// Every query may attend to every key.
 Permissions everything_allowed(std::int64_t queries, std::int64_t keys);
-/// Attention where only padding of the keys counts: an encoder's own positions, or a decoder looking at its memory.
+/// Permissions where only padding of the keys matters: encoder self-attention, and cross-attention.
 Permissions padding_permissions(const MaskSettings& settings, const std::vector<std::int64_t>& key_lengths, std::int64_t queries,
                                 std::int64_t keys, MaskRule rule = MaskRule::Right);
 

@@ -15,14 +15,14 @@ namespace {
 
 constexpr const char* kOtherNumbers = "other numbers";
 
-/// |a - b|; equal infinities and two NaNs agree, anything else that is not finite is infinitely far away.
+/// |a - b|; 0 for equal infinities and for two NaNs, infinite if anything else is not finite.
 double distance(double a, double b) {
     if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
     const double difference = std::abs(a - b);
     return std::isnan(difference) ? std::numeric_limits<double>::infinity() : difference;
 }
 
-/// The tolerance at an expected value; an infinite one must be met exactly.
+/// The tolerance for an expected value; an infinite value must be met exactly.
 double allowance(double expected, double atol, double rtol) { return std::isfinite(expected) ? atol + rtol * std::abs(expected) : 0; }
 
 template <class Scalar>
@@ -101,7 +101,7 @@ Verification compare(const std::vector<RecordedStage<Scalar>>& recorded, const s
 
 namespace {
 
-/// Largest difference of a stage; what is not finite does not count.
+/// Largest difference between two versions of a stage; infinite differences are ignored.
 double difference(const ReferenceStage& exact, const ReferenceStage& rounded) {
     double largest = 0;
     for (std::int64_t j = 0; j < exact.value.size(); ++j) {
@@ -133,11 +133,11 @@ Verification verify(const Trace<Scalar>& trace, double atol, double rtol, std::s
 
 namespace {
 
-/// What has been compared of each stage of a part.
+/// Compares the stages of a part as they are shown.
 template <class Scalar>
 class PartComparison {
 public:
-    /// `rounding` is empty or holds for every stage of the part what may be added to its tolerance kRoundingAllowance times.
+    /// `rounding` is empty, or has an entry per stage of the part, kRoundingAllowance times which is added to its tolerance.
     PartComparison(const Trace<Scalar>& outline, const PlanPart& place, double atol, double rtol, const std::vector<double>& rounding,
                    std::stop_token stop)
         : outline_(outline), place_(place), atol_(atol), rtol_(rtol), rounding_(rounding), exact_(outline, place, std::move(stop)),
@@ -176,7 +176,7 @@ public:
     }
 
 private:
-    /// Where a cell of some rows lies in the whole stage.
+    /// Index in the whole stage of a cell in some of its rows.
     static std::int64_t whole_index(const Shape& some, const Shape& whole, std::int64_t first, std::int64_t at) {
         const PositionRows rows(some), all(whole);
         const std::int64_t block = at / (rows.positions * rows.width), rest = at % (rows.positions * rows.width);
@@ -197,10 +197,10 @@ private:
     const std::vector<double>& rounding_;
     PartOfReference<Scalar> exact_;
     std::vector<StageError> stages_, strangers_;
-    std::vector<std::int64_t> seen_;  ///< positions
+    std::vector<std::int64_t> seen_;  ///< number of positions compared, per stage
 };
 
-/// In which rows each stage was shown.
+/// The rows in which each stage was shown.
 using ShownRows = std::vector<std::pair<StageId, Rows>>;
 
 template <class Scalar>
@@ -216,7 +216,7 @@ Verification compare_part(const ShowStages<Scalar>& show, const Trace<Scalar>& o
     return comparison.conclusion();
 }
 
-/// What rounding every stage to float does to each stage of a part.
+/// The error that rounding every stage to float causes in each stage of a part.
 template <class Scalar>
 std::vector<double> rounding_of_part(const Trace<Scalar>& outline, const PlanPart& place, const ShownRows& shown,
                                      const std::stop_token& stop) {

@@ -11,36 +11,35 @@
 
 namespace attn::reference {
 
-/// Tolerance |error| <= atol + rtol |expected| of `float` against `double`.
+/// Tolerance of float results: |error| <= atol + rtol |expected|.
 inline constexpr double kFloatAtol = 2e-5;
 inline constexpr double kFloatRtol = 1e-4;
 
-/// A float's own rounding errors may grow from layer to layer (large scores without norms decide who attends to whom by their last
-/// digits). Where the tolerance above is exceeded, a stage is therefore allowed this many times what rounding every stage of the
-/// reference to float does to it: fast products round once a term, the reference once a stage.
+/// Float rounding errors may grow from layer to layer: with large scores and no norms, the last digits can decide who attends to whom. A
+/// stage that exceeds the tolerance above is therefore allowed this many times the error that rounding every stage to float causes in the
+/// reference. The factor accounts for fast products rounding every term, not just every stage.
 inline constexpr double kRoundingAllowance = 16;
 
-/// Recomputes everything with plain double loops and compares. A NaN where the other has none fails; NaN against NaN agrees.
-/// A stage that the trace lacks, has too many of or has in another order fails, and so does another shape, or a recorded mask that
-/// allows other cells than the settings say. Throws Cancelled once `stop` is requested.
+/// Recomputes everything with plain double loops and compares. NaN agrees only with NaN. Missing, superfluous or misordered stages fail, as
+/// do wrong shapes and recorded masks that contradict the settings. Throws Cancelled once `stop` is requested.
 template <class Scalar>
 Verification verify(const Trace<Scalar>& trace, double atol = kFloatAtol, double rtol = kFloatRtol, std::stop_token stop = {});
 
-/// Some positions of a stage of a part, from `first` on.
+/// Called with some positions of a stage, from `first` on.
 template <class Scalar>
 using StageRowsObserver = std::function<void(const StageId& id, std::int64_t first, const Tensor<Scalar>& value, const Mask* mask)>;
-/// Shows the stages of a part, each whole or in rows one after the other, such as Recomputation::show_rows_around(). May be called twice.
+/// Shows the stages of a part, each as a whole or some rows at a time, like Recomputation::show_rows_around(). May be called twice.
 template <class Scalar>
 using ShowStages = std::function<void(const StageRowsObserver<Scalar>&)>;
 
-/// The same of one part of the model (see Plan::part_around), from the recorded numbers of what it reads, which the outline has. What was
-/// wrong before it is not seen here. Holds a few stages at a time, or those rows of them that are shown at a time.
+/// Verifies one part of the model (see Plan::part_around) from the recorded stages that it reads, which the outline must have; errors
+/// before the part are not noticed. Holds only a few stages, or a few rows of them, at a time.
 template <class Scalar>
 Verification verify_part(const Trace<Scalar>& outline, const StageId& within, const ShowStages<Scalar>& show, double atol = kFloatAtol,
                          double rtol = kFloatRtol, std::stop_token stop = {});
 
-/// The comparison alone, against stages that are known to be right. `rounding` is empty or holds for every expected stage what may be
-/// added to its tolerance kRoundingAllowance times.
+/// Only the comparison, against stages known to be correct. `rounding` is empty, or has an entry per expected stage, kRoundingAllowance
+/// times which is added to its tolerance.
 template <class Scalar>
 Verification compare(const std::vector<RecordedStage<Scalar>>& recorded, const std::vector<ReferenceStage>& expected, double atol,
                      double rtol, const std::vector<double>& rounding = {});
