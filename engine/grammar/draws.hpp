@@ -1,5 +1,5 @@
 #pragma once
-/// Numbers drawn one after the other from a stream of their own.
+/// Random numbers drawn in sequence from a stream of their own.
 
 #include <cstdint>
 
@@ -10,7 +10,7 @@ namespace attn {
 class Draws {
 public:
     Draws(std::uint64_t seed, std::uint64_t stream) : random_(seed, stream) {}
-    /// 0 .. count - 1
+    /// Uniform in 0 .. count - 1.
     std::int64_t below(std::int64_t count) { return static_cast<std::int64_t>(random_.bits(next_++) % static_cast<std::uint64_t>(count)); }
     double uniform() { return random_.uniform(next_++); }
 

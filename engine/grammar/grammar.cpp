@@ -13,7 +13,7 @@
 namespace attn {
 namespace {
 
-/// Calls `each` with every word.
+/// Calls `each` for every word.
 template <class Each>
 void for_words(std::string_view words, Each each) {
     for (std::size_t begin = 0; begin < words.size();) {
@@ -23,7 +23,7 @@ void for_words(std::string_view words, Each each) {
     }
 }
 
-/// Writes down a text drawn by chance.
+/// Records a randomly drawn text.
 class Writer : public Teller {
 public:
     Writer(const Grammar& grammar, Draws& draws, std::span<std::int32_t> words) : grammar_(grammar), draws_(draws), words_(words) {}
@@ -55,7 +55,7 @@ private:
     std::size_t count_ = 0;
 };
 
-/// The ways that were taken, one for each choice so far.
+/// The way taken at each choice so far.
 using Ways = std::vector<std::uint16_t>;
 
 struct Told {
@@ -63,7 +63,7 @@ struct Told {
     double chance = 1;
 };
 
-/// Follows given ways up to the word at one place, there and at every later choice the first way, and notes the others.
+/// Follows the given ways up to the word at one place, takes the first way at every later choice, and records the alternatives.
 class Follower : public Teller {
 public:
     Follower(Told told, std::size_t place, std::vector<Told>& others) : told_(std::move(told)), place_(place), others_(others) {}
@@ -81,7 +81,7 @@ public:
             if (said_++ == place_) found_ = word;
         });
     }
-    /// The word at the place, none when the text ends before it.
+    /// The word at the place; nullopt if the text ends before it.
     const std::optional<std::string>& found() const { return found_; }
     Told& told() { return told_; }
 
@@ -162,7 +162,7 @@ std::vector<NextWord> Grammar::next_words(std::span<const std::int32_t> words) c
             left.pop_back();
             Follower follower(std::move(told), place, left);
             telling_(follower);
-            if (!follower.found()) continue;  // it ended before
+            if (!follower.found()) continue;  // the text ended before this place
             const std::int32_t word = id_of(*follower.found());
             chances[word] += follower.told().chance;
             if (place < words.size() && word == words[place]) next.push_back(std::move(follower.told()));

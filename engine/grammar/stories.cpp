@@ -17,7 +17,7 @@ constexpr std::array<Words, 10> kToys = {"ball", "book", "kite", "drum", "doll",
 constexpr std::array<Words, 8> kLooks = {"red", "blue", "green", "yellow", "white", "black", "new", "old"};
 constexpr std::array<Words, 8> kPlaces = {"in the garden", "in the park", "in the yard", "in the forest",
                                           "at the beach",  "at the lake", "at the farm", "at the zoo"};
-/// The first few one can be under.
+/// One can be under the first kUnder of these.
 constexpr std::array<Words, 6> kSpots = {"tree", "bush", "table", "bench", "house", "wall"};
 constexpr std::array<Words, 6> kManySpots = {"trees", "bushes", "tables", "benches", "houses", "walls"};
 constexpr std::size_t kUnder = 4;
@@ -48,11 +48,11 @@ constexpr std::array<Pair, 8> kOpposites = {{{"happy", "sad"},
                                              {"dirty", "clean"},
                                              {"loud", "quiet"}}};
 
-/// What somebody feels and why; S stands for she or he, H for her or his.
+/// A feeling and its cause; S stands for she or he, H for her or his.
 struct Cause {
     Words feels, because;
 };
-constexpr std::size_t kWeathers = 2;  // the first ones, of which a story has one
+constexpr std::size_t kWeathers = 2;  // the first of the causes; a story has only one of them
 constexpr std::array<Cause, 7> kCauses = {{{"wet", "it is raining"},
                                            {"cold", "it is snowing"},
                                            {"tired", "S ran all day"},
@@ -71,7 +71,7 @@ constexpr std::array<Effect, 5> kEffects = {{{"hungry", "eats", {"an apple", "so
                                              {"cold", "puts on", {"a coat", "a coat", "a scarf"}},
                                              {"dirty", "takes a", {"bath", "bath", "shower"}}}};
 
-/// Words that stand in no table above.
+/// Words that are in none of the tables above.
 constexpr Words kOtherWords =
     ". , ! ? \" The the She she He he They they it In in at to a an and but because so So One Now Then Who Where Here day is are has "
     "nothing "
@@ -128,7 +128,7 @@ private:
     Words she(std::size_t child, Begins begins) const {
         return children_[child].girl ? begins == Begins::Yes ? "She" : "she" : begins == Begins::Yes ? "He" : "he";
     }
-    /// By name, or by a pronoun that can mean nobody else.
+    /// By name, or by a pronoun if it is unambiguous.
     void say_child(std::size_t child, Begins begins) {
         say(alone(child) && teller_.maybe(1, 1) ? she(child, begins) : children_[child].name);
     }
@@ -149,7 +149,7 @@ private:
         const std::size_t drawn = teller_.among(children_.size() - 1);
         return drawn + (drawn >= child ? 1 : 0);
     }
-    /// One that is left; it is not any more.
+    /// Chooses one of those left and removes it.
     template <std::size_t n>
     std::size_t take_one(std::array<int, n>& left) {
         const std::size_t taken = teller_.choose(std::span<const int>(left));
@@ -188,7 +188,7 @@ private:
         say(".");
     }
 
-    /// "Tom gives a red ball to Lily because she is sad .": who gives, who takes and what, in one sentence.
+    /// "Tom gives a red ball to Lily because she is sad .": giver, receiver and toy in one sentence.
     void open_with_gift() {
         const bool girl_first = teller_.maybe(1, 1);
         add_child(girl_first);
@@ -208,7 +208,7 @@ private:
         after_gift(0);
     }
 
-    /// Why somebody is given something.
+    /// Why somebody is given the toy.
     void say_reason(std::size_t taker) {
         say("because");
         const std::size_t way = teller_.among(3);
@@ -221,7 +221,7 @@ private:
         say(way == 0 ? "is sad" : "likes it");
     }
 
-    /// Who has the toy, and who has nothing.
+    /// Introduces who has the toy and who has nothing.
     void hand_out() {
         holder_ = any_child();
         say_child(holder_, Begins::Yes);
@@ -235,7 +235,7 @@ private:
         say(".");
     }
 
-    /// "an old book", which is "the book" from then on.
+    /// "an old book", which is "the book" afterwards.
     void say_new_toy() {
         say(with_article(one_of(teller_, kLooks)));
         toy_ = one_of(teller_, kToys);
@@ -311,7 +311,7 @@ private:
         say(".");
     }
 
-    /// Who has the toy, or that whoever gave it has nothing left.
+    /// Who has the toy now, or that the giver has nothing left.
     void now(std::size_t giver) {
         say("Now");
         if (teller_.maybe(1, 1)) {
@@ -398,7 +398,7 @@ private:
         if (teller_.maybe(1, 2)) who_is(effect.feels, child);
     }
 
-    /// Two or three animals that somebody sees, and that somebody else sees too.
+    /// Two or three animals that one child sees, and that another then sees too.
     void list() {
         listed_ = true;
         const std::size_t child = any_child();
@@ -421,7 +421,7 @@ private:
         say(".");
     }
 
-    /// "The dogs near the house are loud .": the verb goes with the first noun.
+    /// "The dogs near the house are loud .": the verb agrees with the first noun.
     void agree() {
         const Animal& animal = kAnimals[teller_.among(kAnimals.size())];
         const bool many = teller_.maybe(1, 1);
@@ -464,7 +464,7 @@ private:
 
     void speak() {
         switch (teller_.choose({2, 2, 1})) {
-        case 0: {  // the one who has it answers
+        case 0: {  // the child who has it answers
             say("\" Where is");
             say_toy();
             say("? \" asks");
@@ -501,7 +501,7 @@ private:
         say(".");
     }
 
-    /// "So Lily has the red ball , and Tom has nothing .": all of it follows from the story.
+    /// "So Lily has the red ball , and Tom has nothing .", all of which follows from the story.
     void recap() {
         summed_up_ = true;
         for (std::size_t child = 0; child < children_.size(); ++child) {
@@ -514,7 +514,7 @@ private:
         say(".");
     }
 
-    /// A third child, whose gender then has no pronoun of its own any more.
+    /// A third child, which makes the pronoun of its gender ambiguous.
     void arrive() {
         say("Then");
         const bool girl = teller_.maybe(1, 1);
@@ -564,10 +564,10 @@ private:
 
     Teller& teller_;
     std::vector<Child> children_;
-    Words toy_;               ///< the one of this story
-    std::size_t holder_ = 0;  ///< of the children: who has it now
+    Words toy_;               ///< this story's toy
+    std::size_t holder_ = 0;  ///< index of the child who has the toy now
     Words place_;
-    // 1 for what the story has not said yet: it contradicts itself nowhere.
+    // 1 for what the story has not said yet, so that it never contradicts itself.
     std::array<int, kOpposites.size()> opposites_ = all_of<kOpposites.size()>();
     std::array<int, kCauses.size()> causes_ = all_of<kCauses.size()>();
     std::array<int, kEffects.size()> effects_ = all_of<kEffects.size()>();

@@ -8,9 +8,9 @@ namespace {
 
 struct NounForms {
     const char *singular, *plural;  ///< in English
-    const char* stem;               ///< in the other language, without its gender
-    char gender;                    ///< the vowel that it and its adjectives end with
-    const char* second;             ///< what follows it there, or null
+    const char* stem;               ///< in the other language, without the gender ending
+    char gender;                    ///< the final vowel of the noun and its adjectives
+    const char* second;             ///< the second word in the other language, or null
 };
 constexpr std::array<NounForms, 12> kBeings = {{{"cat", "cats", "mir", 'a', nullptr},
                                                 {"bird", "birds", "pil", 'a', nullptr},
@@ -32,9 +32,9 @@ constexpr std::array<NounForms, 6> kToyPlaces = {{{"garden", "gardens", "felv", 
                                                   {"bridge", "bridges", "krav", 'a', nullptr}}};
 
 struct VerbForms {
-    const char *plural, *singular, *past;  ///< in English; the past is that of both numbers
+    const char *plural, *singular, *past;  ///< in English; the past is the same in both numbers
     const char* stem;
-    const char* first;  ///< what stands before it in the other language, or null
+    const char* first;  ///< the word before it in the other language, or null
 };
 constexpr std::array<VerbForms, 10> kVerbs = {{{"see", "sees", "saw", "lok", nullptr},
                                                {"love", "loves", "loved", "amir", nullptr},
@@ -46,7 +46,7 @@ constexpr std::array<VerbForms, 10> kVerbs = {{{"see", "sees", "saw", "lok", nul
                                                {"watch", "watches", "watched", "lok", "rel"},
                                                {"remember", "remembers", "remembered", "tor", "mem"},
                                                {"forget", "forgets", "forgot", "tor", "nul"}}};
-constexpr std::array<const char*, 4> kVerbEndings = {"et", "ent", "ut", "unt"};  // present, then past; singular, then plural
+constexpr std::array<const char*, 4> kVerbEndings = {"et", "ent", "ut", "unt"};  // present singular and plural, then past
 
 struct PlainForms {
     const char* english;
@@ -72,7 +72,7 @@ constexpr const char* kObjectMark = "en";
 
 constexpr std::int32_t kNoWord = -1;
 
-/// A word's ids: in English, and its one or two in the other language.
+/// A word's ids: in English, and its one or two words in the other language.
 struct Entry {
     std::int32_t english = kNoWord, first = kNoWord, second = kNoWord;
 };
@@ -145,13 +145,13 @@ const Lexicon& lexicon() {
     return made;
 }
 
-/// Article, adjective and noun, and where they stand in the English sentence.
+/// Article, adjective and noun, with their positions in the English sentence.
 struct Phrase {
     Entry article, adjective, noun;
     std::int32_t article_at = -1, adjective_at = -1, noun_at = -1;
 };
 
-/// What a sentence can still be made of: nothing twice.
+/// What a sentence has not used yet: nothing occurs twice.
 struct Left {
     std::bitset<kAdjectives.size()> adjectives;
     std::bitset<kBeings.size()> beings;
@@ -163,7 +163,7 @@ struct Left {
     }
 };
 
-/// Any one that is left, which it then is no more.
+/// Takes one of those left at random and removes it.
 template <std::size_t Count>
 std::size_t take_any(Draws& draws, std::bitset<Count>& left) {
     std::int64_t skip = draws.below(static_cast<std::int64_t>(left.count()));
@@ -178,7 +178,7 @@ Phrase draw_phrase(Draws& draws, bool place, bool plural, Left& left) {
     const Lexicon& all = lexicon();
     Phrase phrase;
     std::int64_t article = draws.below(plural ? 3 : 2);
-    if (plural && article > 0) ++article;  // "the", "two" or "three"; of one "the" or "a"
+    if (plural && article > 0) ++article;  // plural: "the", "two" or "three"; singular: "the" or "a"
     phrase.article = all.articles[static_cast<std::size_t>(article)];
     const std::size_t noun = place ? take_any(draws, left.places) : take_any(draws, left.beings);
     phrase.noun = (place ? all.places[noun] : all.beings[noun])[plural ? 1 : 0];
