@@ -1,4 +1,4 @@
-/// The attention sub-layer, self or cross, between its linear maps.
+/// Snippets for attention, self or cross, between its linear maps.
 
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@ bool all_finite(const Tensor<float>& tensor) {
     return std::all_of(tensor.values().begin(), tensor.values().end(), [](float value) { return std::isfinite(value); });
 }
 
-/// "keep": where a query may attend; true has the meaning it has in scaled_dot_product_attention.
+/// "keep": where a query may attend; true means the same as in scaled_dot_product_attention.
 void write_keep(Script& script, const Mask& mask) {
     if (mask.is_plain_causal()) {
         const std::string size = fmt::format("({}, {})", mask.queries(), mask.keys());
@@ -48,7 +48,7 @@ bool has_fully_masked_row(const Mask& mask) {
     return false;
 }
 
-/// The keys or values of every query head: a variable that repeats each of them for the heads that share it.
+/// The keys or values of every query head: a variable in which shared ones are repeated.
 std::string of_every_head(Script& script, const StageId& id) {
     const std::string shared = script.operand(id);
     if (!script.stage(id).value.shape().has(Axis::G)) return shared;
@@ -108,7 +108,7 @@ void write_scale(Script& script) {
 
 namespace {
 
-/// The bias of every distance, from the table of ranges.
+/// T5's bias for every distance, from the table of buckets.
 void write_learned_bias(Script& script) {
     const Shape& shape = script.result().value.shape();
     const std::string scaled = script.input(), table = script.parameter(script.node().weight, "bias");

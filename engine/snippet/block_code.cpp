@@ -1,4 +1,4 @@
-/// Linear maps, norms, sums and activations.
+/// Snippets for linear maps, norms, sums and activations.
 
 #include <fmt/format.h>
 

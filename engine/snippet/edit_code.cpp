@@ -1,4 +1,4 @@
-/// What a person has changed in the stage, after its formula.
+/// Applies the user's edits of a stage, after its formula.
 
 #include <fmt/format.h>
 
@@ -23,7 +23,7 @@ ReachedCells reached_by(const Edit& edit, const RecordedStage<float>& stage) {
     return reached;
 }
 
-/// `flat` are the result's numbers in a row.
+/// In the code, `flat` is the flattened result.
 void write_edit(Script& script, const Edit& edit, const ReachedCells& reached, int number) {
     const auto count = static_cast<std::int64_t>(reached.cells.size());
     const std::string cells = script.integers(fmt::format("cells_{}", number), {count}, reached.cells);

@@ -1,4 +1,4 @@
-/// The ends of a model: tokens, embeddings and probabilities.
+/// Snippets for both ends of a model: tokens, embeddings and probabilities.
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 namespace attn::snippet {
 namespace {
 
-/// True when looking the texts up gives the recorded ids.
+/// Whether looking up the texts in the vocabulary gives the recorded ids.
 bool spell_the_ids(const std::vector<std::vector<std::string>>& texts, const std::vector<std::string>& vocabulary,
                    const TokenBatch& batch) {
     if (static_cast<std::int64_t>(texts.size()) != batch.size()) return false;

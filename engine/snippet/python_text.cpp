@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kLineWidth = 118;
 
-/// Elements of one list, wrapped.
+/// The elements of one list, with line wrapping.
 class Row {
 public:
     explicit Row(std::size_t indent) : indent_(indent), width_(indent) {}
@@ -30,7 +30,7 @@ private:
     std::string text_;
 };
 
-/// `write(i)` is the text of element i; `at` counts them.
+/// write(i) returns the text of element i; `at` is the next element.
 template <class Write>
 std::string lists(const std::vector<std::int64_t>& shape, std::size_t axis, std::size_t indent, std::size_t& at, const Write& write) {
     std::string text = "[";

@@ -1,5 +1,5 @@
 #pragma once
-/// Python source text: strings and nested lists of numbers.
+/// Python literals: strings and nested lists of numbers.
 
 #include <cstdint>
 #include <span>
@@ -9,11 +9,11 @@
 
 namespace attn::snippet {
 
-/// A string literal in plain ASCII. Bytes that are not UTF-8 become the lone surrogates that Python itself uses for them.
+/// An ASCII string literal. Invalid UTF-8 is written as lone surrogates, as Python itself does.
 std::string python_string(std::string_view text);
 
-/// "[[1, 2],\n [3, 4]]": lines after the first start `indent` spaces in, long ones are wrapped.
-/// Numbers are the shortest that give the float32 back; what is not finite reads "inf", "-inf" and "nan" after `prefix` ("np.").
+/// "[[1, 2],\n [3, 4]]": lines after the first are indented by `indent` spaces, long ones are wrapped. Numbers have the fewest digits that
+/// read back as the same float32; non-finite ones are "inf", "-inf" and "nan" with `prefix` ("np.").
 std::string nested_list(std::span<const float> values, const std::vector<std::int64_t>& shape, std::size_t indent, std::string_view prefix);
 std::string nested_list(std::span<const std::int64_t> values, const std::vector<std::int64_t>& shape, std::size_t indent);
 /// A list of lists of strings.

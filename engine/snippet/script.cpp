@@ -19,7 +19,7 @@ std::vector<std::int64_t> sizes_of(const Shape& shape) {
     return sizes;
 }
 
-/// What a number takes as text, roughly.
+/// Approximate size of an array's literal.
 std::size_t text_size(const NamedArray& array) { return static_cast<std::size_t>(array.count()) * (array.dtype == DType::F32 ? 12 : 3); }
 
 std::vector<std::int64_t> as_integers(const NamedArray& array) {
@@ -111,7 +111,7 @@ std::string Script::check() const {
         text += torch() ? fmt::format("print(\"largest difference:\", ({0}[finite] - expected[finite]).abs().max().item())\n", name)
                         : fmt::format("print(\"largest difference:\", np.abs({0}[finite] - expected[finite]).max())\n", name);
     }
-    // Integers have to be equal; allclose of PyTorch wants equal types besides.
+    // Integers must be equal; PyTorch's allclose would also require equal types.
     if (id_.stage == Stage::Tokens) return text + fmt::format("assert ({} == expected).all()\n", name);
     return text + fmt::format("assert {}.allclose({}, expected, rtol=1e-4, atol=2e-5, equal_nan=True)\n", library, name);
 }

@@ -1,5 +1,5 @@
 #pragma once
-/// The parts of a snippet while it is put together: operands and lines of code in both dialects.
+/// A snippet under construction: operands and lines of code, in both dialects.
 
 #include <string>
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace attn::snippet {
 
-/// What the code of one stage is written into. Lines that both dialects share are given once.
+/// Collects the code of one stage. Lines that are the same in both dialects are given once.
 class Script {
 public:
     Script(const Trace<float>& trace, const StageId& id, SnippetDialect dialect) : trace_(trace), id_(id), dialect_(dialect) {}
@@ -16,7 +16,7 @@ public:
     const Trace<float>& trace() const { return trace_; }
     const Config& config() const { return trace_.config; }
     const StageId& id() const { return id_; }
-    /// How the stage is computed.
+    /// How the model computes the stage.
     const PlanNode& node() const { return trace_.plan->at(id_); }
     const RecordedStage<float>& stage(const StageId& id) const;
     const RecordedStage<float>& result() const { return stage(id_); }
@@ -26,22 +26,22 @@ public:
     bool torch() const { return dialect_ == SnippetDialect::PyTorch; }
 
     // --- operands; each returns the name of its variable -----------------------------------------------------------
-    /// A recorded stage under its own name, or `name`.
+    /// A recorded stage, as a variable with its own name or `name`.
     std::string operand(const StageId& id, const std::string& name = "");
-    /// The stage's only input, or the one at `which`, under its own name.
+    /// One of the stage's inputs, by default the only one.
     std::string input(std::size_t which = 0) { return operand(node().inputs.at(which)); }
-    /// A parameter of the plan, or with `rows` only so many of its first rows; the transpose is left to the code. Throws Error when the
+    /// A parameter of the plan, or its first `rows` rows if that is not 0, as stored; transposing is up to the code. Throws Error if the
     /// model has no such parameter.
     std::string parameter(const PlanParameter& used, const std::string& name, std::int64_t rows = 0);
     std::string numbers(const std::string& name, const std::vector<std::int64_t>& shape, const std::vector<float>& values);
     std::string integers(const std::string& name, const std::vector<std::int64_t>& shape, const std::vector<std::int64_t>& values);
-    /// Of 0 and 1.
+    /// From zeros and ones.
     std::string booleans(const std::string& name, const std::vector<std::int64_t>& shape, const std::vector<std::uint8_t>& values);
 
     // --- code ------------------------------------------------------------------------------------------------------
     void line(const std::string& both) { code_ += both + "\n"; }
     void line(const std::string& numpy, const std::string& torch) { line(dialect_ == SnippetDialect::NumPy ? numpy : torch); }
-    /// Something true of the numbers, as a comment before the code.
+    /// A remark about the numbers, as a comment before the code.
     void remark(const std::string& sentence) { line("# " + sentence); }
     void needs_functional() { functional_ = true; }
     void needs_erf() { erf_ = true; }
@@ -64,7 +64,7 @@ private:
     bool functional_ = false, erf_ = false;
 };
 
-// Operands and code of the script's stage, a function an operation.
+// Write the operands and code of the script's stage; one function per operation.
 
 // embedding_code.cpp
 void write_tokens(Script& script, const SnippetTexts& texts);
@@ -92,11 +92,10 @@ void write_dropped(Script& script);
 void write_mix(Script& script);
 void write_join_heads(Script& script);
 
-/// Lines that change the result as the trace's edits did; none without an edit of this stage.
+/// Lines that apply the trace's edits of this stage to the result; none if it has no edits.
 void write_edits(Script& script);
 
-/// The pattern that dropout had at `site`, as operand "keep", and the line that applies it to `value`; nothing but `name = value` at rate
-/// 0.
+/// Adds dropout's pattern at `site` as operand "keep" and a line that applies it to `value`; at rate 0 only `name = value`.
 void write_dropout(Script& script, const std::string& name, const std::string& value, double rate, const StageId& site);
 
 }  // namespace attn::snippet

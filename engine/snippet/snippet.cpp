@@ -53,7 +53,7 @@ void write_code(snippet::Script& script, const SnippetTexts& texts) {
     }
 }
 
-/// What it is, and of which text: comments, so on one line each.
+/// Says what the snippet computes and for which text, in comments of one line each.
 std::string heading_of(const Trace<float>& trace, const StageId& id, const SnippetTexts& texts) {
     std::string heading = fmt::format("# {} {}, computed from its operands and compared with attnscope\n", tensor_name(id),
                                       trace.find(id)->value.shape().text());
@@ -70,12 +70,12 @@ std::string heading_of(const Trace<float>& trace, const StageId& id, const Snipp
 }  // namespace
 
 Snippet make_snippet(const Trace<float>& trace, const StageId& id, const SnippetTexts& texts, const SnippetOptions& options) {
-    // The formulas below are the right ones.
+    // The formulas below are the correct ones.
     if (trace.settings.mistake != Mistake::None)
         throw Error(fmt::format("a snippet computes a stage correctly, but a deliberate mistake is active: {}",
                                 mistake_info(trace.settings.mistake).words));
     snippet::Script script(trace, id, options.dialect);
-    script.result();  // throws when there is none
+    script.result();  // throws if there is none
     write_code(script, texts);
     snippet::write_edits(script);
     return script.finish(options, heading_of(trace, id, texts));

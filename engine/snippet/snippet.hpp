@@ -1,5 +1,5 @@
 #pragma once
-/// One stage of a trace as a short Python program that computes it again from its operands.
+/// A short Python program that recomputes one stage of a trace from its operands.
 
 #include <cstdint>
 #include <string>
@@ -12,30 +12,30 @@ namespace attn {
 
 enum class SnippetDialect : std::uint8_t { NumPy, PyTorch };
 
-/// What the tokens stand for; only the snippet of the tokens themselves needs it, and writes ids without it.
+/// The texts behind the ids. Used only by the snippet of the tokens themselves, which writes ids without it.
 struct SnippetTexts {
-    std::vector<std::vector<std::string>> tokens, source_tokens;  ///< [B][T], padding and unknown tokens under their vocabulary names
+    std::vector<std::vector<std::string>> tokens, source_tokens;  ///< [B][T]; padding and unknown tokens by their names in the vocabulary
     std::vector<std::string> vocabulary;
 };
 
 struct SnippetOptions {
     SnippetDialect dialect = SnippetDialect::NumPy;
-    bool operands_in_file = false;  ///< the snippet loads its operands from `operands_file` instead of spelling them out
-    std::string operands_file{};    ///< .npz; as named in the snippet
+    bool operands_in_file = false;  ///< load operands from operands_file instead of writing them as literals
+    std::string operands_file{};    ///< .npz file, by its name in the snippet
 };
 
 struct Snippet {
     std::string text;
-    bool needs_file = false;           ///< it loads `arrays` from the file: as asked for, or since they are too many to be read as text
-    std::vector<NamedArray> arrays{};  ///< what that file has to hold, when needs_file
+    bool needs_file = false;           ///< loads `arrays` from the file, because that was asked for or literals would be too long
+    std::vector<NamedArray> arrays{};  ///< the contents of that file, if needs_file
 };
 
-/// Literal operands beyond this many bytes of text go to a file.
+/// Operands whose literals would exceed this many bytes go to a file.
 inline constexpr std::size_t kMostSnippetLiterals = 200'000;
 
-/// Operands, the stage's formula in the idiom of NumPy or PyTorch, and a comparison with the recorded numbers (2e-5 + 1e-4 of the value),
-/// which fails where they differ. Masks, temperature, the dropout pattern and edits are those of the trace. Throws Error when the trace has
-/// no such stage, or was computed with a mistake.
+/// Operands, the stage's formula in idiomatic NumPy or PyTorch, and an assertion that the result agrees with the recorded numbers within
+/// 2e-5 + 1e-4 |value|. Uses the trace's masks, temperature, dropout pattern and edits. Throws Error if the trace has no such stage or was
+/// computed with a mistake.
 Snippet make_snippet(const Trace<float>& trace, const StageId& id, const SnippetTexts& texts, const SnippetOptions& options = {});
 
 }  // namespace attn
