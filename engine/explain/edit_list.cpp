@@ -12,7 +12,7 @@ bool same_place(const Edit& a, const Edit& b) {
     return a.kind == b.kind && a.at == b.at && a.sequence == b.sequence && a.head == b.head && a.row == b.row && a.column == b.column;
 }
 
-/// Null for a stage that has none or is not recorded: then masked cells are not told from others.
+/// Null if the stage has no mask or was not recorded; masked cells are then treated like others.
 const Mask* mask_of(const Trace<float>& trace, const StageId& id) {
     const RecordedStage<float>* stage = trace.find(id);
     return stage == nullptr ? nullptr : stage->mask.get();
@@ -59,7 +59,7 @@ bool reaches(const Edit& edit, const Trace<float>& trace, const CellRef& cell) {
     const bool split = shape.rank() == 4;
     if (!holds(edit.sequence, cell.index[0]) || !holds(edit.row, cell.index[row_axis]) || (split && !holds(edit.head, cell.index[1])))
         return false;
-    // Of the cell's own row alone.
+    // Restricted to the cell's own row.
     Edit here = edit;
     here.sequence = cell.index[0];
     here.row = cell.index[row_axis];

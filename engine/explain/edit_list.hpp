@@ -1,5 +1,5 @@
 #pragma once
-/// Edits as a list that a person works on, and how they lie in a trace.
+/// Lists of edits as the user works on them, and their effect on a trace.
 
 #include <cstddef>
 #include <string>
@@ -11,28 +11,28 @@
 
 namespace attn {
 
-/// The list with one edit more, at its end, so that it has the last word. It takes the place of one that did the same to the same numbers:
-/// a number that is typed twice is one line.
+/// The list with `edit` appended, so that it takes precedence. It replaces an edit that did the same to the same numbers: typing a number
+/// twice gives a single entry.
 std::vector<Edit> with_edit(std::vector<Edit> edits, const Edit& edit);
 
-/// Why the edit changes nothing in this trace, in plain words; "" when it does.
+/// Why the edit changes nothing in this trace, in plain words; "" if it does change something.
 std::string why_without_effect(const Edit& edit, const Trace<float>& trace);
 
-/// An edit that is switched on and changes nothing.
+/// An enabled edit without effect.
 struct IdleEdit {
-    std::size_t place = 0;  ///< in the list
-    std::string why;        ///< as why_without_effect() says
+    std::size_t place = 0;  ///< index in the list
+    std::string why;        ///< see why_without_effect()
 };
-/// Those of the trace's own settings.
+/// The idle edits among the trace's own.
 std::vector<IdleEdit> idle_edits(const Trace<float>& trace);
 
-/// True when the edit is switched on and reaches the cell.
+/// True if the edit is enabled and affects the cell.
 bool reaches(const Edit& edit, const Trace<float>& trace, const CellRef& cell);
 
-/// True when a tensor of this shape has the cell.
+/// True if a tensor of this shape has the cell.
 bool is_inside(const Shape& shape, const CellRef& cell);
 
-/// The cell that stands for what an edit changes: its own, or the first one that it reaches.
+/// The cell to show for an edit: the one it names, or the first it affects.
 CellRef first_cell(const Edit& edit, const Trace<float>& trace);
 
 }  // namespace attn

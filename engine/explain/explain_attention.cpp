@@ -11,7 +11,7 @@ namespace {
 
 std::string pair_text(const Index& index) { return "query position " + number(index[2]) + " and key position " + number(index[3]); }
 
-/// The causal rule as it is applied; empty when it lets the cell be.
+/// The causal rule that forbids the cell, in words; empty if none does.
 std::string causal_rule(const MaskSettings& masks, MaskRule rule, std::int64_t t, std::int64_t s) {
     if (!masks.causal || s < masks.prefix) return "";
     switch (rule) {
@@ -24,7 +24,7 @@ std::string causal_rule(const MaskSettings& masks, MaskRule rule, std::int64_t t
     }
 }
 
-/// Why the settings forbid this cell, one clause per rule; empty when no rule does.
+/// Why the settings forbid this cell, one clause per rule; empty if none does.
 std::vector<std::string> forbidding_rules(const TraceCells& cells, const PlanNode& node, const Index& index) {
     const MaskSettings& masks = cells.settings().masks;
     const MaskRule rule = node.settings.mask_rule;
@@ -57,7 +57,7 @@ std::string joined(const std::vector<std::string>& clauses) {
     return out;
 }
 
-/// Which head of keys or values a query head reads, and the sentence about it where several share one.
+/// The key/value head a query head uses, and a sentence about it if several share one.
 struct ReadHead {
     std::int64_t head;
     std::string words;
@@ -91,7 +91,7 @@ Provenance scores(const TraceCells& cells, const PlanNode& node, const Index& in
 
 namespace {
 
-/// What the scores are divided by.
+/// What scores are divided by.
 struct Divisor {
     std::string symbol;  ///< "√8"; "" for none
     double value = 1;
@@ -152,7 +152,7 @@ Provenance scale(const TraceCells& cells, const PlanNode& node, const Index& ind
 
 namespace {
 
-/// What a head has learned of a range of distances.
+/// Explains T5's bias: what a head has learned for a bucket of distances.
 Provenance learned_bias(const TraceCells& cells, const PlanNode& node, const Index& index) {
     const std::int64_t head = index[1], offset = index[3] - index[2], bucket = bucket_of(node.settings.buckets, offset);
     const Operand score = cells.operand(node.inputs.at(0), index);
@@ -214,7 +214,7 @@ Provenance softmax(const TraceCells& cells, const PlanNode& node, const Index& i
     const StageId& id = node.id;
     const auto [b, h, t, own] = index;
     const StageId input = node.inputs.at(0);
-    // Over queries the sum runs down a column, and the query takes the place of the key.
+    // Over queries the sum runs down a column, with queries in the place of keys.
     const bool down = node.settings.over_queries, late = node.settings.masks_late;
     const std::int64_t count = cells.shape(id)[down ? 2 : 3].size, chosen = down ? t : own;
     const double temperature = cells.settings().temperature;
@@ -228,7 +228,7 @@ Provenance softmax(const TraceCells& cells, const PlanNode& node, const Index& i
         term.masked = !late && cells.masked(id, at);
         term.own = i == chosen;
         allowed += term.masked ? 0 : 1;
-        // A NaN becomes the maximum and stays it, so that it spreads over the row as in the trace.
+        // Once the maximum is NaN it stays NaN, so that NaN spreads over the row as in the trace.
         if (!term.masked && !std::isnan(largest) && !(term.value <= largest)) largest = term.value;
         out.terms.push_back(std::move(term));
     }
@@ -276,7 +276,7 @@ Provenance mix(const TraceCells& cells, const PlanNode& node, const Index& index
     for (std::int64_t s = 0; s < cells.shape(map)[3].size; ++s) {
         Term term = product(number(s), cells.operand(map, {b, h, t, s}), cells.operand(v, {b, read.head, s, d}));
         term.masked = cells.masked(map, {b, h, t, s});
-        if (term.masked) term.value = 0;  // takes no part, whatever the value row holds
+        if (term.masked) term.value = 0;  // ignored, whatever the value row holds
         out.terms.push_back(std::move(term));
     }
     out.result = sum_of(out.terms);

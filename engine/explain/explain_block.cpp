@@ -8,7 +8,7 @@
 namespace attn::provenance {
 namespace {
 
-/// A norm that is left out.
+/// A norm that returns its input (a mistake).
 Provenance passed_on(const TraceCells& cells, const PlanNode& node, const Index& index) {
     const StageId& id = node.id;
     const StageId input = node.inputs.at(0);
@@ -55,12 +55,12 @@ Provenance layer_norm(const TraceCells& cells, const PlanNode& node, const Index
     return out;
 }
 
-/// What a norm of root mean squares takes together, and where its gain for a cell is.
+/// The cells over which an RMS norm is computed, and the gain that applies to the explained cell.
 struct NormRow {
     std::vector<Index> cells;
-    std::size_t own = 0;     ///< among them
-    std::int64_t gain = 0;   ///< place of the cell's gain
-    std::string sentence{};  ///< which numbers they are
+    std::size_t own = 0;     ///< index of the explained cell in `cells`
+    std::int64_t gain = 0;   ///< index of its gain
+    std::string sentence{};  ///< says which numbers are included
 };
 
 NormRow norm_row(const TraceCells& cells, const PlanNode& node, const Index& index) {

@@ -3,14 +3,14 @@
 namespace attn::provenance {
 namespace {
 
-/// What dropout multiplies a cell with.
+/// The factor by which dropout multiplies a cell.
 Operand factor_operand(double factor) { return constant(factor == 0 ? "dropped" : "1/(1-p)", factor); }
 
 std::string fate(double factor) {
     return factor == 0 ? "Dropped: it becomes 0." : "Not dropped: it is scaled up to make up for those that are.";
 }
 
-/// A term of a sum whose value goes through dropout first.
+/// A summand that goes through dropout.
 Term through_dropout(std::string label, Operand value, double rate, double factor) {
     if (rate == 0) return single(std::move(label), std::move(value));
     return product(std::move(label), std::move(value), factor_operand(factor));

@@ -43,7 +43,7 @@ void take_row(Provenance& out, const TraceCells& cells, const StageId& id, const
         out.terms.push_back(single("row " + number(edit.from), taken));
         return;
     }
-    // The source was set too, before or after: what it was at that moment follows from what became of this cell.
+    // The source row was edited, too; its number at that moment is derived from the present one.
     double later = 1;
     for (std::size_t i = which.place + 1; i < which.edits.size(); ++i)
         if (which.edits[i].edit->kind == EditKind::Scale) later *= which.edits[i].edit->value;

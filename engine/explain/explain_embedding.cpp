@@ -9,7 +9,7 @@
 namespace attn::provenance {
 namespace {
 
-/// Rows of a one-hot product that are shown: all of a small table, else the first, the neighbours of the 1 and the last.
+/// Which rows of a one-hot product to show: all of a small table, else the first two, the last, and those next to the 1.
 bool shown_row(std::int64_t row, std::int64_t hot, std::int64_t rows) {
     constexpr std::int64_t kShowAll = 12;
     return rows <= kShowAll || row < 2 || row >= rows - 1 || std::abs(row - hot) <= 1;
@@ -25,7 +25,7 @@ void add_one_hot(Provenance& out, const TraceCells& cells, const std::string& pa
         }
         Term term = product(number(row), constant("one-hot[" + number(row) + "]", row == hot ? 1 : 0),
                             cells.parameter(parameter, {row, column, 0, 0}));
-        if (row != hot) term.value = 0;  // the lookup never reads the other rows, whatever they hold
+        if (row != hot) term.value = 0;  // the lookup does not read the other rows, whatever they hold
         term.own = row == hot;
         out.terms.push_back(std::move(term));
     }

@@ -3,10 +3,10 @@
 namespace attn::provenance {
 namespace {
 
-/// A number's place in the product before the heads are cut out of it.
+/// A number's row and column in the product before it was split into heads.
 struct Place {
     std::int64_t row, column;
-    std::int64_t flat = 0;  ///< of a split without transpose: its number among all of the sequence's
+    std::int64_t flat = 0;  ///< for a split without transpose: flat index within the sequence
 };
 
 Place place_of(const TraceCells& cells, const PlanNode& node, const Index& index) {

@@ -1,5 +1,5 @@
 #pragma once
-/// The arithmetic of each operation; explain() chooses among these. Each fills everything but `recorded`.
+/// Explains the arithmetic of each operation, for explain(). Each function fills in everything but `recorded`.
 
 #include "engine/explain/trace_cells.hpp"
 
@@ -40,19 +40,19 @@ Provenance multiply(const TraceCells& cells, const PlanNode& node, const Index& 
 Provenance cap(const TraceCells& cells, const PlanNode& node, const Index& index);
 
 // explain_edit.cpp
-/// Tells what the edits made of a cell whose computation `out` explains.
+/// Adds what edits did to a cell whose computation `out` explains.
 void explain_edits(Provenance& out, const TraceCells& cells, const StageId& id, const Index& index);
 
 // --- shared -------------------------------------------------------------------------------------------------------
 
-/// A stage's name as formulas have it.
+/// A stage's name in formulas.
 std::string name_of(const StageId& id);
 /// "scores[3,1]"
 std::string cell(const TraceCells& cells, const StageId& id, const Index& index);
 Operand constant(std::string label, double value);
-/// A row a x b.
+/// A term a x b.
 Term product(std::string label, Operand a, Operand b);
-/// A row that passes one operand on.
+/// A term that passes one operand on.
 Term single(std::string label, Operand a);
 double sum_of(const std::vector<Term>& terms);
 std::string number(std::int64_t i);

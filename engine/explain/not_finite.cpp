@@ -5,7 +5,7 @@
 namespace attn {
 namespace {
 
-/// The index of number `at` of a row-major tensor.
+/// The index of the number at flat index `at`.
 std::array<std::int64_t, 4> index_of(const Shape& shape, std::int64_t at) {
     std::array<std::int64_t, 4> index{};
     for (int axis = shape.rank() - 1; axis >= 0; --axis) {

@@ -1,5 +1,5 @@
 #pragma once
-/// Where arithmetic first left the range of numbers.
+/// Finds where numbers first became infinite or NaN.
 
 #include <optional>
 #include <string>
@@ -14,7 +14,7 @@ struct NotFiniteCell {
     std::string text;  ///< "layers.0.attention.scores at B=0, H=2, T=3, S=5 is inf"
 };
 
-/// The earliest number, in the order of computation, that is infinite or NaN and not masked; nothing when all are finite.
+/// The first number, in order of computation, that is infinite or NaN and not masked; nullopt if all are finite.
 template <class Scalar>
 std::optional<NotFiniteCell> first_not_finite(const Trace<Scalar>& trace);
 

@@ -12,7 +12,7 @@ std::string packed_words(const MatrixView& matrix, std::int64_t row, std::int64_
     const BlockFormat& format = block_format(*kind);
     const std::int64_t place = matrix.first + (matrix.transposed ? column * matrix.stride + row : row * matrix.stride + column);
     const BlockNumber number = block_number(*kind, static_cast<const std::byte*>(matrix.data), place);
-    // Rows of a file begin with a block.
+    // Every row in a file begins with a block.
     std::string words = fmt::format("{}, block {} of its row: {:.4g}", format.name, place % matrix.stride / format.numbers, number.scale);
     if (format.group < format.numbers) words += fmt::format(" × {}", number.factor);
     words += fmt::format(" × {}", number.quantum);
@@ -25,7 +25,7 @@ std::string packed_words(const Trace<float>& trace, const CellRef& cell) {
     if (cell.parameter.empty() || trace.parameters == nullptr) return "";
     const ParameterPlace place = trace.parameters->layout().place(cell.parameter);
     const MatrixView view = place.whole == nullptr ? MatrixView() : trace.parameters->view(place);
-    // A vector is stored by itself, never in blocks.
+    // Vectors are never block-quantized.
     return !view || place.whole->shape.rank() != 2 ? "" : packed_words(view, cell.index[0], cell.index[1]);
 }
 

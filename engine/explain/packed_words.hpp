@@ -1,5 +1,5 @@
 #pragma once
-/// How a file packs one of its weights, in words.
+/// Describes how a file stores a block-quantized weight.
 
 #include <cstdint>
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace attn {
 
-/// "Q4_K, block 3 of its row: 0.02130 × 37 × 9 − 0.003400 × 12": the scale of the block, where groups have one the factor of the group,
-/// the quantum, and what is taken away or, in Q4_1 and Q5_1, added. Empty for a number that is stored by itself. Blocks count from 0, in
-/// the row of the file, which is an output of a map. The cell is not checked.
+/// "Q4_K, block 3 of its row: 0.02130 × 37 × 9 − 0.003400 × 12": the block's scale, the group's factor if groups have one, the quantum, and
+/// the minimum that is subtracted (in Q4_1 and Q5_1 added). Empty if the number is not block-quantized. Blocks count from 0 in a row of the
+/// file, which is an output of a map. The cell is not checked.
 std::string packed_words(const MatrixView& matrix, std::int64_t row, std::int64_t column);
-/// The same of a cell of a trace; empty for a cell of a stage.
+/// The same for a cell of a parameter; empty for a cell of a stage.
 std::string packed_words(const Trace<float>& trace, const CellRef& cell);
 
 }  // namespace attn

@@ -93,8 +93,8 @@ Provenance explain_parameter(const TraceCells& cells, const CellRef& cell) {
     return out;
 }
 
-/// The place in `shape` that lies nearest to a cell of another stage: same sequence, same position, same head and column where
-/// both have them; a key's place for k and v is its position.
+/// The cell of another stage closest to this one: the same sequence, position, head and column as far as both stages have them. A key's
+/// index along S is its position in k and v.
 Index nearest_index(const TraceCells& cells, const StageId& from, const Index& index, const StageId& to) {
     const Shape& source = cells.shape(from);
     const Shape& target = cells.shape(to);
@@ -140,7 +140,7 @@ Index nearest_index(const TraceCells& cells, const StageId& from, const Index& i
     return out;
 }
 
-/// Where a mistake that is made on purpose acts, and what the same operands give without it.
+/// Notes where a deliberate mistake takes effect, and what the same operands give without it.
 void admit_mistake(Provenance& out, const Provenance& right, Mistake mistake, const StageId& id) {
     const bool masks = mistake >= Mistake::InvertedMask && mistake <= Mistake::PaddingOnQueries;
     const bool alike = out.result == right.result || (std::isnan(out.result) && std::isnan(right.result));
@@ -155,12 +155,12 @@ template <class Scalar>
 class CellsOf final : public TraceCells {
 public:
     CellsOf(const Trace<Scalar>& trace, const std::vector<ReducedMap>& rows) : CellsOf(trace, rows, *trace.plan) {}
-    /// `plan` outlives this.
+    /// `plan` must outlive this.
     CellsOf(const Trace<Scalar>& trace, const std::vector<ReducedMap>& rows, const Plan& plan)
         : TraceCells(trace.config, plan, trace.settings, parameters_of(trace).layout(), trace.tokens, trace.source_tokens), trace_(trace),
           rows_(rows) {}
 
-    /// The number is there.
+    /// Whether the number is available.
     bool holds(const StageId& id, const Index& index) const {
         const RecordedStage<Scalar>* stage = trace_.find(id, index[1]);
         return stage != nullptr ? !stage->value.empty() : rows_of(id) != nullptr && rows_of(id)->region.holds(index[2], index[3]);
@@ -171,7 +171,7 @@ private:
         if (trace.parameters == nullptr) throw Error("a trace without parameters cannot be explained");
         return *trace.parameters;
     }
-    /// Perhaps with one head alone.
+    /// The recorded stage, perhaps with a single head.
     const RecordedStage<Scalar>* held(const StageId& id) const {
         const auto is_it = [&](const RecordedStage<Scalar>& stage) { return stage.id == id; };
         const auto stage = std::find_if(trace_.stages.begin(), trace_.stages.end(), is_it);
@@ -203,7 +203,7 @@ private:
         return map->keep[static_cast<std::size_t>(place_in(map->region, index[2], index[3]))] == 0;
     }
 
-    /// Every number of some rows of a map that the trace does not hold; nullptr where there are none.
+    /// Unreduced rows of a map that the trace does not hold; nullptr if there are none.
     const ReducedMap* rows_of(const StageId& id) const {
         if (held(id) != nullptr) return nullptr;
         const auto found =
@@ -223,7 +223,7 @@ private:
 
     const Trace<Scalar>& trace_;
     const std::vector<ReducedMap>& rows_;
-    mutable std::map<std::string, Shape> whole_shapes_;  ///< of stages with one head, which are referred to
+    mutable std::map<std::string, Shape> whole_shapes_;  ///< of stages with a single head; shape() returns references to them
 };
 
 }  // namespace
@@ -248,7 +248,7 @@ Provenance explain(const Trace<Scalar>& trace, const CellRef& cell, const std::v
 template <class Scalar>
 std::vector<Operand> where_it_goes(const Trace<Scalar>& trace, const CellRef& cell, const std::vector<ReducedMap>& rows) {
     const provenance::CellsOf<Scalar> cells(trace, rows);
-    (void)cells.value(cell);  // refuses a cell that is not there
+    (void)cells.value(cell);  // throws if there is no such cell
     std::vector<Operand> out;
     if (!cell.parameter.empty()) return out;
     for (const PlanNode& node : trace.plan->nodes()) {

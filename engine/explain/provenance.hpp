@@ -1,5 +1,5 @@
 #pragma once
-/// Where a number comes from: the arithmetic behind one cell of a trace, spelt out with the recorded operands.
+/// The arithmetic behind one cell of a trace, spelled out with the recorded operands.
 
 #include <array>
 #include <cstdint>
@@ -12,30 +12,30 @@ namespace attn {
 
 /// A cell of a recorded stage or of a parameter; unused trailing indices are 0.
 struct CellRef {
-    StageId stage;          ///< meaningful when `parameter` is empty
+    StageId stage;          ///< ignored if `parameter` is set
     std::string parameter;  ///< name in the ParameterLayout, else empty
     std::array<std::int64_t, 4> index{};
     bool operator==(const CellRef&) const = default;
 };
 
 struct Operand {
-    CellRef cell;       ///< can be handed to explain() again, unless `constant`
-    std::string label;  ///< "q[6,0]": the row and column of its matrix; or a constant's name, "1/√8"
+    CellRef cell;       ///< can be passed to explain() again, unless `constant`
+    std::string label;  ///< "q[6,0]": row and column of its matrix; or a constant's name, "1/√8"
     double value = 0;
-    bool constant = false;  ///< comes from a setting, not from a cell: `cell` means nothing
+    bool constant = false;  ///< from a setting: `cell` is meaningless
 };
 
-/// One row of the arithmetic: a product of a sum, an exponential of a softmax.
+/// A term of the arithmetic: a product in a sum, an exponential in a softmax.
 struct Term {
-    std::string label;              ///< the index it runs over: "0", or the key's position
+    std::string label;              ///< index of summation: "0", or the key's position
     std::vector<Operand> operands;  ///< in reading order; "0.73 x -0.56" has two
     double value = 0;               ///< the product, the exponential
-    bool masked = false;            ///< takes no part
+    bool masked = false;            ///< not included
     bool divides = false;           ///< the second operand divides instead of multiplying
-    bool own = false;               ///< the row that the explained cell is about: its own exponential, the one-hot's 1
+    bool own = false;               ///< the term of the explained cell: its own exponential, the one-hot's 1
 };
 
-/// A line under the terms: "sum", "+ bias", "÷ √8", "max", "γ".
+/// A step after the terms: "sum", "+ bias", "÷ √8", "max", "γ".
 struct ArithmeticStep {
     std::string label;
     double value = 0;
@@ -46,24 +46,22 @@ struct Provenance {
     std::string formula;   ///< "Σ over d of q[6,d] · k[2,d]"
     std::string sentence;  ///< one or two plain sentences: "Query position 6 times key position 2: one product per dimension."
     std::vector<Term> terms;
-    std::int64_t omitted_terms = 0;  ///< how many further terms are left out because they are exactly 0
+    std::int64_t omitted_terms = 0;  ///< how many terms are omitted because they are exactly 0
     std::vector<ArithmeticStep> steps;
     double result = 0;    ///< recomputed here in double from the recorded operands
     double recorded = 0;  ///< what the trace holds; agrees with `result` to float rounding
-    bool masked = false;  ///< the cell is masked; result and recorded then mean nothing
-    bool edited = false;  ///< an edit set the cell: a step says what it would be without
+    bool masked = false;  ///< the cell is masked; result and recorded are meaningless
+    bool edited = false;  ///< an edit set the cell; a step gives the value without it
 };
 
-/// The arithmetic of the cell. Every stage of every model is explained, and a parameter's cell by its name;
-/// Error if the trace has no such cell.
-/// For token_embedding the terms show that the lookup equals the one-hot row times the table.
-/// `rows`: what there is of attention maps that the trace does not hold, every number of some of their rows (see ReducedMap): those of the
-/// cell's position suffice.
+/// Explains a cell of any stage of any model, or of a parameter. Throws Error if the trace has no such cell. For token_embedding the terms
+/// show that the lookup equals the product of a one-hot row and the table.
+/// `rows`: unreduced rows of attention maps that the trace does not hold (see ReducedMap); those of the cell's position suffice.
 template <class Scalar>
 Provenance explain(const Trace<Scalar>& trace, const CellRef& cell, const std::vector<ReducedMap>& rows = {});
 
-/// One cell of every stage that is computed from this cell's stage, nearest first and at the same position as far as the stage has
-/// it (q[6,0] goes to scores[6,6]); empty at the end. Error if the trace has no such cell.
+/// A cell of every stage that reads this cell's stage, nearest first and at the same position if possible (q[6,0] leads to scores[6,6]);
+/// empty if none does. Throws Error if the trace has no such cell.
 template <class Scalar>
 std::vector<Operand> where_it_goes(const Trace<Scalar>& trace, const CellRef& cell, const std::vector<ReducedMap>& rows = {});
 

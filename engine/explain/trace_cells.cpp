@@ -11,7 +11,7 @@ namespace {
 
 bool ends_with(const std::string& text, std::string_view end) { return std::string_view(text).ends_with(end); }
 
-/// The letter of a parameter: "W_Q", "b_1", "γ".
+/// A parameter's symbol: "W_Q", "b_1", "γ".
 std::string parameter_symbol(const std::string& name) {
     const bool bias = ends_with(name, ".bias");
     const std::string letter = bias ? "b_" : "W_";
@@ -53,7 +53,7 @@ std::int64_t flat_index(const Shape& shape, const TraceCells::Index& index, cons
 std::string cell_label(const std::string& symbol, const Shape& shape, const TraceCells::Index& index) {
     std::string out = symbol + "[";
     const int rank = shape.rank();
-    // A [B,T] stage has no matrix but one row per sequence: its position is enough.
+    // A [B,T] stage is a row per sequence: the position is enough.
     const int first = rank == 2 && shape[0].axis == Axis::B ? 1 : rank > 2 ? rank - 2 : 0;
     for (int axis = first; axis < rank; ++axis) {
         if (axis > first) out += ",";
@@ -104,12 +104,12 @@ std::vector<CellEdit> TraceCells::edits_of(const StageId& id, const Index& index
     const Shape& whole = shape(id);
     const std::int64_t cell = flat_index(whole, index, tensor_name(id));
     const auto row_axis = static_cast<std::size_t>(whole.rank() - 2);
-    std::optional<Mask> row;  // of a map of which some rows alone are there
+    std::optional<Mask> row;  // for a map of which only some rows are available
     if (mask(id) == nullptr && is_attention_map(id.stage)) row = mask_of_row(id, index);
     for (const Edit& edit : settings_.edits) {
         if (!edit.on || edit.at != id) continue;
-        const bool takes = edit.kind == EditKind::TakeRow;  // which no map of rows does
-        Edit here = edit;                                   // looked at in the cell's own row alone
+        const bool takes = edit.kind == EditKind::TakeRow;  // maps in rows have no such edits
+        Edit here = edit;                                   // restricted to the cell's own row
         if (!takes && here.row == Edit::kAll) here.row = index[row_axis];
         const bool in_row = row && !takes;
         const std::int64_t wanted = in_row ? (index[0] * whole[1].size + index[1]) * whole[3].size + index[3] : cell;
