@@ -56,7 +56,7 @@ void Adamw<Scalar>::step(const AdamwSettings& settings, double rate, double grad
 
 template <class Scalar>
 double gradient_norm(const Parameters<Scalar>& gradients) {
-    // In runs of fixed number, so that the sum does not depend on the threads.
+    // Summed in a fixed number of runs, so that the result does not depend on the number of threads.
     constexpr std::int64_t kRuns = 64;
     const Kernels<Scalar>& kernel = kernels<Scalar>();
     std::array<double, kRuns> sums{};

@@ -1,4 +1,4 @@
-/// Addition modulo a number, its table split in two.
+/// Addition modulo a number, with its table split in two.
 
 #include <fmt/format.h>
 
@@ -22,7 +22,7 @@ public:
     AdditionSource(const TaskSettings& settings, std::uint64_t seed) : modulus_(static_cast<std::int32_t>(settings.symbols)) {
         for (std::int32_t a = 0; a < modulus_; ++a)
             for (std::int32_t b = 0; b < modulus_; ++b) {
-                // The order does not count: a + b would give b + a away.
+                // Both orders are on the same side: a + b would give away b + a.
                 const std::array<std::int32_t, 2> content = {std::min(a, b), std::max(a, b)};
                 (is_held_out(content, seed, settings.validation_share) ? held_out_ : training_).push_back({a, b});
             }

@@ -34,7 +34,7 @@ constexpr std::string_view kFirstMoments = "optimizer.exp_avg.", kSecondMoments 
 constexpr std::array<std::string_view, 4> kTokenizers = {"character", "word", "byte", "bpe"};  // in the order of TokenizerKind
 constexpr std::uint64_t kMaxConfigJson = 1 << 20;
 
-/// FNV-1a in 64 bits over 8 bytes at a time: any single flipped bit changes it, and it costs little beside writing the file.
+/// 64-bit FNV-1a over 8 bytes at a time: any single flipped bit changes it, and it is cheap compared with writing the file.
 class Checksum {
 public:
     void add(std::span<const std::byte> bytes) {
@@ -50,7 +50,7 @@ public:
     void add(std::uint64_t word) {
         constexpr std::uint64_t kPrime = 0x100000001B3U;
         state_ = (state_ ^ word) * kPrime;
-        state_ ^= state_ >> 32U;  // multiplying carries upwards only
+        state_ ^= state_ >> 32U;  // multiplication carries upwards only
     }
     std::string text() const { return fmt::format("{:016x}", state_); }
 
@@ -122,7 +122,7 @@ void read_vocabulary(const std::string& text, const std::string& source, Checkpo
     }
 }
 
-/// Numbers in half precision, as their bits.
+/// Converts to half precision, as bit patterns.
 std::vector<std::uint16_t> halves_of(std::span<const float> values, const std::string& file, const std::string& tensor) {
     std::vector<std::uint16_t> bits;
     bits.reserve(values.size());
@@ -135,7 +135,7 @@ std::vector<std::uint16_t> halves_of(std::span<const float> values, const std::s
     return bits;
 }
 
-/// A parameter-shaped buffer as tensors of a file; what has to be turned around is kept in `turned`.
+/// The tensors of a file as views of a buffer laid out like the parameters; those stored transposed are copied to `turned`.
 void append_views(std::string_view prefix, const std::vector<StoredParameter>& stored, const float* values,
                   std::vector<std::vector<float>>& turned, std::vector<ArrayView>& views) {
     for (const StoredParameter& parameter : stored) {
@@ -148,7 +148,7 @@ void append_views(std::string_view prefix, const std::vector<StoredParameter>& s
 constexpr std::array kFloatingTypes = {DType::F32, DType::F64, DType::F16, DType::BF16};
 constexpr std::span<const DType> kFloating(kFloatingTypes), kExact = kFloating.first(1);
 
-/// The tensors of a file, asked for one by one.
+/// The tensors of a file, taken out one by one.
 class Tensors {
 public:
     explicit Tensors(const ArrayFile& file) : file_(file) {
@@ -166,7 +166,7 @@ public:
         left_.erase(found);
         return array;
     }
-    /// Notes what does not fit, be it a type that is none of `dtypes`.
+    /// Records every tensor that is missing, has the wrong shape, or has a type not in `dtypes`.
     std::vector<const NamedArray*> take_all(std::string_view prefix, const std::vector<StoredParameter>& stored,
                                             std::span<const DType> dtypes) {
         std::vector<const NamedArray*> arrays;
@@ -185,7 +185,7 @@ public:
         }
         return arrays;
     }
-    /// Throws FileError(Schema) with everything noted, and with the tensors that nobody asked for.
+    /// Throws FileError(Schema) with all recorded problems and all tensors that were not taken.
     void finish() {
         for (const auto& [name, array] : left_) note(name, "does not belong to this model");
         if (problems_ == 0) return;
@@ -227,7 +227,7 @@ Json plateau_json(const Plateau& plateau) {
     return object;
 }
 
-/// Files of runs that were never evaluated do not have it.
+/// Missing in files of runs that were never evaluated.
 void read_plateau(const ArrayFile& file, Checkpoint& checkpoint) {
     const auto found = file.metadata.find(kPlateau);
     if (found == file.metadata.end()) return;
@@ -240,7 +240,7 @@ void read_plateau(const ArrayFile& file, Checkpoint& checkpoint) {
     checkpoint.plateau.step = step;
 }
 
-/// Any of them says that the file is meant to be ours: a damaged key must not make it pass for a foreign model.
+/// Any of our keys marks the file as ours, so that one with a damaged key is not taken for a foreign model.
 bool is_ours(const CheckpointMetadata& metadata) {
     return std::any_of(metadata.begin(), metadata.end(), [](const auto& entry) {
         const std::string& key = entry.first;
@@ -268,7 +268,7 @@ void require_checksum(const ArrayFile& file) {
     for (const NamedArray& array : file.arrays) views.push_back(view_of(array));
     const std::string& stored = file.metadata_at(kChecksum);
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-    if (!stored.empty()) return;  // no changed input would ever get past it
+    if (!stored.empty()) return;  // no mutated input would ever pass
 #endif
     if (checksum(file.metadata, views) != stored)
         throw FileError(FileFault::Format, file.source, "", "its checksum does not match its contents: the file is damaged or was changed");
@@ -302,7 +302,7 @@ Checkpoint from_arrays(ArrayFile& file, const std::string& config_json) {
         const std::vector<StoredParameter> stored = stored_parameters(layout, config);
         Tensors tensors(file);
         const bool resumable = ours && (tensors.has_prefix(kFirstMoments) || tensors.has_prefix(kSecondMoments));
-        // What is resumed has to have the same bits.
+        // Resuming must reproduce the bits, so F16 is not accepted.
         const auto weights = tensors.take_all("", stored, resumable ? kExact : kFloating);
         std::vector<const NamedArray*> first, second;
         if (resumable) {
@@ -328,7 +328,7 @@ Checkpoint from_arrays(ArrayFile& file, const std::string& config_json) {
     return checkpoint;
 }
 
-/// All metadata but the checksum.
+/// All metadata except the checksum.
 CheckpointMetadata metadata_of(const std::string& file, const Checkpoint& checkpoint) {
     RunSettings settings = checkpoint.settings;
     settings.model = checkpoint.parameters->config();
@@ -340,7 +340,7 @@ CheckpointMetadata metadata_of(const std::string& file, const Checkpoint& checkp
     return metadata;
 }
 
-/// Everything but giving the file its name.
+/// Writes everything; the caller commits.
 void write_into(AtomicFile& file, const Checkpoint& checkpoint) {
     const Parameters<float>& parameters = *checkpoint.parameters;
     const std::size_t count = static_cast<std::size_t>(parameters.count());
@@ -400,7 +400,7 @@ Checkpoint read_checkpoint(ByteSource& source, const std::string& config_json) {
 
 Checkpoint read_checkpoint(const std::filesystem::path& path, ReadLimits limits) {
     InputFile source(path, std::move(limits));
-    // As Hugging Face lays models out; only a model from elsewhere needs it.
+    // Hugging Face's file; needed only for models from elsewhere.
     const std::filesystem::path config = path.parent_path() / "config.json";
     std::error_code none;
     const std::string config_json =
@@ -420,7 +420,7 @@ void replace_checkpoint(const std::filesystem::path& path, const Checkpoint& che
     write_into(file, checkpoint);
     file.flush();
     std::error_code none;
-    // The one before is given up only now that the new one is on the disk.
+    // Replaces the previous checkpoint only now that the new one is on disk.
     if (std::filesystem::exists(path, none)) AtomicFile(previous_checkpoint(path), SecondNameOf{path}).commit();
     if (before_renaming) before_renaming();
     file.commit();

@@ -1,5 +1,5 @@
 #pragma once
-/// Saving a training run and taking it up again, bit for bit; reading models from elsewhere.
+/// Saves a training run and resumes it bit for bit; also reads models from elsewhere.
 
 #include <cstdint>
 #include <filesystem>
@@ -16,49 +16,49 @@
 
 namespace attn {
 
-/// What a `.safetensors` file written here holds: the parameters (F32, or F16 in a file that holds only the model; under the names and in
-/// the shapes that Hugging Face's transformers gives such a model where it has a class for it, see stored_parameters.hpp), AdamW's moments
-/// as `optimizer.exp_avg.NAME` and `optimizer.exp_avg_sq.NAME`, the bytes of a Text task's own text as `task.text`, and as metadata
-///   format      "pt", which other tools ask for
+/// Contents of a `.safetensors` file written here: the parameters (F32, or F16 in a file with only the model; under the names and shapes of
+/// Hugging Face's transformers if it has a class for the model, see stored_parameters.hpp), AdamW's moments as `optimizer.exp_avg.NAME` and
+/// `optimizer.exp_avg_sq.NAME`, the bytes of a Text task's own text as `task.text`, and as metadata
+///  format      "pt", which other tools expect
 ///   attnscope   "attnscope-checkpoint/1"
 ///   settings    JSON as in run_json.hpp
-///   vocabulary  JSON {"kind", "special_tokens", "symbols": [...], "bytes": [[id, byte], ...]}; a symbol that is a stray byte is "" in
-///               the first list and stands in the second
-///   steps       finished steps
-///   plateau     JSON {"step", "best_loss", "without_better"} of a run that was evaluated; without best_loss none was finite
+///  vocabulary  JSON {"kind", "special_tokens", "symbols": [...], "bytes": [[id, byte], ...]}; a symbol that is a stray byte is "" in
+///              "symbols" and listed in "bytes"
+///  steps       number of finished steps
+///  plateau     JSON {"step", "best_loss", "without_better"} if the run was evaluated; best_loss only if one was finite
 ///   checksum    of everything else in the file
-/// take_checkpoint() (engine/train/resume.hpp) makes one from a run.
+/// take_checkpoint() (engine/train/resume.hpp) creates one from a run.
 struct Checkpoint {
-    RunSettings settings;  ///< with the model's sizes filled in
+    RunSettings settings;  ///< including the model's sizes
     std::int64_t steps = 0;
     Plateau plateau;
     TokenizerKind tokenizer = TokenizerKind::Character;
     bool special_tokens = false;
-    std::vector<std::string> vocabulary;                  ///< empty in a model from elsewhere: prompts are then ids
+    std::vector<std::string> vocabulary;                  ///< empty in a model from elsewhere, whose prompts are ids
     std::shared_ptr<const Parameters<float>> parameters;  ///< never null
-    AlignedVector<float> first_moments, second_moments;   ///< empty in a file that holds only a model, which cannot be resumed
+    AlignedVector<float> first_moments, second_moments;   ///< empty in a file with only the model, which cannot be resumed
     bool resumable() const { return !first_moments.empty(); }
 };
 
-/// Writes atomically (see AtomicFile). Without moments the text is left out too. Throws FileError, ShapeError for moments that do not fit
-/// the parameters.
+/// Atomic (see AtomicFile). Without moments the text is omitted, too. Throws FileError, and ShapeError if the moments do not match the
+/// parameters.
 void write_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
 
-/// The model alone, its numbers rounded to the nearest in half precision (F16): half the size, to be looked at and used, not resumed.
-/// Throws FileError; FileFault::Range for a number that half precision cannot hold.
+/// Writes only the model, rounded to half precision (F16): half the size, for use but not for resuming. Throws FileError, with
+/// FileFault::Range for a number outside half precision's range.
 void write_half_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
 
-/// Throws FileError with the file's name and the tensor or field at fault. Nothing is allocated for tensors before every size is checked
-/// against the file's, nor for the model before every tensor has the shape that the settings ask for.
-/// A file without metadata of ours is read as a GPT-2 model from elsewhere (see gpt2_weights.hpp): no vocabulary, no moments.
+/// Throws FileError with the file's name and the tensor or field at fault. All sizes are checked against the file's before memory for
+/// tensors is allocated, and all tensors' shapes against the settings before memory for the model is. A file without our metadata is read
+/// as a GPT-2 model from elsewhere (see gpt2_weights.hpp): no vocabulary, no moments.
 Checkpoint read_checkpoint(const std::filesystem::path& path, ReadLimits limits = {});
-/// The same from any source; `config_json` is the text of a Hugging Face config.json, "" without one.
+/// The same from any source; `config_json` is the text of a Hugging Face config.json, or "".
 Checkpoint read_checkpoint(ByteSource& source, const std::string& config_json = "");
 
 /// "run/model.safetensors" -> "run/model.previous.safetensors".
 std::filesystem::path previous_checkpoint(const std::filesystem::path& path);
-/// write_checkpoint(), but what was at `path` before stays as previous_checkpoint(path); `path` itself holds a whole file at every moment.
-/// `before_renaming` is called when the new file is on the disk and only has to be given its name.
+/// Like write_checkpoint(), but keeps the file that was at `path` as previous_checkpoint(path). `path` itself is a complete file at all
+/// times. `before_renaming` is called when the new file is on disk and only needs its name.
 void replace_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint, const std::function<void()>& before_renaming = {});
 
 }  // namespace attn

@@ -19,7 +19,7 @@ constexpr std::string_view kHeadsHeader =
 constexpr std::string_view kLengthColumn = "val_accuracy_";
 constexpr std::size_t kCurveCells = 9, kHeadCells = 11;
 
-/// Rows of cells, with the line number for messages.
+/// Splits a table into rows of cells; keeps the line number for messages.
 class CsvReader {
 public:
     CsvReader(std::string_view text, std::string_view source, std::string_view header) : text_(text), source_(source) {
@@ -28,7 +28,7 @@ public:
         more_columns_ = row_.substr(header.size());
     }
 
-    /// The next row's cells, as many as `cells` has room for.
+    /// Reads the next row's cells, exactly cells.size() of them.
     bool next(std::span<std::string_view> cells) {
         if (!next_line()) return false;
         std::string_view rest = row_;
@@ -42,7 +42,7 @@ public:
         return true;
     }
 
-    /// What stands in the header after the columns that are always there.
+    /// The rest of the header, after the columns that are always present.
     std::string_view more_columns() const { return more_columns_; }
 
     template <class Number>
@@ -79,7 +79,7 @@ private:
     std::int64_t line_ = 0;
 };
 
-/// Lengths of which any point tells the accuracy, ascending.
+/// All lengths for which any point has an accuracy, ascending.
 std::vector<std::int64_t> lengths_of(std::span<const ValidationPoint> validations) {
     std::set<std::int64_t> lengths;
     for (const ValidationPoint& point : validations)
@@ -103,7 +103,7 @@ std::vector<std::int64_t> lengths_in_header(const CsvReader& reader) {
     return lengths;
 }
 
-/// One cell for each of the lengths.
+/// One cell for each length.
 void put_lengths(std::string& out, const std::vector<std::int64_t>& lengths, std::span<const LengthAccuracy> by_length) {
     auto at = by_length.begin();
     for (const std::int64_t length : lengths) {

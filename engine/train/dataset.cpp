@@ -9,9 +9,9 @@
 namespace attn {
 namespace {
 
-/// The streams of sequences, apart from those of parameters and dropout.
+/// Random streams of the data, separate from those of parameters and dropout.
 constexpr std::uint64_t kDataStream = 0x64617461;
-constexpr int kSequenceBits = 20;  // of a stream's number; the step has the rest
+constexpr int kSequenceBits = 20;  // low bits of a stream's number; the rest is the step
 
 std::unique_ptr<const SequenceSource> make_source(const TaskSettings& settings, std::uint64_t seed) {
     validate(settings);
@@ -60,7 +60,7 @@ void set_size(Batch& batch, std::int64_t sequence, const SequenceSize& size) {
     if (batch.source.length > 0) batch.source.lengths[static_cast<std::size_t>(sequence)] = size.source;
 }
 
-/// One more sequence in as many positions as those before it have. Sources keep theirs.
+/// Appends a sequence, cut to `positions` positions; its source is not cut.
 void append(Batch& batch, const SequenceSlot& slot, std::int64_t positions, const SequenceSize& size) {
     const auto count = static_cast<std::ptrdiff_t>(positions);
     batch.tokens.length = positions;
@@ -97,7 +97,7 @@ Dataset::Dataset(const TaskSettings& settings, std::uint64_t seed)
         const SequenceSize size = source_->held_out(i, slot);
         set_size(validation_, i, size);
         by_length[size.length].length = size.length;
-        // Sequences of one length need no padding; where no length is told apart, they are as long as it happens.
+        // Sequences of one length need no padding; if lengths are not distinguished, they are padded to the full length.
         append(by_length[size.length].batch, slot, size.length > 0 ? size.tokens : length_, size);
     }
     for (auto& [length, held_out] : by_length) by_length_.push_back(std::move(held_out));

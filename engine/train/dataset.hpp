@@ -17,32 +17,31 @@ class SequenceSource;
 struct Batch {
     TokenBatch tokens;
     std::vector<std::int32_t> targets;  ///< [B,T], kIgnoredTarget where nothing is to be predicted
-    TokenBatch source = {};             ///< of Translate: what the encoder reads, one for each sequence; else empty
+    TokenBatch source = {};             ///< Translate: the encoder's input, one per sequence; else empty
 };
 
-/// The held-out sequences of one length, as a batch of their own; padded only where the task has no such lengths.
+/// The held-out sequences of one length as a batch; padded only if the task does not distinguish lengths.
 struct HeldOutLength {
-    std::int64_t length =
-        0;  ///< symbols of the question or of the repeated string, words of the answer; 0 where the task has no such lengths
+    std::int64_t length = 0;  ///< symbols of the question or repeated string, words of the answer; 0: no lengths
     Batch batch;
 };
 
-/// The sequences of a task; the last symbol of each is only a target. Targets stand where the answer is determined: after the separator,
-/// in what repeats, at a sum; at every position of a Bigram sequence, a story or a text, so that every shorter one is asked too. Immutable.
-///   Copy, Reverse, Sort  T = 2 length       "akmz>akm", then "z": questions of `shortest` to length symbols, the rest is padding
-///   Repeat               T = 2 length - 1   a string of `shortest` to length different symbols, again and again
+/// The sequences of a task. The last symbol of each is only a target. Targets are where the answer is determined: after the separator, in
+/// the repetition, at a sum; in a Bigram sequence, story or text at every position. Immutable.
+///  Copy, Reverse, Sort  T = 2 length       "akmz>akm", then "z": questions of `shortest` to length symbols; the rest is padding
+///  Repeat               T = 2 length - 1   a string of `shortest` to length different symbols, repeated
 ///   Addition             T = 4              "41 + 93 =", then "37"
 ///   Bigram, Text         T = length
-///   Sum                  T = 6 length + 2   "347+586:13,13,09=93", then "3": asked for everything after ":"
+///  Sum                  T = 6 length + 2   "347+586:13,13,09=93", then "3": everything after ":" is asked for
 ///   Stories              T = length         a story, cut off or padded
-///   FillIn               T = length         a story, cut off or padded, with "_" in place of some words, which are asked for
-///   Translate            ">", then the answer to a sentence that the encoder reads (engine/grammar/toy_languages.hpp), both padded
-/// Validation sequences never appear in training batches: which side a sequence is on follows from its content (the question; the two
-/// summands in any order; a whole Bigram sequence or story, also one with blanks; the sentence to translate), of a text the last part is
-/// held out.
+///  FillIn               T = length         a story, cut off or padded, with some words replaced by "_" and asked for
+///  Translate            ">", then the translation of the encoder's sentence (engine/grammar/toy_languages.hpp), both padded
+/// Validation sequences never appear in training batches. Which side a sequence is on depends on its content (the question; the two
+/// summands in either order; a whole Bigram sequence or story, whichever words are hidden; the sentence to translate); of a text, the last
+/// part is held out.
 class Dataset {
 public:
-    /// Throws ConfigError for sizes out of range, too few different sequences, or a text too short for one window in each part.
+    /// Throws ConfigError for sizes out of range, too few different sequences, or a text too short for a window in each part.
     Dataset(const TaskSettings& settings, std::uint64_t seed);
     ~Dataset();
     Dataset(Dataset&&) noexcept;
@@ -50,18 +49,18 @@ public:
 
     const Tokenizer& tokenizer() const { return tokenizer_; }
     std::int64_t length() const { return length_; }                ///< T of every batch
-    std::int64_t source_length() const { return source_length_; }  ///< of every batch's source; 0 where the task has none
-    /// The batch of step `step`, a function of seed, step and size alone: where a run stands in its data is its number of steps.
-    /// Sequence b does not depend on the size. Allocates only when the batch had been smaller.
+    std::int64_t source_length() const { return source_length_; }  ///< of every batch's source; 0 if the task has none
+    /// The batch of step `step`, which depends only on seed, step and size: a run's position in its data is its number of steps. Sequence b
+    /// does not depend on the size. Allocates only if the batch was smaller before.
     void training_batch(std::int64_t step, std::int64_t size, Batch& batch) const;
     const Batch& validation() const { return validation_; }
-    /// The same sequences, lengths ascending.
+    /// The same sequences by length, ascending.
     const std::vector<HeldOutLength>& validation_by_length() const { return by_length_; }
-    /// One of the longest held-out sequences as text, with which attention is watched while the run goes on.
+    /// One of the longest held-out sequences, as text; its attention is shown during training.
     const std::string& probe() const { return probe_; }
-    /// What the encoder reads of it; "" where the task has no source.
+    /// The probe's encoder input; "" if the task has none.
     const std::string& probe_source() const { return probe_source_; }
-    /// The same as a batch of one, without padding.
+    /// The probe as a batch of one, without padding.
     Batch probe_batch() const;
 
 private:

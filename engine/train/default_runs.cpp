@@ -1,4 +1,4 @@
-/// One run for every task: sizes and rates found by trying, so that a first click leads to a model that has learned.
+/// A run for every task, with sizes and rates found by experiment, so that a first click gives a model that has learned something.
 
 #include "engine/train/run_settings.hpp"
 
@@ -80,7 +80,9 @@ RunSettings default_run(TaskKind kind) {
     case TaskKind::Translate:
         run.model.architecture = Architecture::EncoderDecoder;
         run.model.num_layers = 1;
-        // With one look at the sentence, which every head may miss, all of them look at the word that is rendered.
+        // A single layer looks at the sentence only once. Dropout may blind any head, so all heads learn to attend to the word being
+        // translated.
+        // translated.
         run.train.forward.dropout.attention = 0.1;
         set_steps(run, 1200);
         break;

@@ -1,4 +1,4 @@
-/// Stories with words hidden in them, to be filled in.
+/// Stories with hidden words to fill in.
 
 #include <algorithm>
 #include <set>
@@ -14,8 +14,8 @@
 namespace attn {
 namespace {
 
-constexpr std::uint64_t kHeldOutTexts = 5, kHeldOutBlanks = 6;  // streams
-/// At most one word of so many is hidden in training, always one of so many in what is held out.
+constexpr std::uint64_t kHeldOutTexts = 5, kHeldOutBlanks = 6;  // random streams
+/// Training hides at most one of kFewestBetween words, validation one of kWordsToABlank.
 constexpr std::size_t kFewestBetween = 4, kWordsToABlank = 10;
 
 class FillInSource : public SequenceSource {
@@ -64,7 +64,7 @@ private:
     }
     bool is_held_out(const std::vector<std::int32_t>& words) const { return attn::is_held_out(words, seed_, share_); }
 
-    /// Hides `blanks` of the words, at most all of them.
+    /// Hides `blanks` of the words, or all if there are fewer.
     SequenceSize write(const std::vector<std::int32_t>& words, std::int64_t blanks, Draws& draws, SequenceSlot slot) const {
         const auto count = static_cast<std::int64_t>(words.size());
         std::fill(std::copy(words.begin(), words.end(), slot.tokens.begin()), slot.tokens.end(), 0);

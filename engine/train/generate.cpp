@@ -35,7 +35,7 @@ std::size_t draw(std::span<const double> distribution, double uniform) {
         last = id;
         if ((reached += distribution[id]) > uniform) return id;
     }
-    return last;  // the sum fell short of 1 by rounding
+    return last;  // the sum was below 1 due to rounding
 }
 
 TokenBatch batch_of(std::span<const std::int32_t> ids) {
@@ -43,7 +43,7 @@ TokenBatch batch_of(std::span<const std::int32_t> ids) {
     return {length, {ids.begin(), ids.end()}, {length}};
 }
 
-/// The logits after a text: where possible from what is kept of the text before, otherwise from a pass over all of it.
+/// The logits after a text: from the kept state if possible, else from a pass over the whole text.
 class NextLogits {
 public:
     NextLogits(const Parameters<float>& parameters, std::span<const std::int32_t> source, const ForwardSettings& settings,

@@ -54,7 +54,7 @@ void History::limit(std::size_t budget_bytes) {
 void History::thin() {
     while (bytes_ > budget_ && moments_.size() > 2) {
         spacing_ *= 2;
-        // The newest is not looked at: it goes when another one follows.
+        // The newest is exempt: whether it stays is decided when another follows.
         moments_.erase(std::remove_if(moments_.begin(), moments_.end() - 1, [&](const Moment& m) { return !stays(m, spacing_); }),
                        moments_.end() - 1);
         bytes_ = 0;

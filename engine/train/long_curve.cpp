@@ -9,8 +9,7 @@
 namespace attn {
 namespace {
 
-/// So many points of every octave (steps n to 2n) stay whatever the spacing: of all the octaves that a step can lie in together not more
-/// than a quarter of the curve.
+/// Points kept in every octave (steps n to 2n) whatever the spacing: over all octaves together at most a quarter of the curve.
 std::int64_t points_an_octave(std::size_t most) {
     constexpr std::size_t kOctaves = std::numeric_limits<std::int64_t>::digits;
     return static_cast<std::int64_t>(std::max(std::bit_floor(most / (4 * (kOctaves + 1))), std::size_t{1}));

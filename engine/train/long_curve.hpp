@@ -1,5 +1,5 @@
 #pragma once
-/// The curves of a run of any length within bounded memory: of older steps fewer and fewer points stay.
+/// Bounds the memory of a run's curves, whatever its length, by thinning out older steps.
 
 #include <cstddef>
 #include <vector>
@@ -8,18 +8,18 @@
 
 namespace attn {
 
-/// Points of a curve, and rows of the heads' table, that are kept at most.
+/// Maximum number of points in a curve, and of rows in the heads' table.
 inline constexpr std::size_t kMostCurvePoints = 100'000;
-/// Evaluations whose head scores are kept even where their rows are more.
+/// Evaluations whose head scores are kept even if they have more rows than that.
 inline constexpr std::size_t kFewestHeadPoints = 1'000;
 
-/// Adds a point, later than all before, to a curve of a run. When the curve then holds more than kMostCurvePoints, the newer half stays as
-/// it is, and of the older half at most half: the first point, the steps that a spacing divides, and at the beginning of the run a closer
-/// spacing, so that a logarithmic axis has enough points everywhere. The spacing is the smallest power of two that does. A point that
-/// stays is the measured one, never an average. What stays depends on the points alone, so a run that was interrupted keeps the same ones.
+/// Appends a point, later than all others, to a curve. If the curve then has more than kMostCurvePoints, its newer half is left alone and
+/// its older half is thinned to at most half: it keeps the first point, steps divisible by a spacing, and a finer spacing near the
+/// beginning, so that a logarithmic axis has enough points everywhere. The spacing is the smallest power of two that suffices. Points are
+/// never averaged. The result depends only on the points, so an interrupted run keeps the same ones.
 void add_point(std::vector<LossPoint>& curve, LossPoint point);
 void add_point(std::vector<ValidationPoint>& curve, ValidationPoint point);
-/// Likewise for head scores, by their rows in heads.csv.
+/// The same for head scores, counted in rows of heads.csv.
 void add_point(std::vector<HeadPoint>& curve, HeadPoint point);
 
 }  // namespace attn

@@ -1,5 +1,5 @@
 #pragma once
-/// From a training step to the kept moment that stands for it.
+/// Maps training steps to kept moments.
 
 #include <cstddef>
 #include <cstdint>
@@ -7,11 +7,11 @@
 
 namespace attn {
 
-/// Place in `kept` (steps of moments: ascending, at least one) of the one nearest to `step`; of two equally near the earlier.
+/// Index in `kept` (the moments' steps, ascending, at least one) of the moment nearest to `step`; of two equally near ones the earlier.
 std::size_t nearest_moment(std::span<const std::int64_t> kept, std::int64_t step);
-/// Throws Error for a step that a run of `steps` steps has not made.
+/// Throws Error if a run of `steps` steps has not made this step.
 void require_step(std::int64_t steps, std::int64_t step);
-/// The step of the kept moment that a person means by `step`: the nearest. Throws Error for a step after the run's `steps`, and for one
+/// The step of the kept moment nearest to `step`, which the user named. Throws Error for a step beyond the run's `steps`, and for one
 /// halfway between two moments, naming both.
 std::int64_t named_moment(std::span<const std::int64_t> kept, std::int64_t steps, std::int64_t step);
 

@@ -16,7 +16,7 @@ std::string first_parameter(const Parameters<float>& parameters) {
     return "";
 }
 
-/// Masked scores are -inf by design, and before the mask the same numbers are looked at.
+/// Masked scores are -inf by design; the same numbers are checked before the mask.
 bool is_bad(const RecordedStage<float>& stage) {
     return to_self(stage.id.stage) != Stage::Masked && !all_finite(stage.value.data(), stage.value.size());
 }

@@ -1,5 +1,5 @@
 #pragma once
-/// Finding out where numbers of a training step stopped being finite.
+/// Finds out where the numbers of a training step became infinite or NaN.
 
 #include <stop_token>
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace attn {
 
-/// A training step whose loss or gradient is infinite or NaN; parameters and optimizer are as before it.
+/// Thrown for a training step whose loss or gradient is infinite or NaN; parameters and optimizer are unchanged.
 class NotFinite : public Error {
 public:
     NotFinite(std::int64_t step, std::string tensor);
-    std::int64_t step() const { return step_; }            ///< the one that was not made, counted from 1
+    std::int64_t step() const { return step_; }            ///< the step that failed, counted from 1
     const std::string& tensor() const { return tensor_; }  ///< "layers.0.attention.scores", "the gradient of layers.1.norm_2"
 
 private:
@@ -22,9 +22,8 @@ private:
     std::string tensor_;
 };
 
-/// The first tensor that is not finite in the order in which a step computes them: a parameter, then the stages from the tokens to the
-/// probabilities, then their gradients on the way back, then the gradients of the parameters. "" when all are finite.
-/// Runs the batch again sequence by sequence with every stage kept.
+/// The first tensor that is not finite, in the order of a step's computation: a parameter; the stages from tokens to probabilities; their
+/// gradients in reverse; the parameters' gradients. "" if all are finite. Repeats the batch sequence by sequence, recording every stage.
 std::string first_not_finite(const Parameters<float>& parameters, const Batch& batch, const ForwardSettings& settings,
                              std::stop_token stop = {});
 

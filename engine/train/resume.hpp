@@ -1,5 +1,5 @@
 #pragma once
-/// From a training run to a checkpoint and back.
+/// Converts between training runs and checkpoints.
 
 #include <memory>
 
@@ -8,11 +8,11 @@
 
 namespace attn {
 
-/// The run as it stands, with a copy of its parameters and moments.
+/// The run's current state, with copies of its parameters and moments.
 Checkpoint take_checkpoint(const TrainingRun& run);
 
-/// A run that goes on where `checkpoint` was taken, with the same bits. Throws ConfigError for a checkpoint that holds only a model, or
-/// whose vocabulary is not that of its task. The history begins with the `earlier` moments of the run.
+/// A run that continues from the checkpoint, bit for bit. Throws ConfigError if the checkpoint holds only a model, or if its vocabulary is
+/// not that of its task. `earlier` moments of the run become the beginning of its history.
 std::unique_ptr<TrainingRun> resume_run(const Checkpoint& checkpoint, std::size_t history_budget = History::kDefaultBudget,
                                         std::span<const Moment> earlier = {});
 

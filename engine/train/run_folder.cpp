@@ -28,7 +28,7 @@ std::optional<std::int64_t> step_of(const std::string& name) {
     digits.remove_suffix(kStepSuffix.size());
     std::int64_t step = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), step);
-    // Only the spelling that moment_name() gives: other files are none of ours.
+    // Only names that moment_name() would give; other files are not ours.
     if (error != std::errc() || end != digits.data() + digits.size() || step < 0 || moment_name(step) != name) return std::nullopt;
     return step;
 }
@@ -37,7 +37,7 @@ std::optional<std::int64_t> step_of(const std::string& name) {
     throw FileError(FileFault::Io, escaped(path.native(), 0), "", error.message());
 }
 
-/// False for what is certainly not there; what the system cannot tell is not to pass for missing.
+/// False only if the file is known not to exist; throws if the system cannot tell.
 bool is_there(const fs::path& path) {
     std::error_code error;
     const bool found = fs::exists(path, error);
@@ -45,7 +45,7 @@ bool is_there(const fs::path& path) {
     return found;
 }
 
-/// The text of a table that may be missing.
+/// The text of a table; nullopt if it is missing.
 std::optional<std::string> table(const fs::path& path) {
     if (!is_there(path)) return std::nullopt;
     return read_whole_file(path, {.max_bytes = kMaxCsvBytes, .stop = {}});

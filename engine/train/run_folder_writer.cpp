@@ -38,7 +38,7 @@ void remove_file(const fs::path& path) {
     if (error) throw FileError(FileFault::Io, escaped(path.native(), 0), "", fmt::format("cannot be removed: {}", error.message()));
 }
 
-/// Why it could not be done, "" when it was.
+/// Why the work failed; "" if it succeeded.
 template <class Work>
 std::string attempt(const Work& work) {
     try {
@@ -51,7 +51,7 @@ std::string attempt(const Work& work) {
     return "";
 }
 
-/// The first, the last and those evenly between, by their place in the list.
+/// The first, the last and evenly spaced moments between.
 std::vector<Moment> chosen_moments(const std::vector<Moment>& all, std::size_t most) {
     if (all.size() <= most) return all;
     std::vector<Moment> chosen;
@@ -70,7 +70,7 @@ void write_moment(const fs::path& path, const Checkpoint& newest, const Moment& 
     write_checkpoint(path, model);
 }
 
-/// Nothing of it stays.
+/// Tests that `bytes` bytes can be written to the path; leaves nothing behind.
 void try_writing(const fs::path& path, std::uint64_t bytes) {
     AtomicFile file(path);
     const std::string zeros(static_cast<std::size_t>(std::min<std::uint64_t>(bytes, 1 << 20)), '\0');
@@ -112,8 +112,8 @@ void RunFolderWriter::begin(std::optional<std::int64_t> continued, std::uint64_t
 std::string RunFolderWriter::save(const RunFolder& run, std::size_t most_moments) {
     const auto tables = [&] { write_tables(run); };
     const bool replaces = replaces_;
-    // Tables that tell more than the checkpoint are cut when they are read, while a checkpoint without its tables would lose them. Those
-    // of another run, though, must never stand beside this one's, nor the other way round.
+    // Tables before the checkpoint: entries beyond the checkpoint are dropped when read, but a checkpoint without its tables would lose
+    // them. But never next to the checkpoint of another run; so when replacing one, the tables follow.
     std::string problem = replaces ? "" : attempt(tables);
     replace_checkpoint(folder_ / kCheckpointName, run.checkpoint, [&] {
         if (replaces) drop_other_run();

@@ -1,5 +1,5 @@
 #pragma once
-/// Saving a training run into its folder, again and again.
+/// Saves a training run to its folder, repeatedly.
 
 #include <cstdint>
 #include <filesystem>
@@ -12,28 +12,28 @@
 
 namespace attn {
 
-/// Of the moments of a run at most so many are saved: the first, the last, and those evenly between.
+/// At most this many of a run's moments are saved: the first, the last, and evenly spaced ones between.
 inline constexpr std::size_t kMostMoments = 24;
 
-/// Holds the folder while it lives (see FolderLock). Every file is written atomically. Wherever saving ends, by an error or because the
-/// process is killed, the folder can be read: as it was before, or as it is after the checkpoint was replaced.
+/// Locks the folder while alive (see FolderLock). Every file is written atomically. If saving stops anywhere, through an error or because
+/// the process is killed, the folder remains readable: either as it was, or as it is after the checkpoint was replaced.
 class RunFolderWriter {
 public:
-    /// Makes the folder if need be, and removes the unfinished files of writers that were killed. Throws FileError, also when another
-    /// process is writing a run into it.
+    /// Creates the folder if necessary and removes unfinished files of killed writers. Throws FileError, also if another process is writing
+    /// a run there.
     explicit RunFolderWriter(const std::filesystem::path& folder);
 
-    /// The first of the files in the folder that saving a run would replace, such as "model.safetensors"; "" when there is none.
+    /// The first existing file that saving a run would replace, such as "model.safetensors"; "" if there is none.
     std::string first_found() const;
 
-    /// To be called once, before save(). `continued`: the steps after which the run in the folder is taken up; none: what the folder holds
-    /// is of another run, which stays readable until this one's first checkpoint is on the disk. Throws FileError when one of the files
-    /// could not be written now, or not `checkpoint_bytes` of it; what is in the folder stays as it is.
+    /// Must be called once before save(). `continued` is the step from which the folder's run is resumed; none means that the folder holds
+    /// another run, which stays readable until this run's first checkpoint is on disk. Throws FileError if one of the files cannot be
+    /// written now, or there is no room for `checkpoint_bytes`; the folder's contents are left unchanged.
     void begin(std::optional<std::int64_t> continued, std::uint64_t checkpoint_bytes);
 
-    /// Curves and heads, then the checkpoint, then moments; moments that are not chosen any more are removed. A model that is a GPT-2 gets
-    /// the config.json with which Hugging Face transformers loads the folder. Throws when the checkpoint could not be replaced: the one
-    /// before is then still there. Returns why another file could not be written, "" when all were.
+    /// Writes curves and heads, then the checkpoint, then moments, and removes moments that are no longer selected. A GPT-2 model also gets
+    /// the config.json with which Hugging Face's transformers can load the folder. Throws if the checkpoint could not be replaced; the
+    /// previous one is then intact. Returns why any other file could not be written, or "".
     std::string save(const RunFolder& run, std::size_t most_moments = kMostMoments);
 
 private:
@@ -43,11 +43,11 @@ private:
 
     std::filesystem::path folder_;
     FolderLock lock_;
-    bool replaces_ = false;          ///< the folder still holds another run
+    bool replaces_ = false;          ///< the folder still contains another run
     std::set<std::int64_t> stored_;  ///< moments of this run that are in the folder
 };
 
-/// Saves a run once, over whatever the folder holds. Throws FileError, also when something but the checkpoint could not be written.
+/// Saves a run once, replacing whatever the folder contains. Throws FileError, also if a file other than the checkpoint cannot be written.
 void write_run_folder(const std::filesystem::path& folder, const RunFolder& run, std::size_t most_moments = kMostMoments);
 
 }  // namespace attn

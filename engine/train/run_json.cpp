@@ -15,10 +15,10 @@
 namespace attn {
 namespace {
 
-// In the order of the enumeration.
+// In enumerator order.
 constexpr std::array<std::string_view, 3> kSchedules = {"constant", "linear", "cosine"};
 
-constexpr std::int64_t kMaxCount = std::int64_t{1} << 53;  // what other JSON readers keep exact
+constexpr std::int64_t kMaxCount = std::int64_t{1} << 53;  // the largest integer that other JSON readers represent exactly
 constexpr double kMaxNumber = std::numeric_limits<double>::max();
 
 Json to_json(const TaskSettings& task) {

@@ -1,5 +1,5 @@
 #pragma once
-/// The settings of a training run as a JSON object, for configuration files and checkpoints.
+/// A training run's settings as JSON, for configuration files and checkpoints.
 
 #include <string_view>
 
@@ -8,15 +8,14 @@
 
 namespace attn {
 
-/// Every field under its C++ name, nested as in the struct; a Text task's text is not among them, only its name, and a schedule's
-/// `continued` only where there is one.
-/// Throws ConfigError for a number that is not finite.
+/// Every field under its C++ name, nested like the struct. Of a Text task's text only the name is included, and a schedule's `continued`
+/// only if it is set. Throws ConfigError for a number that is not finite.
 Json to_json(const RunSettings& settings);
 
-/// Fields that are missing stay as in `base`. Throws FileError naming the source and the JSON pointer for an unknown field, a wrong type
-/// or a number that no run could have. Whether the settings fit together is validate()'s question.
+/// Missing fields keep their value in `base`. Throws FileError naming the source and the JSON pointer for an unknown field, a wrong type or
+/// an impossible number. Call validate() to check that the settings are consistent.
 RunSettings run_settings_from_json(JsonObject object, RunSettings base = {});
-/// The same from a text that is one object.
+/// The same from JSON text that is one object.
 RunSettings run_settings_from_json(std::string_view text, std::string_view source, RunSettings base = {});
 
 }  // namespace attn

@@ -40,7 +40,7 @@ constexpr std::array<TaskInfo, 11> kTasks = {{
      "Correct words of translations, each after the correct ones before it.", Architecture::EncoderDecoder},
 }};
 
-/// What a setting may be.
+/// Throws ConfigError unless low <= value <= high.
 template <class Number>
 void require_between(const char* what, Number value, Number low, Number high) {
     // Written so that NaN fails.
@@ -104,7 +104,7 @@ TaskKind task_kind(std::string_view name) {
 
 bool same_model(const RunSettings& a, const RunSettings& b) {
     Config model = a.model;
-    // These follow from the task and the run's seed.
+    // Derived from the task and the run's seed.
     model.vocab_size = b.model.vocab_size;
     model.context_length = b.model.context_length;
     model.seed = b.model.seed;

@@ -1,6 +1,6 @@
 #include "engine/train/sample_text.hpp"
 
-// Put into the library at build (third_party/embed.cmake).
+// Embedded at build time (third_party/embed.cmake).
 extern "C" const char attn_sample_text_begin[], attn_sample_text_end[];
 
 namespace attn {

@@ -13,14 +13,14 @@
 namespace attn {
 namespace {
 
-/// Tokens from the likeliest on, of equal logits the smaller id first, as far as somebody asks: few of a large vocabulary are looked at.
+/// Ranks tokens by logit, likeliest first and smaller ids first among equals. Lazy, because few tokens of a large vocabulary are needed.
 class Likeliest {
 public:
     explicit Likeliest(std::span<const float> logits) : logits_(logits), heap_(logits.size()) {
         std::iota(heap_.begin(), heap_.end(), 0);
         std::make_heap(heap_.begin(), heap_.end(), Less{logits});
     }
-    /// The first `count` of them.
+    /// The `count` likeliest.
     std::span<const std::int32_t> first(std::size_t count) {
         while (ranked_.size() < count && !heap_.empty()) {
             std::pop_heap(heap_.begin(), heap_.end(), Less{logits_});
@@ -44,11 +44,11 @@ private:
     std::vector<std::int32_t> heap_, ranked_;
 };
 
-/// exp((logit - largest) / temperature) of every token, which never overflows and is 0 for -inf; at temperature 0 all but one are 0.
+/// exp((logit - largest) / temperature) for every token, which cannot overflow and is 0 for -inf; at temperature 0 all but one are 0.
 std::vector<double> weights_at(std::span<const float> logits, std::size_t likeliest, double temperature) {
     std::vector<double> weights(logits.size(), 0.0);
     const auto largest = static_cast<double>(logits[likeliest]);
-    constexpr std::int64_t kGrain = 1024, kCost = 16;  // an exponential takes about as long as so many products
+    constexpr std::int64_t kGrain = 1024, kCost = 16;  // the cost of an exponential, in products
     if (temperature > 0)
         parallel_ranges(std::ssize(logits), kGrain, kCost, [&](std::int64_t first, std::int64_t last) {
             for (auto id = static_cast<std::size_t>(first); id < static_cast<std::size_t>(last); ++id)
@@ -60,7 +60,7 @@ std::vector<double> weights_at(std::span<const float> logits, std::size_t likeli
 
 double sum_of(std::span<const double> values) { return std::accumulate(values.begin(), values.end(), 0.0); }
 
-/// What the sampler makes of logits. Ranks below `kept` can be drawn.
+/// The effect of the sampler on a set of logits. Tokens of rank below `kept` can be drawn.
 class Sampled {
 public:
     Sampled(std::span<const float> logits, const SamplingSettings& settings)
@@ -73,7 +73,7 @@ public:
     }
 
     double weight(std::size_t rank) { return weights[static_cast<std::size_t>(ranking.at(rank))]; }
-    /// Of those that can be drawn.
+    /// Total weight of the tokens that can be drawn.
     double kept_weight() {
         if (kept == possible) return all;
         double sum = 0;
@@ -90,13 +90,13 @@ public:
     Likeliest ranking;
     std::vector<double> weights;  ///< by id; the largest is 1
     double all;                   ///< their sum
-    std::size_t possible;         ///< have a chance at this temperature
+    std::size_t possible;         ///< tokens with a nonzero weight
     std::size_t left_by_k, left_by_p, kept;
 
 private:
     static bool is_possible(double weight) { return weight > 0; }
 
-    /// How many of those that are left have at least `share` of the largest weight; at least one.
+    /// How many of the remaining tokens have at least `share` of the largest weight; at least one.
     std::size_t as_likely_as(double share) {
         if (kept == possible)
             return static_cast<std::size_t>(
@@ -105,7 +105,7 @@ private:
         while (left < kept && weight(left) >= share) ++left;
         return left;
     }
-    /// How many of the likeliest that top-k left together reach `share` of their weights; at least one.
+    /// How many of the likeliest tokens left by top-k together reach `share` of their total weight; at least one.
     std::size_t nucleus(double share) {
         double wanted = share * all;
         if (left_by_k < possible) {

@@ -18,7 +18,7 @@ void require(const Schedule& schedule) {
                           std::to_string(schedule.total_steps) + "; expected 0 or more");
 }
 
-/// Of a run that has had this schedule from its first step.
+/// The rate for a run with this schedule from its first step.
 double uninterrupted_rate(const Schedule& schedule, std::int64_t step) {
     if (step < schedule.warm_up_steps) return schedule.rate * static_cast<double>(step + 1) / static_cast<double>(schedule.warm_up_steps);
     if (schedule.kind == ScheduleKind::Constant) return schedule.rate;
@@ -28,7 +28,7 @@ double uninterrupted_rate(const Schedule& schedule, std::int64_t step) {
     return schedule.last_rate + (schedule.rate - schedule.last_rate) * left;
 }
 
-/// Steps between the two curves of a continued schedule.
+/// How many steps a continued schedule takes to reach the new curve.
 std::int64_t joining_steps(const Schedule& schedule) {
     constexpr std::int64_t kShare = 10;
     return schedule.continued ? std::max<std::int64_t>(0, schedule.total_steps - schedule.continued->from_step) / kShare : 0;
@@ -49,11 +49,11 @@ double learning_rate(const Schedule& schedule, std::int64_t step) {
 Schedule continued_schedule(const Schedule& before, Schedule wanted, std::int64_t step) {
     wanted.continued = before.continued;
     if (wanted.total_steps == before.total_steps) return wanted;
-    // A second change before the next step starts from where the first one did.
+    // A second change at the same step starts from the rate before the first.
     const bool again = before.continued && before.continued->from_step == step;
     const double rate = again ? before.continued->from_rate : learning_rate(before, step);
     wanted.continued.reset();
-    // A constant rate has no end that could be moved.
+    // A constant rate has no end to move.
     if (wanted.kind != ScheduleKind::Constant && learning_rate(wanted, step) != rate) wanted.continued = {step, rate};
     return wanted;
 }

@@ -1,4 +1,4 @@
-/// Stories by the grammar, a part of them held out.
+/// Stories from the grammar, part of them held out.
 
 #include <algorithm>
 #include <set>
@@ -11,7 +11,7 @@
 namespace attn {
 namespace {
 
-constexpr std::uint64_t kHeldOutStories = 4;  // the stream of those that are held out
+constexpr std::uint64_t kHeldOutStories = 4;  // random stream of the held-out stories
 
 class StorySource : public SequenceSource {
 public:
@@ -25,7 +25,7 @@ public:
             tell(draws, words);
             if (is_held_out(words) && known.insert(words).second) held_out_.push_back(words);
         }
-        // The first is watched while a run goes on.
+        // Longest first: the first is the probe.
         std::stable_sort(held_out_.begin(), held_out_.end(), [](const auto& x, const auto& y) { return x.size() > y.size(); });
     }
 
@@ -45,7 +45,7 @@ public:
     }
 
 private:
-    /// One word more than there are positions: the last is only a target.
+    /// One word more than there are positions, because the last is only a target.
     void tell(Draws& draws, std::vector<std::int32_t>& words) const {
         words.resize(static_cast<std::size_t>(length_) + 1);
         words.resize(static_cast<std::size_t>(stories().tell(draws, words)));

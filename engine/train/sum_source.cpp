@@ -1,4 +1,4 @@
-/// Sums of two numbers as they are done on paper: "347+586:13,13,09=933".
+/// Sums of two numbers in columns, as on paper: "347+586:13,13,09=933".
 
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@ namespace attn {
 namespace {
 
 constexpr std::string_view kCharacters = "0123456789+:,=";
-constexpr std::uint64_t kHeldOutSums = 5;  // the stream of those that are held out
+constexpr std::uint64_t kHeldOutSums = 5;  // random stream of the held-out sums
 
 class SumSource : public SequenceSource {
 public:
@@ -48,7 +48,7 @@ public:
         return Tokenizer::from_vocabulary(TokenizerKind::Character, vocabulary, false);
     }
 
-    /// All but the last character of the longest sum.
+    /// Length of the longest sum without its last character.
     std::int64_t length() const override { return 6 * digits_ + 2; }
 
     SequenceSize draw(Draws& draws, SequenceSlot slot) const override {
@@ -69,7 +69,7 @@ private:
         const std::int64_t a = first_ + draws.below(range_ - first_), b = first_ + draws.below(range_ - first_);
         return {a, b};
     }
-    /// The order does not count: a + b would give b + a away.
+    /// Both orders are on the same side: a + b would give away b + a.
     bool is_held_out(const Pair& pair) const {
         const std::array<std::int32_t, 2> content = {static_cast<std::int32_t>(std::min(pair.first, pair.second)),
                                                      static_cast<std::int32_t>(std::max(pair.first, pair.second))};
@@ -82,7 +82,7 @@ private:
         return number % 10;
     }
 
-    /// "347+586:" is the question. Then each column from the right with what is carried from the one before, and the sum.
+    /// The question "347+586:", then every column from the right including its carry, then the sum.
     SequenceSize write(const Pair& pair, SequenceSlot slot) const {
         std::size_t count = 0;
         const auto question = static_cast<std::size_t>(2 * digits_ + 2);

@@ -1,4 +1,4 @@
-/// Sequences of letters: copied, reversed, sorted, repeated, or following one another by chance.
+/// Sequences of letters: copied, reversed, sorted, repeated, or drawn from a transition table.
 
 #include <fmt/format.h>
 
@@ -20,14 +20,14 @@ constexpr std::string_view kSymbols = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNO
 constexpr std::string_view kSeparator = ">";
 constexpr std::uint64_t kTableStream = 1, kHeldOutStream = 2, kLastSymbolStream = 3;
 
-/// Every row of a table as running sums.
+/// Every row of the table as cumulative sums.
 std::vector<double> running_sums(std::vector<double> table, std::int64_t symbols) {
     for (std::size_t i = 0; i < table.size(); ++i)
         if (i % static_cast<std::size_t>(symbols) != 0) table[i] += table[i - 1];
     return table;
 }
 
-/// The longest, the longest of the next length, and so on down to the shortest, then round again: the first few show every length.
+/// Reorders the sequences to cycle through the lengths, longest first, so that the first few show every length.
 void take_turns(std::vector<std::vector<std::int32_t>>& sequences) {
     std::map<std::size_t, std::vector<std::vector<std::int32_t>>, std::greater<>> by_length;
     for (std::vector<std::int32_t>& sequence : sequences) by_length[sequence.size()].push_back(std::move(sequence));
@@ -86,26 +86,26 @@ private:
     }
 
     enum class Lengths : std::uint8_t {
-        Even,   ///< for evaluation: every length equally often
-        Longer  ///< for training: the longer of two even draws, since long questions are harder and there are more of them
+        Even,   ///< for validation: every length equally often
+        Longer  ///< for training: the longer of two uniform draws, since long questions are harder and more numerous
     };
 
     std::int64_t draw_length(Draws& draws, Lengths lengths) const {
         const std::int64_t shortest = shortest_length(settings_), count = settings_.length - shortest + 1;
         if (count == 1) return shortest;
         const std::int64_t drawn = draws.below(count);
-        // Runs that name no shortest length are older than this preference and keep their data.
+        // Runs without a shortest length predate this preference and must keep their data.
         const bool longer = lengths == Lengths::Longer && settings_.shortest > 0;
         return shortest + (longer ? std::max(drawn, draws.below(count)) : drawn);
     }
 
-    /// What a sequence is made of, drawn into `room`: the question, the string that is repeated, all tokens of a Bigram sequence.
+    /// Draws a sequence's content into `room`: the question, the string to repeat, or all tokens of a Bigram sequence.
     std::span<const std::int32_t> draw_content(Draws& draws, std::span<std::int32_t> room, Lengths lengths) const {
         const bool repeats = settings_.kind == TaskKind::Repeat, follows = settings_.kind == TaskKind::Bigram;
         const std::span<std::int32_t> content =
             room.first(static_cast<std::size_t>(follows ? settings_.length : draw_length(draws, lengths)));
         for (auto at = content.begin(); at != content.end(); ++at) {
-            // What repeats has no symbol twice: what follows a symbol would not be determined by it.
+            // A repeated string has no symbol twice: otherwise its successor would not be determined.
             do
                 *at = follows && at != content.begin() ? follower(*(at - 1), draws)
                                                        : static_cast<std::int32_t>(draws.below(settings_.symbols));
@@ -114,7 +114,7 @@ private:
         return content;
     }
 
-    /// From the content, the first `count` tokens, to the whole sequence.
+    /// Completes a sequence whose first `count` tokens are its content.
     SequenceSize complete(Draws& draws, SequenceSlot slot, std::size_t count) const {
         const auto n = static_cast<std::ptrdiff_t>(count);
         const auto tokens = slot.tokens.begin(), targets = slot.targets.begin();
@@ -157,7 +157,7 @@ private:
         if (settings_.shortest > 0) take_turns(held_out_);
     }
 
-    /// Without one, drawing would never end.
+    /// Throws if there is no training sequence, because drawing one would never end.
     void require_training_sequence() const {
         constexpr int kAttempts = 10'000;
         Draws draws(seed_, kHeldOutStream);
@@ -176,7 +176,7 @@ private:
 
     TaskSettings settings_;
     std::uint64_t seed_;
-    std::vector<double> sums_;  ///< [V,V] the Bigram table, running along its rows
+    std::vector<double> sums_;  ///< [V,V] cumulative rows of the Bigram table
     std::vector<std::vector<std::int32_t>> held_out_;
 };
 
@@ -190,7 +190,7 @@ std::vector<double> bigram_table(std::int64_t symbols, std::uint64_t seed) {
         double sum = 0;
         for (auto at = first; at != last; ++at) {
             const double u = random.uniform(static_cast<std::uint64_t>(at - table.begin()));
-            // A high power leaves every symbol a few likely followers; products are the same on every machine.
+            // A high power gives every symbol a few likely successors. Products are exact across machines, unlike pow().
             *at = u * u * u * u * u * u + 1e-3;
             sum += *at;
         }

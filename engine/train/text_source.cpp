@@ -1,4 +1,4 @@
-/// Windows of a text, whose last part is held out.
+/// Windows of a text whose last part is held out.
 
 #include <fmt/format.h>
 
@@ -22,14 +22,14 @@ Tokenizer tokenizer_of(const TaskSettings& settings) {
     return {TokenizerKind::Character, std::span(&text, 1), false};
 }
 
-/// Encoded piece by piece, because a token of encode() is much larger than an id.
+/// Encodes in pieces, because encode()'s tokens are much larger than ids.
 std::vector<std::int32_t> ids_of(const Tokenizer& tokenizer, std::string_view text) {
     constexpr std::size_t kPiece = 1 << 16;
     const auto continues = [&](std::size_t at) { return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80; };
     std::vector<std::int32_t> ids;
     for (std::size_t begin = 0, end = 0; begin < text.size(); begin = end) {
         end = std::min(text.size(), begin + kPiece);
-        while (continues(end)) ++end;  // not in the middle of a character
+        while (continues(end)) ++end;  // not inside a character
         for (const TextToken& token : tokenizer.encode(text.substr(begin, end - begin))) ids.push_back(token.id);
     }
     return ids;
@@ -76,7 +76,7 @@ private:
     std::vector<std::int32_t> ids_;
     std::int64_t length_;
     std::int64_t training_ = 0;  ///< tokens before the held-out part
-    std::int64_t windows_ = 0;   ///< of the held-out part, side by side
+    std::int64_t windows_ = 0;   ///< number of windows in the held-out part, side by side
 };
 
 }  // namespace

@@ -19,15 +19,15 @@ std::string first_not_finite(const Parameters<Scalar>& gradients) {
     return "the gradient norm";
 }
 
-/// Shares that a batch is cut into. Each has gradients of its own, which large models have no room for; they have work enough in every
-/// single product instead.
+/// Number of shares of a batch. Every share needs gradients of its own, for which large models have no memory; they have enough work in
+/// each product to keep all threads busy.
 std::int64_t shares_of(std::int64_t parameters) {
     constexpr std::int64_t kShares = 4, kSmall = 3'000'000;
     return parameters <= kSmall ? kShares : 1;
 }
 
-/// Sequences that go through the model together: few, so that what they leave for the way back stays in the cache, but not too few
-/// rows for the products.
+/// Sequences that pass through the model together: few, so that their activations stay in the cache until the backward pass, but enough
+/// rows for efficient products.
 std::int64_t sequences_at_once(std::int64_t shares, std::int64_t length, std::int64_t batch) {
     constexpr std::int64_t kRows = 128;
     return shares == 1 ? batch : std::max<std::int64_t>(1, kRows / std::max<std::int64_t>(1, length));
@@ -58,7 +58,7 @@ void TrainingState<Scalar>::split_batch(std::int64_t sequences, bool learns) {
         share.last = (i + 1) * sequences / count;
         share.sum = {};
         share.failure = nullptr;
-        share.waits = learns || share.left() > 0;  // one without sequences still has to clear its gradients
+        share.waits = learns || share.left() > 0;  // a share without sequences must still clear its gradients
     }
 }
 
@@ -71,8 +71,8 @@ void TrainingState<Scalar>::make_workers(std::int64_t workers) {
     }
 }
 
-/// The share whose next run the calling thread shall make, null when none is left to it: the one that is the furthest behind, because its
-/// runs would be left for the end, when nobody can help with them. `last`, of which the thread has just made a run, may be it again.
+/// The share whose next run the calling thread should make; null if none is left. Prefers the share that is furthest behind, because its
+/// runs would otherwise be left for the end, when no other thread can help. May be `last`, the share the thread has just worked on.
 template <class Scalar>
 typename TrainingState<Scalar>::Share* TrainingState<Scalar>::take_share(Share* last) {
     const std::lock_guard lock(taking_);
@@ -119,9 +119,9 @@ CrossEntropy TrainingState<Scalar>::run(const TokenBatch& tokens, const TokenBat
     split_batch(tokens.size(), learns);
     const std::int64_t workers = std::min<std::int64_t>(shares, thread_budget());
     make_workers(workers);
-    // The first share of each is settled, so that each has its memory after the first step.
+    // Every worker starts with a fixed share, so that it touches the same memory at every step.
     for (std::int64_t i = 0; i < workers; ++i) shares_[static_cast<std::size_t>(i)].waits = false;
-    constexpr std::int64_t kPerOperation = 32;  // multiply-adds that parallel_for counts as one
+    constexpr std::int64_t kPerOperation = 32;  // multiply-adds per operation, as parallel_for() counts
     const std::int64_t cost = 3 * parameters_.count() * (tokens.length * tokens.size() / workers + 1) / kPerOperation;
     parallel_for(workers, cost, [&](std::int64_t i) {
         Share* share = &shares_[static_cast<std::size_t>(i)];
@@ -130,7 +130,7 @@ CrossEntropy TrainingState<Scalar>::run(const TokenBatch& tokens, const TokenBat
             try {
                 run_next(workers_[static_cast<std::size_t>(i)], *share, work);
             } catch (...) {
-                share->failure = std::current_exception();  // which must not leave a parallel region
+                share->failure = std::current_exception();  // must not leave a parallel region
             }
         }
     });
@@ -143,7 +143,7 @@ CrossEntropy TrainingState<Scalar>::run(const TokenBatch& tokens, const TokenBat
     return sum;
 }
 
-/// The shares' gradients, in their order, into the first.
+/// Adds the shares' gradients, in order, to the first one's.
 template <class Scalar>
 void TrainingState<Scalar>::add_gradients() {
     const Kernels<Scalar>& kernel = kernels<Scalar>();
@@ -158,7 +158,7 @@ template <class Scalar>
 StepResult TrainingState<Scalar>::step(const TokenBatch& tokens, const TokenBatch& source, std::span<const std::int32_t> targets,
                                        const TrainSettings& settings, std::stop_token stop) {
     require_adamw(settings.adamw);
-    clip_factor(0, settings.clip_norm);  // refuses a limit that cannot be
+    clip_factor(0, settings.clip_norm);  // throws for an invalid limit
     StepResult result;
     result.learning_rate = learning_rate(settings.schedule, steps());
     forward_ = settings.forward;

@@ -14,7 +14,7 @@
 namespace attn {
 namespace {
 
-/// What follows from the task and the seed.
+/// Fills in what follows from the task and the seed.
 RunSettings filled_in(RunSettings settings, const Dataset& dataset) {
     settings.model.vocab_size = dataset.tokenizer().size();
     settings.model.context_length = std::max(dataset.length(), dataset.source_length());
@@ -60,13 +60,13 @@ struct TrainingRun::Impl {
 
     Dataset dataset;
     RunSettings settings;
-    std::int64_t asked_total_steps;  ///< of the schedule as it was last asked for, before a longer run stretched it
+    std::int64_t asked_total_steps;  ///< the schedule's total as last requested, before a longer run extended it
     TrainingState<float> state;
     History history;
     Batch batch;
     double seconds = 0;
     std::int64_t tokens = 0;
-    std::optional<ValidationPoint> evaluated;  ///< the last one
+    std::optional<ValidationPoint> evaluated;  ///< the last evaluation
     Plateau plateau;
 };
 

@@ -1,4 +1,4 @@
-/// Sentences of one toy language, to be translated into another.
+/// Sentences of one toy language, to be translated into the other.
 
 #include <algorithm>
 #include <set>
@@ -11,8 +11,8 @@
 namespace attn {
 namespace {
 
-constexpr std::uint64_t kHeldOutSentences = 1;  // their stream
-constexpr std::int32_t kBegins = 0;             // its id: the vocabulary's first word
+constexpr std::uint64_t kHeldOutSentences = 1;  // random stream of the held-out sentences
+constexpr std::int32_t kBegins = 0;             // id of the start symbol, the vocabulary's first word
 
 class TranslationSource : public SequenceSource {
 public:
