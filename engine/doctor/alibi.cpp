@@ -7,19 +7,19 @@
 namespace attn::doctor {
 namespace {
 
-/// A bias so low that it may stand for a weight of 0.
+/// Biases this low may stand for a weight of 0.
 constexpr double kTooLow = -400;
 
-/// What one head's biases tell of the distance to earlier keys.
+/// How one head's biases depend on the distance to earlier keys.
 struct Slope {
-    double per_key = 0;  ///< what one key further on adds: positive where distance is penalised
+    double per_key = 0;  ///< change from a key to the next: positive if distance is penalised
     double error = 0;
-    std::int64_t span = 0;  ///< the largest difference of distances
+    std::int64_t span = 0;  ///< largest difference of distances seen in a row
     bool linear = true;
-    bool confirmed = false;  ///< some row shows three distances
+    bool confirmed = false;  ///< some row has three distances
 };
 
-/// `last` is the key at which query 0 stands.
+/// `last` is the key at query 0's own position.
 Slope slope_of(const Sequence& sizes, const double* bias, const std::uint8_t* keep, std::int64_t last, double error) {
     Slope out;
     const auto rows = [&](const auto& visit) {
@@ -30,7 +30,7 @@ Slope slope_of(const Sequence& sizes, const double* bias, const std::uint8_t* ke
             if (keys.size() >= 2) visit(bias + t * sizes.keys, keys);
         }
     };
-    // The widest row tells the slope, all others have to agree.
+    // The widest row gives the slope; all others must agree.
     rows([&](const double* row, const std::vector<std::int64_t>& keys) {
         const std::int64_t span = keys.back() - keys.front();
         out.confirmed = out.confirmed || keys.size() >= 3;
@@ -91,7 +91,7 @@ double bias_error(const Sequence& sequence) {
 }
 
 bool grows_with_distance(const Sequence& sizes, const std::vector<double>& bias, const Keep& keep, double error) {
-    // Rows whose query stands elsewhere are not linear up to it.
+    // Tries both alignments: rows of a query at another position are not linear up to it.
     for (const std::int64_t last : {sizes.first_query(), std::int64_t{0}}) {
         std::vector<Slope> slopes;
         const std::int64_t map = sizes.queries * sizes.keys;

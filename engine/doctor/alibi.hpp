@@ -8,20 +8,20 @@
 
 namespace attn::doctor {
 
-/// Slopes of the heads: 2^(-8i/H) for i = 1...H where H is a power of two. Else, as Press et al. do, those of the power of two below,
-/// followed by every other one of the power above.
+/// Slopes of the heads: 2^(-8i/H) for i = 1...H if H is a power of two. Otherwise, as in Press et al., the slopes for the next lower power,
+/// followed by every other one for the next higher.
 std::vector<double> alibi_slopes(std::int64_t heads);
 
-/// The bias [H,T,S] of these slopes, -slope * |t + S - T - s|, or with `wrong_sign` its opposite.
+/// The bias [H,T,S] with these slopes, -slope * |t + S - T - s|, or its negative with `wrong_sign`.
 std::vector<double> alibi_bias(const Sequence& sizes, bool wrong_sign);
 
-/// How far the biases of sequence.intent may be off.
+/// Bound on the errors of the biases in sequence.intent.
 double bias_error(const Sequence& sequence);
 
-/// Whether biases [H,T,S] reward distance instead of penalising it. Only cells of `keep` with s <= t + S - T speak: there some
-/// implementations add slope * (s - t) and others -slope * |t - s|, which is the same. It has to be certain: every head is linear in the
-/// distance (up to a number for each row) within `error`; no head falls with it and at least one grows; and either some head shows three
-/// distances, or the slopes are ALiBi's own.
+/// Whether biases [H,T,S] reward distance instead of penalising it. Considers only cells of `keep` with s <= t + S - T, where the two
+/// common forms, slope * (s - t) and -slope * |t - s|, agree. True only if certain: every head is linear in the distance (up to a constant
+/// per row) within `error`; no head falls with distance and at least one grows; and either some head has three distances, or the slopes are
+/// ALiBi's.
 bool grows_with_distance(const Sequence& sizes, const std::vector<double>& bias, const Keep& keep, double error);
 
 }  // namespace attn::doctor

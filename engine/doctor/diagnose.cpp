@@ -24,7 +24,7 @@ std::string number_text(double x) {
     return std::isnan(x) ? "NaN" : std::isinf(x) ? (x < 0 ? "minus infinity" : "infinity") : fmt::format("{:.6g}", x);
 }
 
-/// A number where none should be, other than a mask's -inf.
+/// A number that should not occur: NaN or infinite, except -inf in masked scores.
 bool is_odd(Part part, double x) { return !std::isfinite(x) && !(part == Part::Masked && x < 0); }
 
 class Diagnoser {
@@ -65,7 +65,7 @@ private:
         return std::move(out_);
     }
 
-    /// A short sequence does not show a position bias that a longer one does.
+    /// A long sequence may show a position bias that is not apparent in a short one.
     void share_position_bias(Known known) {
         std::optional<PositionBias> most;
         for (const Judgement& judgement : judged_)
@@ -76,18 +76,18 @@ private:
             if (!judged_[b].right && !judged_[b].bias) judged_[b] = judge(attention_.sequences[b], known);
     }
 
-    /// The sequence whose first difference comes first.
+    /// Finds the sequence whose first difference is at the earliest stage.
     void find_wrong() {
         for (std::size_t b = 0; b < judged_.size(); ++b)
             if (!judged_[b].right && (!wrong_ || judged_[b].outcome.first_failure() < judged_[*wrong_].outcome.first_failure())) wrong_ = b;
     }
 
-    /// A mistake, and how well it explains all the sequences that are wrong.
+    /// A mistake, and how well it explains the wrong sequences.
     struct Explanation {
         const Suspect* suspect = nullptr;
         std::size_t sequences = 0;  ///< that it explains at all
         int first_failure = kPartCount, failures = 0;
-        double deviation = 0;             ///< the largest
+        double deviation = 0;             ///< largest of all sequences
         const Judgement* last = nullptr;  ///< the sequence counted last
         bool complete(std::size_t wrong) const { return sequences == wrong && first_failure == kPartCount; }
     };
@@ -125,7 +125,7 @@ private:
         const std::vector<Explanation> found = explanations();
         const int first = judgement.outcome.first_failure();
         if (first == kPartCount) throw Error("a sequence was judged wrong without a stage that differs");
-        // No mask makes a score NaN or infinite: where one is, what follows from it tells nothing.
+        // A mask cannot make a score NaN or infinite, so what follows from such a score proves nothing.
         if (first_odd_part() <= std::min(first, static_cast<int>(Part::Scaled)) && find_odd_number()) return;
         const bool explains_nan = !found.empty() && found.front().suspect->bug == Bug::MaskSign && found.front().complete(wrong);
         if ((found.empty() || nothing_but_nan(first)) && !explains_nan && find_odd_number()) return;
@@ -167,7 +167,7 @@ private:
         std::vector<std::string> same;
         for (std::size_t i = 1; i < found.size(); ++i)
             if (found[i].complete(wrong) && best.complete(wrong) && found[i].suspect->bug != best.suspect->bug &&
-                !found[i].suspect->scale_is_observed)  // a factor that has a name is no other one
+                !found[i].suspect->scale_is_observed)  // an observed factor only repeats the named mistake
                 same.push_back(fmt::format("{} ({})", bug_name(found[i].suspect->bug),
                                            found[i].suspect->bug == Bug::Other ? found[i].suspect->detail
                                                                                : std::string(bug_words(found[i].suspect->bug))));
@@ -189,7 +189,7 @@ private:
         return "from the tensors given; they may be what goes into the projections instead of what comes out.";
     }
 
-    /// In training the context is that of dropped weights, which the file may not hold.
+    /// During training the context may come from dropped weights that the file does not contain.
     bool dropout_may_hide(Part first) const {
         const Sequence& sequence = attention_.sequences.front();
         return hints_.training == true && hints_.dropout != 0.0 && !sequence.has(Part::Dropped) &&
@@ -235,7 +235,7 @@ private:
         out_.max_error = 0;
     }
 
-    /// Whether every number of this part that differs is NaN: then a mistake that explains it explains nothing else.
+    /// Whether every differing number of this part is NaN; a mistake that explains them then explains nothing else.
     bool nothing_but_nan(int part) const {
         return std::all_of(judged_.begin(), judged_.end(), [&](const Judgement& judgement) {
             const auto& comparison = judgement.outcome.parts[static_cast<std::size_t>(part)];
@@ -283,7 +283,7 @@ private:
         return empty ? " Its query may attend to no key at all, and the softmax of nothing but minus infinity is NaN." : "";
     }
 
-    /// Dropout in a file that says that there should be none.
+    /// Dropout in a file that says there should be none.
     bool find_dropout_left_on() {
         double rate = 0;
         std::size_t b = 0;
@@ -364,7 +364,7 @@ private:
                ((sequence.has(Part::Q) || sequence.has(Part::QProj)) && (sequence.has(Part::K) || sequence.has(Part::KProj)));
     }
 
-    /// What it would take to judge more.
+    /// What else would have to be recorded to judge more.
     std::string missing() const {
         const Sequence& sequence = attention_.sequences.front();
         const bool q = sequence.has(Part::Q) || sequence.has(Part::QProj), k = sequence.has(Part::K) || sequence.has(Part::KProj);

@@ -1,16 +1,16 @@
 #pragma once
-/// From judged sequences to one diagnosis of an attention, in words.
+/// Turns the judgements of sequences into one diagnosis of an attention, in words.
 
 #include "engine/doctor/dump.hpp"
 #include "engine/doctor/judge.hpp"
 
 namespace attn::doctor {
 
-/// Of one attention in one reading.
+/// Diagnoses an attention under one reading of its file.
 Diagnosis diagnose(const Attention& attention, const Hints& hints);
 
-/// What else is worth knowing about the numbers: sums, masked rows, saturated and uniform heads, spreads. Where something is `wrong`, that
-/// is why all heads may be uniform.
+/// Other facts worth knowing: row sums, masked rows, saturated and uniform heads, spreads. `wrong`: a mistake was found, which may be why
+/// all heads are uniform.
 std::vector<Finding> observations(const Attention& attention, const std::vector<Judgement>& judgements, bool wrong);
 
 }  // namespace attn::doctor

@@ -5,7 +5,7 @@
 namespace attn::doctor {
 namespace {
 
-// The mistakes of one attention come first in both enumerations, in the same order.
+// The mistakes that concern one attention come first in both enumerations, in the same order.
 static_assert(static_cast<int>(Bug::NoScale) + 1 == static_cast<int>(Mistake::NoScale));
 static_assert(static_cast<int>(Bug::KeysValuesSwapped) + 1 == static_cast<int>(Mistake::KeysValuesSwapped));
 
@@ -14,7 +14,7 @@ struct BugInfo {
     std::string_view name, title, words, advice;
 };
 
-/// Those that are no Mistake.
+/// Bugs that are not a Mistake.
 constexpr std::array<BugInfo, 10> kFoundOnly = {{
     {Bug::AlibiSign, "alibi_sign", "ALiBi with the wrong sign", "the position bias grows with the distance between query and key",
      "ALiBi is a penalty: add -slope * (t - s), so that distant keys lose weight."},

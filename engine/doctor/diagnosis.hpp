@@ -1,5 +1,5 @@
 #pragma once
-/// What the doctor found in recorded attention: plain data for a panel, a line of text or a line of JSON.
+/// What the doctor found in recorded attention: plain data for a panel, a line of text or JSON.
 
 #include <cstdint>
 #include <optional>
@@ -11,8 +11,8 @@
 
 namespace attn::doctor {
 
-/// The known mistakes of one attention: first those that a model can be told to make, then those that are only found in recordings. Other
-/// stands for numbers that are wrong in a way that none of them reproduces.
+/// The known mistakes of an attention: first those that a model can be told to make, then those found only in recordings. Other stands for
+/// wrong numbers that no known mistake reproduces.
 enum class Bug : std::uint8_t {
     NoScale,
     ScaleByModelWidth,
@@ -41,18 +41,18 @@ enum class Bug : std::uint8_t {
 };
 inline constexpr int kBugCount = static_cast<int>(Bug::Other) + 1;
 
-/// Nothing for what no model can be told to do.
+/// nullopt if a model cannot be told to make it.
 std::optional<Mistake> mistake_of(Bug bug);
-/// Nothing for mistakes that lie outside of the attention.
+/// nullopt for mistakes outside the attention.
 std::optional<Bug> bug_of(Mistake mistake);
 
-/// "no_scale", "softmax_over_queries": the name in JSON.
+/// Name in JSON: "no_scale", "softmax_over_queries".
 std::string_view bug_name(Bug bug);
-/// "the scores are not scaled": what a sentence says of it.
+/// As part of a sentence: "the scores are not scaled".
 std::string_view bug_words(Bug bug);
-/// "No scaling": a headline.
+/// As a headline: "No scaling".
 std::string_view bug_title(Bug bug);
-/// One sentence on what to do about it; "" where the words say it already.
+/// One sentence on how to fix it; "" if the words already say it.
 std::string_view bug_advice(Bug bug);
 
 enum class Verdict : std::uint8_t { Correct, Wrong, Unknown };
@@ -60,27 +60,27 @@ std::string_view verdict_name(Verdict verdict);
 
 enum class Severity : std::uint8_t { Note, Warning, Wrong };
 
-/// One observation in plain words.
+/// An observation in plain words.
 struct Finding {
     Severity severity = Severity::Note;
     std::string attention;           ///< prefix of the attention's tensors, "layers.0.attention"; "" for bare names
-    std::string stage;               ///< "weights"; "" when it is about no single one
-    std::vector<std::int64_t> cell;  ///< index in the recorded tensor; empty when it is about no single one
-    std::int64_t head = -1;          ///< -1: about no single head
+    std::string stage;               ///< "weights"; "" if it concerns no particular stage
+    std::vector<std::int64_t> cell;  ///< index in the recorded tensor; empty if it concerns no particular cell
+    std::int64_t head = -1;          ///< -1: no particular head
     std::string sentence;
 };
 
-/// Of one attention or of a whole file.
+/// The result for an attention or a whole file.
 struct Diagnosis {
     Verdict verdict = Verdict::Unknown;
-    std::optional<Bug> bug;          ///< when wrong
-    bool reproduced = false;         ///< the bug gives every number that is recorded
-    std::string attention;           ///< of the stage below
+    std::optional<Bug> bug;          ///< if wrong
+    bool reproduced = false;         ///< the bug reproduces every recorded number
+    std::string attention;           ///< the one that contains the stage below
     std::string stage;               ///< the first that differs from its recomputation
-    std::vector<std::int64_t> cell;  ///< its first cell that differs, as an index in the recorded tensor
-    double max_error = 0;            ///< largest error of that stage, or of all when correct; infinite when one is not a number
+    std::vector<std::int64_t> cell;  ///< the stage's first differing cell, as an index in the recorded tensor
+    double max_error = 0;            ///< largest error in that stage, or of all if correct; infinite if exactly one side is NaN
     std::string explanation;         ///< one or a few sentences
-    std::vector<Finding> findings;   ///< everything else worth knowing
+    std::vector<Finding> findings;   ///< other observations
 };
 
 }  // namespace attn::doctor

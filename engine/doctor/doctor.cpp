@@ -15,7 +15,7 @@
 namespace attn::doctor {
 namespace {
 
-/// Whether masks read the other way round would be a worse guess: nobody means masks with rows that may attend nowhere.
+/// Whether the mask makes sense as read; if not, its inverse is the better guess: nobody intends a row that may attend to nothing.
 bool masks_are_sane(const Attention& attention) {
     for (const Sequence& sequence : attention.sequences) {
         if (!sequence.intent.given) continue;
@@ -28,14 +28,14 @@ bool masks_are_sane(const Attention& attention) {
     return true;
 }
 
-/// A lower rank is the better reading: numbers that follow from each other do so by no accident.
+/// Lower is better. Numbers that follow from one another are no coincidence.
 int rank(const Diagnosis& diagnosis) {
     if (diagnosis.verdict == Verdict::Correct) return 0;
     if (diagnosis.reproduced || diagnosis.bug == Bug::NonFinite) return 1;
     return diagnosis.verdict == Verdict::Unknown ? 2 : 3;
 }
 
-/// A sentence on names that mean nothing here: one of them may be what is missing.
+/// A sentence about unrecognized names, one of which may be what is missing.
 std::string not_known(const std::vector<std::string>& names) {
     constexpr std::size_t kMost = 8;
     if (names.empty()) return "";
@@ -65,7 +65,7 @@ Diagnosis examine_group(const ArrayFile& file, const Group& group, const Hints& 
     return *std::move(best);
 }
 
-/// Of several attentions the first that is wrong speaks for the file; one named mistake before numbers that nothing explains.
+/// The first wrong attention stands for the file; named mistakes take precedence over unexplained differences.
 Diagnosis combined(std::vector<Diagnosis> each) {
     if (each.size() == 1) return std::move(each.front());
     const auto with = [&](Verdict verdict) {

@@ -1,5 +1,5 @@
 #pragma once
-/// Reads recorded attention from any framework, recomputes every stage from the one before and names the mistake behind a difference.
+/// Reads recorded attention of any framework, recomputes every stage from the previous ones and names the mistake behind a difference.
 
 #include <filesystem>
 #include <optional>
@@ -11,26 +11,26 @@
 
 namespace attn::doctor {
 
-/// Cells of the maps of one sequence, of all heads together: larger ones are not judged.
+/// Maximum number of cells in the maps of one sequence, over all heads, that can be judged.
 inline constexpr double kMostJudgedCells = 0x1p24;
 
-/// Of a .safetensors or .npz file. Names, shapes and metadata are described in assets/help/6-doctor.md. Throws FileError naming
-/// file, tensor and expected shape for a file that cannot be read or whose tensors do not fit together.
+/// Examines a .safetensors or .npz file. Names, shapes and metadata are described in assets/help/6-doctor.md. Throws FileError naming file,
+/// tensor and expected shape if the file cannot be read or its tensors are inconsistent.
 Diagnosis examine_file(const std::filesystem::path& path);
-/// The same of arrays in memory.
+/// The same for arrays in memory.
 Diagnosis examine(const ArrayFile& file);
 
-/// The same of a recording that comes in parts, because all of it would take too much memory.
+/// The same for a recording that is supplied in parts, because it would need too much memory as a whole.
 class Examination {
 public:
-    /// One attention or several, with all that belongs to them, or none. Throws as examine().
+    /// A part contains complete attentions, or none. Throws like examine().
     void add(const ArrayFile& part);
     Diagnosis conclude();
 
 private:
     std::vector<Diagnosis> attentions_;
-    std::optional<Diagnosis> outside_;  ///< the first mistake outside of the attentions
-    std::vector<std::string> names_;    ///< of arrays, as long as no attention is among them
+    std::optional<Diagnosis> outside_;  ///< the first mistake outside all attentions
+    std::vector<std::string> names_;    ///< array names, kept until an attention is found
     bool has_other_parts_ = false;
 };
 

@@ -16,9 +16,9 @@ double median(std::vector<double> values) {
     return *middle;
 }
 
-/// One row of a context as a sum over some of its weighted value rows.
+/// A row of the context as a sum of weighted value rows, some of which may have been dropped.
 struct Row {
-    std::vector<std::vector<double>> terms;  ///< weight times value row, of each key that counts
+    std::vector<std::vector<double>> terms;  ///< weight times value row, for each key that matters
     std::vector<double> target, slack;
 };
 
@@ -28,7 +28,7 @@ double size_of(const std::vector<double>& term) {
     return std::sqrt(sum);
 }
 
-/// What the context of the row would be with every term times `factors`.
+/// Whether multiplying the terms by `factors` gives the context row.
 bool reproduces(const Row& row, const std::vector<double>& factors) {
     for (std::size_t d = 0; d < row.target.size(); ++d) {
         double sum = 0;
@@ -38,10 +38,10 @@ bool reproduces(const Row& row, const std::vector<double>& factors) {
     return true;
 }
 
-/// The factors of the terms by least squares; nothing when the terms depend on each other.
+/// Solves for the factors of the terms by least squares; nullopt if the terms are linearly dependent.
 std::optional<std::vector<double>> solve(const Row& row) {
     const std::size_t n = row.terms.size();
-    std::vector<double> sizes;  // small terms count as much as large ones
+    std::vector<double> sizes;  // normalizes the terms, so that small ones count as much as large ones
     for (const auto& term : row.terms) sizes.push_back(size_of(term));
     std::vector<std::vector<double>> a(n, std::vector<double>(n + 1, 0));
     for (std::size_t i = 0; i < n; ++i) {
@@ -69,7 +69,8 @@ std::optional<std::vector<double>> solve(const Row& row) {
     return x;
 }
 
-/// Whether some set of the terms, each times `factor`, gives the target. Sets are tried in Gray-code order: one term changes a time.
+/// Whether some subset of the terms, times `factor`, gives the target. Subsets are tried in Gray-code order, so only one term changes at a
+/// time.
 bool some_set_fits(const Row& row, double factor) {
     const std::size_t n = row.terms.size(), width = row.target.size();
     std::vector<double> sum(width, 0);
@@ -86,8 +87,8 @@ bool some_set_fits(const Row& row, double factor) {
     }
 }
 
-/// The one factor that some of the terms have, the others being dropped; 0 where all are. Nothing where no factor gives the target, or too
-/// many terms leave it open.
+/// The common factor of the terms that were kept, the others being dropped; 0 if all were dropped. nullopt if no factor gives the target,
+/// or if there are too many terms to tell.
 std::optional<double> common_factor(const Row& row) {
     if (row.terms.size() > row.target.size()) return std::nullopt;
     std::optional<std::vector<double>> x = solve(row);
@@ -98,7 +99,7 @@ std::optional<double> common_factor(const Row& row) {
         if ((*x)[i] > 0.5) largest = std::max(largest, size_of(row.terms[i]));
     std::vector<double> kept;
     for (std::size_t i = 0; i < x->size(); ++i)
-        if ((*x)[i] > 0.5 && size_of(row.terms[i]) > 0.05 * largest) kept.push_back((*x)[i]);  // rounding drowns the smaller ones
+        if ((*x)[i] > 0.5 && size_of(row.terms[i]) > 0.05 * largest) kept.push_back((*x)[i]);  // smaller terms are lost in rounding
     if (kept.empty()) return std::nullopt;
     const double factor = median(std::move(kept));
     for (double& each : *x) each = each > 0.5 ? factor : 0;
@@ -162,7 +163,7 @@ DropoutEvidence find_dropout(const std::vector<double>& dropped, const Estimate&
             slack = slack * out.factor + 12 * rounding.unit * std::fabs(value) + least(rounding);
         }
     }
-    // Of a few weights all may have been spared.
+    // With only a few weights it is plausible that none was dropped.
     constexpr double kLuck = 0.01;
     out.spared = out.zeros == 0 && std::pow(out.factor, static_cast<double>(-kept)) > kLuck;
     if (all_gone && out.zeros > 0) out.factor = std::numeric_limits<double>::infinity();
@@ -182,10 +183,10 @@ std::optional<double> find_hidden_dropout(const std::vector<double>& context, co
         const std::optional<double> factor = common_factor(row);
         if (factor && *factor == 0) ++gone;
         else if (factor) factors.push_back(*factor);
-        else if (2 * row.terms.size() <= row.target.size()) return std::nullopt;  // so few terms that they would have shown
+        else if (2 * row.terms.size() <= row.target.size()) return std::nullopt;  // with so few terms dropout would have been found
         else open.push_back(&row);
     }
-    // Long rows cannot be solved; with a known rate their sets can be tried.
+    // Rows that are too long to solve: with a known rate their subsets can be tried.
     constexpr std::size_t kLongestRow = 14;
     constexpr std::size_t kMostRows = 32;
     std::vector<double> candidates;

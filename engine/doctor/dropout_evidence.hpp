@@ -1,5 +1,5 @@
 #pragma once
-/// What dropout leaves behind: zeros, and everything else divided by 1 - rate.
+/// Detects dropout: some numbers become zero, and the others are divided by 1 - rate.
 
 #include <optional>
 
@@ -11,17 +11,17 @@ namespace attn::doctor {
 struct DropoutEvidence {
     double factor = 1;       ///< 1/(1 - rate)
     std::int64_t zeros = 0;  ///< cells that became 0
-    bool spared = false;     ///< none did, of so few that it may have been luck
-    Estimate expected;       ///< what the rate makes of every cell, with zeros where they are recorded
+    bool spared = false;     ///< no cell was dropped, but there are so few that this may be chance
+    Estimate expected;       ///< the map under this rate, with zeros where they were recorded
     double rate() const { return 1 - 1 / factor; }
     bool present() const { return (zeros > 0 || spared) && factor > 1; }
 };
 
-/// The rate that fits `dropped` best, given what it was before.
+/// The dropout rate that best fits `dropped`, given the map before.
 DropoutEvidence find_dropout(const std::vector<double>& dropped, const Estimate& weights, const Rounding& rounding);
 
-/// The rate with which some pattern of dropped weights gives exactly this context; nothing when no pattern does, or when the rows are
-/// too long to try. A row counts when its pattern is the only one possible.
+/// The rate at which some pattern of dropped weights gives exactly this context; nullopt if no pattern does, or if rows are too long to
+/// try. A row counts only if its pattern is unique.
 ///   context [H,T,Dv]  weights [H,T,S]  v [H,S,Dv]
 std::optional<double> find_hidden_dropout(const std::vector<double>& context, const Estimate& weights, const Estimate& v,
                                           const Sequence& sizes, const Rounding& rounding);

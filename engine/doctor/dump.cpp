@@ -15,7 +15,7 @@
 namespace attn::doctor {
 namespace {
 
-/// "layers.10" after "layers.9".
+/// Orders "layers.10" after "layers.9".
 bool natural_less(const std::string& a, const std::string& b) {
     const auto digit = [](char c) { return c >= '0' && c <= '9'; };
     std::size_t i = 0, j = 0;
@@ -42,8 +42,8 @@ struct SplitName {
     std::string prefix, last;
 };
 
-/// Prefix and last part of a dotted (or slashed) name. Reference files keep inputs and outputs apart ("in.q", "out.weights"): they
-/// belong together.
+/// Splits a dotted (or slashed) name into prefix and last part. Reference files separate inputs and outputs ("in.q", "out.weights"), which
+/// belong to the same group.
 SplitName split_name(const std::string& name) {
     SplitName out;
     std::string text = name;
@@ -72,7 +72,7 @@ std::optional<double> as_number(std::string_view text) {
     return value;
 }
 
-/// Metadata entries and arrays of a single number, which stand in for metadata in .npz files.
+/// Metadata entries, and arrays of a single number, which replace metadata in .npz files.
 class Facts {
 public:
     explicit Facts(const ArrayFile& file) : file_(file), texts_(file.metadata) {
@@ -158,8 +158,8 @@ Hints read_hints(const ArrayFile& file) {
     return hints;
 }
 
-/// Programs overwrite their scores with the masked ones and keep the name. A mask is the same for every head of a sequence, and rarely
-/// about a single cell; a product that became infinite by accident is not.
+/// Whether scores were overwritten by the masked ones under the same name. A mask is the same for every head of a sequence and rarely
+/// concerns a single cell; products that became infinite by accident are different.
 bool holds_a_mask(const NamedArray& scores, const std::string& source) {
     if (scores.shape.size() != 4 || scores.count() == 0) return false;
     const std::vector<double> values = values_as<double>(scores, source);
@@ -173,7 +173,7 @@ bool holds_a_mask(const NamedArray& scores, const std::string& source) {
     return forbidden > 1;
 }
 
-/// A mask that stands further out in the names applies to every attention below it that has none of its own.
+/// A mask with a shorter prefix applies to all attentions below it that have none of their own.
 void inherit_masks(std::map<std::string, Group, decltype(&natural_less)>& groups) {
     for (auto& [prefix, group] : groups) {
         std::string outer = prefix;
@@ -215,14 +215,14 @@ Dump sort_dump(const ArrayFile& file) {
         if (meaning->part) {
             group.parts.push_back({&array, *meaning, holds_mask});
         } else if (beside) {
-            beside_masks.try_emplace(name.prefix, NamedPart{&array, *meaning, false});  // the three are the same
+            beside_masks.try_emplace(name.prefix, NamedPart{&array, *meaning, false});  // all three are the same
         } else {
             group.masks.push_back({&array, *meaning, false});
             group.complete_mask = own_trace;
         }
     }
     for (const auto& [prefix, mask] : beside_masks) {
-        // What was used counts as what was meant, unless the file says what was meant.
+        // The mask that was used counts as the intended one, unless the file contains that, too.
         Group& group = groups[prefix];
         if (!group.masks.empty()) continue;
         group.masks.push_back(mask);

@@ -7,7 +7,7 @@
 namespace attn::doctor {
 namespace {
 
-/// Scores that survived a large number being added to them, up to `lost`.
+/// Scores after a large number was added and subtracted, with `lost` as their additional uncertainty.
 Estimate below_a_mask(const Estimate& scores, double lost) {
     Estimate out = scores;
     if (out.slack.empty()) out.slack.assign(out.value.size(), 0);
@@ -29,7 +29,7 @@ std::vector<Estimate> fillings(const Sequence& sizes, SoftmaxAxis axis, const Es
     for (const double value : {1 / static_cast<double>(length), 0.0, std::numeric_limits<double>::quiet_NaN()})
         out.push_back({std::vector<double>(cells, value), std::vector<double>(cells, value > 0 ? 8 * rounding.unit * value : 0)});
     if (unmasked == nullptr) return out;
-    // 1e9 leaves nothing of a score but in double, whatever the program stores; 1e4 does in float32 too.
+    // Adding 1e9 destroys scores in all formats but double; 1e4 leaves something in float32, too.
     const double lost_in_double = 2e9 * 0x1p-53, lost_of_few = 2e4 * rounding.unit;
     out.push_back(softmax(below_a_mask(*unmasked, lost_in_double), axis, sizes.temperature, sizes, rounding));
     if (lost_of_few < 0.01 && lost_of_few > lost_in_double)

@@ -1,21 +1,21 @@
 #pragma once
-/// Lines of a map that a mistake leaves without any score: what programs make of them.
+/// What programs produce for rows or columns of a map that a mistake leaves without any score.
 ///
-/// Such a line must not explain whatever is recorded there. A program makes the same of all of them: equal weights, zeros, NaN, or, where
-/// a large number was added to the scores and they survived it, the weights that the line would have without its mask.
+/// Such a line must not count as explained whatever is recorded there. A program treats all of them alike: equal weights, zeros, NaN or, if
+/// a large number was added to the scores and they survived it, the weights that the line would have without a mask.
 
 #include "engine/doctor/estimate.hpp"
 
 namespace attn::doctor {
 
-/// Maps [H,T,S] that hold one of these everywhere; the last ones only when `unmasked` (the scaled scores) is given.
+/// Candidate maps [H,T,S], each filled in one of these ways; the last way only if `unmasked` (the scaled scores) is given.
 std::vector<Estimate> fillings(const Sequence& sizes, SoftmaxAxis axis, const Estimate* unmasked, const Rounding& rounding);
 
-/// The candidate that agrees with the recording in most of these cells.
+/// The candidate that agrees with the recording in the largest number of these cells.
 const Estimate& best_filling(const std::vector<Estimate>& candidates, const std::vector<double>& recorded,
                              const std::vector<std::size_t>& cells);
 
-/// Puts the numbers of `filling` in these cells.
+/// Copies these cells from `filling`.
 void fill(Estimate& out, const Estimate& filling, const std::vector<std::size_t>& cells);
 
 }  // namespace attn::doctor

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Bounds below are first-order; this covers what they leave out, and exponentials that err by two units.
+/// The bounds below are first-order; this factor covers higher orders, and exponentials with errors of two units.
 constexpr double kSafety = 2;
 
 std::size_t packed_place(Packing packing, std::int64_t heads, std::int64_t positions, std::int64_t size, std::int64_t h, std::int64_t p,
@@ -30,7 +30,7 @@ void for_heads(std::int64_t heads, std::int64_t positions, std::int64_t size, co
             for (std::int64_t d = 0; d < size; ++d) move(flat++, h, p, d);
 }
 
-/// Head h of the result is head from(h) of `count`.
+/// Head h of the result is head from(h) of the `count` in `rows`.
 template <class From>
 Estimate gather_heads(const Estimate& rows, std::int64_t count, std::int64_t heads, const From& from) {
     const std::size_t size = rows.value.size() / static_cast<std::size_t>(count);
@@ -52,7 +52,7 @@ Rounding rounding_of(const Sequence& sequence) {
     Rounding rounding;
     rounding.unit = sequence.unit;
     rounding.accumulated = std::min(sequence.unit, 0x1p-24);
-    // Files of 16-bit numbers are often written by programs that computed with longer ones: then each factor was rounded afterwards.
+    // Files of 16-bit numbers are often written by programs that compute with longer ones, so each factor was rounded afterwards.
     if (sequence.unit > 0x1p-24) rounding.product = 2 * sequence.unit;
     return rounding;
 }
@@ -99,7 +99,8 @@ Estimate products(const Estimate& a, const Estimate& b, std::int64_t heads, std:
     Estimate out;
     out.value.resize(static_cast<std::size_t>(heads * rows * columns));
     out.slack.resize(out.value.size());
-    // Any order of summation errs by at most (n + 1) units of the sum of the absolute products (Higham, 2002, section 3.1).
+    // In any order, a sum of n products has an error of at most (n + 1) units of the sum of their absolute values (Higham, 2002, section
+    // 3.1).
     const double share = (static_cast<double>(size) + 4) * rounding.accumulated + rounding.product;
     parallel_for(heads * rows, columns * size, [&](std::int64_t row) {
         const std::int64_t h = row / rows;
@@ -126,7 +127,7 @@ Estimate scaled(const Estimate& x, double factor, const Rounding& rounding) {
     out.slack.resize(x.value.size());
     for (std::size_t i = 0; i < out.value.size(); ++i) {
         out.value[i] = x.value[i] * factor;
-        // The factor itself was rounded, and the product.
+        // Both the factor and the product were rounded.
         out.slack[i] = x.slack_at(i) * std::fabs(factor) + kSafety * 3 * rounding.unit * std::fabs(out.value[i]) + least(rounding);
     }
     return out;
@@ -171,7 +172,7 @@ Estimate softmax(const Estimate& x, SoftmaxAxis axis, double temperature, const 
             for (std::int64_t i = 0; i < length; ++i) out.slack[at(i)] = kInfinity;
             return;
         }
-        // How far a score may have been carried, and its difference from the largest rounded, in units of the exponent.
+        // Error of the exponent: the score's own error, and the rounding of its difference from the largest score.
         const auto noise = [&](std::int64_t i) {
             const double depth = (std::fabs(x.value[at(i)] - largest) + std::fabs(largest)) / temperature;
             return std::min(x.slack_at(at(i)) / temperature + kSafety * 2 * rounding.unit * depth, 50.0);
@@ -186,7 +187,7 @@ Estimate softmax(const Estimate& x, SoftmaxAxis axis, double temperature, const 
         for (std::int64_t i = 0; i < length; ++i) {
             double& w = out.value[at(i)];
             w /= sum;
-            // log w moves by its own score's noise times 1 - w, and by every other's times that one's weight.
+            // log w changes by (1 - w) times the noise of its own score, and by every other weight times the noise of that weight's score.
             const double carried = w == 0 ? 0 : (1 - 2 * w) * noise(i) + moved / sum;
             const double error = carried + kSafety * (rounding.unit * 8 + rounding.accumulated * static_cast<double>(length));
             out.slack[at(i)] = w * std::expm1(std::min(error, 50.0)) + least(rounding);

@@ -40,7 +40,7 @@ public:
     MaybeEstimate scaled() { return input(Part::Scaled); }
 
 private:
-    /// Rounding that carries single weights far leaves their sums alone: a softmax divides by what it has added up.
+    /// Rounding that moves single weights far leaves row sums alone, because a softmax divides by the sum it computed.
     void compare_sums(const Estimate& expected, Comparison& out) const {
         if (recipe_.axis != SoftmaxAxis::Keys || recipe_.mask == MaskUse::AfterSoftmax || outcome_.dropout_rate > 0) return;
         const auto keys = static_cast<std::size_t>(sequence_.keys);
@@ -60,14 +60,14 @@ private:
         }
     }
 
-    /// What a later stage reads: the recording, or what it would be.
+    /// The input of a later stage: the recording, or else its recomputed value.
     MaybeEstimate input(Part part) {
         MaybeEstimate& known = inputs_[static_cast<std::size_t>(part)];
         if (known == nullptr) known = sequence_.has(part) ? share({sequence_[part], {}}) : recomputed(part);
         return known;
     }
 
-    /// Null when what it is computed from is not there.
+    /// Null if its inputs are not available.
     MaybeEstimate recomputed(Part part) {
         MaybeEstimate& known = recomputed_[static_cast<std::size_t>(part)];
         if (known == nullptr) known = compute(part);
@@ -132,17 +132,17 @@ private:
         return share(tile ? tile_heads(heads, stored, sequence_.heads) : std::move(heads));
     }
 
-    /// Whether the part holds fewer heads than there are queries' ones, so that a later stage hands them out.
+    /// Whether the part has fewer heads than the queries, so that a later stage repeats them.
     bool sharing_is_ahead(Part part) const { return sequence_.has(part) && sequence_.heads_stored(part) < sequence_.heads; }
 
-    /// The part as a later one gets it: that is where a program that tiles shared heads does it. Null: as the scores or the context do.
+    /// The part as a later stage reads it, tiled there if the program tiles shared heads. `to` null: as the scores or the context read it.
     MaybeEstimate tiled(Part from, std::optional<Part> to, bool tile) {
         MaybeEstimate rows = input(from);
         if (rows == nullptr || !tile || !sharing_is_ahead(from) || (to && !sequence_.has(*to)) || (to && sharing_is_ahead(*to)))
             return rows;
         return share(tile_heads(*rows, sequence_.heads_stored(from), sequence_.heads));
     }
-    /// Keys or values as they enter the scores or the context.
+    /// Keys or values as the scores or the context read them.
     MaybeEstimate handed_out(Part plain, Part rotated, bool tile) {
         MaybeEstimate rows = input(rotated);
         const Part last = sequence_.has(rotated) ? rotated : plain;
@@ -157,7 +157,7 @@ private:
         return sequence_.rotation && !sequence_.rotation->at_projection ? &*sequence_.rotation : nullptr;
     }
     const Rotation* values_rotation() const { return recipe_.values_rotated ? &*recipe_.values_rotated : nullptr; }
-    /// A program that turns v does so where it turns q and k, if v is recorded on both sides of it.
+    /// A program that rotates v does so where it rotates q and k; true if v is recorded both before and after that.
     bool values_turn_at_projection() const {
         return sequence_.has(Part::VProj) && sequence_.has(Part::V) && !sequence_.has(Part::VRotated) &&
                (recipe_.values_rotated ? recipe_.values_rotated->at_projection : false);
@@ -187,7 +187,7 @@ private:
         }
         partial_ = 1;
         if (!sequence_.has(Part::Scores)) return product;
-        // The recorded scores may hold part of the scaling already: many programs scale q, or name the scaled scores so.
+        // The recorded scores may already include part of the scaling: many programs scale q, or call the scaled scores "scores".
         MaybeEstimate best = product;
         double least = compare(sequence_[Part::Scores], *best).max_excess;
         for (const double factor : recipe_.partial) {
@@ -206,7 +206,7 @@ private:
     MaybeEstimate scaled_scores() {
         const MaybeEstimate from = input(Part::Scores);
         if (from == nullptr) return nullptr;
-        if (sequence_.has(Part::Scores)) recomputed(Part::Scores);  // finds out what part of the scaling they have
+        if (sequence_.has(Part::Scores)) recomputed(Part::Scores);  // determines how much of the scaling they include
         return share(doctor::scaled(*from, recipe_.scale / partial_, rounding_));
     }
 
@@ -216,7 +216,7 @@ private:
         return masked(from, keep, biases, sequence_.intent.bias_error, rounding_);
     }
 
-    /// Where nothing is recorded that masked scores could be recomputed from, they still show where the mask let a score through.
+    /// If masked scores cannot be recomputed, they still show which cells the mask allowed.
     MaybeEstimate mask_pattern() const {
         const Intent& intent = sequence_.intent;
         if (!sequence_.has(Part::Masked) || (!intent.given && intent.causal != true)) return nullptr;
@@ -251,7 +251,7 @@ private:
 
     Estimate plus_bias(const Estimate& from) const { return with_mask(from, Keep(from.value.size(), 1), bias()); }
 
-    /// Scores to which a large number is added where nothing may be attended.
+    /// Adds a large positive number to the scores of forbidden cells.
     Estimate lift(Estimate out) const {
         for (std::size_t i = 0; i < out.value.size(); ++i)
             if ((*recipe_.shown)[i] == 0) out.value[i] = std::numeric_limits<double>::infinity();
@@ -259,12 +259,12 @@ private:
         return out;
     }
 
-    /// What is left of lifted scores: only the lifted cells of a row count, if it has some.
+    /// The logits after that: if a row has lifted cells, only those matter.
     MaybeEstimate lifted_logits() {
         MaybeEstimate from = input(Part::Scaled);
         if (recipe_.lifted == Lifted::AsRecorded || from == nullptr) return input(Part::Masked);
         Estimate out = with_mask(*from, *recipe_.keep, bias());
-        // 1e9 takes the digits beyond 1e-7 from a score in double, 1e5 those beyond 0.01 in 32 bits.
+        // Adding 1e9 to a double loses digits below 1e-7; adding 1e5 to a 32-bit number those below 0.01.
         const double lost = rounding_.unit < 0x1p-24 ? 4e9 * 0x1p-53 : 0.02;
         for (std::size_t i = 0; i < out.value.size(); ++i) {
             if ((*recipe_.shown)[i] != 0) continue;
@@ -274,7 +274,7 @@ private:
         return share(std::move(out));
     }
 
-    /// Infinity minus infinity in every row with a lifted cell.
+    /// Rows with a lifted cell become infinity minus infinity.
     void lose_lifted_rows(Estimate& out) const {
         const double left = recipe_.lifted == Lifted::Nan ? std::numeric_limits<double>::quiet_NaN() : 0;
         const auto keys = static_cast<std::ptrdiff_t>(sequence_.keys);
@@ -286,8 +286,8 @@ private:
         }
     }
 
-    /// A mistake may let in what the file's additive mask forbids, where its number is no bias but the ban. Which bias the program added
-    /// there only the recording knows: its masked scores, or its weights against those of the row's other cells.
+    /// A mistake may allow cells that the file's additive mask forbids and for which it therefore has no bias. The bias that the program
+    /// added there is taken from the recording: its masked scores, or its weights relative to others in the row.
     Estimate with_untold_bias(Estimate out) const {
         const Intent& intent = sequence_.intent;
         if (bias().empty() || !intent.given) return out;
@@ -311,7 +311,7 @@ private:
         return out;
     }
 
-    /// Of a program that masks its weights and calls that masked.
+    /// For a program that masks its weights and calls the result masked.
     MaybeEstimate masked_weights() const {
         if (!sequence_.has(Part::Weights)) return nullptr;
         Estimate out{sequence_[Part::Weights], {}};
@@ -320,12 +320,12 @@ private:
         return share(std::move(out));
     }
 
-    /// What the softmax is taken of.
+    /// The input of the softmax.
     MaybeEstimate logits() {
         if (recipe_.mask == MaskUse::WrongSign) return lifted_logits();
         if (recipe_.mask == MaskUse::BeforeSoftmax || recipe_.mask == MaskUse::AsZeros) return input(Part::Masked);
         MaybeEstimate from = input(Part::Scaled);
-        // A softmax that is not that of the masked scores is that of the ones before; without them masked may show what they were.
+        // If the softmax does not use the masked scores it uses the scaled ones; if those are not recorded, masked may show them.
         if (from == nullptr && shows_unmasked_scores()) from = input(Part::Masked);
         if (from == nullptr || recipe_.mask != MaskUse::Skipped) return from;
         return share(with_mask(*from, *recipe_.keep, bias()));
@@ -368,14 +368,14 @@ private:
         return cells;
     }
 
-    /// Fills what a softmax along another axis leaves open, as the recorded weights tell.
+    /// Fills the lines that a softmax along another axis leaves open, according to the recorded weights.
     void fill_lines(Estimate& out) {
         const MaybeEstimate scores = input(Part::Scaled);
         fill(out, best_filling(fillings(sequence_, recipe_.axis, scores.get(), rounding_), sequence_[Part::Weights], open_cells(out)),
              open_cells(out));
     }
 
-    /// Fills rows that the recipe's mask empties. `recorded` has rows of `width` numbers; `make` turns weights into such.
+    /// Fills rows that the recipe's mask empties. `recorded` has rows of `width` numbers; `make` computes such rows from weights.
     template <class Make>
     void fill_rows(Estimate& out, const std::vector<double>& recorded, std::int64_t width, const Make& make) {
         if (recipe_.mask != MaskUse::BeforeSoftmax && recipe_.mask != MaskUse::Skipped) return;
@@ -384,7 +384,7 @@ private:
             for (std::size_t i = 0; i < static_cast<std::size_t>(width) && is_emptied(row); ++i)
                 cells.push_back(row * static_cast<std::size_t>(width) + i);
         if (cells.empty()) return;
-        // Of a mask that forbids everything the unmasked weights would be what no mask at all gives.
+        // With a mask that forbids everything, the unmasked weights would be the same as without a mask.
         const bool some_kept = std::find(recipe_.keep->begin(), recipe_.keep->end(), std::uint8_t{1}) != recipe_.keep->end();
         const MaybeEstimate scores = some_kept ? input(Part::Scaled) : nullptr;
         std::vector<Estimate> candidates;
@@ -392,7 +392,7 @@ private:
         fill(out, best_filling(candidates, recorded, cells), cells);
     }
 
-    /// Masked weights become 0; where a program adds its mask instead they are -inf, which no other mistake makes of a weight.
+    /// Masked weights become 0, or -inf if a program adds its mask to them, which no other mistake does.
     void mask_weights(Estimate& out) const {
         for (std::size_t i = 0; i < out.value.size(); ++i) {
             if ((*recipe_.keep)[i] != 0) continue;
@@ -410,13 +410,13 @@ private:
         return share(std::move(evidence.expected));
     }
 
-    /// The context, or what the recorded concat shows of it.
+    /// The recorded context, or what the recorded concat shows of it.
     std::vector<double> recorded_context() const {
         if (sequence_.has(Part::Context) || !sequence_.has(Part::Concat)) return sequence_[Part::Context];
         return unpack({sequence_[Part::Concat], {}}, recipe_.join, sequence_.heads, sequence_.queries, sequence_.value_size).value;
     }
 
-    /// The same where only the context tells how a softmax along another axis filled its lines.
+    /// The same if only the context shows how a softmax along another axis filled its lines.
     template <class Make>
     void fill_unseen_lines(Estimate& out, const Estimate& map, const std::vector<double>& recorded, const Make& make) {
         const std::vector<std::size_t> open = open_cells(map);
@@ -428,7 +428,7 @@ private:
             fill(filled, filling, open);
             Estimate made = make(filled);
             for (std::size_t i = 0; i < made.value.size(); ++i)
-                if (std::isnan(made.value[i])) made.slack[i] = 0;  // NaN is expected, not anything
+                if (std::isnan(made.value[i])) made.slack[i] = 0;  // NaN is expected, rather than anything allowed
             const std::int64_t differing = compare(recorded, made).differing;
             if (differing >= least) continue;
             least = differing;
@@ -453,7 +453,7 @@ private:
         };
         Estimate out = context_of(*map);
         for (std::size_t i = 0; i < out.value.size() && recipe_.mask == MaskUse::WrongSign; ++i)
-            if (std::isnan(out.value[i])) out.slack[i] = 0;  // NaN is expected, not anything
+            if (std::isnan(out.value[i])) out.slack[i] = 0;  // NaN is expected, rather than anything allowed
         if (!sequence_.has(Part::Weights) && !sequence_.has(Part::Dropped)) {
             const std::vector<double> recorded = recorded_context();
             if (recorded.empty()) return share(std::move(out));
@@ -471,7 +471,7 @@ private:
         if (plain) shared_.context = made;
         return made;
     }
-    /// Whether the context is that of recorded tensors alone, whatever mistake was made before them.
+    /// Whether the context depends only on recorded tensors, whatever mistake was made before them.
     bool context_is_plain() const {
         return (sequence_.has(Part::Dropped) || sequence_.has(Part::Weights)) &&
                (sequence_.has(Part::V) || sequence_.has(Part::VRotated)) && !recipe_.context_ignores_dropout &&

@@ -1,5 +1,5 @@
 #pragma once
-/// Holds a recording against a recipe, stage by stage: each recomputed from the recorded ones before it.
+/// Compares a recording with a recipe, stage by stage; every stage is recomputed from the recorded ones before it.
 
 #include <array>
 #include <map>
@@ -11,31 +11,32 @@
 
 namespace attn::doctor {
 
-/// Products that many recipes share; of one sequence and one way of rounding.
+/// Products shared by many recipes, for one sequence and one Rounding.
 struct SharedProducts {
-    /// By packing, projections that were swapped, values as keys, queries as keys, tiled keys, positions as seen.
+    /// By Recipe's split, projections_swapped, scores_use_values, queries_keys_swapped, queries_from_keys, keys_tiled and
+    /// positions_as_seen.
     std::map<std::tuple<Packing, bool, bool, bool, bool, bool, bool>, std::shared_ptr<const Estimate>> scores;
-    std::shared_ptr<const Estimate> context;  ///< of the recorded weights and v, without any mistake
+    std::shared_ptr<const Estimate> context;  ///< from the recorded weights and v, without any mistake
 };
 
-/// What became of every part that is recorded and can be recomputed.
+/// The comparison of every part that is recorded and can be recomputed.
 struct Outcome {
     std::array<std::optional<Comparison>, kPartCount> parts;
-    double dropout_rate = 0;     ///< seen between weights and dropped, or where the recipe looks for it
-    bool scores_scaled = false;  ///< the recorded scores are scaled already
+    double dropout_rate = 0;     ///< found between weights and dropped, or wherever the recipe looks for it
+    bool scores_scaled = false;  ///< the recorded scores are already scaled
 
-    /// The first part that differs, or kPartCount.
+    /// The first differing part, or kPartCount.
     int first_failure() const;
     int failures() const;
     double max_error() const;
 };
 
-/// Scaled scores as recorded, or else as the recipe makes them; null when nothing is there that they could be made of.
+/// The scaled scores as recorded, or else as the recipe computes them; null if they cannot be computed.
 std::shared_ptr<const Estimate> scaled_scores(const Sequence& sequence, const Recipe& recipe, const Rounding& rounding,
                                               SharedProducts& shared);
 
-/// The mask of `recipe` has to be of the sequence's size. Ends with the first part that differs up to part `needed`, without a look at
-/// those that come after it.
+/// The recipe's mask must have the sequence's size. If `needed` is given, stops at the first differing part up to that one and leaves later
+/// parts unevaluated.
 Outcome evaluate(const Sequence& sequence, const Recipe& recipe, const Rounding& rounding, SharedProducts& shared, int needed = -1);
 
 }  // namespace attn::doctor

@@ -11,7 +11,7 @@
 namespace attn::doctor {
 namespace {
 
-/// What the model says at every position: the logits, or whatever comes last.
+/// The model's output at every position: the logits, or whatever stage comes last.
 const Tensor<float>& output_of(const Trace<float>& trace) {
     for (auto stage = trace.stages.rbegin(); stage != trace.stages.rend(); ++stage)
         if (stage->id.stage != Stage::Probabilities) return stage->value;

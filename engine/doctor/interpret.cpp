@@ -17,12 +17,12 @@ using Shape = std::vector<std::int64_t>;
 
 constexpr std::size_t index_of(Part part) { return static_cast<std::size_t>(part); }
 bool is_head_part(Part part) { return !is_packed(part) && !is_map(part); }
-/// Whose rows are as long as v's.
+/// Parts whose rows have v's size.
 bool is_value_part(Part part) {
     return part == Part::V || part == Part::VRotated || part == Part::VProj || part == Part::Context || part == Part::Concat;
 }
 
-/// Finds the sizes of one attention and where each tensor keeps which axis.
+/// Determines the sizes of an attention and the axes of each tensor.
 class Interpreter {
 public:
     Interpreter(const ArrayFile& file, const Group& group, const Hints& hints, const Reading& reading)
@@ -56,7 +56,7 @@ private:
         exact_[index_of(part)] = named.meaning.exact;
     }
 
-    /// One tensor for every part: the design's name before an alias, and an alias of one stage before those that are used for several.
+    /// Chooses one tensor for every part: exact names before aliases, and aliases of a single stage before those used for several.
     void choose_arrays() {
         for (const bool exact : {true, false})
             for (const bool several : {false, true})
@@ -88,7 +88,7 @@ private:
         arrays_[index_of(from)] = nullptr;
     }
 
-    /// A projection with an axis of heads is q before its rotation: q is then what comes after. A rotated q alone is just q.
+    /// A projection with a head axis is q before rotation, and q is then the rotated one. A rotated q by itself is simply q.
     void place_rotated() {
         constexpr Part kEach[3][3] = {
             {Part::QProj, Part::Q, Part::QRotated}, {Part::KProj, Part::K, Part::KRotated}, {Part::VProj, Part::V, Part::VRotated}};
@@ -107,7 +107,7 @@ private:
         return false;
     }
 
-    /// PyTorch's nn.MultiheadAttention returns the mean of its heads' weights, [B,T,S], unless it is asked for all of them.
+    /// By default PyTorch's nn.MultiheadAttention returns the mean of its heads' weights, [B,T,S]; these are left out.
     void leave_out_means() {
         const NamedArray* heads = nullptr;
         for (const Part part : {Part::Q, Part::K, Part::V, Part::Context})
@@ -136,7 +136,7 @@ private:
         }
     }
 
-    /// q, k, v and context are called the same before the split into heads and after the join; the number of axes tells.
+    /// q, k, v and context have the same names before the split into heads and after the join; the number of axes decides.
     void move_packed_heads() {
         bool four_axes = false;
         for (int i = 0; i < kPartCount; ++i) {
@@ -157,7 +157,7 @@ private:
                 out_.doubts.push_back(fmt::format("{} is not used: it has no axis of heads.", escaped(arrays_[index_of(part)]->name)));
             } else {
                 move(part, packed);
-                // "attn_output" is also what W_O made of it, and "query" what no projection has seen yet.
+                // "attn_output" may also be after W_O, and "query" before the projection.
                 if (packed == Part::Concat && !is_exact(packed)) out_.concat_may_be_projected = true;
                 if (packed != Part::Concat && !is_exact(packed)) out_.inputs_may_be_unprojected = true;
             }
@@ -191,7 +191,7 @@ private:
         return positions == 0 ? (*map)[1] != heads : (*map)[1] == positions;
     }
 
-    /// Notes a size, or complains when it is another already.
+    /// Records a size, or throws if it contradicts a known one.
     void set(std::int64_t& known, std::int64_t size, Part part, const std::string& expected) {
         if (known == 0) known = size;
         else if (known != size) misfit(part, expected);
@@ -203,7 +203,7 @@ private:
         return size == 0 ? std::string(letter) : fmt::format("{}={}", letter, size);
     }
 
-    /// Letters of the axes, by their number; B and H share a place in files without one of them.
+    /// Letters of the axes, by their number; B and H share a position in files that have only one of them.
     std::string letters(Part part) const {
         const std::size_t rank = shape(part).size();
         const char* last = is_map(part) ? "S" : is_packed(part) ? "C" : "D";
@@ -227,7 +227,7 @@ private:
     }
 
     void read_sizes() {
-        // A single leading axis is heads, unless something says that it counts sequences.
+        // A single leading axis means heads, unless something indicates sequences.
         for (const Part part : {Part::QProj, Part::KProj, Part::VProj, Part::Concat})
             if (has(part) && shape(part).size() == 3) lead_ = 'B';
         if (hints_.num_heads == 1 || mean_) lead_ = 'B';
@@ -249,7 +249,7 @@ private:
         if (queries_ == 0) queries_ = keys_;
         if (keys_ == 0) keys_ = queries_;
     }
-    /// What the file says of its heads has to be what its tensors show.
+    /// Throws if the file's stated sizes contradict its tensors.
     void check_stated_sizes() const {
         for (int i = 0; i < kPartCount; ++i) {
             const Part part = static_cast<Part>(i);
@@ -302,11 +302,11 @@ private:
         set(size, width / heads_, part, fmt::format("[{}, {}, C={}]", named("B", batches_), is_shared(part) ? "S" : "T", heads_ * size));
     }
 
-    /// Heads may share keys and values: then their projections are narrower than that of q.
+    /// With GQA, the projections of keys and values are narrower than that of q.
     void read_shared_width(Part part) {
         std::int64_t& size = is_value_part(part) ? value_size_ : head_size_;
         const std::int64_t width = size_on(part, 'C');
-        // Values are as wide as keys where nothing else tells, and as many heads share them.
+        // Without other information, values have the same head size and number of heads as keys.
         std::int64_t stored = heads_;
         if (size > 0) stored = width / size;
         else if (hints_.num_key_heads) stored = *hints_.num_key_heads;
@@ -321,14 +321,14 @@ private:
         if (size == 0) size = width / stored;
         layout(part).heads_per_stored_head = heads_ / stored;
     }
-    /// Heads of keys as far as they are known; 0: not.
+    /// Number of key heads if known; else 0.
     std::int64_t key_heads() const {
         for (const Part part : {Part::KProj, Part::K})
             if (has(part)) return heads_ / out_.layouts[index_of(part)].heads_per_stored_head;
         return 0;
     }
 
-    /// Whether the tensor fits with heads on this axis and positions on that one.
+    /// Whether the tensor fits with heads and positions on these axes.
     bool fits(Part part, std::size_t head_axis, std::size_t position_axis) const {
         const std::int64_t positions = is_shared(part) ? keys_ : queries_, stored = shape(part)[head_axis];
         const bool shared = is_shared(part) && heads_ % stored == 0;  // grouped-query attention
@@ -341,7 +341,7 @@ private:
         if (where.axes == "BHPD") {
             const bool literal = fits(part, 1, 2), other = fits(part, 2, 1);
             if (other && (!literal || reading_.positions_first || positions_first_)) where.axes = "BPHD";
-            // Keys that would fit with fewer heads, shared, lie as the queries do.
+            // Keys that would also fit with fewer, shared heads have the queries' layout.
             positions_first_ = positions_first_ || (where.axes == "BPHD" && !literal);
         }
         set(batches_, size_on(part, 'B'), part, expected(part));
@@ -354,7 +354,7 @@ private:
     }
 
     void read_sequences() {
-        // Of one sequence some ten maps of doubles are held at a time, of the others a byte a cell.
+        // Judging a sequence holds about ten maps of doubles; every other sequence needs a byte per cell.
         constexpr double kMaxCellsInAll = 0x1p28;
         const double cells = static_cast<double>(heads_) * static_cast<double>(queries_) * static_cast<double>(keys_);
         if (cells > kMostJudgedCells || static_cast<double>(batches_) * cells > kMaxCellsInAll)
@@ -389,7 +389,7 @@ private:
         }
     }
 
-    /// Brings a tensor to the design's layout, sequence by sequence.
+    /// Converts a tensor to the standard layout, sequence by sequence.
     void read_values(Part part) {
         const std::vector<double> numbers = values_as<double>(*arrays_[index_of(part)], file_.source);
         const Layout& where = layout(part);
@@ -410,7 +410,7 @@ private:
             sequence.unit = std::max(sequence.unit, unit);
         }
     }
-    /// 0 on an axis that the tensor does not have.
+    /// 0 for an axis the tensor does not have.
     std::int64_t stride(Part part, char axis) const {
         const std::size_t at = out_.layouts[index_of(part)].axes.find(axis);
         if (at == std::string::npos) return 0;
@@ -419,8 +419,8 @@ private:
         return stride;
     }
 
-    /// Half a unit in the last place at 1 of the coarsest format that holds every number: a file of float32 may well hold what a
-    /// model computed in bfloat16. Few or whole numbers say nothing about how they were computed.
+    /// Half a unit in the last place at 1, for the coarsest format that represents every number: a float32 file may contain numbers
+    /// computed in bfloat16. A few numbers, or integers, do not tell how they were computed.
     static double rounding_unit(const std::vector<double>& numbers, DType dtype) {
         const double stored = dtype == DType::F64 ? 0x1p-53 : dtype == DType::F32 ? 0x1p-24 : dtype == DType::F16 ? 0x1p-11 : 0x1p-8;
         std::int64_t telling = 0;
@@ -428,7 +428,7 @@ private:
         for (const double x : numbers) {
             if (!std::isfinite(x) || x == std::floor(x)) continue;
             const auto fraction = std::bit_cast<std::uint64_t>(x) & 0xF'FFFF'FFFF'FFFFULL;
-            if (fraction == 0) continue;  // a power of two
+            if (fraction == 0) continue;  // power of two
             ++telling;
             bits = std::max(bits, 53 - std::countr_zero(fraction));
         }
@@ -446,7 +446,7 @@ private:
     std::array<bool, kPartCount> exact_{};
     char lead_ = 'H';
     bool positions_first_ = false;
-    bool mean_ = false;  ///< the weights are those of no single head
+    bool mean_ = false;  ///< the weights are a mean over heads
     std::int64_t batches_ = 0, heads_ = 0, queries_ = 0, keys_ = 0, head_size_ = 0, value_size_ = 0, head_size_hint_ = 0;
 };
 
@@ -466,7 +466,8 @@ std::vector<Reading> readings(const Group& group) {
         const std::vector<std::int64_t>& shape = p.array->shape;
         return is_head_part(*p.meaning.part) && shape.size() == 4 && shape[1] == shape[2];
     });
-    // A name for several stages stands for none that has a tensor of its own, nor, when scaled is there, for masked without a mask in it.
+    // A name used for several stages does not mean a stage that has a tensor of its own; nor masked, if scaled exists and the tensor
+    // contains no mask.
     std::vector<Part> scores{Part::Scores};
     if (any([](const NamedPart& p) { return p.meaning.part == Part::Scores && p.meaning.may_be_later; })) {
         const bool masked = any([](const NamedPart& p) { return p.holds_mask; });

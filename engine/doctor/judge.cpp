@@ -14,7 +14,7 @@
 namespace attn::doctor {
 namespace {
 
-/// Mistakes are looked for under so many of the masks that may have been meant.
+/// Mistakes are tried under at most this many plausible masks.
 constexpr int kMaxPlans = 4;
 
 bool better(const Outcome& a, const Outcome& b) {
@@ -28,10 +28,10 @@ bool better(const Suspect& a, const Suspect& b) {
 
 std::optional<Comparison>& part_of(Outcome& outcome, Part part) { return outcome.parts[static_cast<std::size_t>(part)]; }
 
-/// The rounding of 32-bit numbers.
+/// Rounding unit of 32-bit numbers.
 constexpr double kFloat = 0x1p-24;
 
-/// The first stage that differs; null when none does.
+/// The first differing stage; null if none differs.
 const Comparison* first_difference(const Outcome& outcome) {
     const int first = outcome.first_failure();
     return first == kPartCount ? nullptr : &*outcome.parts[static_cast<std::size_t>(first)];
@@ -76,7 +76,7 @@ private:
     bool has_nan(Part part) const {
         return std::any_of(sequence_[part].begin(), sequence_[part].end(), [](double x) { return std::isnan(x); });
     }
-    /// Neither the file nor its numbers tell what the scores should be multiplied by: then most weights differ.
+    /// Whether nothing reveals the intended scale; then most weights differ.
     bool scale_is_unknown() const {
         const auto& weights = out_.outcome.parts[static_cast<std::size_t>(Part::Weights)];
         return out_.outcome.first_failure() == static_cast<int>(Part::Weights) && sequence_.has(Part::Scores) &&
@@ -128,7 +128,7 @@ private:
         return std::sqrt(part->squares / part->recorded_squares) / rounding_.unit;
     }
 
-    /// A recipe that leaves a difference unjudged has not explained it.
+    /// A recipe that leaves a differing part unevaluated does not explain it.
     bool covers(const Outcome& outcome) const {
         for (std::size_t i = 0; i < kPartCount; ++i)
             if (out_.outcome.parts[i] && !out_.outcome.parts[i]->ok() && !outcome.parts[i]) return false;
@@ -144,8 +144,8 @@ private:
         out_.suspects.push_back(std::move(suspect));
     }
 
-    /// A factor of one's own choice that shows in a recorded stage of its own is a choice; one that hides between q and the weights may
-    /// be a slip and stays a difference.
+    /// A custom factor that appears in a recorded stage of its own is deliberate; one hidden between q and the weights may be a mistake and
+    /// counts as a difference.
     bool excuse_scale() {
         if (out_.suspects.empty() || !out_.suspects.front().scale_is_observed || no_suspect_reproduces_all()) return false;
         const bool size_is_known = sequence_.head_size > 0 || sequence_.usual_head_size > 0;
@@ -158,7 +158,7 @@ private:
         return true;
     }
 
-    /// Differences that are no mistakes: what programs do besides the textbook's attention.
+    /// Accepts differences that are not mistakes: deviations of real programs from textbook attention.
     void excuse() {
         if (excuse_scale()) return;
         Outcome excused = out_.outcome;
@@ -175,7 +175,7 @@ private:
         out_.warnings.insert(out_.warnings.end(), warnings.begin(), warnings.end());
     }
 
-    /// A rotation of frequencies of its own. Those of known ones are recomputed.
+    /// A rotation with unknown frequencies; those with known ones are recomputed.
     void excuse_rotation(Outcome& outcome, std::vector<std::string>& warnings) const {
         constexpr Part kTurned[] = {Part::Q, Part::K, Part::QRotated, Part::KRotated};
         const bool differ = std::any_of(std::begin(kTurned), std::end(kTurned), [&](Part part) { return fails(outcome, part); });
@@ -189,11 +189,11 @@ private:
                            rotation.halves ? "half-split" : "interleaved", rotation.base);
     }
 
-    /// Rotations to try where no recorded tensor shows one.
+    /// Rotations to try if no recorded tensor shows one.
     std::vector<Rotation> possible_rotations() const {
         const int first = out_.outcome.first_failure();
         if (first >= static_cast<int>(Part::Scores) && first <= static_cast<int>(Part::Weights)) return hidden_rotations(sequence_);
-        // Only the context tells.
+        // Only the context can tell.
         if (first < static_cast<int>(Part::Context) || sequence_.has(Part::Weights) || sequence_.head_size % 2 != 0) return {};
         std::vector<Rotation> out;
         for (const Rotation& rotation : usual_rotations(sequence_)) {
@@ -204,7 +204,7 @@ private:
         return out;
     }
 
-    /// q and k swapped besides positions that the file does not show.
+    /// Tests whether q and k were swapped in combination with a rotation not in the file.
     bool find_swap() {
         const bool split = sequence_.has(Part::Q) && sequence_.has(Part::K);
         const bool projected = sequence_.has(Part::QProj) && sequence_.has(Part::KProj);
@@ -224,8 +224,8 @@ private:
         return true;
     }
 
-    /// Judges again as if q and k were turned before their product, although no recorded tensor shows it. Kept when that explains
-    /// everything.
+    /// Repeats the judgement assuming that q and k were rotated before their product, although no recorded tensor shows it. Accepted only
+    /// if that explains everything.
     bool find_hidden_rotation() {
         if (sequence_.rotation || sequence_.has(Part::QRotated) || sequence_.has(Part::KRotated)) return false;
         for (const Rotation& rotation : possible_rotations()) {
@@ -238,8 +238,8 @@ private:
 
     static bool fails(Outcome& outcome, Part part) { return part_of(outcome, part) && !part_of(outcome, part)->ok(); }
 
-    /// GPUs may multiply with the 11 leading bits of float32 (TF32): then most numbers are off a little, not one of them much. Judges again
-    /// as if this one had.
+    /// GPUs may truncate float32 factors to 11 bits (TF32); then most numbers are slightly off and none is far off. Repeats the judgement
+    /// under that assumption.
     bool allow_short_products() {
         constexpr double kShort = 0x1p-10;
         const int first = out_.outcome.first_failure();
@@ -258,7 +258,7 @@ private:
         return known;
     }
 
-    /// Takes over a judgement under another assumption when that explains everything.
+    /// Accepts a judgement under an additional assumption if it explains everything.
     bool adopt(Judgement again, const std::string& warning) {
         if (!again.right && (again.suspects.empty() || again.suspects.front().first_failure < kPartCount)) return false;
         out_ = std::move(again);
@@ -266,7 +266,7 @@ private:
         return true;
     }
 
-    /// Judges again as if the file held the position bias that its numbers show. Kept when that explains everything.
+    /// Repeats the judgement assuming the position bias that the numbers show. Accepted only if that explains everything.
     bool find_position_bias() {
         const int first = out_.outcome.first_failure();
         if (first < static_cast<int>(Part::Masked) || first == kPartCount || !sequence_.intent.bias.empty()) return false;
@@ -286,7 +286,7 @@ private:
                           "not hold it.");
     }
 
-    /// ALiBi's own slopes need no cells that confirm them. Whether the sign is right is judged after that.
+    /// ALiBi's own slopes need no cells to confirm them. Whether the sign is correct is judged afterwards.
     bool find_alibi() {
         for (const bool wrong_sign : {false, true}) {
             const PositionBias alibi{alibi_bias(sequence_, wrong_sign)};
@@ -297,10 +297,10 @@ private:
         return false;
     }
 
-    /// Small enough to judge again in case that two things are unusual.
+    /// Small enough to test two unusual assumptions together.
     bool is_small() const { return sequence_.map_size() <= 1 << 14; }
 
-    /// Whether under some mask that may be meant the first difference vanishes: the cheap part of judging again.
+    /// Whether the first difference disappears under some plausible mask: the cheap part of judging again.
     bool explains_more(const Sequence& assumed) const {
         SharedProducts shared;
         const int first = out_.outcome.first_failure();
@@ -309,7 +309,7 @@ private:
         };
         std::vector<Plan> plans = plans_for(assumed);
         std::erase_if(plans, [](const Plan& plan) { return plan.guessed; });
-        // A mask that is not aligned as it is meant to be is named once everything else is explained.
+        // Include a misaligned causal mask, which is reported as a mistake once everything else is explained.
         Plan misaligned;
         misaligned.keep = std::make_shared<const Keep>(causal_keep(assumed, 0));
         if (assumed.keys > assumed.queries && assumed.intent.causal == true) plans.push_back(misaligned);
@@ -327,8 +327,8 @@ private:
         return !bias.values.empty() && adopt(Judge(with_bias(bias), assuming()).run(), warning);
     }
 
-    /// Whatever masked has beyond scaled, when most cells have something: a mistake in one cell is no bias. At a position's distance to
-    /// itself most biases are 0.
+    /// The difference between masked and scaled in every cell, if most cells have one: a mistake in a single cell is not a bias. At
+    /// distance 0 most biases are 0.
     PositionBias cell_biases() const {
         const std::vector<double>&masked = sequence_[Part::Masked], &scaled = sequence_[Part::Scaled];
         PositionBias out;
@@ -345,7 +345,7 @@ private:
         return out;
     }
 
-    /// What fits may still be a mask that nobody means.
+    /// A mask that fits may still be one that nobody would intend.
     void suspect_pattern() {
         const Intent& intent = sequence_.intent;
         if (intent.complete || (!intent.given && has_nan(Part::Weights))) return;
@@ -372,7 +372,7 @@ private:
             {*bug, intent.given ? "The mask in the file is like that itself." : "The file holds no mask, but nobody means this one."}};
     }
 
-    /// Keys or values of all heads, among which equal ones do not lie side by side, were tiled.
+    /// If all heads' keys or values are recorded and equal ones are not adjacent, they were tiled.
     void suspect_tiled_heads() {
         for (const Part part : {Part::K, Part::V}) {
             const std::vector<double>& rows = sequence_[part];
@@ -396,7 +396,7 @@ private:
         return size > 1 && repeats && !std::equal(rows.begin() + size, rows.begin() + 2 * size, rows.begin());
     }
 
-    /// What fits may still be a position bias that nobody means.
+    /// A position bias that fits may still be one that nobody would intend.
     void suspect_bias() {
         if (!grows_with_distance(sequence_, sequence_.intent.bias, *out_.plan.keep, bias_error(sequence_))) return;
         Sequence meant = sequence_;
@@ -407,7 +407,7 @@ private:
         if (out_.outcome.first_failure() == kPartCount) blame_first_map();
     }
 
-    /// Where nothing is recorded that the file's bias went into, but for stages that cannot be recomputed.
+    /// Blames the first recorded map if no stage that can be recomputed includes the file's bias.
     void blame_first_map() {
         for (const Part part : {Part::Masked, Part::Weights, Part::Dropped, Part::Context, Part::Concat}) {
             if (!sequence_.has(part)) continue;
@@ -435,14 +435,15 @@ private:
     const Known known_;
     Rounding rounding_;
     SharedProducts shared_;
-    std::optional<std::pair<Plan, Outcome>> custom_scale_;  ///< under which a factor of its own reproduces everything
+    std::optional<std::pair<Plan, Outcome>> custom_scale_;  ///< a plan under which a custom factor reproduces everything
     Judgement out_;
 };
 
 Judgement judge_in_any_precision(const Sequence& sequence, const Known& known) {
     Judgement judgement = Judge(sequence, known).run();
     if (judgement.right || sequence.unit >= kFloat) return judgement;
-    // Files of 64-bit numbers often hold what was computed with 32 bits, be it the softmax alone. Then not just a few cells differ.
+    // Files of 64-bit numbers often contain results of 32-bit computations, perhaps only of the softmax. Then many cells differ, not just a
+    // few.
     const Comparison* difference = first_difference(judgement.outcome);
     if (difference == nullptr || difference->differing * 8 < difference->judged) return judgement;
     Sequence shorter = sequence;

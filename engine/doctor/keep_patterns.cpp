@@ -20,7 +20,7 @@ bool is_uniform(const double* row, std::int64_t keys) {
     return keys > 1 && std::all_of(row, row + keys, [&](double w) { return w == row[0]; });
 }
 
-/// Equal shares are what a softmax makes of a row that is masked altogether with a large finite number.
+/// Softmax gives equal weights if the whole row is masked with a large finite number.
 bool has_equal_shares(const double* weights, std::int64_t keys) {
     return is_uniform(weights, keys) && std::fabs(weights[0] * static_cast<double>(keys) - 1) < 0.05;
 }
@@ -92,7 +92,7 @@ std::optional<Keep> observed_keep(const Sequence& sequence) {
     const auto rows = [&](const auto& visit) {
         for (std::size_t row = 0; row < values.size(); row += static_cast<std::size_t>(sequence.keys)) visit(row);
     };
-    // Without recorded scores such a row tells itself apart by rows that are not like it.
+    // Without recorded scores such a row is recognized by the presence of rows unlike it.
     const bool made_of_scores = sequence.has(Part::Q) || sequence.has(Part::QProj);
     bool some_differ = false;
     rows([&](std::size_t row) { some_differ = some_differ || !has_equal_shares(values.data() + row, sequence.keys); });
@@ -106,14 +106,14 @@ std::optional<Keep> observed_keep(const Sequence& sequence) {
 
 std::optional<Bug> mistaken_pattern(const Sequence& sizes, const Keep& keep) {
     const std::int64_t n = sizes.queries;
-    // A given mask of one row that leaves the first key alone may as well be padding.
+    // A given mask with a single row that allows only the first key may be padding.
     const bool cached = sizes.keys > n && sizes.intent.causal == true && (n > 1 || !sizes.intent.given);
     if (cached && keep == causal_keep(sizes, 0)) return Bug::CausalOffset;
     if (n != sizes.keys || n < 2) return std::nullopt;
     const std::vector<std::uint8_t> used = keys_used(sizes, keep);
     const Keep keys = keep_of_keys(sizes, used);
     const auto is = [&](const auto& allowed) { return keep == both(keep_where(sizes, allowed), keys); };
-    // Padding at the end may hide the last columns, but a pattern of few columns is nobody's in particular.
+    // Padding may hide the last columns; but with only a few columns left, a pattern proves nothing.
     const std::int64_t columns = std::count(used.begin(), used.end(), std::uint8_t{1});
     if (columns + 1 >= n && used[0] != 0 && is([](std::int64_t t, std::int64_t s) { return s < t; })) return Bug::CausalMasksSelf;
     if (n < 3) return std::nullopt;

@@ -12,7 +12,7 @@
 namespace attn::doctor {
 namespace {
 
-/// Sizes of a mask on the axes B, H, T, S, each 1 or the whole.
+/// A mask's sizes on the axes B, H, T, S, each either 1 or the full size.
 using Sizes4 = std::array<std::int64_t, 4>;
 
 struct Placed {
@@ -22,7 +22,7 @@ struct Placed {
 
 bool fits(std::int64_t size, std::int64_t whole) { return size == 1 || size == whole; }
 
-/// The axes that a mask of this shape has, or nothing when it fits nowhere.
+/// The axes of a mask with this shape; nullopt if it fits nowhere.
 std::optional<Placed> place(const std::vector<std::int64_t>& shape, const NameMeaning& meaning, bool about_tokens, const MapSizes& m) {
     const auto at = [&](std::size_t i) { return shape[i]; };
     const bool tail_fits = shape.size() >= 2 && fits(at(shape.size() - 2), m.queries) && fits(at(shape.size() - 1), m.keys);
@@ -51,14 +51,14 @@ std::optional<Placed> place(const std::vector<std::int64_t>& shape, const NameMe
     }
 }
 
-/// A mask's numbers with one meaning: forbidden cells, and what is added to the others.
+/// A mask's contents: which cells are forbidden, and what is added to the others.
 struct Cells {
     std::vector<std::uint8_t> keep;
-    std::vector<double> bias;                      ///< empty when nothing is added
+    std::vector<double> bias;                      ///< empty if nothing is added
     bool biases_only = false, wrong_sign = false;  ///< see Intent
 };
 
-/// An additive mask with the wrong sign holds one number (or a sum of two) that no bias comes near, where it means to forbid.
+/// An additive mask with the wrong sign has a single number (or the sum of two) far larger than any bias in the cells it means to forbid.
 bool has_wrong_sign(const std::vector<double>& numbers) {
     constexpr std::size_t kMaxValues = 3;
     std::vector<double> large;
@@ -78,7 +78,7 @@ Cells read_cells(const ArrayFile& file, const NamedPart& mask, bool flip) {
     const bool all_flags = std::all_of(numbers.begin(), numbers.end(), is_flag);
     const bool any_one = std::find(numbers.begin(), numbers.end(), 1.0) != numbers.end();
     const MaskMeaning meaning = *mask.meaning.mask;
-    // Zeros alone, as floats, are an additive mask that forbids nothing: PyTorch's and Hugging Face's own.
+    // A float mask of all zeros is additive and forbids nothing, as in PyTorch and Hugging Face.
     const bool flags = all_flags && meaning != MaskMeaning::Additive && (!floating || any_one);
     Cells cells;
     cells.keep.resize(numbers.size());
@@ -101,7 +101,7 @@ Cells read_cells(const ArrayFile& file, const NamedPart& mask, bool flip) {
     return cells;
 }
 
-/// AND of the permissions, sum of the biases, for every sequence.
+/// Combines with each sequence's mask: AND of the permissions, sum of the biases.
 void add_mask(const Cells& cells, const Placed& placed, const MapSizes& m, std::vector<Intent>& intents) {
     const Sizes4& n = placed.sizes;
     for (std::int64_t b = 0; b < m.batches; ++b) {
@@ -133,7 +133,7 @@ std::vector<Intent> read_masks(const ArrayFile& file, const std::vector<NamedPar
     std::vector<Intent> intents(static_cast<std::size_t>(sizes.batches));
     for (const NamedPart& mask : masks) {
         const std::string& name = mask.array->name;
-        // Hugging Face's attention_mask of two axes is about tokens.
+        // Hugging Face's attention_mask with two axes refers to tokens.
         const bool about_tokens = name.size() >= 14 && name.ends_with("attention_mask");
         const std::optional<Placed> placed = place(mask.array->shape, mask.meaning, about_tokens, sizes);
         if (!placed)

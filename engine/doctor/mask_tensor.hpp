@@ -1,5 +1,5 @@
 #pragma once
-/// Mask tensors of any framework's shape and convention, brought to one meaning.
+/// Interprets mask tensors of any framework's shape and convention.
 
 #include <vector>
 
@@ -7,14 +7,14 @@
 
 namespace attn::doctor {
 
-/// Sizes of the maps that a mask has to fit.
+/// Sizes of the maps a mask applies to.
 struct MapSizes {
     std::int64_t batches = 1, heads = 1, queries = 1, keys = 1;
 };
 
-/// What the masks together mean for every sequence; nothing is `given` when there is no mask. Accepted shapes: anything that
-/// broadcasts to [B,H,T,S], [B,T,S], [H,T,S], [BH,T,S], [T,S], [B,S], [S]. `flip` reads masks of ambiguous meaning as
-/// true = may not attend. Throws FileError naming file, tensor and the expected shape.
+/// The combined meaning of the masks for every sequence; `given` is false if there are none. Accepts anything that broadcasts to [B,H,T,S],
+/// [B,T,S], [H,T,S], [BH,T,S], [T,S], [B,S], [S]. `flip` reads masks of ambiguous meaning as true = may not attend. Throws FileError naming
+/// file, tensor and expected shape.
 std::vector<Intent> read_masks(const ArrayFile& file, const std::vector<NamedPart>& masks, const MapSizes& sizes, bool flip);
 
 }  // namespace attn::doctor

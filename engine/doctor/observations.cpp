@@ -8,12 +8,12 @@
 namespace attn::doctor {
 namespace {
 
-/// Above this share of a row on its largest weight, on average, a head is as good as a lookup.
+/// If the largest weight of a row is at least this on average, the head is practically a lookup.
 constexpr double kSaturated = 0.99;
-/// Above this share of the largest possible entropy a head does not choose.
+/// With at least this share of the maximum entropy the head makes no choice.
 constexpr double kUniform = 0.9999;
 
-/// Sums over the rows of one head that have a choice between keys.
+/// Sums over the rows of a head that have more than one allowed key.
 struct HeadSums {
     double largest = 0, entropy_share = 0;
     std::int64_t rows = 0;
@@ -49,7 +49,7 @@ private:
         return static_cast<std::size_t>(attention_.sequences[b].heads * attention_.sequences[b].queries);
     }
 
-    /// Queries that may attend nowhere.
+    /// Reports queries that may attend to no key.
     void empty_rows() {
         std::int64_t count = 0;
         std::string first;
@@ -142,7 +142,7 @@ private:
         return n < 2 ? 0 : std::sqrt(std::max(0.0, squares / n - sum / n * sum / n));
     }
 
-    /// Products of independent numbers spread as √d_head; scaled, they spread as the numbers themselves.
+    /// Products of independent numbers have a spread of √d_head; scaled, they should have the spread of the numbers themselves.
     void spreads() {
         const Sequence& sequence = attention_.sequences.front();
         if (!sequence.has(Part::Scaled) || sequence.head_size < 4 || sequence.map_size() < 16) return;

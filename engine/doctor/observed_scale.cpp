@@ -10,12 +10,12 @@
 namespace attn::doctor {
 namespace {
 
-/// A factor, and how far apart the numbers lie that it was read from.
+/// A factor, and the distance between the numbers it was derived from.
 struct Reading {
     double spread = 0, factor = 0;
 };
 
-/// The median of the readings that are at least half as wide as the widest: a single number that is wrong does not speak for all.
+/// The median of the readings with at least half the largest distance, so that a single wrong number has no effect.
 std::optional<double> typical(std::vector<Reading> readings) {
     double widest = 0;
     for (const Reading& reading : readings) widest = std::max(widest, reading.spread);
@@ -34,7 +34,7 @@ std::optional<double> scaled_over_scores(const std::vector<double>& scaled, cons
     return typical(std::move(readings));
 }
 
-/// From the two cells of every row whose scores lie furthest apart, among those with a weight that has digits left.
+/// From two cells in every row: those whose scores are farthest apart, among weights large enough to have accurate digits.
 std::optional<double> factor_behind_weights(const Sequence& sequence, const std::vector<double>& scores) {
     constexpr double kTellingWeight = 1e-4;
     const std::vector<double>&weights = sequence[Part::Weights], &bias = sequence.intent.bias;

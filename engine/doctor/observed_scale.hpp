@@ -1,5 +1,5 @@
 #pragma once
-/// What the scores of a recording were multiplied by, read from its numbers.
+/// Determines from a recording's numbers what its scores were multiplied by.
 
 #include <optional>
 
@@ -7,9 +7,9 @@
 
 namespace attn::doctor {
 
-/// The factor between q kᵀ (or the recorded scores, where q or k are missing) and the scaled scores, or the softmax's input where only
-/// the weights are recorded: there the logarithm of two weights' ratio is the difference of their scaled scores. Few cells
-/// decide; whether the factor holds throughout is for a recipe to find out. Nothing where no cell tells.
+/// The factor from q kᵀ (or from the recorded scores if q or k are missing) to the scaled scores; or, if only weights are recorded, to the
+/// softmax's input, since the log ratio of two weights is the difference of their scaled scores. Based on a few cells only: whether the
+/// factor applies throughout is for a recipe to determine. nullopt if no cell reveals it.
 std::optional<double> observed_scale(const Sequence& sequence);
 
 }  // namespace attn::doctor

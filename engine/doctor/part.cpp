@@ -15,7 +15,7 @@ struct PartAlias {
     Part part;
     bool may_be_later = false;
 };
-/// Names in PyTorch's and Hugging Face's attention code, and in notebooks.
+/// Names used in PyTorch's and Hugging Face's attention code, and in notebooks.
 constexpr PartAlias kPartAliases[] = {
     {"query_proj", Part::QProj},
     {"key_proj", Part::KProj},

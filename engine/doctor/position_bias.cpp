@@ -7,21 +7,21 @@
 namespace attn::doctor {
 namespace {
 
-/// Of a distance at which every weight is 0, or has no digits: as good as any that low.
+/// Assigned to a distance at which every weight is 0 or too small to be accurate.
 constexpr double kNoWeight = -500;
 
-/// Bias at distance `to` minus bias at distance `from`, as one pair of cells shows it.
+/// Bias at distance `to` minus bias at distance `from`, according to one pair of cells.
 struct Step {
     std::size_t from = 0, to = 0;
     double difference = 0, error = 0;
 };
 
-/// The biases of one head: a number for every distance that some cell tells.
+/// The biases of one head, for every distance that some cell reveals.
 struct Distances {
     explicit Distances(std::size_t count) : value(count, 0), error(count, 0), told(count, false) {}
     std::vector<double> value, error;
     std::vector<bool> told;
-    std::size_t cells = 0, free = 0;  ///< how many numbers were read, and how many of them only fix a bias (or a row's sum)
+    std::size_t cells = 0, free = 0;  ///< numbers read, and how many of those were used up to determine a bias (or a row's constant)
 };
 
 class Reader {
@@ -46,7 +46,7 @@ public:
             for (std::size_t t = 0; t < queries_; ++t)
                 for (std::size_t s = 0; s < keys_; ++s) out.values[cell(h, t, s)] = biases.value[distance(t, s)];
         }
-        // As many numbers have to confirm the biases as are needed to find them.
+        // At least as many numbers must confirm the biases as were used to determine them.
         if (!any || cells < 2 * free || cells < free + 3) return std::nullopt;
         return out;
     }
@@ -55,7 +55,7 @@ private:
     std::size_t cell(std::size_t h, std::size_t t, std::size_t s) const { return (h * queries_ + t) * keys_ + s; }
     std::size_t distance(std::size_t t, std::size_t s) const { return s + queries_ - 1 - t; }
 
-    /// A bias takes the weight of distant keys, not that of a query's own position: what does is a mask.
+    /// A bias suppresses distant keys, never the query's own position; that would be a mask.
     bool own_position_is_hidden(std::size_t h, const Distances& biases) const {
         const auto first = static_cast<std::size_t>(sequence_.first_query());
         for (std::size_t t = 0; t < queries_ && t + first < keys_; ++t)
@@ -63,7 +63,7 @@ private:
         return false;
     }
 
-    /// A bias differs at most distances; a mistake in one cell, or on one diagonal, is none.
+    /// A bias varies over most distances; a mistake in one cell, or on one diagonal, does not.
     static bool differ(const Distances& biases) {
         std::vector<double> told;
         for (std::size_t d = 0; d < biases.value.size(); ++d)
@@ -77,7 +77,7 @@ private:
         return most * 2 >= static_cast<std::ptrdiff_t>(told.size());
     }
 
-    /// The most precise cell of every distance tells its bias.
+    /// Takes each distance's bias from its most precise cell.
     Distances of_masked(std::size_t h) const {
         Distances out(count_);
         const std::vector<double>& masked = sequence_[Part::Masked];
@@ -96,8 +96,8 @@ private:
         return out;
     }
 
-    /// The logarithms of a row's weights are its scores up to one number: every cell against the row's largest weight is a step from one
-    /// distance to another. The most precise steps that connect the distances tell the biases.
+    /// The log weights of a row are its scores up to a constant, so comparing each cell with the row's largest weight gives the difference
+    /// between two distances' biases. The biases follow from the most precise differences that connect all distances.
     Distances of_weights(std::size_t h) const {
         Distances out(count_);
         std::vector<Step> steps = steps_of(h);

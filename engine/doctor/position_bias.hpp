@@ -1,5 +1,5 @@
 #pragma once
-/// Position biases (ALiBi's, T5's) that a program added to its scores and its recording does not hold.
+/// Finds position biases (ALiBi's, T5's) that a program added to its scores without recording them.
 
 #include <optional>
 
@@ -9,13 +9,13 @@ namespace attn::doctor {
 
 struct PositionBias {
     std::vector<double> values;  ///< [H,T,S]
-    double error = 0;            ///< how far rounding may have carried one of them
-    std::size_t distances = 0;   ///< how many distances of all heads some cell tells
+    double error = 0;            ///< bound on the rounding error of each value
+    std::size_t distances = 0;   ///< number of distances, over all heads, that some cell reveals
 };
 
-/// What masked scores, or weights, have beyond their scaled scores, read as a number for every head and distance s - t. Nothing where too
-/// few cells share a distance to tell, or where it is the same at every distance; whether all cells agree is for a recomputation to find
-/// out. Only cells of `keep` speak.
+/// The difference between masked scores, or log weights, and scaled scores, as a function of head and distance s - t. Considers only cells
+/// of `keep`. nullopt if too few cells share a distance, or if all distances have the same value. Whether all cells agree is for a
+/// recomputation to determine.
 ///   scaled [H,T,S]  keep [H,T,S]
 std::optional<PositionBias> observed_position_bias(const Sequence& sequence, const Estimate& scaled, const Keep& keep,
                                                    const Rounding& rounding);

@@ -15,12 +15,12 @@ namespace {
 
 std::shared_ptr<const Keep> share(Keep keep) { return std::make_shared<const Keep>(std::move(keep)); }
 
-/// Causal masks aligned at the first query and, where there are more keys than queries or fewer, at the last. With cached keys a mask that
-/// is meant to be causal is aligned at the last.
+/// Offsets of causal masks: aligned at the first query and, if queries and keys differ in number, at the last. With cached keys, a mask
+/// that is meant to be causal is aligned at the last.
 std::vector<std::int64_t> causal_offsets(const Sequence& sequence) {
     const std::int64_t last = sequence.keys - sequence.queries;
     if (last == 0) return {0};
-    // Nor does a single query see the first key alone.
+    // A single query is not meant to see only the first key, either.
     const bool meant = sequence.intent.causal == true || (sequence.intent.given && sequence.queries == 1);
     if (last > 0 && meant && !sequence.intent.complete) return {last};
     return {0, last};
@@ -28,7 +28,7 @@ std::vector<std::int64_t> causal_offsets(const Sequence& sequence) {
 
 bool has_cached_keys(const Sequence& sequence) { return sequence.keys > sequence.queries; }
 
-/// Where weight is left once a large number was added to every cell that `keep` forbids.
+/// The cells that still have weight after a large number was added wherever `keep` forbids attention.
 Keep lifted_keep(const Sequence& sequence, const Keep& keep) {
     Keep out = keep;
     const auto keys = static_cast<std::ptrdiff_t>(sequence.keys);
@@ -52,7 +52,7 @@ private:
     void add(Keep keep, bool observed = false, std::string warning = "") {
         for (const Plan& plan : out_)
             if (*plan.keep == keep) return;
-        // A guess that forbids everything fits anything.
+        // A guess that forbids everything would fit anything.
         if ((guessing_ || !warning.empty()) && std::find(keep.begin(), keep.end(), std::uint8_t{1}) == keep.end()) return;
         out_.push_back({share(std::move(keep)), guessing_, observed, std::move(warning)});
     }
@@ -98,20 +98,20 @@ private:
         }
     }
 
-    /// A causal mask that starts at the first key hides the last keys as padding would, but also every query from itself.
+    /// Excludes a causal mask that starts at the first key: it hides the last keys like padding, but also every query from itself.
     void add_padded(Keep keep, const char* warning) {
         const bool misaligned = intent_.causal == true && has_cached_keys(sequence_) && is_subset(keep, causal_keep(sequence_, 0));
         if (!misaligned) add(std::move(keep), false, warning);
     }
 
-    /// Zeros of dropped weights may be dropout's, but a key that no query attends to is not by chance.
+    /// Zeros in dropped weights may come from dropout, but a key that no query attends to is not a coincidence.
     Keep cells_in_use() const {
         Keep keep;
         for (const double w : sequence_[Part::Dropped]) keep.push_back(w != 0);
         return keep;
     }
 
-    /// Only the context tells: any number of keys at either end may be padding.
+    /// If only the context can tell, any number of keys at either end may be padding.
     void guess_padding() {
         constexpr std::int64_t kMaxKeys = 64;
         if (sequence_.keys > kMaxKeys) return;
@@ -139,7 +139,7 @@ public:
         swaps();
         sharing();
         rotations();
-        // Zeros that were taken for a mask may be what dropout left.
+        // Zeros taken for a mask may be dropout's.
         if (plan_.observed) dropouts();
         masks();
         softmaxes();
@@ -191,7 +191,7 @@ private:
         }
     }
 
-    /// Keys and values that several heads share, handed out in the wrong order.
+    /// Shared keys and values that were assigned to the wrong query heads.
     void sharing() {
         const auto are_shared = [&](std::initializer_list<Part> parts) {
             return std::any_of(parts.begin(), parts.end(), [&](Part part) { return sequence_.heads_stored(part) < sequence_.heads; });
@@ -230,7 +230,7 @@ private:
             Recipe& shown = add(bug, detail);
             shown.keep = shared;
             shown.bias_factor = bias_factor;
-            Recipe& hidden = add(bug, detail);  // the masked scores are right, but what the softmax gets is not
+            Recipe& hidden = add(bug, detail);  // the masked scores are right, but not the softmax's input
             hidden.keep = shared;
             hidden.shown = plan_.keep;
             hidden.bias_factor = bias_factor;
@@ -238,7 +238,7 @@ private:
         }
     }
 
-    /// Causal masks that are aligned at the first key instead of the last.
+    /// Causal masks aligned at the first key instead of the last.
     void misaligned(const Keep& keep, const Keep& keys) {
         if (!has_cached_keys(sequence_) || !is_subset(keep, causal_keep(sequence_, sequence_.first_query()))) return;
         const Keep first = causal_keep(sequence_, 0);
@@ -247,13 +247,13 @@ private:
         add_mask(Bug::CausalOffset, first);
     }
 
-    /// Whether these biases, subtracted, would reward distance.
+    /// Whether subtracting these biases would reward distance.
     bool is_penalty(std::vector<double> bias) const {
         for (double& x : bias) x = -x;
         return grows_with_distance(sequence_, bias, *plan_.keep, bias_error(sequence_));
     }
 
-    /// What is added where nothing may be attended is large and positive; or biases are subtracted.
+    /// A large positive number is added to forbidden cells, or biases are subtracted.
     void wrong_sign(const Keep& keep) {
         const Intent& intent = sequence_.intent;
         if (!intent.bias.empty()) {
@@ -272,7 +272,7 @@ private:
             for (const double bias_factor : {1.0, -1.0}) {
                 if (bias_factor < 0 && intent.bias.empty()) continue;
                 if (left == Lifted::AsRecorded && !sequence_.has(Part::Masked)) continue;
-                // NaN everywhere has many reasons.
+                // NaN everywhere can have many causes.
                 if (left >= Lifted::Nan &&
                     ((!intent.given && intent.causal != true) || !plan_.warning.empty() ||
                      ((!some_row_is_open || sequence_.queries < 4) && !intent.wrong_sign && !sequence_.has(Part::Masked))))
@@ -301,7 +301,7 @@ private:
             if (!is_subset(keep, causal)) continue;
             if (padded && both(causal, keys) == keep) add_mask(Bug::MaskMissing, causal, "The padding is not masked.");
             const Keep before = causal_keep(sequence_, offset - 1), after = causal_keep(sequence_, offset + 1);
-            // Keys that no query may attend to are padding, or lie beyond what a causal mask lets anyone see.
+            // Keys that no query may attend to are padding, or beyond what a causal mask allows.
             for (const Keep& visible : {keys, full_keep(sequence_)}) {
                 Keep leaking = both(complement(causal), both(after, visible));
                 for (std::size_t i = 0; i < leaking.size(); ++i) leaking[i] |= keep[i];
@@ -321,7 +321,7 @@ private:
         }
     }
 
-    /// One of two masks inverted, or the causal one up to the diagonal.
+    /// One of two combined masks is inverted, or the causal one including the diagonal.
     void inverted_parts(const Keep& keys, bool padded) {
         for (const std::int64_t offset : causal_offsets(sequence_)) {
             const Keep causal = causal_keep(sequence_, offset);
@@ -340,9 +340,9 @@ private:
         const Keep& keep = *plan_.keep;
         if (both(causal, keys) == keep) add_mask(Bug::PaddingOnQueries, both(causal, queries));
         if (keys == keep) add_mask(Bug::PaddingOnQueries, queries);
-        // Any other pattern without its padding: a band such as a sliding window goes on along its diagonals.
+        // Any other pattern without its padding: a band such as a sliding window continues along its diagonals.
         add_mask(Bug::PaddingOnQueries, both(along_diagonals(sequence_, keep), queries));
-        // Or padded columns look like the last one that is not padded.
+        // Or padded columns are copies of the last column before the padding.
         Keep widened = keep;
         for (std::size_t i = 1; i < widened.size(); ++i)
             if (const std::size_t s = i % used.size(); s > 0 && used[s] == 0) widened[i] = widened[i - 1];
@@ -362,7 +362,7 @@ private:
             add(Bug::Other, "The context is that of the weights before dropout.").context_ignores_dropout = true;
     }
 
-    /// The last resort: no mistake that has a name, but one factor for all scores.
+    /// The last resort: no named mistake, but a single factor for all scores.
     void custom_scale() {
         if (const std::optional<double> seen = observed_scale(sequence_)) {
             Recipe& custom =
@@ -393,12 +393,12 @@ double proper_scale(const Sequence& sequence) {
         const double size = 1 / (*factor * *factor), whole = std::round(size);
         const bool mistaken = usual > 0 && (whole == 1 || whole == usual * usual ||
                                             std::find(sequence.widths.begin(), sequence.widths.end(), whole) != sequence.widths.end());
-        // Where scores and scaled are the same a head would have one dimension; scores of unknown heads may be scaled already.
+        // If scores equal scaled, heads would have one dimension, but the scores may just be scaled already.
         const double least = sequence.has(Part::Scaled) ? 2 : 1;
         if (whole >= least && std::fabs(size - whole) <= 0.01 * whole && (whole == usual || !mistaken)) return 1 / std::sqrt(whole);
     }
     if (usual > 0) return 1 / std::sqrt(usual);
-    return 1 / std::numbers::sqrt2;  // nothing tells, but a head of one dimension is the only one that needs no scaling
+    return 1 / std::numbers::sqrt2;  // no evidence: assume something other than 1, the only head size that needs no scaling
 }
 
 Recipe correct_recipe(const Sequence& sequence, const Plan& plan) {

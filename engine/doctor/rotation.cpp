@@ -7,7 +7,7 @@
 namespace attn::doctor {
 namespace {
 
-constexpr std::int64_t kMaxPositions = 1 << 17;  ///< the longest contexts of today's models
+constexpr std::int64_t kMaxPositions = 1 << 17;  ///< the longest contexts of current models
 
 struct Pair {
     std::size_t first = 0, second = 0;  ///< dimensions
@@ -21,19 +21,19 @@ double frequency(const Rotation& rotation, std::int64_t size, std::int64_t i) {
     return std::pow(rotation.base, -2.0 * static_cast<double>(i) / static_cast<double>(size));
 }
 
-/// Programs compute the angle in 32 bits, and round sine and cosine to the format of q and k.
+/// Programs compute the angle in 32 bits and round sine and cosine to the format of q and k.
 double slack_of(double length, double angle, const Rounding& rounding) {
     return length * (8 * rounding.unit + 2 * rounding.product + 0x1p-21 * (1 + std::fabs(angle))) + least(rounding);
 }
 
-/// The same rows before and after they may have been turned.
+/// The same rows before and after a possible rotation.
 struct Turned {
     std::vector<double> before, after;  ///< [H,P,D]
     std::int64_t positions = 0, size = 0;
     bool at_projection = false;
 };
 
-/// Whether the pairs of one row (a head's position) are those of this position.
+/// Whether the pairs of one row (a position of a head) are rotated by this position's angles.
 bool row_fits(const Turned& rows, std::size_t row, const Rotation& rotation, std::int64_t position, const Rounding& rounding) {
     const std::size_t start = row * static_cast<std::size_t>(rows.size);
     for (std::int64_t i = 0; i < rows.size / 2; ++i) {
@@ -67,7 +67,7 @@ bool keeps_lengths(const Turned& rows, const Rotation& rotation, const Rounding&
     return true;
 }
 
-/// The position of the first row: `preferred` when that fits, else the lowest. Lengths are to be kept.
+/// The position of the first row: `preferred` if it fits, else the lowest that does. Requires that lengths are unchanged.
 std::optional<std::int64_t> first_position(const Turned& rows, const Rotation& rotation, std::int64_t preferred, const Rounding& rounding) {
     const auto fits = [&](std::int64_t first) {
         return row_fits(rows, 0, rotation, first, rounding) && all_fit(rows, rotation, first, rounding);
@@ -89,7 +89,7 @@ std::vector<double> split_heads(const Sequence& sequence, Part projection, std::
     return repeat_heads(unpack({sequence[projection], {}}, Packing::Heads, stored, positions, size), stored, sequence.heads).value;
 }
 
-/// Nothing where not both are recorded.
+/// nullopt if they are not both recorded.
 std::optional<Turned> turned(const Sequence& sequence, Part projection, Part plain, Part rotated) {
     Turned out;
     out.positions = is_shared(plain) ? sequence.keys : sequence.queries;
@@ -100,7 +100,7 @@ std::optional<Turned> turned(const Sequence& sequence, Part projection, Part pla
     out.after = sequence[named ? rotated : plain];
     out.at_projection = !named;
     if (out.before.empty() || out.before.size() != out.after.size()) return std::nullopt;
-    // Which of the shared heads a query head got is another question.
+    // Which shared head a query head received is a separate question.
     const std::int64_t from = sequence.heads_stored(named && sequence.has(plain) ? plain : projection);
     if (from < sequence.heads_stored(named ? rotated : plain) && !keeps_lengths(out, {}, rounding_of(sequence)) &&
         !keeps_lengths(out, {false}, rounding_of(sequence)))
@@ -112,10 +112,10 @@ std::vector<double> bases(const Sequence& sequence) {
     return sequence.rotary_base ? std::vector<double>{*sequence.rotary_base} : std::vector<double>{10000, 500000, 1000000};
 }
 
-/// Products of pairs of one query and one key: their scores when turned apart are sums over them.
+/// Products of the pairs of one query and one key; the score under any rotation is a weighted sum of them.
 struct Cell {
     std::int64_t t = 0, s = 0;
-    double seen = 0;  ///< score, or the logarithm of a weight
+    double seen = 0;  ///< the score, or the log of the weight
     std::size_t row = 0;
     std::vector<std::complex<double>> products;
     double at(const std::vector<double>& frequencies, std::int64_t shift) const {
@@ -126,7 +126,7 @@ struct Cell {
     }
 };
 
-/// A few rows of the first stage after q k^T that is recorded.
+/// A few rows of the first recorded stage after q kᵀ.
 class Sample {
     static constexpr std::int64_t kMostRows = 64;
 
@@ -141,7 +141,7 @@ public:
         const std::int64_t rows = sequence.heads * sequence.queries, tried = std::min(rows, kMostRows);
         const std::int64_t step = std::max<std::int64_t>(1, sequence.keys / kMaxInRow);
         for (std::int64_t n = 0; n < tried && cells_.size() < kMaxCells; ++n) {
-            // Some from everywhere: 29 and 64 have no factor in common.
+            // Spread over all rows: 29 and 64 are coprime.
             const std::int64_t row = (2 * (n * 29 % tried) + 1) * rows / (2 * tried), h = row / sequence.queries;
             std::vector<std::int64_t> keys;
             std::vector<double> seen;
@@ -152,7 +152,7 @@ public:
                 keys.push_back(s);
                 seen.push_back(x);
             }
-            // Equal weights tell nothing of scores.
+            // Equal weights reveal nothing about scores.
             if (within_rows_ && std::all_of(seen.begin(), seen.end(), [&](double x) { return x == seen.front(); })) continue;
             for (std::size_t i = 0; i < keys.size(); ++i)
                 add(row % sequence.queries, keys[i], seen[i], n, &q[static_cast<std::size_t>(row * size_)],
@@ -160,7 +160,7 @@ public:
         }
     }
 
-    /// The share of what is seen that scores of this rotation leave unexplained, up to a factor.
+    /// The fraction of the observed variation that scores under this rotation leave unexplained, up to a factor.
     double unexplained(double base, std::int64_t shift) const {
         if (cells_.size() < 2) return 1;
         std::vector<double> frequencies;
@@ -212,11 +212,11 @@ private:
 
     const std::int64_t size_;
     const bool halves_;
-    bool within_rows_ = false;  ///< weights tell scores up to a number for each row
+    bool within_rows_ = false;  ///< weights give scores up to a constant per row
     std::vector<Cell> cells_;
 };
 
-/// By how much every pair of every position is turned, from the head where it is longest.
+/// The rotation of every pair at every position, from the head in which the pair is longest.
 std::vector<std::complex<double>> angles_of(const Turned& rows, const Rotation& rotation) {
     const auto half = static_cast<std::size_t>(rows.size / 2), pairs = static_cast<std::size_t>(rows.positions) * half;
     std::vector<std::complex<double>> out(pairs, 1);
@@ -235,7 +235,7 @@ std::vector<std::complex<double>> angles_of(const Turned& rows, const Rotation& 
     return out;
 }
 
-/// Whether all heads were turned by these angles.
+/// Whether all heads are rotated by these angles.
 bool turned_by(const Turned& rows, const Rotation& rotation, const std::vector<std::complex<double>>& angles, const Rounding& rounding) {
     const auto half = static_cast<std::size_t>(rows.size / 2);
     for (std::size_t row = 0; row < rows.before.size() / static_cast<std::size_t>(rows.size); ++row)
@@ -255,7 +255,7 @@ bool same_angles(const std::optional<Turned>& q, const std::optional<Turned>& k,
     if (q && !turned_by(*q, rotation, angles_of(*q, rotation), rounding)) return false;
     if (k && !turned_by(*k, rotation, angles_of(*k, rotation), rounding)) return false;
     if (!q || !k || sequence.queries > sequence.keys) return true;
-    // Query t stands where key t + S - T does.
+    // Query t is at the position of key t + S - T.
     std::vector<std::complex<double>> angles = angles_of(*k, rotation);
     angles.erase(angles.begin(), angles.begin() + static_cast<std::ptrdiff_t>(sequence.first_query() * k->size / 2));
     return turned_by(*q, rotation, angles, rounding);

@@ -1,5 +1,5 @@
 #pragma once
-/// Rotary positions: turning recorded queries and keys by them, and finding them in a recording.
+/// Rotary positions (RoPE): applies them to recorded queries and keys, and detects them in recordings.
 
 #include <optional>
 
@@ -7,27 +7,27 @@
 
 namespace attn::doctor {
 
-/// rows [H,P,D], position p of them turned as position `first` + p.
+/// rows [H,P,D] with row p rotated as position first + p.
 Estimate rotate(const Estimate& rows, std::int64_t positions, std::int64_t size, const Rotation& rotation, std::int64_t first,
                 const Rounding& rounding);
 
-/// What the recorded tensors before and after the rotation (q_proj and q, or q and q_rotated, and the same of k, else of v) show. Nothing
-/// where they are the same, are not both recorded, or differ in another way. Tries the file's base, or the usual 10000, 500000 and
-/// 1000000; the positions are found, too.
+/// The rotation between the recorded tensors before and after it (q_proj and q, or q and q_rotated, and the same for k, else v). nullopt if
+/// they are equal, not both recorded, or differ in another way. Tries the file's base, or the usual 10000, 500000 and 1000000, and
+/// determines the positions.
 std::optional<Rotation> visible_rotation(const Sequence& sequence, const Rounding& rounding);
 
-/// Whether q and k were turned by the same angles, token by token, whatever the frequencies are: the rotation of a base that is not
-/// known. False where nothing was turned.
+/// Whether q and k were rotated by the same angles, position by position, with whatever frequencies: a rotation with an unknown base. False
+/// if nothing was rotated.
 bool turned_alike(const Sequence& sequence, const Rounding& rounding);
 
-/// Rotations by which q k^T, not turned in the recording, may come to what scores, scaled, masked or weights show; judged by a few rows,
-/// the likeliest first. First those that place q and k as they should be, then those that shift them.
+/// Rotations under which q kᵀ, from unrotated recorded q and k, approximates the recorded scores, scaled, masked or weights; judged by a
+/// few rows, best first. Rotations with correct positions come before those that shift q against k.
 std::vector<Rotation> hidden_rotations(const Sequence& sequence);
 
-/// The rotations to try of values alone, which nothing else betrays.
+/// Rotations to try for values, which nothing else reveals.
 std::vector<Rotation> usual_rotations(const Sequence& sequence);
 
-/// q [H,T,D] and k [H,S,D] as they enter the scores. Empty where they are not recorded.
+/// q [H,T,D] and k [H,S,D] as the scores read them. Empty if not recorded.
 std::vector<double> final_queries(const Sequence& sequence);
 std::vector<double> final_keys(const Sequence& sequence);
 

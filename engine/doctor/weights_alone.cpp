@@ -41,7 +41,7 @@ public:
         out.outcome.parts[static_cast<std::size_t>(Part::Weights)] = comparison;
     }
 
-    /// The mistake that the sums of the rows show, whatever the scores are.
+    /// The mistake that the row sums reveal, whatever the scores are.
     std::optional<Suspect> suspect_of_sums() const {
         if (masked_late()) return Suspect{Bug::MaskAfterSoftmax, "Rows sum to less than 1 by what the mask took from them."};
         if (columns_alone_sum_to_one()) return Suspect{Bug::SoftmaxOverQueries, "The columns sum to 1, the rows do not."};
@@ -71,7 +71,7 @@ private:
         return &meant_;
     }
 
-    /// Rows that are all 0, or not numbers, are those of queries that may attend nowhere.
+    /// Rows of zeros or NaN belong to queries that may attend to no key.
     bool row_is_empty(std::size_t row) const {
         return std::all_of(weights_.begin() + static_cast<std::ptrdiff_t>(row * keys_),
                            weights_.begin() + static_cast<std::ptrdiff_t>((row + 1) * keys_),
@@ -85,7 +85,7 @@ private:
         });
     }
 
-    /// A row whose sum is not 1 differs at its first cell, a masked cell that is not 0 at itself.
+    /// A row whose sum is not 1 is reported at its first cell, a nonzero masked cell at itself.
     Comparison compare_rows(const Keep* intended) {
         Comparison out;
         wrong_sums_ = 0;
@@ -124,7 +124,7 @@ private:
         out.expected = expected;
     }
 
-    /// Rows that lose something to the mask sum to less than 1, every other to 1.
+    /// Rows in which the mask removes something sum to less than 1, all others to 1.
     bool masked_late(const Keep& mask) const {
         std::size_t lost = 0, masked = 0;
         for (std::size_t row = 0; row < rows_; ++row) {
@@ -141,7 +141,7 @@ private:
         return lost > 0 && lost * 2 >= masked;
     }
 
-    /// The zeros have to be a mask, and not what dropout left without making up for it: that of the file, or the same for every head.
+    /// The zeros must come from a mask and not from dropout without rescaling: from the file's mask, or the same in every head.
     bool masked_late() const {
         for (const Plan& plan : plans_)
             if (!plan.observed && !plan.guessed && is_subset(observed_, *plan.keep) && masked_late(*plan.keep)) return true;
@@ -151,7 +151,7 @@ private:
         return sequence_.heads > 1 && masked_late(observed_);
     }
 
-    /// Rows that lost nothing sum to 1/(1 - rate), the others to less. Zeros of a mask are no losses.
+    /// Rows that lost nothing sum to 1/(1 - rate), the others to less. Zeros of a mask are not losses.
     std::optional<double> dropout_rate() const {
         const Keep open = sequence_.intent.given
                               ? *plans_.front().keep
@@ -200,7 +200,7 @@ private:
         for (std::size_t i = 0; i < map; ++i) {
             double sum = 0;
             for (std::size_t cell = i; cell < weights_.size(); cell += map) sum += weights_[cell];
-            // A masked cell is so in every head.
+            // A masked cell is masked in every head.
             const bool masked = sum == 0 || std::isnan(sum);
             if (!masked && !(std::fabs(sum - 1) <= tolerance_)) return false;
             ones += !masked;
@@ -208,14 +208,14 @@ private:
         return ones > 0;
     }
 
-    /// Zeros, NaN or equal shares: what programs make of a row without any key.
+    /// Zeros, NaN or equal shares: what programs produce for a row without keys.
     bool row_may_be_emptied(std::size_t row) const {
         const double* w = weights_.data() + row * keys_;
         return row_is_empty(row) || (keys_ > 1 && std::all_of(w, w + keys_, [&](double x) { return x == w[0]; }));
     }
 
-    /// How many rows `keep` leaves without a key that look like it; nothing when some row cannot come from it. Rows that should have no
-    /// key anyway tell nothing.
+    /// How many rows that `keep` leaves without a key look like it; nullopt if some row contradicts it. Rows that should have no key anyway
+    /// prove nothing.
     std::optional<int> rows_explained(const Keep& keep, const Keep& meant) const {
         int emptied = 0, matching = 0, left_empty = 0, nan = 0;
         for (std::size_t row = 0; row < rows_; ++row) {
@@ -234,12 +234,12 @@ private:
                 return std::nullopt;
             }
         }
-        // A program makes the same of all of them, and NaN alone has many reasons.
+        // A program treats all such rows alike, and NaN alone can have many causes.
         if (nan != 0 && (nan != left_empty || matching == 0)) return std::nullopt;
         return matching + emptied > 0 ? std::optional(emptied) : std::nullopt;
     }
 
-    /// Zeros where a key may be attended are underflow, unless they are exactly those of a mistaken mask.
+    /// Zeros at allowed keys are underflow, unless they are exactly those of a mistaken mask.
     void suspect_hidden_cells(Judgement& out, Comparison& comparison) const {
         for (const Plan& plan : plans_)
             if (is_subset(*plan.keep, observed_)) return;
@@ -255,7 +255,7 @@ private:
         }
     }
 
-    /// The mistake whose mask is the pattern of what is not 0.
+    /// Finds the mistake whose mask matches the nonzero cells.
     void suspect_mask(Judgement& out) const {
         std::optional<int> best;
         for (const Plan& plan : plans_) {
@@ -271,12 +271,12 @@ private:
                 if (!known) out.suspects.push_back({*recipe.bug, recipe.detail});
             }
         }
-        // Scores drown in the number that was added to them; a mask that is inverted leaves them alone.
+        // Scores are lost if a large number was added to them; an inverted mask leaves them intact.
         if (rows_are_equal_shares())
             std::stable_partition(out.suspects.begin(), out.suspects.end(), [](const Suspect& s) { return s.bug == Bug::MaskSign; });
     }
 
-    /// Whether in every row with a masked cell the weights other than 0 are all the same, and more than one somewhere.
+    /// Whether in every row with a masked cell all nonzero weights are equal, with more than one in some row.
     bool rows_are_equal_shares() const {
         bool several = false;
         for (std::size_t row = 0; row < rows_; ++row) {

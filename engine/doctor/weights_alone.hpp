@@ -1,15 +1,15 @@
 #pragma once
-/// What weights tell when nothing is there that they could be recomputed from.
+/// Judges weights that cannot be recomputed from anything.
 
 #include "engine/doctor/judge.hpp"
 
 namespace attn::doctor {
 
-/// Row sums, and probability where the mask forbids it. Adds a comparison (with what it should be) and suspects to `judgement` when
-/// weights are recorded and were not judged; else does nothing.
+/// Checks row sums, and weights where the mask forbids them. If weights are recorded and were not judged, adds a comparison and suspects to
+/// `judgement`; otherwise does nothing.
 void judge_weights_alone(const Sequence& sequence, const std::vector<Plan>& plans, Judgement& judgement);
 
-/// What the sums of rows that do not sum to 1 tell when nothing reproduces them: replaces the suspects if they do tell.
+/// If nothing reproduces rows that do not sum to 1: replaces the suspects if the sums themselves reveal a mistake.
 void suspect_sums_of_weights(const Sequence& sequence, const std::vector<Plan>& plans, Judgement& judgement);
 
 }  // namespace attn::doctor

@@ -43,7 +43,7 @@ private:
         return true;
     }
 
-    /// Whether all that the stage is made of is there, and as large as it.
+    /// Whether all inputs of the stage are recorded with its size.
     bool read_inputs(const PlanNode& node) {
         inputs_.clear();
         for (const StageId& input : node.inputs) {
@@ -54,7 +54,7 @@ private:
         return !inputs_.empty();
     }
 
-    /// First cell where the stage is neither kept(i) nor, with dropout, what a dropped number leaves.
+    /// The first cell that is neither kept(i) nor, with dropout, dropped(i).
     template <class Kept, class Dropped>
     std::optional<std::size_t> first_difference(double rate, const Kept& kept, const Dropped& dropped) const {
         for (std::size_t i = 0; i < stage_.size(); ++i)
@@ -86,7 +86,7 @@ private:
         find(array, *cell, stream[*cell] + factor * result[*cell], replaced ? Mistake::NoResidual : Mistake::None);
     }
 
-    /// The file does not hold gains and shifts, but whoever passes on every number normalises nothing.
+    /// The file does not contain gains and biases, but a norm whose output equals its input does not normalise.
     void judge_norm(const NamedArray& array) {
         const Values& in = inputs_[0];
         if (in != stage_ || std::all_of(in.begin(), in.end(), [](double x) { return x == 0; })) return;

@@ -1,5 +1,5 @@
 #pragma once
-/// Mistakes outside of the attention, which a whole trace of this program shows: positions, residuals and norms.
+/// Finds mistakes outside attention in a complete trace of this program: positions, residuals and norms.
 
 #include <optional>
 
@@ -8,9 +8,9 @@
 
 namespace attn::doctor {
 
-/// The first stage of an "attnscope-trace/1" file, outside of its attentions, that is not what the stages before it make; Bug::Other with
-/// a sentence that says which mistake reproduces it. Nothing when all is well, and for other files.
-/// Throws FileError for metadata that cannot be read.
+/// The first stage of an "attnscope-trace/1" file, outside its attentions, that does not follow from the stages before it; the result is
+/// Bug::Other with a sentence naming the mistake that reproduces it. nullopt if there is none, and for other files. Throws FileError for
+/// unreadable metadata.
 std::optional<Diagnosis> judge_whole_trace(const ArrayFile& file);
 
 }  // namespace attn::doctor
