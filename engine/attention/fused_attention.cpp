@@ -215,7 +215,7 @@ public:
     }
 
     /// sum = cells^T x over the rows [first, first + rows), or sum += if `adds`.
-    ///  cells [rows,keys]  x [rows,n]  ->  sum [keys,n] of the head's keys
+    ///   cells [rows,keys]  x [rows,n]  ->  sum [keys,n] of the head's keys
     void sum_by_key(const Scalar* cells, std::int64_t stride, const HeadsView<const Scalar>& x, std::int64_t n, std::int64_t first,
                     std::int64_t rows, bool adds, const HeadsView<Scalar>& sum) const {
         const std::int64_t seen = keys_seen(first + rows), together = causal_ ? kKeys : seen;

@@ -26,7 +26,7 @@ struct AttentionRule {
 };
 
 /// weights = softmax of the masked scores, dropped = dropout(weights), context = dropped v.
-///  q [B,H,T,D]  k [B,G,S,D]  v [B,G,S,Dv]  ->  weights [B,H,T,S]  dropped [B,H,T,S], untouched at rate 0  context [B,H,T,Dv]
+///   q [B,H,T,D]  k [B,G,S,D]  v [B,G,S,Dv]  ->  weights [B,H,T,S]  dropped [B,H,T,S], untouched at rate 0  context [B,H,T,Dv]
 /// Weights of forbidden keys are exactly 0 and their values are ignored, even if NaN or infinite. `zeros` belongs to `weights` and carries
 /// over from call to call.
 template <class Scalar>
@@ -35,7 +35,7 @@ void fused_attention(const HeadsView<const Scalar>& q, const HeadsView<const Sca
                      CausalZeros& zeros, const HeadsView<Scalar>& context);
 
 /// The context alone, for passes whose maps are not shown; bit-identical to the stages of scaled_dot_product.hpp. Ignores dropout.
-///  q [B,H,T,D]  k [B,G,S,D]  v [B,G,S,Dv]  ->  context [B,H,T,Dv]
+///   q [B,H,T,D]  k [B,G,S,D]  v [B,G,S,Dv]  ->  context [B,H,T,Dv]
 template <class Scalar>
 void attention_without_maps(const HeadsView<const Scalar>& q, const HeadsView<const Scalar>& k, const HeadsView<const Scalar>& v,
                             const AttentionRule& rule, const AttentionSizes& sizes, const HeadsView<Scalar>& context);
@@ -47,7 +47,7 @@ struct AttentionGradients {
 
 /// Gradients of fused_attention(). Overwrites dq, dk and dv; dk and dv are sums over the query heads that share a key/value head. Pairs
 /// that may not attend to each other never meet in a sum, so a NaN reaches only what may attend to it.
-///  dcontext [B,H,T,Dv]  weights, dropped [B,H,T,S]  ->  dq [B,H,T,D]  dk [B,G,S,D]  dv [B,G,S,Dv]
+///   dcontext [B,H,T,Dv]  weights, dropped [B,H,T,S]  ->  dq [B,H,T,D]  dk [B,G,S,D]  dv [B,G,S,Dv]
 template <class Scalar>
 void fused_attention_backward(const HeadsView<const Scalar>& dcontext, const HeadsView<const Scalar>& q, const HeadsView<const Scalar>& k,
                               const HeadsView<const Scalar>& v, const Tensor<Scalar>& weights, const Tensor<Scalar>& dropped,

@@ -32,7 +32,7 @@ struct LogitOperands {
 
 /// Subtracts a row's largest logit from all of them. Logits close enough to it to have a noticeable weight are first recomputed in double,
 /// unless they have a bias beyond 1e6, which stands for -inf.
-///  x [S]: finite where keep is not 0 (null: everywhere); other cells are left alone
+///   x [S]: finite where keep is not 0 (null: everywhere); other cells are left alone
 template <class Scalar>
 void center_large_logits(const LogitOperands<Scalar>& operands, std::int64_t keys, const std::uint8_t* keep, Scalar* x);
 

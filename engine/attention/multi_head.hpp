@@ -16,18 +16,18 @@ struct HeadCut {
 };
 
 /// Copies the columns from `first_column` on, head_size for each head, out of a packed projection.
-///  packed [B,P,N]  ->  out [B,H,P,D]
+///   packed [B,P,N]  ->  out [B,H,P,D]
 /// Throws ShapeError if the projection has too few columns.
 template <class Scalar>
 void split_heads(const Tensor<Scalar>& packed, const HeadCut& cut, Tensor<Scalar>& out);
 
 /// The inverse of split_heads(), and its gradient: writes the heads' columns and leaves the others alone.
-///  heads [B,H,P,D]  ->  packed [B,P,N], which must have its shape already
+///   heads [B,H,P,D]  ->  packed [B,P,N], which must have its shape already
 template <class Scalar>
 void join_heads(const Tensor<Scalar>& heads, std::int64_t first_column, Tensor<Scalar>& packed);
 
 /// The mistake of forgetting the transpose: the columns' numbers in memory order, taken for [B,H,P,D].
-///  packed [B,P,N]  ->  out [B,H,P,D]
+///   packed [B,P,N]  ->  out [B,H,P,D]
 template <class Scalar>
 void split_heads_by_reshape(const Tensor<Scalar>& packed, const HeadCut& cut, Tensor<Scalar>& out);
 /// The inverse of split_heads_by_reshape(), and its gradient.

@@ -33,7 +33,7 @@ struct RotationSizes {
 
 /// Rotates numbers i and j = i + P of a head's row together, where P = table.pairs(): y_i = x_i cos - x_j sin, y_j = x_j cos + x_i sin.
 /// Numbers from 2P on are copied. `back` rotates the other way, which is the gradient.
-///  x [B,H,T,D]  ->  y [B,H,T,D]; y may be x. The table must be prepared for all positions.
+///   x [B,H,T,D]  ->  y [B,H,T,D]; y may be x. The table must be prepared for all positions.
 template <class Scalar>
 void rotate_heads(const HeadsView<const Scalar>& x, const RotationSizes& sizes, const RotationTable<Scalar>& table, bool back,
                   const HeadsView<Scalar>& y);

@@ -43,13 +43,13 @@ template <class Scalar>
 void mask_scores(const Tensor<Scalar>& scaled, const Mask& mask, const AttentionSizes& sizes, Tensor<Scalar>& masked);
 
 /// weights = softmax(masked / temperature) over the keys the mask allows, exactly 0 elsewhere; a fully masked row is all 0.
-///  masked [B,H,T,S]  ->  weights [B,H,T,S]
+///   masked [B,H,T,S]  ->  weights [B,H,T,S]
 template <class Scalar>
 void attention_weights(const Tensor<Scalar>& masked, const Mask& mask, double temperature, const AttentionSizes& sizes,
                        Tensor<Scalar>& weights);
 
 /// The same for masked = factor q k^T + bias, without the rounding errors that large logits have in `masked` (see large_logits.hpp).
-///  q [B,H,T,D]  k [B,G,S,D]  masked [B,H,T,S]  ->  weights [B,H,T,S]
+///   q [B,H,T,D]  k [B,G,S,D]  masked [B,H,T,S]  ->  weights [B,H,T,S]
 template <class Scalar>
 void precise_attention_weights(const Tensor<Scalar>& q, const Tensor<Scalar>& k, double factor, const Tensor<Scalar>& masked,
                                const Mask& mask, double temperature, const AttentionSizes& sizes, Tensor<Scalar>& weights);
@@ -61,7 +61,7 @@ void attention_context(const Tensor<Scalar>& dropped, const Tensor<Scalar>& v, c
                        Tensor<Scalar>& context);
 
 /// Gradients of attention_context(): of the weights (after dropout) and of v.
-///  dcontext [B,H,T,Dv]  dropped [B,H,T,S]  v [B,G,S,Dv]  ->  ddropped [B,H,T,S] = dcontext v^T, 0 where the mask forbids  dv [B,G,S,Dv]
+///   dcontext [B,H,T,Dv]  dropped [B,H,T,S]  v [B,G,S,Dv]  ->  ddropped [B,H,T,S] = dcontext v^T, 0 where the mask forbids  dv [B,G,S,Dv]
 /// A forbidden weight is always 0, so the loss does not depend on it and its gradient is 0 here. PyTorch's autograd leaves dcontext v^T
 /// there instead; the softmax before it multiplies that by 0, so q, k and v get the same gradients.
 template <class Scalar>
@@ -74,7 +74,7 @@ void attention_weights_backward(const Tensor<Scalar>& dweights, const Tensor<Sca
                                 const AttentionSizes& sizes, Tensor<Scalar>& dmasked);
 
 /// Gradients of attention_scores(): dq = dscores k, dk = dscores^T q; forbidden pairs are ignored, even if NaN or infinite.
-///  dscores [B,H,T,S]  q [B,H,T,D]  k [B,G,S,D]  ->  dq [B,H,T,D]  dk [B,G,S,D]
+///   dscores [B,H,T,S]  q [B,H,T,D]  k [B,G,S,D]  ->  dq [B,H,T,D]  dk [B,G,S,D]
 template <class Scalar>
 void attention_scores_backward(const Tensor<Scalar>& dscores, const Tensor<Scalar>& q, const Tensor<Scalar>& k, const Mask& mask,
                                const AttentionSizes& sizes, Tensor<Scalar>& dq, Tensor<Scalar>& dk);

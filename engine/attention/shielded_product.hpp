@@ -11,7 +11,7 @@ namespace attn {
 
 /// The product `g` of a map's cells, 0 where forbidden, with the rows of B, which is not transposed. Elements that no infinite or NaN row
 /// may reach get the same bits as without it. Slow, for the rare case only: it copies B.
-///  allows(i, p): whether element (i,p) of op(A) is a cell that may attend
+///   allows(i, p): whether element (i,p) of op(A) is a cell that may attend
 template <class Scalar, class Allows>
 void shielded_product(GemmArguments<Scalar> g, const Allows& allows) {
     const Kernels<Scalar>& kernel = kernels<Scalar>();

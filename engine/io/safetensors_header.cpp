@@ -18,7 +18,7 @@ constexpr std::uint64_t kLengthBytes = 8;
 constexpr std::string_view kMetadataKey = "__metadata__";
 
 /// Accepts the only structure a header may have:
-///  { "__metadata__": {string: string}, name: {"dtype": string, "shape": [sizes], "data_offsets": [begin, end]}, ... }
+///   { "__metadata__": {string: string}, name: {"dtype": string, "shape": [sizes], "data_offsets": [begin, end]}, ... }
 class HeaderBuilder final : public nlohmann::json_sax<json> {
 public:
     HeaderBuilder(std::string_view source, std::uint64_t first_byte) : source_(source), first_byte_(first_byte) {}

@@ -36,7 +36,7 @@ public:
     const Tensor<Scalar>& logits();
 
     /// Mean cross-entropy of the logits; must be called before backward().
-    ///  targets [B,T], kIgnoredTarget where nothing is to be predicted
+    ///   targets [B,T], kIgnoredTarget where nothing is to be predicted
     /// For a part of a batch it is the part's share of the mean over counted_in_all counted targets.
     CrossEntropy loss(std::span<const std::int32_t> targets, std::int64_t counted_in_all = 0);
     /// Gradients of everything, after forward() and loss() with the same batch and settings. The tap must be active if and only if it was

@@ -26,7 +26,7 @@ void activate_once(Activation activation, Scalar* x, std::int64_t n, Scalar* y);
 bool leaves_slope(Activation activation);
 
 /// The backward pass of activate_once().
-///  x [n] as left by activate_once()  dy [n]  ->  dx [n]
+///   x [n] as left by activate_once()  dy [n]  ->  dx [n]
 template <class Scalar>
 void activate_once_backward(Activation activation, const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx);
 

@@ -23,7 +23,7 @@ std::int64_t count_targets(std::span<const std::int32_t> targets, std::int64_t v
 /// Mean cross-entropy over the counted rows, and its gradient, which is 0 in ignored rows; dlogits may be null. Summed in double, in row
 /// order. If the rows are part of a larger batch with counted_in_all counted rows, loss and gradient are these rows' share of that batch's
 /// mean.
-///  logits [rows,V]  targets [rows]  ->  dlogits [rows,V]; row_losses [rows] is scratch space
+///   logits [rows,V]  targets [rows]  ->  dlogits [rows,V]; row_losses [rows] is scratch space
 /// Throws as count_targets() does.
 template <class Scalar>
 CrossEntropy cross_entropy(const Scalar* logits, std::span<const std::int32_t> targets, std::int64_t vocab_size,

@@ -9,7 +9,7 @@ namespace attn {
 
 /// y = x W + b + plus
 ///   x [rows,in]  weight [in,out]  bias [out] or null  plus [rows,out] or null  ->  y [rows,out]
-///  packed: W as packed by Kernels::pack_b(), or null
+///   packed: W as packed by Kernels::pack_b(), or null
 template <class Scalar>
 void linear(const Scalar* x, std::int64_t rows, const MatrixView& weight, const Scalar* bias, Scalar* y, const Scalar* plus = nullptr,
             const Scalar* packed = nullptr);

@@ -19,14 +19,14 @@ struct NormGradients {
 };
 
 /// Gradients of layer_norm(): dx = gradient of x + plus; the gradients of gain and bias are added to dgain and dbias.
-///  dy [rows,n]  x [rows,n]  mean, rstd [rows] from the forward pass  ->  dx [rows,n]  dgain [n]  dbias [n]; dx may be dy or plus
+///   dy [rows,n]  x [rows,n]  mean, rstd [rows] from the forward pass  ->  dx [rows,n]  dgain [n]  dbias [n]; dx may be dy or plus
 /// With z = (x - mean) rstd and g = gain dy: dx = rstd (g - mean(g) - z mean(g z)).
 template <class Scalar>
 void layer_norm_backward(const Scalar* dy, const Scalar* x, std::int64_t rows, std::int64_t n, const Scalar* gain, const Scalar* mean,
                          const Scalar* rstd, const NormGradients<Scalar>& gradients);
 
 /// y = x / sqrt(mean(x^2) + eps) * gain, row by row.
-///  x [rows,n]  gain [n]  ->  y [rows,n]  rstd [rows] = 1 / sqrt(mean(x^2) + eps)
+///   x [rows,n]  gain [n]  ->  y [rows,n]  rstd [rows] = 1 / sqrt(mean(x^2) + eps)
 template <class Scalar>
 void rms_norm(const Scalar* x, std::int64_t rows, std::int64_t n, const Scalar* gain, double eps, Scalar* y, Scalar* rstd);
 

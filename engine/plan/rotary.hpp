@@ -22,11 +22,11 @@ RotaryRule rotary_rule(const Config& config, std::int64_t layer);
 /// The angle each pair turns per position, [size/2], in a text of `tokens` tokens: f_i = base^(-2i/size), changed for longer texts than the
 /// model was first trained on (huggingface/transformers, modeling_rope_utils.py):
 ///   Linear    f_i / factor
-///  Llama3    with wavelength w = 2 pi / f_i and original context L: f_i if w < L / high, f_i / factor if w > L / low, and in between
-///            (1 - s) f_i / factor + s f_i with s = (L / w - low) / (high - low)
-///  Yarn      (Peng et al., 2023) r f_i / factor + (1 - r) f_i, where r rises from 0 to 1 between the pairs that turn `high` and `low`
-///            times in L positions; pair d(n) = size ln(L / (2 pi n)) / (2 ln base) turns n times
-///  LongRope  (Ding et al., 2024) f_i / long_factors[i] in texts of more than L tokens, else f_i / short_factors[i]
+///   Llama3    with wavelength w = 2 pi / f_i and original context L: f_i if w < L / high, f_i / factor if w > L / low, and in between
+///             (1 - s) f_i / factor + s f_i with s = (L / w - low) / (high - low)
+///   Yarn      (Peng et al., 2023) r f_i / factor + (1 - r) f_i, where r rises from 0 to 1 between the pairs that turn `high` and `low`
+///             times in L positions; pair d(n) = size ln(L / (2 pi n)) / (2 ln base) turns n times
+///   LongRope  (Ding et al., 2024) f_i / long_factors[i] in texts of more than L tokens, else f_i / short_factors[i]
 std::vector<double> rotary_frequencies(const RotaryRule& rule, std::int64_t tokens);
 
 }  // namespace attn

@@ -26,8 +26,8 @@ std::shared_ptr<const ModelTokenizer> read_tokenizer(const std::filesystem::path
 /// what the file leaves open:
 ///   tokenizer.json
 ///   vocab.json with merges.txt     GPT-2's
-///  tokenizer.model                SentencePiece; with tokenizer_config.json, special tokens as in transformers; without, as in
-///                                 SentencePiece: none match text, none are added. Or tiktoken, which uses the same name
+///   tokenizer.model                SentencePiece; with tokenizer_config.json, special tokens as in transformers; without, as in
+///                                  SentencePiece: none match text, none are added. Or tiktoken, which uses the same name
 ///   vocab.txt                      BERT's
 ///   NAME.tiktoken
 std::shared_ptr<const ModelTokenizer> read_folder_tokenizer(const std::filesystem::path& folder);

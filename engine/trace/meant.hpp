@@ -6,7 +6,7 @@
 namespace attn {
 
 /// The projection that a recorded q, k or v (or cross_q, ...) was split from.
-///  ->  [B,P,C=HD]
+///   ->  [B,P,C=HD]
 /// Throws Error if the trace lacks the parameters or the stage's input.
 Tensor<float> projection_before_split(const Trace<float>& trace, const StageId& id);
 

@@ -30,15 +30,15 @@ struct TraceContents {
 /// Writes every stage under its tensor_name() (F32; token ids I32), and beside each masked, weights and dropped map "<name>.keep", BOOL of
 /// shape [1|B, 1|H, T, S], true = may attend. A pass with a deliberate mistake also gets the projections that heads were split from, "<q, k
 /// or v>_proj" [B,P,C], and the correct mask, "mask". Gradients have neither. Metadata:
-///  format   "attnscope-trace/1", for gradients "attnscope-gradients/1"
+///   format   "attnscope-trace/1", for gradients "attnscope-gradients/1"
 ///   config, settings   JSON objects as in config_json.hpp
 ///   axes     JSON object: tensor name -> axis letters, {"layers.0.attention.weights": "BHTS"}
-///  stages   JSON list: tensor names in order of computation
+///   stages   JSON list: tensor names in order of computation
 ///   tokens, source_tokens   JSON lists of the token texts of each sequence (stray bytes escaped); source_tokens only with an encoder
-///  lengths, source_lengths   JSON lists: length of each sequence without padding
-///  trained_step   training step of a trained model
-///  loss, counted   gradients only: mean loss in nats, and over how many predicted tokens
-///  masked_cells   gradients only: "0", their value at masked cells of weights and dropped (see gradient_trace.hpp)
+///   lengths, source_lengths   JSON lists: length of each sequence without padding
+///   trained_step   training step of a trained model
+///   loss, counted   gradients only: mean loss in nats, and over how many predicted tokens
+///   masked_cells   gradients only: "0", their value at masked cells of weights and dropped (see gradient_trace.hpp)
 /// The file is replaced atomically. Throws FileError if it cannot be written, ShapeError if the texts do not match the trace's tokens,
 /// Error for a stage or parameter that does not exist.
 void write_trace(const std::filesystem::path& path, const Trace<float>& trace, const TokenTexts& tokens,

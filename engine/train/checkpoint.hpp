@@ -19,13 +19,13 @@ namespace attn {
 /// Contents of a `.safetensors` file written here: the parameters (F32, or F16 in a file with only the model; under the names and shapes of
 /// Hugging Face's transformers if it has a class for the model, see stored_parameters.hpp), AdamW's moments as `optimizer.exp_avg.NAME` and
 /// `optimizer.exp_avg_sq.NAME`, the bytes of a Text task's own text as `task.text`, and as metadata
-///  format      "pt", which other tools expect
+///   format      "pt", which other tools expect
 ///   attnscope   "attnscope-checkpoint/1"
 ///   settings    JSON as in run_json.hpp
-///  vocabulary  JSON {"kind", "special_tokens", "symbols": [...], "bytes": [[id, byte], ...]}; a symbol that is a stray byte is "" in
-///              "symbols" and listed in "bytes"
-///  steps       number of finished steps
-///  plateau     JSON {"step", "best_loss", "without_better"} if the run was evaluated; best_loss only if one was finite
+///   vocabulary  JSON {"kind", "special_tokens", "symbols": [...], "bytes": [[id, byte], ...]}; a symbol that is a stray byte is "" in
+///               "symbols" and listed in "bytes"
+///   steps       number of finished steps
+///   plateau     JSON {"step", "best_loss", "without_better"} if the run was evaluated; best_loss only if one was finite
 ///   checksum    of everything else in the file
 /// take_checkpoint() (engine/train/resume.hpp) creates one from a run.
 struct Checkpoint {

@@ -28,14 +28,14 @@ struct HeldOutLength {
 
 /// The sequences of a task. The last symbol of each is only a target. Targets are where the answer is determined: after the separator, in
 /// the repetition, at a sum; in a Bigram sequence, story or text at every position. Immutable.
-///  Copy, Reverse, Sort  T = 2 length       "akmz>akm", then "z": questions of `shortest` to length symbols; the rest is padding
-///  Repeat               T = 2 length - 1   a string of `shortest` to length different symbols, repeated
+///   Copy, Reverse, Sort  T = 2 length       "akmz>akm", then "z": questions of `shortest` to length symbols; the rest is padding
+///   Repeat               T = 2 length - 1   a string of `shortest` to length different symbols, repeated
 ///   Addition             T = 4              "41 + 93 =", then "37"
 ///   Bigram, Text         T = length
-///  Sum                  T = 6 length + 2   "347+586:13,13,09=93", then "3": everything after ":" is asked for
+///   Sum                  T = 6 length + 2   "347+586:13,13,09=93", then "3": everything after ":" is asked for
 ///   Stories              T = length         a story, cut off or padded
-///  FillIn               T = length         a story, cut off or padded, with some words replaced by "_" and asked for
-///  Translate            ">", then the translation of the encoder's sentence (engine/grammar/toy_languages.hpp), both padded
+///   FillIn               T = length         a story, cut off or padded, with some words replaced by "_" and asked for
+///   Translate            ">", then the translation of the encoder's sentence (engine/grammar/toy_languages.hpp), both padded
 /// Validation sequences never appear in training batches. Which side a sequence is on depends on its content (the question; the two
 /// summands in either order; a whole Bigram sequence or story, whichever words are hidden; the sentence to translate); of a text, the last
 /// part is held out.

@@ -35,7 +35,7 @@ struct ParameterPlace {
 /// Names and shapes of a configuration's parameters, in this order:
 ///   token_embedding.weight [V,C], or [V,N=d_embedding] with embedding_in.weight [N,C] ·
 ///   position_embedding.weight [N=context,C] (learned; with stack_positions one of each stack) · segment_embedding.weight [N,C] ·
-///  per stack, prefixed with `encoder.` or `decoder.` if there are two: position_bias.weight [N=buckets,H] · embedding_norm.* ·
+///   per stack, prefixed with `encoder.` or `decoder.` if there are two: position_bias.weight [N=buckets,H] · embedding_norm.* ·
 ///   per layer `layers.N.`:
 ///     norm_1.{weight,bias} · attention.qkv.weight [C,N=HD+2GD], columns Q then K then V, each head after head · attention.qkv.bias ·
 ///     attention.q_norm.weight, attention.k_norm.weight [N=D, or the width of all heads] ·
