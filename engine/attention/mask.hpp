@@ -88,22 +88,22 @@ public:
     }
 
     // --- constructors by pattern ---------------------------------------------------------------------------------
-    /// may_attend decides, for every head and sequence.
+    /// may_attend decides, for every head and sequence. [1,1,T,S], like all of these but padding()
     static Mask from_rule(std::int64_t queries, std::int64_t keys, const std::function<bool(std::int64_t t, std::int64_t s)>& may_attend);
     /// s <= t, or s <= t + S - T for BottomRight.
     static Mask causal(std::int64_t queries, std::int64_t keys, CausalAlignment alignment = CausalAlignment::TopLeft);
-    /// Keys s < lengths[b]. [B,1,T,S]
+    /// Keys s < lengths[b]. [B,1,T,S]. Throws ShapeError for a length that is negative or exceeds `keys`.
     static Mask padding(const std::vector<std::int64_t>& lengths, std::int64_t queries, std::int64_t keys);
-    /// |t - s| < width; width >= 1.
+    /// |t - s| < width. Throws ConfigError unless width >= 1.
     static Mask sliding_window(std::int64_t queries, std::int64_t keys, std::int64_t width);
-    /// Causal, but every query also sees the keys s < prefix.
+    /// Causal, but every query also sees the keys s < prefix. Throws ConfigError for a negative prefix.
     static Mask prefix_causal(std::int64_t queries, std::int64_t keys, std::int64_t prefix);
-    /// t and s in the same block of `size` positions; size >= 1.
+    /// t and s in the same block of `size` positions. Throws ConfigError unless size >= 1.
     static Mask block_diagonal(std::int64_t queries, std::int64_t keys, std::int64_t size);
 
     // --- constructors by external convention ------------------------------------------------------------------------
     // Accepted shapes: [T,S], [B,1,1,S], [B,1,T,S], [1,H,T,S], [B,H,T,S]; for key padding [B,S]. Any other throws ShapeError naming the
-    // mask's shape and [B,H,T,S]. `sizes` is the row-major shape of `values`.
+    // mask's shape and [B,H,T,S], and so does a wrong number of values. `sizes` is the row-major shape of `values`.
     struct Target {
         std::int64_t batches, heads, queries, keys;
     };
@@ -149,8 +149,8 @@ struct MaskSettings {
 /// The settings with their window narrowed to |t - s| < window, for layers with local attention; 0 leaves them alone.
 MaskSettings with_window(const MaskSettings& settings, std::int64_t window);
 
-/// The self-attention mask of these settings for lengths.size() sequences padded to `positions`, changed by `rule` if a mistake is made on
-/// purpose. Throws ConfigError for a negative window, prefix or block.
+/// The self-attention mask of these settings for lengths.size() sequences padded to `positions`, [1|B,1,T,T], changed by `rule` if a
+/// mistake is made on purpose. Throws ConfigError for a negative window, prefix or block, and ShapeError for a length that does not fit.
 Mask build_mask(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions,
                 MaskRule rule = MaskRule::Right);
 /// The same, reusing the memory of an older mask.
@@ -159,8 +159,8 @@ void build_mask(const MaskSettings& settings, const std::vector<std::int64_t>& l
 /// Its rows for the queries [first, first + count).
 Mask build_mask_rows(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions, std::int64_t first,
                      std::int64_t count, MaskRule rule = MaskRule::Right);
-/// The mask of cross-attention, or of an encoder. Only padding (of the memory or source) applies, because the other settings are about the
-/// decoder.
+/// The mask of cross-attention, or of an encoder, [1|B,1,T,S]. Only padding (of the memory or source) applies, because the other settings
+/// are about the decoder. Throws ShapeError for a length that exceeds `keys`.
 Mask build_cross_mask(const MaskSettings& settings, const std::vector<std::int64_t>& memory_lengths, std::int64_t queries,
                       std::int64_t keys, MaskRule rule = MaskRule::Right);
 void build_cross_mask(const MaskSettings& settings, const std::vector<std::int64_t>& memory_lengths, std::int64_t queries,

@@ -34,7 +34,7 @@ void split_heads_by_reshape(const Tensor<Scalar>& packed, const HeadCut& cut, Te
 template <class Scalar>
 void join_heads_by_reshape(const Tensor<Scalar>& heads, std::int64_t first_column, Tensor<Scalar>& packed);
 
-/// Puts heads side by side.
+/// Puts heads side by side. Throws ShapeError unless `context` has four axes.
 ///   context [B,H,T,D]  ->  concat [B,T,C=HD]
 template <class Scalar>
 void concat_heads(const Tensor<Scalar>& context, Tensor<Scalar>& concat);

@@ -3,7 +3,7 @@
 //
 // Each Columns type covers one number kind. load(columns, p) reads kNumbers numbers of every column, which are then used in parts of 32;
 // call begin(part) before a part. four(part, fours) returns four quanta per lane as bytes, and value() turns one of them into floats. The
-// results are bit-identical to engine/kernels/stored.hpp; engine/tensor/blocks.hpp says where the layouts come from.
+// results are bit-identical to engine/kernels/stored.hpp; for the layouts see engine/tensor/blocks.hpp.
 
 using Dwords = Bits<float>;
 

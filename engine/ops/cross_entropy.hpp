@@ -24,7 +24,7 @@ std::int64_t count_targets(std::span<const std::int32_t> targets, std::int64_t v
 /// order. If the rows are part of a larger batch with counted_in_all counted rows, loss and gradient are these rows' share of that batch's
 /// mean.
 ///   logits [rows,V]  targets [rows]  ->  dlogits [rows,V]; row_losses [rows] is scratch space
-/// Throws as count_targets() does.
+/// Throws like count_targets(), and ShapeError if row_losses has the wrong size.
 template <class Scalar>
 CrossEntropy cross_entropy(const Scalar* logits, std::span<const std::int32_t> targets, std::int64_t vocab_size,
                            std::span<RowLoss> row_losses, Scalar* dlogits, std::int64_t counted_in_all = 0);

@@ -13,6 +13,17 @@
 namespace attn {
 
 /// The digit after Q is the number of bits per weight. The _K kinds ("k-quants") also quantize the scales of their groups.
+/// In the table d is the block's scale and m its minimum, both half precision, q the quantum, and f and g the group's integer factors.
+///   Q4_0   32 numbers in 18 bytes      d (q - 8)
+///   Q4_1   32 numbers in 20 bytes      d q + m
+///   Q5_0   32 numbers in 22 bytes      d (q - 16)
+///   Q5_1   32 numbers in 24 bytes      d q + m
+///   Q8_0   32 numbers in 34 bytes      d q, q signed
+///   Q2_K   256 numbers in 84 bytes     d f q - m g       16 groups, 4-bit f and g
+///   Q3_K   256 numbers in 110 bytes    d f (q - 4)       16 groups, 6-bit f, signed
+///   Q4_K   256 numbers in 144 bytes    d f q - m g       8 groups, 6-bit f and g
+///   Q5_K   256 numbers in 176 bytes    d f q - m g       8 groups, 6-bit f and g
+///   Q6_K   256 numbers in 210 bytes    d f (q - 32)      16 groups, 8-bit f, signed
 enum class BlockKind : std::uint8_t { Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K, Q3_K, Q4_K, Q5_K, Q6_K };
 
 struct BlockFormat {
