@@ -13,7 +13,8 @@
 namespace attn {
 
 /// The digit after Q is the number of bits per weight. The _K kinds ("k-quants") also quantize the scales of their groups.
-/// In the table d is the block's scale and m its minimum, both half precision, q the quantum, and f and g the group's integer factors.
+/// In the table d is the block's scale and m its minimum, both half precision, q the stored integer, and f and g the group's integer
+/// factors.
 ///   Q4_0   32 numbers in 18 bytes      d (q - 8)
 ///   Q4_1   32 numbers in 20 bytes      d q + m
 ///   Q5_0   32 numbers in 22 bytes      d (q - 16)
@@ -43,7 +44,7 @@ struct BlockNumber {
     std::int64_t group = 0;  ///< index of its group within the block
     float scale = 0;         ///< of the block
     int factor = 1;          ///< the group's multiple of scale; 1 where a block has a single scale
-    int quantum = 0;         ///< the stored integer; may be negative in symmetric kinds
+    int quantum = 0;         ///< the stored integer, centred on 0 in symmetric kinds
     float least = 0;         ///< the block's minimum; Q4_1 and Q5_1 store it negated
     int least_factor = 0;    ///< the group's multiple of least; 0 in kinds without a minimum
 
