@@ -147,11 +147,27 @@ std::shared_ptr<const Snapshot> prepare(const RenderOptions& options, Applicatio
     return snapshot;
 }
 
+/// Throws what is wrong with the file of --beside, of which there would be no picture.
+void expect_beside(Session& session, const ViewState& view) {
+    const Results results = session.results();
+    std::string problem;
+    if (view.view == View::Precision) {
+        const PrecisionView& precision = view.precision;
+        problem =
+            results.find(nullptr, facet::WeightsBeside{session.document().model, precision.other, precision.opening}).problem;
+    } else {
+        const TokenPathState& path = view.token_path;
+        problem = results.find(session.states().shown, facet::OtherTokens{view.batch, path.other, path.opening}).problem;
+    }
+    if (!problem.empty()) throw Error(problem);
+}
+
 void render(const RenderOptions& options) {
     const std::array<int, 2> size = parse_size(options.size).value();
     Application application(make_document(options.document), [] {});
     const std::shared_ptr<const Snapshot> snapshot = prepare(options, application);
     application.wait_for_what_is_shown(options.check);
+    if (!options.view.beside.empty()) expect_beside(application.session(), application.view());
 
     OffscreenOptions picture;
     picture.width = size[0];

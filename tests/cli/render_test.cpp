@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 #include <png.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <set>
 
 #include "tests/cli/process.hpp"
@@ -99,7 +101,6 @@ TEST_F(Render, PutsAnotherFileOrTokenizerBesideTheModel) {
     std::set<std::string> pictures;
     const std::vector<std::vector<std::string>> variants{{"--view", "precision"},
                                                          {"--view", "precision", "--beside", other},
-                                                         {"--view", "precision", "--beside", data + "/golden/gguf/bloom.gguf"},
                                                          {"--stage", "tokens"},
                                                          {"--stage", "tokens", "--beside", data + "/golden/hf/tokenizers/bert_uncased"}};
     for (const auto& variant : variants) {
@@ -111,6 +112,21 @@ TEST_F(Render, PutsAnotherFileOrTokenizerBesideTheModel) {
     const Outcome nowhere = attnscope({"render", "--model", model, "--view", "heads", "--beside", other, "--out", folder_.path("no.png")});
     EXPECT_EQ(nowhere.exit_code, 2);
     EXPECT_NE(nowhere.err.find("--beside goes with --view precision"), std::string::npos) << nowhere.err;
+}
+
+TEST_F(Render, DrawsNoPictureOfAFileBesideTheModelThatCannotBeRead) {
+    const std::string model = std::string(ATTN_TEST_DATA) + "/golden/hf/gpt2";
+    for (const auto& [shown, beside] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+             {{"--view", "precision"}, folder_.path("missing.gguf")},
+             {{"--view", "precision"}, std::string(ATTN_TEST_DATA) + "/golden/gguf/bloom.gguf"},
+             {{"--stage", "tokens"}, folder_.path("missing")}}) {
+        std::vector<std::string> arguments{"render", "--model", model, "--beside", beside, "--out", folder_.path("no.png")};
+        arguments.insert(arguments.end(), shown.begin(), shown.end());
+        const Outcome outcome = attnscope(arguments);
+        EXPECT_EQ(outcome.exit_code, 2) << beside;
+        EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+        EXPECT_FALSE(std::filesystem::exists(folder_.path("no.png"))) << beside;
+    }
 }
 
 /// What stands in the file, read by Python's own XML parser.
