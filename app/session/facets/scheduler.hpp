@@ -32,7 +32,7 @@ public:
     /// Replaces the previous requests. `following`: the states are moments of a running training run and will soon be superseded. Slow
     /// facets are then allowed to finish, and are recomputed only from time to time.
     void want(std::vector<Request> wanted, bool following = false);
-    /// Effective immediately; requests that were refused for lack of memory are retried.
+    /// Takes effect at once: all results are dropped and computed again.
     void set_budget(double mib);
     Results results() const;
     /// Waits until every wanted request has a value or a problem.
