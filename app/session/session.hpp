@@ -22,7 +22,7 @@ namespace attn::app {
 struct Computation;
 struct DoctorReport;
 
-/// To be used from the UI thread only. Never blocks on a computation, except in the wait functions.
+/// To be used from the UI thread only. Only the wait functions, get() and compute() block.
 class Session {
 public:
     /// Starts the workers and requests the first trace. `wake` is called from workers when there is something new to show. `memory_mib`
