@@ -42,8 +42,7 @@ struct Frame {
     // Set by the UI:
     bool quit = false;
     std::string title{};                    ///< window title; "" keeps the current one
-    std::u32string letters{};               ///< code points of the texts on screen, sorted; those missing in the embedded fonts come from
-                                            ///< system fonts
+    std::u32string letters{};               ///< code points on screen, sorted, so that missing letters can be added from system fonts
     std::optional<PictureOrder> picture{};  ///< rendered after this frame
     /// Seconds until the next frame if there is no event before; 0 during animations.
     double redraw_after = std::numeric_limits<double>::infinity();
