@@ -31,8 +31,7 @@ struct LessonView {
     std::shared_ptr<const Lesson> lesson;  ///< null: no lesson is open
     std::size_t step = 0;
     LessonGoal goal;                                             ///< brings the session to the step
-    bool look_pending = false;                                   ///< the step's look has not been applied for good, because its numbers are
-                                                                 ///< still being computed
+    bool look_pending = false;                                   ///< the step's numbers, and with them its look, are not there yet
     bool may_train = false;                                      ///< the user has allowed their own training run to be replaced
     std::map<std::size_t, std::optional<std::size_t>> expected;  ///< the user's answers by step; none: shown without a guess
     std::vector<QuotedCell> quoted;                              ///< quotations in the visible caption
