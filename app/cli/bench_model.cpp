@@ -189,7 +189,7 @@ private:
     std::shared_ptr<const Parameters<float>> parameters_;
     ForwardSettings settings_;
     std::vector<std::int64_t> lengths_;
-    mutable std::uint64_t read_sum_ = 0;  ///< stored so that the compiler does not optimize the reads away
+    mutable std::uint64_t read_sum_ = 0;  ///< stored so that the compiler does not optimise the reads away
 };
 
 std::string text_of(const Measured& m) {

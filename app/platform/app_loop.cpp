@@ -137,7 +137,7 @@ public:
             notice_close_button();
             int width = 0, height = 0;
             glfwGetFramebufferSize(window, &width, &height);
-            if (frames_due_ == 0 || width <= 0 || height <= 0) continue;  // asleep or minimized
+            if (frames_due_ == 0 || width <= 0 || height <= 0) continue;  // asleep or minimised
             --frames_due_;
             draw(ui, width, height);
             ++frame;
@@ -148,7 +148,7 @@ public:
 private:
     bool stopped() const { return options_.stop && options_.stop(); }
 
-    /// The UI decides whether to close. It may want to ask first, so restore a minimized window.
+    /// The UI decides whether to close. It may want to ask first, so restore a minimised window.
     void notice_close_button() {
         if (glfwWindowShouldClose(window_.get()) == 0) return;
         glfwSetWindowShouldClose(window_.get(), GLFW_FALSE);

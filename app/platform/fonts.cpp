@@ -78,7 +78,7 @@ ImFont* add(ImFontAtlas& atlas, const char* name, float size, const ImWchar* gly
     return font;
 }
 
-/// Merges the letters of a system font into a font; skips files that the rasterizer cannot read.
+/// Merges the letters of a system font into a font; skips files that the rasteriser cannot read.
 void add_system_font(ImFontAtlas& atlas, const ReadFont& more, float size, ImFont* into) {
     ImFontConfig config;
     config.MergeMode = true;
@@ -88,7 +88,7 @@ void add_system_font(ImFontAtlas& atlas, const ReadFont& more, float size, ImFon
     add_bytes(atlas, more.bytes, size, config, more.ranges.data());
 }
 
-/// Whether the rasterizer supports the format: TrueType or OpenType, also in collections.
+/// Whether the rasteriser supports the format: TrueType or OpenType, also in collections.
 bool is_readable_font(std::string_view bytes) {
     for (const std::string_view magic :
          {std::string_view("\0\1\0\0", 4), std::string_view("OTTO"), std::string_view("true"), std::string_view("ttcf")})

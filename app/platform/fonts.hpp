@@ -13,7 +13,7 @@ namespace attn::app {
 /// The letters missing in the embedded fonts.
 LetterSet letters_lacking(const LetterSet& letters);
 
-/// A system font read into memory. Must stay alive until the atlas has been rasterized.
+/// A system font read into memory. Must stay alive until the atlas has been rasterised.
 struct ReadFont {
     std::string bytes;
     int face = 0;

@@ -38,7 +38,7 @@ inline void use_framebuffer_pixels(float width, float height) {
 #endif
 }
 
-/// Up to version 1.91 all glyphs of an atlas are rasterized in advance; later versions do so on first use, and the backend updates the
+/// Up to version 1.91 all glyphs of an atlas are rasterised in advance; later versions do so on first use, and the backend updates the
 /// texture.
 #if IMGUI_VERSION_NUM < 19200
 inline constexpr bool kAtlasIsRasterisedAtOnce = true;

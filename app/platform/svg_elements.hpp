@@ -39,7 +39,7 @@ public:
     void clip(const SvgBox& box) { clip_ = box; }
 
     void rectangle(const SvgBox& box, std::uint32_t color);
-    /// A filled outline; circles and rounded rectangles are recognized.
+    /// A filled outline; circles and rounded rectangles are recognised.
     void polygon(const std::vector<SvgPoint>& points, std::uint32_t color);
     /// A polyline; closed if it ends where it began.
     void stroke(std::vector<SvgPoint> points, float width, std::uint32_t color);

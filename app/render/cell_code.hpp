@@ -15,7 +15,7 @@ inline constexpr std::uint32_t kMaskedCell = 0;
 /// All NaNs share one code.
 inline constexpr std::uint32_t kNanCell = 0xFF800001;
 
-/// Branch-free, so that loops over it are vectorized.
+/// Branch-free, so that loops over it are vectorised.
 inline std::uint32_t cell_code(float v) {
     const auto bits = std::bit_cast<std::uint32_t>(v);
     return (bits & 0x7FFFFFFFU) > 0x7F800000U ? kNanCell : std::rotl(bits, 1) + 1U;

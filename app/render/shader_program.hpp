@@ -26,7 +26,7 @@ public:
     ShaderProgram(std::string_view vertex_name, std::string_view vertex, std::string_view fragment_name, std::string_view fragment,
                   std::string_view definitions = {});
     void use() const { glUseProgram(program_.get()); }
-    /// Sets a uniform of the program in use. Throws GlError if there is no such uniform or the compiler optimized it away.
+    /// Sets a uniform of the program in use. Throws GlError if there is no such uniform or the compiler optimised it away.
     void set(std::string_view uniform, int value) const { glUniform1i(location(uniform), value); }
     void set(std::string_view uniform, float value) const { glUniform1f(location(uniform), value); }
     void set(std::string_view uniform, float x, float y) const { glUniform2f(location(uniform), x, y); }

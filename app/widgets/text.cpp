@@ -65,7 +65,7 @@ float text_width(const ImFont* font, std::string_view text) { return text.empty(
 
 void draw_text(ImDrawList& list, ImFont* font, ImVec2 at, Color color, std::string_view text) {
     if (text.empty()) return;
-    // Whole pixels, because glyphs are rasterized for whole pixels only.
+    // Whole pixels, because glyphs are rasterised for whole pixels only.
     list.AddText(font, font_size(font), ImVec2(std::floor(at.x + 0.5f), std::floor(at.y + 0.5f)), color, text.data(),
                  text.data() + text.size());
 }

@@ -103,7 +103,7 @@ struct SharedRange {
 };
 SharedRange shared_range(const PanelContext& context, const StageId& id);
 
-/// The settings' section.
+/// The section of the settings.
 void draw_compare_settings(PanelContext& context);
 
 }  // namespace attn::app

@@ -175,7 +175,7 @@ void draw_invitation(PanelContext& context, const Box& box) {
     float y = box.min.y + std::max(0.F, (box.height() - context.px(190)) / 2);
     const auto centred = [&](ImFont* font, Color color, std::string_view text) {
         const std::vector<std::string> lines = lines_of(font, text, box.width() - context.px(20));
-        if (y + static_cast<float>(lines.size()) * (font_size(font) + context.px(2)) > box.max.y) return;  // hints need a higher window
+        if (y + static_cast<float>(lines.size()) * (font_size(font) + context.px(2)) > box.max.y) return;  // hints need a taller window
         for (const std::string& line : lines) {
             draw_text_in(list, font, {box.min.x, y}, {box.max.x, y + font_size(font)}, {0.5F, 0.5F}, color, line);
             y += font_size(font) + context.px(2);

@@ -62,7 +62,7 @@ struct ShowMoment {
 struct CompareMoment {
     std::optional<std::int64_t> step;
 };
-/// Goes back to randomly initialized parameters.
+/// Goes back to randomly initialised parameters.
 struct ShowUntrained {};
 struct SetSampling {
     SamplingSettings sampling;

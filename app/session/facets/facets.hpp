@@ -42,7 +42,7 @@ struct FacetValue {
 /// How many of the available threads to use for numbers of this size.
 int threads_for(double mib, int available);
 
-/// Computes facets on one thread. Caches the last randomly initialized parameters and the last tokenizers.
+/// Computes facets on one thread. Caches the last randomly initialised parameters and the last tokenizers.
 class FacetMaker {
 public:
     /// `threads`: the number of hardware threads available.

@@ -47,7 +47,7 @@ struct Computed {
     Snapshot snapshot;
 };
 
-/// The parameters of the embedded model used by the example, otherwise freshly initialized ones.
+/// The parameters of the embedded model used by the example, otherwise freshly initialised ones.
 std::shared_ptr<const Parameters<float>> parameters_of(const Document& document, const Config& config) {
     if (document.shipped == nullptr) return std::make_shared<const Parameters<float>>(initial_parameters<float>(config));
     const auto& trained = document.shipped->checkpoint.parameters;

@@ -46,7 +46,7 @@ std::string missing_moment(const LessonStep& step, const TrainingSnapshot& run);
 /// Whether the user has changed anything since the step was shown, apart from the training run.
 bool differs(const LessonStep& step, const Document& now, const TrainingReport& training);
 
-/// Restores the document `before`. If its run no longer exists, it has freshly initialized parameters.
+/// Restores the document `before`. If its run no longer exists, it has freshly initialised parameters.
 std::vector<Command> restore_document(const Document& before, const TrainingReport& training);
 
 }  // namespace attn::app

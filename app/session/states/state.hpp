@@ -33,7 +33,7 @@ struct Setup {
     ForwardSettings forward;
     /// A published model, with its own configuration and tokenizer. Null: the fields below define the model.
     std::shared_ptr<const OpenedModel> model;
-    /// An embedded trained model, whose parameters are used; the fields below describe it. Null: parameters are initialized at random.
+    /// An embedded trained model, whose parameters are used; the fields below describe it. Null: parameters are initialised at random.
     std::shared_ptr<const ShippedModel> shipped;
     TokenizerKind tokenizer = TokenizerKind::Word;
     bool special_tokens = true;  ///< ids 0 and 1 are "<pad>" and "<unk>"; if false, ids start at the first symbol
