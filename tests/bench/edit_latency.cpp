@@ -1,6 +1,7 @@
-/// How long a changed number takes from the command to the snapshot that shows what follows from it, at the largest teaching size; and a
-/// letter typed at the end of 64 tokens of a published model, until its layer's weights are there.
-/// edit_latency_bench [REPEATS [MODEL_FOLDER]]
+/// Measures the time from an edit command to the snapshot that contains its effects, at the largest teaching size; and from a letter typed
+/// after 64 tokens of a published model until its layer's weights are available.
+///
+/// Usage: edit_latency_bench [REPEATS [MODEL_FOLDER]]
 
 #include <fmt/format.h>
 

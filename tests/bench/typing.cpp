@@ -1,14 +1,14 @@
-/// How long a letter typed at the end of 64 tokens of a published model takes to the first frame on screen that shows what follows from
-/// it: the map that is looked at, the arithmetic of the chosen cell and the next words.
-/// typing_bench MODEL_FOLDER [LETTERS]
+/// Measures the time from a letter typed after 64 tokens of a published model to the first frame on screen with its effects: the current
+/// map, the arithmetic of the selected cell and the next-token candidates.
 ///
-/// It runs in the program's own window and loop, on the display that there is (xvfb-run gives one), at 1600 x 1000 pixels. Time runs from
-/// the beginning of the frame that takes the letter, as if a text field had it, until the frame with the new numbers has been drawn and its
-/// buffers are swapped. What the system takes from the key to the program, and from the swapped
-/// buffers to the eye, is not in it.
+/// Usage: typing_bench MODEL_FOLDER [LETTERS]
+///
+/// Runs the program's own window and loop at 1600 x 1000 pixels on the available display (xvfb-run provides one). The time starts with the
+/// frame that receives the letter, as from a text field, and ends when the frame with the new numbers has been drawn and its buffers
+/// swapped. Input and display latency of the system are not included.
 
 #include <glad/gl.h>
-// After glad, which brings the OpenGL declarations.
+// Must follow glad, which declares OpenGL.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ std::string words(int count) {
     return text;
 }
 
-/// Types a letter whenever the last one has long been on screen.
+/// Types a letter some time after the last one has appeared on screen.
 class Typist {
 public:
     Typist(Application& application, std::string text, int letters)

@@ -1,4 +1,4 @@
-/// Whatever is typed or read, the answer is one clear line and exit code 2.
+/// Whatever is typed or read, bad input is answered with one clear line and exit code 2.
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -18,7 +18,7 @@ Arguments operator+(Arguments left, const Arguments& right) {
     return left;
 }
 
-/// Runs it and expects the refusal to mention `words`.
+/// Expects the command to be refused with a message that contains `words`.
 void expect_refused(const Arguments& arguments, const std::string& words) {
     std::string line;
     for (const std::string& argument : arguments) line += " '" + argument.substr(0, 80) + "'";

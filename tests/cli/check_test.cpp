@@ -30,7 +30,7 @@ TEST(CheckCommand, DoubleIsCloser) {
     EXPECT_THAT(outcome.out, HasSubstr("e-16"));
 }
 
-/// The file with one number of the tensor changed, found by its place in the header.
+/// The file with one number of the tensor changed; finds it with the header.
 std::string with_one_number_changed(std::string bytes, const std::string& tensor) {
     const std::size_t header = 8 + static_cast<unsigned char>(bytes[0]) + 256U * static_cast<unsigned char>(bytes[1]);
     const std::size_t entry = bytes.find("\"" + tensor + "\""), offsets = bytes.find("data_offsets\":[", entry);

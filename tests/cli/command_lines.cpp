@@ -19,7 +19,7 @@ bool runs_the_program(const std::string& command) { return std::regex_search(com
 
 std::string without_prompt(const std::string& command) { return command.starts_with("$ ") ? command.substr(2) : command; }
 
-/// What stands between backticks.
+/// The texts between backticks.
 std::vector<std::string> codes_in(const std::string& text) {
     std::vector<std::string> codes;
     static const std::regex kCode("`([^`]+)`");

@@ -1,5 +1,5 @@
-/// Every command line that README.md, assets/help and the help texts show is run here and has to do what is said of it. One that this file
-/// does not know fails the test: a new example comes with its check.
+/// Runs every command line shown in README.md, assets/help and the help texts, and checks that it does what they say. Unknown commands fail
+/// the test: a new example needs a check here.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ using testing::StartsWith;
 
 constexpr std::chrono::minutes kLimit{10};
 
-/// Where the commands of one group are run, one after the other.
+/// The folder in which the commands of a group run, in order.
 class Place {
 public:
     Place() {
@@ -63,7 +63,7 @@ struct Example {
     Effect before = {};  ///< makes what the command takes for granted
 };
 
-/// README.md and the help pages, one after another.
+/// README.md and the help pages, concatenated.
 std::string documents() {
     std::vector<std::filesystem::path> files;
     for (const auto& entry : std::filesystem::directory_iterator(ATTN_SOURCE "/assets/help")) files.push_back(entry.path());
@@ -76,7 +76,7 @@ std::string documents() {
 
 bool has_screen() { return std::getenv("DISPLAY") != nullptr || std::getenv("ATTN_REQUIRE_GL") != nullptr; }
 
-// What examples have to do.
+// Expected effects of examples.
 
 struct Picture {
     unsigned width = 0, height = 0;
@@ -106,7 +106,7 @@ Effect says(const std::string& words) {
     return [=](const Outcome& outcome, const Place&) { EXPECT_THAT(outcome.out, HasSubstr(words)); };
 }
 
-/// A folder of a run that has made so many steps, and learned by every one of them.
+/// The folder holds a run of `last` steps that learned something in every step after `first`.
 Effect trained(const std::string& folder, std::int64_t first, std::int64_t last) {
     return [=](const Outcome& outcome, const Place& place) {
         const Checkpoint now = read_checkpoint(place.path(folder + "/model.safetensors"));
@@ -127,7 +127,7 @@ Effect trained(const std::string& folder, std::int64_t first, std::int64_t last)
     };
 }
 
-/// Every parameter differs from what it was in `before`.
+/// All parameters differ from those in `before`.
 Effect moved(const std::string& before, const std::string& after) {
     return [=](const Outcome&, const Place& place) {
         const auto then = read_checkpoint(place.path(before)).parameters, now = read_checkpoint(place.path(after)).parameters;
@@ -144,7 +144,7 @@ Effect all(const std::vector<Effect>& effects) {
     };
 }
 
-/// A text of `letters` letters after the prompt.
+/// A text with `letters` letters after the prompt.
 Effect writes_on(const std::string& prompt, std::size_t letters) {
     return [=](const Outcome& outcome, const Place&) {
         EXPECT_THAT(outcome.out, StartsWith(prompt));
@@ -170,14 +170,14 @@ Effect measured(const std::string& unit) {
     };
 }
 
-/// A text that the models of the examples learn to write on.
+/// A training text for the examples' models.
 std::string sea_text() {
     std::string text;
     for (int i = 0; i < 60; ++i) text += "The sea was calm on day " + std::to_string(i * i) + ", and the old boat went out. ";
     return text;
 }
 
-// Groups of examples: each in a folder of its own, in this order.
+// Groups of examples: each runs in its own folder, in this order.
 
 struct Group {
     std::string name;
@@ -360,7 +360,7 @@ Group numbers() {
              {"attnscope bench peak", measured("GFLOP/s")}}};
 }
 
-/// Numbers are of the machine and the file; what is said with them is not.
+/// Replaces numbers, which depend on machine and file, to compare the text around them.
 std::string without_numbers(const std::string& text) { return std::regex_replace(text, std::regex("-?[0-9]+\\.[0-9]+"), "#"); }
 
 Group verdicts() {
@@ -480,7 +480,7 @@ Group verdicts() {
 
 std::vector<Group> groups() { return {training(), copying(), pictures(), numbers(), verdicts()}; }
 
-/// Commands that open the window, with the arguments that stand for their placeholders and the title of what comes up.
+/// Commands that open the window, with arguments for their placeholders and the expected window title.
 struct WindowExample {
     std::string command;
     std::vector<std::string> arguments;
@@ -501,7 +501,7 @@ std::vector<WindowExample> windows() {
             {"attnscope lesson my-lesson.json", {"lesson", "my-lesson.json"}}};
 }
 
-/// The first indented block of the documents that is a JSON object.
+/// The first indented block in the documents that is a JSON object.
 std::string lesson_in_documents() {
     std::string block;
     for (const std::string& line : lines_of(documents())) {
@@ -511,7 +511,7 @@ std::string lesson_in_documents() {
     return block;
 }
 
-/// Every command line in the texts, each once.
+/// All command lines in the texts, without duplicates.
 std::set<std::string> shown_commands() {
     const std::vector<std::string> in_documents = commands_in_markdown(documents());
     std::set<std::string> shown(in_documents.begin(), in_documents.end());

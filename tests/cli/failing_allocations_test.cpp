@@ -1,5 +1,5 @@
-/// Memory that runs out at any moment ends a command with a message, never with a signal. ATTN_EVERY_ALLOCATION=1 tries every single one,
-/// which takes hours; without it a sample is tried.
+/// Running out of memory at any point ends a command with a message, never with a signal. ATTN_EVERY_ALLOCATION=1 tests every allocation,
+/// which takes hours; otherwise a sample is tested.
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
-/// attnscope with tests/support/failing_allocations.cpp before it, set up by `variables`.
+/// Runs attnscope with tests/support/failing_allocations.cpp preloaded and configured by `variables`.
 Outcome with_failures(const Arguments& variables, const Arguments& arguments) {
     Arguments words{"/usr/bin/env", "LD_PRELOAD=" ATTN_FAILING_ALLOCATIONS};
     words.insert(words.end(), variables.begin(), variables.end());
@@ -24,7 +24,7 @@ Outcome with_failures(const Arguments& variables, const Arguments& arguments) {
     return run_program(words);
 }
 
-/// Which allocations are made to fail, of so many: all, or some in even steps.
+/// The indices of the allocations to fail, out of `count`: all, or evenly spaced ones.
 std::set<long> sample(long count) {
     constexpr long kTried = 25;
     const bool every = std::getenv("ATTN_EVERY_ALLOCATION") != nullptr;

@@ -1,4 +1,4 @@
-/// attnscope lesson, and pictures of lessons. Those need OpenGL: skipped without a screen unless ATTN_REQUIRE_GL is set.
+/// attnscope lesson, and pictures of lessons. The latter need OpenGL: skipped without a display unless ATTN_REQUIRE_GL is set.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-/// --step and --compare-step: which moment of a training run a command takes, and that it says so.
+/// --step and --compare-step: which moment of a training run a command uses, and that it reports it.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace {
 using testing::HasSubstr;
 using Arguments = std::vector<std::string>;
 
-/// A run of 90 steps in a folder, of which not every step was kept.
+/// A folder with a run of 90 steps, of which not all moments were kept.
 class Moments : public testing::Test {
 protected:
     static void SetUpTestSuite() {

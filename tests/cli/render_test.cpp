@@ -1,4 +1,4 @@
-/// What `attnscope render` draws. Needs OpenGL: skipped without a screen unless ATTN_REQUIRE_GL is set.
+/// The output of `attnscope render`. Needs OpenGL: skipped without a display unless ATTN_REQUIRE_GL is set.
 
 #include <gtest/gtest.h>
 #include <png.h>
@@ -113,7 +113,7 @@ TEST_F(Render, PutsAnotherFileOrTokenizerBesideTheModel) {
     EXPECT_NE(nowhere.err.find("--beside goes with --view precision"), std::string::npos) << nowhere.err;
 }
 
-/// What stands in the file, read by Python's own XML parser.
+/// The contents of the file, read by Python's XML parser.
 constexpr const char* kReadSvg = R"(
 import sys
 import xml.etree.ElementTree as ET

@@ -1,4 +1,4 @@
-/// Numbers of threads that no machine has, and systems that refuse to start any.
+/// Absurd numbers of threads, and systems that refuse to start any.
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 namespace attn::test {
 namespace {
 
-/// The model after two steps, trained with this OMP_NUM_THREADS.
+/// The model after two steps with this value of OMP_NUM_THREADS.
 std::string model_trained_with(const char* threads) {
     const ScratchFolder folder;
     ::setenv("OMP_NUM_THREADS", threads, 1);
@@ -38,7 +38,7 @@ TEST(Threads, OptionsBeyondTheMostAreRefused) {
     }
 }
 
-/// Exit code and stderr of attnscope as a user who may have so many processes and threads.
+/// Exit code and stderr of attnscope under a limit on processes and threads.
 Outcome with_limit(int threads, const std::string& arguments) {
     const TemporaryFolder folder;
     const std::string err = (folder / "err").string(), limit = std::to_string(threads);

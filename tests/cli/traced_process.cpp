@@ -24,7 +24,7 @@ namespace attn::test {
 
 namespace {
 
-/// Which argument of a call is a path, and which a descriptor; -1 for none.
+/// Which argument of a system call is a path or a descriptor; -1 for none.
 struct Call {
     const char* name;
     int path, descriptor;

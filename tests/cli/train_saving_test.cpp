@@ -1,4 +1,4 @@
-/// When `attnscope train` saves, where it refuses to, and what it does when saving fails.
+/// When `attnscope train` saves, when it refuses to, and what happens when saving fails.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ using Arguments = std::vector<std::string>;
 constexpr const char* kEndless = "1000000";
 constexpr std::chrono::seconds kLimit{120};
 
-/// A run of very little work, with the lines of --json.
+/// A very short run that prints --json lines.
 Arguments tiny_run(const std::string& out, const std::string& steps, const Arguments& more = {}) {
     Arguments arguments{"train", "--task", "copy", "--threads", "1", "--json", "--steps", steps, "--out", out};
     for (const char* setting :

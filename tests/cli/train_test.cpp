@@ -1,4 +1,4 @@
-/// What `attnscope train` prints, leaves behind and does when it is interrupted.
+/// What `attnscope train` prints and writes, and how it handles interruptions.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ Arguments operator+(Arguments left, const Arguments& right) {
     return left;
 }
 
-/// A run of little work, with everything that has a state: dropout, warm-up and a cosine over 40 steps.
+/// A short run with everything that has a state: dropout, warm-up and a cosine over 40 steps.
 Arguments small_run(const std::string& task = "copy") {
     return {"train",
             "--task",
@@ -84,7 +84,7 @@ TEST(Train, LeavesModelCurvesAndMoments) {
     EXPECT_EQ(std::count(curves.begin(), curves.end(), '\n'), 1 + 26) << "a header, step 0 and 25 steps";
 }
 
-/// Nothing can be drawn as long as it lives, which saves the time for the pictures.
+/// Makes rendering impossible during its lifetime, which saves the time for the pictures.
 class NoScreen {
 public:
     NoScreen() : display_(std::getenv("DISPLAY") != nullptr ? std::optional<std::string>(std::getenv("DISPLAY")) : std::nullopt) {
@@ -159,14 +159,14 @@ TEST(Train, AResumedRunLeavesTheSameBytesAsAWholeOne) {
     EXPECT_NE(whole, without_times(read_bytes(folder.path("other/curves.csv"))));
 }
 
-/// Without the schedule's own end, which follows the steps.
+/// Without a schedule end of its own, so that it follows the steps.
 Arguments short_run(const std::string& task, int steps) {
     Arguments arguments = small_run(task);
     arguments.resize(arguments.size() - 2);
     return arguments + Arguments{"--set", "warm_up_steps=4", "--steps", std::to_string(steps)};
 }
 
-/// Tensors of the model, optimizer left out.
+/// The model's tensors, without the optimizer's.
 std::map<std::string, std::vector<std::byte>> parameters_in(const std::string& checkpoint) {
     std::map<std::string, std::vector<std::byte>> parameters;
     for (const NamedArray& array : read_safetensors(checkpoint).arrays)
@@ -302,7 +302,7 @@ TEST(Train, TakesSettingsFromAFileAndSingleOnesOverThem) {
         EXPECT_THAT(outcome.out, HasSubstr(words));
 }
 
-/// Expects one line about `words`, exit code 2 and nothing done.
+/// Expects one line that contains `words`, exit code 2 and no effects.
 void expect_train_refused(const Arguments& arguments, const std::string& words) {
     const Outcome outcome = attnscope(arguments);
     SCOPED_TRACE(testing::PrintToString(arguments));

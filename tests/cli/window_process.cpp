@@ -24,10 +24,10 @@ namespace attn::test {
 #ifdef ATTN_HAS_X11
 namespace {
 
-/// A window may vanish while it is looked at: that is an answer, no reason to end the test.
+/// A window may disappear while it is examined; that is a valid result and must not end the test.
 int ignore_error(Display*, XErrorEvent*) { return 0; }
 
-/// Only async-signal-safe calls between fork and exec, so everything is made ready before.
+/// Everything is prepared before, because only async-signal-safe calls are allowed between fork and exec.
 pid_t start(const std::vector<std::string>& arguments, const std::string& folder, const std::string& err) {
     std::vector<std::string> words{ATTNSCOPE_BINARY};
     words.insert(words.end(), arguments.begin(), arguments.end());

@@ -1,5 +1,5 @@
 #pragma once
-/// A portal that behaves as a test wants, and notes what it was asked.
+/// A fake desktop portal whose behaviour tests define; it records requests.
 
 #include <cstdint>
 #include <map>
@@ -34,9 +34,9 @@ public:
         std::string method, title;
         std::map<std::string, std::string> options;  ///< as text: "true", names, "Texts(*.txt *.md)"
     };
-    /// Calls so far.
+    /// The calls so far.
     std::vector<Asked> asked() const;
-    /// Dialogs that were closed by who had asked.
+    /// The number of dialogs closed by their caller.
     int closed() const;
 
 private:

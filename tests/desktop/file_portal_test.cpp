@@ -1,4 +1,4 @@
-/// The desktop's own file dialog, asked over a bus of the test's own: portals that answer, refuse, stay silent, go away or lie.
+/// The desktop's file dialog over a private bus: portals that answer, refuse, stay silent, disappear or lie.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

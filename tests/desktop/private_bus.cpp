@@ -12,7 +12,7 @@
 namespace attn::test {
 namespace {
 
-/// Everybody may do everything; no service is started by the bus itself.
+/// Allows everything; the bus starts no services itself.
 constexpr const char* kConfiguration = R"(<busconfig>
   <type>session</type>
   <listen>unix:dir={}</listen>

@@ -1,4 +1,4 @@
-/// Any bytes under any of the names that the window opens: refused with an Error, or recognised.
+/// Arbitrary bytes under any file name that the window opens: refused with an Error, or recognised.
 
 #include <array>
 #include <cstddef>

@@ -1,4 +1,4 @@
-/// Any bytes as a checkpoint: refused with an Error, or read, written again and read back equal.
+/// Arbitrary bytes as a checkpoint: refused with an Error, or round-tripped without changes.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,4 +1,4 @@
-/// Any bytes as a .npy file: refused with an Error, or read, written again and read back equal.
+/// Arbitrary bytes as a .npy file: refused with an Error, or round-tripped without changes.
 
 #include <cstddef>
 #include <cstdint>

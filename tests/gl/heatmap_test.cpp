@@ -1,4 +1,4 @@
-/// Pixels as the shader draws them against colours computed on the CPU.
+/// Compares pixels drawn by the shader with colours computed on the CPU.
 
 #include <unistd.h>
 
@@ -56,7 +56,7 @@ TEST_F(HeatmapTest, EveryMapInBothThemesHasTheColorsOfTheCpu) {
     EXPECT_GT(wrong_pixels(image, matrix, {ColorMap::Viridis, -2, 2}, kSide), 13 * 9 * kSide * kSide / 2);
 }
 
-/// A map that is partly seen through is mixed with what lies under it; nothing is uploaded again for that.
+/// A translucent map is blended with what is below, without another upload.
 TEST_F(HeatmapTest, OpacityMixesWithWhatIsBelow) {
     constexpr int kSide = 8;
     const HeatmapStyle style{ColorMap::Viridis, 0, 1};
@@ -220,7 +220,7 @@ TEST_F(HeatmapTest, BeyondTheMatrixNothingIsDrawn) {
     for (int i = 0; i < 80; ++i) EXPECT_EQ(pixel(image, i, i) == untouched, i < 20 || i >= 60) << i;
 }
 
-/// Memory of this process that is there, not only promised.
+/// Resident memory of this process.
 double resident_mib() {
     std::ifstream statm("/proc/self/statm");
     double total = 0, resident = 0;
@@ -271,7 +271,7 @@ TEST_F(HeatmapTest, NumbersAreUploadedOncePerKeyAndForgottenInTime) {
     EXPECT_EQ(renderer_->uploads(), 30U) << "the first one was forgotten";
 }
 
-// A texture costs the driver kilobytes however few texels it has: counted by their texels alone, all of these would stay.
+// A texture costs the driver kilobytes even if it has few texels. If only texels were counted, all of these would be kept.
 TEST_F(HeatmapTest, SmallMapsOfManyTracesAreForgottenToo) {
     const Matrix matrix = Matrix::random(9, 9, 0, 1, 6);
     HeatmapRequest request = matrix.request({});

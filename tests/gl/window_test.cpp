@@ -1,4 +1,4 @@
-/// The event loop in a real window, on whatever screen there is.
+/// The event loop in a real window, on the available display.
 
 #define GLFW_INCLUDE_NONE
 #include <GLFW/glfw3.h>
@@ -112,7 +112,7 @@ TEST(Window, HoldsAFrameBackUntilItIsWoken) {
     EXPECT_GT(drawn_afterwards, 0);
 }
 
-/// A window of 400 × 300 with one button at (100, 100), drawn until `done` or for five seconds.
+/// Runs a 400 × 300 window with a button at (100, 100) until `done` or for five seconds.
 void run_with_button(const std::function<bool(const Frame&)>& done, std::function<void()> each = {}) {
     Settings settings;
     settings.window_width = 400;

@@ -1,4 +1,4 @@
-/// Proof that the default run of every task learns it, and that it would be seen if it did not.
+/// The default run of every task learns it, and the test would notice if it did not.
 
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ RunSettings settings_of(const Case& tested) {
     return settings;
 }
 
-/// Steps until the run ends by itself, and what it is worth then.
+/// Trains until the run ends by itself; returns the last validation.
 ValidationPoint learn(TrainingRun& run) {
     ValidationPoint last;
     while (true) {
@@ -41,7 +41,7 @@ ValidationPoint learn(TrainingRun& run) {
     return last;
 }
 
-/// Mean of -ln p over the validation set, where p is what a table of followers says that was counted elsewhere.
+/// The mean of -ln p over the validation set, with p from a table of followers counted elsewhere.
 double table_loss(const std::vector<double>& counts, const Dataset& data) {
     const auto symbols = static_cast<std::size_t>(data.tokenizer().size());
     const Batch& all = data.validation();
@@ -113,7 +113,7 @@ TEST(Learning, SumsOnPaperAreRightForNumbersNeverSeen) {
     EXPECT_GE(learn(run).accuracy, 0.99);
 }
 
-/// The grammar leaves a little over 0.6 nats a word open; a short run knows most of what it does not.
+/// The grammar leaves a little over 0.6 nats per word undetermined; a short run learns most of the rest.
 TEST(Learning, StoriesAreHalfKnownAfterAShortRun) {
     TrainingRun run(default_run(TaskKind::Stories));
     EXPECT_GT(run.evaluate().loss, 5) << "untrained";
@@ -128,7 +128,7 @@ TEST(Learning, SentencesAreTranslatedByLookingAtTheWordThatIsRendered) {
     for (const HeadScore& head : heads) EXPECT_TRUE(!is_cross(head.id.stage) || head.entropy < 1) << "cross-attention knows where to look";
 }
 
-/// Which of several things was hidden stays open now and then; a short run finds most of the rest.
+/// Hidden words are sometimes ambiguous; a short run finds most of the others.
 TEST(Learning, HiddenWordsAreFoundAfterAShortRun) {
     TrainingRun run(default_run(TaskKind::FillIn));
     EXPECT_GT(run.evaluate().loss, 5) << "untrained";

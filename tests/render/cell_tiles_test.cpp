@@ -45,7 +45,7 @@ TEST(AxisLevel, SamplesAreNeverFurtherApartThanATexel) {
     }
 }
 
-/// A texel of the whole level, straight from the definition.
+/// The code of a texel, computed directly from the definition.
 std::uint32_t block_code(const HeatmapData& data, const TilePlace& place, std::int64_t texel_row, std::int64_t texel_col) {
     std::uint32_t code = kMaskedCell;
     for (std::int64_t row = 0; row < data.rows; ++row)

@@ -1,5 +1,5 @@
 #pragma once
-/// Models, texts and settings at random: every architecture and flag, sizes from 1.
+/// Random models, texts and settings: every architecture and flag, sizes from 1.
 
 #include <algorithm>
 #include <memory>
@@ -11,7 +11,7 @@ namespace attn::testing_support {
 
 class RandomModel {
 public:
-    /// `modern`: with everything that families of published models have, too, such as grouped heads and rotary positions.
+    /// `modern`: includes features of published model families, such as grouped heads and rotary positions.
     explicit RandomModel(unsigned seed, bool modern = false) : random_(seed) {
         draw_config();
         if (modern) draw_modern_config();
@@ -30,8 +30,8 @@ public:
         return trace_forward<Scalar>(std::make_shared<const Parameters<Scalar>>(parameters<Scalar>()), tokens, source, settings);
     }
 
-    /// Every parameter moved away from its initial value, so that no bias, gain or shift is 0 or 1; small enough that numbers do not
-    /// grow from layer to layer until rounding alone changes who attends to whom.
+    /// Moves every parameter away from its initial value, so that no bias, gain or shift is 0 or 1. Changes are small enough that numbers
+    /// do not grow from layer to layer until rounding alone decides where heads attend.
     template <class Scalar>
     Parameters<Scalar> parameters() const {
         Parameters<Scalar> out = initial_parameters<Scalar>(config);

@@ -1,5 +1,5 @@
 #pragma once
-/// A folder of its own for a test, removed at its end.
+/// A temporary folder for a test.
 
 #include <unistd.h>
 
@@ -30,7 +30,7 @@ public:
     TemporaryFolder& operator=(const TemporaryFolder&) = delete;
     const std::filesystem::path& path() const { return path_; }
     std::filesystem::path operator/(const std::filesystem::path& name) const { return path_ / name; }
-    /// Number of entries, to see that nothing is left behind.
+    /// The number of entries, to check that nothing is left behind.
     std::ptrdiff_t entries() const {
         return std::distance(std::filesystem::directory_iterator(path_), std::filesystem::directory_iterator());
     }
