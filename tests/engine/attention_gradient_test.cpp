@@ -7,7 +7,7 @@
 namespace attn {
 namespace {
 
-/// q, k, v of random numbers under a mask, stage by stage.
+/// Random q, k and v under a mask, computed stage by stage.
 struct Stages {
     Tensor<double> q, k, v, scores, scaled, masked, weights, dropped, context;
 };

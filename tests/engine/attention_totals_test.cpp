@@ -1,4 +1,4 @@
-/// Token-to-token totals against plain loops over matrices of doubles, with every mask and with rows that are masked as a whole.
+/// Token-to-token totals against plain loops over matrices of doubles, for every mask and with fully masked rows.
 
 #include "engine/trace/attention_totals.hpp"
 
@@ -18,7 +18,7 @@ using Square = std::vector<std::vector<double>>;
 
 Square zeros(std::int64_t n) { return Square(static_cast<std::size_t>(n), std::vector<double>(static_cast<std::size_t>(n))); }
 
-/// The mean over the heads, cell by cell.
+/// The mean over the heads.
 Square mean_of_heads(const Trace<float>& trace, const StageId& id, std::int64_t b) {
     const Tensor<float>& w = trace.find(id)->value;
     const std::int64_t heads = w.shape()[1].size, n = w.shape()[2].size;
@@ -31,7 +31,7 @@ Square mean_of_heads(const Trace<float>& trace, const StageId& id, std::int64_t 
     return a;
 }
 
-/// R = Ã R, all of it written out: an own way of normalising, and the product with its indices the other way about.
+/// R = Ã R written out, with an independent normalisation and the product's loops in another order.
 Square oracle_step(const Square& a, const Square& before) {
     const std::size_t n = a.size();
     Square next = zeros(static_cast<std::int64_t>(n));

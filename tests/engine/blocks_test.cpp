@@ -1,4 +1,4 @@
-/// Numbers packed in blocks, against those of gguf-py.
+/// Block-quantised numbers, compared with gguf-py.
 
 #include "engine/tensor/blocks.hpp"
 
@@ -56,7 +56,7 @@ TEST_P(Blocks, MayBeReadFromAnyNumberOn) {
         }
 }
 
-/// The sentence about a number is true: its parts give the number.
+/// The description of a number is correct: its parts give the number.
 TEST_P(Blocks, SayHowEachNumberIsPacked) {
     const GoldenBlocks golden = golden_blocks(GetParam());
     const BlockFormat& format = block_format(GetParam());

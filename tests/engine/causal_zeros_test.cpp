@@ -1,4 +1,4 @@
-// The masked half of a causal map is written once, and again whenever that may not be enough.
+// The masked half of a causal map is zeroed once, and again whenever it may have been overwritten.
 #include "engine/attention/causal_zeros.hpp"
 
 #include <gtest/gtest.h>

@@ -31,7 +31,7 @@ Config small_model() {
     return config;
 }
 
-/// Numbers of all kinds: the moments of a long run are subnormal, and every bit has to survive.
+/// Fills the moments with all kinds of numbers: those of a long run are subnormal, and every bit must survive.
 Checkpoint filled(const Config& config) {
     Checkpoint checkpoint;
     checkpoint.settings.task = {TaskKind::Text, 6, 5, 0.1, "Fjörd.txt", std::make_shared<const std::string>("ab\xFF c\n")};
@@ -91,7 +91,7 @@ Checkpoint parse(const std::string& bytes, const std::string& config_json = "") 
     return read_checkpoint(source, config_json);
 }
 
-/// The file with its arrays and metadata changed and written again.
+/// The file with modified arrays and metadata.
 std::string changed(const std::string& bytes, const std::function<void(ArrayFile&)>& change) {
     MemoryInput source(test::as_bytes(bytes), "good.safetensors");
     ArrayFile file = read_safetensors(source);
@@ -101,7 +101,7 @@ std::string changed(const std::string& bytes, const std::function<void(ArrayFile
     return test::file_bytes(folder / "c.safetensors");
 }
 
-/// Half precision rounds to the nearest of its numbers: 11 bits of them, fewer below 2^-14.
+/// Half precision rounds to nearest with 11 significant bits, fewer below 2^-14.
 TEST(HalfCheckpoint, KeepsTheModelToElevenBitsAndAllThatIsSaidOfIt) {
     const Checkpoint checkpoint = filled(small_model());
     const test::TemporaryFolder folder;
@@ -228,7 +228,7 @@ TEST(Checkpoint, HasTheNamesAndShapesOfGpt2) {
     EXPECT_EQ(model, checkpoint.parameters->layout().entries().size());
 }
 
-/// The parts of a Llama: 4 heads over 2 key/value heads.
+/// A small Llama-like model: 4 heads over 2 key/value heads.
 Config small_llama_model() {
     Config config = small_model();
     config.num_heads = 4;
@@ -397,7 +397,7 @@ TEST(CheckpointBad, NamesTheMetadataAtFault) {
     }
 }
 
-/// What transformers would have written: no metadata of ours, no moments.
+/// A file as transformers would write it: without our metadata and moments.
 std::string foreign(const Config& config, bool prefix, const std::function<void(ArrayFile&)>& change = {}) {
     return changed(bytes_of(filled(config)), [&](ArrayFile& file) {
         file.metadata = {{"format", "pt"}};

@@ -36,7 +36,7 @@ TaskSettings text_task(std::string text, std::int64_t length, double share) {
     return settings;
 }
 
-/// What a sequence says: its tokens and its targets, nullopt where nothing is asked.
+/// A sequence: its tokens, and its targets with nullopt where there is none.
 struct Line {
     std::vector<std::string> tokens;
     std::vector<std::optional<std::string>> targets;
@@ -66,7 +66,7 @@ std::vector<Line> training_lines(const Dataset& data, std::int64_t step, std::in
     return lines_of(data, batch);
 }
 
-/// The line with the answer behind the question as a person would write it; "" where the targets are not those of the task.
+/// The question with its answer as a person would write it; "" if the targets do not fit the task.
 std::string complete(const Line& line) {
     std::string text = line.tokens.front();
     for (std::size_t t = 0; t < line.tokens.size(); ++t) {
@@ -362,7 +362,7 @@ TEST(Tasks, RefuseBatchesThatDoNotExist) {
     EXPECT_THROW(data.training_batch(0, 0, batch), ConfigError);
 }
 
-/// "347+586:13,13,09=933" as a person does it, from its two numbers.
+/// Writes out "347+586:13,13,09=933" like a person, given its two numbers.
 std::string on_paper(int a, int b) {
     std::string text = std::to_string(a) + "+" + std::to_string(b) + ":";
     int carried = 0;

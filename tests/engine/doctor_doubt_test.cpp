@@ -1,5 +1,5 @@
-/// What a dump leaves open: the size of a head, position biases, dropout, names. Right numbers must not be called wrong for it, and
-/// mistakes are still named.
+/// What a dump leaves unknown: head size, position biases, dropout, names. Correct numbers must not be reported as wrong because of it, and
+/// mistakes must still be found.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ void rename(ArrayFile& file, const std::string& from, const std::string& to) {
         if (array.name == from) array.name = to;
 }
 
-/// Softmax along the last axis of rows of `keys` numbers.
+/// Softmax over rows of `keys` numbers.
 Values softmax_of(const Values& scores, std::int64_t keys) {
     Values out(scores.size());
     for (std::size_t row = 0; row < out.size(); row += static_cast<std::size_t>(keys)) {
@@ -44,7 +44,7 @@ Values softmax_of(const Values& scores, std::int64_t keys) {
     return out;
 }
 
-/// The same numbers rounded to bfloat16.
+/// The array rounded to bfloat16.
 NamedArray in_bfloat16(const NamedArray& array) {
     NamedArray out{array.name, DType::BF16, array.shape, {}};
     for (const double x : values_as<double>(array, "")) {
@@ -58,7 +58,7 @@ NamedArray in_bfloat16(const NamedArray& array) {
     return out;
 }
 
-/// Weights and masked scores with a bias that depends on head and distance.
+/// Adds a bias that depends on head and distance to weights and masked scores.
 void add_position_bias(ArrayFile& file, const Sizes& n) {
     Values masked = file.values<double>("masked");
     for (std::size_t i = 0; i < masked.size(); ++i) {

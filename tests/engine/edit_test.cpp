@@ -1,4 +1,4 @@
-// Edits in the forward pass, in the reference, in the explanations and in the gradients.
+// Edits in the forward pass, the reference, explanations and gradients.
 #include "engine/trace/edit.hpp"
 
 #include <gtest/gtest.h>
@@ -136,7 +136,7 @@ TEST(Edits, ANewEditTakesThePlaceOfTheOneItRepeats) {
     EXPECT_EQ(why_without_effect(elsewhere, trace), "this model has no such stage");
 }
 
-// --- one kind after the other -----------------------------------------------------------------------------------------------
+// --- each kind of edit ------------------------------------------------------------------------------------------------------
 
 class EditKinds : public testing::Test {
 protected:
@@ -390,7 +390,7 @@ TEST_F(EditKinds, GradientsOfEveryParameterMatchDifferences) {
     }
 }
 
-/// What is shown at an edited cell is the gradient of the number that stands there.
+/// The gradient shown at an edited cell is that of the edited number.
 TEST_F(EditKinds, GradientShownAtAnEditIsThatOfItsNumber) {
     for (int s = 0; s < kStageCount; ++s) {
         const auto stage = static_cast<Stage>(s);

@@ -1,4 +1,4 @@
-/// Eigen's product, which ours is measured against, is the product of the same operands on every kernel build.
+/// Eigen's product, the baseline for ours, multiplies the same operands on every kernel build.
 
 #include "engine/kernels/eigen_product.hpp"
 

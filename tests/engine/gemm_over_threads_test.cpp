@@ -1,4 +1,4 @@
-/// Matrix products spread over threads against the same on one.
+/// Matrix products on several threads against the same on one.
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 using namespace attn;
 
-/// Sides of a weight's gradient [in,out] and of its layer's input [rows,in], by the rows of a batch.
+/// Sizes of a weight's gradient [in,out] and of its layer's input [rows,in], by the rows of a batch.
 struct Sizes {
     std::int64_t rows, in, out;
 };

@@ -17,7 +17,7 @@
 namespace attn {
 namespace {
 
-/// By the definition, one token at a time and in long double: the rank of a token is how many others come before it.
+/// Computed from the definition, token by token in long double: a token's rank is the number of tokens before it.
 std::vector<double> distribution_by_definition(const std::vector<float>& logits, const SamplingSettings& settings) {
     const std::size_t size = logits.size();
     const auto before = [&](std::size_t a, std::size_t b) { return logits[a] > logits[b] || (logits[a] == logits[b] && a < b); };
@@ -140,7 +140,7 @@ ForwardSettings causal() {
     return settings;
 }
 
-/// Logits after the last token of `ids`, by the way that traces take, stage by stage.
+/// The logits after the last token of `ids`, computed stage by stage as in traces.
 std::vector<float> last_logits(const Parameters<float>& parameters, std::vector<std::int32_t> ids, const ForwardSettings& settings) {
     const auto length = static_cast<std::int64_t>(ids.size());
     const Trace<float> trace =
@@ -277,7 +277,7 @@ TEST(Generate, RefusesWhatCannotWriteAndStopsWhenAsked) {
     EXPECT_THROW(generate(bad, {prompt}, causal(), {}), Error);
 }
 
-/// What one pass over everything so far says to be likeliest, token by token.
+/// The likeliest token after each full pass over the text so far.
 TEST(Generate, TranslatesWhatTheSourceSays) {
     int other_answers = 0;
     for (std::uint64_t seed = 1; seed < 6; ++seed) {

@@ -1,5 +1,5 @@
-/// GGUF files as models: what llama.cpp's converter wrote against what transformers computes of the same weights, and files that are broken
-/// on purpose.
+/// GGUF files as models: files written by llama.cpp's converter against transformers' results for the same weights, and deliberately broken
+/// files.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(Converted, GgufModels, testing::ValuesIn(kGgufCases), [
     return name.substr(0, name.find('-'));
 });
 
-/// A copy of one of the files, to be changed.
+/// A modifiable copy of one of the files.
 class ChangedGguf {
 public:
     explicit ChangedGguf(const std::string& name) : bytes(file_bytes(gguf_path(name))), path_(folder_.path() / (name + ".gguf")) {
@@ -145,7 +145,7 @@ private:
     int fillers_ = 0;
 };
 
-/// "... 0.0213 × 37 × 9 − 0.0034 × 12": what the sentence says comes out as the number that is shown.
+/// Evaluates "... 0.0213 × 37 × 9 − 0.0034 × 12", which must give the number shown.
 double worked_out(std::string words) {
     words.erase(0, words.find(": ") + 2);
     std::istringstream in(words);
@@ -318,7 +318,7 @@ TEST(GgufModel, EveryTruncationIsRefused) {
     EXPECT_NE(cut.refusal(), "");
 }
 
-/// Whatever single byte of the description is wrong, the file is opened or refused, and nothing else happens.
+/// With any single byte of the header changed, the file is either opened or refused.
 TEST(GgufModel, AWrongByteIsReadOrRefused) {
     const ChangedGguf whole("llama_q4_0");
     const std::size_t described = whole.bytes.find("blk.0.ffn_up.weight") + 40;

@@ -1,4 +1,4 @@
-/// Chances of the next word, against grammars that can be counted by hand and against stories counted by the thousand.
+/// Probabilities of the next word, against grammars that can be counted by hand and against thousands of stories.
 
 #include <gtest/gtest.h>
 
@@ -96,7 +96,7 @@ TEST(Stories, AreTheSameForTheSameSeedAndCutOffWithoutRoom) {
     EXPECT_EQ(story(1, 5, 0).size(), 0U);
 }
 
-/// Who has what, read from the words alone: an oracle that knows nothing of how stories are told.
+/// Derives who has what from the words alone: an oracle independent of the story generator.
 class Reader {
 public:
     /// False when a question is answered wrongly or a pronoun has nobody or two to mean.

@@ -7,7 +7,7 @@
 namespace attn {
 namespace {
 
-/// A trace holding nothing but one weights stage of one sequence and one head.
+/// A trace with a single weights stage of one sequence and one head.
 Trace<float> weights_trace(const std::vector<std::vector<float>>& rows, std::vector<std::int32_t> ids, std::int64_t length) {
     const auto positions = static_cast<std::int64_t>(rows.size());
     Trace<float> trace;

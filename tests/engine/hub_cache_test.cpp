@@ -1,4 +1,4 @@
-/// Hugging Face's cache: which snapshot is opened, that links are followed, and what is said of a broken cache.
+/// Hugging Face's cache: which snapshot is opened, that links are followed, and the messages for a broken cache.
 
 #include "engine/io/hub_cache.hpp"
 
@@ -24,7 +24,7 @@ using test::put_file;
 using test::TemporaryFolder;
 using testing::HasSubstr;
 
-/// A cache as huggingface_hub lays it out, with a golden model behind links.
+/// A cache in huggingface_hub's layout, with a golden model behind links.
 class HubCache : public testing::Test {
 protected:
     fs::path entry() const { return folder_.path() / "models--some--tiny-model"; }

@@ -12,7 +12,7 @@ namespace {
 
 using test::expect_refused;
 
-/// Refused with this fault, naming the source and the place.
+/// Expects a refusal with this fault that names the source and the place.
 void json_refused(const std::string& text, FileFault fault, const std::string& place = "") {
     expect_refused(text.substr(0, 80), fault, "preset.json" + place, std::size_t{1} << 20, [&] { config_from_json(text, "preset.json"); });
 }

@@ -177,7 +177,7 @@ TEST(ArrayValues, ConversionsAreChecked) {
     EXPECT_TRUE(std::isinf(values_as<float>(array(DType::F64, le(std::numeric_limits<double>::infinity())), "f").at(0)));
 }
 
-// --- against NumPy itself --------------------------------------------------------------------------------------------------
+// --- against NumPy ---------------------------------------------------------------------------------------------------------
 
 TEST(NpyWriter, NumpyReadsTheSameBits) {
     const test::TemporaryFolder folder;

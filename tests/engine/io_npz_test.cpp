@@ -26,7 +26,7 @@ std::uint32_t crc32(const std::string& bytes) {
     return ~crc;
 }
 
-/// One entry, whose two headers can be made to say anything.
+/// A zip entry whose two headers can be set arbitrarily.
 struct Entry {
     std::string name, data;
     std::string local_name = name;
@@ -251,7 +251,7 @@ TEST_F(Npz, DamagedCompressedData) {
     EXPECT_GT(refusals, static_cast<int>(good.size() / 2));
 }
 
-/// An entry whose deflate stream is one uncompressed block of `content`, announced as `announced` bytes.
+/// An entry whose deflate stream is a single uncompressed block of `content`, declared as `announced` bytes.
 Entry deflated(const std::string& content, std::size_t announced) {
     const auto length = static_cast<std::uint16_t>(content.size());
     Entry entry{.name = "a.npy", .data = "\1" + le(length) + le(static_cast<std::uint16_t>(~length)) + content};

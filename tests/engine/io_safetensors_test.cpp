@@ -23,7 +23,7 @@ const std::string kHeader = R"({"t":{"dtype":"F32","shape":[2,2],"data_offsets":
 const std::string kData(16, '\0');
 constexpr std::size_t kHeaderMemory = std::size_t{1} << 20;
 
-/// A file of this header and these data.
+/// A file with this header and data.
 std::string container(const std::string& header, const std::string& data) { return le(std::uint64_t{header.size()}) + header + data; }
 std::string tensor(const std::string& name, const std::string& shape, const std::string& offsets, const std::string& dtype = "F32") {
     return "\"" + name + R"(":{"dtype":")" + dtype + R"(","shape":)" + shape + R"(,"data_offsets":)" + offsets + "}";

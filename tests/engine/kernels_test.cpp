@@ -116,7 +116,7 @@ TYPED_TEST(KernelsOf, ActivationsEqualTheirDefinitions) {
     });
 }
 
-/// Value and slope together are those that one gets apart, up to rounding.
+/// Value and slope computed together equal those computed separately, up to rounding.
 TYPED_TEST(KernelsOf, GeluWithSlopeEqualsBothApart) {
     for (const std::int64_t n : {1, 5, 16, 1003}) {
         std::vector<TypeParam> x = this->draw(n, 4);
@@ -144,7 +144,7 @@ TYPED_TEST(KernelsOf, GeluWithSlopeEqualsBothApart) {
     }
 }
 
-/// The fitted tail: dense over all that is not simply 0 or x, value and slope.
+/// The fitted tail: densely over everything that is not simply 0 or x, value and slope.
 TYPED_TEST(KernelsOf, GeluErfEqualsItsDefinitionEverywhere) {
     std::vector<TypeParam> x;
     for (int i = -16'000; i <= 16'000; ++i) x.push_back(static_cast<TypeParam>(i * 1e-3));

@@ -1,4 +1,4 @@
-/// What explanations and snippets say of rotated numbers, gates and shared keys.
+/// Explanations and snippets for rotary positions, gates and shared keys.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

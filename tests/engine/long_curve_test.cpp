@@ -1,4 +1,4 @@
-/// Curves of long runs: how many points stay, which, and that they are the measured ones.
+/// Curves of long runs: how many points are kept, which ones, and that they are measured values.
 
 #include "engine/train/long_curve.hpp"
 
@@ -13,14 +13,14 @@
 namespace attn {
 namespace {
 
-/// What a run measures at a step: no average of several steps looks like it.
+/// A value for every step that no average of several steps can reproduce.
 double loss_of(std::int64_t step) { return CounterRandom(7, 0).uniform(static_cast<std::uint64_t>(step)); }
 
 LossPoint measured(std::int64_t step) {
     return {.step = step, .loss = loss_of(step), .accuracy = loss_of(-step), .seconds = static_cast<double>(step), .tokens = 3 * step};
 }
 
-/// "" when the curve is what may be left of `steps` points; whatever it is, a plain sentence.
+/// "" if the curve is a valid thinning of `steps` points, otherwise what is wrong.
 std::string fault_of(const std::vector<LossPoint>& curve, std::int64_t steps) {
     const auto newer = static_cast<std::int64_t>(kMostCurvePoints / 2);
     if (curve.size() > kMostCurvePoints) return "too many points";

@@ -1,4 +1,4 @@
-// The part of a model that is looked at has the bits of what is recorded at once.
+// A recomputed part of a model is bit-identical to recorded stages.
 #include "engine/model/looked_at_part.hpp"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Memory grows as the recorded tensors do and no faster, counted by the program's own `new`.
+// Memory grows only with the recorded tensors, measured with the program's own `new`.
 #include <gtest/gtest.h>
 
 #include "engine/model/transformer.hpp"
@@ -9,7 +9,7 @@
 namespace attn {
 namespace {
 
-/// The models that are measured for speed.
+/// The model sizes used for speed measurements.
 struct Size {
     const char* name;
     std::int64_t length, batch, d_model, heads, layers, d_ff;
@@ -74,7 +74,7 @@ Measured measure_gradients(const Size& size, std::int64_t length) {
     return {static_cast<double>(watch.peak()), 2 * bytes_of(gradients.stages)};  // values and gradients
 }
 
-/// What a step holds beside the parameters, their gradients and moments; `recorded` is what a trace of the same batch would.
+/// Memory of a training step beyond the parameters, gradients and moments; `recorded` is what a trace of the same batch would need.
 Measured measure_step(const Size& size, std::int64_t length, std::int64_t sequences) {
     const Parameters<float> parameters(config_of(size, length));
     const CountingBatch batch(sequences, length);

@@ -1,4 +1,4 @@
-/// The arithmetic behind a number is the one that was done, also where a mistake is made on purpose.
+/// The arithmetic shown for a number is the one carried out, even with a deliberate mistake.
 
 #include <gtest/gtest.h>
 

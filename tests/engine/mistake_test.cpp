@@ -1,4 +1,4 @@
-/// Mistakes on purpose: computed as the reference computes them, with the gradients of the broken computation, and diagnosed by name.
+/// Deliberate mistakes: computed as in the reference, with the gradients of the broken computation, and diagnosed by name.
 #include "engine/plan/mistake.hpp"
 
 #include <gtest/gtest.h>
@@ -73,7 +73,7 @@ TEST(Mistake, IsComputedAsTheReferenceComputesIt) {
         }
 }
 
-/// A switch that does nothing would pass the test above.
+/// A mistake without effect would pass the test above.
 TEST(Mistake, ChangesTheNumbers) {
     const auto parameters = std::make_shared<const Parameters<float>>(initial_parameters<float>(small_config()));
     const auto right = trace_forward<float>(parameters, kTokens, {}, with(Mistake::None));
@@ -138,7 +138,7 @@ TEST(Mistake, TrainsAndIsEvaluatedWithIt) {
     }
 }
 
-/// What the doctor says of a trace file with this mistake.
+/// The doctor's diagnosis of a trace file with this mistake.
 doctor::Diagnosis diagnosis_of(Mistake mistake, const ForwardSettings& base, const Config& config) {
     ForwardSettings settings = base;
     settings.mistake = mistake;

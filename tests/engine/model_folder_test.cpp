@@ -29,7 +29,7 @@ using testing::HasSubstr;
 
 const fs::path kModelFolders = fs::path(ATTN_TEST_DATA) / "golden/hf";
 
-/// A copy of a golden folder, to be changed.
+/// A modifiable copy of a golden folder.
 class Copied {
 public:
     explicit Copied(const std::string& name = "gpt2") {
@@ -114,7 +114,7 @@ TEST(ModelFolder, LlamaAgreesWithTransformersInEveryRun) {
     EXPECT_FALSE(check::check_file(folder.path()).ok()) << "the base matters";
 }
 
-/// Logits of a few tokens.
+/// The logits of a few tokens.
 std::vector<float> logits_of(const fs::path& path) {
     const ModelFolder folder = open_model_folder(path);
     const Trace<float> trace = trace_forward<float>(load_parameters<float>(folder), {4, {5, 9, 2, 7}, {4}}, {}, causal_settings());
@@ -122,7 +122,7 @@ std::vector<float> logits_of(const fs::path& path) {
     return {logits.begin(), logits.end()};
 }
 
-/// Qwen2 is a Llama with biases of queries, keys and values alone; Mistral one without.
+/// Qwen2 is a Llama with biases for queries, keys and values only; Mistral is one without.
 TEST(ModelFolder, FamiliesOfLlamasPartsDifferInTheirBiases) {
     const auto without_biases_but = [](const std::string& type, bool attention) {
         Copied folder("llama_tied");
@@ -385,7 +385,7 @@ TEST(ModelFolder, RefusesWhatIsMissingOrDamaged) {
     EXPECT_FALSE(is_model_folder(kModelFolders));
 }
 
-/// A file that is changed after it was opened must not be taken for what it was.
+/// A file changed after it was opened must be detected.
 TEST(ModelFolder, AFileThatShrinksOrChangesWhileItIsOpenEndsInAMessage) {
     for (const bool shrinks : {true, false}) {
         const Copied folder;
@@ -405,7 +405,7 @@ TEST(ModelFolder, AFileThatShrinksOrChangesWhileItIsOpenEndsInAMessage) {
     }
 }
 
-/// How many numbers of the model's parameters are where the mapped file has them.
+/// How many of the model's numbers are used directly from the mapped file.
 std::int64_t mapped_numbers(const ModelFolder& folder, const Parameters<float>& parameters) {
     std::int64_t count = 0;
     for (const ParameterInfo& info : parameters.layout().entries()) {

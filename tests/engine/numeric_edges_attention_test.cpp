@@ -1,4 +1,4 @@
-// What attention does at the edges of arithmetic and of shapes: forward and backward, stage by stage and fused, in float and double.
+// Attention at the limits of arithmetic and of shapes: forward and backward, stage by stage and fused, in float and double.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -200,7 +200,7 @@ TYPED_TEST(NumericEdges, AScoreOfMinusInfinityWeighsNothing) {
     for (std::int64_t d = 0; d < 2; ++d) EXPECT_EQ(none.dq(0, 0, 0, d), 0);
 }
 
-/// Also the product of large but finite numbers, which is beyond the range.
+/// Also if large finite numbers overflow in the product.
 TYPED_TEST(NumericEdges, AScoreOfPlusInfinityMakesItsRowNanNotOneHot) {
     using Real = typename TypeParam::Scalar;
     auto in = this->draw(1, 1, 3, 4, 64, 3, Mask(3, 4));
@@ -335,7 +335,7 @@ TYPED_TEST(NumericEdges, DropoutOfNothingIsTheIdentityAndOfEverythingIsZero) {
     for (const double bad : {-1e-9, 1.0000001, std::nan("")}) EXPECT_THROW(DropoutPattern(bad, 0, {}), ConfigError);
 }
 
-/// Long rows: sums near 1, and no further from exact arithmetic than twice what plain loops in the same precision are.
+/// Long rows: the sums are near 1, and at most twice as far from exact arithmetic as plain loops in the same precision.
 TYPED_TEST(NumericEdges, RowsOfFourThousandKeysStayAccurate) {
     using Real = typename TypeParam::Scalar;
     const std::int64_t s = 4096, d = 8;

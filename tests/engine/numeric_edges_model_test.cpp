@@ -1,4 +1,4 @@
-// Whole models and training at the edges: what has no number, no target or no position, staged and fused.
+// Models and training at the limits: no numbers, no targets or no positions; staged and fused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -144,7 +144,7 @@ TYPED_TEST(ModelEdges, WhatLeavesTheRangeIsReportedWithItsPlace) {
     EXPECT_TRUE(this->same_bits(state.parameters(), *parameters));
 }
 
-/// A token that cannot be represented, behind the causal mask, changes no bit of what cannot see it.
+/// A NaN token behind the causal mask changes no bit of the positions that cannot see it.
 TYPED_TEST(ModelEdges, ANanTokenBehindTheMaskLeavesTrainingsLogitsAlone) {
     for (const double bad : {std::nan(""), HUGE_VAL}) {
         auto parameters = initial_parameters<TypeParam>(small_config());

@@ -20,7 +20,7 @@ CellRef random_cell(RandomModel& model, const StageId& id, const Shape& shape) {
     return cell;
 }
 
-/// The value that the trace or its parameters hold at a cell, found without explain()'s own code.
+/// The value of a cell in the trace or its parameters, found independently of explain().
 template <class Scalar>
 double value_at(const Trace<Scalar>& trace, const CellRef& cell) {
     const auto& i = cell.index;
@@ -96,7 +96,7 @@ TEST(Provenance, ResultDoesNotComeFromTheRecordedCell) {
     }
 }
 
-/// Two sequences of a small decoder, the second padded.
+/// Two sequences of a small decoder, the second one padded.
 Trace<double> small_trace(const std::function<void(Config&, ForwardSettings&)>& change = {}) {
     Config config;
     config.vocab_size = 40;

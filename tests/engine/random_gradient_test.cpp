@@ -1,4 +1,4 @@
-// Models of every operation at random: their gradients by finite differences, and fused passes against those that show every stage.
+// Random models with all operations: gradients against finite differences, and fused against staged passes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 using testing_support::RandomModel;
 
-/// With a head, and with a smooth activation, so that differences say something.
+/// With an output head and a smooth activation, so that finite differences are meaningful.
 RandomModel model_of(unsigned seed) {
     RandomModel model(seed, true);
     model.config.lm_head = true;
@@ -50,7 +50,7 @@ TEST(RandomGradients, AgreeWithDifferences) {
     }
 }
 
-/// The largest difference relative to the size of the numbers; NaN where the two do not agree in that.
+/// The largest difference relative to the size of the numbers; NaN if only one of them is NaN.
 template <class Values>
 double worst_difference(const Values& a, const Values& b, std::int64_t count) {
     double size = 1, worst = 0;

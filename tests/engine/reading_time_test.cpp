@@ -1,4 +1,4 @@
-/// However a file is made up, the time to read or refuse it grows with its length and no faster.
+/// However a file is constructed, the time to read or refuse it grows at most linearly with its length.
 
 #include <gtest/gtest.h>
 #include <time.h>
@@ -24,7 +24,7 @@ constexpr double kMostSeconds = 1;  ///< for kLarge
 using Read = std::function<void(const std::string&)>;
 using Make = std::function<std::string(std::size_t)>;  ///< a file of about so many bytes
 
-/// Processor time of this thread, the least of some attempts: what else the machine does takes no part in it.
+/// The thread's CPU time, minimum of several attempts, to exclude other activity on the machine.
 double seconds_to_read(const std::string& bytes, const Read& read) {
     const auto now = [] {
         timespec time{};
@@ -44,7 +44,7 @@ double seconds_to_read(const std::string& bytes, const Read& read) {
     return least;
 }
 
-/// Sixteen times as long for four times the length would be quadratic. Differences of a few milliseconds say nothing.
+/// Sixteen times the time for four times the length would be quadratic. Differences of a few milliseconds are ignored.
 bool grows_with_length(double small, double large) { return large < 10 * small + 0.02; }
 
 void expect_quick(const std::string& name, const Make& make, const Read& read) {
@@ -54,7 +54,7 @@ void expect_quick(const std::string& name, const Make& make, const Read& read) {
         << name << ": " << small << " s for " << kSmall << " bytes, " << large << " s for " << kLarge;
 }
 
-/// `before`, then `item` over and over with commas between ("#" in it becomes a number that differs), then `after`.
+/// `before`, then `item` repeatedly with commas between ("#" is replaced by an increasing number), then `after`.
 Make repeated(const std::string& before, const std::string& item, const std::string& after) {
     return [=](std::size_t bytes) {
         std::string text = before;
@@ -67,7 +67,7 @@ Make repeated(const std::string& before, const std::string& item, const std::str
     };
 }
 
-/// `piece` over and over between `before` and `after`.
+/// `piece` repeatedly between `before` and `after`.
 Make filled(const std::string& before, const std::string& piece, const std::string& after) {
     return [=](std::size_t bytes) {
         std::string text = before;

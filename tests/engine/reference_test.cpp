@@ -1,4 +1,4 @@
-// The fast path against the reference: whole models, every stage, every flag.
+// The fast path against the reference: whole models, every stage, every option.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ TEST(Reference, AgreesOnModelsWithALlamasParts) {
     }
 }
 
-// Models in which the last digits of large scores decide: the trace is right, and is not called wrong.
+// Models in which the last digits of large scores matter: the trace is correct and must not be reported as wrong.
 TEST(Reference, RoundingThatAModelAmplifiesIsNoFailure) {
     int amplified = 0;
     for (const unsigned seed : {78U, 138U, 209U, 876U, 1047U, 1054U, 1075U, 1172U, 1182U, 1501U, 1750U, 1954U}) {
@@ -203,7 +203,7 @@ TEST(ReferenceMaths, NormActivationAndSoftmaxByHand) {
     EXPECT_NEAR(p(0, 0, 0) + p(0, 0, 1) + p(0, 0, 2) + p(0, 0, 3), 1, 1e-15);
 }
 
-/// One query over four keys: masked as `keep` says.
+/// One query over four keys, masked as in `keep`.
 Tensor<double> weights_of(const std::vector<double>& scores, std::vector<std::uint8_t> keep) {
     const auto n = static_cast<std::int64_t>(scores.size());
     Tensor<double> masked({{Axis::B, 1}, {Axis::H, 1}, {Axis::T, 1}, {Axis::S, n}});

@@ -1,4 +1,4 @@
-/// A run that is saved and taken up again goes on as if nothing had happened.
+/// A saved and resumed run continues as if it had not been interrupted.
 
 #include "engine/train/resume.hpp"
 
@@ -13,7 +13,7 @@
 namespace attn::test {
 namespace {
 
-/// Small, with everything that has a state: dropout, warm-up and a cosine that is still falling when the run is cut.
+/// A small run with everything that has a state: dropout, warm-up and a cosine that is still falling when the run is interrupted.
 RunSettings small_run(TaskKind task) {
     RunSettings run = default_run(task);
     run.task.length = 5;

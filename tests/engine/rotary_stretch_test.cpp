@@ -1,4 +1,4 @@
-/// Rotary positions whose frequencies were changed for long texts.
+/// Rotary positions with frequencies scaled for long texts.
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 using testing_support::RandomModel;
 
-/// A rotary model whose frequencies are changed for long texts.
+/// A rotary model with frequencies scaled for long texts.
 RandomModel stretched_model(unsigned seed, RotaryScaling kind) {
     RandomModel model(seed, true);
     model.config.position = PositionKind::Rotary;

@@ -1,4 +1,4 @@
-// What a comparison of trained parameters may put down to rounding, and what not.
+// Which differences of trained parameters may be attributed to rounding, and which may not.
 #include "engine/check/rounding_reach.hpp"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ Config small_config(std::uint64_t seed) {
     return config;
 }
 
-/// The same steps, in the precision of `state`, on tokens drawn from `seed`.
+/// The same steps in the precision of `state`, on tokens drawn from `seed`.
 template <class Scalar>
 void train(TrainingState<Scalar>& state, RoundingReach* reach, unsigned seed) {
     std::mt19937 random(seed);
@@ -44,7 +44,7 @@ void train(TrainingState<Scalar>& state, RoundingReach* reach, unsigned seed) {
     }
 }
 
-/// The same run from parameters perturbed as a check perturbs them.
+/// The same run from parameters perturbed as in a check.
 template <class Scalar>
 void add_perturbed_runs(const Parameters<Scalar>& start, const Parameters<Scalar>& end, RoundingReach& reach, unsigned seed) {
     for (std::uint64_t run = 0; run < kPerturbedRuns; ++run) {

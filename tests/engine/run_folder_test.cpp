@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Doubles whose decimal form is long.
+/// Doubles with a long decimal representation.
 double odd(std::uint64_t index) { return CounterRandom(5, 0).normal(index) / 3; }
 
 RunFolder small_run(std::int64_t steps, std::uint64_t seed = 1) {

@@ -35,7 +35,7 @@ void refused(const std::string& text, FileFault fault, const std::string& place)
 
 nlohmann::json parsed(const RunSettings& settings) { return nlohmann::json::parse(to_json(settings).dump()); }
 
-/// Calls visit(pointer, value) for everything that is neither object nor list.
+/// Calls visit(pointer, value) for everything that is neither an object nor a list.
 void each_leaf(const nlohmann::json& value, const std::string& pointer, const std::function<void(const std::string&)>& visit) {
     if (!value.is_object()) return visit(pointer);
     for (const auto& [key, child] : value.items()) each_leaf(child, pointer + "/" + key, visit);

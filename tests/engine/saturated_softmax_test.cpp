@@ -1,4 +1,4 @@
-// Gradients through rows of weights that are nearly one 1: logits up to tens of thousands, against doubles that do not cancel.
+// Gradients through nearly one-hot rows of weights, with logits up to tens of thousands, against doubles without cancellation.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,7 +12,7 @@ namespace {
 using test::AttentionCase;
 using test::AttentionResult;
 
-/// The gradient of q, and beside every number of it what it can be wrong by, in units of what one rounding of float does to its parts.
+/// The gradient of q, and for every number its possible error in units of a single float rounding of its terms.
 struct Expected {
     Tensor<double> dq, unit;
 };
@@ -76,7 +76,7 @@ Expected expected_gradient(const AttentionCase<float>& in) {
     return out;
 }
 
-/// The largest error of dq in those units, or in a thousandth of the largest.
+/// The largest error of dq in those units, or in a thousandth of the largest number.
 double error_in_units(const Tensor<float>& dq, const Expected& expected) {
     double worst = 0, largest = 1e-30;
     for (std::int64_t i = 0; i < dq.size(); ++i) largest = std::max(largest, expected.unit.data()[i]);
@@ -87,7 +87,7 @@ double error_in_units(const Tensor<float>& dq, const Expected& expected) {
     return worst;
 }
 
-/// What one would write: every product and sum rounded to float, in order.
+/// The straightforward computation: every product and sum rounded to float, in order.
 Tensor<float> plain_gradient(const AttentionCase<float>& in) {
     const AttentionSizes sizes = attention_sizes(in.q, in.k, in.v);
     const std::int64_t keys = sizes.keys, d = sizes.head_size, dv = sizes.value_size;
@@ -161,7 +161,7 @@ protected:
 
 constexpr int kRounds = 24;
 
-/// The error of a weight is that of its exponent, up to 24 after the largest logit is subtracted, and some roundings more.
+/// A weight's error is that of its exponent, up to 24 after subtracting the largest logit, plus a few roundings.
 constexpr double kUnits = 200;
 
 TEST_F(SaturatedSoftmaxGradients, AreAsExactWithLargeLogitsAsWithSmallOnes) {

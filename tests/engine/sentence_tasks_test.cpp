@@ -1,4 +1,4 @@
-/// Translating and filling in: what a model is given, what is asked of it, and that it learns from that and nothing else.
+/// Translation and fill-in tasks: the model's input, the targets, and that it learns from these alone.
 
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ RunSettings small_sentence_run(TaskKind kind) {
 
 Dataset data_of(TaskKind kind, std::uint64_t seed = 3) { return {small_sentence_run(kind).task, seed}; }
 
-/// One sequence of a batch as words, without its padding.
+/// A sequence of a batch as words, without padding.
 struct Said {
     std::vector<std::string> source, tokens, targets;  ///< "" where nothing is asked
 };
@@ -174,7 +174,7 @@ TEST_P(SentenceTask, SameSeedSameSequences) {
     EXPECT_NE(a.tokens, b.tokens);
 }
 
-/// Of what a run really trains on: padded sentences of different lengths on both sides, cut into runs and shares.
+/// With realistic batches: padded sentences of different lengths on both sides, processed in runs and shares.
 TEST_P(SentenceTask, GradientsOfATrainingStepAgreeWithDifferences) {
     RunSettings settings = small_sentence_run(GetParam());
     const Dataset data(settings.task, 5);
@@ -270,7 +270,7 @@ TEST(TranslateTask, NeedsTheCausalMaskAndFillInDoesNot) {
     EXPECT_NO_THROW(TrainingRun{settings});
 }
 
-/// What a hidden word is asked from stands on both sides of it; what a word of a translation is asked from, before it and in the source.
+/// A hidden word depends on both sides; a word of a translation on earlier words and on the source.
 TEST_P(SentenceTask, PredictsFromWhatItMaySee) {
     TrainingRun run(small_sentence_run(GetParam()));
     const Batch probe = run.dataset().probe_batch();

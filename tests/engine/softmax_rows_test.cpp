@@ -1,4 +1,4 @@
-// Several rows of a softmax at once against one after the other in plain loops: causal and kept cells, strides, copies, every build.
+// Softmax over several rows at once against plain loops over single rows: causal and masked cells, strides, copies, every build.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
-/// Tokenizers in other files than tokenizer.json: SentencePiece's, tiktoken's, BERT's list of pieces and GGUF, against the ids that those
-/// libraries, or the same tokenizer as tokenizer.json, give.
+/// Tokenizers in formats other than tokenizer.json: SentencePiece, tiktoken, BERT's vocabulary list and GGUF, against the ids given by
+/// those libraries or by the same tokenizer as tokenizer.json.
 
 #include "engine/tokenizer/tokenizer_files.hpp"
 
@@ -43,7 +43,7 @@ std::vector<std::int32_t> numbers_in(const Json& list) {
 
 Json json_of(const fs::path& path) { return Json::parse(test::file_bytes(path), path.string()); }
 
-// --- against the libraries themselves --------------------------------------------------------------------------
+// --- against the libraries -------------------------------------------------------------------------------------
 
 class TokenizerFile : public testing::TestWithParam<std::string> {};
 
@@ -139,9 +139,9 @@ TEST(TokenizerFiles, RanksSayWhichVocabularyTheyAre) {
     EXPECT_EQ(llama.token_text(128'255), "<|reserved_special_token_250|>");
 }
 
-// --- the same tokenizer as tokenizer.json ----------------------------------------------------------------------
+// --- against the same tokenizer as tokenizer.json --------------------------------------------------------------
 
-/// Every text of tokens.json, alone and with what the template adds.
+/// Compares all texts of tokens.json, with and without the template's tokens.
 void expect_golden_ids(const std::string& name, const ModelTokenizer& tokenizer, bool with_special) {
     const Json golden = json_of(kTokenizerJsonCases / name / "tokens.json");
     std::size_t cases = 0;
@@ -159,7 +159,7 @@ void expect_golden_ids(const std::string& name, const ModelTokenizer& tokenizer,
     EXPECT_GT(cases, 100U) << name;
 }
 
-/// Texts by id: the model's vocabulary and the added tokens.
+/// Token texts by id: the model's vocabulary and the added tokens.
 std::vector<std::string> texts_by_id(const Json& json) {
     std::vector<std::string> texts;
     const auto put = [&](std::uint64_t id, const std::string& text) {
@@ -190,7 +190,7 @@ TEST(TokenizerFiles, BertsListOfPiecesIsBert) {
     EXPECT_THAT(encoded_ids(*read_tokenizer(folder.path()), "A a"), ElementsAre(1, 1));
 }
 
-/// A GGUF file of a byte-level tokenizer.json, as converters write it.
+/// A byte-level tokenizer.json as a GGUF file, as converters write it.
 GgufKeys byte_level_gguf(const std::string& name, const std::string& pre) {
     const Json json = json_of(kTokenizerJsonCases / name / "tokenizer.json");
     const std::vector<std::string> texts = texts_by_id(json);
@@ -269,7 +269,7 @@ TEST(TokenizerFiles, GgufOfBertHasItsPiecesRewritten) {
     }
 }
 
-/// A file of SentencePiece as a GGUF file.
+/// A SentencePiece file as a GGUF file.
 GgufKeys gguf_of_pieces(const std::string& name, std::string_view model) {
     const std::string path = (kTokenizerFileCases / name / "tokenizer.model").string();
     const SentencePieceFile file = parse_sentence_piece_file(test::file_bytes(path), path);
@@ -315,7 +315,7 @@ TEST(TokenizerFiles, GgufOfSentencePieceGivesTheSameIds) {
     EXPECT_EQ(mapped->decode(encoded_ids(*mapped, "\uFB01ne")), "fine");
 }
 
-// --- what a token stands for -----------------------------------------------------------------------------------
+// --- texts of tokens -------------------------------------------------------------------------------------------
 
 TEST(TokenizerFiles, TokensAreShownAsWhatTheyStandFor) {
     const auto bytes_of = [](const ModelTokenizer& tokenizer, std::string_view text) {
@@ -355,7 +355,7 @@ std::string file_refusal(const std::string& name, const std::string& bytes) {
     return "";
 }
 
-/// One field of a message.
+/// A field of a protobuf message.
 std::string field_of(unsigned number, std::string_view bytes) {
     std::string out(1, static_cast<char>(number << 3U | 2U));
     for (std::size_t length = bytes.size();; length >>= 7U) {
@@ -438,7 +438,7 @@ TEST(TokenizerFiles, DamagedFilesOfEveryKindAreRefusedOrRead) {
     }
 }
 
-/// However much a small file announces, little is asked for.
+/// Sizes declared by a small file do not cause large allocations.
 TEST(TokenizerFiles, WhatAFileAnnouncesIsNotAllocated) {
     const auto refused = [](const std::string& label, const std::string& file, const std::string& bytes) {
         const test::TemporaryFolder folder;

@@ -93,7 +93,7 @@ TEST(TrainHistory, WantsWhatWillStay) {
     }
 }
 
-/// What wants() says, by counting which moments would stay.
+/// The result of wants(), computed by counting which moments would be kept.
 bool wanted_by_count(const History& history, std::int64_t step) {
     const std::vector<std::int64_t> steps = steps_of(history);
     for (std::int64_t spacing = history.spacing();; spacing *= 2) {
@@ -134,7 +134,7 @@ TEST(TrainHistory, RefusesWhatIsOutOfOrder) {
     EXPECT_THAT(steps_of(history), testing::ElementsAre(4));
 }
 
-/// Every distance written out.
+/// Computes every distance.
 std::size_t nearest_by_search(const std::vector<std::int64_t>& kept, std::int64_t step) {
     std::size_t best = 0;
     for (std::size_t i = 1; i < kept.size(); ++i)
@@ -149,7 +149,7 @@ TEST(Moments, TheNearestIsTheOneThatASearchFinds) {
     EXPECT_EQ(nearest_moment(std::vector<std::int64_t>{78, 104}, 91), 0U) << "of two equally near the earlier";
 }
 
-/// What is said of a step that cannot be had; "" when it can.
+/// The message for a step that is not available; "" if it is.
 std::string refusal(const std::vector<std::int64_t>& kept, std::int64_t steps, std::int64_t step) {
     try {
         named_moment(kept, steps, step);

@@ -33,7 +33,7 @@ bool same_bits(const Parameters<float>& a, const Parameters<float>& b) {
     return a.count() == b.count() && std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.count()) * sizeof(float)) == 0;
 }
 
-/// All but the seconds.
+/// Compares everything except the seconds.
 void expect_same(LossPoint a, const LossPoint& b) {
     a.seconds = b.seconds;
     EXPECT_EQ(a, b);
