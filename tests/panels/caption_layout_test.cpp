@@ -1,4 +1,4 @@
-/// Captions are laid out word by word: nothing is lost, nothing overlaps, numbers stay whole.
+/// Caption layout: nothing is lost, nothing overlaps, numbers are not split.
 
 #include "app/panels/lessons/caption_layout.hpp"
 

@@ -1,4 +1,4 @@
-/// Changing numbers with mouse and keyboard: the field, the menu, the list.
+/// Editing numbers with mouse and keyboard: the field, the menu, the list.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-/// The question before the window closes, what follows from its answers, and the question about work that was left behind.
+/// The question before the window closes and its consequences, and the question about autosaved work.
 
 #include <gtest/gtest.h>
 

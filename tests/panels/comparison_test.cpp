@@ -1,4 +1,4 @@
-/// Comparing states, layers, heads and sequences: what stands on either side, and what is said where nothing can.
+/// Comparison of states, layers, heads and sequences: what is on either side, and the message if a side is missing.
 
 #include "app/panels/compare/comparison.hpp"
 
@@ -109,7 +109,7 @@ TEST_F(ComparisonTest, TotalsAndLensCompareWholeTraces) {
     EXPECT_EQ(large_maps(View::Totals, CompareLayout::All), 1) << "the shown state stays";
 }
 
-/// A text whose maps are held reduced, but for a mistake that mixes positions: with that they are there as a whole.
+/// A text whose maps are held reduced, unless the mistake mixes positions; then they are held in full.
 Document long_text_with(Mistake mistake) {
     Document document = open_preset("gpt-tiny");
     document.config.num_layers = 3;
@@ -277,7 +277,7 @@ TEST_F(ComparisonTest, AnotherStepIsChosenAmongThoseThatAreKept) {
     frames(2, ui_frame);
 }
 
-/// Whatever is compared with is computed only while a view shows it.
+/// A comparison state is computed only while a view shows it.
 TEST_F(ComparisonTest, APinnedStateIsReadWhenAViewWantsIt) {
     open_example("gpt-tiny");
     const auto lens_of_it = get(facet::Readings{ReadingKind::Lens}), totals_of_it = get(facet::Readings{ReadingKind::Totals});
@@ -333,7 +333,7 @@ TEST_F(ComparisonTest, APinnedStateIsReadWhenAViewWantsIt) {
     });
 }
 
-/// The shown state stays while one moment after the other stands beside it, perhaps in memory that another one had before.
+/// The shown state stays the same while one moment after the other is compared with it, possibly at an address that another one had before.
 TEST_F(ComparisonTest, DifferencesAreThoseOfTheStepThatIsCompared) {
     open_example("causal-attention");
     RunSettings run = default_run(TaskKind::Copy);

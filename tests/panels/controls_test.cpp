@@ -71,7 +71,7 @@ TEST_F(Controls, TheNumbersOfAColorBarStayBesideItHoweverLowItIs) {
     EXPECT_GT(without, line);
 }
 
-/// The number at the top of a bar from (50, 100) to 300, dragged up by half the bar.
+/// Drags the upper label of a bar from (50, 100) to 300 by half the bar's height.
 TEST_F(Controls, TheEndsOfAColorBarCanBeDragged) {
     ColorOptions options;
     HeatmapStyle style = resolve_style(options, true, 0, 1);

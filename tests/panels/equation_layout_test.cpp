@@ -95,7 +95,7 @@ TEST(EquationLayout, CellsFromTokenToTokenAreSquare) {
     EXPECT_GE(lay_out_equation(weights, area, 1, 60, true).result.width() / 15, 26);
 }
 
-/// In a low window the formula stands beside the words of the columns: on nothing, and the cells gain what it took above them.
+/// In a low window the formula goes beside the column labels without covering anything, and the cells gain the height.
 TEST(EquationLayout, InALowAreaTheFormulaTakesNoHeight) {
     std::mt19937 random(13);
     for (int round = 0; round < 300; ++round) {

@@ -1,4 +1,4 @@
-/// The File menu's keys and sheets; what comes out are commands and a wish for a picture.
+/// Keys and sheets of the File menu, which produce commands and picture requests.
 
 #include <gtest/gtest.h>
 
@@ -178,7 +178,7 @@ TEST_F(FilesPanel, WhatIsSavedWithoutAnEndingGetsItsOwn) {
     EXPECT_EQ(all<command::SaveCheckpoint>().back().path, "/elsewhere/run.safetensors");
 }
 
-/// The chosen number where one expects it; row, map and program have names of their own.
+/// Copying the selected number has the usual key; row, map and program have actions of their own.
 TEST_F(FilesPanel, CopiesWhatIsAskedFor) {
     open_example("causal-attention");
     view.stage = {Stage::Weights, 0};

@@ -16,7 +16,7 @@ bool pane_inside(const Box& box, const ImVec2& size) {
 }
 bool pane_there(const Box& box) { return box.width() >= 1 && box.height() >= 1; }
 
-/// What is wrong with a frame in a window of this size, "" when nothing is.
+/// What is wrong with the layout for a window of this size, "" if nothing is.
 std::string wrong_frame(const FrameLayout& layout, const FrameNeeds& needs, const ImVec2& size, float scale) {
     std::vector<Box> shown;
     for (const Box& box : {layout.text, layout.next, layout.lesson, layout.left, layout.centre, layout.right, layout.strip})
@@ -78,7 +78,7 @@ TEST(FrameLayout, TheCheckFindsAPaneOnAnother) {
     EXPECT_NE(wrong_frame(layout, needs, size, 1), "");
 }
 
-/// The widths and heights at which panes fold, as look.md has them.
+/// The window sizes at which panes collapse, as specified in look.md.
 TEST(FrameLayout, FoldsInTheOrderOfTheDesign) {
     const auto at = [](float width, float height) {
         FrameNeeds needs;

@@ -1,4 +1,4 @@
-/// The whole interface, driven by a simulated mouse and keyboard; what comes out are commands and the view.
+/// The whole interface with simulated mouse and keyboard; checks the resulting commands and view.
 
 #include "app/panels/frame.hpp"
 
@@ -360,7 +360,7 @@ TEST_F(FrameTest, GradientsTakeThePlaceOfValues) {
     EXPECT_NE(largest_map().request.data.values, values_drawn.request.data.values);
 }
 
-/// Every head's gradients, on one scale that is symmetric about 0 for the whole stage; values again when switched back.
+/// Every head's gradients, on a common scale symmetric about 0 for the whole stage; values again when switched back.
 TEST_F(FrameTest, HeadsAndGridShowGradientsToo) {
     open_example("multi-head");
     if (!trace().config.lm_head) open_example("causal-attention");
@@ -415,7 +415,7 @@ TEST_F(FrameTest, EveryStageOfEveryPresetIsDrawnAtEverySize) {
     }
 }
 
-/// The controls along the top bar, from the left, with how many pixels of each can be pressed.
+/// The controls along the top bar from left to right, with the clickable width of each in pixels.
 std::vector<std::pair<ImGuiID, int>> controls_at(float y, float width, const std::function<void(float, float)>& hover) {
     constexpr int kStep = 4;
     std::vector<std::pair<ImGuiID, int>> found;

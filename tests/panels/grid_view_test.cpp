@@ -1,4 +1,4 @@
-/// All heads of all layers: found by name and pattern, and legible however many there are.
+/// The grid of all heads: search by name and pattern, and legibility for any number of heads.
 
 #include <gtest/gtest.h>
 
@@ -51,7 +51,7 @@ protected:
     }
 };
 
-/// In the view Heads: any number of heads in any room stands side by side, inside of it, without a title in the next one.
+/// In the Heads view, any number of heads fits into any room without overlap, and titles do not run into each other.
 TEST(HeadsTiling, NothingOverlaps) {
     for (const float scale : {1.F, 2.F})
         for (const std::int64_t heads : {1, 5, 13, 33, 65})
@@ -76,7 +76,7 @@ TEST(HeadsTiling, SmallMapsGiveTheirLabelsUpToBeLarger) {
     EXPECT_GT(many.width, 41) << "29 with tokens above and 14 between them";
 }
 
-/// However little room there is: in smaller letters, or cut.
+/// In any amount of room, with a smaller font or shortened.
 TEST_F(Grid, TheHeadingEndsBeforeTheSwitches) {
     open_grid("stories");
     view.without_first_key = view.times_moved = true;

@@ -1,4 +1,4 @@
-/// The colours of heads stand out from the pane and from each other, for every common kind of colour vision.
+/// Head colours are distinguishable from the pane and from each other with every common form of colour vision.
 
 #include "app/widgets/head_colors.hpp"
 

@@ -1,4 +1,4 @@
-/// The help pages: read as Markdown, shown page by page, searched.
+/// The help pages: Markdown parsing, page display and search.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 
 using Kind = MarkdownBlock::Kind;
 
-/// "kind level marker: words|words" with the styles of runs as `code` and *strong*.
+/// Describes blocks as "kind level marker: words|words", with styles as `code` and *strong*.
 std::vector<std::string> described(std::string_view text) {
     constexpr std::string_view kKinds = "HPIRC";
     std::vector<std::string> all;
@@ -51,7 +51,7 @@ TEST(Markdown, ReadsStylesAndLeavesLoneMarksAlone) {
     EXPECT_THAT(described("\n\n#\n|\n"), testing::ElementsAre("R:"));
 }
 
-/// Every stage has words of its own, and every letter of a shape stands in the glossary.
+/// Every stage has a title, and every letter of a shape is in the glossary.
 TEST(Words, StandForEveryStageAndAxis) {
     for (int i = 0; i < kStageCount; ++i) {
         const auto stage = static_cast<Stage>(i);

@@ -1,4 +1,4 @@
-/// What stays in memory when the same thing is done again and again.
+/// Memory does not grow when the same actions are repeated.
 
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -16,7 +16,7 @@ extern "C" std::size_t __sanitizer_get_current_allocated_bytes();
 namespace attn::app::test {
 namespace {
 
-/// Bytes that are allocated and not freed, of all threads.
+/// Allocated memory of all threads, in MiB.
 double live_mib() {
 #ifdef ATTN_SANITIZED
     // The sanitizers have an allocator of their own, of which mallinfo knows nothing.

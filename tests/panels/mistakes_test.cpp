@@ -1,4 +1,4 @@
-/// Breaking the model on purpose from the window: where it is shown, and the two runs it can be trained in.
+/// Deliberate mistakes in the window: where they are shown, and training with and without them.
 
 #include "app/panels/mistakes.hpp"
 

@@ -12,7 +12,7 @@
 namespace attn::app {
 namespace {
 
-/// What is wrong with the blocks of a plan, "" when nothing is. The oracle is the configuration, and the plan's own parts.
+/// What is wrong with the blocks of a plan, "" if nothing is. The oracle is the configuration and the plan's own division into parts.
 std::string wrong_blocks(const Config& config, const Plan& plan, const std::vector<ModelBlock>& blocks) {
     const auto& nodes = plan.nodes();
     std::size_t at = 0;

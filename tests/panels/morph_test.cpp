@@ -93,7 +93,7 @@ TEST_F(MorphTest, EndsAfterItsTimeAndAsksForNoMoreFrames) {
     }
 }
 
-/// What is drawn below is the map before, as it is in the trace; what is drawn on it and written into its cells is the new one.
+/// The map below is the previous one as in the trace; the map on top and the numbers in the cells are the new one's.
 TEST_F(MorphTest, BothMapsAreRealAndAtTheSamePlace) {
     open_example("causal-attention");
     view.stage = {Stage::Masked, 0};

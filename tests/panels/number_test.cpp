@@ -61,7 +61,7 @@ TEST(Number, TableOfCases) {
     for (const Case& c : cases) EXPECT_EQ(format_number(c.value, c.format), c.text) << c.value << " at " << c.format.decimals;
 }
 
-/// Independent of the formatter: reads the true minus and the bare exponent as C does.
+/// An independent parser that accepts the typographic minus and the short exponent.
 double read(std::string text) {
     for (std::size_t at = 0; (at = text.find("−", at)) != std::string::npos;) text.replace(at, std::string("−").size(), "-");
     char* end = nullptr;

@@ -1,4 +1,4 @@
-/// The same model at two precisions in the window: table, picture, numbers, and the way to both states.
+/// The Precision view: table, error map, numbers, and the comparison of both states.
 
 #include "app/panels/views/precision_view.hpp"
 

@@ -1,4 +1,4 @@
-/// The panes that a narrow window folds.
+/// Side panes collapsed in a narrow window.
 
 #include "app/panels/rail.hpp"
 
@@ -48,7 +48,7 @@ TEST_F(RailTest, KeysOpenTheFoldedPanesOverThePictureAndEscapeClosesThem) {
     EXPECT_EQ(find_window("##settings"), nullptr);
 }
 
-/// Every initial leads to a part that is open, at the top of the pane where there is enough below it.
+/// Every initial leads to an open section, at the top of the pane if there is enough below it.
 TEST_F(RailTest, AnInitialOpensTheSettingsAtItsSection) {
     start();
     const ImRect rail = find_window("##rail")->Rect();

@@ -1,4 +1,4 @@
-/// The settings at the left: parts that fold, the search, and the way into the tour.
+/// The settings pane: collapsible sections, search, and the button for the tour.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

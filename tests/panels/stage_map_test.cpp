@@ -1,4 +1,4 @@
-/// The map of the model, by mouse and keyboard.
+/// The model map, with mouse and keyboard.
 
 #include <gtest/gtest.h>
 
@@ -112,7 +112,7 @@ TEST_F(StageMapTest, PageUpAndDownWalkFromBlockToBlock) {
     EXPECT_EQ(open(), blocks().size() - 2);
 }
 
-/// The thumbnails are the inside of the open block, and nothing else.
+/// The thumbnails show exactly the stages of the open block.
 TEST_F(StageMapTest, ThumbnailsAreTheStagesOfTheOpenBlock) {
     open_example("gpt-tiny");
     for (const StageId id : {StageId{Stage::Weights, 2}, StageId{Stage::Embedding, -1}}) {
@@ -138,7 +138,7 @@ TEST_F(StageMapTest, ThumbnailsAreTheStagesOfTheOpenBlock) {
     }
 }
 
-/// 12 and 32 layers: the open block is whole on screen wherever one stands, and the cost does not depend on what a layer holds.
+/// 12 and 32 layers: the open block is always completely visible, and the cost does not depend on the contents of a layer.
 TEST_F(StageMapTest, ManyLayersStayUsable) {
     open_example("gpt-tiny");
     for (const std::int64_t layers : {12, 32}) {

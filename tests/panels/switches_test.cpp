@@ -1,4 +1,4 @@
-/// The switches beside a picture: all heads or one, A or B or their difference; and what folded parts of a run say.
+/// The switches beside a picture: all heads or one, A or B or their difference; and the summaries of collapsed run settings.
 
 #include <gtest/gtest.h>
 

@@ -98,7 +98,7 @@ protected:
     int clicked = -1, right_clicked = -1, background = 0;
 };
 
-// A chip of "tok" in the test's font: 3 letters of 7 pixels, padding 12 at both sides, 6 between chips.
+// A chip with "tok" in the test's font: 3 letters of 7 pixels, 12 pixels of padding on both sides, 6 between chips.
 constexpr float kChip = 21 + 24, kPitch = kChip + 6;
 
 TEST_F(Chips, AShapeIsDrawnWholeOrNotAtAll) {

@@ -1,4 +1,4 @@
-/// The tokens stage of a published model: its text on its way to pieces, with words and steps to choose.
+/// The tokens stage of a published model: tokenization steps, with words and steps to select.
 
 #include <gtest/gtest.h>
 

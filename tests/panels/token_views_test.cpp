@@ -1,4 +1,4 @@
-/// Lines, totals, logit lens and histogram: what they choose to draw and how they answer the mouse.
+/// Lines, totals, logit lens and histogram: what they draw, and mouse input.
 
 #include <gtest/gtest.h>
 
@@ -133,7 +133,6 @@ TEST_F(TokenViews, AChipSwitchesItsHeadOff) {
     EXPECT_EQ(view.lines.hidden.size(), static_cast<std::size_t>(trace().config.num_heads) - 1) << "a double-click isolates";
 }
 
-/// While X is held the lines are those of the other state: without a mask there are many more.
 TEST_F(TokenViews, LinesOfHeadsWhoseColoursBeginAgainAreDashed) {
     open_example("multi-head");
     std::vector<float> values;
@@ -171,6 +170,7 @@ TEST_F(TokenViews, NothingIsMeasuredOfATextThatPredictsNothing) {
     EXPECT_TRUE(measured("hello there"));
 }
 
+/// While X is held, the lines are those of the other state; without a mask there are many more.
 TEST_F(TokenViews, LinesChangeStateWhileTheKeyIsHeld) {
     open_example("gpt-tiny");
     view.view = View::Lines;
@@ -382,7 +382,7 @@ TEST_F(TokenViews, HistogramsOfOddTensorsAreDrawn) {
 
 class ReadingViewsTest : public InterfaceFixture {};
 
-/// What no layer lets through is hatched, as in every other view; a position's own share is not.
+/// Cells masked in every layer are hatched, as in all views, but not the diagonal.
 TEST_F(ReadingViewsTest, TotalsHatchWhatIsMaskedEverywhere) {
     open_example("gpt-tiny");
     view.view = View::Totals;

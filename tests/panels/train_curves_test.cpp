@@ -1,4 +1,4 @@
-/// What is drawn of runs: gathered point by point, named by what distinguishes them.
+/// The drawn curves of runs: incremental updates, and names that distinguish runs.
 
 #include "app/panels/train/train_curves.hpp"
 
@@ -47,7 +47,7 @@ TEST(TrainCurves, GrowByWhatIsNew) {
             expect_same(a.heads[h].curve(static_cast<HeadPattern>(p)), b.heads[h].curve(static_cast<HeadPattern>(p)));
 }
 
-/// All points of a run of which `report` has only those that stayed, as the lines show them.
+/// Expects the lines to equal those of a run, of which `report` contains only the points that remain after thinning.
 void expect_lines_of(const TrainCurves& curves, const TrainingReport& report) {
     TrainCurves fresh;
     fresh.update(report, 0.8);

@@ -1,4 +1,4 @@
-/// A training run driven through the real panels: the session trains, the mouse and the keyboard say what.
+/// A training run controlled through the real panels with mouse and keyboard.
 
 #include <gtest/gtest.h>
 
@@ -144,7 +144,7 @@ TEST_F(TrainSessionTest, TheRateAppliesToTheRunAndAnotherModelRestarts) {
     EXPECT_TRUE(becomes([&] { return run().phase == TrainingPhase::Paused; }));
 }
 
-/// At the end of a run Pause becomes New run in the same place: what was meant for the one must not do the other.
+/// At the end of a run, New run replaces Pause in the same place; a click meant for one must not trigger the other.
 TEST_F(TrainSessionTest, ARunThatHasEndedIsFollowedByAnotherOnlyWhenThatIsMeant) {
     RunSettings settings = session->document().run;
     settings.stop = {.steps = 12};
@@ -169,7 +169,7 @@ TEST_F(TrainSessionTest, ARunThatHasEndedIsFollowedByAnotherOnlyWhenThatIsMeant)
     EXPECT_GE(run().kept[0].moments, 2U);
 }
 
-/// Everything beside the attention is of the moment that is shown, or says which moment it is.
+/// Everything beside the attention belongs to the shown moment, or says which moment it belongs to.
 TEST_F(TrainSessionTest, AnswersAreThoseOfTheMomentThatIsShown) {
     RunSettings settings = session->document().run;
     settings.stop = {.steps = 40};

@@ -1,4 +1,4 @@
-/// The Train view driven by a simulated mouse and keyboard over a run of known form; what comes out are commands.
+/// The Train view with simulated mouse and keyboard and a run of known shape; checks the resulting commands.
 
 #include <gtest/gtest.h>
 

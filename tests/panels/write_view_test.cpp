@@ -1,4 +1,4 @@
-/// The Write view: candidates, moments and branches by mouse and keyboard.
+/// The Write view: candidates, moments and branches with mouse and keyboard.
 
 #include "app/panels/write/write_view.hpp"
 

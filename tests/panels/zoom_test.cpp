@@ -1,4 +1,4 @@
-/// Zooming the picture by what stands at it and by keys.
+/// Zooming the picture with its controls and with keys.
 
 #include <gtest/gtest.h>
 

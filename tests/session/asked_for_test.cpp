@@ -1,4 +1,4 @@
-/// What is computed is what is asked for.
+/// Only what is requested is computed.
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 namespace attn::app {
 namespace {
 
-/// A document of which everything could be asked: with an edit, a mistake, a head to write with.
+/// A document that would allow every facet: with an edit, a mistake, and an output head.
 Document demanding_document() {
     Document document = open_preset("gpt-tiny");
     document.forward.mistake = Mistake::NoScale;

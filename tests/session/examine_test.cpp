@@ -1,4 +1,4 @@
-/// The doctor says the same of a trace with every stage and of an outline, whose layers are examined one after the other.
+/// The doctor's findings are the same for a whole trace and for an outline, whose layers are examined one after the other.
 
 #include "app/session/facets/examine.hpp"
 

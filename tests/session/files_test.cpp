@@ -1,4 +1,4 @@
-/// Opening, saving and exporting by the session's worker: what becomes of good files, and that broken ones change nothing.
+/// Opening, saving and exporting by the session's worker: valid files, and invalid ones that must change nothing.
 
 #include <gtest/gtest.h>
 

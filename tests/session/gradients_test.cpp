@@ -1,4 +1,4 @@
-/// The gradients of a state: of the next token, there for every stage, absent without a head.
+/// The gradients of a state: of the next-token loss, for every stage, and absent without an output head.
 
 #include <gtest/gtest.h>
 

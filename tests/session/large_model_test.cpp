@@ -1,4 +1,4 @@
-/// What is too large to be recorded as a whole is held as an outline: everything that can be asked of it has the same numbers.
+/// Models too large to record completely are held as outlines, and everything derived from them has the same numbers.
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@
 namespace attn::app {
 namespace {
 
-/// A budget that has room for an outline and a part, but not for all stages.
+/// A budget with room for an outline and one part, but not for all stages.
 double tight_budget(const Document& document) {
     const TraceSize size = prepare(document).size;
     const double least = size.outline + size.part;
@@ -52,7 +52,7 @@ Computation counted(Calls& calls) {
     return engine;
 }
 
-/// The same document with room for everything and with too little.
+/// The same document with ample and with tight memory.
 struct TwoSessions {
     explicit TwoSessions(const Document& document)
         : whole(document, [] {}), tight(
@@ -83,7 +83,7 @@ void expect_same(const Tensor<float>& expected, const Tensor<float>& found) {
     EXPECT_TRUE(std::equal(expected.values().begin(), expected.values().end(), found.values().begin()));
 }
 
-/// Forgets what was asked for before: the budget has room for one part at a time.
+/// Drops earlier requests, because the budget has room for one part at a time.
 template <class F>
 std::shared_ptr<const typename F::Value> only(Session& session, const F& facet) {
     session.want({});
@@ -231,7 +231,7 @@ TEST(LargeModel, ALongTextAsksForTheMapsThatAStageNeeds) {
     EXPECT_EQ(wanted(2048, {Stage::Logits}), std::nullopt);
 }
 
-/// GPT-2 small with a text that fills its context, without a number of it.
+/// GPT-2 small with a text that fills its context, without any numbers.
 Trace<float> long_text_of_gpt2() {
     Trace<float> trace;
     trace.config.architecture = Architecture::DecoderOnly;

@@ -1,4 +1,4 @@
-/// Which models are listed, and what becomes of them when they are opened.
+/// Which models are listed, and what happens when they are opened.
 
 #include "app/session/files/model_listing.hpp"
 
@@ -103,7 +103,7 @@ TEST_F(Shelf, LinksInACircleEndTheListing) {
     EXPECT_THAT(names(list_models(folder.path(), {}, {})), ElementsAre("gpt2"));
 }
 
-/// The variables that transformers and llama.cpp look at.
+/// The environment variables used by transformers and llama.cpp.
 TEST_F(Shelf, CachesAreWhereTheVariablesSay) {
     std::map<std::string, std::optional<std::string>> before;
     for (const char* name : {"HF_HUB_CACHE", "HF_HOME", "XDG_CACHE_HOME", "HOME", "LLAMA_CACHE"}) {
@@ -157,7 +157,7 @@ TEST_F(Shelf, AModelOfTheCacheOpensByItsFolderAndIsRemembered) {
     EXPECT_EQ(session.document().model->name(), "some/tiny") << "what was open stays";
 }
 
-/// What does not fit is an outline, or refused; with more memory it is computed.
+/// What does not fit becomes an outline or is refused; with more memory it is computed.
 TEST_F(Shelf, AnotherMemoryBudgetCountsAtOnce) {
     Session session(
         open_preset("causal-attention"), [] {}, 1e-3);

@@ -1,4 +1,4 @@
-/// A run's folder opened in a session: its curves and moments are there again, and it goes on bit for bit.
+/// Opening a run folder in a session: curves and moments are restored, and training continues bit for bit.
 
 #include <gtest/gtest.h>
 

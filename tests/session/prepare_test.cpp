@@ -19,7 +19,7 @@ Document with_texts(std::vector<std::string> texts) {
     return document;
 }
 
-/// The message and the field of the document's error; fails when there is none.
+/// The message and field of the document's error; fails the test if there is none.
 std::pair<std::string, Field> error_of(const Document& document) {
     try {
         prepare(document);

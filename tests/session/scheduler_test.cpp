@@ -38,7 +38,7 @@ StateRef state_of(Setup setup) {
 }
 StateRef state(const std::string& text) { return state_of(with_text(text)); }
 
-/// The same text with the parameters of one step after the other.
+/// States with the same text and the parameters of successive steps.
 class Moments {
 public:
     explicit Moments(std::uint64_t run = 1) : run_(run) {
@@ -59,7 +59,7 @@ private:
 
 Request trace_of(const StateRef& state) { return {state, facet::Trace{}}; }
 
-/// Every call is counted; the gate is before verifications.
+/// Counts all calls; verifications wait at the gate.
 struct Counted {
     std::atomic<int> passes{0}, drawn{0}, verified{0}, read{0};
     Gate gate;
@@ -322,7 +322,7 @@ TEST(Scheduler, AVerificationThatFailsToRunIsAProblemAndTriedAgainWhenAskedAgain
 }
 
 #ifdef __linux__
-/// As nice as the calling thread is.
+/// The niceness of the calling thread.
 int niceness() { return ::getpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid))); }
 
 TEST(Scheduler, HoldsNoLockWhileItLetsOthersFirst) {
@@ -464,7 +464,7 @@ TEST(Scheduler, WakesTheWindowForEveryPublication) {
     EXPECT_EQ(woken.load(), 2) << "trace, verification";
 }
 
-// Of a run that is followed there is a newer moment before an answer.
+// A followed run produces a newer moment before a slow facet is ready.
 TEST(Scheduler, LetsAnswersAboutAFollowedRunBeFinishedAndShowsThemUntilThereAreNewer) {
     Counted counted;
     counted.gate.close();

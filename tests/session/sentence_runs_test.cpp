@@ -1,4 +1,4 @@
-/// Runs that translate and runs that fill in words, as the window shows them.
+/// Translation and fill-in runs as shown in the window.
 
 #include <gtest/gtest.h>
 

@@ -129,7 +129,7 @@ TEST(Session, AWrongNumberTurnsTheVerificationBad) {
     EXPECT_EQ(verification->first_failure()->id.stage, Stage::Weights);
 }
 
-// What a person with nervous fingers does; run under the thread sanitizer too.
+// Thousands of random user actions; also run under the thread sanitizer.
 TEST(Session, BearsThousandsOfRandomCommands) {
     std::mt19937 random(7);
     const auto pick = [&](int below) { return std::uniform_int_distribution<int>(0, below - 1)(random); };

@@ -11,7 +11,7 @@
 namespace attn::app {
 namespace {
 
-/// Sets an environment variable (or removes it) and puts the old value back.
+/// Sets or removes an environment variable and restores it afterwards.
 class ScopedVariable {
 public:
     ScopedVariable(const char* name, const char* value) : name_(name) {

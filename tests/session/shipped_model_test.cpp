@@ -1,4 +1,4 @@
-/// The trained models that the program carries: what they are worth on sequences that training never showed, and how they are opened.
+/// The embedded trained models: their accuracy on sequences not seen in training, and how they are opened.
 
 #include "app/session/states/shipped_model.hpp"
 
@@ -31,13 +31,13 @@ const Checkpoint& checkpoint_of(const char* name) {
     return model->checkpoint;
 }
 
-/// What a model says at every place of the held-out sequences that asks something.
+/// A model's predictions for all targets of the held-out sequences.
 struct Answers {
     std::int64_t asked = 0, right = 0;
     double share() const { return static_cast<double>(right) / static_cast<double>(asked); }
 };
 
-/// Calls `each(sequence, place, logits)` for every target of the held-out sequences of the model's own task.
+/// Calls `each(sequence, place, logits)` for every target in the held-out sequences of the model's own task.
 template <class Each>
 void for_held_out(const Checkpoint& checkpoint, const std::shared_ptr<const Parameters<float>>& parameters, Each each) {
     const Dataset data(checkpoint.settings.task, checkpoint.settings.seed);
@@ -73,7 +73,7 @@ std::shared_ptr<const Parameters<float>> untrained_of(const Checkpoint& checkpoi
     return std::make_shared<const Parameters<float>>(initial_parameters<float>(checkpoint.settings.model));
 }
 
-/// How a model of stories compares with the grammar itself.
+/// A comparison of a story model with the grammar.
 struct Reading {
     Answers determined;
     double loss = 0, entropy = 0;  ///< summed over the places that the grammar leaves open
@@ -126,7 +126,7 @@ TEST(ShippedModels, StoriesKnowWhatIsDeterminedAndLeaveOpenWhatIsNot) {
     EXPECT_GT(none.loss, 2 * none.entropy);
 }
 
-/// A sentence of the example stories by its title, with the weight of the cell that it points at.
+/// A sentence of the stories example by title, with the weight of the cell that it refers to.
 struct Shown {
     double weight = 0;
     std::string query, key, next;  ///< the words of the cell, and what is likeliest after the query

@@ -1,5 +1,4 @@
-/// Every stage's snippet is run by Python: NumPy itself, and PyTorch's text by PyTorch or, where it is not
-/// installed, on tests/support/torch_stand_in.
+/// Runs every stage's snippet in Python: NumPy itself and, for PyTorch, either an installed PyTorch or tests/support/torch_stand_in.
 
 #include <gtest/gtest.h>
 
@@ -47,7 +46,7 @@ void put(const std::filesystem::path& path, const std::string& text) { std::ofst
 
 std::string dialect_name(SnippetDialect dialect) { return dialect == SnippetDialect::NumPy ? "numpy" : "torch"; }
 
-/// Writes one file a stage and dialect, with the operands beside where they are asked for in a file; then runs them all.
+/// Writes one file per stage and dialect, with operands in a separate file if requested, and runs them all.
 PythonOutcome run_all(const Snapshot& snapshot, const std::filesystem::path& folder, bool operands_in_file = false) {
     std::size_t count = 0;
     for (const RecordedStage<float>& stage : snapshot.trace->stages)

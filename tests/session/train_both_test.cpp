@@ -1,4 +1,4 @@
-/// A right run and a broken one, what a new run leaves alone, and the model of another moment beside the shown one.
+/// Training with and without a mistake, what a new run keeps, and comparison with another moment.
 
 #include <gtest/gtest.h>
 
@@ -72,7 +72,7 @@ TEST_F(TrainBothTest, AnotherRunMeanwhileIsNotFollowedByTheBrokenOne) {
     EXPECT_EQ(made().size(), 2U);
 }
 
-/// What is set meanwhile changes neither of the two: the mistake is all that they differ in.
+/// Settings changed meanwhile affect neither run, so that they differ only in the mistake.
 TEST_F(TrainBothTest, NothingChangesOneRunOfThePairAlone) {
     shared->step_gate.close();
     apply(session, command::SetRun{broken_settings(5)});

@@ -18,7 +18,7 @@ using test::fake_engine;
 using test::fake_settings;
 using test::FakeTraining;
 
-/// A trainer with its report.
+/// A trainer and its report.
 struct Desk {
     explicit Desk(std::shared_ptr<FakeTraining> with = std::make_shared<FakeTraining>())
         : shared(std::move(with)), trainer(fake_engine(shared), [] {}) {
@@ -35,7 +35,7 @@ struct Desk {
     Trainer trainer;
 };
 
-/// "" when the losses are those of steps 1..n, each once and in order, up to the snapshot's step for the run under way.
+/// "" if the losses are those of steps 1..n, each once and in order, up to the snapshot's step for the current run.
 std::string fault_of(const TrainingReport& report) {
     for (const RunCurves& curves : report.runs) {
         for (std::size_t i = 0; i < curves.losses.size(); ++i)
@@ -401,7 +401,7 @@ TEST(Trainer, TheCheckOfTheCurvesFindsWhatIsWrong) {
     EXPECT_NE(spoiled([](RunCurves& c) { c.run = 9; }), "");
 }
 
-// Start, pause, step, reset, restart, save and open in any order; run under the thread sanitizer too.
+// Random orders in any sequence; also run under the thread sanitizer.
 TEST(Trainer, BearsThousandsOfOrdersInAnyOrder) {
     for (unsigned seed = 0; seed < 20; ++seed) {
         std::mt19937 random(seed);

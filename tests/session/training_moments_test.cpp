@@ -1,4 +1,4 @@
-/// Going back to any moment of a run: the model of that step, asked about the user's own text.
+/// Going back to any moment of a run: the model of that step, applied to the user's own text.
 
 #include <gtest/gtest.h>
 

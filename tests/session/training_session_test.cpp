@@ -199,7 +199,7 @@ TEST(TrainingSession, ADamagedFileLeavesTheRunAsItIs) {
     EXPECT_TRUE(same_numbers(*session.training().snapshot->parameters, *before->parameters));
 }
 
-// However fast the run sends new parameters: the trace of the last ones is let finish.
+// However fast the run publishes new parameters, a trace in progress is allowed to finish.
 TEST(TrainingSession, FollowingTheNewestNeverStarves) {
     test::Gate gate;
     gate.close();
@@ -272,7 +272,6 @@ TEST(TrainingSession, ClosesInTheMiddleOfAStepOfALargeModel) {
     EXPECT_EQ(session.training().snapshot->step, 0);
 }
 
-// Everything that can be done to a run and to the document that shows it; run under the thread sanitizer too.
 TEST(TrainingSession, WaitsForTheNewestMomentOfAFollowedRunThoughAnEarlierOneIsStillBeingComputed) {
     test::Gate traces;
     Computation computation = test::empty_computation();
@@ -299,6 +298,7 @@ TEST(TrainingSession, WaitsForTheNewestMomentOfAFollowedRunThoughAnEarlierOneIsS
     EXPECT_EQ(session.wait()->trained_step, 3);
 }
 
+// Every command for a run and the document that shows it; also run under the thread sanitizer.
 TEST(TrainingSession, BearsThousandsOfCommandsInAnyOrder) {
     std::uint64_t newest = 0;  // earlier runs are gone back to
     const auto shared = std::make_shared<test::FakeTraining>();

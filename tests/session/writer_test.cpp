@@ -1,4 +1,4 @@
-/// The worker that writes on: how it is stopped, and what it keeps of a text for the next job.
+/// The worker that generates text: cancellation, and what it keeps of a text for the next job.
 
 #include "app/session/writer.hpp"
 
@@ -11,7 +11,7 @@
 namespace attn::app {
 namespace {
 
-/// Writes a token whenever the gate lets it.
+/// Generates one token whenever the gate allows it.
 struct SlowWriting {
     test::Gate gate;
     Computation engine() {
@@ -90,7 +90,7 @@ TEST(WritingStops, WhenTheEngineFails) {
     EXPECT_FALSE(session.is_writing());
 }
 
-/// Notes what each call of the engine is given of the text before it.
+/// Records what each engine call is given of the text before it.
 struct ObservedWriting {
     std::vector<std::vector<std::int32_t>> given, left;
     Computation engine() {

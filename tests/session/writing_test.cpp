@@ -1,4 +1,4 @@
-/// Writing on in a session: every token is a moment, branches are kept, and the document holds them.
+/// Text generation in a session: every token is a moment, branches are kept, and the document stores them.
 
 #include "app/session/document/writing.hpp"
 
@@ -286,7 +286,7 @@ TEST_F(WritingSession, SaysWhyItCannotWrite) {
     EXPECT_THAT(session->message(), HasSubstr("min-p"));
 }
 
-/// A golden model that ends its texts with one of these tokens.
+/// A golden model whose texts end with one of these tokens.
 class EndingModel {
 public:
     EndingModel(const char* model, const std::string& ends) {
