@@ -45,7 +45,7 @@ void measure(std::int64_t tokens, int level, const char* file) {
     std::clock_t cpu_begin = 0, cpu_middle = 0;
     int drawn = 0;
     const auto ui = [&](Frame& frame) {
-        glFinish();  // else a software renderer drops the frame before, as nobody looks at it
+        glFinish();  // otherwise a software renderer would skip frames that nobody reads
         const bool new_numbers = drawn >= kFrames;
         if (drawn > 0) (new_numbers ? changing : still).push_back(ms(Clock::now() - last));
         last = Clock::now();

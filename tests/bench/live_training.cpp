@@ -83,7 +83,7 @@ int measure(TaskKind task, double seconds, int turns) {
             fmt::print(stderr, "{}\n", session.training().snapshot->message);
             return 1;
         }
-        if (turn < 0) continue;  // caches and memory warm up
+        if (turn < 0) continue;  // warm-up
         bare.push_back(alone);
         watched.push_back(both.steps_a_second);
         traces.push_back(both.traces_a_second);

@@ -50,7 +50,7 @@ public:
         : application_(application), text_(std::move(text)), letters_(letters) {}
 
     void operator()(Frame& frame) {
-        glFinish();  // what was drawn last is on screen now
+        glFinish();  // wait until the frame is rendered
         if (drawn_) rendered_ms_.push_back(ms_since(begun_));
         if (drawn_) note();
         const bool types = !typed_at_ && Clock::now() >= next_ && application_.session().is_up_to_date();
@@ -64,7 +64,7 @@ public:
         }
         application_.draw(frame);
         if (frame.hold == 0) ++frames_;
-        // The loop draws the others of a letter's three frames later.
+        // The loop draws the remaining frames after a keystroke later.
         if (drawn_) frame.redraw_after = 0;
         else if (!typed_at_) frame.redraw_after = std::min(frame.redraw_after, 0.02);
         frame.quit = std::ssize(took_) >= letters_;
@@ -80,12 +80,12 @@ public:
 
 private:
     void type() {
-        // Never the same twice: what was computed before is not computed again.
+        // A different text each time, because results are cached.
         const auto i = static_cast<int>(took_.size());
         typed_ = text_ + " " + static_cast<char>('a' + i % 26) + static_cast<char>('a' + i / 26 % 26);
         application_.session().apply({command::SetTexts{{typed_}, {}}, ""});
     }
-    /// What a frame that is drawn now shows is at least as new.
+    /// Whether everything the next frame shows is based on a text with the letter.
     bool has_the_letter() {
         application_.session().update();
         const auto snapshot = application_.session().snapshot();

@@ -127,7 +127,7 @@ TEST(BadInput, PicturesThatCannotBeDrawn) {
 TEST(BadInput, AnEmptyValueIsNamed) {
     const ScratchFolder folder;
     const std::string out = folder.path("never.safetensors");
-    // Each option of each command by itself, whatever else the command would need: the empty value is seen first.
+    // Every option on its own, even if the command would need others: the empty value is reported first.
     const std::vector<std::pair<std::string, Arguments>> options = {
         {"", {"--preset", "--text", "--text-file", "--document", "--bug"}},
         {"trace", {"--preset", "--sentence", "--text", "--text-file", "--document", "--bug", "--out"}},
@@ -175,7 +175,7 @@ TEST(BadInput, MessagesSayWhatWasFoundAndWhatIsExpected) {
     expect_refused({"train", "--text-file", folder.file("short.txt", "abc"), "--steps", "1"}, "short.txt is too short");
     expect_refused({"train", "--task", "juggling"}, "there is no task \"juggling\"; expected one of copy, ");
     expect_refused({"trace", "--bug", "typo", "--out", folder.path("x.safetensors")}, "there is no mistake \"typo\"; expected one of ");
-    // The same file but for one letter, and for the length that stands before the header.
+    // The same file with one letter and the header length changed.
     std::string bytes = read_bytes(ATTN_TEST_DATA "/golden/encoder_layer_post_relu.safetensors");
     const std::size_t at = bytes.find("relu\\\"");
     ASSERT_NE(at, std::string::npos);

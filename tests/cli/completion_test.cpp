@@ -64,7 +64,7 @@ TEST(Completion, FollowsWhatIsTyped) {
     EXPECT_THAT(completed(place, {"--text-file", "no"}), UnorderedElementsAreArray({"notes", "notes.txt"}));
     EXPECT_THAT(completed(place, {"train", "--out", "no"}), ElementsAre("notes")) << "a folder is wanted";
     EXPECT_THAT(completed(place, {"model", "no"}), UnorderedElementsAreArray({"notes", "notes.txt"})) << "a folder or a file";
-    // The value of an option is no command, whatever it says, and has no options of its own.
+    // An option's value is not taken for a command, whatever it is.
     EXPECT_THAT(completed(place, {"--text", "render", "--vi"}), IsEmpty());
     EXPECT_THAT(completed(place, {"render", "--stage", "--vi"}), IsEmpty());
     EXPECT_THAT(completed(place, {"render", "--vi"}), ElementsAre("--view"));

@@ -231,7 +231,7 @@ TEST(DoctorCommand, SaysWhatIsMissing) {
 
 TEST(DoctorCommand, ListsItsDoubtsInJson) {
     const ScratchFolder folder;
-    // Two rows of 25 equal weights: one head, or the mean over several?
+    // Two rows of 25 uniform weights: a single head, or the mean over several?
     std::string weights;
     const float share = 1.0F / 25;
     for (int i = 0; i < 50; ++i) weights.append(reinterpret_cast<const char*>(&share), sizeof(share));

@@ -124,7 +124,7 @@ TEST(Export, ATrainedModelReadsATextOfOnesOwn) {
     const std::string own = tokens({"--text", "the sea", "--text", "the lighthouse"});
     EXPECT_EQ(own, tokens({"--text-file", folder.path("two.txt")}));
     EXPECT_NE(own, tokens({}));
-    EXPECT_NE(own.find(",13\r\n0,7,"), std::string::npos) << own;  // fourteen letters, the shorter text has seven
+    EXPECT_NE(own.find(",13\r\n0,7,"), std::string::npos) << own;  // fourteen letters; the shorter text has seven
 }
 
 TEST(Export, SafetensorsOfOneStageHoldsItAlone) {

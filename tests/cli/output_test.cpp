@@ -91,7 +91,7 @@ TEST_F(Output, NothingIsWrongWithoutOne) {
 
 TEST_F(Output, AReaderThatHasSeenEnoughEndsTheProgramQuietly) {
     for (const Arguments& command : commands()) {
-        if (command[0] == "train") continue;  // it has a run to save first
+        if (command[0] == "train") continue;  // it has to save its run first
         SCOPED_TRACE(shown(command));
         // "true" reads nothing; the pipe is closed before the first line is written.
         const Outcome outcome = through_shell("(sleep 0.2; exec \"$@\") | true", command);

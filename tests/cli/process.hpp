@@ -11,9 +11,9 @@
 namespace attn::test {
 
 struct Outcome {
-    int exit_code = 0;  ///< -1 when it was ended by a signal or ran out of time
+    int exit_code = 0;  ///< -1 if killed by a signal or timed out
     std::string out, err;
-    int ended_by = 0;  ///< the signal, if one ended it
+    int ended_by = 0;  ///< the signal that killed it, if any
 };
 
 /// Instead of a signal: closes the reading end of stdout.

@@ -33,7 +33,7 @@ protected:
         if (std::getenv("DISPLAY") == nullptr && std::getenv("ATTN_REQUIRE_GL") == nullptr) GTEST_SKIP() << "there is no screen";
     }
 
-    /// Draws into a file of this name and returns its path.
+    /// Renders to a file of this name and returns its path.
     std::string draw(const std::string& name, std::vector<std::string> arguments) {
         const std::string path = folder_.path(name);
         arguments.insert(arguments.begin(), {"render", "--out", path});
@@ -64,7 +64,7 @@ TEST_F(Render, GivesTheSameBytesTwice) {
     const std::vector<std::string> arguments{"--preset", "gpt-tiny", "--text", "the same words", "--view", "grid"};
     const std::string first = read_bytes(draw("first.png", arguments));
     EXPECT_TRUE(first == read_bytes(draw("second.png", arguments)));
-    // The negative control: another text is another picture.
+    // Negative control: another text gives another picture.
     EXPECT_FALSE(first == read_bytes(draw("other.png", {"--preset", "gpt-tiny", "--text", "some other words", "--view", "grid"})));
 }
 
@@ -143,7 +143,7 @@ TEST_F(Render, WritesTextCellsAndMasksAsSvg) {
         const PythonOutcome python = run_python(folder_.path(""), std::string(values) + kReadSvg);
         EXPECT_TRUE(python.ok) << python.said;
     };
-    // The scaled map has no masked cells, the weights' map those above the diagonal of ten tokens.
+    // The scaled map has no masked cells; that of the weights has those above the diagonal of ten tokens.
     check("WORDS, CELLS, MASKED = ['weights', 'query', 'cat', '<', '&', '0.', 'exp'], 200, 90\n", {"--stage", "weights"});
     check("WORDS, CELLS, MASKED = ['scores'], 100, 0\n", {"--stage", "scores", "--theme", "light"});
     check("WORDS, CELLS, MASKED = ['head'], 100, 0\n", {"--view", "heads", "--stage", "scores"});

@@ -272,7 +272,7 @@ TEST(SampleOfAPublishedModel, StopsAtItsEndAndGoesOnWhenToldTo) {
     const json all = json::parse(sample({"--json"}).out);
     ASSERT_EQ(all.at("tokens").size(), 12U);
     EXPECT_EQ(all.at("ended"), false);
-    // From now on the fourth token is one that ends a text.
+    // From now on the fourth token ends a text.
     const std::int64_t end = all.at("tokens")[3].at("id");
     std::ofstream(folder.path("generation_config.json")) << json{{"eos_token_id", {1, end}}}.dump();
     std::size_t first = 0;
@@ -298,7 +298,7 @@ TEST(SampleOfAPublishedModel, StopsAtItsEndAndGoesOnWhenToldTo) {
 TEST(SampleOfAPublishedModel, TellsThePairOfATextApartAsTheWindowDoes) {
     const ScratchFolder folder;
     put_model(folder, "bert", "bert_uncased");
-    // The likeliest word of the trace's own numbers, in which the text behind the separator is the second one.
+    // The likeliest word according to the trace, in which the text after the separator is the second one.
     const std::string text = "the cat [SEP] a [MASK] sat on the mat";
     ASSERT_EQ(attnscope({"export", "--model", folder.path("."), "--text", text, "--stage", "probabilities", "--out", folder.path("p.csv")})
                   .exit_code,

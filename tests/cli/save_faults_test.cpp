@@ -72,13 +72,13 @@ class SaveFaults : public testing::Test {
 protected:
     void SetUp() override {
         if (!can_trace()) GTEST_SKIP() << "processes cannot be traced here";
-        // Drawing is not what this is about.
+        // Pictures are not tested here.
         ::unsetenv("DISPLAY");
         ::unsetenv("WAYLAND_DISPLAY");
         ASSERT_EQ(attnscope(new_run(old_)).exit_code, 0);
     }
 
-    /// The run that is taken up, with this fault at every call in turn.
+    /// Resumes the run with this fault at every call in turn.
     void try_every_call(int error, bool lasting) {
         copy_run(old_, run_);
         const TracedOutcome undisturbed = attnscope_traced(resumed_run(run_), run_);
@@ -120,7 +120,7 @@ protected:
         EXPECT_FALSE(outcome.err.empty());
     }
 
-    /// The run before, after its save under way, or at its end, with every step of its curves.
+    /// Expects the previous run, or that of the interrupted or final save, with complete curves.
     void expect_complete() {
         const RunFolder now = read_run_folder(run_);
         EXPECT_THAT(now.checkpoint.steps, AnyOf(2, 4, 6));
@@ -160,7 +160,7 @@ TEST_F(SaveFaults, ReplacingARunLeavesOneOfTheTwo) {
             (is_old ? kept : replaced) += 1;
             const RunFolder& expected = is_old ? before : after;
             for (std::size_t i = 0; i < now.losses.size(); ++i) EXPECT_EQ(now.losses[i].loss, expected.losses.at(i).loss);
-            // Its curves go last, when nothing but the renaming of the new checkpoint is left to be done: never for want of room.
+            // Curves are removed last, when only the new checkpoint remains to be renamed, so never for lack of space.
             EXPECT_THAT(now.losses.size(), AnyOf(0, expected.losses.size()));
             if (is_old && calls[call] == "write") {
                 EXPECT_EQ(now.losses.size(), before.losses.size());

@@ -11,15 +11,15 @@ namespace attn::test {
 /// What to do at a system call, given by its index among those that touch the folder.
 struct Fault {
     std::size_t call = 0;
-    int error = 0;         ///< an errno; 0: the process is killed before the call
-    bool lasting = false;  ///< every later call that writes something new fails in the same way
+    int error = 0;         ///< an errno; 0: kill the process before the call
+    bool lasting = false;  ///< every later call that writes something new fails likewise
 };
 
 struct TracedOutcome {
-    int exit_code = -1;  ///< -1 when it was ended by a signal
+    int exit_code = -1;  ///< -1 if killed by a signal
     int ended_by = 0;
     std::string out, err;
-    std::vector<std::string> calls;  ///< the names of those that touched the folder
+    std::vector<std::string> calls;  ///< names of the calls that touched the folder
 };
 
 /// False if tracing is not permitted or the processor architecture is not supported.

@@ -74,7 +74,7 @@ TEST(Train, LeavesModelCurvesAndMoments) {
     std::vector<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(folder.path("run"))) names.push_back(entry.path().filename().string());
     EXPECT_THAT(names, IsSupersetOf({"model.safetensors", "curves.csv", "heads.csv", "moments"}));
-    // Pictures, or one line that says why there are none.
+    // Either pictures, or a line that says why there are none.
     const bool drawn = std::filesystem::exists(folder.path("run/curves.png")) && std::filesystem::exists(folder.path("run/attention.png"));
     EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), drawn ? 0 : 1) << outcome.err;
     if (std::getenv("DISPLAY") != nullptr || std::getenv("ATTN_REQUIRE_GL") != nullptr) {
@@ -144,7 +144,7 @@ TEST(Train, AResumedRunLeavesTheSameBytesAsAWholeOne) {
     train({"train", "--resume", folder.path("parts/model.safetensors"), "--steps", "40", "--out", folder.path("parts"), "--threads", "2"});
 
     EXPECT_TRUE(read_bytes(folder.path("whole/model.safetensors")) == read_bytes(folder.path("parts/model.safetensors")));
-    // The cut run was evaluated at its end, too.
+    // The interrupted run was also evaluated at its end.
     std::string parts = without_times(read_bytes(folder.path("parts/curves.csv"))), line, kept;
     const std::string whole = without_times(read_bytes(folder.path("whole/curves.csv")));
     std::istringstream a(whole), b(parts);
@@ -153,7 +153,7 @@ TEST(Train, AResumedRunLeavesTheSameBytesAsAWholeOne) {
         else EXPECT_EQ(x, y);
     }
     EXPECT_EQ(std::count(whole.begin(), whole.end(), '\n'), std::count(parts.begin(), parts.end(), '\n'));
-    // The negative control: another seed is another run.
+    // Negative control: another seed gives another run.
     train(small_run() + Arguments{"--steps", "40", "--seed", "2", "--out", folder.path("other")});
     EXPECT_FALSE(read_bytes(folder.path("whole/model.safetensors")) == read_bytes(folder.path("other/model.safetensors")));
     EXPECT_NE(whole, without_times(read_bytes(folder.path("other/curves.csv"))));
@@ -223,7 +223,7 @@ TEST(Train, ARunThatWouldLearnNothingIsRefused) {
             EXPECT_THAT(outcome.err, HasSubstr("every learning rate from step 21 on is 0"));
         }
     EXPECT_TRUE(read_bytes(model) == bytes);
-    // A new run that learns nothing is no better; one that has nothing left to do is done.
+    // A new run that learns nothing is an error as well; one with nothing left to do is complete.
     EXPECT_EQ(attnscope(short_run("copy", 20) + Arguments{"--set", "rate=0"}).exit_code, 2);
     const Outcome done = attnscope({"train", "--resume", model, "--out", out});
     EXPECT_EQ(done.exit_code, 0) << done.err;

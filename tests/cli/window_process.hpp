@@ -8,9 +8,9 @@
 namespace attn::test {
 
 struct SeenWindow {
-    std::string title;       ///< "" when no window came up
-    std::size_t colors = 0;  ///< different ones in what it shows
-    std::string err;         ///< what the program said by then
+    std::string title;       ///< "" if no window appeared
+    std::size_t colors = 0;  ///< number of different colours in it
+    std::string err;         ///< stderr up to then
 };
 
 /// A connection to the X server. One for the whole test, because some servers restart when the last connection ends.

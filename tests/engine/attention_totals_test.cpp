@@ -37,7 +37,7 @@ Square oracle_step(const Square& a, const Square& before) {
     Square next = zeros(static_cast<std::int64_t>(n));
     for (std::size_t s = 0; s < n; ++s)
         for (std::size_t t = 0; t < n; ++t) {
-            double total = 1;  // of a[t] and the identity's row, before both are halved
+            double total = 1;  // of a[t] plus the identity's row, before both are halved
             for (std::size_t j = 0; j < n; ++j) total += a[t][j];
             for (std::size_t j = n; j-- > 0;) next[t][s] += (a[t][j] + (j == t ? 1 : 0)) / total * before[j][s];
         }
@@ -89,7 +89,7 @@ TEST(AttentionTotals, AgreesWithPlainLoopsForRandomModels) {
                         fully_masked += mask != nullptr && mask->row_fully_masked(b, 0, t);
                     }
                 }
-                // The negative control: rows that are not divided by their sums are something else as soon as a row is masked.
+                // Negative control: without normalising rows, the result differs as soon as a row is masked.
                 Square wrong = rollout;
                 wrong[0][0] += 1e-4;
                 EXPECT_FALSE(largest_error(totals.rollouts.back(), b, wrong) <= 1e-6);

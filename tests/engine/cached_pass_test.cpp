@@ -191,7 +191,7 @@ TEST(KeyValueCache, KeepsWhatWasPutAndAdvanced) {
 }
 
 TEST(CachedPass, OtherKeysGiveOtherLogits) {
-    // The negative control: what is kept has a part in what is computed.
+    // Negative control: the cache affects the result.
     for (const PositionKind position : {PositionKind::Learned, PositionKind::Rotary}) {
         const Parameters<float> parameters = initial_parameters<float>(large_model(position));
         CachedPass<float> right(parameters, causal()), wrong(parameters, causal());

@@ -23,7 +23,7 @@ using testing_support::RandomModel;
 /// A text that can be computed in rows, as a whole trace and as an outline, and the same without masks.
 struct TwoTexts {
     RandomModel model;
-    std::optional<std::int32_t> broken_token;  ///< is embedded as no number
+    std::optional<std::int32_t> broken_token;  ///< has a NaN embedding
     std::shared_ptr<const Parameters<float>> parameters;
     Trace<float> whole, other_whole;
     std::shared_ptr<const Trace<float>> outline, other;
@@ -133,7 +133,7 @@ TEST(ChangedMap, IsWhatTheWholeMapsGive) {
         const auto only = texts.model.coin() ? std::optional(texts.model.between(0, heads - 1)) : std::nullopt;
         const auto other_head = texts.model.coin() ? std::optional(texts.model.between(0, heads - 1)) : std::nullopt;
         MapChange change;
-        // Either may have been recorded as a whole.
+        // The subtracted state may be an outline or a whole trace.
         change.minus.emplace(MapOfOutline{seed % 4 == 1 ? texts.other_whole : *texts.other, id});
         change.minus_head = other_head;
         const ReducedMap found = region_of_changed_map({seed % 5 == 1 ? texts.whole : *texts.outline, id}, region, change, only);

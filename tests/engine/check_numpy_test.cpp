@@ -75,7 +75,7 @@ TEST(CheckNumpy, SeesOneNumberALittleBeyondTheTolerance) {
             std::int64_t count = 1;
             for (const std::int64_t size : tensor.shape) count *= size;
             std::size_t at = random() % static_cast<std::size_t>(count);
-            // What training makes of the bias of the keys is undetermined; this is the bias of a query.
+            // The trained bias of keys is undetermined (it has no effect), so use one of queries.
             if (tensor.name.starts_with("out.param.") && tensor.name.ends_with("attn.c_attn.bias")) at = 0;
             for (const double steps : {1.05, -1.05, double(NAN)}) {
                 write_safetensors(changed, damaged(original, tensor, at, steps));

@@ -114,7 +114,7 @@ TEST(DoctorInDoubt, ReadsAPositionBiasThatTheFileDoesNotHold) {
             add_position_bias(file, n);
             keep_only(file, names);
             const Diagnosis diagnosis = examine(file);
-            // A missing scale does not show where the scores before it are not recorded.
+            // A missing scale is not visible if the scores before it are not recorded.
             const bool shows = factor == 0.5 || *names.begin() == "scaled";
             EXPECT_EQ(diagnosis.verdict, shows ? Verdict::Correct : Verdict::Wrong) << diagnosis.explanation;
             if (!shows) continue;
@@ -138,7 +138,7 @@ TEST(DoctorInDoubt, NamesAMistakeBesideAPositionBias) {
 }
 
 TEST(DoctorInDoubt, NamesAMistakeBehindShortProducts) {
-    // Every q was rounded to 11 bits before the product, as a GPU does; the file holds the whole numbers.
+    // Every q was rounded to 11 bits before the product, as on a GPU; the file contains the exact numbers.
     for (const double factor : {0.5, 1.0}) {
         Example example({2, 3, 6, 6, 4}, 79, factor, everywhere);
         const Values whole = example.q;
@@ -160,7 +160,7 @@ TEST(DoctorInDoubt, NamesAMistakeBehindShortProducts) {
 }
 
 TEST(DoctorInDoubt, SharesAPositionBiasWithShorterSequences) {
-    // The second sequence has two keys: too few to show a bias.
+    // The second sequence has two keys, too few to reveal a bias.
     const Sizes n{2, 2, 7, 7, 4};
     ArrayFile file = Example(n, 80, 0.5, everywhere).file();
     Values masked = file.values<double>("masked");
@@ -236,7 +236,7 @@ TEST(DoctorInDoubt, AnInfiniteWeightIsNoDropout) {
 }
 
 TEST(DoctorInDoubt, RowsThatAreNoNumbersSayNothingOfColumns) {
-    // The first query has no key: its row is NaN. The others lost some of their weights.
+    // The first query has no key, so its row is NaN. Some weights of the others were dropped.
     const Sizes n{1, 2, 5, 5, 4};
     const auto padded = [](std::int64_t t, std::int64_t s) { return s <= t && s >= 1; };
     ArrayFile file = Example(n, 81, 0.5, padded).file();
@@ -260,7 +260,7 @@ TEST(DoctorInDoubt, TakesEqualSharesForARowWithoutKeysWhereNoMaskIsTold) {
 }
 
 TEST(DoctorInDoubt, KnowsZerosFromSmallEqualSharesInFewDigits) {
-    // The first query sees nothing and its row was set to 0; 1/32 is within a bfloat16's digits of 1, but not of 1/32.
+    // The first query sees nothing and its row was set to 0; 1/32 is within bfloat16 rounding of 1, but not of 1/32.
     const Sizes n{1, 1, 32, 32, 4};
     ArrayFile file = Example(n, 83, 0.5, [](std::int64_t t, std::int64_t s) { return s < t; }).file();
     Values weights = file.values<double>("weights");
@@ -292,7 +292,7 @@ TEST(DoctorInDoubt, SeesDropoutThatSparedTheOnlyKeyInFewDigits) {
 }
 
 TEST(DoctorInDoubt, TheSmallestHalvesMayBeRoundedWhenTheyAreDropped) {
-    // 2^-24 is the smallest float16: 49 of it divided by 0.95 are 52, not 51.6.
+    // 2^-24 is the smallest float16: 49 times it divided by 0.95 gives 52 units, not 51.6.
     const double least = 0x1p-24;
     ArrayFile file;
     file.source = "dump.npz";

@@ -37,7 +37,7 @@ TEST(DoctorRounding, OfMistakesWithinRoundingTheClosestIsNamed) {
     const Sizes n{1, 3, 12, 12, 2};
     int named = 0;
     for (double size = 0.01; size < 4; size *= 1.2) {
-        // Divided by d_head; by the root of d_model it would be 0.41 instead of 0.5 of the products.
+        // Scaled by d_head; with the root of d_model the factor would be 0.41 instead of 0.5.
         Example example(n, 5, size / 2, everywhere);
         for (double& x : example.q) x *= size;
         for (double& x : example.scores) x *= size;
@@ -45,7 +45,7 @@ TEST(DoctorRounding, OfMistakesWithinRoundingTheClosestIsNamed) {
         keep_only(file, {"q", "k"});
         file.arrays.push_back(as_bfloat16("weights", {n.b, n.h, n.t, n.s}, example.weights));
         const Diagnosis diagnosis = examine(file);
-        if (diagnosis.verdict == Verdict::Correct) continue;  // what would be right is within rounding, too
+        if (diagnosis.verdict == Verdict::Correct) continue;  // the correct result is within rounding too
         EXPECT_EQ(diagnosis.bug, Bug::ScaledTwice) << size << ": " << diagnosis.explanation;
         ++named;
     }

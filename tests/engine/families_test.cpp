@@ -25,8 +25,8 @@ const fs::path kFamilyFolders = fs::path(ATTN_TEST_DATA) / "golden/hf";
 
 struct FamilyCase {
     const char *folder, *family;
-    std::size_t tensors;  ///< that transformers tells, of all runs
-    /// A place in config.json and what to put there: then numbers no longer agree.
+    std::size_t tensors;  ///< number of tensors in transformers' results, over all runs
+    /// A change to config.json after which numbers no longer agree.
     const char *what, *by;
 };
 

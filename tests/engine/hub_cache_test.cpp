@@ -33,7 +33,7 @@ protected:
         fs::create_directories(snapshot(commit));
         fs::create_symlink(target, snapshot(commit) / name);
     }
-    /// Blobs have no ending; links lead to them from two folders below.
+    /// Blobs have no file name extension; links two folders below refer to them.
     void put_model(const std::string& commit, const std::string& golden = "gpt2") const {
         fs::create_directories(entry() / "blobs");
         int number = 0;

@@ -70,7 +70,7 @@ TEST(ConfigJson, EveryFieldSurvives) {
     EXPECT_EQ(config_from_json(to_json(config).dump(), "c"), config);
     EXPECT_EQ(to_json(config).size(), 50U) << "a field was added to Config: write and read it, and count it here";
     EXPECT_EQ(to_json(Config{}, ConfigFields::All).size(), 48U);
-    EXPECT_EQ(to_json(Config{}).size(), 23U);  // as files have it that were written before some parts existed
+    EXPECT_EQ(to_json(Config{}).size(), 23U);  // as in files written before some fields existed
 }
 
 TEST(ConfigJson, SettingsSurvive) {

@@ -163,7 +163,7 @@ TEST(SafetensorsBad, Ranges) {
 TEST(SafetensorsBad, EveryTruncationAndEveryHeaderByte) {
     const std::string whole = container(kHeader, kData);
     for (std::size_t keep = 0; keep < whole.size(); ++keep) EXPECT_THROW(parse_bytes(whole.substr(0, keep)), FileError) << keep;
-    // A changed byte gives another file or none, never something else than FileError.
+    // A changed byte gives another valid file or FileError, never any other exception.
     for (std::size_t i = 0; i < whole.size() - kData.size(); ++i)
         for (int bit = 0; bit < 8; ++bit) {
             std::string changed = whole;
@@ -201,7 +201,7 @@ TEST(SafetensorsBad, UnreadableWithoutPermission) {
     test::put_file(path, container(kHeader, kData));
     std::filesystem::permissions(path, std::filesystem::perms::none);
     std::filesystem::permissions(folder.path(), std::filesystem::perms::all);
-    const pid_t child = ::fork();  // root reads everything: become somebody else in a child
+    const pid_t child = ::fork();  // root can read everything, so use another user in a child
     if (child == 0) {
         if (::getuid() == 0 && ::setuid(65534) != 0) ::_exit(3);
         try {

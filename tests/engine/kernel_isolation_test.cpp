@@ -64,7 +64,7 @@ std::vector<std::string> foreign_instructions(const std::string& listing) {
             continue;
         }
         if (line.ends_with(">:") && is_member(member, "random.cpp")) {
-            // Functions of its own for each instruction set, chosen at run time; nothing else there is built for more than the least.
+            // It has functions for each instruction set, selected at run time; everything else is built for the baseline.
             allows_zmm = is_member(line, "draw_normals_avx512");
             allows_ymm = allows_zmm || is_member(line, "draw_normals_avx2");
             continue;

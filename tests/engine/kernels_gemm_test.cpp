@@ -78,7 +78,7 @@ TYPED_TEST(GemmOf, OfAPackedOperandEqualsPlainLoops) {
     for (int round = 0; round < 60; ++round) {
         const std::int64_t m = this->size_up_to(round % 3 == 0 ? 150 : 30), whole_n = this->size_up_to(round % 4 == 0 ? 700 : 150),
                            whole_k = this->size_up_to(round % 5 == 0 ? 900 : 40);
-        // Some products use the first rows and columns alone, and some of the columns from a multiple of the grain on.
+        // Some products use only the first rows and columns, and some columns from a multiple of the grain on.
         const std::int64_t k = round % 2 == 0 ? whole_k : this->size_up_to(whole_k);
         const std::int64_t first = round % 3 == 1 ? (this->size_up_to(whole_n) - 1) / kPackedGrain * kPackedGrain : 0;
         const std::int64_t n = round % 2 == 0 ? whole_n - first : this->size_up_to(whole_n - first);

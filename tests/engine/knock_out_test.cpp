@@ -104,7 +104,7 @@ TEST(KnockOut, OfALongTextIsMeasuredInRowsAndSaysTheSame) {
     model.config.d_model = 32;
     model.config.lm_head = true;
     model.config.context_length = 370;
-    model.config.vocab_size = 5000;  // logits of more rows than are computed at a time
+    model.config.vocab_size = 5000;  // more logit rows than are computed at a time
     if (model.config.position == PositionKind::Buckets) model.config.position = PositionKind::Rotary;
     model.settings.edits.push_back({.kind = EditKind::Scale, .at = {Stage::Weights, 0}, .head = 3, .row = 362, .value = 0.5});
     const auto parameters = std::make_shared<const Parameters<float>>(model.parameters<float>());

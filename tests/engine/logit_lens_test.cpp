@@ -50,7 +50,7 @@ void check_cell(const LensCell& cell, const std::vector<double>& expected, std::
         const auto token = static_cast<std::size_t>(cell.top[i].token);
         ASSERT_LT(token, expected.size());
         EXPECT_TRUE(close(static_cast<double>(cell.top[i].probability), probability(expected, token)));
-        // Nothing that is clearly likelier may be missing before it.
+        // No clearly likelier token may be missing before it.
         const auto likelier = std::count_if(expected.begin(), expected.end(), [&](double l) { return l > expected[token] + 1e-3; });
         EXPECT_LE(likelier, static_cast<std::ptrdiff_t>(i));
     }

@@ -31,7 +31,7 @@ std::string fault_of(const std::vector<LossPoint>& curve, std::int64_t steps) {
         const std::int64_t before = curve[i - 1].step, gap = curve[i].step - before;
         if (gap <= 0) return "steps do not ascend";
         if (before > steps - newer && gap != 1) return "one of the newest steps is missing";
-        // Whatever the axis: never further apart than a hundredth of where it is, nor than a ten-thousandth of the whole.
+        // On any axis, gaps are at most a hundredth of the position or a ten-thousandth of the whole.
         if (gap > 1 && gap * 100 > curve[i].step) return "a gap at the beginning";
         if (gap > 1 && gap * 10'000 > 2 * steps) return "a gap";
     }
@@ -103,7 +103,7 @@ TEST(LongCurve, ALongerTableIsThinnedOutWithTheNextStep) {
 TEST(LongCurve, EvaluationsAtAnyStepsStayWithinBounds) {
     for (std::uint64_t seed = 1; seed <= 6; ++seed) {
         const CounterRandom random(seed, 0);
-        // Odd steps only, round numbers, or steps without a pattern as large as they can be.
+        // Only odd steps, round numbers, or irregular steps of the largest possible size.
         const auto apart = static_cast<std::int64_t>(seed == 1 ? 2 : seed == 2 ? 1'000 : seed == 3 ? INT64_C(1) << 43 : 0);
         std::vector<ValidationPoint> curve;
         std::int64_t step = 1;

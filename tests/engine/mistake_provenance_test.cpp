@@ -85,7 +85,7 @@ TEST(MistakeProvenance, NamesTheRightNumberBesideTheWrongOne) {
     const ArithmeticStep* right = step_named(provenance, "done right");
     ASSERT_NE(right, nullptr);
     EXPECT_NEAR(right->value, provenance.recorded / 2, 1e-12);
-    // A stage that the mistake does not touch says nothing of it.
+    // Stages that the mistake does not affect do not mention it.
     EXPECT_EQ(explain(trace, {{Stage::Scores, 0}, "", {0, 1, 2, 1}}).sentence.find("On purpose"), std::string::npos);
 }
 

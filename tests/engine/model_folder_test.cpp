@@ -178,14 +178,14 @@ TEST(ModelFolder, AnExpectedValueThatIsOffOrNotANumberFailsTheCheck) {
     for (const float by : {1e-3F, std::numeric_limits<float>::quiet_NaN()})
         for (const char* name : {"one.logits", "left.hidden.1", "pad.attn.1.weights", "one.attn.0.k"}) {
             const Copied folder;
-            // The last number of the first text, which is a real token's in every run.
+            // The last number of the first text belongs to a non-padding token in every run.
             folder.change_tensors(
                 [&](ArrayFile& file) {
                     NamedArray& array = tensor_named(file, name);
                     const auto texts = static_cast<std::size_t>(array.shape[0]);
                     const std::size_t last =
                         name[0] == 'l' ? static_cast<std::size_t>(array.count()) : static_cast<std::size_t>(array.count()) / texts;
-                    // Of a padded text the end is padding; its beginning is not.
+                    // A padded text ends with padding, but does not begin with it.
                     add_to_element(array, name[0] == 'p' ? 0 : last - 1, by);
                 },
                 "expected.safetensors");
@@ -351,7 +351,7 @@ TEST(ModelFolder, OptionsThatWouldNeedOtherArithmeticAreRefusedByName) {
     EXPECT_THAT(with("\"n_layer\": 2", "\"n_layer\": 3"), HasSubstr("12 of 40 tensors are missing: h.2.ln_1.weight"));
     EXPECT_THAT(with("\"vocab_size\": 366", "\"vocab_size\": 367"),
                 HasSubstr("transformer.wte.weight: has the shape [366, 48]; by config.json it would be [367, 48]"));
-    EXPECT_THAT(with("\"n_layer\": 2", "\"n_layer\": 1"), "");  // the other layer's tensors are left over, and listed
+    EXPECT_THAT(with("\"n_layer\": 2", "\"n_layer\": 1"), "");  // the other layer's tensors are unused and listed
 }
 
 TEST(ModelFolder, RefusesWhatIsMissingOrDamaged) {
@@ -394,7 +394,7 @@ TEST(ModelFolder, AFileThatShrinksOrChangesWhileItIsOpenEndsInAMessage) {
         if (shrinks) fs::resize_file(folder.path() / "model.safetensors", 100);
         else fs::last_write_time(folder.path() / "model.safetensors", fs::file_time_type::clock::now() + std::chrono::seconds(5));
         try {
-            // What is mapped is read only now, and was lost meanwhile.
+            // Mapped data is read only now, after it has been lost.
             if (shrinks) parameters->copy(parameters->layout().entries().front());
             open.weights->require_intact();
             FAIL() << "nothing was noticed";

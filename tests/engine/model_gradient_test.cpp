@@ -203,7 +203,7 @@ TEST(ModelGradients, AreTheSameFusedAndStageByStage) {
         const auto staged = trace_gradients<double>(parameters, kGradientTokens, kGradientSource, kGradientTargets, c.settings);
         ModelPass<double> pass(parameters);
         Tap<double> none;
-        for (int round = 0; round < 2; ++round) {  // the second in memory that the first has used
+        for (int round = 0; round < 2; ++round) {  // the second time in memory used by the first
             pass.forward(kGradientTokens, kGradientSource, c.settings, none);
             pass.loss(kGradientTargets);
             pass.backward(none);

@@ -183,7 +183,7 @@ TEST(ModelTokenizer, AddedTokensAreCutOutFirst) {
     const auto word = tokenizer_of(kAbc, added(R"(, "single_word": true)"));
     EXPECT_EQ(ranges(*word, "a<m>"), (Ranges{{0, 1}}));
     EXPECT_EQ(ranges(*word, "a <m>."), (Ranges{{0, 1}, {2, 5}}));
-    // In lower case the token is found only where the normalized text is looked at.
+    // In lower case, the token is found only in the normalised text.
     const std::string lower = R"("normalizer": {"type": "Lowercase"}, )";
     EXPECT_EQ(token_ids(*tokenizer_of(kAbc, lower + added("")), "<M>"), (std::vector<std::int32_t>{}));
     EXPECT_EQ(token_ids(*tokenizer_of(kAbc, lower + added(R"(, "normalized": true)")), "<M>"), (std::vector<std::int32_t>{9}));
@@ -250,7 +250,7 @@ TEST(ModelTokenizer, DamagedFilesAreRefused) {
         else bytes[at] = static_cast<char>(random());
         try {
             const auto tokenizer = parse_tokenizer_json(bytes, "tokenizer.json");
-            tokenizer->encode("The cat sat on the mat. ½ ﬁ é 漢字");  // whatever was read has to be safe to use
+            tokenizer->encode("The cat sat on the mat. ½ ﬁ é 漢字");  // whatever was accepted must be safe to use
         } catch (const Error&) {
         }
     }

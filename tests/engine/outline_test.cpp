@@ -427,8 +427,8 @@ TEST(Outline, SomePositionsAtATimeTakeLittleMoreThanWhatIsKept) {
         return watch.peak();
     };
     const std::size_t row = 512 * sizeof(float), stream = 64 * row, map = 8 * 512 * row, mask = 512 * 512;
-    // The three streams, what maps are made of, and the rows themselves. Maps never.
-    // Of both the second pass: the first grows what threads keep for their products.
+    // Allowed: the residual streams, the inputs of maps, and the rows themselves, but never maps. Measure the second pass of both, because
+    // the first allocates scratch memory of the threads.
     for (const std::int64_t rows : {16, 512}) peak(rows);
     EXPECT_LT(peak(16), 3 * stream + 5 * stream + mask + (256U << 10));
     EXPECT_LT(peak(512), map);
@@ -446,7 +446,7 @@ TEST(Outline, EveryPartIsVerifiedAndAWrongNumberIsFound) {
         EXPECT_THAT(wrong_stages(model, {}, 0), testing::IsEmpty());
         const Plan plan(model.config, model.settings.mistake);
         const StageId changed = plan.nodes()[static_cast<std::size_t>(model.between(0, std::ssize(plan.nodes()) - 1))].id;
-        // Not a masked cell, which holds no number.
+        // Not a masked cell, which has no number.
         if (is_attention_map(changed.stage)) continue;
         EXPECT_THAT(wrong_stages(model, changed, 1), testing::ElementsAre(changed));
         EXPECT_THAT(wrong_stages(model, changed, NAN), testing::ElementsAre(changed));
@@ -460,7 +460,7 @@ TEST(Outline, NeedsTheMemoryOfOneLayer) {
     config.d_model = 64;
     config.num_heads = 4;
     config.d_ff = 256;
-    // Long enough that the bookkeeping of a layer's stages hardly counts.
+    // Long enough to make the bookkeeping of a layer's stages negligible.
     TokenBatch batch{512, std::vector<std::int32_t>(512, 3), {512}};
     const auto peak = [&](std::int64_t layers) {
         config.num_layers = layers;
@@ -470,7 +470,7 @@ TEST(Outline, NeedsTheMemoryOfOneLayer) {
         return static_cast<double>(watch.peak());
     };
     peak(1);
-    const double outline_of_layer = 3 * 512 * 64 * sizeof(float);  // stream, keys and values
+    const double outline_of_layer = 3 * 512 * 64 * sizeof(float);  // residual stream, keys and values
     EXPECT_LE(peak(9) - peak(1), 8 * 1.3 * outline_of_layer);
 }
 

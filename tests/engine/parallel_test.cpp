@@ -71,7 +71,7 @@ TEST(Parallel, BudgetsStayWithinWhatATeamMayHave) {
 /// Requests a team of eight threads under a limit of `spare` additional threads, and exits with the team's size.
 [[noreturn]] void compute_with_spare_threads(int spare) {
     const rlimit limit{static_cast<rlim_t>(1 + spare), static_cast<rlim_t>(1 + spare)};
-    // Root may have any number, and the threads of all processes of a user count: this one has no others.
+    // root has no limit, and the limit counts all threads of a user, so use one without other processes.
     if (::setuid(65533) != 0 || ::setrlimit(RLIMIT_NPROC, &limit) != 0) ::_exit(255);
     const ThreadScope scope(8);
     Tally tally(100);
@@ -82,7 +82,7 @@ TEST(Parallel, BudgetsStayWithinWhatATeamMayHave) {
 /// The size of that team; -1 if the process was killed.
 int team_with_spare_threads(int spare) {
     int status = 0;
-    // From a thread that has had no team: after a fork the threads of an older one would be missing.
+    // In a new thread, because after a fork the threads of an existing team would be missing.
     std::thread([&] {
         const pid_t child = ::fork();
         if (child == 0) compute_with_spare_threads(spare);

@@ -89,7 +89,7 @@ TEST(Plan, EveryParameterIsUsed) {
         const RandomModel model(seed);
         const Plan plan(model.config);
         const ParameterLayout layout(model.config);
-        std::set<std::pair<std::string, std::int64_t>> used, all;  // a parameter and one of its columns
+        std::set<std::pair<std::string, std::int64_t>> used, all;  // pairs of a parameter and one of its columns
         const auto add = [](auto& to, const ParameterPlace& place) {
             for (std::int64_t i = 0; place.whole != nullptr && i < place.columns; ++i)
                 to.emplace(place.whole->name, place.first_column + i);

@@ -21,9 +21,9 @@ RandomModel model_of(unsigned seed) {
     model.config.lm_head = true;
     if (model.config.activation == Activation::Relu) model.config.activation = Activation::Silu;
     model.config.layer_norm_eps = 1e-2;
-    // Without residual connections gradients fade from layer to layer until differences cannot measure them.
+    // Without residual connections gradients vanish until differences cannot measure them.
     if (!model.config.residual) model.config.num_layers = 1;
-    // Without a projection after the attention nothing may follow that is not as wide.
+    // Without an output projection, what follows must have the same width.
     if (model.config.attention_width() != model.config.d_model) model.config.output_projection = true;
     return model;
 }
@@ -77,7 +77,7 @@ TEST(RandomGradients, AreTheSameFusedAndStageByStage) {
         if (seed % 2 == 0) pass.use(packed);
         Tap<double> none;
         const Tensor<double>& expected = values.find(values.plan->logits())->value;
-        for (int round = 0; round < 2; ++round) {  // the second in memory that the first has used
+        for (int round = 0; round < 2; ++round) {  // the second time in memory used by the first
             pass.forward(model.tokens, model.source, model.settings, none);
             EXPECT_LE(worst_difference(expected.data(), pass.logits().data(), expected.size()), 1e-11);
             forward.forward(model.tokens, model.source, model.settings, none);

@@ -22,7 +22,7 @@ constexpr std::size_t kSmall = 250'000, kLarge = 4 * kSmall;
 constexpr double kMostSeconds = 1;  ///< for kLarge
 
 using Read = std::function<void(const std::string&)>;
-using Make = std::function<std::string(std::size_t)>;  ///< a file of about so many bytes
+using Make = std::function<std::string(std::size_t)>;  ///< makes a file of about this many bytes
 
 /// The thread's CPU time, minimum of several attempts, to exclude other activity on the machine.
 double seconds_to_read(const std::string& bytes, const Read& read) {
@@ -36,7 +36,7 @@ double seconds_to_read(const std::string& bytes, const Read& read) {
         const double begin = now();
         try {
             read(bytes);
-        } catch (const FileError&) {  // refused: that has to be quick as well
+        } catch (const FileError&) {  // refusing must be quick as well
         }
         least = std::min(least, now() - begin);
         if (least > kMostSeconds) break;
@@ -113,7 +113,7 @@ void read_safetensors_bytes(const std::string& bytes) {
 }
 
 TEST(ReadingTime, ACheckThatSeesAQuadraticReader) {
-    // Loops over a volatile: none of it is optimised away.
+    // Loops over a volatile, so that they are not optimised away.
     const auto quadratic = [](const std::string& bytes) {
         volatile std::size_t sum = 0;
         for (std::size_t i = 0; i < bytes.size() / 40; ++i)

@@ -159,7 +159,7 @@ TEST_P(ReferenceDecoder, AgreesWithPyTorch) {
     config.architecture = Architecture::EncoderDecoder;
     config.norm = NormPlacement::Pre;
     config.activation = activation;
-    // All parameters of the encoder stay 0: attention and feed-forward add nothing, and the memory is the encoder's input.
+    // All encoder parameters are 0: attention and feed-forward network add nothing, so the memory is the encoder's input.
     Parameters<double> parameters =
         check::load_parameters<double>(file, config, check::decoder_layer_links(config, "", "decoder.layers.0."));
     fill_table(file, {"in.memory", "in.tgt"}, parameters);

@@ -92,7 +92,7 @@ Parameters<double> load(const Case& one, const fs::path& folder) {
         fill(file, theirs, ours, parameters);
         ++filled;
     };
-    // The table is [V,C] in both.
+    // Both store the table as [V,C].
     const std::vector<double> table = file.values<double>("model.embed_tokens.weight");
     std::copy(table.begin(), table.end(), parameters.find("token_embedding.weight"));
     ++filled;
@@ -132,7 +132,7 @@ void compare(const ArrayFile& file, const std::string& name, const Tensor<double
         const std::int64_t row = i / width % positions, b = i / (ours.size() / shape[0].size);
         if (row >= tokens.lengths[static_cast<std::size_t>(b)]) continue;
         const double expected = theirs[static_cast<std::size_t>(i)];
-        // PyTorch computed in float: its own distance from float64 is about 1e-6 of the largest number.
+        // PyTorch computed in float, which differs from float64 by about 1e-6 of the largest number.
         ASSERT_TRUE(std::abs(ours.data()[i] - expected) <= 1e-5 * largest)
             << name << " " << i << ": " << ours.data()[i] << " not " << expected;
     }

@@ -58,7 +58,7 @@ TEST(Reference, RoundingThatAModelAmplifiesIsNoFailure) {
         for (const StageError& stage : verification.stages) rounding = std::max(rounding, stage.rounding);
         if (rounding == 0) continue;
         ++amplified;
-        // What is wrong before anything was amplified is still seen.
+        // Errors made before the amplification are still detected.
         for (RecordedStage<float>& stage : trace.stages)
             if (stage.id.stage == Stage::Q && stage.id.layer == 0) stage.value.data()[0] += 0.01F;
         EXPECT_FALSE(verify(trace).ok) << "seed " << seed;
@@ -79,7 +79,7 @@ TEST(Reference, FastPathAgreesAtTeachingSize) {
     for (int i = 0; i < 66; ++i) model.tokens.ids.push_back(static_cast<std::int32_t>(model.between(0, 49)));
     const Verification verification = verify(model.trace<float>());
     EXPECT_TRUE(verification.ok) << describe(verification);
-    EXPECT_GT(verification.max_abs, 0);  // float is not double: an error of exactly 0 everywhere would mean nothing was compared
+    EXPECT_GT(verification.max_abs, 0);  // float is not double: an error of exactly 0 would mean that nothing was compared
 }
 
 TEST(Reference, NanSpreadsAlike) {

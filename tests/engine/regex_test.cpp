@@ -70,7 +70,7 @@ TEST(Regex, GivesUpManyMatchesThatTakeTooLongTogether) {
     EXPECT_EQ(failure(kDoubling, repeated(one, 3), few), "") << "each of them is bearable";
     SearchTime many;
     EXPECT_THAT(failure(kDoubling, repeated(one, 5000), many), HasSubstr("given up"));
-    // The same when the text comes in pieces.
+    // The same if the text comes in pieces.
     SearchTime pieces;
     std::string refused;
     for (int i = 0; i < 5000 && refused.empty(); ++i) refused = failure(kDoubling, one, pieces);

@@ -45,8 +45,8 @@ struct Row {
         for (double& x : p) sum += x = x == -HUGE_VAL ? 0 : std::exp(x - top);
         for (double& x : p) x = sum == 0 ? 0 : x / sum;
     }
-    /// p (dp - sum p dp) as a sum of differences, which loses nothing where p is nearly 1; and the size of its parts, no smaller than that
-    /// of a weight of 1e-8, which nobody needs to know better.
+    /// p (dp - sum p dp) as a sum of differences, without cancellation where p is nearly 1; and the size of its terms, at least that of a
+    /// weight of 1e-8, below which accuracy does not matter.
     std::pair<double, double> gradient(std::size_t s) const {
         double sum = 0, parts = 0;
         for (std::size_t j = 0; j < p.size(); ++j) {
@@ -92,7 +92,7 @@ Tensor<float> plain_gradient(const AttentionCase<float>& in) {
     const AttentionSizes sizes = attention_sizes(in.q, in.k, in.v);
     const std::int64_t keys = sizes.keys, d = sizes.head_size, dv = sizes.value_size;
     const auto dot_float = [](const float* a, const float* b, std::int64_t n) {
-        volatile float sum = 0;  // not fused, not reordered
+        volatile float sum = 0;  // neither fused nor reordered
         for (std::int64_t i = 0; i < n; ++i) {
             volatile float product = a[i] * b[i];
             sum = sum + product;
@@ -132,7 +132,7 @@ protected:
         for (float& x : out.values()) x = static_cast<float>(normal(random_));
         return out;
     }
-    /// `times` scales the logits: half of the cases by the factor, half by q and k themselves.
+    /// `times` scales the logits: in half of the cases by the factor, otherwise in q and k.
     AttentionCase<float> draw_case(int round, double times) {
         const std::int64_t t = 1 + static_cast<std::int64_t>(random_() % 40),
                            s = round % 4 == 1 ? t : 1 + static_cast<std::int64_t>(random_() % 50),
@@ -176,7 +176,7 @@ TEST_F(SaturatedSoftmaxGradients, AreAsExactWithLargeLogitsAsWithSmallOnes) {
 }
 
 TEST_F(SaturatedSoftmaxGradients, OfRecordedStagesAreNoWorseThanPlainArithmeticGives) {
-    // Their weights follow from the masked scores as they are recorded, in float.
+    // Weights are computed from the recorded masked scores, in float.
     for (const double times : {1.0, 10.0, 100.0, 1e3, 1e4}) {
         double staged = 0, plain = 0;
         for (int round = 0; round < kRounds; ++round) {
@@ -199,7 +199,7 @@ TEST_F(SaturatedSoftmaxGradients, PlainArithmeticWouldNotPass) {
 }
 
 TEST_F(SaturatedSoftmaxGradients, WeightsOfNearlyTyingLargeLogitsAreExact) {
-    // 4096.0002 and 4096: float holds neither their difference nor the first of them.
+    // 4096.0002 and 4096: float cannot represent their difference or the former.
     AttentionCase<float> in;
     in.q = Tensor<float>({{Axis::B, 1}, {Axis::H, 1}, {Axis::T, 1}, {Axis::D, 2}});
     in.k = in.v = Tensor<float>({{Axis::B, 1}, {Axis::H, 1}, {Axis::S, 2}, {Axis::D, 2}});

@@ -50,7 +50,7 @@ std::vector<unsigned char> drawn_bytes(NumberKind kind, std::int64_t numbers, st
     }
     if (wild) return bytes;
     const auto tame = [&](std::size_t at) {
-        // Sign and fraction as drawn, an exponent near that of 1; of bfloat16 it has eight bits.
+        // Random sign and fraction, with an exponent near that of 1; bfloat16 exponents have eight bits.
         const auto bits = static_cast<std::uint16_t>(random.bits(drawn++));
         if (kind == NumberKind::BF16) put(at, static_cast<std::uint16_t>((bits & 0x80FFU) | 0x3F00U));
         else put(at, static_cast<std::uint16_t>((bits & 0x83FFU) | 0x3800U));

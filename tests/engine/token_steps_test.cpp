@@ -107,7 +107,7 @@ TEST(TokenSteps, TheChosenSpellingScoresBest) {
             if (!spelling.chosen) continue;
             EXPECT_EQ(spelling.token.begin, end);
             end = spelling.token.end;
-            sum = static_cast<double>(static_cast<float>(sum + spelling.score));  // as SentencePiece rounds
+            sum = static_cast<double>(static_cast<float>(sum + spelling.score));  // rounded as in SentencePiece
             EXPECT_NEAR(spelling.total, sum, 1e-9);
         }
         EXPECT_EQ(end, last);

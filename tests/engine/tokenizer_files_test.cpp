@@ -113,7 +113,7 @@ TEST(TokenizerFiles, RanksSayWhichVocabularyTheyAre) {
     const auto small = read_tokenizer(kTokenizerFileCases / "tiktoken/small.tiktoken");
     ASSERT_EQ(small->notes().size(), 1U);
     EXPECT_THAT(small->notes()[0], HasSubstr("420 ranks"));
-    // As many ranks as Llama 3 has; what they spell does not matter here.
+    // As many ranks as in Llama 3; their contents do not matter here.
     const auto base64 = [](const std::string& bytes) {
         constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
         std::string out;
@@ -175,14 +175,14 @@ TEST(TokenizerFiles, BertsListOfPiecesIsBert) {
     for (const char* name : {"bert_cased", "bert_uncased"}) {
         const test::TemporaryFolder folder;
         std::string lines;
-        // Lines cannot hold a line break, which no word holds either.
+        // Lines cannot contain line breaks, but neither can words.
         for (const std::string& text : texts_by_id(json_of(kTokenizerJsonCases / name / "tokenizer.json")))
             lines += (text == "\n" || text == "\r" ? "[unused]" + std::to_string(text[0]) : text) + "\n";
         test::put_file(folder.path() / "vocab.txt", lines);
         expect_golden_ids(name, *read_tokenizer(folder.path()), true);
         expect_golden_ids(name, *read_tokenizer(folder.path() / "vocab.txt"), true);
     }
-    // The settings beside it count more than what the pieces look like.
+    // Settings in the folder take precedence over the appearance of pieces.
     const test::TemporaryFolder folder;
     test::put_file(folder.path() / "vocab.txt", "[UNK]\r\na\r\nA\r\n");
     EXPECT_THAT(encoded_ids(*read_tokenizer(folder.path()), "A a"), ElementsAre(2, 1));
@@ -302,7 +302,7 @@ TEST(TokenizerFiles, GgufOfSentencePieceGivesTheSameIds) {
         const Json golden = json_of(kTokenizerFileCases / name / "tokens.json");
         for (const Json& entry : golden.find("cases")->items()) {
             const std::string& text = entry.find("text")->text();
-            if (text.find("<s>") != std::string::npos) continue;  // cut out here, as llama.cpp does
+            if (text.find("<s>") != std::string::npos) continue;  // here it is parsed as a token, as in llama.cpp
             EXPECT_EQ(encoded_ids(*gguf, text), encoded_ids(*own, text)) << name << ": \"" << text << "\"";
         }
     }
@@ -335,7 +335,7 @@ TEST(TokenizerFiles, TokensAreShownAsWhatTheyStandFor) {
     EXPECT_EQ(joined(*read_tokenizer(kTokenizerFileCases / "tiktoken"), hard), hard);
     EXPECT_EQ(joined(*read_tokenizer(kTokenizerFileCases / "sentencepiece_bpe"), hard), " " + hard);
     EXPECT_EQ(bytes_of(*read_tokenizer(kTokenizerJsonCases / "t5"), "the"), std::vector<std::string>{" the"});
-    // The letters of BERT's pieces are letters, though each of them would be a byte elsewhere.
+    // Letters in BERT's pieces are letters, even if other tokenizers would use them for bytes.
     const auto bert = read_tokenizer(kTokenizerJsonCases / "bert_cased");
     for (std::int64_t id = 0; id < bert->size(); ++id) EXPECT_EQ(bert->token_bytes(id), bert->token_text(id).value_or(""));
     EXPECT_EQ(bert->token_bytes(1 << 20), "");

@@ -123,7 +123,7 @@ TEST(ToyLanguages, NoWordBelongsToBoth) {
         other.insert(renderings.begin(), renderings.end());
     }
     for (const std::string& word : other) EXPECT_TRUE(!english.contains(word) || word == "." || word == "!") << word;
-    Tokenizer::from_vocabulary(TokenizerKind::Word, toy_vocabulary(), false);  // refuses what is not one token
+    Tokenizer::from_vocabulary(TokenizerKind::Word, toy_vocabulary(), false);  // refuses words that are not single tokens
 }
 
 TEST(ToyLanguages, SayWhatTheirHeaderSays) {

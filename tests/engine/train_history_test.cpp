@@ -84,7 +84,7 @@ TEST(TrainHistory, WantsWhatWillStay) {
         tried.add(moment(step));
         tried.add(moment(step + 1));
         const std::vector<std::int64_t> steps = steps_of(tried);
-        // Another moment may be the one too many for this very spacing: what is not wanted never stays, and what stays was wanted.
+        // Another moment may be one too many for this spacing: unwanted moments are never kept, and kept ones were wanted.
         if (std::find(steps.begin(), steps.end(), step) != steps.end()) {
             ASSERT_TRUE(wanted) << step;
         }
@@ -113,7 +113,7 @@ TEST(TrainHistory, WantsAndWeighsAsACountOfAllMomentsSays) {
             const auto index = static_cast<std::uint64_t>(10 * step);
             ASSERT_EQ(history.wants(step), wanted_by_count(history, step)) << "seed " << seed << ", step " << step;
             ++(history.wants(step) ? wanted : refused);
-            // Moments that are not wanted come, too: the newest parameters, to be shown.
+            // Unwanted moments are added too, such as the newest parameters for display.
             if (history.wants(step) || random.bits(index) % 4 == 0) history.add(moment(step));
             if (random.bits(index + 1) % 40 == 0) history.limit((2 + random.bits(index + 2) % 12) * kOne);
             ASSERT_EQ(history.bytes(), history.moments().size() * kOne);

@@ -231,7 +231,7 @@ TEST(TrainStep, ContinuesFromACheckpointBitForBit) {
 TEST(TrainStep, AllocatesNothingAfterTheFirst) {
     TrainSettings s = settings();
     s.forward.dropout = {.attention = 0.1, .residual = 0.1, .embedding = 0.1, .seed = 9};
-    const ThreadScope scope(1);  // allocations are counted on this thread
+    const ThreadScope scope(1);  // only this thread's allocations are counted
     for (const Architecture architecture : {Architecture::DecoderOnly, Architecture::EncoderDecoder}) {
         Config config = tiny_config();
         config.architecture = architecture;
@@ -370,7 +370,7 @@ TEST(TrainStep, StopsBeforeTheOptimizerWhenSomethingIsNotFinite) {
     const StepResult result = state.step(batch.tokens, {}, batch.targets, settings());
     EXPECT_EQ(result.not_finite, "the loss");
     EXPECT_EQ(state.steps(), 0);
-    // A finite loss whose gradient overflows.
+    // A finite loss with an overflowing gradient.
     Parameters<float> steep = initial_parameters<float>(tiny_config());
     for (const char* name : {"layers.0.ffn.out.weight", "layers.1.ffn.out.weight"})
         for (std::int64_t i = 0; i < 40 * 24; ++i) steep.find(name)[i] = 0;

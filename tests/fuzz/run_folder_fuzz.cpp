@@ -52,7 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     } catch (const attn::Error&) {
         return 0;
     }
-    // A model from elsewhere has no vocabulary to write.
+    // Foreign models have no vocabulary to write.
     if (run.checkpoint.vocabulary.empty()) return 0;
     attn::write_run_folder(again.path(), run);
     const attn::RunFolder back = attn::read_run_folder(again.path());

@@ -69,7 +69,7 @@ TEST_P(Answers, AreRightForQuestionsNeverSeen) {
 }
 
 TEST_P(Answers, AreRightAtEveryLength) {
-    // The whole default run, as the command line makes it.
+    // The complete default run, as from the command line.
     TrainingRun run(settings_of(GetParam()));
     const ValidationPoint last = learn(run);
     ASSERT_GE(last.by_length.size(), 7U);
@@ -138,7 +138,7 @@ TEST(Learning, HiddenWordsAreFoundAfterAShortRun) {
 TEST(Learning, AChainIsKnownAsWellAsItsTable) {
     RunSettings settings = default_run(TaskKind::Bigram);
     const Dataset data(settings.task, settings.seed);
-    // The table is found by counting millions of symbols of batches that the run does not come to.
+    // The table is counted from millions of symbols in batches that the run does not reach.
     const auto symbols = static_cast<std::size_t>(data.tokenizer().size());
     std::vector<double> counts(symbols * symbols, 1e-9);
     Batch batch;

@@ -117,7 +117,7 @@ TEST_F(FilesPanel, WhatIsChosenIsLookedAtBeforeItIsOpened) {
     const std::size_t asked = all<command::PreviewFile>().size();
     frames(5, ui_frame);
     EXPECT_EQ(all<command::PreviewFile>().size(), asked) << "once each";
-    // A folder is gone into, and opened only where it is a model or a run.
+    // A folder is listed, and opened only if it is a model or a run.
     press(Key::Up, ui_frame);
     press(Key::Enter, ui_frame);
     frames(2, ui_frame);
@@ -144,7 +144,7 @@ TEST_F(FilesPanel, AWholePathBehindTheOfferedFolderTakesItsPlace) {
 }
 
 TEST_F(FilesPanel, EnterHeldDownDoesNotConfirmThePathThatIsOffered) {
-    hold(Key::Enter, true);  // as after a line of the palette was chosen with it
+    hold(Key::Enter, true);  // as after choosing a palette line with it
     frames(2, ui_frame);
     view.files.task = FileTask::Save;
     view.files.path.text = "/elsewhere/c.json";

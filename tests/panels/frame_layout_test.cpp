@@ -50,7 +50,7 @@ FrameNeeds random_needs(std::mt19937& random, float scale, float window_height) 
     if (coin()) needs.panes.left_width = static_cast<float>(random() % 900);
     if (coin()) needs.panes.right_width = static_cast<float>(random() % 900);
     if (coin()) needs.panes.strip_height = static_cast<float>(random() % 900);
-    // The row of next words is there in windows that are not low.
+    // The row of candidates is shown unless the window is low.
     if (coin() && window_height >= 680 && !needs.panes.only_centre) needs.next_row = 44 * scale;
     return needs;
 }
@@ -104,7 +104,7 @@ TEST(FrameLayout, FoldsInTheOrderOfTheDesign) {
     FrameNeeds folded;
     folded.panes.thumbnails = false;
     EXPECT_EQ(lay_out_frame(folded, {2560, 1440}, 1).strip_look, StripLook::Map);
-    // A display of twice the density has the layout of the same logical size.
+    // A display with twice the density has the same layout at the same logical size.
     const FrameLayout one = at(1280, 720);
     FrameNeeds needs;
     needs.next_row = 88;

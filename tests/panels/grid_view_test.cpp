@@ -25,7 +25,7 @@ protected:
         view.grid = {};
         frames(3, ui_frame);
     }
-    /// A model of random weights with so many heads.
+    /// Opens a model of this size with random weights.
     void open_large(std::int64_t layers, std::int64_t heads) {
         open_example("gpt-tiny");
         Config config = session->document().config;
@@ -37,7 +37,7 @@ protected:
         view.view = View::Grid;
         frames(3, ui_frame);
     }
-    /// The maps of the grid in the last frame: of equal rows and columns.
+    /// The maps of the grid in the last frame, recognised as square ones.
     std::vector<NullCanvas::Call> maps() {
         canvas.calls.clear();
         frame(ui_frame);
@@ -179,7 +179,7 @@ TEST_F(Grid, ManyHeadsStandCloseTogetherAndDoNotOverlap) {
             ASSERT_TRUE(apart) << i << " " << j;
         }
     }
-    // The one that is looked for is scrolled to.
+    // Scrolls to the head searched for.
     view.grid.find = "L15 H31";
     view.grid.focus = true;
     frames(2, ui_frame);
@@ -199,7 +199,7 @@ TEST_F(Grid, WhereHeadsFindNoRoomSideBySideALayerTakesSeveralLines) {
         EXPECT_GE(call.max.x - call.min.x, 20) << "its pattern can be told";
         ++lines[call.min.y];
     }
-    // 32 heads and their mean: the mean ends every second line, one shorter than the other.
+    // 32 heads and their mean: the mean ends every second line, which is one shorter.
     bool first = true;
     for (const auto& [y, count] : lines) {
         EXPECT_EQ(count, first ? 17 : 16) << y;

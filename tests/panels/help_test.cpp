@@ -109,7 +109,7 @@ protected:
         press(Key::F1, ui_frame);
         frames(2, ui_frame);
     }
-    /// Height of what the page holds, of which the window shows a part.
+    /// The height of the page's contents, which the window shows partly.
     float height() {
         const ImGuiWindow* window = find_window("##help_page");
         return window == nullptr ? 0 : window->ContentSize.y;
@@ -130,7 +130,7 @@ TEST_F(HelpSheet, ShowsEveryPageAndClosesOnEscape) {
 TEST_F(HelpSheet, StaysOpenWhileItIsClickedAndClosesOnAClickOutside) {
     const ImGuiWindow* sheet = find_window("##help_sheet");
     ASSERT_NE(sheet, nullptr);
-    // Along the row of pills, from the right to the left: some of them are met, the first one last.
+    // Clicks along the row of pills from right to left, which hits several of them and finally the first.
     std::set<int> pages;
     for (float x = sheet->Size.x - 30; x > 30; x -= 25) {
         click(sheet->Pos.x + x, sheet->Pos.y + 36, ui_frame);

@@ -57,7 +57,7 @@ TEST_F(LargeMaps, HaveThePlacesOfTheWholeMapAndNoNumber) {
             EXPECT_EQ(map.cell(row, col)->index, whole.cell(row, col)->index);
             EXPECT_EQ(cell_text(map.data, {row, col}), "…");
         }
-    // What reads all of a map has nothing to read.
+    // Functions that need the whole map return nothing.
     EXPECT_TRUE(store.row_sums(map).empty());
     EXPECT_TRUE(store.without_first_key(map).empty());
     EXPECT_TRUE(store.difference(map, whole).empty());

@@ -135,7 +135,7 @@ TEST_F(LessonTest, TheLearnerChangesThingsAndResetsThem) {
 }
 
 TEST_F(LessonTest, ControlsThatDistractAreLeftOut) {
-    view.toured = true;  // without the button below them the settings have the pane for themselves
+    view.toured = true;  // hides the tour button, which would take space from the settings
     frames(3, ui_frame);
     const auto visible = [&](const char* id) {
         return find_item(
@@ -226,7 +226,7 @@ const QuotedCell* quoted_at(const ViewState& view, const CellRef& cell) {
 
 TEST_F(LessonTest, NumbersLeadToTheirCells) {
     open("find-the-name");
-    go_to_lesson_step(view, 2);  // What it brings: context and, as an operand, v
+    go_to_lesson_step(view, 2);  // the step about the context, with v as an operand
     frames(5, ui_frame);
     const CellRef value{{Stage::V, 2}, "", {0, 3, 6, 0}};
     const QuotedCell* quoted = quoted_at(view, value);

@@ -19,7 +19,7 @@ namespace {
 /// Allocated memory of all threads, in MiB.
 double live_mib() {
 #ifdef ATTN_SANITIZED
-    // The sanitizers have an allocator of their own, of which mallinfo knows nothing.
+    // Sanitizers have their own allocator, which mallinfo does not see.
     return static_cast<double>(::__sanitizer_get_current_allocated_bytes()) / (1 << 20);
 #else
     const auto info = ::mallinfo2();
@@ -33,7 +33,7 @@ protected:
         open_example("causal-attention");
         instant = false;
     }
-    /// Switches the causal mask on and off, each time at another temperature, with all panels drawn.
+    /// Toggles the causal mask, each time at another temperature, with all panels drawn.
     void toggle(int times) {
         for (int i = 0; i < times; ++i) {
             ForwardSettings forward = session->document().forward;

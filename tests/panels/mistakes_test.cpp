@@ -21,7 +21,7 @@ protected:
     bool sent() const {
         return std::any_of(commands.begin(), commands.end(), [](const Command& c) { return std::holds_alternative<What>(c.what); });
     }
-    /// Whether the shown stage has other numbers than without the mistake.
+    /// Whether the shown stage differs from the one without the mistake.
     bool shows_a_difference() {
         const auto snapshot = session->snapshot(), correct = computed(session->states().correct);
         const auto *broken = snapshot->trace->find(view.stage), *right = correct->trace->find(view.stage);

@@ -23,7 +23,7 @@ std::vector<std::string> shared_keys(std::span<const Action> all) {
     for (const KeyScope scope : {KeyScope::Picture, KeyScope::Training, KeyScope::Lesson}) {
         std::map<std::string, std::string> owner;
         for (const Action& action : all) {
-            // A lesson's keys stand before all others, so they only have to differ among themselves.
+            // A lesson's keys take precedence, so they only need to differ from each other.
             const bool counts = action.scope == scope || (action.scope == KeyScope::Everywhere && scope != KeyScope::Lesson);
             if (!counts) continue;
             for (const KeyChord& chord : action.chords) {
@@ -161,7 +161,7 @@ TEST_F(PaletteTest, OtherWordsFindWhatIsMeant) {
     EXPECT_EQ(first_for("exit"), "Quit");
     EXPECT_EQ(first_for("ablation"), "Show the view Knock-out");
     EXPECT_TRUE(first_for("gpt-tiny").starts_with("Open the example ")) << "as the menu of models names it";
-    // "qt" is in order in "Quit", but nobody who means it types that.
+    // "qt" occurs in order in "Quit", but nobody would type that.
     view.palette.query = "qui";
     EXPECT_THAT(lines(), testing::Contains("Quit"));
     view.palette.query = "uit";

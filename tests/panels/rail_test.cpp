@@ -63,7 +63,7 @@ TEST_F(RailTest, AnInitialOpensTheSettingsAtItsSection) {
         frames(4, ui_frame);
         EXPECT_FALSE(view.panes.reveal.size()) << "some part has that name";
         ASSERT_NE(find_window("##settings"), nullptr);
-        const ImGuiWindow* settings = find_window("##sections");  // which scroll above the tour's button
+        const ImGuiWindow* settings = find_window("##sections");  // they scroll above the tour button
         ASSERT_NE(settings, nullptr);
         EXPECT_GE(settings->Scroll.y, scrolled) << "sections come in the order of the rail";
         EXPECT_TRUE(settings->Scroll.y > scrolled || settings->Scroll.y == settings->ScrollMax.y) << sections;

@@ -71,7 +71,7 @@ protected:
     std::string stacks_;
 
 private:
-    /// Files are not this test's, and neither are hours of training.
+    /// Excludes commands that access files or train for hours.
     static bool leaves_the_test(const Command& command) {
         using namespace command;
         return std::visit(
@@ -107,7 +107,7 @@ void RandomActions::act() {
         return click(at.x, at.y, ui_frame, below(8) == 0 ? 1 : 0);
     case 5:
         click(at.x, at.y, ui_frame);
-        return click(at.x, at.y, ui_frame);  // a double click
+        return click(at.x, at.y, ui_frame);  // a double-click
     case 6:
         return drag(at, somewhere(), ui_frame, 1 + below(4));
     case 7:
@@ -137,7 +137,7 @@ void RandomActions::act() {
     default:
         if (below(10) == 0)
             session->apply({command::OpenPreset{presets()[static_cast<std::size_t>(below(static_cast<int>(presets().size())))].name}, ""});
-        now += 2;  // notices go, replays go on
+        now += 2;  // lets notices disappear and replays advance
         return frame(ui_frame);
     }
 }

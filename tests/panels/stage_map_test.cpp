@@ -16,7 +16,7 @@ class StageMapTest : public InterfaceFixture {
 protected:
     std::vector<ModelBlock> blocks() const { return model_blocks(*trace().plan); }
     std::size_t open() const { return block_of(blocks(), *trace().plan, view.stage); }
-    /// Where each control of the map is, from the left.
+    /// The positions of the map's controls, from left to right.
     std::vector<ImVec2> controls(float step = 3) {
         frames(3, ui_frame);
         const ImRect area = find_window("##map")->Rect();
@@ -38,7 +38,7 @@ TEST_F(StageMapTest, AClickOpensABlockAndKeepsTheStageWhereThatHasIt) {
     view.stage = {Stage::Scores, 1};
     std::set<std::size_t> opened;
     for (const std::size_t wanted : {5U, 4U, 3U, 1U, 0U, 2U}) {
-        // Each of the others by itself: the open block's parts lie among them.
+        // All others, each on its own; those of the open block lie between them.
         for (const ImVec2 at : controls(6)) {
             const std::size_t before = open();
             const StageId stage = view.stage;
@@ -153,7 +153,7 @@ TEST_F(StageMapTest, ManyLayersStayUsable) {
                 frames(4, ui_frame);
                 const ImGuiWindow* map = find_window("##map");
                 ASSERT_NE(map, nullptr);
-                // The heads' chips are those of the open block: all of them can be pressed.
+                // The head chips of the open block can all be clicked.
                 std::set<std::int64_t> heads;
                 for (const ImVec2 at : controls()) {
                     const ViewState before = view;

@@ -15,7 +15,7 @@ namespace {
 class SwitchTest : public InterfaceFixture {
 protected:
     SwitchTest() { open_example("causal-attention"); }
-    /// Presses pill number `pill` of the segments `id` in a window; false where they are not.
+    /// Clicks pill number `pill` of the segmented control `id` in a window; false if it is not there.
     bool press_pill(const char* window, const char* id, int pill) {
         const ImGuiWindow* in = find_window(window);
         if (in == nullptr) return false;

@@ -52,7 +52,7 @@ std::vector<std::string> unreadable(const Palette& p) {
 
 TEST(Theme, EveryTextCanBeRead) {
     for (const bool dark : {true, false}) EXPECT_EQ(unreadable(palette(dark)), std::vector<std::string>()) << dark;
-    // The ink that faint text had before.
+    // A colour with too little contrast, formerly used for faint text.
     Palette planted = palette(true);
     planted.faint = 0xFF80736BU;
     EXPECT_EQ(unreadable(planted).size(), 3U);

@@ -30,7 +30,7 @@ protected:
         run.model.num_layers = 1;
         run.model.d_ff = 32;
         run.batch_size = 8;
-        run.stop.steps = 1000000;  // only a person ends it
+        run.stop.steps = 1000000;  // ends only on request
         document.run = run;
         session = std::make_unique<Session>(document, [] {});
         session->wait();
@@ -68,7 +68,7 @@ protected:
     const TrainingSnapshot& run() const { return *session->training().snapshot; }
     const RunCurves& curves() const { return session->training().runs.back(); }
 
-    /// Draws frames until it holds; false when it does not within half a minute.
+    /// Draws frames until the condition holds; false after half a minute.
     template <class Condition>
     bool becomes(const Condition& condition) {
         const auto end = std::chrono::steady_clock::now() + 30s;

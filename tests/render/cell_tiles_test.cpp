@@ -40,7 +40,7 @@ TEST(AxisLevel, SamplesAreNeverFurtherApartThanATexel) {
         const AxisLevel axis = axis_level(cells_per_pixel);
         const double texel = std::ldexp(1.0, axis.level);
         EXPECT_LE(cells_per_pixel / axis.samples, texel);
-        // Nor is a texel larger than it has to be.
+        // Nor are texels larger than necessary.
         EXPECT_TRUE(axis.level == 0 || texel < 2 * cells_per_pixel / axis.samples) << cells_per_pixel;
     }
 }

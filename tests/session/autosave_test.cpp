@@ -249,7 +249,7 @@ TEST(Autosave, DamagedFilesNeverStopAStart) {
     }
     only_leftover(folder.path()).remove();
     EXPECT_EQ(folder.entries(), 0);
-    // Names that are none of ours, and a folder that was begun and no more.
+    // Foreign names, and an incomplete folder.
     std::ofstream(folder / "stray") << "x";
     fs::create_directory(folder / "1-0");
     fs::create_directory(folder / "a folder of somebody");

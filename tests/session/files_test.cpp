@@ -30,10 +30,10 @@ protected:
     void send(auto what) {
         session.apply({what, ""});
         session.wait_for_files();
-        session.update();  // what an answer has set off
+        session.update();  // applies the commands that follow from a result
     }
     const FilesState& files() const { return session.files(); }
-    /// With the weights of some other model.
+    /// A folder with the weights of a foreign model.
     std::filesystem::path foreign_folder() const {
         const std::filesystem::path path = folder.path() / "bert";
         std::filesystem::create_directory(path);

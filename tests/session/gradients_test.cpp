@@ -16,7 +16,7 @@ TEST(SnapshotGradients, AreOfPredictingTheNextToken) {
     const auto snapshot = session.wait();
     const auto gradients = session.get(facet::Gradients{});
     const Trace<float>& trace = *snapshot->trace;
-    // The loss again, from the probabilities that are on screen.
+    // The loss recomputed from the shown probabilities.
     const auto* probabilities = trace.find({Stage::Probabilities});
     ASSERT_NE(probabilities, nullptr);
     double loss = 0;

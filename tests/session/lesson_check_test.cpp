@@ -214,7 +214,7 @@ std::string asking(const std::vector<std::string>& conditions) {
 }
 
 TEST(LessonClaims, AreCheckedWhereTheModelIsKnown) {
-    const std::string first = "{zeros weights[0,0,1,*]}";  // of four, two come later
+    const std::string first = "{zeros weights[0,0,1,*]}";  // of four positions, two come later
     EXPECT_EQ(misplaced(R"(, "claims": [")" + first + R"( = 2", "{sum weights[0,0,1,*]} = 1.000"])"), "");
     EXPECT_THAT(misplaced(R"(, "claims": [")" + first + R"( = 2", ")" + first + R"( > 2"])"),
                 HasSubstr("my.json, /steps/1/claims/1: this is not true: \"" + first + " > 2\", " + first + " is 2"));

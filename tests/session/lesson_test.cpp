@@ -251,7 +251,7 @@ TEST(LessonGoals, ARunOfThePersonsOwnStaysUntilTheyLetItGo) {
     EXPECT_TRUE(goal.next(session.document(), session.training()).empty());
     EXPECT_TRUE(goal.asks());
     EXPECT_FALSE(goal.done());
-    // A lesson that trains nothing leaves the run alone, and its model comes back.
+    // A lesson without training keeps the run, whose model is shown again afterwards.
     play_step(session, find_lesson("masks")->steps[0]);
     for (const Command& command : restore_document(before, session.training())) session.apply(command);
     EXPECT_EQ(session.document(), before);

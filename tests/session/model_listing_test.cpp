@@ -36,7 +36,7 @@ protected:
         put_file(name / "config.json");
         put_file(name / "model.safetensors", "12345");
     }
-    /// In the cache's layout, with the golden model.
+    /// A folder in the cache's layout, with the golden model.
     fs::path put_entry(const std::string& name) const {
         const fs::path snapshot = folder / name / "snapshots/abc";
         fs::create_directories(snapshot);
@@ -139,7 +139,7 @@ TEST_F(Shelf, AModelOfTheCacheOpensByItsFolderAndIsRemembered) {
     EXPECT_EQ(session.document().model->name(), "some/tiny");
     EXPECT_EQ(session.document().model->path(), entry / "snapshots/abc");
     EXPECT_THAT(session.files().recent_models, ElementsAre(entry.string()));
-    // As when it is named on the command line: it is open before the window brings those of earlier starts.
+    // As with a command line argument: it is opened before the window adds the recent files.
     session.set_recent_files({}, {"/of/old", entry.string()});
     EXPECT_THAT(session.files().recent_models, ElementsAre(entry.string(), "/of/old"));
     session.apply({command::ListModels{}, ""});

@@ -81,7 +81,7 @@ TEST(OpenRun, BringsCurvesAndMomentsBackAndGoesOn) {
 TEST(SaveRun, WhatCannotBeSavedDoesNotEndTheRun) {
     const test::TemporaryFolder place;
     std::filesystem::create_symlink("victim", place / "link.safetensors");
-    const FolderLock held(place.path());  // as a process that trains into it
+    const FolderLock held(place.path());  // as if another process were training into it
     Session session(open_preset(kDefaultPreset), [] {});
     session.apply({command::SetRun{tiny()}, ""});
     session.apply({command::StepTraining{}, ""});

@@ -93,7 +93,7 @@ TEST(Scheduler, WakesOnceForAllThatIsPromptlyKnownOfAState) {
     Counted counted;
     Scheduler scheduler(counted.computation(), [&] { ++woken; });
     const StateRef shown = state("a b");
-    // None of these can be told of an empty trace, and each says so.
+    // None of these can be computed for an empty trace, and each reports that.
     const std::vector<Request> prompt{{shown, facet::Trace{}}, {shown, facet::NextWords{}}, {shown, facet::HeadMean{{Stage::Weights, 0}}}};
     scheduler.want(prompt);
     scheduler.wait();
@@ -337,7 +337,7 @@ TEST(Scheduler, HoldsNoLockWhileItLetsOthersFirst) {
         }
         return KnockOut{};
     };
-    // Whoever wakes the window has just had the lock.
+    // The thread that wakes the window has just held the lock.
     Scheduler scheduler(std::move(computation), [&] {
         told_at = std::max(told_at.load(), niceness());
         ++told;
@@ -441,7 +441,7 @@ TEST(Scheduler, TellsHowFarItIs) {
     scheduler.want({{one, facet::KnockOut{}}});
     gate.await_arrival();
     auto answer = scheduler.results().find(one, facet::KnockOut{});
-    // It is told by another thread than the one that computes.
+    // Reported by a thread other than the one that computes.
     for (; answer.done == 0; answer = scheduler.results().find(one, facet::KnockOut{})) std::this_thread::yield();
     EXPECT_TRUE(answer.computing());
     EXPECT_EQ(answer.done, 1U);
@@ -459,7 +459,7 @@ TEST(Scheduler, WakesTheWindowForEveryPublication) {
     Scheduler scheduler(counted.computation(), [&] { ++woken; });
     scheduler.want({{state("a b"), facet::Verification{}}});
     scheduler.wait();
-    // The last wake may still be on its way when wait() returns.
+    // The last wake-up may still be pending when wait() returns.
     while (woken.load() < 2) std::this_thread::yield();
     EXPECT_EQ(woken.load(), 2) << "trace, verification";
 }
@@ -480,10 +480,10 @@ TEST(Scheduler, LetsAnswersAboutAFollowedRunBeFinishedAndShowsThemUntilThereAreN
     while (!scheduler.results().latest(second, facet::Verification{})) std::this_thread::yield();
     EXPECT_EQ(counted.gate.abandoned(), 0);
     EXPECT_FALSE(scheduler.results().find(second, facet::Verification{})) << "that is of the moment before";
-    // It is the run's only: no other run, and no other text.
+    // Only for this run and this text.
     EXPECT_FALSE(scheduler.results().latest(Moments(2).at(2), facet::Verification{}));
     EXPECT_FALSE(scheduler.results().latest(state("a b"), facet::Verification{}));
-    // Once the run stands still everything is of its last moment.
+    // Once the run has stopped, everything belongs to its last moment.
     scheduler.want({trace_of(second), {second, facet::Verification{}}}, false);
     scheduler.wait();
     EXPECT_TRUE(scheduler.results().find(second, facet::Verification{}));
@@ -522,7 +522,7 @@ TEST(Scheduler, TellsWhatIsKnownOfAValueThatIsBeingComputed) {
     scheduler.want({{shown, facet::Trace{}}, {shown, facet::KnockOut{}}});
     gate.await_arrival();
     auto partly = scheduler.results().find(shown, facet::KnockOut{});
-    // It is told by another thread than the one that computes, and then somebody who looks at it is woken.
+    // Progress is reported by a thread other than the one that computes, which then wakes the waiting one.
     for (; partly.done == 0; partly = scheduler.results().find(shown, facet::KnockOut{})) std::this_thread::yield();
     while (woken == 0) std::this_thread::yield();
     EXPECT_TRUE(partly.computing());

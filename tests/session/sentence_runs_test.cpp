@@ -91,7 +91,7 @@ TEST(SentenceRuns, OnesOwnSentenceStaysWhileTheRunAndItsSuccessorGoOn) {
     EXPECT_EQ(session.document().texts, text);
     EXPECT_EQ(session.document().source_texts, source);
     EXPECT_EQ(session.wait()->problem, "");
-    // A run of another task has nothing to say of it.
+    // A run for another task is not affected.
     train(session, small_sentences(TaskKind::FillIn));
     apply(session, command::RestartTraining{});
     session.wait_for_training();

@@ -178,7 +178,7 @@ TEST(Session, BearsThousandsOfRandomCommands) {
                 else ASSERT_NE(settled->problem.find(' '), std::string::npos);
             }
         }
-        // What a view shows while all this happens.
+        // What a view would request meanwhile.
         const auto snapshot = session.snapshot();
         ASSERT_NE(snapshot, nullptr);
         const States& states = session.states();

@@ -76,7 +76,7 @@ std::shared_ptr<const Parameters<float>> untrained_of(const Checkpoint& checkpoi
 /// A comparison of a story model with the grammar.
 struct Reading {
     Answers determined;
-    double loss = 0, entropy = 0;  ///< summed over the places that the grammar leaves open
+    double loss = 0, entropy = 0;  ///< summed over words that the grammar does not determine
 };
 
 Reading read_stories(const Checkpoint& checkpoint, const std::shared_ptr<const Parameters<float>>& parameters) {
@@ -120,7 +120,7 @@ TEST(ShippedModels, StoriesKnowWhatIsDeterminedAndLeaveOpenWhatIsNot) {
     EXPECT_GE(reading.determined.share(), 0.99);
     EXPECT_LE(reading.loss, 1.03 * reading.entropy);
     EXPECT_GE(reading.loss, reading.entropy) << "nothing is better than the grammar";
-    // Control: untrained it is neither.
+    // Negative control: not so for the untrained model.
     const Reading none = read_stories(checkpoint, untrained_of(checkpoint));
     EXPECT_LT(none.determined.share(), 0.2);
     EXPECT_GT(none.loss, 2 * none.entropy);
@@ -129,7 +129,7 @@ TEST(ShippedModels, StoriesKnowWhatIsDeterminedAndLeaveOpenWhatIsNot) {
 /// A sentence of the stories example by title, with the weight of the cell that it refers to.
 struct Shown {
     double weight = 0;
-    std::string query, key, next;  ///< the words of the cell, and what is likeliest after the query
+    std::string query, key, next;  ///< the words of the cell, and the likeliest word after the query
 };
 
 Shown shown(const std::string& title) {
@@ -158,7 +158,7 @@ TEST(ShippedModels, AHeadOfStoriesFindsTheName) {
     EXPECT_EQ(question.key, "Lily");
     EXPECT_EQ(question.next, "Lily");
     EXPECT_GT(question.weight, 0.9);
-    // It looks at "She" where nobody else is said to have it, and at the last one who was given it.
+    // It attends to "She" if nobody else is said to have the thing, otherwise to the last one who was given it.
     EXPECT_EQ(shown("who is “she”?").key, "She");
     EXPECT_EQ(shown("who is “she”?").next, "Lily");
     EXPECT_EQ(shown("and now?").key, "Ben");

@@ -92,7 +92,7 @@ TEST_F(TrainBothTest, NothingChangesOneRunOfThePairAlone) {
     }
     EXPECT_EQ(session.training().snapshot->settings.train.schedule.rate, broken_settings(5).train.schedule.rate);
     EXPECT_FALSE(session.training().snapshot->paired);
-    // A run of its own takes them up, and its curve is no longer that of its first settings.
+    // An unpaired run adopts the changes, and its curve no longer has its first settings.
     changed.train.schedule.rate = 0.25;
     apply(session, command::SetRun{changed});
     session.wait_for_training();
@@ -167,7 +167,7 @@ TEST(NewRun, OfAnotherModelSaysThatEditsStayBehindAndUndoBringsThemBack) {
 class OtherMomentTest : public ::testing::Test {
 protected:
     OtherMomentTest() { train(session); }
-    /// Null where there is none.
+    /// Null if there is none.
     std::shared_ptr<const Snapshot> other() {
         session.wait();
         const StateRef state = session.states().other_moment;
@@ -187,7 +187,7 @@ TEST_F(OtherMomentTest, IsTheShownTextWithTheModelOfThatStep) {
     EXPECT_EQ(moment->trace->tokens, shown->trace->tokens);
     EXPECT_FALSE(same_numbers(*moment->trace->parameters, *shown->trace->parameters));
     EXPECT_TRUE(session.compute(moment->state, facet::Readings{}));
-    // It follows text and settings, and stays at its step.
+    // It follows text and settings but keeps its step.
     const std::string text = session.document().texts[0].substr(0, 2);
     apply(session, command::SetTexts{{text}, {}});
     ForwardSettings forward = session.document().forward;
@@ -197,7 +197,7 @@ TEST_F(OtherMomentTest, IsTheShownTextWithTheModelOfThatStep) {
     EXPECT_EQ(moment->trace->tokens, session.wait()->trace->tokens);
     EXPECT_FALSE(moment->trace->settings.masks.causal);
     EXPECT_EQ(moment->trained_step, 0);
-    // The same moment on both sides: the same numbers, bit for bit.
+    // The same moment on both sides gives the same numbers, bit for bit.
     apply(session, command::ShowMoment{0});
     const auto own = session.wait()->trace->find({Stage::Weights, 0})->value.values();
     const auto compared = other()->trace->find({Stage::Weights, 0})->value.values();

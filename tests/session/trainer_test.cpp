@@ -158,7 +158,7 @@ TEST(Trainer, MakesSingleSteps) {
 TEST(Trainer, ANewRunLeavesTheCurvesOfTheOld) {
     Desk desk;
     for (int i = 0; i < 7; ++i) desk.trainer.step(fake_settings());
-    desk.trainer.wait();  // a new run would abandon the step under way
+    desk.trainer.wait();  // a new run would cancel the step in progress
     desk.trainer.reset(fake_settings());
     desk.settle();
     EXPECT_EQ(desk.now().run, 2U);
@@ -169,7 +169,7 @@ TEST(Trainer, ANewRunLeavesTheCurvesOfTheOld) {
     EXPECT_EQ(desk.report.runs[1].losses.size(), 0U);
     desk.trainer.restart(fake_settings(3));
     desk.settle();
-    // The second came to nothing.
+    // The second run made no steps.
     ASSERT_EQ(desk.report.runs.size(), 2U);
     EXPECT_EQ(desk.report.runs[1].run, 3U);
     EXPECT_EQ(desk.report.runs[1].losses.size(), 3U);
@@ -407,7 +407,7 @@ TEST(Trainer, BearsThousandsOfOrdersInAnyOrder) {
         std::mt19937 random(seed);
         const auto pick = [&](int below) { return std::uniform_int_distribution<int>(0, below - 1)(random); };
         Desk desk;
-        // What has been seen of every run must stay as it was.
+        // Points seen of a run must not change.
         std::map<std::uint64_t, std::vector<LossPoint>> seen;
         std::uint64_t serial = 0;
         for (int i = 0; i < 500; ++i) {
@@ -460,7 +460,7 @@ TEST(Trainer, BearsThousandsOfOrdersInAnyOrder) {
         desk.trainer.pause();
         desk.settle();
         ASSERT_EQ(fault_of(desk.report), "");
-        // Every step that any run made is in its curve.
+        // Every step of every run is in its curve.
         const std::lock_guard lock(desk.shared->mutex);
         ASSERT_EQ(desk.now().run, desk.shared->made.size());
         for (std::size_t run = 0; run < desk.shared->made.size(); ++run) {

@@ -42,7 +42,7 @@ TEST(WritingStops, AtOnceAndKeepsWhatIsThere) {
     EXPECT_FALSE(session.is_writing());
     slow.gate.await_abandoned(1);
     EXPECT_TRUE(session.document().writing.tokens.empty());
-    // Anything that changes what is written on ends it.
+    // Any change to the text being continued ends the generation.
     for (const Command& command : {Command{command::SetTexts{{"Lily"}, {}}, ""}, Command{command::Undo{}, ""},
                                    Command{command::WriteToken{0, 3, 0, 0}, ""}, Command{command::ShowWritten{kPrompt}, ""}}) {
         session.apply({command::WriteOn{0, 5}, ""});
@@ -122,7 +122,7 @@ TEST(WritingGoesOn, FromWhatIsKnownOfTheTextBefore) {
     EXPECT_TRUE(observed.given[0].empty());
     EXPECT_EQ(observed.given[1], observed.left[0]) << "it is there when the next job begins";
     EXPECT_GT(observed.given[1].size(), 4U);
-    // Another model's text has nothing to do with it.
+    // Another model's text is independent of it.
     session.apply({command::OpenPreset{"gpt-tiny"}, ""});
     session.wait();
     write(2);

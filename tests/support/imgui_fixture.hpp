@@ -57,7 +57,7 @@ protected:
     /// The number of vertices in the last frame.
     int vertices() const { return vertices_; }
 
-    bool contents_have_windows = false;  ///< they begin and end their own instead of drawing into the test's
+    bool contents_have_windows = false;  ///< contents create their own windows instead of drawing into the test's
     NullCanvas canvas;
     Theme theme;
     Ui ui{theme, canvas};

@@ -55,13 +55,13 @@ protected:
     ViewState view;
     MatrixStore matrices;
     std::vector<Command> commands;  ///< of all frames
-    bool carry_out = true;          ///< else they are only kept
-    bool instant = true;            ///< what a command sets off is computed before the next frame
+    bool carry_out = true;          ///< otherwise they are only recorded
+    bool instant = true;            ///< effects of commands are computed before the next frame
     double now = 0;
 
 private:
-    std::shared_ptr<const Snapshot> snapshot_;          // matrices of the last context point into it
-    std::vector<std::shared_ptr<const void>> tensors_;  // and into these
+    std::shared_ptr<const Snapshot> snapshot_;          // referenced by matrices of the last context
+    std::vector<std::shared_ptr<const void>> tensors_;  // likewise
 };
 
 }  // namespace attn::app::test

@@ -14,7 +14,7 @@ namespace attn::test {
 
 struct PythonOutcome {
     bool ok = false;
-    std::string said;  ///< on both streams
+    std::string said;  ///< stdout and stderr
 };
 
 /// Runs the script in `folder`; `path` is added to its module search path.

@@ -167,7 +167,7 @@ private:
         masks.window = coin(0.3) ? static_cast<int>(between(1, 4)) : 0;
         masks.prefix = coin(0.3) ? static_cast<int>(between(1, 4)) : 0;
         masks.block = coin(0.2) ? static_cast<int>(between(1, 4)) : 0;
-        // Few cells, whole rows and places outside the map: all of them may be asked for.
+        // Single cells, whole rows and places outside the map: all of them may be requested.
         for (std::int64_t i = coin(0.3) ? between(1, 12) : 0; i > 0; --i)
             masks.painted.push_back({static_cast<std::int32_t>(between(0, 5)), static_cast<std::int32_t>(between(0, 5))});
         settings.temperature = coin(0.7) ? 1 : 0.7;

@@ -15,7 +15,7 @@ namespace attn::test {
 class TemporaryFolder {
 public:
     TemporaryFolder() {
-        // In memory where there is such a place: thousands of small files are rewritten here, and a disk would be flushed each time.
+        // Prefer a RAM disk: thousands of small files are rewritten, and a disk would be flushed each time.
         const std::filesystem::path memory = "/dev/shm";
         const bool usable = ::access(memory.c_str(), R_OK | W_OK | X_OK) == 0;
         std::string name = ((usable ? memory : std::filesystem::temp_directory_path()) / "attnscope-test-XXXXXX").string();
