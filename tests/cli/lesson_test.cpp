@@ -83,7 +83,7 @@ TEST(LessonCommand, PlacesThatDoNotExistAreNamedByFileStepAndField) {
     EXPECT_FALSE(std::filesystem::exists(folder.path("never.png")));
 }
 
-TEST(LessonCommand, ARunThatEndsBeforeItsMomentIsSaid) {
+TEST(LessonCommand, ARunThatEndsBeforeItsMomentIsReported) {
     if (std::getenv("DISPLAY") == nullptr && std::getenv("ATTN_REQUIRE_GL") == nullptr) GTEST_SKIP() << "there is no screen";
     const ScratchFolder folder;
     const std::string file = folder.file("early.json", R"({"name": "a", "title": "b", "steps": [{"caption": "c", "moment": 50,

@@ -53,7 +53,7 @@ Outcome with_limit(int threads, const std::string& arguments) {
     return outcome;
 }
 
-TEST(Threads, ThoseThatTheSystemRefusesAreDoneWithoutOrNamed) {
+TEST(Threads, RefusedThreadsAreDoneWithoutOrReported) {
     if (::geteuid() != 0) GTEST_SKIP() << "needs a user of its own";
     const std::string train = "train --task copy --steps 2 --out run";
     if (with_limit(100, train).exit_code != 0) GTEST_SKIP() << "other users cannot run the program here";

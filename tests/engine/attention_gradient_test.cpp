@@ -112,7 +112,7 @@ TEST_F(AttentionGradientsTest, AreExactlyZeroInFullyMaskedRowsAndUntouchedByABad
     }
 }
 
-TEST_F(AttentionGradientsTest, OfWeightsAreThoseOfAutogradButForForbiddenCells) {
+TEST_F(AttentionGradientsTest, OfWeightsAreThoseOfAutogradExceptInForbiddenCells) {
     const std::int64_t n = 6;
     const DropoutPattern pattern(0, 0, {});
     for (const Mask& mask : masks_for(n, n)) {

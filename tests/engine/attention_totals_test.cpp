@@ -108,7 +108,7 @@ TEST(AttentionTotals, ATokenThatAttendsToNothingIsPassedOn) {
     EXPECT_EQ(with_residual(cancels.data(), 3, 1), (std::vector<double>{0, 0, 0})) << "a sum of 0 divides nothing";
 }
 
-TEST(AttentionTotals, ANumberThatIsNoneStaysNoneAndOnlyThere) {
+TEST(AttentionTotals, ANanStaysWhereItIs) {
     Trace<float> trace;
     trace.config.num_layers = 2;
     const float nan = std::numeric_limits<float>::quiet_NaN();

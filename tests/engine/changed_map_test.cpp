@@ -296,7 +296,7 @@ TEST(TotalsInRows, ManyRowsAreMixedInBlocks) {
 }
 
 /// Rows that do not attend to a NaN stay finite.
-TEST(TotalsInRows, WhatIsNoNumberReachesThoseAloneWhoAttendToIt) {
+TEST(TotalsInRows, ANanReachesOnlyRowsThatAttendToIt) {
     int numbers = 0, none = 0;
     for (unsigned seed = 0; seed < 40; ++seed) {
         SCOPED_TRACE(seed);

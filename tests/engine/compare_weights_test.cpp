@@ -92,7 +92,7 @@ TEST(CompareWeights, NameTheBlockThatDiffers) {
     }
 }
 
-TEST(CompareWeights, ThatAreNoNumbersAreNoAgreement) {
+TEST(CompareWeights, NansAreNoAgreement) {
     const test::TemporaryFolder folder;
     const fs::path whole = kComparedFiles / "llama.gguf", changed = folder.path() / "changed.gguf";
     const ModelFolder original = open_model_folder(whole);
@@ -158,7 +158,7 @@ TEST(CompareWeights, PutTheParametersOfAKindTogether) {
     EXPECT_EQ(weight_kind("final_norm.weight"), "final_norm.weight");
 }
 
-TEST(CompareWeights, TellWhatIsKnownAfterEveryParameterAndCanBeStopped) {
+TEST(CompareWeights, ReportProgressAfterEveryParameterAndCanBeStopped) {
     const ModelFolder a = compared("llama_q8_0"), b = compared("llama_q4_0");
     const WeightComparison whole = compare_weights(a, b);
     std::size_t told = 0;

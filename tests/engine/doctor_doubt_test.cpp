@@ -235,7 +235,7 @@ TEST(DoctorInDoubt, AnInfiniteWeightIsNoDropout) {
     EXPECT_EQ(examine(file).bug, Bug::NonFinite) << examine(file).explanation;
 }
 
-TEST(DoctorInDoubt, RowsThatAreNoNumbersSayNothingOfColumns) {
+TEST(DoctorInDoubt, NanRowsSayNothingAboutColumns) {
     // The first query has no key, so its row is NaN. Some weights of the others were dropped.
     const Sizes n{1, 2, 5, 5, 4};
     const auto padded = [](std::int64_t t, std::int64_t s) { return s <= t && s >= 1; };
@@ -248,7 +248,7 @@ TEST(DoctorInDoubt, RowsThatAreNoNumbersSayNothingOfColumns) {
     EXPECT_NE(examine(file).bug, Bug::SoftmaxOverQueries) << examine(file).explanation;
 }
 
-TEST(DoctorInDoubt, TakesEqualSharesForARowWithoutKeysWhereNoMaskIsTold) {
+TEST(DoctorInDoubt, TakesUniformWeightsForARowWithoutKeysIfNoMaskIsRecorded) {
     const Sizes n{1, 2, 5, 5, 4};
     ArrayFile file = Example(n, 82, 0.5, [](std::int64_t t, std::int64_t s) { return s <= t && s >= 1; }).file();
     Values weights = file.values<double>("weights");
@@ -259,7 +259,7 @@ TEST(DoctorInDoubt, TakesEqualSharesForARowWithoutKeysWhereNoMaskIsTold) {
     EXPECT_EQ(examine(file).verdict, Verdict::Correct) << examine(file).explanation;
 }
 
-TEST(DoctorInDoubt, KnowsZerosFromSmallEqualSharesInFewDigits) {
+TEST(DoctorInDoubt, TellsZerosFromSmallUniformWeightsInFewDigits) {
     // The first query sees nothing and its row was set to 0; 1/32 is within bfloat16 rounding of 1, but not of 1/32.
     const Sizes n{1, 1, 32, 32, 4};
     ArrayFile file = Example(n, 83, 0.5, [](std::int64_t t, std::int64_t s) { return s < t; }).file();

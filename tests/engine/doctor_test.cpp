@@ -109,7 +109,7 @@ TEST(Doctor, TakesAPositionBiasInTheMaskedScoresForAChoice) {
     EXPECT_EQ(examine(file).verdict, Verdict::Wrong);
 }
 
-TEST(Doctor, SaysWhereTheFirstNumberIsNoNumber) {
+TEST(Doctor, SaysWhereTheFirstNanIs) {
     for (const double odd : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
         ArrayFile file = Example({}, 5, 0.5, everywhere).file();
         change(file, "v", 7, odd);

@@ -274,7 +274,7 @@ TEST(GgufModel, RefusesTensorsThatAreMissingOrCannotBeRead) {
     EXPECT_THAT(book.refusal(), HasSubstr("tensor \"blk.0.ffn_up.weight\": is packed as IQ4_NL, which cannot be read"));
 }
 
-TEST(GgufModel, RefusesABlockWhoseScaleIsNoNumber) {
+TEST(GgufModel, RefusesABlockWithANanScale) {
     for (const char* name : {"llama_q8_0", "llama_q4_k"}) {
         ChangedGguf file(name);
         file.write();

@@ -126,7 +126,7 @@ TEST(LogitLens, RefusesWhatItCannotRead) {
     EXPECT_THROW(logit_lens(trace, stop.get_token()), Cancelled);
 }
 
-TEST(LogitLens, ALogitThatIsNoNumberLeavesItsPositionWithoutPredictions) {
+TEST(LogitLens, ANanLogitLeavesItsPositionWithoutPredictions) {
     RandomModel model(5);
     model.config.lm_head = true;
     Trace<float> trace = model.trace<float>();

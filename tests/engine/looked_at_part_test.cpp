@@ -45,7 +45,7 @@ void expect_same_ranges(const Trace<float>& whole, const LookedAtPart& part) {
     }
 }
 
-TEST(LookedAtPart, HoldsOneHeadAndKnowsWhatAllAreLike) {
+TEST(LookedAtPart, HoldsOneHeadWithTheRangesOfAll) {
     int in_rows = 0;
     for (unsigned seed = 0; seed < 60; ++seed) {
         SCOPED_TRACE(seed);

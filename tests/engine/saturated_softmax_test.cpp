@@ -213,7 +213,7 @@ TEST_F(SaturatedSoftmaxGradients, WeightsOfNearlyTyingLargeLogitsAreExact) {
     EXPECT_GT(std::abs(static_cast<double>(test::Staged<float>::run(in).weights.data()[0]) - expected), 4e-5) << "as recorded";
 }
 
-TEST_F(SaturatedSoftmaxGradients, ANotFiniteLogitMakesItsRowAloneNotANumber) {
+TEST_F(SaturatedSoftmaxGradients, ANonFiniteLogitMakesOnlyItsRowNan) {
     for (const float bad : {NAN, HUGE_VALF}) {
         AttentionCase<float> in = draw_case(1, 1e4);
         const std::int64_t t = in.q.shape()[2].size, d = in.q.shape()[3].size;

@@ -32,7 +32,7 @@ TEST(ContinuedSchedule, ARunAtItsEndGoesOnWithoutAJumpAndEndsLikeAnyOther) {
                         EXPECT_EQ(learning_rate(after, step), learning_rate(uninterrupted, step)) << step;
                     }
                 }
-                // The rate rises linearly over the last tenth.
+                // The rate rises evenly over the first tenth of the remaining steps.
                 if (left >= 10) {
                     EXPECT_LT(learning_rate(after, 137), 2 * learning_rate(uninterrupted, 137) / static_cast<double>(left / 10));
                 }

@@ -34,7 +34,7 @@ TEST(CaptionLayout, AWordAndTheNumberInItStayTogether) {
     EXPECT_EQ(narrow[5].text, "to");
 }
 
-TEST(CaptionLayout, NothingIsNoLine) {
+TEST(CaptionLayout, NoTextGivesNoLine) {
     EXPECT_EQ(lines_in(lay_out_caption({}, measures(100))), 0U);
     const std::vector<CaptionRun> spaces = {{"   ", {}, false}};
     EXPECT_EQ(lines_in(lay_out_caption(spaces, measures(100))), 0U);

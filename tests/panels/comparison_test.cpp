@@ -122,7 +122,7 @@ Document long_text_with(Mistake mistake) {
     return document;
 }
 
-TEST_F(ComparisonTest, AReducedMapAndOneThatIsThereAsAWholeHaveADifference) {
+TEST_F(ComparisonTest, AReducedAndAFullMapHaveADifference) {
     const Document document = long_text_with(Mistake::SoftmaxOverQueries);
     const TraceSize size = prepare(document).size;
     constexpr double kForTheParts = 40;
@@ -197,7 +197,7 @@ TEST_F(ComparisonTest, AnEditedLongTextIsComparedWithoutItsWholeMaps) {
     EXPECT_EQ(difference_at(700, 400), 0);
 }
 
-TEST_F(ComparisonTest, NoOtherNumbersStandUnderTheTitleOfADifferenceThatIsComputed) {
+TEST_F(ComparisonTest, APendingDifferenceShowsNoOtherNumbers) {
     Document document = long_text_with(Mistake::None);
     Edit edit;
     edit.at = {Stage::Scores, 1};

@@ -146,7 +146,7 @@ TEST_F(MorphTest, AllHeadsChangeTogether) {
     EXPECT_GT(frames_to_rest(), 3);
 }
 
-TEST_F(MorphTest, NothingIsSeenThroughWhereNumbersAreComparedOrGradients) {
+TEST_F(MorphTest, NothingIsTranslucentInComparisonsAndGradients) {
     open_example("causal-attention");
     view.stage = {Stage::Scores, 0};
     frames(3, ui_frame);

@@ -66,7 +66,7 @@ TEST_F(SwitchTest, WhatIsOpenedShowsTheWeightsOfAllHeads) {
     EXPECT_EQ(view.heads_stage, Stage::Masked) << "as a lesson wants it";
 }
 
-TEST(TrainWords, PromiseWhatTheTextIsWrittenIn) {
+TEST(TrainWords, SayWhichTokenizerTheTextUses) {
     RunSettings settings;
     settings.task.kind = TaskKind::Text;
     EXPECT_EQ(promise(settings), "learns to write like the text, letter by letter");
@@ -96,7 +96,7 @@ TEST_F(SwitchTest, AOrBOrTheDifference) {
     EXPECT_FALSE(view.compare.first) << "the next comparison begins with both";
 }
 
-TEST_F(SwitchTest, TheLineBelowThePictureLeadsToWhatItSpeaksOf) {
+TEST_F(SwitchTest, TheLineBelowThePictureLeadsToWhatItDescribes) {
     open_example("stories");
     view.view = View::Heads;
     view.stage = {Stage::Weights, 0};
@@ -119,7 +119,7 @@ TEST_F(SwitchTest, TheLineBelowThePictureLeadsToWhatItSpeaksOf) {
     EXPECT_EQ(view.locked.on(Axis::S), 6);
 }
 
-TEST_F(SwitchTest, TheLineBelowThePictureStandsOnlyAtStagesThatItSpeaksOf) {
+TEST_F(SwitchTest, TheLineBelowThePictureIsShownOnlyAtStagesThatItDescribes) {
     open_example("causal-attention");
     ImGui::GetIO().DisplaySize = {1600, 1000};
     const auto height_at = [this](Stage stage) {

@@ -133,7 +133,7 @@ TEST_F(TokenViews, AChipSwitchesItsHeadOff) {
     EXPECT_EQ(view.lines.hidden.size(), static_cast<std::size_t>(trace().config.num_heads) - 1) << "a double-click isolates";
 }
 
-TEST_F(TokenViews, LinesOfHeadsWhoseColoursBeginAgainAreDashed) {
+TEST_F(TokenViews, LinesOfHeadsWithARepeatedColourAreDashed) {
     open_example("multi-head");
     std::vector<float> values;
     std::vector<std::uint8_t> keep;

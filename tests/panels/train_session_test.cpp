@@ -145,7 +145,7 @@ TEST_F(TrainSessionTest, TheRateAppliesToTheRunAndAnotherModelRestarts) {
 }
 
 /// At the end of a run, New run replaces Pause in the same place; a click meant for one must not trigger the other.
-TEST_F(TrainSessionTest, ARunThatHasEndedIsFollowedByAnotherOnlyWhenThatIsMeant) {
+TEST_F(TrainSessionTest, ANewRunStartsAfterTheEndOnlyIfThatIsMeant) {
     RunSettings settings = session->document().run;
     settings.stop = {.steps = 12};
     session->apply({command::SetRun{settings}, ""});

@@ -93,7 +93,7 @@ TEST(AskedFor, EveryFacetOfEveryStateCanBe) {
     EXPECT_EQ(counted.others, 3);
 }
 
-TEST(AskedFor, WhatIsShownChangesWithWhatViewsShowOfIt) {
+TEST(AskedFor, ATraceIsShownTogetherWithItsPromptFacets) {
     Session session(open_preset("gpt-tiny"), [] {});
     const StateRef before = session.wait()->state;
     const facet::HeadMean mean{{Stage::Weights, 1}};

@@ -248,7 +248,7 @@ Trace<float> long_text_of_gpt2() {
     return trace;
 }
 
-TEST(LargeModel, WhatTheStepViewHoldsOfALongTextIsLittleBesideTheModel) {
+TEST(LargeModel, TheStepViewHoldsLittleOfALongTextComparedWithTheModel) {
     const Trace<float> trace = long_text_of_gpt2();
     const TraceSize size = trace_size(trace.config, 1, 1024, 0);
     EXPECT_FALSE(size.attended);
@@ -272,7 +272,7 @@ TEST(LargeModel, WhatTheStepViewHoldsOfALongTextIsLittleBesideTheModel) {
     EXPECT_EQ(inside_with(trace, {Stage::Logits}, 3), facet::Inside{{Stage::FinalNorm}});
 }
 
-TEST(LargeModel, WhereAllHeadsAreShownOfALongTextTheirMapsAreThereReduced) {
+TEST(LargeModel, MapsOfAllHeadsOfALongTextAreHeldReduced) {
     const Trace<float> trace = long_text_of_gpt2();
     const StageId weights{Stage::Weights, 2};
     const facet::Inside heads = inside_with(trace, weights, {}, MapsWanted::Reduced);
@@ -332,7 +332,7 @@ TEST(LargeModel, AReducedMapItsRegionsAndItsStatisticsAreThoseOfItsNumbers) {
     EXPECT_EQ(counted->histogram, expected.histogram);
 }
 
-TEST(LargeModel, AMapLessThatOfAnotherStateOrTimesWhatItMovesIsComputedInRows) {
+TEST(LargeModel, DifferencesAndWeightsTimesWhatTheyMoveAreComputedInRows) {
     TwoSessions sessions(open_preset("gpt-tiny"));
     const StageId weights{Stage::Weights, 1};
     const Trace<float>& all = *sessions.whole.wait()->trace;

@@ -213,7 +213,7 @@ TEST(Captions, QuoteMaskedCellsAndTokens) {
     EXPECT_EQ(quote("{token_embedding.weight[3,0]:5}"), quote("{token_embedding[0,1,0]:5}"));
 }
 
-TEST(LessonGoals, AChangeOfTheLearnerIsSeenAndUndoneAndTheNextStepGoesOnFromTheLesson) {
+TEST(LessonGoals, TheLearnersChangesAreDetectedAndUndoneAndTheNextStepContinuesTheLesson) {
     const auto lesson = find_lesson("masks");
     Session session(open_preset("multi-head"), no_wake);
     play_step(session, lesson->steps[1]);

@@ -88,7 +88,7 @@ struct Counted {
     }
 };
 
-TEST(Scheduler, WakesOnceForAllThatIsPromptlyKnownOfAState) {
+TEST(Scheduler, WakesOnceForAllPromptFacetsOfAState) {
     std::atomic<int> woken{0};
     Counted counted;
     Scheduler scheduler(counted.computation(), [&] { ++woken; });
@@ -190,7 +190,7 @@ TEST(Scheduler, NewestWinsAndTheStaleOneIsAbandoned) {
     EXPECT_FALSE(scheduler.results().find(stale, facet::Trace{}));
 }
 
-TEST(Scheduler, WhatNobodyWantsAnyMoreIsAbandonedAndCanBeAskedForAgain) {
+TEST(Scheduler, WhatIsNoLongerWantedIsCancelledAndCanBeRequestedAgain) {
     Counted counted;
     counted.gate.close();
     Scheduler scheduler(counted.computation(), wake_nobody);
@@ -301,7 +301,7 @@ TEST(Scheduler, MemoryThatRunsOutIsAProblem) {
     EXPECT_EQ(scheduler.results().find(one, facet::Trace{}).problem, "there is not enough memory for this");
 }
 
-TEST(Scheduler, AVerificationThatFailsToRunIsAProblemAndTriedAgainWhenAskedAgain) {
+TEST(Scheduler, AVerificationThatFailsToRunIsAProblemAndRetriedOnRequest) {
     Computation computation = empty_computation();
     std::atomic<bool> fails = true;
     computation.verify = [&](const Trace<float>&, const std::stop_token&) {
@@ -465,7 +465,7 @@ TEST(Scheduler, WakesTheWindowForEveryPublication) {
 }
 
 // A followed run produces a newer moment before a slow facet is ready.
-TEST(Scheduler, LetsAnswersAboutAFollowedRunBeFinishedAndShowsThemUntilThereAreNewer) {
+TEST(Scheduler, FinishesFacetsOfAFollowedRunAndShowsThemUntilThereAreNewerOnes) {
     Counted counted;
     counted.gate.close();
     Scheduler scheduler(counted.computation(), wake_nobody);
@@ -505,7 +505,7 @@ TEST(Scheduler, OfAFollowedRunOnlyTheLastMomentIsKept) {
     EXPECT_LE(kept, 2);
 }
 
-TEST(Scheduler, TellsWhatIsKnownOfAValueThatIsBeingComputed) {
+TEST(Scheduler, ReportsPartialValues) {
     Gate gate;
     gate.close();
     Computation computation = empty_computation();

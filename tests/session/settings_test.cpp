@@ -77,7 +77,7 @@ TEST(Settings, AreRememberedAndTheFolderIsMade) {
     EXPECT_EQ(loaded.note, "");
 }
 
-TEST(Settings, AMissingFileIsNothingToTalkAbout) {
+TEST(Settings, AMissingFileIsNotReported) {
     const test::TemporaryFolder folder;
     for (const auto& path : {folder.path() / "none.json", std::filesystem::path()}) {
         const LoadedSettings loaded = load_settings(path);

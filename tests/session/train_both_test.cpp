@@ -150,7 +150,7 @@ TEST(NewRun, OfTheSameModelKeepsEditsAndMasks) {
     EXPECT_EQ(session.wait()->problem, "");
 }
 
-TEST(NewRun, OfAnotherModelSaysThatEditsStayBehindAndUndoBringsThemBack) {
+TEST(NewRun, OfAnotherModelReportsLostEditsAndUndoRestoresThem) {
     Session session(open_preset("causal-attention"), no_wake);
     apply(session, command::SetForward{with_edit(session.document().forward)});
     const Document before = session.document();
