@@ -19,14 +19,14 @@
 namespace attn::app {
 namespace {
 
-/// A pass that took no longer, in milliseconds, is waited for: one frame later with the new numbers is sooner than those would be beside a
-/// frame that is drawn without them. In seconds, how long at most.
+/// If the last forward pass took at most kQuickPass milliseconds, drawing is held back for at most kLongestHold seconds until the new
+/// numbers are there: drawing a frame without them would compete with their computation and delay them.
 constexpr double kQuickPass = 40, kLongestHold = 0.06;
 
 void remember(const ViewState& view, Settings& settings) {
     settings.dark = view.dark;
     settings.zoom = view.ui_zoom;
-    // A lesson shows the panes that it needs; the person's own choice is what they had before it.
+    // Lessons arrange panes themselves; save the user's own arrangement from before the lesson.
     const PaneState& panes = view.lesson.open() ? view.lesson.view_before->panes : view.panes;
     settings.left_pane = panes.left;
     settings.right_pane = panes.right;
@@ -43,11 +43,11 @@ void remember(const ViewState& view, Settings& settings) {
     settings.memory_mib = view.memory_mib;
 }
 
-/// What is typed is there again at the next start; while a trained model is shown, what was there before it.
+/// Saves the typed texts for the next start, unless a trained model is shown.
 void remember(const Document& document, Settings& settings) {
     if (document.preset.empty()) return;
     settings.preset = document.preset;
-    // Every frame comes by here: nothing is copied while nothing is typed.
+    // Called every frame, so copy only if something has changed.
     if (settings.texts == document.texts && settings.source_texts == document.source_texts) return;
     const bool kept = text_bytes(document) <= kMostRememberedLetters;
     settings.texts = kept ? document.texts : std::vector<std::string>();
@@ -109,7 +109,7 @@ void Application::keep_for_next_start() {
     session_.update();
     keep_unsaved_work();
     autosave_->flush();
-    // The step under way, which may take long: until it is done there is what was just written.
+    // Finishing the current training step may take long; until then the files just written are up to date enough.
     session_.apply({command::PauseTraining{}, ""});
     session_.wait_for_training();
     keep_unsaved_work();
@@ -128,7 +128,7 @@ void Application::keep_unsaved_work() {
 
 WouldBeLost Application::would_be_lost() const {
     const TrainingSnapshot& run = *session_.training().snapshot;
-    // A lesson's own run can be had again by its button.
+    // A lesson's run can be repeated and counts as no loss.
     const bool own_run = !view_.lesson.open() || run.run == own_.run;
     const bool kept = std::any_of(run.kept.begin(), run.kept.end(), [](const KeptRun& other) { return other.unsaved(); });
     return {own_.would_be_lost, own_run && run.step != run.saved_step, kept};
@@ -138,7 +138,7 @@ void Application::answer_about_leftovers() {
     const FilesState& files = session_.files();
     if (files.restorations != restorations_) {
         restorations_ = files.restorations;
-        // What could not be restored stays where it is.
+        // Work that could not be restored stays in its folder.
         if (files.restored && restoring_ && autosave_ != nullptr) autosave_->adopt(std::move(*restoring_));
         restoring_.reset();
     }
@@ -147,7 +147,7 @@ void Application::answer_about_leftovers() {
     AutosaveFolder folder = std::move(leftovers_.front());
     leftovers_.erase(leftovers_.begin());
     if (answer == RestoreAnswer::Discard) return folder.remove();
-    // One answer of another kind is enough for this start.
+    // Ask only once per start, except after a discard.
     leftovers_.clear();
     if (answer == RestoreAnswer::Later) return;
     session_.apply({command::RestoreWork{folder.path()}, ""});
@@ -174,7 +174,7 @@ void Application::follow_files(Frame& frame) {
     const FilesState& files = session_.files();
     if (files.copies != copies_) ImGui::SetClipboardText(files.clipboard.c_str());
     copies_ = files.copies;
-    // A dump is judged in the doctor's view, everything else seen in the others.
+    // Switch to the doctor view for a dump; any other file is shown in the remaining views.
     if (files.openings != openings_ && files.opened == FileKind::Dump) view_.view = View::Doctor;
     if (files.openings != openings_ && (files.opened == FileKind::Document || files.opened == FileKind::Model)) {
         const View view = view_.view == View::Train ? View::Step : view_.view;
@@ -184,7 +184,7 @@ void Application::follow_files(Frame& frame) {
     if (files.openings != openings_ && files.opened == FileKind::Lesson) open_lesson(files.lesson, 0);
     if (files.openings != openings_) opens_run_ = files.opened == FileKind::Run;
     openings_ = files.openings;
-    // A run is watched in the Train view, once it has turned out to be one.
+    // Switch to the Train view once the file has turned out to be a run.
     const TrainingSnapshot& run = *session_.training().snapshot;
     if (opens_run_ && run.from_file && run.run != run_) view_.view = View::Train;
     if (run.run != std::exchange(run_, run.run)) opens_run_ = false;
@@ -193,7 +193,7 @@ void Application::follow_files(Frame& frame) {
     frame.title = window_title(files);
 }
 
-/// Of the document's texts, in which people type any script.
+/// Reports the letters of the document's texts, which may be in any script.
 void Application::note_letters(Frame& frame) {
     if (const auto document = session_.shared_document(); document != lettered_) {
         lettered_ = document;
@@ -228,7 +228,7 @@ void Application::order_picture(Frame& frame) {
     const PictureWish wish = *std::exchange(view_.files.picture, {});
     whole_window_ = wish.whole_window;
     PictureOrder order;
-    const bool copied = wish.path.empty();  // for the clipboard, which holds text
+    const bool copied = wish.path.empty();  // the clipboard holds text only
     order.svg = copied || wish.path.extension() == ".svg";
     order.scale = order.svg ? 1 : wish.scale;
     if (copied)
@@ -242,7 +242,7 @@ void Application::order_picture(Frame& frame) {
     frame.redraw_after = 0;
 }
 
-/// The view as it is, without what floats above it; nothing that happens in it counts.
+/// Draws the current view without overlays, then restores the view state, so that drawing has no side effects.
 void Application::draw_for_picture(PanelContext& context) {
     PaneState panes = view_.panes;
     if (!whole_window_) panes.only_centre = true;
@@ -278,7 +278,7 @@ void Application::draw(Frame& frame) {
     if (first_frame_) {
         recall(frame.settings, view_);
         session_.set_recent_files(frame.settings.recent_files, frame.settings.recent_models);
-        if (patient_) view_.morphing = false;  // a picture shows what is, not what is on its way
+        if (patient_) view_.morphing = false;  // a still picture shows the final state, not an animation
     }
     first_frame_ = false;
     session_.update();

@@ -1,5 +1,5 @@
 #pragma once
-/// The session and what is looked at of it, drawn into frames: the same for a window and for a picture.
+/// Connects the session, the view state and the panels, and draws them into frames; used for windows and for pictures.
 
 #include <filesystem>
 #include <functional>
@@ -19,102 +19,103 @@
 
 namespace attn::app {
 
-/// Used from the UI thread only.
+/// UI thread only.
 class Application {
 public:
-    /// `wake` is called from a worker when there is something new to draw. What is computed may take `memory_mib`.
+    /// `wake` is called from workers when there is something new to draw. `memory_mib` limits the memory of computed results.
     Application(Document document, std::function<void()> wake, double memory_mib = default_memory_budget_mib());
 
-    /// Keeps what is not saved in this folder from now on, and asks about what a process that is gone has left there. Never throws for what
-    /// it finds.
+    /// Starts autosaving into this folder, and asks about work left there by processes that have ended. Damaged contents never cause an
+    /// exception.
     void keep_unsaved_work_in(const std::filesystem::path& folder);
-    /// The person has closed the window: nothing has to be kept.
+    /// The user has closed the window: removes autosaved work.
     void end();
-    /// The process is about to end although nobody has closed the window: writes what is not saved as it is now.
+    /// The process is about to end without the user closing the window: writes unsaved work.
     void keep_for_next_start();
 
-    /// From now on files can also be chosen in the desktop's own dialog, where one is found on this bus ("": there is none).
+    /// Enables the desktop's own file dialog if one is found on this bus ("": none).
     void lend_desktop_dialogs(std::string bus_address);
 
     Session& session() { return session_; }
     ViewState& view() { return view_; }
 
-    /// Opens a lesson with the next frame.
+    /// Opens a lesson in the next frame.
     void open_lesson(std::shared_ptr<const Lesson> lesson, std::size_t step = 0, std::optional<std::size_t> answer = {});
 
-    /// Opens a file as if it had been dropped on the window, and waits. Throws Error when it cannot be opened.
+    /// Opens a file as if it was dropped onto the window, and waits for it. Throws Error if it cannot be opened.
     void open(const std::filesystem::path& file);
 
-    /// From now on frames wait for what they show: for pictures. For the check of a large model's shown part only with `long_checks` where
-    /// it takes long, which is told by the model and the text and not by a clock.
+    /// Makes frames wait for everything they show, for rendering pictures. `long_checks`: also for verifying the shown part of a large
+    /// model, even if that takes long. (Decided by model and text size, not by a clock, so that pictures are reproducible.)
     void wait_for_what_is_shown(bool long_checks) {
         patient_ = true;
         long_checks_ = long_checks;
     }
 
-    /// Pictures that are taken from outside show what there is to see, not the centre alone.
+    /// Makes pictures requested from outside show the whole window instead of the centre pane.
     void take_whole_window() { whole_window_ = true; }
 
-    /// Draws one frame and applies what the person asked for in it.
+    /// Draws one frame and applies the user's actions in it.
     void draw(Frame& frame);
 
 private:
-    /// Hands what is not saved to the autosave, and sees to the answer about what was left behind.
+    /// Passes unsaved work to the autosave.
     void keep_unsaved_work();
     void answer_about_leftovers();
     WouldBeLost would_be_lost() const;
-    /// A picture does not wait for it.
+    /// Whether pictures do not wait for a request.
     bool takes_too_long(const Request& request) const;
-    /// What the files' worker has done since the last frame.
+    /// Applies what the file worker has done since the last frame.
     void follow_files(Frame& frame);
-    /// Carries questions to the desktop's dialog, and its answers back.
+    /// Passes requests to the desktop's dialog and its answers back.
     void follow_desktop_dialog();
-    /// Hands the picture that was asked for to the platform, and what it gives back to a thread that writes it.
+    /// Reports the letters on screen to the platform, see Frame::letters.
     void note_letters(Frame& frame);
+    /// Passes a requested picture to the platform; the result is written by a thread of its own.
     void order_picture(Frame& frame);
     void write_picture(const std::filesystem::path& path, TakenPicture picture);
     void draw_for_picture(PanelContext& context);
-    /// Waits with drawing for numbers that will be there at once.
+    /// Holds the frame if new numbers are expected within a moment, see Frame::hold.
     void hold_for_numbers(Frame& frame);
 
     std::function<void()> wake_;
-    std::unique_ptr<Autosave> autosave_;  ///< null: nothing is kept; before the session, whose trainer hands its runs to it
+    std::unique_ptr<Autosave> autosave_;  ///< null: no autosave; declared before the session, whose trainer passes runs to it
     Session session_;
     ViewState view_;
     MatrixStore matrices_;
-    std::vector<std::shared_ptr<const void>> tensors_;  ///< that the last frame has drawn
+    std::vector<std::shared_ptr<const void>> tensors_;  ///< tensors drawn in the last frame
     bool long_checks_ = true;
-    bool patient_ = false;                      ///< what a frame asks for is computed before it goes on
-    std::shared_ptr<const Document> lettered_;  ///< whose letters these are
+    bool patient_ = false;                      ///< frames wait for everything they request
+    std::shared_ptr<const Document> lettered_;  ///< the document that letters_ belongs to
     std::u32string letters_;
-    std::shared_ptr<const Lesson> lesson_;  ///< to be opened
+    std::shared_ptr<const Lesson> lesson_;  ///< to be opened in the next frame
     std::size_t lesson_step_ = 0;
-    std::optional<std::size_t> lesson_answer_;  ///< to its question
+    std::optional<std::size_t> lesson_answer_;  ///< the answer to choose for its question
     bool first_frame_ = true;
-    bool first_look_ = true;     ///< nothing has been computed yet, so nothing could be chosen
-    bool whole_window_ = false;  ///< of the picture that is being taken
+    bool first_look_ = true;     ///< nothing has been computed yet, so no cell was selected
+    bool whole_window_ = false;  ///< for the picture being rendered
     std::uint64_t copies_ = 0, openings_ = 0;
-    bool opens_run_ = false;          ///< a file that was opened promises a training run
-    std::uint64_t run_ = 0;           ///< the training run of the last frame
-    std::optional<double> asked_at_;  ///< when the numbers were asked for that are being computed
+    bool opens_run_ = false;          ///< an opened file is expected to become the current training run
+    std::uint64_t run_ = 0;           ///< number of the training run in the last frame
+    std::optional<double> asked_at_;  ///< when the numbers being computed were requested
 
-    /// The person's own document, which a lesson's takes the place of.
+    /// The user's own document while a lesson is open.
     struct Own {
         std::shared_ptr<const Document> document;
         bool unsaved = false, would_be_lost = false;
         std::uint64_t run = 0;
     } own_;
-    std::vector<AutosaveFolder> leftovers_;  ///< the first is asked about
+    std::vector<AutosaveFolder> leftovers_;  ///< the user is asked about the first
     std::optional<AutosaveFolder> restoring_;
     std::uint64_t restorations_ = 0;
-    std::string told_problem_;  ///< of the autosave
+    std::string told_problem_;  ///< the last autosave problem reported
 
-    std::unique_ptr<FilePortal> portal_;  ///< null: the desktop is not asked
+    std::unique_ptr<FilePortal> portal_;  ///< null: not enabled
     bool asks_desktop_ = false;           ///< its dialog was open in the last frame
 
     std::mutex written_mutex_;
-    std::optional<command::TellFile> written_;  ///< what became of the last picture
-    std::jthread writer_;                       ///< last: it uses what stands above
+    std::optional<command::TellFile> written_;  ///< outcome of the last picture
+    std::jthread writer_;                       ///< last, because it uses the members above
 };
 
 }  // namespace attn::app

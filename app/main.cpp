@@ -1,4 +1,4 @@
-/// The program: options of the window, subcommands, and the one place where every error ends.
+/// The program: window options, subcommands, and the only place where errors are reported.
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@
 namespace attn::app {
 namespace {
 
-/// What is printed may fail to be written before flush_output() looks.
+/// The message to print. A system error may come from a failed write to stdout that flush_output() has not noticed yet.
 std::string reason(const std::exception& error) {
     const auto* system = dynamic_cast<const std::system_error*>(&error);
     if (system == nullptr) return error.what();
@@ -33,7 +33,7 @@ std::string reason(const std::exception& error) {
     return "the system refuses to start another thread (ulimit -u and ulimit -v show its limits)";
 }
 
-/// The argument parser quotes what was typed in full.
+/// Shortens arguments that the parser quotes in full.
 std::string with_short_quotes(std::string message, int argc, char** argv) {
     for (int i = 1; i < argc; ++i) {
         const std::string argument = argv[i], quote = escaped(argument);
@@ -43,10 +43,10 @@ std::string with_short_quotes(std::string message, int argc, char** argv) {
     return message;
 }
 
-/// Where an exception cannot go on, in a library's destructor say, memory that is wanting still ends in a message.
+/// The terminate handler: reports out-of-memory where exceptions cannot propagate, such as in a library's destructor.
 [[noreturn]] void end_at_once() {
     static std::atomic_flag begun;
-    while (begun.test_and_set()) ::pause();  // another thread has met the same and says so
+    while (begun.test_and_set()) ::pause();  // another thread is already reporting
     try {
         if (const std::exception_ptr error = std::current_exception()) std::rethrow_exception(error);
     } catch (const std::bad_alloc&) {

@@ -1,24 +1,24 @@
 #version 330 core
-// Numbers to colours. app/widgets/value_scale.hpp and app/render/cell_code.hpp say the same in C++.
-// MANY: several texels to a pixel. LOGARITHMIC: the scale is. GRID: lines between cells. Each is defined where it is needed only,
-// because software renderers carry out both sides of every branch.
+// Maps numbers to colours. Mirrored in C++ by app/widgets/value_scale.hpp and app/render/cell_code.hpp.
+// MANY: several texels per pixel. LOGARITHMIC: logarithmic scale. GRID: lines between cells. Each is defined only where needed,
+// because software renderers execute both sides of every branch.
 
-uniform usampler2D u_cells;  // cell codes: 0 masked, else 1 + the float's bits turned left by one
-uniform sampler2D u_colors;  // the colour map, one row
-uniform vec2 u_target;       // size of the framebuffer
-uniform vec2 u_origin;       // pixel at which the heatmap begins
+uniform usampler2D u_cells;  // cell codes: 0 masked, otherwise 1 + the float's bits rotated left by one
+uniform sampler2D u_colors;  // the colour map as a single row
+uniform vec2 u_target;       // framebuffer size
+uniform vec2 u_origin;       // the heatmap's top left pixel
 uniform vec2 u_first;        // texel at that pixel
 uniform vec2 u_step;         // texels per pixel
-uniform ivec2 u_size;        // texels
-uniform vec4 u_scale;        // origin, bend, factor, base of ValueScale
-uniform float u_pixel;       // size of a logical pixel
+uniform ivec2 u_size;        // size in texels
+uniform vec4 u_scale;        // origin, bend, factor and base of ValueScale
+uniform float u_pixel;       // size of a logical pixel in pixels
 uniform vec4 u_pane;
 uniform vec4 u_line;
 #ifdef MANY
-uniform vec2 u_apart;        // texels from a pixel's centre to its samples
+uniform vec2 u_apart;        // distance from a pixel's centre to its samples, in texels
 #endif
 #ifdef GRID
-uniform float u_grid;        // width of the lines in pixels
+uniform float u_grid;        // line width in pixels
 #endif
 
 out vec4 color;
@@ -27,7 +27,7 @@ uint texel(vec2 at) {
     return texelFetch(u_cells, clamp(ivec2(floor(at)), ivec2(0), u_size - 1), 0).r;
 }
 
-// The code of largest magnitude in a pixel.
+// The code with the largest magnitude among a pixel's samples.
 uint code_at(vec2 at) {
 #ifdef MANY
     vec2 other = vec2(u_apart.x, -u_apart.y);
@@ -46,14 +46,14 @@ float place_of(float v) {
     return t >= 1.0 ? 1.0 : t > 0.0 ? t : 0.0;
 }
 
-// Lines rising to the right over the pane.
+// Diagonal hatching on the pane's colour.
 vec4 hatching(vec2 pixel) {
     float period = 6.0 * u_pixel;
     float away = abs(fract((pixel.x + pixel.y) / period) - 0.5) * period * 0.70710678;
     return mix(u_pane, u_line, clamp(0.5 * u_pixel + 0.5 - away, 0.0, 1.0));
 }
 
-// Not a number: plain magenta. Infinities: white upright or black level stripes over it.
+// NaN: plain magenta. Infinities: magenta with white vertical (positive) or black horizontal (negative) stripes.
 vec4 loud(uint code, vec2 pixel) {
     bool negative = (code & 1u) == 0u;
     bool stripe = fract((negative ? pixel.y : pixel.x) / (4.0 * u_pixel)) >= 0.5;

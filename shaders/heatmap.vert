@@ -1,8 +1,8 @@
 #version 330 core
-// One tile of a heatmap as a rectangle of pixels; no vertex data.
+// One tile of a heatmap as a screen-aligned rectangle; needs no vertex data.
 
-uniform vec4 u_rect;    // left, top, right, bottom, in pixels from the top left
-uniform vec2 u_target;  // size of the framebuffer
+uniform vec4 u_rect;    // left, top, right, bottom in pixels from the top left
+uniform vec2 u_target;  // framebuffer size
 
 void main() {
     vec2 corner = vec2(gl_VertexID & 1, gl_VertexID >> 1);

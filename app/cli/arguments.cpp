@@ -10,7 +10,7 @@
 namespace attn::app {
 namespace {
 
-/// An empty value is a mistake, often a variable that is not set, and never means "as if the option were not there".
+/// An empty value is refused: it is usually an unset shell variable, and must not be taken for a missing option.
 void refuse_empty_values(CLI::App& command) {
     for (CLI::Option* option : command.get_options())
         if (option->get_items_expected_max() > 0)
@@ -18,7 +18,7 @@ void refuse_empty_values(CLI::App& command) {
     for (CLI::App* subcommand : command.get_subcommands(nullptr)) refuse_empty_values(*subcommand);
 }
 
-/// In the order of the alphabet: the parser keeps them in that of their addresses.
+/// Sorted by name, because the parser orders them by their addresses.
 std::vector<std::string> sorted_names(const std::set<CLI::Option*>& options) {
     std::vector<std::string> names;
     for (const CLI::Option* option : options) names.push_back(option->get_name());

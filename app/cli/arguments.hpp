@@ -1,6 +1,6 @@
 #pragma once
-/// The command line: commands, their options, and the checks of what is typed. Only arguments.cpp knows the library that parses it,
-/// whose templates take seconds to compile in every file that includes them.
+/// The command line: commands, their options, and validation of values. Only arguments.cpp includes the parser library, whose templates
+/// take seconds to compile in every file that uses them.
 
 #include <cstdint>
 #include <functional>
@@ -19,7 +19,7 @@ class Option;
 
 namespace attn::app {
 
-/// What the parser does not keep of an option and CommandText tells.
+/// Details of an option that the parser does not store but CommandText needs.
 struct ArgumentNotes {
     std::string value;
     std::vector<std::string> choices;
@@ -27,22 +27,22 @@ struct ArgumentNotes {
 };
 using NotesOfArguments = std::map<const CLI::Option*, ArgumentNotes>;
 
-/// An option that was just added, to say more about it.
+/// A newly added option, for specifying it further.
 class Argument {
 public:
     Argument(CLI::Option* option, ArgumentNotes& notes) : option_(option), notes_(&notes) {}
 
-    /// What the help shows in place of the value: "FILE.json".
+    /// The placeholder for the value in the help, such as "FILE.json".
     Argument& shown_as(const std::string& value);
     Argument& required();
-    /// A list takes one value each time the option is given, so that what follows it is not taken too.
+    /// A list option takes one value per occurrence, so that it does not consume the arguments after it.
     Argument& one_at_a_time();
     Argument& between(std::int64_t least, std::int64_t most);
     Argument& one_of(const std::vector<std::string>& names);
-    /// Values that a shell offers. Whether another one will do is for others to say.
+    /// Values offered by shell completion; other values are accepted too.
     Argument& suggest(const std::vector<std::string>& names);
     Argument& existing_folder();
-    /// `problem` says what is wrong with a value, "" for nothing.
+    /// `problem` returns what is wrong with a value, "" if it is valid.
     Argument& check(std::function<std::string(const std::string&)> problem);
     Argument& needs(const Argument& other);
     Argument& excludes(const Argument& other);
@@ -52,25 +52,25 @@ private:
     ArgumentNotes* notes_;
 };
 
-/// The program or one of its commands. A handle: copies mean the same command.
+/// The program or one of its commands. A handle: copies refer to the same command.
 class CliCommand {
 public:
     CliCommand(CLI::App* app, NotesOfArguments& notes) : app_(app), notes_(&notes) {}
 
-    /// `value` is where the parsed value goes; it must outlive the parsing. A name without dashes is a positional argument. T is int,
-    /// int64, uint64, float, double, std::string, std::filesystem::path, a vector of the last two or an optional of the numbers.
+    /// `value` receives the parsed value and must outlive the parsing. A name without dashes is a positional argument. T is int, int64,
+    /// uint64, float, double, std::string, std::filesystem::path, a vector of the last two, or an optional of the numbers.
     template <class T>
     Argument option(const std::string& name, T& value, const std::string& help);
     Argument flag(const std::string& name, bool& value, const std::string& help);
-    /// A command of this one. `help` is its line in the list of commands.
+    /// Adds a subcommand. `help` is its line in the list of commands.
     CliCommand command(const std::string& name, const std::string& help);
-    /// This command does nothing by itself: one of its own commands has to follow.
+    /// Requires one of the subcommands; this command does nothing by itself.
     void require_command();
-    /// What stands below the options in the help.
+    /// The text below the options in the help.
     void footer(const std::string& text);
-    /// What the command does, once its options are parsed.
+    /// Sets the action, called once the options are parsed.
     void on_run(std::function<void()> run);
-    /// What is known of it and of the commands below it.
+    /// A description of this command and its subcommands.
     CommandText text() const;
 
 private:
@@ -78,7 +78,7 @@ private:
     NotesOfArguments* notes_;
 };
 
-/// Something was mistyped.
+/// The command line is invalid.
 struct ArgumentError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -91,10 +91,10 @@ public:
     CommandLine& operator=(const CommandLine&) = delete;
 
     CliCommand program();
-    /// Called between parsing and running, with the name of the command that was given, or "".
+    /// Sets a function called after parsing and before the command runs, with the name of the command, or "".
     void before_run(std::function<void(const std::string& command)> look);
-    enum class Outcome { NoCommand, Ran, Printed };  ///< Printed: the help or the version was asked for
-    /// Parses and runs the command. An option's value must not be empty. Throws ArgumentError, and whatever the command throws.
+    enum class Outcome { NoCommand, Ran, Printed };  ///< Printed: the help or the version was requested
+    /// Parses the arguments and runs the command. Option values must not be empty. Throws ArgumentError, and whatever the command throws.
     Outcome parse(int argc, char** argv);
 
 private:

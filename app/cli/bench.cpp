@@ -1,4 +1,4 @@
-/// attnscope bench: how fast training and attention are here, and how much of the machine's peak that is.
+/// attnscope bench: measures training and attention, also as a share of the machine's peak performance.
 
 #include "app/cli/bench.hpp"
 
@@ -26,7 +26,7 @@ std::string describe_rate(const BenchResult& result) {
     return text;
 }
 
-/// Of the operations that a causal mask leaves, when all of them have this share.
+/// Converts a share of all operations to a share of those left by a causal mask.
 double half_of(double share, const BenchResult& result) { return share * result.operations.half / result.operations.full; }
 
 std::string describe_momentary(const BenchResult& result, const std::string& step) {

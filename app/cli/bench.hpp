@@ -1,5 +1,5 @@
 #pragma once
-/// What the subcommands of `attnscope bench` share: their options, the times they print, and how many operations they count.
+/// Shared by the subcommands of `attnscope bench`: options, timing, and operation counts.
 
 #include <chrono>
 #include <cstdint>
@@ -19,17 +19,17 @@ void add_bench_model(CliCommand bench);
 void add_bench_peak(CliCommand bench);
 
 struct BenchOptions {
-    int threads = 0;         ///< 0: as many as OpenMP would use
-    std::int64_t steps = 0;  ///< measured repetitions; 0: the command's own number
+    int threads = 0;         ///< 0: OpenMP's default
+    std::int64_t steps = 0;  ///< measured repetitions; 0: the command's default
     bool json = false;
 };
 
-/// --threads, --steps and --json.
+/// Adds --threads, --steps and --json.
 void add_bench_options(CliCommand command, BenchOptions& options);
-/// From now on this thread's work is spread over the number of threads asked for, which is returned.
+/// Sets the number of threads for this thread's work and returns it.
 int use_threads(const BenchOptions& options);
 
-/// Of at least one.
+/// `values` must not be empty.
 double median(std::vector<double> values);
 
 struct Timing {
@@ -37,12 +37,12 @@ struct Timing {
     double median_ms = 0, min_ms = 0;
 };
 
-/// Repetitions of one step, each with the processor's peak at that moment.
+/// Timings of a repeated step, each with the processor's peak performance at that moment.
 class StepTimes {
 public:
     explicit StepTimes(int threads) : peak_(threads) {}
 
-    /// Runs the step, and remembers how long it took if it counts.
+    /// Runs the step and records its time if `counts`; false for warm-up steps.
     template <class F>
     void run(const F& step, bool counts) {
         const double before = peak_.gflops();
@@ -51,9 +51,9 @@ public:
         const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
         if (counts) all_.push_back({time.count(), (before + peak_.gflops()) / 2});
     }
-    /// After at least one that counts.
+    /// Requires at least one recorded step.
     Timing timing() const;
-    /// Median of the steps' rates, of so many operations each, over the peaks around them.
+    /// The median over the steps of their rate, given `operations` per step, divided by the peak measured around them.
     double share_of_peak(double operations) const;
 
 private:
@@ -64,29 +64,29 @@ private:
     std::vector<Step> all_;
 };
 
-/// Floating-point operations of the matrix products of one step, with attention maps counted as whole squares and, for a causal
-/// mask (else 0), without the half that it forbids.
+/// Floating-point operations of a step's matrix products: `full` counts complete attention maps; `half`, for a causal mask (otherwise 0),
+/// only the unmasked half.
 struct Operations {
     double full = 0, half = 0;
 };
 
-/// What one benchmark found, and on what machine.
+/// The result of a benchmark and the machine's peak.
 struct BenchResult {
     Timing timing;
-    double tokens = 0;  ///< of one step
+    double tokens = 0;  ///< per step
     Operations operations;
-    double peak_gflops = 0;              ///< of multiply-adds in registers, same threads, same run
-    double share_of_momentary_peak = 0;  ///< of the whole squares: StepTimes::share_of_peak()
+    double peak_gflops = 0;              ///< of multiply-adds in registers, with the same threads in the same run
+    double share_of_momentary_peak = 0;  ///< based on complete maps, see StepTimes::share_of_peak()
     std::int64_t peak_bytes = 0;
     double bytes_per_token = 0;
     int threads = 1;
 };
 
-/// Appends the fields that every benchmark of steps has.
+/// Appends the JSON fields common to all benchmarks of steps.
 void append_fields(const BenchResult& result, Json& line);
-/// The same in words, one line each, indented.
+/// The same as text, one indented line each.
 std::string describe(const BenchResult& result, const std::string& step);
-/// One-minute load average, the busy threads of the whole machine; negative where the system does not say.
+/// The one-minute load average of the machine; negative if not available.
 double load_average();
 
 }  // namespace attn::app

@@ -22,7 +22,7 @@ struct AttentionOptions : BenchOptions {
     bool causal = false;
 };
 
-/// Queries, keys and values packed in rows [T,3HD], as a model's projection leaves them.
+/// Random queries, keys and values packed in rows [T,3HD], as a model's projection produces them.
 Tensor<float> drawn_qkv(std::int64_t positions) {
     Tensor<float> qkv({{Axis::T, positions}, {Axis::N, 3 * kWidth}});
     const CounterRandom random(1, 0);

@@ -1,4 +1,4 @@
-/// attnscope bench gemm: our matrix product and Eigen's on the shapes that models have.
+/// attnscope bench gemm: compares our matrix product with Eigen's on shapes that occur in models.
 
 #include <fmt/core.h>
 
@@ -17,9 +17,9 @@ namespace attn::app {
 namespace {
 
 constexpr std::int64_t kRounds = 15, kWarmUpRounds = 2;
-constexpr double kShortestMs = 0.5;  // a measured time has as many calls as this takes
+constexpr double kShortestMs = 0.5;  // minimum duration of a measurement; short calls are repeated
 
-/// C [m,n] = op(A) op(B), with the model that has it.
+/// C [m,n] = op(A) op(B), and the model in which it occurs.
 struct Product {
     std::string model, name;
     std::int64_t m, n, k;
@@ -32,7 +32,7 @@ struct ModelSize {
     std::string name;
     std::int64_t rows, positions, d_model, d_head, d_ff;
     bool trains = true;
-    std::int64_t vocabulary = 0;  ///< 0: the output head is left out
+    std::int64_t vocabulary = 0;  ///< 0: without the output head
 };
 
 std::vector<Product> products_of(const ModelSize& size) {
@@ -69,7 +69,7 @@ Tensor<float> drawn(std::int64_t rows, std::int64_t columns, std::uint64_t seed)
     return values;
 }
 
-/// Operands and result of one product, laid out as the models lay them out: row-major and without gaps.
+/// Operands and results of a product, laid out as in models: row-major and contiguous.
 class Operands {
 public:
     explicit Operands(const Product& product)
@@ -79,12 +79,12 @@ public:
 
     GemmArguments<float> into_ours() { return into(ours_); }
     GemmArguments<float> into_eigens() { return into(eigens_); }
-    /// Largest difference of the two results, over the largest that rounding allows: k eps sum |a||b| <= k^2 eps / 4.
+    /// The largest difference between the results, relative to the rounding bound k eps sum |a||b| <= k^2 eps / 4.
     double disagreement() const {
         double largest = 0;
         for (std::int64_t i = 0; i < ours_.size(); ++i) {
             const double difference = std::abs(static_cast<double>(ours_.data()[i]) - static_cast<double>(eigens_.data()[i]));
-            if (!(difference <= largest)) largest = difference;  // also when it is NaN
+            if (!(difference <= largest)) largest = difference;  // also true for NaN
         }
         const double k = static_cast<double>(product_.k);
         return largest / (k * k / 4 * std::ldexp(1.0, -23));
@@ -106,7 +106,7 @@ private:
     const Product& product_;
 };
 
-/// Milliseconds of one call: the mean of so many.
+/// Milliseconds per call, averaged over `calls`.
 template <class F>
 double time_of(std::int64_t calls, const F& call) {
     const auto start = std::chrono::steady_clock::now();
@@ -117,7 +117,7 @@ double time_of(std::int64_t calls, const F& call) {
 struct GemmTimes {
     Product product;
     double ours_ms = 0, eigen_ms = 0;
-    double ratio = 0;  ///< median of Eigen's time over ours, of two measurements that follow each other
+    double ratio = 0;  ///< median of Eigen's time divided by ours, from consecutive measurements
 };
 
 GemmTimes compare(const Product& product, std::int64_t rounds, int threads) {

@@ -1,4 +1,4 @@
-/// attnscope bench model: passes over a published model, whole texts and letter by letter.
+/// attnscope bench model: forward passes of a published model, over whole texts and token by token.
 
 #include <fmt/format.h>
 
@@ -57,20 +57,20 @@ std::vector<std::int32_t> drawn_text(const Config& config, std::int64_t length) 
     return ids;
 }
 
-/// What is measured, its median and its best, in milliseconds a step.
+/// A measurement in milliseconds per step.
 struct Measured {
     const char* what;
     std::int64_t positions;
-    double tokens;  ///< of one step
+    double tokens;  ///< per step
     Timing timing;
 
     double tokens_per_second() const { return tokens / timing.median_ms * 1e3; }
 };
 
-/// Bytes that are read together, from several places at once: from one after the other alone, memory does not give all it can.
+/// Bytes read together from several places at once: a single sequential stream does not reach the full memory bandwidth.
 constexpr std::int64_t kPlaces = 8, kPlace = 4096, kLot = kPlaces * kPlace;
 
-/// The sum of their words. With the widest vectors there are: it is memory that is to be measured.
+/// The sum of their words. Uses the widest vectors available, so that memory is the bottleneck.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 [[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]]
 #endif
@@ -121,7 +121,7 @@ private:
         return times.timing();
     }
 
-    /// All layers, keeping what every stage can be had from, and the logits of every position.
+    /// All layers as an outline, plus the logits at every position.
     Timing time_forward(std::int64_t length) const {
         const TokenBatch tokens{length, drawn_text(folder_.config, length), {static_cast<std::int32_t>(length)}};
         PartPass<float> head(*parameters_, settings_);
@@ -139,7 +139,7 @@ private:
         });
     }
 
-    /// A whole text, and the logits after its last token.
+    /// A whole text, plus the logits after its last token.
     Timing time_prefill(std::int64_t length) const {
         const std::vector<std::int32_t> text = drawn_text(folder_.config, length);
         CachedPass<float> pass(*parameters_, settings_);
@@ -149,7 +149,7 @@ private:
         });
     }
 
-    /// One token after the other behind a text.
+    /// Token by token after a text.
     Timing time_decode(std::int64_t length) const {
         const std::int64_t steps = std::min(options_.decode, folder_.config.context_length - length);
         if (steps < 1) throw Error("--decode: the text fills the model's context");
@@ -162,7 +162,7 @@ private:
         return times.timing();
     }
 
-    /// Every byte of the weights once: without a batch no token can be computed faster.
+    /// Reads every byte of the weights once, a lower bound for generating a token without batching.
     Timing time_reading() const {
         std::uint64_t sum = 0;
         const Timing timing = time([&] {
@@ -189,7 +189,7 @@ private:
     std::shared_ptr<const Parameters<float>> parameters_;
     ForwardSettings settings_;
     std::vector<std::int64_t> lengths_;
-    mutable std::uint64_t read_sum_ = 0;  ///< a sum that nobody keeps need not be computed
+    mutable std::uint64_t read_sum_ = 0;  ///< stored so that the compiler does not optimise the reads away
 };
 
 std::string text_of(const Measured& m) {

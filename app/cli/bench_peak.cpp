@@ -1,4 +1,4 @@
-/// attnscope bench peak: what the processor and its memory can do at most.
+/// attnscope bench peak: the peak performance of the processor and its memory.
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-/// attnscope bench train: training steps of three sizes of model.
+/// attnscope bench train: training steps of three model sizes.
 
 #include <fmt/core.h>
 
@@ -21,7 +21,7 @@ constexpr std::int64_t kVocabulary = 65, kWarmUp = 3;
 struct TrainSize {
     const char* name;
     std::int64_t positions, batch, d_model, heads, layers, d_ff;
-    std::int64_t steps;  ///< measured unless --steps says otherwise
+    std::int64_t steps;  ///< default number of measured steps
 };
 constexpr std::array<TrainSize, 3> kSizes = {{
     {"tiny", 64, 32, 64, 4, 2, 256, 200},
@@ -62,7 +62,7 @@ Operations operations_of(const TrainSize& size) {
     return {count(t * t), count(t * (t + 1) / 2)};
 }
 
-/// Something that can be learned: seven times in eight the next token is a fixed function of the last, else any.
+/// Learnable data: with a probability of 7/8 the next token is a fixed function of the last one, otherwise random.
 void draw_batch(const TrainSize& size, std::int64_t step, TokenBatch& tokens, std::vector<std::int32_t>& targets) {
     const CounterRandom random(1, static_cast<std::uint64_t>(step));
     tokens.length = size.positions;
@@ -115,7 +115,7 @@ TrainResult measure(const TrainSize& size, const BenchTrainOptions& options) {
     const std::int64_t before = process_memory().resident;
     time_steps(size, options.steps > 0 ? options.steps : size.steps, result);
     result.peak_bytes = process_memory().peak;
-    // Parameters, gradients and two moments do not grow with the tokens.
+    // Parameters, gradients and the optimizer's two moments do not depend on the number of tokens.
     const std::int64_t of_the_model = 4 * static_cast<std::int64_t>(sizeof(float)) * result.parameters;
     result.bytes_per_token = static_cast<double>(std::max<std::int64_t>(0, result.peak_bytes - before - of_the_model)) / result.tokens;
     result.peak_gflops = std::max(peak_before, best_multiply_add_gflops(result.threads));

@@ -36,7 +36,7 @@ void print(const check::Report& report) {
                    tensor.undetermined > 0 ? fmt::format(", {} more undetermined by rounding", tensor.undetermined) : "");
 }
 
-/// Every file is tried, whatever became of the ones before; the worst outcome is what the program returns.
+/// Checks every file even after a failure; returns the exit code of the worst outcome.
 int check_all(const CheckOptions& options) {
     int worst = kExitOk;
     for (const std::filesystem::path& file : options.files) {

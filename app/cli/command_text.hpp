@@ -1,5 +1,5 @@
 #pragma once
-/// What the command line says of itself, as plain data: manual pages and completions are made of it.
+/// A description of the command line as plain data, from which manual pages and completions are generated.
 
 #include <string>
 #include <vector>
@@ -7,13 +7,13 @@
 namespace attn::app {
 
 struct ArgumentText {
-    std::vector<std::string> names;  ///< "-h", "--help"; of a positional argument the name that stands for its value
-    std::string value;               ///< what stands for an option's value, "FILE.json"; "" for a flag and a positional argument
+    std::vector<std::string> names;  ///< such as "-h", "--help"; for a positional argument, its placeholder
+    std::string value;               ///< an option's placeholder, such as "FILE.json"; "" for flags and positional arguments
     std::string help;
-    std::vector<std::string> choices;  ///< values worth offering
-    bool closed = false;               ///< no other value is accepted
+    std::vector<std::string> choices;  ///< values to offer
+    bool closed = false;               ///< other values are rejected
     bool positional = false, required = false, repeated = false;
-    std::vector<std::string> needs, excludes;  ///< other options of the command, by name
+    std::vector<std::string> needs, excludes;  ///< names of other options of the command
 };
 
 struct CommandText {

@@ -1,17 +1,17 @@
 #pragma once
-/// The subcommands, one file each. Each adds itself to the program; its work runs while the command line is parsed and throws
-/// on bad input, which main turns into one line on stderr and kExitBadInput.
+/// The subcommands, one file each. Each function adds a command to the program. The command runs during parsing and throws on bad input;
+/// main then prints one line to stderr and returns kExitBadInput.
 
 #include "app/cli/arguments.hpp"
 
 namespace attn::app {
 
 inline constexpr int kExitOk = 0;
-inline constexpr int kExitMismatch = 1;  ///< a check was made and failed
+inline constexpr int kExitMismatch = 1;  ///< a check ran and failed
 inline constexpr int kExitBadInput = 2;
-inline constexpr int kExitOnSignal = 128;  ///< plus the number of the signal that ended the program, as shells report it
+inline constexpr int kExitOnSignal = 128;  ///< plus the number of the signal that ended the program, as in shells
 
-/// `exit_code` is what the program returns; a command that has something else than kExitOk to say sets it.
+/// `exit_code` is the program's exit code, to be set by commands whose result is not kExitOk.
 void add_trace_command(CliCommand program, int& exit_code);
 void add_export_command(CliCommand program, int& exit_code);
 void add_snippet_command(CliCommand program, int& exit_code);
@@ -26,7 +26,7 @@ void add_model_command(CliCommand program, int& exit_code);
 void add_compare_weights_command(CliCommand program, int& exit_code);
 void add_tokenize_command(CliCommand program, int& exit_code);
 void add_completion_command(CliCommand program);
-/// `version` is the program's name and version.
+/// `version`: the program's name and version.
 void add_man_command(CliCommand program, const std::string& version);
 
 }  // namespace attn::app

@@ -1,4 +1,4 @@
-/// attnscope compare-weights: the same model at two precisions.
+/// attnscope compare-weights: compares two files of the same model, such as two precisions.
 
 #include "engine/families/compare_weights.hpp"
 
@@ -26,7 +26,7 @@ struct CompareOptions {
     bool json = false;
 };
 
-/// "output 12, inputs 64 to 95"
+/// Such as "output 12, inputs 64 to 95".
 std::string block_place(const WeightError& error, const BlockError& block) {
     const std::int64_t last = block.first + block.count - 1;
     if (error.rows == 1) return fmt::format("numbers {} to {}", block.first, last);
@@ -55,7 +55,7 @@ void print_comparison(const CompareOptions& options, const WeightComparison& com
     for (const WeightError& error : comparison.parameters)
         for (const BlockError& block : error.worst) worst.emplace_back(&error, &block);
     if (worst.empty()) return;
-    // Beside the parameter's own size: a large error among large weights is less than one among small ones.
+    // Relative to the parameter's own size, since an error matters less among large weights than among small ones.
     const auto share = [](const auto& entry) {
         const double size = entry.first->relative > 0 ? entry.first->rms / entry.first->relative : 0;
         const double part = entry.second->rms / size;

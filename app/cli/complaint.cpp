@@ -12,7 +12,7 @@ void complain(std::string_view message) {
     std::string line = escaped(message, 0);
     if (line.size() > kLongest) {
         std::size_t end = line.size() - kKept;
-        while ((static_cast<unsigned char>(line[end]) & 0xC0U) == 0x80U) ++end;  // not within a character
+        while ((static_cast<unsigned char>(line[end]) & 0xC0U) == 0x80U) ++end;  // not inside a character
         line = escaped(line, kKept) + line.substr(end);
     }
     complain_plainly(line);

@@ -1,14 +1,15 @@
 #pragma once
-/// What went wrong, in one line on stderr.
+/// Prints an error as one line to stderr.
 
 #include <string_view>
 
 namespace attn::app {
 
-/// "attnscope: MESSAGE". Messages may quote what was typed or read; whatever that was, it stays one line that fits on a screen.
+/// Prints "attnscope: MESSAGE". Messages may quote user input and file contents; the output is escaped and shortened to one line of limited
+/// length.
 void complain(std::string_view message);
 
-/// The same for a message of our own. Allocates no memory.
+/// The same for a fixed message. Does not allocate memory.
 void complain_plainly(std::string_view message);
 
 }  // namespace attn::app

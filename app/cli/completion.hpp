@@ -1,6 +1,6 @@
 #pragma once
-/// Scripts by which a shell completes the command line, made of what it says of itself: commands, options, the values that they offer, and
-/// files and folders where they take one.
+/// Generates shell completion scripts from the description of the command line: commands, options, offered values, and files or folders
+/// where they apply.
 
 #include <string>
 

@@ -6,7 +6,7 @@
 namespace attn::app {
 namespace {
 
-// What has been typed is read word by word: `place` is the command, `option` the option that waits for its value.
+// The script scans the words typed so far: `place` is the command, `option` the option that expects a value.
 constexpr const char* kBashScript = R"(# Completes {0} in bash. Made by: {0} completion bash
 _{0}() {{
     local current=${{COMP_WORDS[COMP_CWORD]}} place="" option="" word at
@@ -35,7 +35,7 @@ complete -F _{0} {0}
 
 std::string bash_quoted(const std::string& text) { return in_quotes(text, "'\\''"); }
 
-/// words='a b' names=file
+/// Such as: words='a b' names=file
 std::string bash_values(const std::vector<std::string>& words, FileWanted file) {
     std::string text;
     if (!words.empty()) text += " words=" + bash_quoted(fmt::format("{}", fmt::join(words, " ")));
@@ -43,7 +43,7 @@ std::string bash_values(const std::vector<std::string>& words, FileWanted file) 
     return text;
 }
 
-/// How the words typed so far lead to a command, and which of them wait for a value.
+/// The transitions from typed words to commands, and the options that expect a value.
 std::string bash_steps(const std::vector<PlacedCommand>& commands) {
     std::string text;
     for (const PlacedCommand& at : commands) {
@@ -59,7 +59,7 @@ std::string bash_steps(const std::vector<PlacedCommand>& commands) {
     return text;
 }
 
-/// What may follow: a command's own words, or the values of one of its options.
+/// The offers for each state: a command's words, or the values of one of its options.
 std::string bash_offers(const std::vector<PlacedCommand>& commands) {
     std::string text;
     for (const PlacedCommand& at : commands) {

@@ -6,7 +6,7 @@
 namespace attn::app {
 namespace {
 
-// What has been typed is read word by word: `place` is the command, `waits` says that an option's value comes next.
+// The script scans the words typed so far: `place` is the command, `waits` says whether an option's value comes next.
 constexpr const char* kFishBegin = R"(# Completes {0} in fish. Made by: {0} completion fish
 function __{0}_at --argument-names wanted
     set -l place ''
@@ -46,7 +46,7 @@ std::string fish_steps(const std::vector<PlacedCommand>& commands) {
     return text;
 }
 
-/// -l preset -x -a 'a b'
+/// Such as: -l preset -x -a 'a b'
 std::string fish_argument(const ArgumentText& argument) {
     std::string text;
     if (!argument.positional)

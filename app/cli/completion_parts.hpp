@@ -1,5 +1,5 @@
 #pragma once
-/// What the completions of all shells are made of.
+/// Helpers shared by the completion generators.
 
 #include <cstdint>
 #include <string>
@@ -9,23 +9,23 @@
 
 namespace attn::app {
 
-/// A command and where it stands: "" for the program itself, "trace", "bench train".
+/// A command and its path: "" for the program itself, "trace", "bench train".
 struct PlacedCommand {
     std::string place;
     const CommandText* command = nullptr;
 };
 
-/// The program and every command below it. They belong to `program`.
+/// The program and all its commands. The pointers refer into `program`.
 std::vector<PlacedCommand> placed_commands(const CommandText& program);
 
 enum class FileWanted : std::uint8_t { None, File, Folder };
-/// By the word that stands for the value: FILE.json, DIR, DIR|FILE.gguf.
+/// Derived from the value's placeholder: FILE.json, DIR, DIR|FILE.gguf.
 FileWanted file_wanted(const ArgumentText& argument);
 
-/// In the same quotes in all shells, which differ only in what an apostrophe becomes.
+/// Single-quotes a text. Shells differ only in the replacement for an apostrophe.
 std::string in_quotes(const std::string& text, const std::string& apostrophe);
 
-/// The help's first statement: lists and conditions after it are too long for a line in a menu.
+/// The first statement of the help, without lists and conditions, to fit a menu line.
 std::string short_help(const std::string& help);
 
 }  // namespace attn::app

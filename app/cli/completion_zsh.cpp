@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kIndent = "        ";
 
-/// In a specification of _arguments these letters separate its parts.
+/// Escapes the characters that separate the parts of an _arguments specification.
 std::string zsh_escaped(const std::string& text) {
     std::string result;
     for (const char letter : text) {
@@ -22,7 +22,7 @@ std::string zsh_escaped(const std::string& text) {
 
 std::string zsh_quoted(const std::string& text) { return in_quotes(text, "'\\''"); }
 
-/// ":NAME:(a b)", ":FILE:_files"
+/// Such as ":NAME:(a b)" or ":FILE:_files".
 std::string zsh_value(const std::string& name, const ArgumentText& argument) {
     const std::string head = ":" + zsh_escaped(name) + ":";
     if (!argument.choices.empty()) return head + fmt::format("({})", fmt::join(argument.choices, " "));
@@ -47,7 +47,7 @@ std::string zsh_arguments(const CommandText& command) {
     std::string text;
     for (const ArgumentText& argument : command.arguments) {
         if (argument.positional) {
-            // The program's own stands in the same place as a command: see zsh_branches().
+            // The program's own positional argument takes the same place as a command: see zsh_branches().
             if (command.commands.empty())
                 text += " \\\n" + std::string(kIndent) +
                         zsh_quoted((argument.repeated ? "*" : "") + zsh_value(argument.names.front(), argument));
@@ -62,7 +62,7 @@ std::string zsh_arguments(const CommandText& command) {
     return text;
 }
 
-/// A command that has others below: the first word says which, and its function completes the rest.
+/// A command with subcommands: the first word selects one, whose function completes the rest.
 std::string zsh_branches(const std::string& program, const PlacedCommand& at) {
     const auto& own = at.command->arguments;
     const bool file = std::any_of(own.begin(), own.end(), [](const ArgumentText& argument) { return argument.positional; });

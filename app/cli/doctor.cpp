@@ -1,4 +1,4 @@
-/// attnscope doctor: judges recorded attention and names the mistake in it.
+/// attnscope doctor: examines recorded attention and identifies mistakes in it.
 
 #include "engine/doctor/doctor.hpp"
 
@@ -28,7 +28,7 @@ namespace {
 struct DoctorOptions {
     std::vector<std::filesystem::path> files;
     bool json = false;
-    std::optional<std::int64_t> leak;  ///< the token to change in a model of one's own
+    std::optional<std::int64_t> leak;  ///< the token to change in a computed model
     DocumentOptions document;
 };
 
@@ -38,7 +38,7 @@ std::string cell_text(const std::vector<std::int64_t>& cell) {
     return text.empty() ? "" : "[" + text + "]";
 }
 
-/// Doubts and whatever else is worth knowing, each behind the attention that it is about.
+/// Warnings, each prefixed with the attention it refers to.
 std::vector<std::string> warnings_of(const doctor::Diagnosis& diagnosis) {
     std::vector<std::string> warnings;
     for (const doctor::Finding& finding : diagnosis.findings)
@@ -47,7 +47,7 @@ std::vector<std::string> warnings_of(const doctor::Diagnosis& diagnosis) {
     return warnings;
 }
 
-/// JSON has no infinity: an error that is not a number is null.
+/// Non-finite errors become null, since JSON has no infinity.
 void print_json(const std::string& file, const doctor::Diagnosis& diagnosis) {
     Json line;
     line["file"] = file;
@@ -87,7 +87,7 @@ int exit_code_of(doctor::Verdict verdict) {
     return verdict == doctor::Verdict::Correct ? kExitOk : verdict == doctor::Verdict::Wrong ? kExitMismatch : kExitBadInput;
 }
 
-/// Every file is tried, whatever became of the ones before; the worst outcome is what the program returns.
+/// Examines every file even after a failure; returns the exit code of the worst outcome.
 int examine_all(const DoctorOptions& options) {
     int worst = kExitOk;
     for (const std::filesystem::path& path : options.files) {
@@ -109,7 +109,7 @@ int examine_all(const DoctorOptions& options) {
     return worst;
 }
 
-/// Changes one token of the first text and tells which earlier outputs moved.
+/// Changes one token of the first text and reports which earlier outputs changed.
 int look_for_leaks(const DoctorOptions& options) {
     const std::shared_ptr<const Snapshot> snapshot = compute(options.document, TrainingOptions{}).snapshot;
     const std::shared_ptr<const Trace<float>> trace = whole_trace(*snapshot);

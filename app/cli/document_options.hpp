@@ -1,5 +1,5 @@
 #pragma once
-/// --preset, --text, --text-file, --document and --model: which document a command works on.
+/// --preset, --text, --text-file, --document and --model: the document that a command works on.
 
 #include <cstdint>
 #include <filesystem>
@@ -13,14 +13,14 @@
 namespace attn::app {
 
 struct DocumentOptions {
-    std::string preset;                ///< "" for the default one
-    std::int64_t sentence = 0;         ///< of the preset's own, from 1; 0: not given
-    std::vector<std::string> texts;    ///< replace the preset's own
-    std::vector<std::string> sources;  ///< of an encoder-decoder: replace what its encoder reads
+    std::string preset;                ///< "" for the default
+    std::int64_t sentence = 0;         ///< one of the preset's sentences, counted from 1; 0: not given
+    std::vector<std::string> texts;    ///< replace the preset's texts
+    std::vector<std::string> sources;  ///< replace the encoder's texts in an encoder-decoder
     std::filesystem::path text_file;
-    std::filesystem::path document;  ///< a saved one, in place of a preset
-    std::filesystem::path model;     ///< folder of a published one, in place of a preset
-    std::string bug;                 ///< name of a mistake to make on purpose; "" for none
+    std::filesystem::path document;  ///< a saved document instead of a preset
+    std::filesystem::path model;     ///< a published model instead of a preset
+    std::string bug;                 ///< name of the deliberate mistake; "" for none
     bool gives_text() const { return !texts.empty() || !text_file.empty(); }
     bool gives_model() const { return !preset.empty() || sentence > 0 || !document.empty() || !model.empty() || !bug.empty(); }
     bool given() const { return gives_text() || gives_model(); }
@@ -28,23 +28,23 @@ struct DocumentOptions {
 
 void add_document_options(CliCommand command, DocumentOptions& options);
 
-/// self-attention, causal-attention, ...
+/// "self-attention", "causal-attention", ...
 std::vector<std::string> preset_names();
 
-/// no_scale, scale_d_model, ...
+/// "no_scale", "scale_d_model", ...
 std::vector<std::string> bug_names();
 
-/// "Make this mistake on purpose: no_scale, ...", with what stands before the colon.
+/// Appends names to a help text: "Make this mistake on purpose: no_scale, ...".
 std::string with_names(const std::string& help, const std::vector<std::string>& names);
 
-/// The texts given; none where there are none. Every line of a text file that is not blank is a sequence.
-/// Throws Error for both kinds of text at once, FileError for a file that cannot be read or holds no text.
+/// The texts given on the command line, if any. Every non-blank line of a text file is a sequence. Throws Error if both --text and
+/// --text-file are given, FileError for a file that cannot be read or contains no text.
 std::vector<std::string> given_texts(const DocumentOptions& options);
 
-/// The preset or document with the texts given. Throws as given_texts() does, and Error for a preset that does not exist.
+/// The preset or document, with the given texts. Throws as given_texts() does, and Error for a preset that does not exist.
 Document make_document(const DocumentOptions& options);
 
-/// Throws FileError naming the file, the edit and the reason when an edit of the document's file changes nothing in the trace.
+/// Throws FileError naming the file, the edit and the reason if an edit of the document has no effect on the trace.
 void expect_edits_to_apply(const DocumentOptions& options, const Trace<float>& trace);
 
 }  // namespace attn::app

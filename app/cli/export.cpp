@@ -1,4 +1,4 @@
-/// attnscope export: the numbers of a stage or a parameter, or all of them, into a file.
+/// attnscope export: writes a stage, a parameter, or everything to a file.
 
 #include <fmt/core.h>
 
@@ -31,7 +31,7 @@ std::string check_out(const std::string& name) {
                : "'" + name + "' does not end in .csv, .npy or .safetensors";
 }
 
-/// The stage or parameter of that name. A stage's name goes before: no parameter has the same.
+/// The stage or parameter of that name. No stage has the name of a parameter.
 TensorChoice choice_of(const ExportOptions& options, const Trace<float>& trace) {
     TensorChoice choice{{}, options.sequence, options.head, options.gradients, ""};
     if (trace.parameters->layout().find(options.stage) != nullptr) choice.parameter = options.stage;
@@ -48,7 +48,7 @@ void say(const ExportOptions& options, const Snapshot& snapshot, const std::stri
     fmt::print("{}: {}{}\n", options.out.string(), what, model);
 }
 
-/// .safetensors holds whole tensors with their names, so that other programs find q beside k.
+/// .safetensors files contain whole tensors under their names, so that other programs find q next to k.
 void write_safetensors(const ExportOptions& options, const Snapshot& snapshot, const GradientTrace<float>* gradients) {
     if (options.head || options.sequence)
         throw Error("--head and --batch choose numbers for .csv and .npy; .safetensors holds whole stages");

@@ -1,4 +1,4 @@
-/// attnscope lesson: the window opened on a lesson, or the list of lessons.
+/// attnscope lesson: opens the window with a lesson, or lists the lessons.
 
 #include <fmt/core.h>
 

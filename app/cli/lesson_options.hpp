@@ -1,5 +1,5 @@
 #pragma once
-/// What commands that take a lesson share.
+/// Helpers for commands that take a lesson.
 
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace attn::app {
 
-/// From the number that a person gives, counted from 1. Throws Error naming the steps that there are.
+/// Converts a step number, counted from 1, to an index. Throws Error naming the existing steps.
 std::size_t lesson_step_index(const Lesson& lesson, std::int64_t step);
 
 }  // namespace attn::app

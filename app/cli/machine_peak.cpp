@@ -27,7 +27,7 @@ struct FastestBuild {
     double gflops;
 };
 
-/// What the threads reach at once: more threads than processors take turns, and each is measured in its turns alone.
+/// The combined rate. If there are more threads than processors they take turns, and each rate was measured only during its own turns.
 double together(const std::vector<double>& rates) {
     const double threads = static_cast<double>(rates.size()), processors = static_cast<double>(processor_count());
     return std::accumulate(rates.begin(), rates.end(), 0.0) * std::min(1.0, processors / threads);
@@ -47,8 +47,8 @@ FastestBuild fastest_build(int threads) {
 double multiply_add_gflops(KernelBuild build, int threads) {
     const ThreadScope scope(threads);
     const Kernels<float>& kernel = kernels_of<float>(build);
-    // Short runs, so that many fall between the turns that the scheduler gives to other programs, and many of them: the first ones
-    // wake the processor, the last ones of a slower thread have it alone.
+    // Many short runs, so that some fall between the time slices of other programs. The first runs wake the processor; in the last ones a
+    // slower thread has it to itself.
     constexpr double kShort = 0.0005;
     constexpr int kRuns = 120;
     const auto loop_rate = [&](std::int64_t rounds) {
@@ -73,7 +73,7 @@ double best_multiply_add_gflops(int threads) { return fastest_build(threads).gfl
 MomentaryPeak::MomentaryPeak(int threads) : threads_(threads), build_(fastest_build(threads).build) {}
 
 double MomentaryPeak::gflops() const {
-    constexpr int kRuns = 6;  // the best of them: the first wakes the thread
+    constexpr int kRuns = 6;  // the best of several, since the first one only wakes the thread
     constexpr std::int64_t kRounds = 2000;
     const ThreadScope scope(threads_);
     const Kernels<float>& kernel = kernels_of<float>(build_);
@@ -91,7 +91,7 @@ double MomentaryPeak::gflops() const {
 
 double memory_gigabytes_per_second(int threads) {
     const ThreadScope scope(threads);
-    constexpr std::int64_t kCount = 16 << 20;  // 64 MiB an array
+    constexpr std::int64_t kCount = 16 << 20;  // 64 MiB per array
     AlignedVector<float> a(kCount, 1.0F), b(kCount, 2.0F), y(kCount);
     const Kernels<float>& kernel = kernels<float>();
     constexpr int kRuns = 12;

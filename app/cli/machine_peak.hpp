@@ -1,22 +1,21 @@
 #pragma once
-/// The highest rates that the simplest loops reach on this machine.
+/// Peak rates of this machine, measured with the simplest possible loops.
 
 #include "engine/kernels/kernels.hpp"
 
 namespace attn::app {
 
-/// Billions of floating-point operations a second of multiply-adds in registers, by this build of the kernels on so many threads at
-/// once: the sum of what each thread reaches in the best quarter of many short runs, since what else runs on the machine only ever
-/// takes away.
+/// GFLOP/s of multiply-adds in registers with this kernel build, on this many threads at once: the sum over the threads of what each
+/// reaches in the best quarter of many short runs, since other programs can only lower the rate.
 double multiply_add_gflops(KernelBuild build, int threads);
-/// The highest of all builds that the processor has.
+/// The highest rate of all kernel builds that the processor supports.
 double best_multiply_add_gflops(int threads);
 
-/// The same within a fraction of a millisecond: what the processor can do at this moment. A machine that others share changes its speed
-/// from one second to the next.
+/// Measures the same within a fraction of a millisecond, as the current peak: the speed of a shared machine can change from one second to
+/// the next.
 class MomentaryPeak {
 public:
-    /// Finds the build that is the fastest with so many threads.
+    /// Selects the kernel build that is fastest with this many threads.
     explicit MomentaryPeak(int threads);
     double gflops() const;
 
@@ -25,7 +24,7 @@ private:
     KernelBuild build_;
 };
 
-/// Gigabytes (1e9) a second of y = a + b on so many threads over arrays far larger than the caches, 12 bytes an element.
+/// Memory bandwidth in GB/s (1e9 bytes) of y = a + b, with arrays far larger than the caches; 12 bytes per element.
 double memory_gigabytes_per_second(int threads);
 
 }  // namespace attn::app

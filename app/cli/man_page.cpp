@@ -9,7 +9,7 @@
 namespace attn::app {
 namespace {
 
-/// A line of text as roff reads it: a hyphen would become a typographic one, and a dot or an apostrophe in front make a request.
+/// Escapes a line for roff, where hyphens become typographic ones and a leading dot or apostrophe starts a request.
 std::string roff(const std::string& text) {
     std::string result = text.starts_with('.') || text.starts_with('\'') ? "\\&" : "";
     for (const char letter : text) {
@@ -34,7 +34,7 @@ std::string as_subject(std::string text) {
     return text;
 }
 
-/// What the parser checks and the help does not always say.
+/// Constraints that the parser enforces and the help may not mention.
 std::string conditions(const ArgumentText& argument) {
     std::string text;
     if (argument.closed) text += fmt::format(" One of {}.", fmt::join(argument.choices, ", "));
@@ -53,10 +53,10 @@ std::string man_argument(const ArgumentText& argument) {
     return ".TP\n" + head + "\n" + roff(help) + "\n";
 }
 
-/// Every command takes --help, which the program's own options say once.
+/// Every command has --help, so only the program's own options list it.
 bool asks_for_help(const ArgumentText& argument) { return argument.names.back() == "--help"; }
 
-/// Lines that begin with spaces, such as examples, stay as they are; others are prose.
+/// Indented lines, such as examples, are kept verbatim; others are prose.
 std::string man_footer(const std::string& footer) {
     std::string text;
     bool as_is = false;
@@ -84,7 +84,7 @@ std::string man_usage(const CommandText& command) {
     return usage;
 }
 
-/// A command has the footer of the one above it unless it has its own.
+/// A command without a footer inherits that of its parent.
 std::string man_command(const CommandText& command, const CommandText& above, const std::string& names_above) {
     const std::string name = names_above + " " + command.name;
     std::string text = ".SS " + roff(name) + "\n" + roff(command.help) + ".\n";
@@ -101,7 +101,7 @@ std::string man_command(const CommandText& command, const CommandText& above, co
 std::string man_page(const CommandText& program, const std::string& version) {
     const std::string name = roff(program.name);
     std::string text = fmt::format(".TH {} 1 \"\" \"{}\" \"User Commands\"\n", upper(program.name), version);
-    text += ".nh\n.ad l\n";  // names of options are not to be hyphenated, nor lines stretched
+    text += ".nh\n.ad l\n";  // no hyphenation of option names, no justification
     text += fmt::format(".SH NAME\n{} \\- {}\n", name, roff(as_subject(program.help)));
     text += fmt::format(".SH SYNOPSIS\n\\fB{0}\\fR {1}\n.br\n\\fB{0}\\fR \\fICOMMAND\\fR [\\fIOPTIONS\\fR]\n", name, man_usage(program));
     text += ".SH DESCRIPTION\n" + roff(program.help) + "\n" + man_footer(program.footer);

@@ -1,5 +1,5 @@
 #pragma once
-/// The manual page, made of what the command line says of itself.
+/// Generates the manual page from the description of the command line.
 
 #include <string>
 
@@ -7,7 +7,7 @@
 
 namespace attn::app {
 
-/// In the language of man(7). `version` is the program's name and version.
+/// In man(7) format. `version`: the program's name and version.
 std::string man_page(const CommandText& program, const std::string& version);
 
 }  // namespace attn::app

@@ -1,4 +1,4 @@
-/// attnscope man and attnscope completion: what the command line says of itself, for man and for shells.
+/// attnscope man and attnscope completion: the manual page and shell completions.
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-/// attnscope model: what was read of a published model.
+/// attnscope model: describes a published model as it was read.
 
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@ namespace {
 std::string model_sizes(const Config& config) {
     std::string heads = fmt::format("{} heads of {}", config.num_heads, config.head_size());
     if (config.grouped()) heads += fmt::format(", {} of keys and values", config.kv_heads());
-    // Of an encoder-decoder, what the encoder has and what the decoder.
+    // In an encoder-decoder, the numbers of both stacks.
     const bool two = config.architecture == Architecture::EncoderDecoder;
     const auto of_both = [&](std::int64_t encoder, std::int64_t decoder) {
         return two && encoder != decoder ? fmt::format("{} and {}", encoder, decoder) : fmt::format("{}", decoder);
@@ -54,7 +54,7 @@ std::string tensor_use_text(const TensorUse& use, const Config& config) {
     return text;
 }
 
-/// "</s> (2), <|im_end|> (5)".
+/// Such as "</s> (2), <|im_end|> (5)".
 std::string end_words(const ModelFolder& folder) {
     std::string words;
     for (const std::int32_t id : folder.ends) {

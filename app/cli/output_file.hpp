@@ -1,5 +1,5 @@
 #pragma once
-/// --out: where a command writes.
+/// --out: the file a command writes.
 
 #include <filesystem>
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace attn::app {
 
-/// Adds the required option; a name that does not end in `extension` (such as ".png") is refused.
+/// Adds the required option --out; names without `extension` (such as ".png") are rejected.
 void add_output_option(CliCommand command, std::filesystem::path& out, const std::string& extension);
 
 }  // namespace attn::app

@@ -1,5 +1,5 @@
 #pragma once
-/// Memory of this process as the system counts it.
+/// Memory usage of this process.
 
 #include <cstdint>
 
@@ -7,10 +7,10 @@ namespace attn::app {
 
 struct ProcessMemory {
     std::int64_t resident = 0;  ///< bytes in memory now
-    std::int64_t peak = 0;      ///< most bytes that ever were
+    std::int64_t peak = 0;      ///< its maximum so far
 };
 
-/// Read from /proc/self/status (VmRSS, VmHWM). Throws Error where the system does not say.
+/// Reads VmRSS and VmHWM from /proc/self/status. Throws Error if they are not available.
 ProcessMemory process_memory();
 
 }  // namespace attn::app

@@ -1,4 +1,4 @@
-/// attnscope render: the interface drawn into a picture.
+/// attnscope render: renders the interface to a picture.
 
 #include <fmt/core.h>
 
@@ -39,7 +39,7 @@ struct RenderOptions {
     bool centre = false, check = false;
 };
 
-/// "1600x1000" -> {1600, 1000}; nothing for anything else.
+/// "1600x1000" -> {1600, 1000}; none for anything else.
 std::optional<std::array<int, 2>> parse_size(const std::string& text) {
     std::array<int, 2> size{};
     const char* const end = text.data() + text.size();
@@ -62,7 +62,7 @@ std::string check_picture_path(const std::string& name) {
     return extension == ".png" || extension == ".svg" ? "" : "'" + name + "' does not end in .png or .svg";
 }
 
-/// A NaN is in no range.
+/// Also rejects NaN, which a plain range check would accept.
 std::string check_scale(const std::string& text) {
     double scale = 0;
     const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), scale);
@@ -70,7 +70,7 @@ std::string check_scale(const std::string& text) {
     return fmt::format("'{}' is not a number from {} to {}", text, kSmallestScale, kLargestScale);
 }
 
-/// One line: the file, its size and what is seen on it.
+/// One line: the file, its size and what it shows.
 std::string summary(const RenderOptions& options, const ViewState& view, const Snapshot& snapshot, const std::string& preset) {
     const std::array<int, 2> size = parse_size(options.size).value();
     std::string what = fmt::format("{}: {} x {} pixels, ", options.out.string(), size[0], size[1]);
@@ -112,7 +112,7 @@ void expect_answer(const Lesson& lesson, std::size_t step, std::int64_t answer) 
     if (answer < 1 || answer > count) throw Error(fmt::format("--answer: the question of step {} has answers 1 to {}", step + 1, count));
 }
 
-/// Brings the session to what is asked for, computed and checked.
+/// Brings the session to the requested state and waits until it is computed and checked.
 std::shared_ptr<const Snapshot> prepare(const RenderOptions& options, Application& application) {
     std::shared_ptr<const Lesson> lesson;
     std::size_t step = 0;

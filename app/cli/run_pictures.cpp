@@ -74,7 +74,7 @@ std::string heading(const RunFolder& run) {
                        settings.seed, model.num_layers, model.num_heads, model.d_model);
 }
 
-/// The state that the session would show: the run's newest model on its probe.
+/// The state that the session would show: the run's newest model with its probe.
 StateRef probe_state(const RunFolder& run, const Dataset& dataset) {
     Setup setup;
     setup.texts = {dataset.probe()};

@@ -1,5 +1,5 @@
 #pragma once
-/// Pictures of a training run, drawn without a window.
+/// Renders pictures of a training run without a window.
 
 #include <filesystem>
 
@@ -9,10 +9,10 @@
 
 namespace attn::app {
 
-/// Loss, accuracy, gradient norm and learning rate against the step. Throws PlatformError where nothing can be drawn.
+/// Loss, accuracy, gradient norm and learning rate over the steps. Throws PlatformError if rendering is not possible.
 Image draw_curves(const RunFolder& run);
 
-/// Attention weights of all heads of all layers on the dataset's probe, by the newest parameters. Throws as above.
+/// Attention weights of all heads and layers on the dataset's probe, with the newest parameters. Throws as above.
 Image draw_attention(const RunFolder& run, const Dataset& dataset);
 
 }  // namespace attn::app

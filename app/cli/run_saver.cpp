@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr double kDefaultSeconds = 15;
-/// Unless a pace is given, saving takes at most one part in so many of the time.
+/// Without an explicit pace, saving takes at most 1 / kSavingShare of the time.
 constexpr int kSavingShare = 20;
 constexpr std::int64_t kMaxCount = 1'000'000'000;
 
@@ -27,7 +27,7 @@ Clock::time_point after(double seconds) {
     return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
 
-/// "500": steps; "30s", "5m": seconds. Nothing for anything else.
+/// "500": steps; "30s", "5m": seconds. None for anything else.
 std::optional<SavePace> pace_of(const std::string& text) {
     std::int64_t count = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
@@ -41,7 +41,7 @@ std::string check_pace(const std::string& text) {
     return pace_of(text) ? "" : fmt::format("'{}' is neither a number of steps, such as 500, nor a time, such as 30s or 5m", text);
 }
 
-/// True when what is taken up is the newest checkpoint of that folder.
+/// Whether the resumed checkpoint is the newest one of this folder.
 bool goes_on_in(const fs::path& folder, const fs::path& resumed) {
     std::error_code none;
     if (resumed.empty()) return false;
@@ -49,7 +49,7 @@ bool goes_on_in(const fs::path& folder, const fs::path& resumed) {
     return resumed.filename() == kCheckpointName && fs::equivalent(resumed, folder / kCheckpointName, none);
 }
 
-/// Parameters and both moments, the text, and room for the metadata and the tables.
+/// An estimate: parameters and both moments, the text, and space for metadata and tables.
 std::uint64_t checkpoint_bytes(const TrainingRun& run) {
     constexpr std::uint64_t kRoom = 1 << 18;
     const auto& text = run.settings().task.text;

@@ -1,5 +1,5 @@
 #pragma once
-/// When and where `attnscope train` saves its run, and what happens when it cannot.
+/// Saves the run of `attnscope train`, and handles failures to save.
 
 #include <chrono>
 #include <cstdint>
@@ -13,39 +13,37 @@
 
 namespace attn::app {
 
-/// After so many steps or seconds, whichever is given; without either every 15 seconds, for at most a twentieth of the time.
+/// Save after this many steps or seconds, whichever is set. With neither, every 15 seconds, using at most a twentieth of the time.
 struct SavePace {
     std::int64_t steps = 0;
     double seconds = 0;
 };
 
 struct SaveOptions {
-    std::filesystem::path out;  ///< empty: nothing is kept
-    bool force = false;         ///< a run in `out` may be replaced
-    std::string every;          ///< "500" steps, "30s", "5m"; "" for the pace that suits
+    std::filesystem::path out;  ///< empty: nothing is saved
+    bool force = false;         ///< a run in `out` may be overwritten
+    std::string every;          ///< "500" steps, "30s", "5m"; "" for the default pace
 };
 
-/// --out, --force and --save-every.
+/// Adds --out, --force and --save-every.
 void add_save_options(CliCommand command, SaveOptions& options);
 
-/// Saves one run into --out. One thread. Without --out it does nothing.
+/// Saves a run to --out; without --out it does nothing. Not thread-safe.
 class RunSaver {
 public:
-    /// Takes hold of the folder if there is one, before a run is read from it. `resumed`: the checkpoint that is taken up, if one is.
-    /// Throws FileError when another process writes into the folder, and when it holds a run that is neither the resumed one nor may be
-    /// replaced.
+    /// Locks the folder, if there is one, before a run is read from it. `resumed`: the checkpoint to resume, if any. Throws FileError if
+    /// another process writes to the folder, or if it holds another run that may not be overwritten.
     RunSaver(const SaveOptions& options, const std::filesystem::path& resumed);
 
-    /// Before the first step. Throws FileError when the folder cannot be written.
+    /// To be called before the first step. Throws FileError if the folder is not writable.
     void begin(const TrainingRun& run);
     bool due(std::int64_t step) const;
 
-    /// Saves the run with the curves and heads of `past`; never throws. Returns what is to be said about it, "" when all is as it should
-    /// be.
+    /// Saves the run with the curves and head scores of `past`. Never throws; returns a message about any problem, or "".
     std::string save(TrainingRun& run, const RunFolder& past);
-    /// The same at the end of the run, tried once more if it fails: what is lost, "" for nothing.
+    /// Saves at the end of the run and retries once on failure. Returns what could not be saved, or "".
     std::string save_last(TrainingRun& run, const RunFolder& past);
-    /// True when the last save left the model of that moment in the folder.
+    /// Whether the last save stored the model, possibly without the rest.
     bool saved() const { return problem_.empty() || incomplete_; }
 
 private:
@@ -55,12 +53,12 @@ private:
     SaveOptions options_;
     std::filesystem::path resumed_;
     SavePace pace_;
-    bool continues_ = false;  ///< what is in the folder is the run that is taken up
+    bool continues_ = false;  ///< the folder holds the run being resumed
     std::optional<RunFolderWriter> writer_;
-    std::optional<std::int64_t> saved_step_;  ///< of the checkpoint in the folder, where it is this run's
-    std::int64_t tried_step_ = -1;            ///< of the last save
-    std::string problem_;                     ///< with the last save; "" for none
-    bool incomplete_ = false;                 ///< the model itself was saved all the same
+    std::optional<std::int64_t> saved_step_;  ///< step of the checkpoint in the folder, if it belongs to this run
+    std::int64_t tried_step_ = -1;            ///< step of the last attempt
+    std::string problem_;                     ///< of the last attempt; "" for none
+    bool incomplete_ = false;                 ///< despite the problem, the model itself was saved
     std::chrono::steady_clock::time_point due_;
 };
 

@@ -1,4 +1,4 @@
-/// attnscope sample: a trained model writes on.
+/// attnscope sample: generates text with a trained model.
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -30,19 +30,19 @@ namespace {
 
 struct SampleOptions {
     std::filesystem::path model;
-    std::string preset;  ///< in place of a file
+    std::string preset;  ///< instead of a file
     std::string prompt, source;
     SamplingSettings sampling;
     bool json = false, ignore_end = false;
 };
 
-/// A model's vocabulary comes from a file: what controls a terminal is shown, not sent.
+/// Vocabularies come from files, so escape control characters before they reach a terminal.
 std::string harmless(const std::string& token) {
     const bool plain = token == "\n" || token == "\t" || (token.size() == 1 && static_cast<unsigned char>(token[0]) >= 0x80);
     return plain ? token : escaped(token, 0);
 }
 
-/// Reads and writes a model's tokens: as text, or as numbers where the file has no vocabulary.
+/// Converts between text and a model's tokens; uses numbers if the file has no vocabulary.
 class ModelText {
 public:
     explicit ModelText(const Checkpoint& checkpoint) {
@@ -51,7 +51,7 @@ public:
     }
     explicit ModelText(std::shared_ptr<const OpenedModel> model) : model_(std::move(model)) {}
 
-    /// `option` is where the text was given.
+    /// `option`: where the text was given, for messages.
     std::vector<std::int32_t> ids(const std::string& text, const char* option) const {
         std::vector<std::int32_t> ids = model_ != nullptr ? encoded_for_model(text, Reader::Model)
                                         : tokenizer_      ? encoded(text)
@@ -59,46 +59,46 @@ public:
         if (ids.empty()) throw Error(fmt::format("{}: expected at least one token, found none in \"{}\"", option, escaped(text)));
         return ids;
     }
-    /// What a prompt is that was not given: how answers of the toy languages begin, or nothing.
+    /// The default prompt: the start of an answer in the toy languages, otherwise nothing.
     std::string answer_begins() const { return model_ == nullptr ? kAnswerBegins : ""; }
-    /// What an encoder-decoder goes on from: an opened one begins with a token of its own.
+    /// The decoder's prompt in an encoder-decoder; opened models prepend their start token.
     std::vector<std::int32_t> answer_ids(const std::string& text, const char* option) const {
         return model_ == nullptr ? ids(text, option) : encoded_for_model(text, Reader::Decoder);
     }
-    /// One sequence as the model reads it, be it a pair of texts.
+    /// A batch with one sequence, with segments if it is a pair of texts.
     TokenBatch batch(std::vector<std::int32_t> ids) const {
         const auto length = static_cast<std::int64_t>(ids.size());
         TokenBatch batch{length, std::move(ids), {length}};
         if (model_ != nullptr) batch.segments = segments_for(*model_, batch);
         return batch;
     }
-    /// Whether the token stands for a hidden word.
+    /// Whether the token is the mask token.
     bool hides(std::int32_t id) const { return text(id) == blank(); }
-    /// How one is written.
+    /// The mask token as typed.
     std::string blank() const {
         const std::optional<AddedToken> mask = model_ == nullptr ? std::nullopt : mask_token(*model_);
         return mask ? mask->content : kBlank;
     }
-    /// With which tokens an answer to `source` ends (empty: what follows a text): those that an opened model's files name, of a translator
-    /// of ours the one that the source ends with.
+    /// The tokens that end the answer to `source` (empty: that end a text). Opened models name them in their files; a translator of ours
+    /// ends with the last token of its source.
     std::vector<std::int32_t> ends(const std::vector<std::int32_t>& source) const {
         if (model_ != nullptr) return model_->ends();
         return source.empty() ? std::vector<std::int32_t>() : std::vector{source.back()};
     }
-    /// Whether it is said of an end token, which is no part of the text, that writing ended there.
+    /// Whether it is an end token of an opened model, which is reported but not part of the text.
     bool tells_end(std::int32_t id) const { return model_ != nullptr && model_->is_end(id); }
     std::string text(std::int32_t id) const {
         if (model_ != nullptr) return model_->vocabulary().at(static_cast<std::size_t>(id));
         return tokenizer_ ? tokenizer_->vocabulary()[static_cast<std::size_t>(id)] : std::to_string(id);
     }
-    /// A text that is finished.
+    /// Decodes a complete text.
     std::string whole(const std::vector<std::int32_t>& ids) const {
         std::string all;
         if (model_ != nullptr) return model_->tokenizer().decode(ids, true);
         for (const std::int32_t id : ids) all += (all.empty() ? "" : between()) + text(id);
         return all;
     }
-    /// What stands between two tokens.
+    /// The separator between two tokens.
     const char* between() const { return model_ != nullptr || (tokenizer_ && tokenizer_->kind() != TokenizerKind::Word) ? "" : " "; }
 
 private:
@@ -133,7 +133,7 @@ private:
     std::shared_ptr<const OpenedModel> model_;
 };
 
-/// What was written, one token after the other.
+/// Concatenates generated tokens.
 std::string joined(const ModelText& words, std::vector<std::int32_t> ids, bool ended) {
     if (ended && words.tells_end(ids.back())) ids.pop_back();
     std::string text;
@@ -141,7 +141,7 @@ std::string joined(const ModelText& words, std::vector<std::int32_t> ids, bool e
     return text;
 }
 
-/// So many of the tokens that might have come instead are named.
+/// The number of alternative candidates listed.
 constexpr std::size_t kNamedCandidates = 10;
 
 std::string_view name_of(Cut cut) {
@@ -166,7 +166,7 @@ Json to_json(const ModelText& words, const Candidate& candidate) {
     return json;
 }
 
-/// A token, how likely it was, and what the sampler could have drawn in its place.
+/// A token with its probability and the candidates that the sampler could have drawn instead.
 Json to_json(const ModelText& words, const DrawnToken& drawn, const SamplingSettings& sampling) {
     const auto id = static_cast<std::size_t>(drawn.id);
     const Candidates candidates = candidates_of(drawn.logits, sampling, kNamedCandidates);
@@ -184,11 +184,11 @@ void print_json(const SampleOptions& options, Json tokens, const std::string& te
     Json line{{"prompt", options.prompt}, {"text", text}, {"tokens", std::move(tokens)}};
     if (ended) line["ended"] = *ended;
     if (!options.source.empty()) line["source"] = options.source;
-    // JSON is UTF-8: stray bytes show as U+FFFD, the ids tell which they are.
+    // JSON must be UTF-8: incomplete characters appear as U+FFFD, and the ids remain exact.
     fmt::print("{}\n", line.dump(-1, Json::InvalidUtf8::Replace));
 }
 
-/// A model, how it is computed, and its words.
+/// A model with its forward settings and vocabulary.
 struct Writer {
     std::shared_ptr<const Parameters<float>> parameters;
     ForwardSettings forward;
@@ -207,7 +207,7 @@ Writer open_writer(const std::filesystem::path& path) {
     return {checkpoint.parameters, checkpoint.settings.train.forward, ModelText(checkpoint)};
 }
 
-/// Only what was learned is worth writing on with.
+/// Only trained models are accepted.
 Writer open_example(const std::string& name) {
     const std::shared_ptr<const ShippedModel> model = find_preset(name).document.shipped;
     if (model == nullptr)
@@ -215,12 +215,12 @@ Writer open_example(const std::string& name) {
     return {model->checkpoint.parameters, model->checkpoint.settings.train.forward, ModelText(model->checkpoint)};
 }
 
-/// What is printed of a token.
+/// The token's text, escaped if it goes to a terminal.
 std::string printed(const ModelText& words, std::int32_t id) {
     return ::isatty(STDOUT_FILENO) != 0 ? harmless(words.text(id)) : words.text(id);
 }
 
-/// The prompt, with every blank filled in.
+/// Prints the prompt with all masks filled in.
 void print_filled_in(const SampleOptions& options, const Writer& writer) {
     const ModelText& words = writer.words;
     const std::vector<std::int32_t> prompt = words.ids(options.prompt, "--prompt");
@@ -243,7 +243,7 @@ void tell_end(const ModelText& words, std::int32_t id, std::size_t written) {
                written == 1 ? "" : "s", escaped(words.text(id)), id);
 }
 
-/// The prompt and what follows it; of a translation only what is written. Up to an end token, unless they are to be ignored.
+/// Prints the prompt and its continuation; for a translation only the answer. Stops at an end token unless they are ignored.
 void print_written(SampleOptions options, const Writer& writer) {
     const ModelText& words = writer.words;
     const bool translates = writer.parameters->config().architecture == Architecture::EncoderDecoder;
@@ -267,7 +267,7 @@ void print_written(SampleOptions options, const Writer& writer) {
     const std::string before = translates ? "" : options.prompt;
     const std::vector<std::int32_t> written =
         generate(*writer.parameters, given, writer.forward, options.sampling, [&](const DrawnToken& drawn) {
-            // The prompt comes with the first token, so that an error before it prints nothing.
+            // Print the prompt together with the first token, so that an earlier error prints nothing.
             const std::string word = is_end(drawn.id) && words.tells_end(drawn.id) ? "" : printed(words, drawn.id);
             fmt::print("{}{}{}", begun ? "" : before, begun || !translates ? words.between() : "", word);
             begun = true;

@@ -14,7 +14,7 @@
 namespace attn::app {
 namespace {
 
-/// Names of the settings, such as "train.schedule.rate".
+/// Collects the names of all settings, such as "train.schedule.rate".
 void collect(const Json& object, const std::string& before, std::vector<std::string>& names) {
     for (const auto& [key, value] : object.members()) {
         const std::string name = before.empty() ? key : before + "." + key;
@@ -33,7 +33,7 @@ std::vector<std::string> all_settings(const RunSettings& settings) {
 
 bool is_last_part(const std::string& part, const std::string& name) { return name.ends_with("." + part); }
 
-/// The whole name of the setting that is meant.
+/// Resolves `key` to the full name of a setting.
 std::string find(const RunSettings& settings, const std::string& key) {
     std::vector<std::string> candidates;
     for (const std::string& name : all_settings(settings)) {
@@ -45,7 +45,7 @@ std::string find(const RunSettings& settings, const std::string& key) {
     throw Error(fmt::format("--set: {} could be {}", escaped(key), fmt::join(candidates, " or ")));
 }
 
-/// Numbers, truth values and lists as JSON; everything else is a word.
+/// Parses numbers, booleans and lists as JSON; everything else is a string.
 Json parse_value(const std::string& text) {
     try {
         return Json::parse(text, "");
@@ -68,7 +68,7 @@ RunSettings with_setting(const RunSettings& settings, const std::string& assignm
         field = &(*field)[name.substr(from, dot == std::string::npos ? dot : dot - from)];
     }
     *field = parse_value(assignment.substr(equals + 1));
-    // Invalid UTF-8 is replaced, and then refused as a word that does not exist.
+    // Invalid UTF-8 is replaced and then rejected as an unknown name.
     return run_settings_from_json(patch.dump(-1, Json::InvalidUtf8::Replace), "--set", settings);
 }
 

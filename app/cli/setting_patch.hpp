@@ -1,5 +1,5 @@
 #pragma once
-/// --set key=value: single settings of a training run by name.
+/// --set key=value: changes single settings of a training run by name.
 
 #include <string>
 
@@ -7,9 +7,8 @@
 
 namespace attn::app {
 
-/// `settings` with one of them changed. `assignment` is KEY=VALUE, where KEY is the path of a setting ("train.schedule.rate") or its last
-/// part where only one setting is called so ("rate"). Throws Error for a key that does not exist or is not clear, FileError for a value
-/// that does not fit.
+/// Returns `settings` with one change. `assignment` is KEY=VALUE, where KEY is the path of a setting ("train.schedule.rate") or, if
+/// unambiguous, its last part ("rate"). Throws Error for an unknown or ambiguous key, FileError for an invalid value.
 RunSettings with_setting(const RunSettings& settings, const std::string& assignment);
 
 /// "batch_size, evaluate_every, model.activation, ..."

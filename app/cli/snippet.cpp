@@ -1,4 +1,4 @@
-/// attnscope snippet: one stage as a NumPy or PyTorch program on stdout.
+/// attnscope snippet: prints a stage as a NumPy or PyTorch program.
 
 #include <fmt/core.h>
 

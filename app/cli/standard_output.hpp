@@ -1,16 +1,16 @@
 #pragma once
-/// What commands print counts as printed once the system has taken it.
+/// Makes sure that everything printed was actually written.
 
 namespace attn::app {
 
 inline constexpr const char* kOutputLost = "the standard output cannot be written";
 
-/// Call before anything is opened: a stream that the program was started without is opened as one that always fails, so that no file
-/// gets its number and what was meant for the terminal.
+/// To be called before any file is opened. Standard streams that are closed are replaced by ones that always fail, so that no file gets
+/// their descriptor and receives output meant for the terminal.
 void reserve_standard_streams();
 
-/// Writes out what was printed so far. Throws Error when that fails, or failed before: a full disk must not pass for success. Long
-/// commands call it after every piece of work, main at the end.
+/// Flushes the output. Throws Error if this or an earlier write failed: a full disk must not look like success. Long commands call it after
+/// each unit of work, main at the end.
 void flush_output();
 
 }  // namespace attn::app

@@ -5,7 +5,7 @@ namespace {
 
 constexpr std::array<int, 5> kSignals = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ};
 
-// A handler can reach nothing else.
+// A global, because a signal handler has no other context.
 volatile sig_atomic_t received_signal = 0;
 
 void note(int number) {
@@ -25,7 +25,7 @@ StopSignal::StopSignal() {
         struct sigaction action {};
         action.sa_handler = kSignals[i] == SIGXFSZ ? SIG_IGN : note;
         ::sigemptyset(&action.sa_mask);
-        // Writing to a slow terminal is not to fail because of it.
+        // Do not let signals interrupt writes to a slow terminal.
         action.sa_flags = SA_RESTART;
         ::sigaction(kSignals[i], &action, nullptr);
     }

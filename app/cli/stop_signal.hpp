@@ -1,5 +1,5 @@
 #pragma once
-/// Ctrl-C, termination, a closed terminal and a closed pipe as a wish that the work looks at between two steps.
+/// Turns Ctrl-C, termination, a closed terminal and a closed pipe into a stop request that long work polls between steps.
 
 #include <signal.h>
 
@@ -7,9 +7,9 @@
 
 namespace attn::app {
 
-/// While it lives the first SIGINT, SIGTERM, SIGHUP or SIGPIPE is only noted. A second SIGINT or SIGTERM ends the program at once;
-/// SIGHUP and SIGPIPE never do, as systems send them along with others, and more than once. A SIGHUP that was ignored (nohup) stays so.
-/// Writing beyond a limit on the size of files (SIGXFSZ) is an error of that write alone. One at a time.
+/// During its lifetime the first SIGINT, SIGTERM, SIGHUP or SIGPIPE is only recorded. A second SIGINT or SIGTERM terminates the program at
+/// once; SIGHUP and SIGPIPE never do, since systems send them repeatedly and along with others. An ignored SIGHUP (nohup) stays ignored.
+/// Exceeding the file size limit (SIGXFSZ) only makes that write fail. At most one instance at a time.
 class StopSignal {
 public:
     StopSignal();
@@ -17,7 +17,7 @@ public:
     StopSignal(const StopSignal&) = delete;
     StopSignal& operator=(const StopSignal&) = delete;
 
-    /// The signal that came first, 0 for none.
+    /// The first signal received; 0 for none.
     static int received();
 
 private:

@@ -1,4 +1,4 @@
-/// attnscope tokenize: texts as the tokenizer of a published model cuts them.
+/// attnscope tokenize: splits texts with the tokenizer of a published model.
 
 #include <fmt/format.h>
 
@@ -30,7 +30,7 @@ struct TokenizeOptions {
     bool no_special = false, steps = false, json = false;
 };
 
-/// The strings of a JSON list.
+/// Reads a JSON list of strings.
 std::vector<std::string> read_text_list(const std::filesystem::path& path) {
     const std::string source = escaped(path.native(), 0);
     const Json list = Json::parse(read_whole_file(path, {.max_bytes = kMaxTextBytes, .stop = {}}), source, kMaxTextBytes);
@@ -46,7 +46,7 @@ std::vector<std::string> read_text_list(const std::filesystem::path& path) {
     return texts;
 }
 
-/// For every byte of the text, and its end: how many code points lie before. A stray byte counts as one.
+/// The number of code points before every byte of the text and before its end. An invalid byte counts as one.
 std::vector<std::uint32_t> code_points_before(std::string_view text) {
     std::vector<std::uint32_t> before(text.size() + 1);
     std::uint32_t count = 0;
@@ -77,7 +77,7 @@ Json encoding_json(const ModelTokenizer& tokenizer, const std::string& text, boo
     return line;
 }
 
-/// Characters that some readers take for the end of a line are written as \u and digits.
+/// Escapes characters that some readers treat as line breaks.
 void print_line(const Json& line) {
     std::string text = line.dump(-1, Json::InvalidUtf8::Replace);
     for (const auto& [sign, escape] : {std::pair("\u0085", "\\u0085"), {"\u2028", "\\u2028"}, {"\u2029", "\\u2029"}})
@@ -108,7 +108,7 @@ struct NamedTokenizer {
     std::shared_ptr<const ModelTokenizer> tokenizer;
 };
 
-/// The pieces from one place on, each in quotes.
+/// Up to `count` pieces from `first` on, in quotes.
 std::string quoted_pieces(const ModelTokenizer& tokenizer, const Encoding& encoding, std::size_t first, std::size_t count) {
     std::string line;
     for (std::size_t i = first; i < std::min(first + count, encoding.size()); ++i)
@@ -116,7 +116,7 @@ std::string quoted_pieces(const ModelTokenizer& tokenizer, const Encoding& encod
     return line.empty() ? "nothing" : line;
 }
 
-/// Both rows of pieces, and the first place where they differ.
+/// Prints both tokenizations and where they first differ.
 void print_comparison(const std::vector<NamedTokenizer>& both, const std::string& text, bool special) {
     const ModelTokenizer &one = *both[0].tokenizer, &other = *both[1].tokenizer;
     const Encoding a = one.encode(text, special), b = other.encode(text, special);

@@ -48,7 +48,7 @@ void print_stages(const std::vector<TextStage>& stages) {
     }
 }
 
-/// The parts of a word with a blank between.
+/// The parts of a word, separated by spaces.
 std::string spaced_parts(std::string_view word, const std::vector<WordToken>& parts) {
     std::string line;
     for (const WordToken& part : parts) {
@@ -62,7 +62,7 @@ std::string pair_text(std::string_view word, const WordTrace::Pair& pair) {
     return fmt::format("{} + {}", escaped(bytes_of(word, pair.begin, pair.middle), 0), escaped(bytes_of(word, pair.middle, pair.end), 0));
 }
 
-/// The other pairs that might have been joined, the lowest ranks first.
+/// The other candidate pairs, lowest rank first.
 std::string other_pairs(std::string_view word, const WordTrace::Join& join) {
     std::vector<WordTrace::Pair> others;
     for (const WordTrace::Pair& pair : join.pairs)
@@ -100,8 +100,7 @@ void print_spellings(std::string_view word, const WordTrace& trace) {
 
 void print_look_ups(std::string_view word, const WordTrace& trace) {
     for (const WordTrace::LookUp& look : trace.look_ups)
-        fmt::print("    {} {}{}\n", look.found ? '*' : ' ', look.begin > 0 ? "... " : "",
-                   shown_text(bytes_of(word, look.begin, look.end)));
+        fmt::print("    {} {}{}\n", look.found ? '*' : ' ', look.begin > 0 ? "... " : "", shown_text(bytes_of(word, look.begin, look.end)));
 }
 
 Json pair_json(const WordTrace::Pair& pair) {

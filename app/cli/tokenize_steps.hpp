@@ -1,5 +1,5 @@
 #pragma once
-/// A text's way to tokens, as attnscope tokenize --steps writes it.
+/// The steps from a text to its tokens, as printed by attnscope tokenize --steps.
 
 #include <string_view>
 
@@ -8,10 +8,10 @@
 
 namespace attn::app {
 
-/// Stages and words on the standard output.
+/// Prints stages and words to stdout.
 void print_token_steps(const ModelTokenizer& tokenizer, std::string_view text, const TokenSteps& steps);
 
-/// The same as the members "stages" and "words" of an object: begin, middle and end of pairs and parts are bytes of the word.
+/// Adds them to an object as "stages" and "words"; begin, middle and end of pairs and parts are byte offsets in the word.
 void add_token_steps(const ModelTokenizer& tokenizer, const TokenSteps& steps, Json& line);
 
 }  // namespace attn::app

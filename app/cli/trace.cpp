@@ -1,4 +1,4 @@
-/// attnscope trace: every stage of a forward pass into one .safetensors file.
+/// attnscope trace: writes every stage of a forward pass to a .safetensors file.
 
 #include <fmt/core.h>
 

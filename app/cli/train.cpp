@@ -1,4 +1,4 @@
-/// attnscope train: a training run without a window.
+/// attnscope train: trains a model without a window.
 
 #include <fmt/core.h>
 #include <stdio_ext.h>
@@ -26,17 +26,17 @@
 namespace attn::app {
 namespace {
 
-constexpr int kSignalExit = 128;  ///< what a shell reports of a program that a signal ended, on top of the signal's number
+constexpr int kSignalExit = 128;  ///< exit code for death by signal, plus the signal's number, as in shells
 
 constexpr const char *kCurvesPicture = "curves.png", *kAttentionPicture = "attention.png";
 
-/// Nobody reads what is printed any more, which the exit code says.
+/// Discards unwritten output after a write error; the exit code reports it.
 void forget_output() {
     ::__fpurge(stdout);
     std::clearerr(stdout);
 }
 
-/// Steps, evaluates, prints and saves until the run ends in one way or another.
+/// Trains, evaluates, prints and saves until the run ends or is stopped.
 class TrainCommand {
 public:
     explicit TrainCommand(const TrainOptions& options)
@@ -61,7 +61,7 @@ public:
         if (StopSignal::received() != 0 && std::ferror(stdout) != 0) forget_output();
         if (!lost.empty() || !drawn || !shipped) return kExitBadInput;
         if (!failure.empty()) return kExitMismatch;
-        // A run that came to its end did what was asked, also when a signal came with its last step.
+        // A complete run counts as success even if a signal arrived during its last step.
         return finished_.empty() ? kSignalExit + StopSignal::received() : kExitOk;
     }
 
@@ -78,7 +78,7 @@ private:
         return point;
     }
 
-    /// Why it could not go on; "" when it ended as it should.
+    /// Runs the training loop. Returns why it failed; "" if it ended normally.
     std::string train() {
         try {
             if (run_.evaluation_due()) progress_.begin(evaluate());
@@ -102,7 +102,7 @@ private:
     ValidationPoint evaluate() {
         const ValidationPoint point = run_.evaluate();
         const bool again = !files_.validations.empty() && files_.validations.back().step == point.step;
-        if (again) return point;  // the run that is taken up had done it
+        if (again) return point;  // already evaluated before the run was resumed
         add_point(files_.validations, point);
         add_point(files_.heads,
                   score_heads(run_.keep().parameters, run_.dataset().probe_batch(), run_.settings().train.forward, point.step));
@@ -116,7 +116,7 @@ private:
         complain(said);
     }
 
-    /// False when a picture could not be written; one that cannot be drawn for want of a screen is only mentioned.
+    /// False if a picture could not be written. If rendering is impossible without a display, that is only mentioned.
     bool draw() {
         files_.checkpoint = take_checkpoint(run_);
         try {
@@ -131,7 +131,7 @@ private:
         return true;
     }
 
-    /// False when it could not be written.
+    /// False if the file could not be written.
     bool write_half() const {
         try {
             write_half_checkpoint(options_.half_file, take_checkpoint(run_));
@@ -172,9 +172,9 @@ private:
     WantedRun wanted_;
     TrainingRun& run_;
     RunFolder files_;
-    LossPoint start_;  ///< where the run stood when this process began
+    LossPoint start_;  ///< the run's position when this process started
     TrainProgress progress_;
-    std::string finished_;  ///< why the run ended; "" while it goes on, when it was stopped and when it failed
+    std::string finished_;  ///< why the run finished; "" if it is still going, was stopped, or failed
 };
 
 constexpr const char* kTrainExamples =

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::int64_t kMaxTotalSteps = 1'000'000'000;
 
-/// The configuration file, or "" without one.
+/// The contents of the configuration file; "" if none was given.
 std::string read_config(const TrainOptions& options) {
     if (options.config_file.empty()) return "";
     std::string config = read_whole_file(options.config_file, {.max_bytes = kMaxJsonBytes, .stop = {}});
@@ -34,7 +34,7 @@ RunSettings with_config(const TrainOptions& options, const std::string& config, 
     return config.empty() ? base : run_settings_from_json(config, escaped(options.config_file.native(), 0), std::move(base));
 }
 
-/// The task that is asked for on the command line, or by the configuration.
+/// The task given on the command line or in the configuration.
 TaskKind wanted_task(const TrainOptions& options, const std::string& config) {
     if (!options.text_file.empty()) return TaskKind::Text;
     if (!options.task.empty()) return task_kind(options.task);
@@ -42,11 +42,11 @@ TaskKind wanted_task(const TrainOptions& options, const std::string& config) {
     return with_config(options, config, {}).task.kind;
 }
 
-/// What the options say of a run, over `settings`.
+/// Applies the command line options to `settings`.
 RunSettings changed(const TrainOptions& options, RunSettings settings) {
     const bool follows = settings.train.schedule.total_steps == settings.stop.steps;
     if (options.steps) settings.stop.steps = *options.steps;
-    // A rate that falls over the whole run is to do so over a shorter or longer one too; a run under way has a rule of its own.
+    // A learning rate scheduled over the whole run follows a change of its length. A resumed run keeps its schedule.
     if (options.steps && follows && options.resume_file.empty()) settings.train.schedule.total_steps = *options.steps;
     if (options.seed) settings.seed = *options.seed;
     if (!options.tokenizer.empty()) settings.task.tokenizer = options.tokenizer == "bpe" ? TokenizerKind::Bpe : TokenizerKind::Character;
@@ -75,8 +75,8 @@ RunSettings new_settings(const TrainOptions& options) {
     return settings;
 }
 
-/// What follows from the task and the seed cannot be chosen: a value that would be ignored is refused. `base` is what `wanted` was made
-/// from, `made` the settings of the run.
+/// Rejects values for settings that are derived from the task and the seed and would be ignored. `base`: the settings before the changes,
+/// `wanted`: after them, `made`: those of the run.
 void require_followed(const RunSettings& base, const RunSettings& wanted, const RunSettings& made) {
     const auto require = [](const char* name, const auto& before, const auto& asked, const auto& used, const char* source) {
         if (asked != before && asked != used)
@@ -90,7 +90,7 @@ void require_followed(const RunSettings& base, const RunSettings& wanted, const 
             made.train.forward.dropout.seed, "seed of the run");
 }
 
-/// Curves and moments that the folder of the checkpoint has of the run.
+/// The run's curves and moments from the checkpoint's folder.
 RunFolder past_of(const std::filesystem::path& checkpoint) {
     if (checkpoint.filename() != kCheckpointName) return {};
     return read_run_folder(checkpoint.parent_path().empty() ? "." : checkpoint.parent_path());

@@ -1,5 +1,5 @@
 #pragma once
-/// Which run `attnscope train` makes or takes up.
+/// The options of `attnscope train`, and the run they describe.
 
 #include <cstdint>
 #include <filesystem>
@@ -19,27 +19,27 @@ struct TrainOptions {
     std::string task;
     std::filesystem::path text_file, config_file, resume_file;
     SaveOptions save;
-    std::filesystem::path half_file;  ///< gets the finished model in half precision; empty: none is written
+    std::filesystem::path half_file;  ///< receives the finished model in half precision; empty: not written
     std::optional<std::int64_t> steps;
     std::optional<std::uint64_t> seed;
-    std::vector<std::string> assignments;  ///< of --set
-    std::string tokenizer;                 ///< of a text: "character" or "bpe"; "": as the configuration says
-    std::optional<std::int64_t> vocab;     ///< pieces of "bpe"
-    std::string bug;                       ///< name of a mistake to make on purpose; "" for none
+    std::vector<std::string> assignments;  ///< from --set
+    std::string tokenizer;                 ///< for texts: "character" or "bpe"; "": as configured
+    std::optional<std::int64_t> vocab;     ///< vocabulary size of "bpe"
+    std::string bug;                       ///< name of the deliberate mistake; "" for none
     int threads = 0;                       ///< 0: all
     bool json = false;
 };
 
 void add_train_options(CliCommand command, TrainOptions& options);
 
-/// A run before its next step, and the curves that it has behind it.
+/// A run before its next step, with its curves so far.
 struct WantedRun {
     std::unique_ptr<TrainingRun> run;
-    RunFolder past;  ///< of a run that is taken up; only its curves are used
+    RunFolder past;  ///< of a resumed run; only its curves are used
 };
 
-/// Throws Error for options that contradict each other and for a run that would learn nothing, ConfigError for settings that no run can
-/// have, FileError for bad files.
+/// Throws Error for contradictory options and for a run that would learn nothing, ConfigError for invalid settings, FileError for invalid
+/// files.
 WantedRun make_run(const TrainOptions& options);
 
 }  // namespace attn::app

@@ -16,7 +16,7 @@ namespace {
 
 constexpr auto kBarInterval = std::chrono::milliseconds(100);
 
-/// Columns of the terminal; 80 where it does not say.
+/// The terminal's width in columns; 80 if unknown.
 std::size_t terminal_width() {
     winsize size{};
     return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
@@ -145,7 +145,7 @@ std::vector<std::string> TrainProgress::bar_parts() const {
 void TrainProgress::draw_bar() {
     drawn_ = std::chrono::steady_clock::now();
     constexpr std::size_t kCells = 20;
-    // The last column stays free: writing into it makes some terminals begin a new line.
+    // Leave the last column free, since some terminals wrap after writing to it.
     const std::size_t width = terminal_width() - 1;
     std::string line;
     if (last_step_ > 0 && width > 2 * kCells) {
@@ -157,7 +157,7 @@ void TrainProgress::draw_bar() {
         if (line.size() + 2 + part.size() > width) break;
         line += (line.empty() ? "" : "  ") + part;
     }
-    // Erasing to the end of the line takes what a longer one left.
+    // Erase to the end of the line, in case the previous line was longer.
     print(fmt::format("\r{}\x1b[K", line));
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-/// --task, --steps, --seed, --run, --step: the training run whose model a command takes.
+/// --task, --steps, --seed, --run, --step: the training run whose model a command uses.
 
 #include <cstdint>
 #include <filesystem>
@@ -21,32 +21,32 @@ struct TrainingOptions {
     std::string task;
     std::optional<std::int64_t> steps;
     std::optional<std::uint64_t> seed;
-    std::filesystem::path run;         ///< a folder or checkpoint of a run, in place of a task
-    std::optional<std::int64_t> step;  ///< the moment taken; none: the newest
+    std::filesystem::path run;         ///< a run's folder or checkpoint, instead of a task
+    std::optional<std::int64_t> step;  ///< the moment to use; none: the newest
     bool given() const { return !task.empty() || !run.empty(); }
 };
 
-/// copy, reverse, ...
+/// "copy", "reverse", ...
 std::vector<std::string> task_names();
 
 void add_training_options(CliCommand command, TrainingOptions& options);
 
-/// The step of the kept moment of the session's run nearest to `step`; says on stderr which one it is when that very step was not kept.
-/// Throws Error for a step after the run's last one and for one halfway between two moments.
+/// The step of the run's saved moment nearest to `step`; prints it to stderr if it is a different one. Throws Error for a step after the
+/// run's last one and for one exactly halfway between two moments.
 std::int64_t kept_step(const Session& session, std::int64_t step);
 
-/// Trains, or opens the run, makes the document's model the one asked for, and gives it the texts of `document`, if there are any. Throws
-/// Error saying what could not be done, and where `document` gives a model too.
+/// Trains or opens the run, makes its model the document's, and applies the texts of `document`, if any. Throws Error saying what failed,
+/// or if `document` specifies a model too.
 void prepare_training(Session& session, const TrainingOptions& options, const DocumentOptions& document);
 
-/// A state, and the gradients of its numbers if they were asked for.
+/// A computed state, with the gradients if requested.
 struct ComputedState {
     std::shared_ptr<const Snapshot> snapshot;
     std::shared_ptr<const GradientTrace<float>> gradients;
 };
 
-/// The trace of the document, or of the model that was trained or opened. Throws Error with the reason when there is none, and as
-/// prepare_training() and expect_edits_to_apply() do.
+/// Computes the document, or the trained or opened model. Throws Error with the reason if that is impossible, and as prepare_training() and
+/// expect_edits_to_apply() do.
 ComputedState compute(const DocumentOptions& document, const TrainingOptions& training, bool gradients = false);
 
 }  // namespace attn::app

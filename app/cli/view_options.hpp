@@ -1,5 +1,5 @@
 #pragma once
-/// --view, --stage, --layer, --head, --gradients, --compare, --beside, --theme: what of the interface is looked at.
+/// --view, --stage, --layer, --head, --gradients, --compare, --beside, --theme: what the interface shows.
 
 #include <cstdint>
 #include <optional>
@@ -12,30 +12,30 @@
 namespace attn::app {
 
 struct ViewOptions {
-    std::string view;  ///< "": as the example wants, else "step"
+    std::string view;  ///< "": as the example specifies, otherwise "step"
     std::string stage = "weights";
     std::int64_t layer = 0;
     std::int64_t head = 0;
     bool gradients = false;
     bool all_layers = false;
     bool plain_mean = false;
-    std::string compare;                       ///< "" for nothing
+    std::string compare;                       ///< "" for none
     std::string compare_as = "all";            ///< or "side", "difference"
-    std::optional<std::int64_t> compare_step;  ///< of a training run
+    std::optional<std::int64_t> compare_step;  ///< step of a training run
     std::optional<std::int64_t> compare_layer, compare_head, compare_text;
-    std::string beside;  ///< a file of the same model, or with the stage tokens another tokenizer; "" for none
+    std::string beside;  ///< a file of the same model or, with the stage tokens, another tokenizer; "" for none
     std::string theme = "dark";
     bool operator==(const ViewOptions&) const = default;
 };
 
-/// The recorded stage of that name and layer (of an encoder-decoder the decoder's, if it has one), or of that tensor
-/// ("encoder.layers.0.attention.q"). Throws Error naming the stages that there are.
+/// The stage of that name and layer (in an encoder-decoder the decoder's, if it exists there), or with that tensor name
+/// ("encoder.layers.0.attention.q"). Throws Error listing the existing stages.
 StageId named_stage(const std::string& name, std::int64_t layer, const Trace<float>& trace);
 
 void add_view_options(CliCommand command, ViewOptions& options);
 
-/// Throws Error for a stage, layer or head that the trace does not have, naming those that it has, and for gradients of a model without
-/// an output head. Without a view among the options it is the one that `look` says, if there is any.
+/// Throws Error for a stage, layer or head that does not exist, listing the existing ones, and for gradients of a model without an output
+/// head. Without --view, uses the view of `look`, if there is one.
 ViewState make_view(const ViewOptions& options, const Trace<float>& trace, const std::optional<Look>& look);
 
 }  // namespace attn::app

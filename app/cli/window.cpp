@@ -19,14 +19,14 @@ bool is_preset(const std::string& name) {
     return std::any_of(presets().begin(), presets().end(), [&name](const Preset& preset) { return preset.name == name; });
 }
 
-/// A word that is no file may have been meant as a command.
+/// An argument that is not a file may have been meant as a command.
 void expect_file(const std::filesystem::path& file) {
     std::error_code unknown;
     if (!std::filesystem::exists(file, unknown))
         throw FileError(FileFault::Io, escaped(file.native()), "", "there is neither a command nor a file of that name (see --help)");
 }
 
-/// What was open last, unless something else is asked for.
+/// The document that was open last, unless the options specify another one.
 Document first_document(DocumentOptions wanted, const Settings& settings) {
     const bool asked = !wanted.preset.empty() || !wanted.document.empty() || !wanted.model.empty();
     const bool last = !asked && is_preset(settings.preset), own_text = wanted.given();
@@ -52,7 +52,7 @@ void add_window_options(CliCommand program, WindowStart& start) {
 }
 
 int open_window(const WindowStart& start) {
-    // A file that cannot be read ends the program before there is a window.
+    // An unreadable file ends the program before a window opens.
     if (!start.file.empty() && start.document.given()) throw Error("a file has its own text: give neither --preset nor --text");
     if (!start.file.empty()) expect_file(start.file);
     const std::filesystem::path settings_file = settings_path();
@@ -63,7 +63,7 @@ int open_window(const WindowStart& start) {
     Application application(
         first_document(start.document, loaded.settings), [&waker] { waker.wake(); }, memory_budget_mib(loaded.settings));
     if (start.lesson != nullptr) application.open_lesson(start.lesson, start.lesson_step);
-    // What cannot be opened ends the program before there is a window.
+    // Opening errors end the program before a window opens.
     if (!start.file.empty()) application.open(start.file);
     LoopOptions options;
     options.settings_file = settings_file;

@@ -21,13 +21,13 @@ HeatmapStyle style_of(const PanelContext& context, const Matrix& matrix, const S
     const auto [lo, hi] = shared_range(context, id);
     const ColorOptions& options = options_of(context, matrix);
     HeatmapStyle style = resolve_style(options, matrix.content == Content::Probability, lo, hi, keys_of(matrix));
-    // What dropout keeps is scaled up and may exceed 1.
+    // Dropout scales up what it keeps, so weights may exceed 1.
     if (to_self(id.stage) == Stage::Dropped && options.range == RangeMode::Auto && style.hi == 1) style.hi = std::max(1.F, hi);
     return style;
 }
 
 HeatmapStyle style_of(PanelContext& context, const Matrix& matrix) {
-    // A range set by hand is meant for values, not for parameters, differences and gradients.
+    // A manual range is meant for the stage's values, not for parameters, differences or gradients.
     ColorOptions options = options_of(context, matrix);
     if (options.range == RangeMode::Manual) options.range = RangeMode::Auto;
     const bool of_stage = matrix.is_gradient && matrix.origin && matrix.origin->parameter.empty();

@@ -1,17 +1,16 @@
 #pragma once
-/// How the numbers of a panel's matrix become colours: the person's options and the stage's range put together.
+/// Chooses heatmap styles for a panel's matrices from the user's colour options and the stage's range.
 
 #include "app/panels/panel_context.hpp"
 
 namespace attn::app {
 
-/// Over how many keys a row of weights is spread, which an automatic range goes by; of a reduced map over how many blocks, which show the
-/// largest weight of each. 0 for what is no map of weights.
+/// The number of keys (in a reduced map: blocks) in a row of attention weights, which determines the automatic range. 0 for other matrices.
 std::int64_t keys_of(const Matrix& matrix);
-/// Style of a matrix that shows (a part of) a recorded stage: its range is the whole stage's, so that equal colours are equal
-/// numbers in every head and sequence.
+/// The style of (part of) a recorded stage, with the range of the whole stage, so that equal colours are equal numbers in every head and
+/// sequence.
 HeatmapStyle style_of(const PanelContext& context, const Matrix& matrix, const StageId& id);
-/// Style of any other matrix (a parameter, a difference) from its own range; of a stage's gradients from those of the whole stage.
+/// The style of any other matrix (a parameter, a difference), with its own range; gradients of a stage use the range of the whole stage.
 HeatmapStyle style_of(PanelContext& context, const Matrix& matrix);
 
 }  // namespace attn::app

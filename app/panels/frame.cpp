@@ -31,7 +31,7 @@
 namespace attn::app {
 namespace {
 
-/// The gap between two panes, which can be dragged. Returns the movement in logical pixels.
+/// The draggable gap between two panes. Returns the movement in logical pixels.
 float splitter(const PanelContext& context, const char* id, const Box& rect, bool vertical) {
     if (rect.width() < 1 || rect.height() < 1) return 0;
     ImGui::SetCursorScreenPos(rect.min);
@@ -69,7 +69,7 @@ void splitters(PanelContext& context, const FrameLayout& layout) {
     }
 }
 
-/// Why what was set cannot be computed, above the picture of the last state that could.
+/// The error for settings that cannot be computed, shown above the last valid picture.
 void draw_problem(const PanelContext& context) {
     const auto& [colors, fonts, scale] = context.theme;
     const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -117,12 +117,12 @@ void draw_centre(PanelContext& context) {
     case View::Doctor:
         draw_doctor_view(context);
         break;
-    case View::Train:  // fills the frame with panes of its own
+    case View::Train:  // lays out the frame itself
         break;
     }
 }
 
-/// Space plays the stages: a step every 1.2 s until the last one.
+/// Advances the playback of stages: one step every 1.2 s until the last one.
 void advance_playing(PanelContext& context) {
     constexpr double kSecondsPerStage = 1.2;
     ViewState& view = context.view;
@@ -133,7 +133,7 @@ void advance_playing(PanelContext& context) {
 
 constexpr ImGuiWindowFlags kFixed = ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse;
 
-/// The right pane: the chosen cell of what the centre shows.
+/// The right pane: the selected cell of the current view.
 void draw_cell(PanelContext& context) {
     if (context.view.view == View::Totals) return draw_totals_cell(context);
     if (context.view.view == View::Lens) return draw_lens_cell(context);
@@ -149,14 +149,14 @@ void draw_strip(PanelContext& context, const FrameLayout& layout) {
     if (layout.strip_look == StripLook::Line) pane(context, "##strip", layout.strip, PaneLook::Card, {8, 0}, draw_stage_line, kFixed);
 }
 
-/// A pane at the side: its name, what it shows, and whether it scrolls.
+/// A side pane: its id, what draws it, and its window flags.
 struct SidePane {
     const char* id;
     void (*draw)(PanelContext&);
     int flags = 0;
 };
 
-/// The settings, or what stands in their place where they are folded; there they lie over the picture while they are open.
+/// The settings pane or, in a narrow window, its rail and the drawer that opens over the picture.
 void draw_left(PanelContext& context, const FrameLayout& layout, const SidePane& side) {
     if (layout.left_rail) pane(context, "##rail", layout.left, PaneLook::Card, {3, 6}, draw_settings_rail, kFixed);
     else pane(context, side.id, layout.left, PaneLook::Card, {16, 14}, side.draw, side.flags);
@@ -169,9 +169,9 @@ void draw_right(PanelContext& context, const FrameLayout& layout) {
     pane(context, "##cell", layout.right_drawer, PaneLook::Drawer, {16, 14}, draw_cell);
 }
 
-/// The picture in the centre with the chosen cell beside and the stages below it.
+/// The centre view with the cell pane beside it and the stages below.
 void draw_picture(PanelContext& context, const FrameLayout& layout) {
-    // The centre comes first: what is hovered there lights up in the panes beside it in the same frame.
+    // The centre is drawn first, so that the other panes highlight what is hovered in the same frame.
     pane(context, "##centre", layout.centre, PaneLook::Card, {24, 16}, draw_centre, kFixed);
     draw_strip(context, layout);
     splitters(context, layout);
@@ -179,7 +179,7 @@ void draw_picture(PanelContext& context, const FrameLayout& layout) {
     draw_right(context, layout);
 }
 
-/// The Train view has the settings at the left from top to bottom, and lays out the rest itself.
+/// The Train view: the settings take the full height on the left; the view lays out the rest.
 void draw_training(PanelContext& context, FrameLayout layout) {
     const ImVec2 size = ImGui::GetIO().DisplaySize;
     const float bottom = size.y - context.px(kFrameMargin);
@@ -227,7 +227,7 @@ void draw_frame(PanelContext& context) {
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
     ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, 0);
     ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0);
-    // No background: the screen is cleared to the window's colour, and painting it again costs as much as all the rest.
+    // No background: the framebuffer is already cleared to this colour, and filling it again would cost as much as everything else.
     ImGui::Begin("##attnscope", nullptr,
                  ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
                      ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoNav |

@@ -6,12 +6,12 @@
 namespace attn::app {
 namespace {
 
-// Logical pixels.
+// In logical pixels:
 constexpr float kRail = 44, kTab = 28, kStripMap = 68, kStripLine = 32;
 constexpr float kLeastPicture = 440, kPictureOfFull = 470, kPictureOfMap = 320, kPictureOfLine = 230, kLowWindow = 680, kHighWindow = 1300,
                 kHighStrip = 204;
 
-/// From one width to another while the window grows from 1600 to 2560.
+/// Interpolates between two widths as the window grows from 1600 to 2560.
 float grown(float from, float to, float window_width) { return from + (to - from) * std::clamp((window_width - 1600) / 960, 0.F, 1.F); }
 
 float strip_height(StripLook look, const PaneState& panes, float window_height) {
@@ -29,7 +29,7 @@ float strip_height(StripLook look, const PaneState& panes, float window_height) 
     return 0;
 }
 
-/// The largest look that leaves the picture its height. `body` is what picture and strip share, in logical pixels.
+/// The largest strip that leaves the picture enough height. `body`: the height shared by picture and strip, in logical pixels.
 StripLook strip_look(const PaneState& panes, float body, float window_height) {
     if (!panes.strip || panes.only_centre) return StripLook::None;
     const auto picture = [&](StripLook look) { return body - strip_height(look, panes, window_height) - kFrameGap; };
@@ -38,7 +38,7 @@ StripLook strip_look(const PaneState& panes, float body, float window_height) {
     return picture(StripLook::Line) >= kPictureOfLine ? StripLook::Line : StripLook::None;
 }
 
-/// Where both panes together are too wide, first the right one gives way, then the left one.
+/// If both side panes are too wide, shrinks the right one first, then the left one.
 void leave_room(FrameLayout& layout, float window_width, bool left, bool right) {
     const float room = window_width - 2 * kFrameMargin - kLeastPicture - (left ? kFrameGap : 0) - (right ? kFrameGap : 0);
     if (right) layout.right_width = std::min(layout.right_width, std::max(room - (left ? layout.left_width : 0), kMinRight));

@@ -16,7 +16,7 @@
 namespace attn::app {
 namespace {
 
-/// The tooltip of the bar under the mouse: what it counts.
+/// The tooltip of the hovered bar: its range and count.
 void bin_tooltip(const PanelContext& context, const TensorStatistics& s, float left, float width) {
     const int bin = std::clamp(static_cast<int>((ImGui::GetIO().MousePos.x - left) / width * kHistogramBins), 0, kHistogramBins - 1);
     const double step = (static_cast<double>(s.max) - static_cast<double>(s.min)) / kHistogramBins;

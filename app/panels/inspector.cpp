@@ -20,14 +20,14 @@
 namespace attn::app {
 namespace {
 
-constexpr std::size_t kMostTerms = 16, kSparedTerms = 2;  // so many more are shown, too: a sentence about them would take their room
+constexpr std::size_t kMostTerms = 16, kSparedTerms = 2;  // kSparedTerms: shown beyond kMostTerms, since a note would take as much space
 constexpr float kLine = 23;
 
-/// Numbers of the arithmetic: the decimals that the largest of them can carry.
+/// Formats a number of the arithmetic; whole numbers without decimals.
 std::string number(double value, int decimals = 3) { return format_number(value, {.decimals = value == std::floor(value) ? 0 : decimals}); }
 std::string signed_number(double value) { return format_number(value, {.decimals = 3, .plus = true}); }
 
-/// A number that can be pressed to walk to its cell.
+/// A clickable number that leads to its cell.
 void operand_number(PanelContext& context, const Operand& operand, ImVec2 right_top, Color color, int id) {
     ImFont* font = context.theme.fonts.mono_small;
     const std::string text = number(operand.value);
@@ -57,7 +57,7 @@ void operand_number(PanelContext& context, const Operand& operand, ImVec2 right_
     end_tooltip();
 }
 
-/// The sizes that the bars of one list are drawn to.
+/// The common scale of the bars in a list.
 struct BarScale {
     double largest = 0;
     bool any_negative = false;
@@ -73,7 +73,7 @@ BarScale bar_scale(const std::vector<Term>& terms) {
     return scale;
 }
 
-/// Bar as long as the number is large: to the left or right of a centre line, or from the left where nothing is negative.
+/// A bar whose length is proportional to the number: to either side of a centre line, or from the left if no number is negative.
 void term_bar(const PanelContext& context, ImVec2 min, ImVec2 max, double value, const BarScale& bars) {
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -85,7 +85,7 @@ void term_bar(const PanelContext& context, ImVec2 min, ImVec2 max, double value,
     list.AddLine({middle, min.y - context.px(5)}, {middle, max.y + context.px(5)}, colors.line);
 }
 
-/// What a term runs over: a key by its token where there is room, else the index.
+/// The label of a term: for keys and vocabulary entries their token if there is room, otherwise the index.
 std::string term_label(const PanelContext& context, const CellRef& cell, const Term& term) {
     const bool over_keys = to_self(cell.stage.stage) == Stage::Weights, over_vocabulary = cell.stage.stage == Stage::Probabilities;
     if (!over_keys && !over_vocabulary) return term.label;
@@ -121,7 +121,7 @@ void draw_term(PanelContext& context, const CellRef& cell, const Term& term, ImV
                  term.operands.size() >= 2 ? signed_number(term.value) : number(term.value));
 }
 
-/// The terms worth showing: all of them, or the largest of those that take part, in their own order.
+/// The indices of the terms to show: all, or the largest unmasked ones, in their original order.
 std::vector<std::size_t> shown_terms(const std::vector<Term>& terms) {
     std::vector<std::size_t> order;
     for (std::size_t i = 0; i < terms.size(); ++i)
@@ -134,7 +134,7 @@ std::vector<std::size_t> shown_terms(const std::vector<Term>& terms) {
     return order;
 }
 
-/// What the list above leaves out, "" when it is complete.
+/// A sentence about the terms left out; "" if there are none.
 std::string left_out(const Provenance& provenance, std::size_t shown) {
     const auto& terms = provenance.terms;
     const auto masked = static_cast<std::size_t>(std::count_if(terms.begin(), terms.end(), [](const Term& term) { return term.masked; }));
@@ -176,8 +176,7 @@ void draw_value_line(const PanelContext& context, std::string_view label, std::s
     ImGui::SetCursorScreenPos({at.x, at.y + context.px(kLine)});
 }
 
-/// What this number does to the loss of predicting the next token. All gradients of a large model take long and much memory: there they
-/// have to be asked for.
+/// The loss gradient with respect to this number. For a large model gradients are expensive, so they are shown only if switched on.
 void draw_gradient(PanelContext& context, const CellRef& cell) {
     if (!context.trace().config.lm_head || (!context.snapshot.trace->whole() && !context.view.gradients)) return;
     const auto gradients = context.ask(facet::Gradients{});
@@ -196,7 +195,7 @@ void draw_steps(PanelContext& context, const Provenance& provenance) {
     draw_value_line(context, "result", provenance.masked ? kMasked : number(provenance.recorded, 4), colors.text, context.theme.fonts.mono);
 }
 
-/// "because → sat" in the colours of the axes, the number at the right.
+/// A title such as "because → sat" in the axis colours, with the number on the right.
 void draw_title(const PanelContext& context, const CellRef& cell, const Provenance& provenance) {
     const auto& [colors, fonts, scale] = context.theme;
     const Shape shape = context.trace().shape_of(cell.stage);
@@ -241,7 +240,7 @@ void draw_where_it_goes(PanelContext& context, const std::vector<Operand>& next)
     }
 }
 
-/// The distribution that the chosen query pays its attention by.
+/// The softmax distribution of the selected query.
 void draw_softmax_row(PanelContext& context, const CellRef& cell, std::int64_t query) {
     StageId id = cell.stage;
     id.stage = is_cross(id.stage) ? Stage::CrossWeights : Stage::Weights;
@@ -282,7 +281,7 @@ void draw_softmax_row(PanelContext& context, const CellRef& cell, std::int64_t q
         paragraph(context.ui(), fonts.label, colors.faint, fmt::format("The first {} of {} keys.", shown, weights.data.cols));
 }
 
-/// The tokens that the model thinks most likely after the chosen position.
+/// The likeliest tokens after the selected position.
 void draw_likely_tokens(PanelContext& context, const CellRef& cell) {
     const Matrix probabilities =
         context.matrices.stage(context.trace(), {Stage::Probabilities, -1, cell.stage.stack}, context.view.batch, 0);
@@ -316,7 +315,7 @@ void draw_likely_tokens(PanelContext& context, const CellRef& cell) {
     ImGui::Dummy({width, 1});
 }
 
-/// Until the arithmetic of another cell is there, that of the last one stays.
+/// Until a new explanation is ready, the last one stays on screen.
 std::shared_ptr<const Explanation> explanation_of(const PanelContext& context, const CellRef& cell) {
     InspectorState& state = context.view.inspector;
     if (const auto answer = context.ask(facet::Explanation{cell, context.only_head(), context.maps_wanted() != MapsWanted::Numbers}))

@@ -9,7 +9,7 @@ namespace attn::app {
 void turn_to(ViewState& view, const Look& look) {
     view.view = look.view;
     view.stage = look.stage;
-    // One stage as an equation says nothing of what is to be seen of all heads.
+    // The Step view shows a single stage, so it does not affect which stage the views of all heads show.
     if (look.view != View::Step && is_attention_map(look.stage.stage)) view.heads_stage = look.stage.stage;
     view.head = look.head;
     view.batch = look.sequence;
@@ -51,7 +51,7 @@ void keep_up_with_opening(PanelContext& context) {
     ViewState& view = context.view;
     if (!context.ready()) return;
     if (view.opening && context.up_to_date) {
-        // The view was kept to what the model before had.
+        // Until now the view was restricted to stages of the previous model.
         const Look look = *std::exchange(view.opening, std::nullopt);
         view.stage = look.stage;
         view.head = look.head;
@@ -61,7 +61,7 @@ void keep_up_with_opening(PanelContext& context) {
         for (const auto& [axis, index] : look.cell) view.locked.set(axis, index);
         if (look.cell.empty()) select_first_cell(view, context.trace());
     }
-    // The rows of an encoder's stage are the words of the source: they stand above it.
+    // An encoder's stages belong to the source text, so show that above them.
     if (view.stage.stack == view.text_of || view.text.editing) return;
     view.text_of = view.stage.stack;
     view.source_text = view.stage.stack == Stack::Encoder;

@@ -1,5 +1,5 @@
 #pragma once
-/// Turning the view to what a lesson or an example wants to be seen.
+/// Turns the view to where a lesson or an example wants to look.
 
 #include "app/panels/panel_context.hpp"
 #include "app/panels/view_state.hpp"
@@ -8,15 +8,14 @@
 
 namespace attn::app {
 
-/// Opens one of an example's sentences, counted from 0, where it is worth looking at; nothing stays that was meant for what was there
-/// before.
+/// Opens one of a preset's sentences, counted from 0, at the place worth looking at; resets everything chosen for the previous document.
 void open_example(PanelContext& context, const Preset& preset, std::size_t sentence = 0);
-/// For another example, document or model: as if nothing had been looked at yet. It opens at `look`, or at the nearest stage that it has.
+/// Resets the view for another example, document or model. It opens at `look`, or at the nearest existing stage.
 void look_afresh(ViewState& view, const Look& look);
-/// Once a frame: goes to where something was opened when its numbers are there, and shows the text that the stage is about.
+/// To be called once per frame: applies a pending look once its numbers are available, and shows the text that the stage belongs to.
 void keep_up_with_opening(PanelContext& context);
 
-/// All but the panes and the settings.
+/// Applies everything except panes and settings.
 void turn_to(ViewState& view, const Look& look);
 
 }  // namespace attn::app

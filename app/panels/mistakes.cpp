@@ -11,7 +11,7 @@
 namespace attn::app {
 namespace {
 
-/// What a mistake needs to change anything, for the end of a sentence.
+/// The condition under which a mistake has an effect, as the end of a sentence.
 std::string_view what_it_needs(Mistake mistake) {
     switch (mistake) {
     case Mistake::MaskAfterSoftmax:
@@ -36,7 +36,7 @@ std::string_view what_it_needs(Mistake mistake) {
     }
 }
 
-/// Shows where the mistake begins to act, in the layer shown if it is one of a layer; earlier stages are the same as without it.
+/// Goes to the first stage changed by the mistake, in the current layer if possible.
 void go_where_it_acts(PanelContext& context, Mistake mistake) {
     if (!context.ready()) return;
     const Config& config = context.trace().config;

@@ -1,20 +1,20 @@
 #pragma once
-/// Breaking the model on purpose: the switches, what they set, and the sign that one of them is on.
+/// Deliberate mistakes: the controls that set them, and the warning while one is active.
 
 #include "app/panels/panel_context.hpp"
 
 namespace attn::app {
 
-/// Makes this mistake, or none, and compares what is shown with the right computation.
+/// Sets this mistake, or none, and compares with the correct computation.
 void set_mistake(PanelContext& context, Mistake mistake);
 
-/// The settings' section: one button a mistake.
+/// The settings section: one button per mistake.
 void draw_mistake_settings(PanelContext& context);
-/// Two training runs, right and with this mistake; shows the Train view.
+/// Trains two models, without and with the mistake, and opens the Train view.
 void train_both(PanelContext& context, Mistake mistake);
-/// The mistake of the training run: a menu, and the button that trains both.
+/// The mistake of the training run: a menu, and a button that trains both.
 void draw_training_mistake(PanelContext& context);
-/// A line above the picture while a mistake is on, with a way back.
+/// A line above the picture while a mistake is active, with a button to undo it.
 void draw_mistake_sign(PanelContext& context);
 
 }  // namespace attn::app

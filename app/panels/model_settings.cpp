@@ -16,7 +16,7 @@ namespace {
 template <std::size_t N>
 using Names = std::array<std::string_view, N>;
 
-/// Numbers of key/value heads that are possible.
+/// The valid numbers of key/value heads.
 std::vector<std::int64_t> divisors_of(std::int64_t heads) {
     std::vector<std::int64_t> divisors;
     for (std::int64_t i = 1; i <= heads; ++i)
@@ -24,14 +24,14 @@ std::vector<std::int64_t> divisors_of(std::int64_t heads) {
     return divisors;
 }
 
-/// Shares keys and values among heads as before as nearly as their number allows.
+/// Keeps the number of key/value heads as close as possible to the previous one after a change of heads.
 void keep_groups(Config& config) {
     if (config.num_kv_heads == 0 || config.num_heads % config.num_kv_heads == 0) return;
     for (const std::int64_t divisor : divisors_of(config.num_heads))
         if (divisor <= config.num_kv_heads || divisor == 1) config.num_kv_heads = divisor;
 }
 
-/// A slider for a whole number of the configuration.
+/// A slider for an integer of the configuration.
 void config_slider(PanelContext& context, const char* label, std::int64_t Config::*member, int min, int max, const ControlNotes& notes) {
     int value = static_cast<int>(context.document.config.*member);
     const Edited edited =
@@ -40,7 +40,7 @@ void config_slider(PanelContext& context, const char* label, std::int64_t Config
     if (edited) {
         Config config = context.document.config;
         config.*member = value;
-        // A head size of its own follows d_model and heads again as soon as either is changed by hand.
+        // A custom head size is reset to the default as soon as d_model or heads are changed by hand.
         config.d_head = 0;
         if (member == &Config::d_model && context.document.config.d_ff == 4 * context.document.config.d_model)
             config.d_ff = 4 * config.d_model;
@@ -85,7 +85,7 @@ void draw_key_heads(PanelContext& context) {
         return;
     Config changed = config;
     changed.num_kv_heads = divisors[static_cast<std::size_t>(chosen)];
-    if (!changed.grouped()) changed.num_kv_heads = 0;  // as many as heads, however many those become
+    if (!changed.grouped()) changed.num_kv_heads = 0;  // as many as heads, even if their number changes
     emit_config(context, changed, "");
 }
 

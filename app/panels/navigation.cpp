@@ -15,7 +15,7 @@ std::int64_t position_of(const Trace<float>& trace, const StageId& id) {
     return node == nullptr ? -1 : node - trace.plan->nodes().data();
 }
 
-/// The model's stage closest to one that it does not have: the same stage elsewhere, else the next one in the list of stages.
+/// The model's stage closest to one that it does not have: the same stage elsewhere, otherwise the nearest in the order of stages.
 StageId closest(const Trace<float>& trace, const StageId& wanted) {
     StageId best = trace.plan->nodes().front().id;
     int best_distance = 1 << 30;
@@ -36,12 +36,12 @@ void select_axes(AxisSelection& selection, const Shape& shape, const CellRef& ce
             selection.set(shape[a].axis, cell.index[static_cast<std::size_t>(a)]);
 }
 
-/// True when the selection says something about this tensor.
+/// Whether the selection has an index on one of the tensor's axes.
 bool touches(const Shape& shape, const AxisSelection& selection) {
     return std::any_of(shape.begin(), shape.end(), [&](const Dim& dim) { return selection.on(dim.axis).has_value(); });
 }
 
-/// What stands in for an index that was never chosen: the chosen token's own position among queries and keys, else the first.
+/// The default for an index that was never selected: on a token axis the position selected on the other one, otherwise the first.
 std::int64_t default_index(const Dim& dim, const AxisSelection& selection) {
     const Axis other = dim.axis == Axis::T ? Axis::S : dim.axis == Axis::S ? Axis::T : dim.axis;
     return std::min(selection.on(other).value_or(0), dim.size - 1);

@@ -1,5 +1,5 @@
 #pragma once
-/// Moving through the stages, layers and heads of a trace without ever pointing at something that is not there.
+/// Navigation through stages, layers and heads. Keeps the view pointing at something that exists.
 
 #include <optional>
 
@@ -9,36 +9,35 @@
 
 namespace attn::app {
 
-/// Makes stage, layer, head and sequence of the view exist in the trace: keeps as much of them as it can.
+/// Adjusts stage, layer, head and sequence of the view to what exists in the trace, keeping as much as possible.
 void keep_view_valid(ViewState& view, const Trace<float>& trace);
 
-/// Moves to the next (+1) or previous (-1) stage in the order of computation; stays at the ends. False when it could not move.
+/// Moves to the next (+1) or previous (-1) stage in computation order. Returns false at the ends.
 bool step_stage(ViewState& view, const Trace<float>& trace, int direction);
 void go_to_first_stage(ViewState& view, const Trace<float>& trace);
 void go_to_last_stage(ViewState& view, const Trace<float>& trace);
 
-/// Moves to the same stage of the next (+1) or previous (-1) block of the model where that has it, else to the block's own; stays at the
-/// ends.
+/// Moves to the same stage of the next (+1) or previous (-1) block if it exists there, otherwise to the block's first. Stays at the ends.
 void step_block(ViewState& view, const Trace<float>& trace, int direction);
 
-/// Shows the same stage of another layer, where that layer has it.
+/// Moves to the same stage of another layer, if it exists there.
 void go_to_layer(ViewState& view, const Trace<float>& trace, int layer);
 
-/// Sequences of the batch and heads that the current stage has.
+/// The number of sequences in the batch, and of heads in the current stage.
 std::int64_t batch_size(const Trace<float>& trace);
 std::int64_t head_count(const Trace<float>& trace);
 
-/// Locks a query and a key, so that a first look already shows arithmetic.
+/// Selects a query and a key, so that arithmetic is shown right away.
 void select_first_cell(ViewState& view, const Trace<float>& trace);
 
-/// The cell of the current stage that the selection points at. Indices never chosen take a default (the first dimension, the
-/// token's own position); nothing when the selection says nothing about this stage or points outside of it.
+/// The selected cell of the current stage. Unselected indices get a default (the first, or the token's own position). None if no index on
+/// the stage's axes is selected or the selection is out of range.
 std::optional<CellRef> selected_cell(const ViewState& view, const Trace<float>& trace, const AxisSelection& selection);
 
-/// Layer and head of a cell, "L5 H3" or "cross L0 H1"; "" where its stage has no heads.
+/// Layer and head of a cell, "L5 H3" or "cross L0 H1"; "" for stages without heads.
 std::string head_name(const Trace<float>& trace, const CellRef& cell);
 
-/// Goes to the cell of a recorded stage: stage, head, sequence and the indices of its axes. A parameter cannot be gone to.
+/// Selects a cell of a recorded stage: stage, head, sequence and indices. Parameter cells cannot be selected.
 void go_to_cell(ViewState& view, const Trace<float>& trace, const CellRef& cell);
 
 }  // namespace attn::app

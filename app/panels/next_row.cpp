@@ -17,10 +17,10 @@
 namespace attn::app {
 namespace {
 
-constexpr float kNextRowHeight = 44, kNextRowFrom = 680;  // the latter of the window
+constexpr float kNextRowHeight = 44, kNextRowFrom = 680;  // the latter: minimum window height for the row
 constexpr float kNextChip = 32, kTemperature = 170, kWriteButton = 104, kCutGap = 8;
 
-/// There is something to be said of what may come next.
+/// Whether the next-token candidates are shown.
 bool writes(const PanelContext& context) { return can_write(context) && context.view.view != View::Train && !context.view.lesson.open(); }
 
 std::string shown_word(const PanelContext& context, const NextWord& word) {
@@ -33,7 +33,7 @@ float next_word_width(const PanelContext& context, const NextWord& word) {
     return std::max(words + figures + context.px(34), context.px(76));
 }
 
-/// Word, chance, and the chance as a bar; a click appends it. Returns its width, 0 where it does not fit.
+/// A candidate with its probability as text and bar; a click appends it. Returns its width; 0 if it does not fit.
 float draw_next_word(PanelContext& context, const NextWord& word, double largest, ImVec2 at, float right) {
     const auto& [colors, fonts, scale] = context.theme;
     const std::string text = shown_word(context, word), chance = percent_words(word.probability);
@@ -133,7 +133,7 @@ void draw_next_row(PanelContext& context) {
     std::size_t shown = 0;
     bool cut = false;
     for (const NextWord& word : words->likeliest) {
-        // From here on the sampler draws nothing.
+        // The sampler truncates everything from here on.
         const float before = !cut && word.cut != Cut::None ? context.px(kCutGap) : 0;
         const float width = draw_next_word(context, word, largest, {x + before, y}, right);
         if (width == 0) break;

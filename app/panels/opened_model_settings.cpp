@@ -13,7 +13,7 @@
 namespace attn::app {
 namespace {
 
-/// "7 in 4 of 6 layers", for the windows that layers have by themselves.
+/// Describes layers with sliding windows, such as "7 in 4 of 6 layers".
 std::string window_words(const Config& config) {
     std::int64_t windowed = 0, window = 0;
     for (std::int64_t layer = 0; layer < config.num_layers; ++layer) {

@@ -1,11 +1,11 @@
 #pragma once
-/// What there is to know of a published model, in place of the settings of one's own.
+/// Information about a published model, shown in place of the model settings.
 
 #include "app/panels/panel_context.hpp"
 
 namespace attn::app {
 
-/// Of the document's model, which there has to be.
+/// Requires that the document has a published model.
 void draw_opened_model(PanelContext& context);
 
 }  // namespace attn::app

@@ -6,7 +6,7 @@
 namespace attn::app {
 namespace {
 
-/// The card's ground under its border: round corners by the list, and what lies between, nearly all of it, in whole pixels.
+/// Fills a card's background. Rounded corners use the draw list; the large rest is filled directly in whole pixels, which is faster.
 void fill_card(PanelContext& context, const Box& box, float rounding) {
     const ImU32 color = context.theme.colors.pane;
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -17,7 +17,7 @@ void fill_card(PanelContext& context, const Box& box, float rounding) {
     list.AddRectFilled({box.min.x, bottom}, box.max, color, rounding, ImDrawFlags_RoundCornersBottom);
 }
 
-/// As ImGui places windows.
+/// Rounded in the same way as ImGui rounds window positions.
 Box in_whole_pixels(const Box& box) {
     return {{std::floor(box.min.x), std::floor(box.min.y)},
             {std::floor(box.min.x) + std::floor(box.width()), std::floor(box.min.y) + std::floor(box.height())}};

@@ -1,5 +1,5 @@
 #pragma once
-/// One pane of the frame: a child window at a fixed place.
+/// A pane of the frame: a child window at a fixed position.
 
 #include "app/panels/panel_context.hpp"
 #include "app/panels/views/equation_layout.hpp"
@@ -9,10 +9,10 @@ namespace attn::app {
 enum class PaneLook : std::uint8_t {
     Bare,
     Card,
-    Drawer,  ///< lies over another one
+    Drawer,  ///< overlaps another pane
 };
 
-/// `padding` in logical pixels; `draw` fills it. Nothing happens for a box without area.
+/// Draws a pane with `draw` as its contents. `padding` in logical pixels. Does nothing if `box` is empty.
 void pane(PanelContext& context, const char* id, const Box& box, PaneLook look, ImVec2 padding, void (*draw)(PanelContext&), int flags = 0);
 
 }  // namespace attn::app

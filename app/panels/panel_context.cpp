@@ -3,7 +3,7 @@
 namespace attn::app {
 MapsWanted PanelContext::maps_wanted() const {
     const bool by_row = view.probability_colors.range == RangeMode::Row || view.signed_colors.range == RangeMode::Row;
-    // Gradients and the ranges of rows are of every number of a map.
+    // Gradients and per-row ranges need every number of a map.
     if ((view.gradients && ask(facet::Gradients{})) || by_row) return MapsWanted::Numbers;
     const bool all_layers = view.view == View::Grid || (view.view == View::Lines && view.lines.all_layers);
     return all_layers ? MapsWanted::ReducedAlone : MapsWanted::Reduced;

@@ -1,5 +1,5 @@
 #pragma once
-/// What every panel gets: the look, the numbers, what the person set and looks at, and where to put what they ask for.
+/// Everything a panel needs: theme, numbers, document, view state, and the list that receives its commands.
 
 #include <cstdint>
 #include <optional>
@@ -18,68 +18,68 @@
 
 namespace attn::app {
 
-/// Nothing opened, nothing saved.
+/// The state without any file operations.
 inline const FilesState& no_files() {
     static const FilesState kNone;
     return kNone;
 }
 
-/// What closing the window now would lose.
+/// What would be lost by closing the window now.
 struct WouldBeLost {
     bool document = false, run = false;
-    bool earlier_runs = false;  ///< of this session, that are kept until it ends
+    bool earlier_runs = false;  ///< kept runs of this session
     bool any() const { return document || run || earlier_runs; }
 };
 
 struct PanelContext {
     const Theme& theme;
     Canvas& canvas;
-    const Document& document;        ///< as set, perhaps not (yet) computed
+    const Document& document;        ///< as set, possibly not computed (yet)
     const Snapshot& snapshot;        ///< as computed
-    const States& states;            ///< that of the snapshot, and what it can be compared with
-    Inquiry& inquiry;                ///< where panels ask for what they show
-    const TrainingReport& training;  ///< of the run under way and of those before it
+    const States& states;            ///< the shown state and those it can be compared with
+    Inquiry& inquiry;                ///< where panels request facets
+    const TrainingReport& training;  ///< the current run and earlier ones
     ViewState& view;
     MatrixStore& matrices;
     CommandSink& commands;
     double now = 0;  ///< seconds since the start
     bool can_undo = false, can_redo = false;
-    std::shared_ptr<const DoctorReport> dump{};  ///< of the file opened last; null before the first
-    std::string_view message{};                  ///< what the last command could not do, "" when it could
+    std::shared_ptr<const DoctorReport> dump{};  ///< the report on the attention dump opened last; null if none
+    std::string_view message{};                  ///< why the last command failed, "" if it succeeded
     const FilesState& files = no_files();
-    std::optional<std::int64_t> other_step{};  ///< of the moment that is compared with
-    bool writing = false;                      ///< tokens are being written on
-    std::string_view writing_problem{};        ///< why the last writing ended before its time, "" when it did not
-    bool up_to_date = true;                    ///< the snapshot is that of the document, or says why there is none
+    std::optional<std::int64_t> other_step{};  ///< step of the moment compared with
+    bool writing = false;                      ///< tokens are being generated
+    std::string_view writing_problem{};        ///< why generation last ended early, "" if it did not
+    bool up_to_date = true;                    ///< `snapshot` belongs to the document or says why that cannot be computed
     WouldBeLost would_be_lost{};
-    bool picture_alone = false;               ///< for a file: without controls and hints
-    const AutosaveWords* leftover = nullptr;  ///< work of a process that is gone, to be asked about; null: none
+    bool picture_alone = false;               ///< for export: without controls and hints
+    const AutosaveWords* leftover = nullptr;  ///< autosaved work of an ended process to ask about; null: none
 
     float px(float logical) const { return theme.px(logical); }
     Ui ui() const { return {theme, canvas, &view.focus, picture_alone}; }
     bool ready() const { return snapshot.trace != nullptr; }
-    /// The shown state with what is recorded of a stage; see Inquiry::with().
+    /// The shown state with a stage's numbers; see Inquiry::with().
     const Snapshot& snapshot_with(const StageId& id) const { return inquiry.with(states.shown, snapshot, id, only_head(), maps_wanted()); }
-    /// The stage, perhaps with only_head() alone.
+    /// The stage, possibly with only_head() alone.
     const RecordedStage<float>* stage(const StageId& id) const { return recorded(*snapshot_with(id).trace, id); }
     const RecordedStage<float>* recorded(const Trace<float>& trace, const StageId& id) const {
         return only_head() ? trace.find(id, *only_head()) : trace.find(id);
     }
-    /// The Step view shows one head of a map; of a long text no more than that is held then.
+    /// The Step view needs only one head of a map; for a long text no other head is held.
     std::optional<std::int64_t> only_head() const { return view.view == View::Step ? std::optional(view.head) : std::nullopt; }
-    /// What the view can show of the attention maps of a long text.
+    /// In which form the view can show the attention maps of a long text.
     MapsWanted maps_wanted() const;
-    /// Why a stage is not there (yet), "" when it is.
+    /// Why a stage is not available (yet); "" if it is.
     std::string missing(const StageId& id) const { return inquiry.missing(states.shown, snapshot, id, only_head(), maps_wanted()); }
-    /// The shown trace; of a large model with the stages around the one that is looked at.
+    /// The shown trace; for a large model with the stages around the current one.
     const Trace<float>& trace() const { return *snapshot_with(view.stage).trace; }
     bool has_stage(const StageId& id) const { return ready() && snapshot.trace->plan->find(id) != nullptr; }
-    /// A facet of the shown state. Asking for it has it computed; to be asked for in every frame that shows it.
+    /// Requests a facet of the shown state; to be called in every frame that shows it.
     template <class F>
     Answer<F> ask(const F& facet) const {
         return inquiry.ask(states.shown, facet);
     }
-    /// The same; while a run is followed, that of its last moments until there is newer.
+    /// The same, but while a run is followed, answers from a recent moment until the newest is ready.
     template <class F>
     Answer<F> ask_latest(const F& facet) const {
         return inquiry.ask_latest(states.shown, facet);

@@ -43,7 +43,7 @@ void draw_settings_rail(PanelContext& context) {
         if (!item(id.c_str(), initials.c_str(), Icon::None, fmt::format("Settings: {}", section.title))) continue;
         panes.left_open = true;
         panes.reveal = section.name;
-        // Who asks for a part wants to see it, not its heading.
+        // Expand the section as well, so that its contents are visible.
         if (const auto folded = context.view.folded.find(section.name); folded != context.view.folded.end())
             context.view.folded.erase(folded);
     }

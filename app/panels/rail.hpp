@@ -1,16 +1,16 @@
 #pragma once
-/// What stands in the place of the panes at the sides where a narrow window folds them; a click opens the pane over the picture.
+/// Placeholders for side panes that are collapsed in a narrow window; a click opens the pane over the picture.
 
 #include "app/panels/panel_context.hpp"
 
 namespace attn::app {
 
-/// The initials of the settings' sections.
+/// The initials of the settings sections.
 void draw_settings_rail(PanelContext& context);
-/// The name of the right pane, turned.
+/// The rotated name of the right pane.
 void draw_cell_tab(PanelContext& context);
 
-/// Hides or shows the pane; where it is folded, opens or closes it over the picture.
+/// Shows or hides a pane; if it is collapsed, opens or closes it over the picture.
 void toggle_left_pane(PanelContext& context);
 void toggle_right_pane(PanelContext& context);
 

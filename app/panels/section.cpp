@@ -14,7 +14,7 @@ bool open_section(PanelContext& context, const char* name, const char* title, co
         if (open) folded.insert(name);
         else folded.erase(name);
     }
-    // As it was: what is pressed in a frame changes the next one.
+    // Returns the state before this frame's click, which takes effect in the next frame.
     if (open) gap(context.ui(), 6);
     return open;
 }

@@ -19,13 +19,13 @@ namespace {
 
 constexpr double kLeastMemoryMiB = 16;
 
-/// Views of one stage; the others show maps of many heads.
+/// Views of a single stage, as opposed to maps of many heads.
 bool shows_one_stage(View view) {
     return view == View::Step || view == View::Lines || view == View::Totals || view == View::Lens || view == View::KnockOut ||
            view == View::Write || view == View::Precision;
 }
 
-/// Pills counted from `first`: layers and heads from 0, as in code, texts from 1; a drop-down when they would not fit.
+/// A row of pills numbered from `first` (layers and heads from 0 as in code, texts from 1), or a drop-down list if they do not fit.
 bool index_row(const PanelContext& context, const char* label, std::int64_t count, std::int64_t& chosen, std::string_view tooltip,
                std::int64_t first = 0) {
     std::vector<std::string> texts;
@@ -70,7 +70,7 @@ void draw_shown_maps(PanelContext& context) {
     }
 }
 
-/// In every layer that is shown: of a large model the others are not computed to be counted. None before there is a trace.
+/// Counts the computed layers only; for a large model the others are not computed just for this. 0 before the first trace.
 std::int64_t heads_showing(const PanelContext& context, const std::string& pattern) {
     std::int64_t count = 0;
     if (!context.ready()) return count;

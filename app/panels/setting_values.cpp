@@ -15,7 +15,7 @@ std::string listed(const std::vector<std::string>& words) {
     return words.empty() ? std::string("none") : fmt::format("{}", fmt::join(words, ", "));
 }
 
-/// The configuration that is computed with: an opened model has its own.
+/// The configuration in effect; a published model has its own.
 const Config& config_in_use(const PanelContext& context) {
     return context.document.model != nullptr ? context.document.model->config() : context.document.config;
 }

@@ -1,5 +1,5 @@
 #pragma once
-/// What is set in a section of the settings, in a few words: a folded one shows them at its right end.
+/// Short summaries of settings sections, shown at the right of collapsed ones.
 
 #include <string>
 
@@ -20,7 +20,7 @@ std::string model_value(const PanelContext& context);
 std::string tokens_value(const PanelContext& context);
 std::string parts_value(const PanelContext& context);
 std::string mistake_value(const PanelContext& context);
-/// MiB that computed numbers may take, and in words.
+/// The memory limit for computed numbers in MiB, and as text.
 double memory_in_use(const PanelContext& context);
 std::string memory_value(const PanelContext& context);
 

@@ -25,7 +25,7 @@ constexpr float kTourButton = 34;
 
 bool in_every_view(const PanelContext&) { return true; }
 
-/// Of views of all layers and heads there is something to choose only in a batch.
+/// Views of all layers and heads only offer a choice of text, and only in a batch.
 bool has_something_to_choose(const PanelContext& context) {
     const View view = context.view.view;
     const bool of_all = view == View::Lens || view == View::KnockOut || view == View::Write || view == View::Precision;
@@ -36,7 +36,7 @@ bool shows_writing(const PanelContext& context) { return context.view.view == Vi
 
 bool shows_lines(const PanelContext& context) { return context.view.view == View::Lines; }
 
-/// Views with settings of their own, beside which the masks are folded at first, so that everything is seen without scrolling.
+/// Views with their own settings collapse the masks initially, so that everything fits without scrolling.
 bool has_own_settings(const PanelContext& context) { return shows_writing(context) || shows_lines(context); }
 bool has_no_own_settings(const PanelContext& context) { return !has_own_settings(context); }
 
@@ -44,19 +44,19 @@ bool shows_many_heads(const PanelContext& context) {
     return context.view.view == View::Heads || context.view.view == View::Grid || context.view.view == View::Doctor;
 }
 
-/// Maps of weights can be shown in other ways than as they are.
+/// Whether the view shows attention weights of many heads, which can be measured in several ways.
 bool shows_weights_of_heads(const PanelContext& context) { return shows_many_heads(context) && has_head_mean(context.view.heads_stage); }
 
 bool can_be_compared(const PanelContext& context) { return context.view.view != View::KnockOut && context.view.view != View::Precision; }
 
-/// Tokenizer and parts of an opened model are its own.
+/// A published model's tokenizer and parts cannot be changed.
 bool model_is_ours(const PanelContext& context) { return context.document.model == nullptr; }
 bool model_is_opened(const PanelContext& context) { return context.document.model != nullptr; }
 
 struct SettingSection {
     const char* name;   ///< in the settings file
     const char* title;  ///< on screen
-    const char* words;  ///< what is in it, for the search
+    const char* words;  ///< keywords for the search
     LessonControl control;
     bool (*belongs)(const PanelContext&);
     std::string (*value)(const PanelContext&);
@@ -99,7 +99,7 @@ std::string lower_case(std::string_view text) {
     return result;
 }
 
-/// The names of mistakes are known elsewhere.
+/// Adds the titles of all mistakes, which are defined elsewhere.
 std::string words_of(const SettingSection& section) {
     std::string words = std::string(section.title) + " " + section.words;
     if (section.control == LessonControl::Mistakes)
@@ -136,7 +136,7 @@ void draw_section(PanelContext& context, const SettingSection& section, bool fir
         ImGui::SetScrollHereY(0);
         context.view.panes.reveal = {};
     }
-    // Headings stand close together, so that all of them are seen.
+    // Tight spacing, so that all headings are visible.
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, context.px(1)});
     if (!first) separator(ui, 5);
     if (always_open) section_heading(ui, section.title);
@@ -145,7 +145,7 @@ void draw_section(PanelContext& context, const SettingSection& section, bool fir
     if (open) section.draw(context);
 }
 
-/// At the foot of the pane as long as the person has not taken it.
+/// Shown at the bottom of the pane until the user has completed the tour.
 void draw_tour_button(PanelContext& context) {
     if (button(context.ui(), "Take the tour · 5 minutes",
                {.look = ButtonLook::Accent,
@@ -158,7 +158,7 @@ void draw_tour_button(PanelContext& context) {
 void draw_sections(PanelContext& context) {
     const Ui ui = context.ui();
     const LessonView& lesson = context.view.lesson;
-    // A lesson that leaves out a part has chosen the others to be seen.
+    // A lesson that hides sections has chosen the rest to be visible.
     const bool chosen = lesson.open() && !lesson.shown().look.controls.all(), searching = !context.view.search.text.empty();
     if (!chosen) draw_search(context);
     bool first = true;
@@ -181,7 +181,8 @@ std::vector<ListedSection> listed_sections(const PanelContext& context) {
 
 void draw_settings(PanelContext& context) {
     if (context.view.toured || context.view.lesson.open()) return draw_sections(context);
-    // The button stays at the foot while the sections scroll. Their bar stands in the pane's margin: they are as wide as without one.
+    // The button stays at the bottom while the sections scroll. The scrollbar goes into the pane's margin, so that the sections keep their
+    // width.
     ImGuiStorage& memory = *ImGui::GetStateStorage();
     const ImGuiID scrolls = ImGui::GetID("scrolls");
     const ImGuiStyle& style = ImGui::GetStyle();

@@ -18,12 +18,12 @@
 namespace attn::app {
 namespace {
 
-// Logical pixels.
+// In logical pixels:
 constexpr float kMapHeight = 56, kBlockHeight = 44, kHeader = 182, kHeaderFrom = 1180;
 constexpr float kEnd = 108, kLeastEnd = 30, kLayer = 196, kLeastLayer = 22, kGap = 24, kLeastGap = 4, kStackGap = 40, kLeastStackGap = 14;
 constexpr float kNamed = 66, kDetailed = 118, kHeadMark = 9;
 
-/// What the map draws: the blocks, which of them is open, and where they lie.
+/// What the map draws: the blocks, the open one, and their positions.
 struct MapPicture {
     std::vector<ModelBlock> blocks;
     std::size_t open = 0;
@@ -41,7 +41,7 @@ const char* part_label(PartKind kind) {
     return kind == PartKind::FeedForward ? "feed-forward" : kind == PartKind::CrossAttention ? "cross" : "heads";
 }
 
-/// The chosen head where the block has no room for a chip of each.
+/// The selected head as text, if there is no room for a chip per head.
 std::string chosen_head_words(const PanelContext& context, std::int64_t heads) {
     return fmt::format("head {} of {}", context.view.head, heads);
 }
@@ -79,7 +79,7 @@ MapPicture picture_of_map(const PanelContext& context, float room) {
     return picture;
 }
 
-/// Views of maps stay; the others have no picture of a single stage.
+/// Selects a stage. Views of maps stay open; others switch to the Step view.
 void go_to_stage(PanelContext& context, const StageId& id) {
     ViewState& view = context.view;
     view.stage = id;
@@ -94,7 +94,7 @@ std::string shape_letters(const Shape& shape) {
     return "[" + text + "]";
 }
 
-/// In words, by code names, and the shape of what comes out.
+/// The block's description, stage names and output shape.
 std::string block_tooltip(const PanelContext& context, const ModelBlock& block) {
     const Plan& plan = *context.trace().plan;
     const StageId& first = plan.nodes()[block.first].id;
@@ -105,7 +105,7 @@ std::string block_tooltip(const PanelContext& context, const ModelBlock& block) 
                        tensor_name(last), shape_letters(context.trace().shape_of(last)), shape_words(context.trace().shape_of(last)));
 }
 
-/// What a head's weights look like, where that is known of every layer.
+/// The colour of a head by its pattern, which is known for all layers only in a whole trace.
 Color head_mark_color(const PanelContext& context, const StageId& weights, std::int64_t head) {
     const Palette& colors = context.theme.colors;
     const Color plain = mix(colors.raised, colors.muted, 0.35F);
@@ -114,7 +114,7 @@ Color head_mark_color(const PanelContext& context, const StageId& weights, std::
     return caption.text.empty() || caption.color == colors.muted ? plain : caption.color;
 }
 
-/// Small squares for heads and a bar for the feed-forward block, in [min, max].
+/// Draws small squares for heads and a bar for the feed-forward network into [min, max].
 void draw_layer_marks(const PanelContext& context, ImDrawList& list, const ModelBlock& block, ImVec2 min, ImVec2 max) {
     const float mark = context.px(kHeadMark), gap = context.px(3), between = context.px(6);
     const Color bar = mix(context.theme.colors.raised, context.theme.colors.muted, 0.25F);
@@ -134,7 +134,7 @@ void draw_layer_marks(const PanelContext& context, ImDrawList& list, const Model
     }
 }
 
-/// A block that is not open, as much of it as there is room for.
+/// Draws a closed block with as much detail as fits.
 void draw_closed_block(PanelContext& context, const ModelBlock& block, ImVec2 min, ImVec2 max) {
     const auto& [colors, fonts, scale] = context.theme;
     const Plan& plan = *context.trace().plan;
@@ -169,7 +169,7 @@ void draw_closed_block(PanelContext& context, const ModelBlock& block, ImVec2 mi
     if (item.pressed) go_to_stage(context, stage_in(plan, block, context.view.stage));
 }
 
-/// A small button inside the open block. True when it was pressed.
+/// A small button inside the open block. True if pressed.
 bool chip(PanelContext& context, const char* id, ImVec2 min, ImVec2 max, std::string_view text, bool chosen, std::string_view tooltip) {
     const auto& [colors, fonts, scale] = context.theme;
     const Item item = item_at(context.ui(), id, min, {max.x - min.x, max.y - min.y}, {.tooltip = tooltip});
@@ -184,7 +184,7 @@ bool chip(PanelContext& context, const char* id, ImVec2 min, ImVec2 max, std::st
     return item.pressed;
 }
 
-/// The circle with a plus where a part's result is added to the stream.
+/// The circled plus where a result is added to the residual stream.
 bool sum_sign(PanelContext& context, ImVec2 min, ImVec2 max, bool chosen) {
     const Palette& colors = context.theme.colors;
     const Item item = item_at(context.ui(), "##sum", min, {max.x - min.x, max.y - min.y},
@@ -201,7 +201,7 @@ bool sum_sign(PanelContext& context, ImVec2 min, ImVec2 max, bool chosen) {
     return item.pressed;
 }
 
-/// A click on the name folds the stages below, or unfolds them.
+/// The open block's title; a click shows or hides the stages below.
 void draw_open_title(PanelContext& context, const ModelBlock& block, ImVec2 min, ImVec2 max, bool folded) {
     const auto& [colors, fonts, scale] = context.theme;
     const std::string tooltip =
@@ -231,7 +231,7 @@ void draw_open_block(PanelContext& context, const MapPicture& picture, ImVec2 mi
             draw_open_title(context, block, {x0, min.y}, {x1, max.y}, folded);
         } else {
             const BlockPart& part = block.parts[item.part];
-            // Within a part the stage that is shown stays.
+            // A click on the current part keeps the current stage.
             const StageId& to = shown == part.kind ? context.view.stage : part.opens;
             if (item.kind == BlockItem::Kind::Head) {
                 if (item.head == 0)
@@ -258,7 +258,7 @@ void draw_open_block(PanelContext& context, const MapPicture& picture, ImVec2 mi
     }
 }
 
-/// The line that goes from block to block, and below it what a decoder reads of the encoder.
+/// Draws the residual stream between blocks, and below it the connection from the encoder to the decoder.
 void draw_lines(const PanelContext& context, const MapPicture& picture, ImVec2 origin, float top, float bottom) {
     const Palette& colors = context.theme.colors;
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -285,7 +285,7 @@ void draw_lines(const PanelContext& context, const MapPicture& picture, ImVec2 o
     list.AddLine({from, y}, {to, y}, colors.axis(Axis::S), context.px(1.5F));
 }
 
-/// Blocks in [origin, ...]; returns where the open one lies on screen.
+/// Draws the blocks from `origin` on; returns the open block's horizontal extent on screen.
 Stretch draw_blocks(PanelContext& context, const MapPicture& picture, ImVec2 origin, bool folded) {
     const float top = origin.y + context.px((kMapHeight - kBlockHeight) / 2), bottom = top + context.px(kBlockHeight);
     draw_lines(context, picture, origin, top, bottom);
@@ -301,7 +301,7 @@ Stretch draw_blocks(PanelContext& context, const MapPicture& picture, ImVec2 ori
     return {origin.x + picture.places[picture.open].min, origin.x + picture.places[picture.open].max};
 }
 
-/// The blocks in a window of their own, which scrolls where they do not fit; returns where the open one lies on screen.
+/// Draws the blocks in a child window that scrolls if they do not fit; returns the open block's horizontal extent on screen.
 Stretch draw_map(PanelContext& context, bool folded) {
     const auto& [colors, fonts, scale] = context.theme;
     const ImVec2 origin = ImGui::GetCursorScreenPos();
@@ -349,7 +349,7 @@ void draw_stages(PanelContext& context) {
     const ImVec2 origin = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
     const Stretch open = draw_map(context, false);
     const float bottom = origin.y + context.px((kMapHeight + kBlockHeight) / 2), top = origin.y + context.px(kMapHeight + 4);
-    // What stands below is the inside of the open block.
+    // Lines that connect the open block with its stages below.
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const Color line = with_alpha(context.theme.colors.accent, 0.7F);
     list.AddLine({open.min + context.px(4), bottom}, {origin.x, top}, line, context.px(1.2F));

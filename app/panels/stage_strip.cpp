@@ -19,7 +19,7 @@ namespace {
 
 constexpr float kItemWidth = 104, kWidestItem = 190;
 
-/// Pixels for each stage of a block: wide enough for the longest shape, such as that of 200 tokens; wider where there is room.
+/// Width per stage of a block in pixels: enough for the longest shape (as with 200 tokens), more if there is room.
 float item_width(const PanelContext& context, const ModelBlock& block, float room) {
     float shape = 0;
     const auto& nodes = context.trace().plan->nodes();
@@ -30,7 +30,7 @@ float item_width(const PanelContext& context, const ModelBlock& block, float roo
     return std::clamp(std::floor(room / static_cast<float>(block.end - block.first)), least, std::max(least, context.px(kWidestItem)));
 }
 
-/// The first tokens of the sequence as small chips: tokens have no picture of their own.
+/// The first tokens of the sequence as small chips, since tokens have no numeric picture.
 void draw_token_thumbnail(const PanelContext& context, ImDrawList& list, ImVec2 min, ImVec2 max, Stack stack) {
     const TokenBatch& batch = stack == Stack::Encoder ? context.trace().source_tokens : context.trace().tokens;
     const auto& texts = stack == Stack::Encoder ? context.snapshot.source_tokens : context.snapshot.tokens;
@@ -46,7 +46,7 @@ void draw_token_thumbnail(const PanelContext& context, ImDrawList& list, ImVec2 
     }
 }
 
-/// Of a large model what is looked at has pictures, and nothing else is computed for one.
+/// For a large model, only stages computed for the current view get a thumbnail; nothing is computed for it.
 void draw_thumbnail(PanelContext& context, ImDrawList& list, ImVec2 min, ImVec2 max, const StageId& id) {
     if (id.stage == Stage::Tokens) {
         draw_token_thumbnail(context, list, min, max, id.stack);
@@ -54,7 +54,7 @@ void draw_thumbnail(PanelContext& context, ImDrawList& list, ImVec2 min, ImVec2 
     }
     const Matrix matrix = context.matrices.stage(context.trace(), id, context.view.batch, context.view.head);
     if (matrix.empty()) return;
-    // The picture keeps the map's proportions within the square, up to three times as wide where there is room.
+    // Keeps the map's aspect ratio within limits, up to nearly three times as wide as high.
     const float height = max.y - min.y;
     const float aspect = static_cast<float>(matrix.data.cols) / static_cast<float>(std::max<std::int64_t>(matrix.data.rows, 1));
     const float width = std::clamp(height * aspect, height * 0.4F, std::min(height * 2.8F, max.x - min.x));
@@ -63,7 +63,7 @@ void draw_thumbnail(PanelContext& context, ImDrawList& list, ImVec2 min, ImVec2 
     list.AddRect(min, {min.x + width, max.y}, context.theme.colors.line);
 }
 
-/// One stage of the strip; true when it was clicked.
+/// A stage of the strip; true if clicked.
 bool draw_item(PanelContext& context, ImVec2 at, ImVec2 size, std::size_t index) {
     const StageId& id = context.trace().plan->nodes()[index].id;
     const auto& [colors, fonts, scale] = context.theme;
@@ -123,7 +123,7 @@ void draw_thumbnails(PanelContext& context) {
     }
     ImGui::SetCursorScreenPos({x, origin.y});
     ImGui::Dummy({1, 1});
-    // The wheel moves a strip sideways.
+    // The wheel scrolls horizontally.
     if (ImGui::IsWindowHovered() && ImGui::GetIO().MouseWheel != 0)
         ImGui::SetScrollX(ImGui::GetScrollX() - ImGui::GetIO().MouseWheel * width);
 }

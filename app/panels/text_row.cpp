@@ -31,7 +31,7 @@ std::size_t shown_index(const PanelContext& context) {
         std::clamp<std::int64_t>(context.view.batch, 0, static_cast<std::int64_t>(shown_texts(context).size()) - 1));
 }
 
-/// With what was written behind them.
+/// Including generated text.
 std::vector<std::string> shown_whole_texts(const PanelContext& context) {
     return shows_source(context) ? context.document.source_texts : whole_texts(context.document);
 }
@@ -56,7 +56,7 @@ void remove_sequence(PanelContext& context, std::size_t index) {
     context.commands.push_back({std::move(change), ""});
 }
 
-/// The example's sentences, of those that have several.
+/// The menu items for a preset's sentences, if it has several.
 void draw_sentences(PanelContext& context, const Preset& preset, const PresetSentence* shown) {
     for (const PresetSentence& sentence : preset.sentences)
         if (menu_item(context.ui(), sentence.title, &sentence == shown, sentence.look_at))
@@ -70,8 +70,7 @@ const Preset* preset_with_sentences(const Document& document) {
     return nullptr;
 }
 
-/// "sentence 3 of 12" of an example that has so many, else "sequence 1 of 2": a menu of them and of the batch's texts, with adding and
-/// removing.
+/// The menu of a preset's sentences ("sentence 3 of 12") or of the batch's texts ("sequence 1 of 2"), with adding and removing.
 void draw_sequence_menu(PanelContext& context) {
     const auto& texts = shown_texts(context);
     const Preset* preset = preset_with_sentences(context.document);
@@ -111,7 +110,7 @@ void draw_chips(PanelContext& context, float width) {
     const auto& sequences = shows_source(context) ? context.snapshot.source_tokens : context.snapshot.tokens;
     if (sequences.empty()) return;
     const auto& tokens = sequences[std::min(shown_index(context), sequences.size() - 1)];
-    // Queries and keys of the shown stage may be positions of the other text.
+    // Queries or keys of the shown stage may refer to the other text.
     const auto mark = [&](const AxisSelection& selection, Axis axis) {
         return &tokens_of(context, context.view.stage, axis) == &sequences ? static_cast<int>(selection.on(axis).value_or(-1)) : -1;
     };
@@ -129,7 +128,7 @@ void draw_chips(PanelContext& context, float width) {
     if (result.right_clicked >= 0) view.locked.set(Axis::S, result.right_clicked);
     if (result.background_clicked) start_text_edit(context);
     const float hint_x = at.x + result.width + context.px(14);
-    // No text is turned round: ids and positions run from left to right.
+    // Right-to-left text is not reordered, because ids and positions run from left to right.
     const bool turned = has_right_to_left(shown_texts(context)[shown_index(context)]);
     const std::string hint = turned ? "right-to-left text, in the order in which it is read" : "click here to edit the text";
     if (hint_x + text_width(context.theme.fonts.label, hint) < at.x + width)
@@ -170,7 +169,7 @@ void draw_text_row(PanelContext& context) {
     const float menu = right;
     if (const float chip = draw_comparison(context, right + context.px(6), chip_y + context.px(8), (right - x) * 0.5F); chip > 0)
         right -= chip + context.px(8);
-    // The text keeps most of the row.
+    // Controls on the right may only take part of the row; the text gets the rest.
     if (context.view.view != View::Train) right -= draw_small_transport(context, right, chip_y + context.px(7), (right - x) * 0.45F);
     right -= draw_few_next_words(context, right, chip_y + context.px(6), (right - x) * 0.42F);
     ImGui::SetCursorScreenPos({x, chip_y});

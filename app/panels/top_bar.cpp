@@ -21,8 +21,8 @@ namespace attn::app {
 namespace {
 
 constexpr float kBarHeight = 48;
-constexpr float kButtons = 4, kButton = 38;  ///< at the right: how many, and how far apart
-constexpr float kSpot = 52;                  ///< the badge without words, and the room around it
+constexpr float kButtons = 4, kButton = 38;  ///< at the right: their number and distance
+constexpr float kSpot = 52;                  ///< width of the badge without text
 
 void place(float x, float y) { ImGui::SetCursorScreenPos({x, y}); }
 
@@ -37,7 +37,7 @@ std::string origin_text(const WeightsOrigin& origin) {
     return origin.parameters.empty() ? origin.text : origin.text + ", " + origin.parameters;
 }
 
-/// Whether the model beside it has learned anything, in as many words as there is room for; returns the width it took.
+/// Says whether the model has been trained, in as much detail as fits; returns the width used.
 float draw_origin(PanelContext& context, ImVec2 at, float room) {
     const auto& [colors, fonts, scale] = context.theme;
     const WeightsOrigin origin = weights_origin(context.document);
@@ -81,7 +81,7 @@ struct Badge {
     std::string text, detail, tooltip;
 };
 
-/// All of a trace that is held whole, of a large model the part that is looked at.
+/// The verification to show: of the whole trace, or for a large model of the current part.
 facet::Verification checked_now(const PanelContext& context) {
     const Trace<float>& trace = *context.snapshot.trace;
     if (trace.whole() || !context.has_stage(context.view.stage)) return {};
@@ -112,7 +112,7 @@ Badge badge_of(const PanelContext& context) {
                                     whole ? "" : "Of a model this large the part that you look at is checked, from what it reads. ");
     for (const reference::StageError& stage : verification->stages)
         if (stage.max_abs > 0) table += fmt::format("{}  {}\n", tensor_name(stage.id), format_scientific(stage.max_abs));
-    // Green beside a red sign would say that all is well.
+    // A green badge beside a warning would suggest that all is well.
     if (context.document.forward.mistake != Mistake::None)
         return {colors.bad, "broken on purpose", "",
                 "These are the numbers of the mistake: the reference makes it, too, and finds the same.\n" + table};
@@ -125,10 +125,10 @@ void draw_top_bar(PanelContext& context) {
     const Ui ui = context.ui();
     const ImVec2 origin = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x;
-    // Without the name on a very narrow one: the window's title has it, too.
+    // On a very narrow window the program's name is dropped; the title bar has it.
     const float name_width = width < context.px(1240) ? 0 : draw_name(context, origin) + context.px(24);
     const float menu_x = origin.x + name_width;
-    // On a narrow window the example's name is cut before the tabs run into the badge.
+    // On a narrow window the preset's name is shortened before the tabs reach the badge.
     const float presets_width = width < context.px(1400) ? 112 : 176;
     draw_preset_menu(context, {menu_x, origin.y}, presets_width);
     const float origin_x = menu_x + context.px(presets_width + 8);
@@ -173,7 +173,7 @@ void draw_top_bar(PanelContext& context) {
     if (right_button("##redo", Icon::Redo, "Redo (Ctrl+Y)", context.can_redo)) context.commands.push_back({command::Redo{}, ""});
     if (right_button("##undo", Icon::Undo, "Undo (Ctrl+Z)", context.can_undo)) context.commands.push_back({command::Undo{}, ""});
 
-    // On a narrow window the badge gives up its figure, its word and itself before anything overlaps.
+    // On a narrow window, drop the badge's number, then its text, then the badge before anything overlaps.
     Badge badge = badge_of(context);
     const auto badge_width = [&] {
         return context.px(40) + text_width(context.theme.fonts.label, badge.text) +

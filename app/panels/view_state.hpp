@@ -1,5 +1,5 @@
 #pragma once
-/// What the person looks at: chosen view, stage, head, cell and colours. Not part of the document, so not undone.
+/// The view: current view, stage, head, cell and colours. Not part of the document and therefore not undone.
 
 #include <array>
 #include <cstdint>
@@ -37,7 +37,7 @@
 
 namespace attn::app {
 
-/// A chosen index on each axis, by the axis' name: the same query row and key column light up in every stage.
+/// A selected index per axis. Shared by all stages, so that the same query row and key column are highlighted everywhere.
 class AxisSelection {
 public:
     std::optional<std::int64_t> on(Axis axis) const { return index_[static_cast<std::size_t>(axis)]; }
@@ -56,38 +56,38 @@ private:
 
 struct PaneState {
     bool left = true, right = true, strip = true;
-    bool thumbnails = true;                                         ///< of the open block's stages, below the map of the model
-    float left_width = 248, right_width = 328, strip_height = 178;  ///< logical pixels
-    bool only_centre = false;                                       ///< F11: the picture alone, for projecting
-    /// Where a narrow window folds the panes at the sides: one of them is open over the picture.
+    bool thumbnails = true;                                         ///< show thumbnails of the open block's stages
+    float left_width = 248, right_width = 328, strip_height = 178;  ///< in logical pixels
+    bool only_centre = false;                                       ///< F11: only the picture, for projectors
+    /// In a narrow window, where side panes are collapsed: which one is open over the picture.
     bool left_open = false, right_open = false;
-    std::string_view reveal{};  ///< part of the settings, by name, that is to be scrolled to
+    std::string_view reveal{};  ///< section of the settings to scroll to
 };
 
-/// What is looked for among the settings.
+/// The search in the settings.
 struct SettingsSearch {
-    std::string text;    ///< "": nothing, all are shown
-    bool focus = false;  ///< the field takes the keyboard in the next frame
+    std::string text;    ///< "": no search
+    bool focus = false;  ///< the field takes the focus in the next frame
 };
 
 struct ViewState {
     View view = View::Step;
     StageId stage{Stage::Scores, 0};
-    std::optional<Look> opening;  ///< to turn to as soon as the numbers of what was opened are there
-    Stack text_of = Stack::Main;  ///< the stack of the stage that was shown last
+    std::optional<Look> opening;  ///< applied once the numbers of the opened document are available
+    Stack text_of = Stack::Main;  ///< stack of the stage shown last
     std::int64_t head = 0;
     std::int64_t batch = 0;
-    AxisSelection locked;       ///< by click; Esc clears it
-    AxisSelection hovered;      ///< under the mouse in this frame, gathered while the panels draw; empty when the mouse is elsewhere
-    AxisSelection hover_shown;  ///< under the mouse in the frame before: what maps light up, whichever of them comes first
+    AxisSelection locked;       ///< selected by click; Esc clears it
+    AxisSelection hovered;      ///< hovered in this frame, collected while panels draw; empty if the mouse is elsewhere
+    AxisSelection hover_shown;  ///< hovered in the previous frame; used for highlighting, so that the drawing order of maps does not matter
     ColorOptions signed_colors;
     ColorOptions probability_colors;
-    Stage heads_stage = Stage::Weights;  ///< what the heads and grid views show
+    Stage heads_stage = Stage::Weights;  ///< stage shown by the heads and grid views
 
     bool playing = false;
-    double next_step_at = 0;  ///< time of the next automatic step, seconds
+    double next_step_at = 0;  ///< time of the next automatic step in seconds
 
-    bool gradients = false;  ///< maps show what their numbers do to the loss
+    bool gradients = false;  ///< maps show loss gradients
     Comparison compare;
     LinesView lines;
     TotalsView totals;
@@ -97,11 +97,11 @@ struct ViewState {
     PrecisionView precision;
     GridView grid;
 
-    bool times_moved = false;        ///< maps of weights of many heads: times the length of what each moves
-    bool without_first_key = false;  ///< maps of weights of many heads leave it out, and rescale the others
-    std::string sort_heads_by;       ///< "" = layer, head; else the name of a pattern
-    TextEdit text;                   ///< the sequence being edited
-    bool source_text = false;        ///< the text row shows what the encoder of an encoder-decoder reads
+    bool times_moved = false;        ///< maps of attention weights of many heads: multiply by the norm of what each head moves
+    bool without_first_key = false;  ///< maps of attention weights of many heads: leave out the first key and rescale the rest
+    std::string sort_heads_by;       ///< "" = by layer and head; otherwise the name of a pattern
+    TextEdit text;                   ///< editor of the shown sequence
+    bool source_text = false;        ///< the text row shows the encoder's text
     EditState edits;
     KnockOutState knock_out;
     HeadRowsView head_rows;
@@ -112,24 +112,24 @@ struct ViewState {
     KeyboardFocus focus;
     FileView files;
     PaneState panes;
-    std::set<std::string, std::less<>> folded;  ///< parts of the pane at the left, by name: see app/panels/section.hpp
+    std::set<std::string, std::less<>> folded;  ///< collapsed sections of the left pane, by name: see app/panels/section.hpp
     SettingsSearch search;
-    bool toured = false;    ///< the tour has been taken to its end
-    double memory_mib = 0;  ///< that what is computed may take; 0: a quarter of the machine's memory
+    bool toured = false;    ///< the tour has been completed
+    double memory_mib = 0;  ///< memory limit for computed results; 0: a quarter of the machine's memory
     bool dark = true;
-    double ui_zoom = 1;                             ///< size of everything, on top of the display's scale
-    bool help = false;                              ///< the sheet of keys and help pages is open
-    HelpState help_page;                            ///< what it shows
+    double ui_zoom = 1;                             ///< interface scale on top of the display's
+    bool help = false;                              ///< the help sheet is open
+    HelpState help_page;                            ///< page of the help sheet
     std::string dump_path;                          ///< typed into the Doctor view
-    std::optional<bool> stroke;                     ///< while the mouse paints: whether it forbids cells
-    bool painting = false;                          ///< clicks on an attention map forbid or allow cells
+    std::optional<bool> stroke;                     ///< while painting with the mouse: whether cells are being masked
+    bool painting = false;                          ///< clicks on an attention map mask or unmask cells
     std::uint64_t gesture = 0;                      ///< counts finished drags, so that each becomes one undo step
-    std::optional<StageId> strip_shows;             ///< the stage that the strip has scrolled to
-    std::optional<StageId> map_shows;               ///< the stage whose block the map of the model has scrolled to
-    Morph morph;                                    ///< from the map that was shown before
-    bool morphing = true;                           ///< steps between maps of one shape are shown as a change
-    float zoom_by_key = 0;                          ///< steps of + and − in this frame
-    std::map<std::string, HeatmapViewState> zooms;  ///< zoom and pan by the matrix' name
+    std::optional<StageId> strip_shows;             ///< stage that the strip last scrolled to
+    std::optional<StageId> map_shows;               ///< stage whose block the model map last scrolled to
+    Morph morph;                                    ///< animation from the previously shown map
+    bool morphing = true;                           ///< animate the transition between maps of the same shape
+    float zoom_by_key = 0;                          ///< zoom steps by + and − in this frame
+    std::map<std::string, HeatmapViewState> zooms;  ///< zoom and pan by matrix name
 
     const AxisSelection& selection() const { return hovered.empty() ? locked : hovered; }
 };

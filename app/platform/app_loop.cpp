@@ -1,7 +1,7 @@
 #include "app/platform/app_loop.hpp"
 
 #include <glad/gl.h>
-// After glad, which brings the OpenGL declarations.
+// Must follow glad, which declares OpenGL.
 #include <GLFW/glfw3.h>
 #include <fmt/core.h>
 
@@ -22,17 +22,18 @@ namespace attn::app {
 
 namespace {
 
-/// Frames drawn after an event, so that what reacts to hovering settles.
+/// Frames drawn after an event, so that hover effects settle.
 constexpr int kFramesPerEvent = 3;
-/// While a text is typed what follows from a letter is computed at once, and needs the cores: seconds until those frames but the first.
+/// After a keystroke in a text field only one frame is drawn at once, to leave the cores to the computation that it triggers. The others
+/// follow after this delay in seconds.
 constexpr double kSettleWhileTyping = 0.1;
-/// Seconds between looks at a blinking caret, and at changed shader files.
+/// Intervals in seconds for redrawing a blinking caret and for checking for changed shader files.
 constexpr double kCaretPeriod = 0.25, kShaderPeriod = 0.5;
-/// Seconds between looks at fonts that are being made.
+/// Interval in seconds for checking whether fonts are ready.
 constexpr double kFontsPeriod = 0.05;
-/// Longest sleep: nothing depends on it.
+/// Upper bound for a sleep; any large value works.
 constexpr double kLongestSleep = 60;
-/// Seconds between looks at what may end the program from outside.
+/// Interval in seconds for calling LoopOptions::stop.
 constexpr double kStopPeriod = 0.25;
 
 WindowPlacement remembered_placement(const Settings& settings) {
@@ -42,25 +43,25 @@ WindowPlacement remembered_placement(const Settings& settings) {
 
 void remember_placement(GLFWwindow* window, Settings& settings) {
     settings.window_maximized = glfwGetWindowAttrib(window, GLFW_MAXIMIZED) != 0;
-    if (settings.window_maximized || glfwGetWindowAttrib(window, GLFW_ICONIFIED) != 0) return;  // keep the size to return to
+    if (settings.window_maximized || glfwGetWindowAttrib(window, GLFW_ICONIFIED) != 0) return;  // keep the size to restore
     settings.window_placed = true;
     glfwGetWindowPos(window, &settings.window_x, &settings.window_y);
     glfwGetWindowSize(window, &settings.window_width, &settings.window_height);
 }
 
-/// What GLFW's callbacks leave for the loop.
+/// Events collected by GLFW's callbacks.
 struct Events {
     bool any = true;
-    bool letter = false;          ///< typed, as is all that has happened besides unless `any`
-    std::set<int> pressed;        ///< keys that went down since the last frame
-    int modifiers = 0;            ///< what was held down with them
-    std::set<int> short_presses;  ///< and came up again before it
+    bool letter = false;          ///< a character was typed; unless `any` is set, that is all that happened
+    std::set<int> pressed;        ///< keys pressed since the last frame
+    int modifiers = 0;            ///< modifiers held at the time
+    std::set<int> short_presses;  ///< keys pressed and released since the last frame
     MouseQueue mouse;
-    double blind = 0;  ///< seconds that the last frame took, in which no event could be noticed
+    double blind = 0;  ///< duration of the last frame in seconds, during which no events were polled
     std::vector<std::string> dropped_files;
 };
 
-/// A key that changes a text by a letter. GLFW numbers keys that print below Escape; what they print comes as characters.
+/// Whether a key types or deletes a character. GLFW's codes of printable keys are below Escape.
 bool is_letter_key(int key, int modifiers) {
     const bool prints = key >= GLFW_KEY_SPACE && key < GLFW_KEY_ESCAPE;
     return (prints || key == GLFW_KEY_BACKSPACE) && (modifiers & (GLFW_MOD_CONTROL | GLFW_MOD_ALT | GLFW_MOD_SUPER)) == 0;
@@ -68,7 +69,7 @@ bool is_letter_key(int key, int modifiers) {
 
 Events& events_of(GLFWwindow* window) { return *static_cast<Events*>(glfwGetWindowUserPointer(window)); }
 
-/// Before ImGui's backend, which calls these on.
+/// To be called before ImGui's backend installs its callbacks, which forward to these.
 void listen(GLFWwindow* window, Events& events) {
     glfwSetWindowUserPointer(window, &events);
     glfwSetCursorPosCallback(window, [](GLFWwindow* w, double, double) { events_of(w).any = true; });
@@ -147,7 +148,7 @@ public:
 private:
     bool stopped() const { return options_.stop && options_.stop(); }
 
-    /// The drawing decides; it may have a question, which has to be seen.
+    /// The UI decides whether to close. It may want to ask first, so restore a minimised window.
     void notice_close_button() {
         if (glfwWindowShouldClose(window_.get()) == 0) return;
         glfwSetWindowShouldClose(window_.get(), GLFW_FALSE);
@@ -181,21 +182,21 @@ private:
             settle_at_ = std::numeric_limits<double>::infinity();
             frames_due_ = std::max(frames_due_, kFramesPerEvent - 1);
         }
-        // A tooltip's window is measured in the first of them and seen from the second on.
+        // A tooltip's window is measured in the first of these frames and visible from the second on.
         if (std::exchange(events_.any, false) || glfwGetTime() >= tooltip_at_) frames_due_ = kFramesPerEvent;
-        // Presses that wait for their frames are events of these: what a double-click opens has to settle, too.
+        // Queued mouse events are delivered in later frames, which count as event frames too.
         if (!events_.mouse.empty()) frames_due_ = std::max(frames_due_, kFramesPerEvent);
-        // Both have to be asked.
+        // take() resets the flag, so it must be evaluated even if `timed` is set.
         if (waker_.take() || timed) frames_due_ = std::max(frames_due_, 1);
     }
 
     void draw(const DrawUi& ui, int width, int height) {
         const Screen::Target target{width, height, display_scale(window_.get()), glfwGetTime(), 0};
-        // A key that went down and up between two frames would be lost: it counts as down for this one.
+        // A key pressed and released between two frames would be missed, so report it as down for this frame.
         events_.pressed.clear();
         const std::set<int> short_presses = std::exchange(events_.short_presses, {});
         for (const int key : short_presses) imgui_compat::hold_key(key, true);
-        // Ctrl + K is no K because Ctrl came up before the frame.
+        // Ctrl + K must not become a plain K because Ctrl was released before the frame.
         const int modifiers = std::exchange(events_.modifiers, 0);
         if (modifiers != 0) imgui_compat::hold_modifiers((modifiers & GLFW_MOD_CONTROL) != 0, (modifiers & GLFW_MOD_SHIFT) != 0);
         const double begun = glfwGetTime();
@@ -226,7 +227,7 @@ private:
         if (!window_.messages().empty()) report(window_.messages().back());
     }
 
-    /// False while the first of them waits for its fonts: the window goes on meanwhile.
+    /// False while the first picture is waiting for its fonts; the window continues meanwhile.
     bool take_pictures(const DrawUi& ui, const Screen::Target& target) {
         while (!orders_.empty()) {
             try {
@@ -251,7 +252,7 @@ private:
         }
     }
 
-    /// Prints a problem once, not every frame.
+    /// Prints a problem once, not in every frame.
     void report(const std::string& problem) {
         if (problem.empty() || problem == reported_) return;
         reported_ = problem;
@@ -266,14 +267,14 @@ private:
     Events events_;
     std::unique_ptr<Screen> screen_;
     int frames_due_ = kFramesPerEvent;
-    int held_frames_ = 0;  ///< due since before what was asked for began to be waited for
+    int held_frames_ = 0;  ///< frames due when the current hold began
     double redraw_at_ = 0;
     double tooltip_at_ = std::numeric_limits<double>::infinity();
-    double settle_at_ = std::numeric_limits<double>::infinity();  ///< the rest of a letter's frames
-    bool typing_ = false;                                         ///< a text field has the keyboard
+    double settle_at_ = std::numeric_limits<double>::infinity();  ///< when to draw the remaining frames after a keystroke
+    bool typing_ = false;                                         ///< a text field has the focus
     bool close_asked_ = false, quit_ = false;
     std::string reported_, title_;
-    std::deque<PictureOrder> orders_;  // that are not carried out yet
+    std::deque<PictureOrder> orders_;  // not done yet
 };
 
 void run_window(const LoopOptions& options, Settings& settings, Waker& waker, const DrawUi& ui) {

@@ -1,5 +1,5 @@
 #pragma once
-/// The window and its event loop. It sleeps while nothing happens.
+/// The window and its event loop, which sleeps while nothing happens.
 
 #include <atomic>
 #include <filesystem>
@@ -11,7 +11,7 @@
 
 namespace attn::app {
 
-/// Wakes the event loop; may outlive it and be called from any thread at any time.
+/// Wakes the event loop from any thread. May outlive the loop.
 class Waker {
 public:
     void wake();
@@ -28,16 +28,15 @@ private:
 
 struct LoopOptions {
     std::string title = "attnscope";
-    std::filesystem::path settings_file;  ///< where changed settings are saved; empty = nowhere
-    std::filesystem::path shader_folder;  ///< empty = the shaders inside the program
-    std::function<bool()> stop{};         ///< asked several times a second; true closes the window at once; none: never
-    int frames = 0;                       ///< close after so many frames; 0 = when the user does
+    std::filesystem::path settings_file;  ///< where changed settings are saved; empty = not saved
+    std::filesystem::path shader_folder;  ///< empty = the embedded shaders
+    std::function<bool()> stop{};         ///< polled several times a second; returning true closes the window immediately; empty: never
+    int frames = 0;                       ///< close after this many frames; 0 = no limit
 };
 
-/// Opens the window where `settings` remember it and draws `ui` whenever something may have changed, until that asks to quit; the close
-/// button is passed on to it.
-/// Throws PlatformError without a display or OpenGL 3.3, and whatever `ui` throws; problems that leave the window usable, such as
-/// settings that cannot be saved, are printed to stderr once.
+/// Opens the window at the position stored in `settings` and calls `ui` whenever something may have changed, until it asks to quit. The
+/// close button is reported to `ui`. Throws PlatformError without a display or OpenGL 3.3, and whatever `ui` throws. Problems that leave
+/// the window usable, such as settings that cannot be saved, are printed to stderr once.
 void run_window(const LoopOptions& options, Settings& settings, Waker& waker, const DrawUi& ui);
 
 }  // namespace attn::app

@@ -1,5 +1,5 @@
 #pragma once
-/// The desktop's own file dialog, asked beside the window's work.
+/// Asynchronous access to the desktop's own file dialog.
 
 #include <condition_variable>
 #include <cstdint>
@@ -13,22 +13,22 @@
 
 namespace attn::app {
 
-/// Looks from the beginning on whether the desktop has such a dialog. Nothing here waits but the destructor, for a moment.
+/// Detects the dialog in the background from construction on. Only the destructor blocks, briefly.
 class FilePortal {
 public:
-    /// On the bus of this session, or of another. `wake` is called from a thread of its own when something has come.
+    /// `address`: the session bus or another one. `wake` is called from a worker thread when there is news.
     explicit FilePortal(std::function<void()> wake, std::string address, std::chrono::milliseconds patience = kPortalPatience);
     ~FilePortal();
     FilePortal(const FilePortal&) = delete;
     FilePortal& operator=(const FilePortal&) = delete;
 
-    /// True once the desktop has said that it has one.
+    /// True once the desktop is known to have a file dialog.
     bool is_there() const;
-    /// Takes the place of a question that is not answered yet.
+    /// Shows a dialog; replaces one that is still open.
     void ask(DesktopQuestion question);
-    /// Closes the dialog; there will be no answer.
+    /// Closes the dialog without an answer.
     void give_up();
-    /// To the last question, once.
+    /// The answer to the last question; returned once.
     std::optional<DesktopAnswer> take_answer();
 
 private:
@@ -43,11 +43,11 @@ private:
     bool there_ = false;
     std::optional<DesktopQuestion> question_;
     std::optional<DesktopAnswer> answer_;
-    std::uint64_t turn_ = 0;  ///< grows with every question and with every one that is given up
-    std::jthread worker_;     ///< last: it uses what stands above
+    std::uint64_t turn_ = 0;  ///< incremented with every question and every cancellation
+    std::jthread worker_;     ///< last, because it uses the members above
 };
 
-/// Address of the bus of the session that this process belongs to; "" where there is none. Starts none.
+/// The address of this process's session bus; "" if there is none. Does not start one.
 std::string session_bus_address();
 
 }  // namespace attn::app

@@ -6,7 +6,7 @@
 namespace attn::app {
 namespace {
 
-/// "%41" -> 'A'; none for anything else.
+/// Decodes a percent escape such as "%41"; none if it is invalid.
 std::optional<char> escaped_byte(std::string_view text) {
     unsigned byte = 0;
     if (text.size() != 3) return std::nullopt;

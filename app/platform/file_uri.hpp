@@ -1,5 +1,5 @@
 #pragma once
-/// Files as desktops name them to each other.
+/// File URIs, as exchanged between desktop programs.
 
 #include <filesystem>
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace attn::app {
 
-/// "file:///home/a%20b" -> "/home/a b", byte for byte (RFC 8089); none for what is no absolute path on this machine.
+/// "file:///home/a%20b" -> "/home/a b", byte for byte (RFC 8089). None unless it is an absolute path on this machine.
 std::optional<std::filesystem::path> path_of_uri(std::string_view uri);
 
 }  // namespace attn::app

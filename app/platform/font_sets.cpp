@@ -7,7 +7,7 @@
 
 #include "app/platform/fonts.hpp"
 #include "app/render/gl_objects.hpp"
-// After glad, which brings the OpenGL declarations.
+// Must follow glad, which declares OpenGL.
 #include "app/platform/imgui_compat.hpp"
 
 namespace attn::app {
@@ -19,8 +19,8 @@ struct FontSets::Set {
     }
 
     float scale;
-    LetterSet letters;           ///< beside those of our own fonts
-    std::vector<ReadFont> more;  ///< the fonts that have them
+    LetterSet letters;           ///< in addition to those of the embedded fonts
+    std::vector<ReadFont> more;  ///< the system fonts that contain them
     ImFontAtlas atlas;
     Fonts fonts;
     TextureHandle texture;
@@ -30,7 +30,7 @@ FontSets::FontSets() : aside_(ImGui::GetIO().Fonts) {}
 
 FontSets::~FontSets() {
     ImGui::GetIO().Fonts = aside_;
-    // Drawing that throws leaves its frame unfinished, and the atlas locked.
+    // If drawing threw an exception, the frame is unfinished and the atlas still locked.
     for (const auto& set : sets_) set->atlas.Locked = false;
 }
 
@@ -67,7 +67,8 @@ bool FontSets::at_hand(float scale) {
     if (!imgui_compat::kAtlasIsRasterisedAtOnce) return true;
     if (next_.valid() && next_.wait_for(std::chrono::seconds(0)) == std::future_status::ready) keep(next_.get());
     if (find(scale) != nullptr) return true;
-    // The atlas is nobody else's until it is done. ImGui only counts allocations in its context, for a window that is never shown.
+    // Until it is ready, only the worker accesses the new atlas. ImGui's only shared state here is its allocation counter, which serves a
+    // debug window that is never shown.
     if (!next_.valid())
         next_ = std::async(std::launch::async, [scale, letters = letters_] { return std::make_unique<Set>(scale, letters); });
     return false;

@@ -1,5 +1,5 @@
 #pragma once
-/// The product's fonts at more than one scale at a time: the window's and that of an enlarged picture.
+/// Font atlases at several scales: the window's and that of an enlarged picture.
 
 #include <future>
 #include <memory>
@@ -13,7 +13,7 @@ struct ImFontAtlas;
 
 namespace attn::app {
 
-/// For the current ImGui context, whose own atlas it puts aside as long as it lives. Needs a current OpenGL context.
+/// Replaces the font atlas of the current ImGui context during its lifetime. Needs a current OpenGL context.
 class FontSets {
 public:
     FontSets();
@@ -21,26 +21,26 @@ public:
     FontSets(const FontSets&) = delete;
     FontSets& operator=(const FontSets&) = delete;
 
-    /// The fonts at this scale, with which ImGui draws from its next frame on. Makes them first, which takes from a tenth of a second to
-    /// one, unless they are at hand. Throws PlatformError if a font is damaged.
+    /// Makes ImGui use the fonts at this scale from its next frame on. Unless they are cached, this blocks for 0.1 to 1 s. Throws
+    /// PlatformError if a font is damaged.
     Fonts use(float scale);
-    /// From now on the fonts have these letters of the system's fonts as well. They are used from the next use() on.
+    /// Sets the letters that must be added from system fonts. Takes effect with the next use().
     void want(LetterSet letters) { letters_ = std::move(letters); }
-    /// Whether use() would return at once. If not, the fonts are being made on another thread from now on. Throws what that met.
+    /// Whether use() would return at once. If not, starts building the fonts on another thread. Rethrows errors from there.
     bool at_hand(float scale);
 
 private:
     struct Set;
     Set* find(float scale) const;
-    /// Keeps it beside the one in use; others are given up.
+    /// Caches a set; drops all others except the one in use.
     void keep(std::unique_ptr<Set> set);
 
-    ImFontAtlas* aside_;                      ///< the context's own
+    ImFontAtlas* aside_;                      ///< the context's original atlas
     std::vector<std::unique_ptr<Set>> sets_;  ///< the one in use and at most one other
-    const Set* used_ = nullptr;               ///< the one in use
-    LetterSet letters_;                       ///< that texts have and our own fonts lack
-    std::vector<ReadFont> more_;              ///< with later versions of ImGui: what the atlas reads from
-    std::future<std::unique_ptr<Set>> next_;  ///< being made
+    const Set* used_ = nullptr;               ///< the set in use
+    LetterSet letters_;                       ///< used in texts but missing in the embedded fonts
+    std::vector<ReadFont> more_;              ///< with later versions of ImGui: the font data that the atlas reads from
+    std::future<std::unique_ptr<Set>> next_;  ///< being built
 };
 
 }  // namespace attn::app

@@ -16,10 +16,10 @@ namespace attn::app {
 
 namespace {
 
-/// Text that people type or that files contain.
+/// Text typed by users or read from files.
 constexpr ImWchar kTextGlyphs[] = {0x0020, 0x017F,  // Latin, Latin-1, Latin Extended-A
-                                   0x01A0, 0x01A1,  // Vietnamese, with those from 0x1EA0 on
-                                   0x01AF, 0x01B0,  // the same
+                                   0x01A0, 0x01A1,  // Vietnamese (continued at 0x1EA0)
+                                   0x01AF, 0x01B0,  // Vietnamese
                                    0x01CD, 0x01DC,  // pinyin
                                    0x0218, 0x021B,  // Romanian
                                    0x0370, 0x03FF,  // Greek
@@ -32,16 +32,16 @@ constexpr ImWchar kTextGlyphs[] = {0x0020, 0x017F,  // Latin, Latin-1, Latin Ext
                                    0x20A0, 0x20BF,  // currencies
                                    0x2190, 0x21FF,  // arrows
                                    0x2200, 0x22FF,  // mathematical operators
-                                   0x23CE, 0x23CE,  // return
-                                   0x2400, 0x2426,  // pictures of spaces and controls
+                                   0x23CE, 0x23CE,  // return symbol
+                                   0x2400, 0x2426,  // symbols for spaces and control characters
                                    0x25A0, 0x25CF,  // geometric shapes
-                                   0xFFFD, 0xFFFD,  // what stands for unreadable bytes
+                                   0xFFFD, 0xFFFD,  // replacement character
                                    0};
 
-/// Letters with modifiers and blackboard letters of formulas.
+/// Modifier letters and blackboard letters in formulas.
 constexpr ImWchar kFormulaGlyphs[] = {0x02B0, 0x02FF, 0x0302, 0x0302, 0x1D40, 0x1D6A, 0x2102, 0x2124, 0x27E8, 0x27E9, 0x2C7C, 0x2C7C, 0};
 
-/// Headings are ours: no Greek or Cyrillic prose, but the symbols of formulas.
+/// Headings are fixed texts: symbols of formulas, but no Greek or Cyrillic prose.
 constexpr ImWchar kHeadingGlyphs[] = {0x0020, 0x00FF, 0x0391, 0x03C9, 0x2010, 0x2027, 0x2032, 0x2033,
                                       0x2070, 0x209F, 0x2190, 0x2193, 0x2200, 0x22A5, 0};
 
@@ -51,14 +51,14 @@ const EmbeddedFile& font_file(const char* name) {
     return *file;
 }
 
-/// Ascent and descent together, in ems: the fonts' own measure.
+/// Ascent plus descent in ems, as defined by the fonts.
 float line_height(std::string_view name) {
     if (name == "mono.ttf") return 1.32F;
     return name == "math.ttf" ? 1.164F : 1.21F;
 }
 
-/// The bytes outlive the atlas and are only read, though its interface has no const: it is told that it owns them, or it would copy them,
-/// once for every size, and told otherwise before it could free them.
+/// The bytes are embedded and read-only. Declaring them owned by the atlas keeps ImGui from copying them for every size; they are disowned
+/// immediately so that it does not free them either.
 ImFont* add_bytes(ImFontAtlas& atlas, std::string_view bytes, float line, ImFontConfig config, const ImWchar* glyphs) {
     // Positions are whole pixels, so horizontal oversampling would only blur.
     config.OversampleH = config.OversampleV = 1;
@@ -78,7 +78,7 @@ ImFont* add(ImFontAtlas& atlas, const char* name, float size, const ImWchar* gly
     return font;
 }
 
-/// The system's letters behind ours; a file that is no font that we can read is passed over.
+/// Merges the letters of a system font into a font; skips files that the rasteriser cannot read.
 void add_system_font(ImFontAtlas& atlas, const ReadFont& more, float size, ImFont* into) {
     ImFontConfig config;
     config.MergeMode = true;
@@ -88,7 +88,7 @@ void add_system_font(ImFontAtlas& atlas, const ReadFont& more, float size, ImFon
     add_bytes(atlas, more.bytes, size, config, more.ranges.data());
 }
 
-/// TrueType or OpenType, alone or in a collection: what the rasteriser reads.
+/// Whether the rasteriser supports the format: TrueType or OpenType, also in collections.
 bool is_readable_font(std::string_view bytes) {
     for (const std::string_view magic :
          {std::string_view("\0\1\0\0", 4), std::string_view("OTTO"), std::string_view("true"), std::string_view("ttcf")})
@@ -116,7 +116,7 @@ std::vector<ReadFont> read_system_fonts(const LetterSet& letters) {
         try {
             font.bytes = read_whole_file(found.file, {.max_bytes = kLargestFont, .stop = {}});
         } catch (const Error&) {
-            continue;  // its letters are shown by their numbers, as without it
+            continue;  // letters without a font are shown by their code points
         }
         if (!is_readable_font(font.bytes)) continue;
         font.face = found.face;
@@ -131,7 +131,7 @@ Fonts add_fonts(ImFontAtlas& atlas, float scale, const std::vector<ReadFont>& mo
     atlas.Flags |= ImFontAtlasFlags_NoPowerOfTwoHeight;
     static constexpr ImWchar kControlPictures[] = {0x2400, 0x2426, 0};
     const auto make = [&](const char* name, float size, const ImWchar* glyphs) {
-        // Sizes are those of the em, as in print; ImGui asks for the height of a line. Whole lines keep text on whole pixels.
+        // Sizes are in ems, as in print, but ImGui expects line heights. Whole line heights keep text on whole pixels.
         const float line = std::round(size * scale * line_height(name));
         const float math = line / line_height(name) * line_height("math.ttf");
         ImFont* font = add(atlas, name, line, glyphs, nullptr);
@@ -144,7 +144,7 @@ Fonts add_fonts(ImFontAtlas& atlas, float scale, const std::vector<ReadFont>& mo
     };
     Fonts fonts;
     const ImWchar *text = kTextGlyphs, *heading = kHeadingGlyphs;
-    fonts.body = make("inter.otf", 14, text);  // first: what ImGui's own widgets use
+    fonts.body = make("inter.otf", 14, text);  // first, because it becomes ImGui's default font
     fonts.small = make("inter-semibold.otf", 11, heading);
     fonts.caption = make("inter.otf", 11, text);
     fonts.label = make("inter.otf", 13, text);

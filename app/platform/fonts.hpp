@@ -10,20 +10,20 @@ struct ImFontAtlas;
 
 namespace attn::app {
 
-/// The letters that the product's own fonts lack.
+/// The letters missing in the embedded fonts.
 LetterSet letters_lacking(const LetterSet& letters);
 
-/// A font of the system, read, and the ranges of its letters, which have to live as long as the atlas is not rasterised.
+/// A system font read into memory. Must stay alive until the atlas has been rasterised.
 struct ReadFont {
     std::string bytes;
     int face = 0;
-    std::vector<unsigned short> ranges;  ///< first and last of each, then 0
+    std::vector<unsigned short> ranges;  ///< first and last code point of each range, terminated by 0
 };
-/// What the system has for these letters; files that cannot be read are left out.
+/// System fonts that contain these letters; unreadable files are skipped.
 std::vector<ReadFont> read_system_fonts(const LetterSet& letters);
 
-/// Adds the product's fonts to an empty atlas, at that display scale, and to each of them the letters of `more`. Throws PlatformError if a
-/// font of ours is damaged.
+/// Adds the embedded fonts to an empty atlas at this display scale, and the letters of `more` to each of them. Throws PlatformError if an
+/// embedded font is damaged.
 Fonts add_fonts(ImFontAtlas& atlas, float scale, const std::vector<ReadFont>& more = {});
 
 }  // namespace attn::app

@@ -13,41 +13,41 @@
 
 namespace attn::app {
 
-/// What a picture of the window has become: pixels or a text.
+/// A rendered picture: pixels or SVG text.
 struct TakenPicture {
     Image image;
     std::string svg;
 };
 
-/// The window as it is, drawn once more into a picture.
+/// A request to render the current window into a picture.
 struct PictureOrder {
     bool svg = false;
-    float scale = 1;                         ///< pixels of the picture for every pixel of the window; 1 for SVG
+    float scale = 1;                         ///< pixels of the picture per pixel of the window; 1 for SVG
     std::function<void(TakenPicture)> take;  ///< called on the UI thread
-    std::function<void(std::string)> fail;   ///< with the reason
+    std::function<void(std::string)> fail;   ///< called with the reason
 };
 
-/// One pass of drawing the UI, between ImGui's NewFrame and Render. Sizes are pixels of the framebuffer.
+/// One frame of the UI, between ImGui's NewFrame and Render. Sizes are in framebuffer pixels.
 struct Frame {
     const Theme& theme;
     Canvas& canvas;
-    Settings& settings;  ///< what is remembered; a changed `dark` or `zoom` shows from the next frame on
+    Settings& settings;  ///< persistent settings; changes of `dark` and `zoom` take effect in the next frame
     float width = 0, height = 0;
-    double time = 0;                         ///< seconds since the start; offscreen the frame's number / 60
-    std::vector<std::string> dropped_files;  ///< dragged onto the window since the last frame
+    double time = 0;                         ///< seconds since the start; offscreen, frame number / 60
+    std::vector<std::string> dropped_files;  ///< files dropped onto the window since the last frame
 
-    bool close_asked = false;  ///< the window's close button was pressed; `quit` closes it
-    bool for_picture = false;  ///< part of an order's picture: nothing is pointed at or typed
+    bool close_asked = false;  ///< the window's close button was pressed; set `quit` to close it
+    bool for_picture = false;  ///< rendered for a picture, without mouse and keyboard input
 
-    // What the drawing asks for.
+    // Set by the UI:
     bool quit = false;
-    std::string title{};                    ///< of the window; "" leaves it
-    std::u32string letters{};               ///< of the texts on screen, sorted; the system's fonts give what ours lack
-    std::optional<PictureOrder> picture{};  ///< carried out after this frame
-    /// Draw again at the latest after so many seconds although nothing happens; 0 while something moves.
+    std::string title{};                    ///< window title; "" keeps the current one
+    std::u32string letters{};               ///< code points on screen, sorted, so that missing letters can be added from system fonts
+    std::optional<PictureOrder> picture{};  ///< rendered after this frame
+    /// Seconds until the next frame if there is no event before; 0 during animations.
     double redraw_after = std::numeric_limits<double>::infinity();
-    /// Seconds for which a window may keep showing what it shows, because what was asked for is expected by then: drawing would take the
-    /// processors from it. It is asked again after each event.
+    /// Seconds for which the window may keep showing the previous frame because requested results are expected by then. Drawing would only
+    /// take processor time from their computation. Evaluated again after every event.
     double hold = 0;
 };
 

@@ -17,7 +17,7 @@ void GlCanvas::begin_frame(const HeatmapTheme& theme, int width, int height,
     renderer_.begin_frame(theme, for_uploads);
 }
 
-/// The list's clip rectangle, within the framebuffer.
+/// The draw list's clip rectangle, limited to the framebuffer.
 PixelRect GlCanvas::visible(const ImDrawList& list) const {
     const ImVec2 min = list.GetClipRectMin(), max = list.GetClipRectMax();
     return {std::max(min.x, 0.0F), std::max(min.y, 0.0F), std::min(max.x, static_cast<float>(width_)),
@@ -35,7 +35,7 @@ void GlCanvas::heatmap(ImDrawList& list, const ImVec2& min, const ImVec2& max, c
 void GlCanvas::draw(const ImDrawList*, const ImDrawCmd* command) {
     const Job& job = *static_cast<const Job*>(command->UserCallbackData);
     const GlCanvas& canvas = *job.canvas;
-    // ImGui's coordinates are framebuffer pixels here; the backend sets the scissor for its own commands only.
+    // ImGui's coordinates are framebuffer pixels here. The backend does not set the scissor rectangle for callbacks.
     const ImVec4& clip = command->ClipRect;
     const int x0 = std::max(static_cast<int>(clip.x), 0), y0 = std::max(static_cast<int>(clip.y), 0);
     const int x1 = std::min(static_cast<int>(clip.z), canvas.width_), y1 = std::min(static_cast<int>(clip.w), canvas.height_);

@@ -11,11 +11,11 @@ struct ImDrawCmd;
 
 namespace attn::app {
 
-/// Draws heatmaps by callbacks from ImGui's draw lists, straight into the framebuffer.
+/// Draws heatmaps directly into the framebuffer, from callbacks in ImGui's draw lists.
 class GlCanvas : public Canvas {
 public:
     explicit GlCanvas(HeatmapRenderer& renderer) : renderer_(renderer) {}
-    /// Once a frame, before anything is drawn; sizes in pixels. `for_uploads` as HeatmapRenderer::begin_frame().
+    /// To be called once per frame before drawing; sizes in pixels. `for_uploads` as in HeatmapRenderer::begin_frame().
     void begin_frame(const HeatmapTheme& theme, int width, int height, std::optional<std::chrono::steady_clock::duration> for_uploads = {});
     void heatmap(ImDrawList& list, const ImVec2& min, const ImVec2& max, const HeatmapRequest& request) override;
     void fill(ImDrawList& list, const ImVec2& min, const ImVec2& max, std::uint32_t color) override;
@@ -36,7 +36,7 @@ private:
     PixelRect visible(const ImDrawList& list) const;
 
     HeatmapRenderer& renderer_;
-    std::deque<Job> jobs_;    ///< of this frame; draw lists point at them
+    std::deque<Job> jobs_;    ///< of the current frame; referenced by draw lists
     std::deque<Fill> fills_;  ///< likewise
     int width_ = 0, height_ = 0;
 };

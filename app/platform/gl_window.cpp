@@ -1,7 +1,7 @@
 #include "app/platform/gl_window.hpp"
 
 #include <glad/gl.h>
-// After glad, which brings the OpenGL declarations.
+// Must follow glad, which declares OpenGL.
 #include <GLFW/glfw3.h>
 
 #include <algorithm>
@@ -54,10 +54,10 @@ GlWindow::GlWindow(const std::string& title, const WindowPlacement& wanted, bool
     glfwWindowHint(GLFW_CONTEXT_VERSION_MINOR, 3);
     glfwWindowHint(GLFW_OPENGL_PROFILE, GLFW_OPENGL_CORE_PROFILE);
     glfwWindowHint(GLFW_OPENGL_FORWARD_COMPAT, GLFW_TRUE);
-    glfwWindowHint(GLFW_VISIBLE, GLFW_FALSE);  // shown when it is in its place
+    glfwWindowHint(GLFW_VISIBLE, GLFW_FALSE);  // shown once it has been placed
     glfwWindowHint(GLFW_SCALE_TO_MONITOR, placement.placed ? GLFW_FALSE : GLFW_TRUE);
     glfwWindowHint(GLFW_MAXIMIZED, placement.maximized && visible ? GLFW_TRUE : GLFW_FALSE);
-    // By these the desktop finds the entry that the window belongs to, and with it the icon.
+    // Desktops use these to find the window's .desktop entry and icon.
     glfwWindowHintString(GLFW_X11_CLASS_NAME, "attnscope");
     glfwWindowHintString(GLFW_X11_INSTANCE_NAME, "attnscope");
 #ifdef GLFW_WAYLAND_APP_ID

@@ -1,5 +1,5 @@
 #pragma once
-/// A GLFW window with an OpenGL 3.3 core context; hidden when only the context is wanted.
+/// A GLFW window with an OpenGL 3.3 core context; hidden if only the context is needed.
 
 #include <memory>
 #include <string>
@@ -11,13 +11,13 @@ struct GLFWwindow;
 
 namespace attn::app {
 
-/// Messages of severity above notification that the OpenGL driver has sent, newest last; at most 64 are kept.
+/// OpenGL driver messages above notification severity, newest last, at most 64.
 using GlMessages = std::vector<std::string>;
 
-/// One at a time; used from the main thread.
+/// At most one instance at a time; main thread only.
 class GlWindow {
 public:
-    /// Opens the window where it can be seen (or only a context) and makes its context current. Throws PlatformError without a display or
+    /// Opens a window at a visible position (or only a context) and makes its context current. Throws PlatformError without a display or
     /// OpenGL 3.3.
     GlWindow(const std::string& title, const WindowPlacement& wanted, bool visible);
     ~GlWindow();

@@ -11,9 +11,9 @@ struct Image {
     std::vector<std::uint8_t> pixels;
 };
 
-/// Largest width and height of a picture that is drawn or written.
+/// The largest width and height of a picture.
 inline constexpr int kMaxImageSide = 16384;
-/// Most pixels of one.
+/// The most pixels of a picture.
 inline constexpr std::int64_t kMaxImagePixels = 64'000'000;
 
 }  // namespace attn::app

@@ -1,5 +1,5 @@
 #pragma once
-/// The differences between Dear ImGui 1.86 and later versions that the platform meets, in one place.
+/// Differences between Dear ImGui 1.86 and later versions that affect the platform layer.
 
 #include <GLFW/glfw3.h>
 #include <imgui.h>
@@ -11,17 +11,18 @@
 
 namespace attn::app::imgui_compat {
 
-/// After the window backend's NewFrame: which mouse buttons are down in this frame; later versions queue what happens by themselves.
+/// To be called after the window backend's NewFrame: sets which mouse buttons are down in this frame. Later versions queue button events
+/// themselves.
 inline void use_mouse_buttons(const MouseButtons& buttons) {
     ImGuiIO& io = ImGui::GetIO();
 #if IMGUI_VERSION_NUM < 18700
     for (std::size_t i = 0; i < buttons.down.size(); ++i) io.MouseDown[i] = buttons.down[i];
 #endif
-    // Which presses belong together is known from when they came, not from when they are drawn.
+    // Double-clicks are detected by event times in MouseQueue, not by frame times, so ImGui is told the result.
     io.MouseDoubleClickTime = buttons.again ? 1e6F : 0.F;
 }
 
-/// After the window backend's NewFrame: makes ImGui count in framebuffer pixels, also where the system counts in larger units.
+/// To be called after the window backend's NewFrame: makes ImGui use framebuffer pixels, even if the window system uses larger units.
 inline void use_framebuffer_pixels(float width, float height) {
     ImGuiIO& io = ImGui::GetIO();
     const ImVec2 ratio = io.DisplayFramebufferScale;
@@ -37,15 +38,15 @@ inline void use_framebuffer_pixels(float width, float height) {
 #endif
 }
 
-/// Up to version 1.91 all glyphs of an atlas are rasterised before the first is drawn; later ones when they are first used, and the
-/// backend follows the atlas by itself.
+/// Up to version 1.91 all glyphs of an atlas are rasterised in advance; later versions do so on first use, and the backend updates the
+/// texture.
 #if IMGUI_VERSION_NUM < 19200
 inline constexpr bool kAtlasIsRasterisedAtOnce = true;
 #else
 inline constexpr bool kAtlasIsRasterisedAtOnce = false;
 #endif
 
-/// The font added last has bytes that the atlas may not free.
+/// Keeps the atlas from freeing the bytes of the last font added.
 inline void disown_last_font(ImFontAtlas& atlas) {
 #if IMGUI_VERSION_NUM < 19200
     if (!atlas.ConfigData.empty()) atlas.ConfigData.back().FontDataOwnedByAtlas = false;
@@ -54,7 +55,7 @@ inline void disown_last_font(ImFontAtlas& atlas) {
 #endif
 }
 
-/// How much of each pixel a glyph covers, [height, width].
+/// Coverage of every pixel, [height, width].
 struct AtlasPixels {
     const unsigned char* coverage = nullptr;
     int width = 0, height = 0;
@@ -80,7 +81,7 @@ inline AtlasPixels pixels_of(ImFontAtlas& atlas) {
     return pixels;
 }
 
-/// The atlas' texture from now on; its pixels are given back.
+/// Sets the atlas's texture and frees its pixels in memory.
 inline void use_texture(ImFontAtlas& atlas, unsigned name) {
 #if IMGUI_VERSION_NUM < 19200
     atlas.SetTexID(reinterpret_cast<ImTextureID>(static_cast<std::uintptr_t>(name)));
@@ -91,7 +92,7 @@ inline void use_texture(ImFontAtlas& atlas, unsigned name) {
 #endif
 }
 
-/// Makes a key (GLFW's number) count as down or up in the next frame; later versions queue events and lose none.
+/// Overrides the state of a key (GLFW code) for the next frame. Later versions queue key events themselves.
 inline void hold_key(int key, bool down) {
 #if IMGUI_VERSION_NUM < 18700
     if (key >= 0 && key < IM_ARRAYSIZE(ImGui::GetIO().KeysDown)) ImGui::GetIO().KeysDown[key] = down;
@@ -101,7 +102,7 @@ inline void hold_key(int key, bool down) {
 #endif
 }
 
-/// Makes the modifiers that came with a key count in the next frame, also when they are up again; later versions lose none.
+/// Holds modifiers for the next frame even if they have been released. Later versions queue key events themselves.
 inline void hold_modifiers(bool ctrl, bool shift) {
 #if IMGUI_VERSION_NUM < 18700
     ImGui::GetIO().KeyCtrl |= ctrl;
@@ -112,7 +113,7 @@ inline void hold_modifiers(bool ctrl, bool shift) {
 #endif
 }
 
-/// As they are now.
+/// Sets the modifiers to their current state.
 inline void read_modifiers() {
 #if IMGUI_VERSION_NUM < 18700
     ImGuiIO& io = ImGui::GetIO();

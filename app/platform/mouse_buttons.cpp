@@ -3,7 +3,7 @@
 namespace attn::app {
 namespace {
 
-constexpr double kDoubleClick = 0.45;  // seconds: unhurried hands
+constexpr double kDoubleClick = 0.45;  // in seconds; generous for slow hands
 
 }  // namespace
 

@@ -1,24 +1,24 @@
 #pragma once
-/// What the mouse's buttons did between two frames, one press a frame, so that none is lost however slowly frames are drawn.
+/// Queues mouse button events between frames and delivers one press per frame, so that none is lost when frames are slow.
 
 #include <array>
 #include <deque>
 
 namespace attn::app {
 
-/// As one frame sees them.
+/// The button state for one frame.
 struct MouseButtons {
     std::array<bool, 3> down{};
-    bool again = true;  ///< a press in this frame follows the one before it as a double-click does
+    bool again = true;  ///< a press in this frame completes a double-click
 };
 
 class MouseQueue {
 public:
-    /// A button went down or up; noticed at `time`, in seconds, after `blind` seconds in which nothing could be noticed because a frame
-    /// was drawn. Buttons other than the three are none of ours.
+    /// Adds an event. `time` is when it was noticed, in seconds, after `blind` seconds without polling because a frame was drawn. Buttons
+    /// other than the three are ignored.
     void add(int button, bool down, double time, double blind);
     bool empty() const { return events_.empty(); }
-    /// What the next frame sees: everything up to the second change of any button.
+    /// The state for the next frame: all events up to the second change of any button.
     MouseButtons take();
 
 private:

@@ -17,7 +17,7 @@ constexpr double kFrameSeconds = 1.0 / 60;
 
 namespace {
 
-/// Draws until the layouts have settled, then lets `take` have the screen.
+/// Draws frames until layouts have settled, then calls `take` with the screen.
 template <class Take>
 void with_picture(const OffscreenOptions& options, const DrawUi& ui, const Take& take) {
     const int width = options.width, height = options.height;

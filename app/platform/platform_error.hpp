@@ -4,7 +4,7 @@
 
 namespace attn::app {
 
-/// The machine cannot give what the program needs, such as a display or OpenGL 3.3. The program ends with exit code 2.
+/// The machine lacks something the program needs, such as a display or OpenGL 3.3. The program exits with code 2.
 class PlatformError : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;

@@ -6,7 +6,7 @@
 
 namespace attn::app {
 
-/// The same image always gives the same bytes. Written atomically (see AtomicFile). Throws FileError when it cannot be written,
+/// Writes a PNG file atomically (see AtomicFile). Equal images give equal bytes. Throws FileError if the file cannot be written,
 /// PlatformError for an image without pixels or with too many.
 void write_png(const std::filesystem::path& path, const Image& image);
 

@@ -17,7 +17,7 @@ constexpr const char* kDialogs = "org.freedesktop.portal.FileChooser";
 constexpr const char* kRequest = "org.freedesktop.portal.Request";
 constexpr const char* kToken = "attnscope";
 
-/// Writes into a message; what is opened is closed at the end of its scope.
+/// Appends to a message; containers are closed at the end of their scope.
 class BusWriter {
 public:
     explicit BusWriter(DBusMessage* message) { dbus_message_iter_init_append(message, &at_); }
@@ -30,7 +30,7 @@ public:
     BusWriter(const BusWriter&) = delete;
     BusWriter& operator=(const BusWriter&) = delete;
 
-    /// libdbus ends the program at a text that is no UTF-8, which names of files need not be.
+    /// libdbus aborts on invalid UTF-8, which file names may contain.
     void text(const std::string& value) {
         const char* bytes = dbus_validate_utf8(value.c_str(), nullptr) == FALSE ? "" : value.c_str();
         dbus_message_iter_append_basic(&at_, DBUS_TYPE_STRING, &bytes);
@@ -40,7 +40,7 @@ public:
         const dbus_bool_t value = TRUE;
         dbus_message_iter_append_basic(&at_, DBUS_TYPE_BOOLEAN, &value);
     }
-    /// With the zero at its end, as the portal wants paths.
+    /// Null-terminated, as the portal expects paths.
     void bytes(const std::string& value) {
         BusWriter array(*this, DBUS_TYPE_ARRAY, DBUS_TYPE_BYTE_AS_STRING);
         const char* begin = value.c_str();
@@ -52,7 +52,7 @@ private:
     BusWriter* outer_ = nullptr;
 };
 
-/// One entry of a{sv}: `write` gets the variant.
+/// Appends one entry of an a{sv} dictionary; `write` writes the variant's contents.
 template <class Write>
 void option(BusWriter& options, const char* name, const char* type, Write write) {
     BusWriter entry(options, DBUS_TYPE_DICT_ENTRY, nullptr);
@@ -67,7 +67,7 @@ void write_filter(BusWriter& to, const DesktopFilter& filter) {
     BusWriter patterns(pair, DBUS_TYPE_ARRAY, "(us)");
     for (const std::string& pattern : filter.patterns) {
         BusWriter one(patterns, DBUS_TYPE_STRUCT, nullptr);
-        one.number(0);  // by name, not by type
+        one.number(0);  // match by name pattern, not by MIME type
         one.text(pattern);
     }
 }
@@ -95,14 +95,14 @@ BusMessage method(const char* interface, const char* name, const char* object = 
 BusMessage question_message(const DesktopQuestion& question) {
     BusMessage message = method(kDialogs, question.what == DesktopQuestion::What::SaveFile ? "SaveFile" : "OpenFile");
     BusWriter arguments(message.get());
-    arguments.text("");  // of no window
+    arguments.text("");  // no parent window
     arguments.text(question.title);
     BusWriter options(arguments, DBUS_TYPE_ARRAY, "{sv}");
     write_options(options, question);
     return message;
 }
 
-/// The first text of the array `uris` in a{sv}.
+/// The first element of the array `uris` in an a{sv} dictionary.
 std::optional<std::string> first_uri(DBusMessageIter results) {
     DBusMessageIter entries;
     if (dbus_message_iter_get_arg_type(&results) != DBUS_TYPE_ARRAY) return std::nullopt;
@@ -128,7 +128,7 @@ std::optional<std::string> first_uri(DBusMessageIter results) {
 
 DesktopAnswer failed(std::string why) { return {DesktopAnswer::Outcome::Failed, {}, std::move(why)}; }
 
-/// Response (u, a{sv}): 0 chosen, 1 cancelled, 2 ended in some other way.
+/// Parses the Response signal (u, a{sv}): 0 chosen, 1 cancelled, 2 ended in some other way.
 DesktopAnswer answer_of(DBusMessage* response) {
     DBusMessageIter arguments;
     std::uint32_t code = 2;
@@ -152,7 +152,7 @@ std::string text_argument(DBusMessage* message, int type) {
     return text;
 }
 
-/// The portal's name has got another owner: the dialog ended with the one that showed it.
+/// Whether the portal has left the bus and its dialog is gone with it.
 bool portal_is_gone(DBusMessage* signal) {
     const char *name = nullptr, *before = nullptr, *now = nullptr;
     return dbus_message_is_signal(signal, DBUS_INTERFACE_DBUS, "NameOwnerChanged") != FALSE &&
@@ -164,7 +164,7 @@ bool portal_is_gone(DBusMessage* signal) {
 DesktopAnswer wait_for_response(SessionBus& bus, const std::string& portal, const std::string& request) {
     while (const BusMessage signal = bus.next_signal()) {
         const char* sender = dbus_message_get_sender(signal.get());
-        // Anybody on the bus could send such a signal.
+        // Check the sender, since anyone on the bus could send such a signal.
         const bool is_response = dbus_message_is_signal(signal.get(), kRequest, "Response") != FALSE && sender != nullptr &&
                                  sender == portal && dbus_message_has_path(signal.get(), request.c_str()) != FALSE;
         if (is_response) return answer_of(signal.get());
@@ -197,7 +197,7 @@ unsigned portal_version(const PortalCall& call) try {
 DesktopAnswer ask_portal(const PortalCall& call, const DesktopQuestion& question) try {
     const auto deadline = BusClock::now() + call.patience;
     SessionBus bus(call.address, call.given_up, deadline);
-    // Before the call: the answer may come at once.
+    // Subscribe before the call, because the response may come immediately.
     bus.receive(std::string("type='signal',interface='") + kRequest + "',member='Response'");
     bus.receive(std::string("type='signal',sender='") + DBUS_SERVICE_DBUS + "',member='NameOwnerChanged',arg0='" + kService + "'");
     const BusMessage heard = bus.call(question_message(question), deadline);

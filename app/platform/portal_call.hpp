@@ -1,5 +1,5 @@
 #pragma once
-/// One question to the portal by which desktops lend programs their file dialog:
+/// A single request to the XDG desktop portal's file dialog:
 /// https://flatpak.github.io/xdg-desktop-portal/docs/doc-org.freedesktop.portal.FileChooser.html
 
 #include <chrono>
@@ -10,19 +10,19 @@
 
 namespace attn::app {
 
-/// How long the portal may take to say that it has heard; the person may then take any time.
+/// How long the portal may take to acknowledge a request. There is no limit for the user's answer.
 inline constexpr std::chrono::milliseconds kPortalPatience{5000};
 
 struct PortalCall {
     std::string address;             ///< of the session bus
-    std::function<bool()> given_up;  ///< true: the dialog is closed, and Cancelled is the answer
+    std::function<bool()> given_up;  ///< true: close the dialog and return Cancelled
     std::chrono::milliseconds patience = kPortalPatience;
 };
 
-/// The version of the portal's file dialog; 0 where there is none. Waits.
+/// The version of the portal's file dialog; 0 if there is none. Blocks.
 unsigned portal_version(const PortalCall& call);
 
-/// Shows the dialog and waits for its answer.
+/// Shows the dialog and blocks until it is answered.
 DesktopAnswer ask_portal(const PortalCall& call, const DesktopQuestion& question);
 
 }  // namespace attn::app

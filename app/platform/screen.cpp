@@ -23,10 +23,10 @@ namespace attn::app {
 
 namespace {
 constexpr float kSmallestScale = 0.5F, kLargestScale = 4;
-/// Of a frame of the window: what does not fit follows in the next ones.
+/// Upload budget per window frame; the rest follows in later frames.
 constexpr std::chrono::milliseconds kForUploads{12};
 
-/// While it lives the mouse is nowhere and no key is down, for ImGui.
+/// Hides mouse and keyboard input from ImGui during its lifetime.
 class UntouchedInput {
 public:
     UntouchedInput() : io_(ImGui::GetIO()), mouse_(io_.MousePos), wheel_(io_.MouseWheel) {
@@ -58,13 +58,13 @@ Screen::Screen(GLFWwindow* window, const std::filesystem::path& shader_folder)
     : context_((IMGUI_CHECKVERSION(), ImGui::CreateContext())), has_window_(window != nullptr),
       renderer_(std::make_unique<HeatmapRenderer>(ShaderSource{shader_folder})), canvas_(std::make_unique<GlCanvas>(*renderer_)) {
     ImGuiIO& io = ImGui::GetIO();
-    io.IniFilename = nullptr;  // Settings remember what there is to remember
+    io.IniFilename = nullptr;  // our own Settings persist the layout
     io.LogFilename = nullptr;
     io.ConfigWindowsMoveFromTitleBarOnly = true;
     if (has_window_ && !ImGui_ImplGlfw_InitForOpenGL(window, true))
         throw PlatformError("the user interface could not be attached to the window");
     if (!ImGui_ImplOpenGL3_Init("#version 330 core")) throw PlatformError("the user interface could not be attached to OpenGL");
-    // Now, for the context's own little font: later it would take our atlas, once more and as RGBA.
+    // Created now, with the context's small default font. Later this would upload our own atlas a second time, as RGBA.
     ImGui_ImplOpenGL3_CreateDeviceObjects();
     fonts_ = std::make_unique<FontSets>();
 }
@@ -147,7 +147,7 @@ Screen::Requests Screen::draw(const DrawUi& ui, Settings& settings, const Target
         ImGui::GetIO().DeltaTime = static_cast<float>(target.seconds);
     }
     const Palette& colors = theme_.colors;
-    // A picture is drawn once: all has to be on it.
+    // A picture is a single frame and must be complete.
     const auto for_uploads = has_window_ ? std::optional<std::chrono::steady_clock::duration>(kForUploads) : std::nullopt;
     canvas_->begin_frame({colors.dark, colors.pane, colors.line, colors.text, theme_.scale}, target.width, target.height, for_uploads);
     ImGui::NewFrame();
@@ -172,7 +172,7 @@ std::string Screen::draw_svg(const DrawUi& ui, Settings& settings, const Target&
     return svg_of(*ImGui::GetDrawData(), theme_, "attnscope");
 }
 
-// Beyond the largest scale letters would fill the memory.
+// Limits the scale, because glyphs at larger scales would take too much memory.
 float Screen::picture_factor(const PictureOrder& order) const { return std::min(order.scale, kLargestScale / theme_.scale); }
 
 bool Screen::ready_for(const PictureOrder& order) { return fonts_->at_hand(theme_.scale * picture_factor(order)); }
@@ -194,7 +194,7 @@ TakenPicture Screen::take_picture(const DrawUi& ui, const Settings& settings, co
     try {
         const Framebuffer pixels(enlarged.width, enlarged.height);
         pixels.bind();
-        // The first frame lets layouts settle that follow the one before.
+        // Some layouts depend on the previous frame, so draw one first.
         for (int frame = 0; frame < 2; ++frame) {
             ImGui_ImplOpenGL3_NewFrame();
             begin_untouched_frame(enlarged.width, enlarged.height);

@@ -15,23 +15,23 @@ namespace attn::app {
 
 class FontSets;
 
-/// Everything that turns a DrawUi into pixels: ImGui with its OpenGL backend, fonts, theme and canvas.
-/// Needs a current OpenGL 3.3 context during its whole life.
+/// Turns a DrawUi into pixels: owns ImGui with its OpenGL backend, fonts, theme and canvas. Needs a current OpenGL 3.3 context throughout
+/// its lifetime.
 class Screen {
 public:
-    /// `window` gives mouse and keys; nullptr for a picture.
+    /// `window` provides mouse and keyboard input; nullptr for pictures.
     Screen(GLFWwindow* window, const std::filesystem::path& shader_folder);
     ~Screen();
     Screen(const Screen&) = delete;
     Screen& operator=(const Screen&) = delete;
 
     struct Target {
-        int width = 0, height = 0;  ///< pixels of the bound framebuffer
+        int width = 0, height = 0;  ///< in pixels of the bound framebuffer
         float display_scale = 1;
         double time = 0;     ///< seconds since the start
-        double seconds = 0;  ///< since the frame before; without a window only, which knows by itself
+        double seconds = 0;  ///< since the previous frame; only used without a window
     };
-    /// What has happened to the window since the last frame.
+    /// Events since the last frame.
     struct Arrivals {
         std::vector<std::string> dropped_files{};
         bool close_asked = false;
@@ -39,23 +39,22 @@ public:
     };
     struct Requests {
         bool quit = false;
-        bool typing = false;  ///< a text field has the keyboard: its caret blinks
+        bool typing = false;  ///< a text field has the focus; its caret blinks
         double redraw_after = 0;
-        double tooltip_after = 0;  ///< seconds until the tooltip of what the mouse rests on is due; infinite where none waits
+        double tooltip_after = 0;  ///< seconds until a hover tooltip is due; infinite if there is none
         std::string title{};
         std::optional<PictureOrder> picture{};
-        bool fonts_pending = false;  ///< fonts for new letters are being made: draw again soon
-        double hold = 0;             ///< not 0: nothing was drawn, see Frame::hold
-        bool maps_pending = false;   ///< some had no time to be made in this frame: draw again at once
+        bool fonts_pending = false;  ///< fonts for new letters are being built; draw again soon
+        double hold = 0;             ///< nonzero: nothing was drawn, see Frame::hold
+        bool maps_pending = false;   ///< maps were left out of this frame; draw again at once
     };
-    /// Draws one frame in the settings' theme and zoom, and returns what the drawing asked for.
+    /// Draws one frame with the theme and zoom of `settings` and returns the UI's requests.
     Requests draw(const DrawUi& ui, Settings& settings, const Target& target, Arrivals arrivals);
 
-    /// Whether take_picture() has the fonts that it takes. If not, they are being made from now on, which may take a second: ask again.
-    /// Throws PlatformError if a font is damaged.
+    /// Whether take_picture() has its fonts. If not, starts building them, which may take a second; call again later. Throws PlatformError
+    /// if a font is damaged.
     bool ready_for(const PictureOrder& order);
-    /// Draws the same once more as the order says, into pixels of its own or as shapes; then everything is as before.
-    /// Throws PlatformError for a picture that is too large.
+    /// Renders the same UI as a picture, then restores the window's state. Throws PlatformError for a picture that is too large.
     TakenPicture take_picture(const DrawUi& ui, const Settings& settings, const Target& target, const PictureOrder& order);
 
     const std::string& shader_problem() const { return renderer_->shader_problem(); }
@@ -66,13 +65,13 @@ private:
         void operator()(ImGuiContext* context) const;
     };
     void apply_theme(bool dark, float scale);
-    /// Pixels of the picture for one of the window.
+    /// Pixels of the picture per pixel of the window.
     float picture_factor(const PictureOrder& order) const;
-    /// Lets ImGui begin a frame in which no mouse and no keyboard take part.
+    /// Starts an ImGui frame without mouse and keyboard input.
     void begin_untouched_frame(int width, int height);
-    /// Between ImGui's NewFrame and Render.
+    /// Runs the UI between ImGui's NewFrame and Render.
     Requests draw_frame(const DrawUi& ui, Settings& settings, const Target& target, Canvas& canvas, bool for_picture, Arrivals arrivals);
-    /// Fonts with the letters of the last frame, as soon as they are made; at once where there is no window that would wait.
+    /// Switches to fonts with the letters of the last frame once they are ready; without a window, waits for them.
     void follow_letters();
     void draw_pixels(const Target& target);
     std::string draw_svg(const DrawUi& ui, Settings& settings, const Target& target);
@@ -81,7 +80,7 @@ private:
     bool has_window_;
     std::unique_ptr<FontSets> fonts_;
     Theme theme_;
-    std::u32string letters_, shown_letters_;  ///< that ours lack: of the last frame, of the fonts in use
+    std::u32string letters_, shown_letters_;  ///< letters missing in the embedded fonts: in the last frame, and in the fonts in use
     std::unique_ptr<HeatmapRenderer> renderer_;
     std::unique_ptr<GlCanvas> canvas_;
 };

@@ -5,10 +5,10 @@
 namespace attn::app {
 namespace {
 
-/// Between looks at whether anybody still waits.
+/// Interval for checking whether the caller has given up.
 constexpr int kLookMilliseconds = 100;
 
-/// What libdbus says went wrong.
+/// An error reported by libdbus.
 struct BusFault {
     DBusError error = DBUS_ERROR_INIT;
     ~BusFault() { dbus_error_free(&error); }
@@ -19,7 +19,7 @@ DBusConnection* connected(const std::string& address) {
     BusFault fault;
     DBusConnection* connection = dbus_connection_open_private(address.c_str(), &fault.error);
     if (connection == nullptr) fault.raise();
-    // A desktop that ends its session must not end the program, which has work to save.
+    // The end of the desktop session must not terminate the program, which has work to save.
     dbus_connection_set_exit_on_disconnect(connection, FALSE);
     return connection;
 }

@@ -1,5 +1,5 @@
 #pragma once
-/// A connection to the bus on which the programs of a desktop talk to each other (D-Bus).
+/// A connection to the desktop's message bus (D-Bus).
 
 #include <dbus/dbus.h>
 
@@ -16,35 +16,35 @@ struct DropBusMessage {
 };
 using BusMessage = std::unique_ptr<DBusMessage, DropBusMessage>;
 
-/// A call to be filled in. Throws PlatformError when there is no memory for it.
+/// An empty method call message. Throws PlatformError if out of memory.
 BusMessage bus_method(const char* service, const char* object, const char* interface, const char* name);
 
 using BusClock = std::chrono::steady_clock;
 
-/// Used from one thread. Every wait ends soon after `given_up` has become true, and then throws PlatformError, as all failures do.
+/// Not thread-safe. Blocking calls return soon after `given_up` becomes true and then throw PlatformError, as on any failure.
 class SessionBus {
 public:
-    /// Connects and says hello, waiting until `deadline` at the latest.
+    /// Connects and registers on the bus by `deadline`.
     SessionBus(const std::string& address, std::function<bool()> given_up, BusClock::time_point deadline);
     ~SessionBus();
     SessionBus(const SessionBus&) = delete;
     SessionBus& operator=(const SessionBus&) = delete;
 
-    /// Signals that fit are received from now on.
+    /// Subscribes to matching signals.
     void receive(const std::string& rule);
     void send(BusMessage message);
-    /// The answer. An error that comes instead is thrown in its own words.
+    /// Returns the reply. An error reply is thrown with its own message.
     BusMessage call(BusMessage message, BusClock::time_point deadline);
-    /// The next signal that was received, in the order in which they came; null once `given_up`.
+    /// The next signal, in order of arrival; null once `given_up`.
     BusMessage next_signal();
 
 private:
-    /// Waits a moment for what comes and takes in the next message; null where none came.
+    /// Waits briefly and returns the next message; null if none arrived.
     BusMessage next_message();
 
     DBusConnection* connection_;
     std::function<bool()> given_up_;
-    std::deque<BusMessage> signals_;  ///< that came while an answer was waited for
+    std::deque<BusMessage> signals_;  ///< received while waiting for a reply
 };
 
 }  // namespace attn::app

@@ -11,14 +11,14 @@ namespace attn::app {
 
 namespace {
 
-/// Only marks the place of a heatmap in a draw list.
+/// A no-op callback that marks the place of a heatmap in a draw list.
 void marker(const ImDrawList*, const ImDrawCmd*) {}
 
-/// The part of an axis that is shown: `count` blocks of whole cells, or of parts of them at the ends.
+/// The visible part of an axis: `count` blocks of cells, clipped at both ends.
 struct Blocks {
-    double first, last;  // cells
+    double first, last;  // in cells
     std::int64_t cells_per_block;
-    float low, high;  // pixels
+    float low, high;  // in pixels
 
     Blocks(float shown_first, float shown_last, std::int64_t cells, float pixel_low, float pixel_high)
         : first(shown_last > shown_first ? static_cast<double>(shown_first) : 0),
@@ -33,12 +33,12 @@ struct Blocks {
     }
 };
 
-/// The cells of one block, as one.
+/// Combines the cells of a block into one.
 SvgCell block_of(const HeatmapData& data, std::int64_t row, std::int64_t end_row, std::int64_t col, std::int64_t end_col, float& value) {
     SvgCell cell;
     cell.kind = SvgCell::Kind::Masked;
     float largest = -1;
-    // Of a large map a number stands for several cells.
+    // A number of a reduced map stands for several cells.
     const auto next = [&](std::int64_t at) { return ((at >> data.level) + 1) << data.level; };
     for (std::int64_t r = row; r < end_row; r = next(r))
         for (std::int64_t c = col; c < end_col; c = next(c)) {

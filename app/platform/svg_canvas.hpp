@@ -1,5 +1,5 @@
 #pragma once
-/// Heatmaps noted down as cells, for a picture made of shapes instead of pixels.
+/// A canvas that records heatmaps as cells, for vector graphics.
 
 #include <deque>
 #include <vector>
@@ -10,11 +10,11 @@ struct ImDrawCmd;
 
 namespace attn::app {
 
-/// One cell, or where cells are smaller than a pixel a block of them, which shows the number of largest magnitude as the shader does.
+/// A cell, or a block of cells where they are smaller than a pixel; the block shows its number of largest magnitude, as in the shader.
 struct SvgCell {
     enum class Kind : std::uint8_t { Number, Masked, Nan, Infinite, MinusInfinite };
     float x0 = 0, y0 = 0, x1 = 0, y1 = 0;
-    std::uint32_t color = 0;  ///< of a Number
+    std::uint32_t color = 0;  ///< for a Number
     Kind kind = Kind::Number;
 };
 
@@ -22,18 +22,18 @@ struct SvgHeatmap {
     std::vector<SvgCell> cells;
 };
 
-/// Takes its colours from the canvas that draws on screen.
+/// Uses the colours of the on-screen canvas.
 class SvgCanvas : public Canvas {
 public:
     explicit SvgCanvas(const Canvas& colors) : colors_(colors) {}
     void heatmap(ImDrawList& list, const ImVec2& min, const ImVec2& max, const HeatmapRequest& request) override;
     std::uint32_t color(const HeatmapStyle& style, float value) const override { return colors_.color(style, value); }
-    /// What a draw list's callback stands for; null when it is not one of ours.
+    /// The heatmap that a draw list's callback marks; null for other callbacks.
     static const SvgHeatmap* heatmap_of(const ImDrawCmd& command);
 
 private:
     const Canvas& colors_;
-    std::deque<SvgHeatmap> heatmaps_;  ///< draw lists point at them
+    std::deque<SvgHeatmap> heatmaps_;  ///< referenced by draw lists
 };
 
 }  // namespace attn::app

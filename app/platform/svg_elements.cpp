@@ -10,7 +10,7 @@ namespace attn::app {
 
 namespace {
 
-/// Two decimals at most.
+/// Formats a number with at most two decimals.
 std::string number(float value) {
     std::string text = fmt::format("{:.2f}", value);
     while (text.back() == '0') text.pop_back();
@@ -20,7 +20,7 @@ std::string number(float value) {
 
 std::string hex(std::uint32_t color) { return fmt::format("#{:02x}{:02x}{:02x}", color & 0xFFU, color >> 8 & 0xFFU, color >> 16 & 0xFFU); }
 
-/// fill="#rrggbb", with its opacity where it is not 1.
+/// A colour attribute, such as fill="#rrggbb", with an opacity attribute unless opaque.
 std::string paint(const char* what, std::uint32_t color) {
     std::string text = fmt::format(" {}=\"{}\"", what, hex(color));
     const std::uint32_t alpha = color >> 24;
@@ -50,7 +50,7 @@ std::string list_of(const std::vector<SvgPoint>& points) {
     return text;
 }
 
-/// The radius of the corners when the points are those of a rectangle with round ones; a circle is one too.
+/// The corner radius if the points form a rounded rectangle or a circle; otherwise none.
 std::optional<float> corner_radius(const std::vector<SvgPoint>& points) {
     if (points.size() < 8) return {};
     const SvgBox box = bounds(points);
@@ -159,7 +159,7 @@ void SvgElements::text(const SvgText& text) {
                          number(text.size));
     if (text.semibold) body_ += " font-weight=\"600\"";
     body_ += paint("fill", text.color);
-    // Where these fonts are missing another one must not run into its neighbour.
+    // If a viewer substitutes another font, the text must not overlap its neighbours.
     body_ += fmt::format(" textLength=\"{}\" lengthAdjust=\"spacingAndGlyphs\"", number(text.length));
     if (text.angle != 0) body_ += fmt::format(" transform=\"rotate({} {} {})\"", number(text.angle), number(text.at.x), number(text.at.y));
     body_ += clip + ">" + xml_text(text.text) + "</text>\n";
@@ -167,7 +167,7 @@ void SvgElements::text(const SvgText& text) {
 
 void SvgElements::heatmap(const SvgHeatmap& heatmap) {
     if (heatmap.cells.empty()) return;
-    // Without antialiasing no seams show between cells.
+    // Antialiasing would leave visible seams between cells.
     body_ += "<g shape-rendering=\"crispEdges\">\n";
     for (const SvgCell& cell : heatmap.cells) {
         const SvgBox box{std::max(cell.x0, clip_.x0), std::max(cell.y0, clip_.y0), std::min(cell.x1, clip_.x1),

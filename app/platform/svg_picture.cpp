@@ -49,7 +49,7 @@ void append_utf8(std::string& text, unsigned code) {
             static_cast<char>(0x80U | (code & 0x3FU));
 }
 
-/// Which letter of which font stands at a place of the atlas.
+/// Looks up glyphs by their position in the font atlas.
 class Letters {
 public:
     struct Letter {
@@ -74,7 +74,7 @@ private:
     std::map<std::pair<int, int>, Letter> letters_;
 };
 
-/// Letters that follow each other on one line become one text.
+/// Joins consecutive glyphs on a line into one text element.
 class TextRun {
 public:
     TextRun(SvgElements& out, const Theme& theme) : out_(out), theme_(theme) {}
@@ -122,7 +122,7 @@ public:
     }
 
 private:
-    /// Letters of one text stand next to each other, or spaced by the same few pixels, or whole spaces apart.
+    /// The glyphs of a text are adjacent, evenly spaced by a few pixels, or separated by whole spaces.
     bool continues(const Letters::Letter& letter, const SvgPoint& pen, const SvgPoint& along, std::uint32_t color) {
         if (text_.text.empty() || letter.font != font_ || color != text_.color) return false;
         if (std::abs(along.x - along_.x) > 0.01F || std::abs(along.y - along_.y) > 0.01F) return false;
@@ -145,12 +145,12 @@ private:
     SvgText text_;
 };
 
-/// Segments of a line that follow each other become one line.
+/// Joins consecutive line segments into one polyline.
 class Stroke {
 public:
     explicit Stroke(SvgElements& out) : out_(out) {}
 
-    /// Takes the four corners as ImGui writes them for a segment, and for a rectangle.
+    /// `corners`: the four corners in ImGui's order for a segment or a rectangle.
     void add(const std::vector<SvgPoint>& corners, std::uint32_t color) {
         const SvgPoint from = middle(corners[0], corners[3]), to = middle(corners[1], corners[2]);
         const float width = distance(corners[0], corners[3]);
@@ -186,7 +186,7 @@ bool is_segment(const std::vector<SvgPoint>& p) {
     return parallel && std::abs(product) < 0.05F * std::max(1.F, distance(p[0], p[1]) * distance(p[0], p[3]));
 }
 
-/// Reads one draw list's triangles as the shapes that they were made from.
+/// Reconstructs shapes from the triangles of a draw list.
 class Reader {
 public:
     Reader(const Letters& letters, const ImVec2& white, const Theme& theme, SvgElements& out)
@@ -213,7 +213,7 @@ private:
         for (unsigned i = 0; i + 2 < command.ElemCount;) i += shape(vertices, index + i, command.ElemCount - i);
     }
 
-    /// Draws the shape that begins here; returns how many indices it took.
+    /// Converts the shape that begins here; returns the number of indices consumed.
     unsigned shape(const ImDrawVert* vertices, const ImDrawIdx* index, unsigned left) {
         const ImDrawVert& first = vertices[index[0]];
         const bool solid = std::abs(first.uv.x - white_.x) < 1e-5F && std::abs(first.uv.y - white_.y) < 1e-5F;
@@ -221,7 +221,7 @@ private:
         text_.flush();
         unsigned count = 3;
         std::vector<SvgPoint> points{point(first.pos), point(vertices[index[1]].pos), point(vertices[index[2]].pos)};
-        // A fan: every further triangle starts at the first corner and goes on from the last one.
+        // A triangle fan: all triangles share the first corner and continue from the previous one.
         while (count + 2 < left && index[count] == index[0] && index[count + 1] == index[count - 1]) {
             points.push_back(point(vertices[index[count + 2]].pos));
             count += 3;
@@ -235,7 +235,7 @@ private:
         return count;
     }
 
-    /// A rectangle between two colours.
+    /// Handles a rectangle with a gradient.
     bool shaded(const ImDrawVert* vertices, const ImDrawIdx* index) {
         const ImDrawVert &a = vertices[index[0]], &b = vertices[index[1]], &c = vertices[index[2]];
         if (a.col == b.col && b.col == c.col) return false;

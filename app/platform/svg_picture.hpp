@@ -1,5 +1,5 @@
 #pragma once
-/// What ImGui was asked to draw, as an SVG file: text as text, cells as rectangles.
+/// Converts ImGui's draw data to SVG: text as text, cells as rectangles.
 
 #include <string>
 #include <string_view>
@@ -10,8 +10,8 @@ struct ImDrawData;
 
 namespace attn::app {
 
-/// Makes ImGui draw plain shapes in the next frame, without the fringes that soften their edges on screen, and fine curves.
-/// Restores what was set before when it goes.
+/// Makes ImGui draw plain shapes in the next frame: no antialiasing fringes, and fine curves. The destructor restores the previous
+/// settings.
 class PlainShapes {
 public:
     PlainShapes();
@@ -24,7 +24,7 @@ private:
     float curve_error_;
 };
 
-/// A frame that was drawn with PlainShapes and an SvgCanvas, as the text of a file. Letters that a text field has cut are left out.
+/// Converts a frame drawn with PlainShapes and an SvgCanvas. Letters clipped by a text field are left out.
 std::string svg_of(const ImDrawData& data, const Theme& theme, std::string_view title);
 
 }  // namespace attn::app

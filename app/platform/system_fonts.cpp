@@ -23,7 +23,7 @@ using OwnedConfig = std::unique_ptr<FcConfig, Destroyer<FcConfigDestroy>>;
 using OwnedPattern = std::unique_ptr<FcPattern, Destroyer<FcPatternDestroy>>;
 using OwnedCharacters = std::unique_ptr<FcCharSet, Destroyer<FcCharSetDestroy>>;
 
-/// The font that has most of them, by the system's own order of preference; without letters when no file has any.
+/// The font with the most of these letters, in the system's order of preference; has no letters if no font contains any.
 SystemFont best_font(FcConfig* config, const LetterSet& letters) {
     SystemFont best;
     const OwnedCharacters wanted(FcCharSetCreate());
@@ -42,7 +42,7 @@ SystemFont best_font(FcConfig* config, const LetterSet& letters) {
         return best;
     best.file = reinterpret_cast<const char*>(file);
     FcPatternGetInteger(found.get(), FC_INDEX, 0, &best.face);
-    best.face &= 0xFFFF;  // the upper half names an instance of a variable font
+    best.face &= 0xFFFF;  // the upper half selects an instance of a variable font
     for (const char32_t letter : letters)
         if (FcCharSetHasChar(has, letter) != FcFalse) best.letters += letter;
     return best;
@@ -51,7 +51,7 @@ SystemFont best_font(FcConfig* config, const LetterSet& letters) {
 }  // namespace
 
 std::vector<SystemFont> fonts_with(LetterSet letters) {
-    constexpr std::size_t kMostFonts = 4;  // as many scripts as a text mixes
+    constexpr std::size_t kMostFonts = 4;  // enough for texts that mix scripts
     std::vector<SystemFont> fonts;
     if (letters.empty()) return fonts;
     const OwnedConfig config(FcInitLoadConfigAndFonts());

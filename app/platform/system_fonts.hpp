@@ -1,5 +1,5 @@
 #pragma once
-/// The system's own fonts, for scripts that the embedded ones lack.
+/// Finds system fonts for scripts that the embedded fonts lack.
 
 #include <filesystem>
 #include <string>
@@ -7,17 +7,17 @@
 
 namespace attn::app {
 
-/// Characters that texts on screen have: sorted, each once.
+/// Code points used on screen, sorted and unique.
 using LetterSet = std::u32string;
 
-/// A font file, and which of the letters that were asked for it has.
+/// A font file and the requested letters that it contains.
 struct SystemFont {
     std::filesystem::path file;
-    int face = 0;  ///< of a collection
+    int face = 0;  ///< index within a font collection
     LetterSet letters;
 };
 
-/// Few fonts that have the letters between them, as far as the system has any; none where it cannot be asked.
+/// A few fonts that together contain the letters, as far as the system has them; empty if fontconfig is not available.
 std::vector<SystemFont> fonts_with(LetterSet letters);
 
 }  // namespace attn::app

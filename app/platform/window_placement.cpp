@@ -6,7 +6,7 @@ namespace attn::app {
 namespace {
 
 constexpr int kLargestWindow = 16384;
-/// A remembered window of which less than this can be seen is put elsewhere.
+/// A window with less than this visible (in screen units) is placed anew.
 constexpr int kEnoughToGrab = 100;
 
 bool shows(const WorkArea& area, const WindowPlacement& window) {

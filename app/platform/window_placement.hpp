@@ -1,5 +1,5 @@
 #pragma once
-/// Where a window stands, and where it has to stand to be seen. Screen units.
+/// Makes sure a window opens where it can be seen. In screen units.
 
 #include <span>
 
@@ -8,17 +8,17 @@ namespace attn::app {
 struct WindowPlacement {
     int width = 1600, height = 1000;
     int x = 0, y = 0;
-    bool placed = false;  ///< x and y say something
+    bool placed = false;  ///< x and y are valid
     bool maximized = false;
 };
 
-/// What windows may cover of a monitor.
+/// The usable area of a monitor.
 struct WorkArea {
     int x = 0, y = 0, width = 0, height = 0;
 };
 
-/// The placement where it can be seen; the first monitor is the main one. A place that hardly any monitor shows, or of a window larger than
-/// all of them together, is forgotten, and a window without a place is no larger than the main monitor.
+/// Adjusts a stored placement to the monitors, the first of which is the primary one. Drops the position if hardly any of the window would
+/// be visible or it is larger than all monitors together; a window without a position is limited to the primary monitor's size.
 WindowPlacement visible_placement(WindowPlacement placement, std::span<const WorkArea> monitors);
 
 }  // namespace attn::app

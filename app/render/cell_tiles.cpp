@@ -11,7 +11,7 @@ namespace attn::app {
 namespace {
 
 struct Span {
-    std::int64_t first = 0, last = 0;  ///< texels, last excluded
+    std::int64_t first = 0, last = 0;  ///< texels, half-open
 };
 
 Span tile_span(std::int64_t tile, std::int64_t cells, int level) {
@@ -28,7 +28,7 @@ void replace_by_place(std::vector<float>& row, const HeatmapStyle& own) {
     }
 }
 
-/// Every code becomes the larger of itself and the cell's.
+/// Replaces every code by the larger of itself and the cell's code.
 void take_larger(std::vector<std::uint32_t>& codes, const float* values, const std::uint8_t* keep) {
     std::uint32_t* const out = codes.data();
     const std::size_t count = codes.size();
@@ -42,7 +42,7 @@ void take_larger(std::vector<std::uint32_t>& codes, const float* values, const s
     }
 }
 
-/// Each code becomes the largest of 2^level neighbours; the codes move to the front.
+/// Reduces each run of 2^level codes to its maximum, in place.
 void shrink(std::vector<std::uint32_t>& codes, int level) {
     std::size_t count = codes.size();
     for (; level > 0; --level) {
@@ -64,7 +64,7 @@ AxisLevel axis_level(double cells_per_pixel, int least) {
 
 CellTile build_tile(const HeatmapData& data, const HeatmapStyle& style, const TilePlace& place) {
     if (data.level > 0) {
-        // Texels of the same level stand for the same cells: the largest of some is the largest of the largest of each.
+        // The data is reduced already, so build from its own cells: a maximum of maxima is the maximum of the whole block.
         HeatmapData blocks = data;
         blocks.level = 0;
         blocks.rows = ((data.rows - 1) >> data.level) + 1;

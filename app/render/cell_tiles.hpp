@@ -1,5 +1,5 @@
 #pragma once
-/// A matrix as textures of bounded size: tiles of cell codes, each texel standing for a block of cells. No GL in here.
+/// Splits a matrix into tiles of bounded size for texture upload; each texel is the code of a block of cells. Independent of OpenGL.
 
 #include <cstdint>
 #include <vector>
@@ -8,38 +8,38 @@
 
 namespace attn::app {
 
-/// How one axis is drawn: a texel stands for 2^level cells and every pixel looks at `samples` texels, so that a texel is never
-/// narrower than the distance between two samples and none is missed.
+/// The resolution along one axis: a texel covers 2^level cells and each pixel takes `samples` texels, so that texels are never narrower
+/// than the sampling distance and none is skipped.
 struct AxisLevel {
     int level = 0;
     int samples = 1;
     bool operator==(const AxisLevel&) const = default;
 };
 
-/// Level for that many cells per pixel (> 0), `least` or coarser.
+/// The level for this many cells per pixel (> 0), at least `least`.
 AxisLevel axis_level(double cells_per_pixel, int least = 0);
 
-/// Texels along a side of a tile, without the border of one texel it shares with each neighbour.
+/// Texels per side of a tile, excluding the one-texel border shared with each neighbour.
 inline constexpr std::int64_t kTileTexels = 1024;
 
 struct TilePlace {
     int level_x = 0, level_y = 0;
-    std::int64_t x = 0, y = 0;  ///< index of the tile in its level
+    std::int64_t x = 0, y = 0;  ///< index of the tile within its level
     bool operator==(const TilePlace&) const = default;
 };
 
 struct CellTile {
-    std::int64_t first_x = 0, first_y = 0;  ///< the first texel, counted in texels of the level
-    int width = 0, height = 0;              ///< texels, borders included
-    std::vector<std::uint32_t> codes;       ///< [height, width], cell_code.hpp
+    std::int64_t first_x = 0, first_y = 0;  ///< position of the first texel within the level
+    int width = 0, height = 0;              ///< in texels, including borders
+    std::vector<std::uint32_t> codes;       ///< [height, width], see cell_code.hpp
 };
 
-/// Codes of one tile; a texel holds the number of largest magnitude of its block, and is masked only if all of the block is.
-/// For a per-row style the numbers are first replaced by their place on the row's own scale: 0 to 1, or -1 to 1 for a diverging map.
-/// The tile has to overlap the matrix, and its levels must not be finer than the data's.
+/// Builds one tile. A texel holds the number of largest magnitude in its block and is masked only if the whole block is. For a per-row
+/// style, numbers are first replaced by their position on their row's scale: 0 to 1, or -1 to 1 for a diverging map. The tile must overlap
+/// the matrix and its levels must not be finer than the data's.
 CellTile build_tile(const HeatmapData& data, const HeatmapStyle& style, const TilePlace& place);
 
-/// The style with which a tile's numbers are drawn: the given one, or the scale that per-row numbers were put on.
+/// The style for drawing a tile: `style` itself, or the common scale that per-row numbers were mapped to.
 HeatmapStyle tile_style(const HeatmapStyle& style);
 
 }  // namespace attn::app

@@ -19,7 +19,7 @@ double from_linear(double c) { return c <= 0.0031308 ? 12.92 * c : 1.055 * std::
 
 double channel(std::uint32_t color, int shift) { return static_cast<double>((color >> shift) & 0xFFU) / 255; }
 
-/// OKLab of B. Ottosson, "A perceptual color space for image processing" (2020).
+/// OKLab, from B. Ottosson, "A perceptual color space for image processing" (2020).
 Lab to_lab(std::uint32_t color) {
     const double r = to_linear(channel(color, 0)), g = to_linear(channel(color, 8)), b = to_linear(channel(color, 16));
     const double l = std::cbrt(0.4122214708 * r + 0.5363325363 * g + 0.0514459929 * b);
@@ -40,7 +40,7 @@ std::uint32_t to_color(const Lab& lab) {
            to_byte(-0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s) << 16;
 }
 
-/// 0xRRGGBB, as colours are written, to 0xAABBGGRR, as they are stored.
+/// Converts 0xRRGGBB, as written below, to 0xAABBGGRR, as stored.
 constexpr std::uint32_t rgb(std::uint32_t hex) { return 0xFF000000U | (hex & 0xFFU) << 16 | (hex & 0xFF00U) | (hex >> 16); }
 
 std::vector<std::uint32_t> control_points(ColorMap map, const HeatmapTheme& theme) {

@@ -1,5 +1,5 @@
 #pragma once
-/// Colour tables of heatmaps in both themes, and the colour of one number exactly as the shader picks it.
+/// Colour tables for heatmaps in both themes, and CPU lookups that match the shader exactly.
 
 #include <array>
 #include <cstdint>
@@ -9,26 +9,26 @@
 
 namespace attn::app {
 
-/// Odd, so that the middle of a diverging map is an entry of its own: exactly the pane's colour.
+/// Odd, so that a diverging map has an exact middle entry, the pane's colour.
 inline constexpr int kColorTableSize = 2049;
-/// 0xAABBGGRR from the lower to the upper end.
+/// 0xAABBGGRR, lowest value first.
 using ColorTable = std::array<std::uint32_t, kColorTableSize>;
 
-/// The surroundings that a heatmap has to fit.
+/// The theme around a heatmap, which its colours must match.
 struct HeatmapTheme {
     bool dark = true;
     std::uint32_t pane = 0, line = 0, text = 0;  ///< 0xAABBGGRR
-    float scale = 1;                             ///< display scale: width of hatching and of grid lines
+    float scale = 1;                             ///< display scale, for the width of hatching and grid lines
     bool operator==(const HeatmapTheme&) const = default;
 };
 
-/// What no colour map uses, so that such numbers cannot be overlooked: plain magenta. Infinities are stripes over it.
+/// Magenta, which no colour map contains, so that such numbers stand out. Infinities add stripes.
 inline constexpr std::uint32_t kNanColor = 0xFFFF00FF;
 
-/// Control points are mixed in OKLab. `map` is not Auto.
+/// Interpolates the control points in OKLab. `map` must not be Auto.
 ColorTable color_table(ColorMap map, const HeatmapTheme& theme);
 
-/// Entry of the table for a place between 0 and 1.
+/// Index of the table entry for a position between 0 and 1.
 int color_index(float place);
 
 /// "sequential", "diverging", "viridis", "cividis", "grey", "auto".

@@ -4,7 +4,7 @@
 
 namespace attn::app {
 
-/// OpenGL could not do what was asked; the message names the object and quotes the driver.
+/// An OpenGL operation failed; the message names the object and quotes the driver.
 class GlError : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;

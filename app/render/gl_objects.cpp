@@ -71,7 +71,7 @@ TextureHandle make_code_texture(std::span<const std::uint32_t> codes, int width,
 
 TextureHandle make_coverage_texture(const std::uint8_t* coverage, int width, int height) {
     TextureHandle texture = make_texture(GL_R8, width, height, GL_RED, GL_UNSIGNED_BYTE, coverage);
-    // Lines are drawn from the same texture, between its pixels.
+    // Linear filtering, because ImGui samples lines between the pixels of this texture.
     glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_LINEAR);
     glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MAG_FILTER, GL_LINEAR);
     const GLint white_of_coverage[] = {GL_ONE, GL_ONE, GL_ONE, GL_RED};
@@ -106,7 +106,7 @@ std::vector<std::uint8_t> read_pixels(int width, int height) {
     glPixelStorei(GL_PACK_ROW_LENGTH, 0);
     glReadPixels(0, 0, width, height, GL_RGB, GL_UNSIGNED_BYTE, pixels.data());
     check_gl("reading pixels");
-    // OpenGL's first row is the lowest.
+    // OpenGL stores the bottom row first.
     for (std::size_t top = 0, bottom = static_cast<std::size_t>(height); top + 1 < bottom; ++top) {
         --bottom;
         std::swap_ranges(pixels.begin() + static_cast<std::ptrdiff_t>(top * row),

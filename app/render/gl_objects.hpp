@@ -1,5 +1,5 @@
 #pragma once
-/// Owners of OpenGL objects: move-only, released with the context that made them still current.
+/// RAII wrappers for OpenGL objects. Move-only; must be destroyed while the context that created them is current.
 
 #include <glad/gl.h>
 
@@ -12,7 +12,7 @@
 
 namespace attn::app {
 
-/// Owns one GL name; `Release` deletes it.
+/// Owns an OpenGL name; `Release` deletes it.
 template <void (*Release)(GLuint)>
 class GlHandle {
 public:
@@ -33,7 +33,7 @@ private:
 };
 
 namespace detail {
-// glad's entry points are variables filled in at run time, so each needs a function of its own.
+// glad's entry points are variables set at run time and cannot be template arguments, hence these functions.
 inline void release_texture(GLuint name) { glDeleteTextures(1, &name); }
 inline void release_program(GLuint name) { glDeleteProgram(name); }
 inline void release_shader(GLuint name) { glDeleteShader(name); }
@@ -49,21 +49,21 @@ using FramebufferHandle = GlHandle<detail::release_framebuffer>;
 
 VertexArrayHandle make_vertex_array();
 
-/// [height, width] codes (cell_code.hpp), read with texelFetch. Throws GlError if the driver has no memory for it.
+/// [height, width] codes (see cell_code.hpp), for texelFetch. Throws GlError if the driver runs out of memory.
 TextureHandle make_code_texture(std::span<const std::uint32_t> codes, int width, int height);
-/// [height, width] bytes, sampled as white that covers so much. Throws GlError if it is larger than the driver can do.
+/// [height, width] bytes, sampled as white with that alpha. Throws GlError if the size exceeds the driver's limit.
 TextureHandle make_coverage_texture(const std::uint8_t* coverage, int width, int height);
-/// A row of 0xAABBGGRR colours, read with texelFetch.
+/// A single row of 0xAABBGGRR colours, for texelFetch.
 TextureHandle make_color_texture(std::span<const std::uint32_t> colors);
 
-/// An RGBA8 image to draw into.
+/// An RGBA8 render target.
 class Framebuffer {
 public:
-    /// Throws GlError if the size is beyond what the driver can do.
+    /// Throws GlError if the size exceeds the driver's limit.
     Framebuffer(int width, int height);
     int width() const { return width_; }
     int height() const { return height_; }
-    /// Makes it the target of drawing, with the viewport over all of it.
+    /// Binds it as the render target, with a viewport of its full size.
     void bind() const;
 
 private:
@@ -72,10 +72,10 @@ private:
     FramebufferHandle name_;
 };
 
-/// The pixels of the bound framebuffer as RGB bytes [height, width, 3], top row first.
+/// Reads the bound framebuffer as RGB bytes [height, width, 3], top row first.
 std::vector<std::uint8_t> read_pixels(int width, int height);
 
-/// Throws GlError naming `what` if OpenGL has recorded an error.
+/// Throws GlError naming `what` if OpenGL reported an error.
 void check_gl(const char* what);
 
 }  // namespace attn::app

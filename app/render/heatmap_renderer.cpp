@@ -11,17 +11,17 @@ namespace {
 
 constexpr const char* kVertexShader = "heatmap.vert";
 constexpr const char* kFragmentShader = "heatmap.frag";
-/// Below this a line between cells would hide more than it shows. Logical pixels.
+/// Cells smaller than this (in logical pixels) get no grid lines, which would cover too much of them.
 constexpr double kSmallestGridCell = 8;
-/// Keys of numbers without identity; data keys are counters and do not get there.
+/// Cache keys for data without an identity; keys of other data are counters and never get this large.
 constexpr std::uint64_t kAnonymousKeys = std::uint64_t{1} << 63;
 
-/// One axis of the picture: which cells are where.
+/// Maps the cells of one axis to pixels.
 struct AxisView {
     double origin = 0;  ///< pixel at which cell `first` begins
-    double first = 0;   ///< cells
+    double first = 0;   ///< in cells
     double cells_per_pixel = 0;
-    std::int64_t begin = 0, end = 0;  ///< cells that can be seen
+    std::int64_t begin = 0, end = 0;  ///< visible cells
     double pixel(double cell) const { return origin + (cell - first) / cells_per_pixel; }
 };
 
@@ -66,12 +66,12 @@ void HeatmapRenderer::reload_changed_shaders() {
     if (shaders_.folder.empty() || now - shaders_checked_ < std::chrono::milliseconds(250)) return;
     const bool first_look = shaders_checked_ == std::chrono::steady_clock::time_point{};
     shaders_checked_ = now;
-    std::error_code missing;  // a file may be gone for a moment while an editor replaces it
+    std::error_code missing;  // ignored: a file may be missing briefly while an editor replaces it
     const std::array times{std::filesystem::last_write_time(shaders_.folder / kVertexShader, missing),
                            std::filesystem::last_write_time(shaders_.folder / kFragmentShader, missing)};
     if (missing || times == std::exchange(shader_times_, times) || first_look) return;
     try {
-        Programs programs;  // all of them, so that an error shows now and not when a logarithm is first wanted
+        Programs programs;  // loads all variants, so that errors show now and not when a variant is first used
         for (unsigned variant = 0; variant < kVariants; ++variant) programs[variant] = load_program(variant);
         programs_ = std::move(programs);
         shader_problem_.clear();
@@ -121,7 +121,7 @@ std::size_t HeatmapRenderer::CacheHash::operator()(const CacheKey& key) const {
 const HeatmapRenderer::CachedTile* HeatmapRenderer::tile(const HeatmapRequest& request, const TilePlace& place, std::uint64_t key) {
     CacheKey wanted{key, request.data.rows, request.data.cols, place, ColorMap::Auto, false};
     if (request.style.per_row) {
-        // Only symmetric or not matters to the numbers, not which of the sequential maps.
+        // The numbers only depend on whether the map is diverging, so all sequential maps share one cache entry.
         wanted.per_row_map = request.style.map == ColorMap::Diverging ? ColorMap::Diverging : ColorMap::Sequential;
         wanted.per_row_log = request.style.log;
     }
@@ -153,7 +153,7 @@ PreparedHeatmap HeatmapRenderer::prepare(const HeatmapRequest& request, const Pi
                                  everything ? all_rows : request.last_row, request.data.rows);
     if (!(x.cells_per_pixel > 0 && y.cells_per_pixel > 0) || !std::isfinite(x.cells_per_pixel) || !std::isfinite(y.cells_per_pixel) ||
         x.begin >= x.end || y.begin >= y.end)
-        return heatmap;  // no area, or nothing of it in sight
+        return heatmap;  // empty or not visible
 
     const AxisLevel level_x = axis_level(x.cells_per_pixel, request.data.level),
                     level_y = axis_level(y.cells_per_pixel, request.data.level);
@@ -176,7 +176,7 @@ PreparedHeatmap HeatmapRenderer::prepare(const HeatmapRequest& request, const Pi
         for (std::int64_t tx = x.begin / tile_cols; tx * tile_cols < x.end; ++tx) {
             const CachedTile* found = tile(request, {level_x.level, level_y.level, tx, ty}, key);
             if (found == nullptr) {
-                // What is there already waits for the rest: half a map would look like another one.
+                // Draw nothing until all tiles are uploaded: half a map could be mistaken for a complete one.
                 left_out_ = true;
                 heatmap.tiles.clear();
                 return heatmap;

@@ -1,5 +1,5 @@
 #pragma once
-/// Draws heatmaps: numbers go to the GPU once, the fragment shader turns them into colours at any zoom.
+/// Draws heatmaps: numbers are uploaded to the GPU once, and the fragment shader maps them to colours at any zoom.
 
 #include <array>
 #include <chrono>
@@ -19,60 +19,60 @@
 
 namespace attn::app {
 
-/// Pixels from the top left corner of the target.
+/// Pixels, relative to the target's top left corner.
 struct PixelRect {
     float x0 = 0, y0 = 0, x1 = 0, y1 = 0;
     bool operator==(const PixelRect&) const = default;
 };
 
-/// A heatmap ready to be drawn in the frame it was prepared in.
+/// A heatmap ready to be drawn; valid for the frame in which it was prepared.
 struct PreparedHeatmap {
     struct Tile {
         GLuint texture = 0;
-        PixelRect rect;                  ///< pixels that this tile covers
-        float first_x = 0, first_y = 0;  ///< texel at `origin`, counted from the tile's first
+        PixelRect rect;                  ///< pixels covered by this tile
+        float first_x = 0, first_y = 0;  ///< texel at `origin`, relative to the tile's first
         int width = 0, height = 0;
     };
-    float origin_x = 0, origin_y = 0;  ///< pixels
+    float origin_x = 0, origin_y = 0;  ///< in pixels
     float step_x = 0, step_y = 0;      ///< texels per pixel
     float apart_x = 0, apart_y = 0;    ///< texels from a pixel's centre to its samples
     ValueScale scale;
     ColorMap map = ColorMap::Sequential;
-    float grid = 0;     ///< width of the lines in pixels, 0 = none
-    float opacity = 1;  ///< below 1 it is mixed with what is there
+    float grid = 0;     ///< line width in pixels, 0 = no grid
+    float opacity = 1;  ///< below 1 it is blended with what is already drawn
     std::vector<Tile> tiles;
 };
 
-/// Needs a current OpenGL 3.3 context during its whole life.
+/// Needs a current OpenGL 3.3 context throughout its lifetime.
 class HeatmapRenderer {
 public:
-    /// Textures kept besides those of the last frame. Every new trace brings new ones, and small ones take the driver ten times the bytes
-    /// of their texels.
+    /// The most textures kept besides those of the last frame. Every new trace brings new ones, and for small textures drivers allocate
+    /// about ten times their size.
     static constexpr std::size_t kMaxTiles = 256;
 
-    /// Keeps textures of about `cache_bytes`, at most kMaxTiles; those of the last frame are always kept. Throws GlError.
+    /// Keeps about `cache_bytes` of textures, at most kMaxTiles; those of the last frame are always kept. Throws GlError.
     explicit HeatmapRenderer(ShaderSource shaders, std::size_t cache_bytes = std::size_t{256} << 20);
 
-    /// Colours of what surrounds the heatmaps of the coming frame; forgets old textures; takes changed shader files, if they come
-    /// from a folder. Call once a frame before the first prepare().
-    /// `for_uploads`: once the frame has spent so long on numbers that were not on the GPU yet, maps that need more are left out; the first
-    /// never is. None: all are there.
+    /// Begins a frame with this theme: evicts old textures and reloads changed shader files if shaders come from a folder. To be called
+    /// once per frame before the first prepare(). `for_uploads`: once uploads have taken this long in the frame, maps that need further
+    /// ones are left out, but never the first map. None: no limit.
     void begin_frame(const HeatmapTheme& theme, std::optional<std::chrono::steady_clock::duration> for_uploads = {});
-    /// Some map of this frame was left out.
+    /// Whether a map of this frame was left out.
     bool left_out() const { return left_out_; }
-    /// Uploads what is not on the GPU yet and is inside both `rect` and `visible`; no tiles for a map that is left out. Throws
-    /// std::invalid_argument for a matrix whose stride is less than its width, or a map of Auto.
+    /// Uploads tiles inside both `rect` and `visible` that are not cached yet; returns no tiles for a map that is left out. Throws
+    /// std::invalid_argument for a matrix whose stride is less than its width, or for the map Auto.
     PreparedHeatmap prepare(const HeatmapRequest& request, const PixelRect& rect, const PixelRect& visible);
-    /// Draws into the bound framebuffer of that size. Changes program, vertex array, textures and blending; respects the scissor.
+    /// Draws into the bound framebuffer of that size. Changes the program, vertex array, textures and blending; respects the scissor
+    /// rectangle.
     void draw(const PreparedHeatmap& heatmap, int target_width, int target_height);
 
-    /// Colour of one number as the shader draws it.
+    /// The colour of a number, identical to the shader's.
     std::uint32_t color(const HeatmapStyle& style, float value) const;
-    /// Why the newest shader files are not used, "" when they are.
+    /// Why the latest shader files are not in use; "" if they are.
     const std::string& shader_problem() const { return shader_problem_; }
     std::size_t cached_bytes() const { return cached_bytes_; }
     std::size_t cached_tiles() const { return tiles_.size(); }
-    /// Tiles sent to the GPU so far.
+    /// Tiles uploaded so far.
     std::uint64_t uploads() const { return uploads_; }
 
 private:
@@ -80,7 +80,7 @@ private:
         std::uint64_t data = 0;
         std::int64_t rows = 0, cols = 0;
         TilePlace place;
-        ColorMap per_row_map = ColorMap::Auto;  ///< Auto: the numbers themselves
+        ColorMap per_row_map = ColorMap::Auto;  ///< Auto: not a per-row style
         bool per_row_log = false;
         bool operator==(const CacheKey&) const = default;
     };
@@ -97,27 +97,27 @@ private:
     };
     using Tiles = std::list<CachedTile>;
 
-    /// What a program leaves out, as software renderers carry out both sides of every branch.
+    /// Optional shader features, compiled as variants because software renderers execute both sides of every branch.
     enum Variant : unsigned { kMany = 1, kLogarithmic = 2, kGrid = 4, kVariants = 8 };
     using Programs = std::array<std::unique_ptr<ShaderProgram>, kVariants>;
 
     std::unique_ptr<ShaderProgram> load_program(unsigned variant) const;
     void reload_changed_shaders();
     void forget_old_tiles();
-    /// Null where the frame has no time left for it.
+    /// The cached or newly uploaded tile; null if the upload budget of the frame is used up.
     const CachedTile* tile(const HeatmapRequest& request, const TilePlace& place, std::uint64_t key);
 
     ShaderSource shaders_;
     std::size_t cache_bytes_, cached_bytes_ = 0;
     std::uint64_t frame_ = 0, uploads_ = 0, anonymous_ = 0;
-    Programs programs_;  ///< made when they are first needed
+    Programs programs_;  ///< compiled on first use
     VertexArrayHandle vertex_array_;
     std::optional<HeatmapTheme> theme_;
     std::array<ColorTable, kColorMapCount> tables_{};
     std::array<TextureHandle, kColorMapCount> table_textures_;
     Tiles tiles_;  ///< most recently used first
     std::unordered_map<CacheKey, Tiles::iterator, CacheHash> index_;
-    std::chrono::steady_clock::duration uploading_{};  ///< in this frame
+    std::chrono::steady_clock::duration uploading_{};  ///< spent in this frame
     std::optional<std::chrono::steady_clock::duration> for_uploads_;
     bool left_out_ = false;
     std::chrono::steady_clock::time_point shaders_checked_{};

@@ -23,7 +23,7 @@ std::string numbered(std::string_view source) {
     return text;
 }
 
-/// The source with the lines put after its first one. Line numbers go on from there as if nothing had happened.
+/// Inserts `definitions` after the first line. Line numbers in error messages stay those of the original source.
 std::string with_definitions(std::string_view source, std::string_view definitions) {
     if (definitions.empty()) return std::string(source);
     const std::size_t after = std::min(source.find('\n'), source.size() - 1) + 1;

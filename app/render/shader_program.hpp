@@ -1,5 +1,5 @@
 #pragma once
-/// Shader programs: compiled completely or not at all, uniforms set by name.
+/// Shader programs with uniforms set by name.
 
 #include <glad/gl.h>
 
@@ -12,21 +12,21 @@
 
 namespace attn::app {
 
-/// Where shaders are read from: a folder while they are being worked on, the program itself otherwise.
+/// Where shaders are read from: a folder during development, otherwise the embedded files.
 struct ShaderSource {
     std::filesystem::path folder;  ///< empty = the embedded files
-    /// Throws GlError if there is no such shader or it cannot be read.
+    /// Throws GlError if the shader does not exist or cannot be read.
     std::string read(std::string_view name) const;
 };
 
 class ShaderProgram {
 public:
-    /// `definitions` ("#define ..." lines) are put after the fragment shader's first line, its #version.
-    /// Throws GlError with the driver's message and the numbered source if a stage does not compile or the two do not link.
+    /// Inserts `definitions` ("#define ..." lines) after the fragment shader's first line, its #version. Throws GlError with the driver's
+    /// message and the numbered source if a stage does not compile or the program does not link.
     ShaderProgram(std::string_view vertex_name, std::string_view vertex, std::string_view fragment_name, std::string_view fragment,
                   std::string_view definitions = {});
     void use() const { glUseProgram(program_.get()); }
-    /// For the program in use. Throws GlError if the program has no such uniform, or the compiler has removed it as unused.
+    /// Sets a uniform of the program in use. Throws GlError if there is no such uniform or the compiler optimised it away.
     void set(std::string_view uniform, int value) const { glUniform1i(location(uniform), value); }
     void set(std::string_view uniform, float value) const { glUniform1f(location(uniform), value); }
     void set(std::string_view uniform, float x, float y) const { glUniform2f(location(uniform), x, y); }

@@ -1,4 +1,4 @@
-/// The commands that change the document, and the way back.
+/// Commands that change the document, and undo and redo.
 
 #include <optional>
 #include <utility>
@@ -17,12 +17,12 @@ namespace attn::app {
 
 Document ready_to_open(Document document) {
     if (document.texts.empty()) document.texts.emplace_back();
-    // The model of a run is gone; those of the program are always there.
+    // Parameters of a training run are not stored in documents; those of embedded models are always available.
     return document.shipped != nullptr ? document : untrained(std::move(document));
 }
 
 void Session::Impl::carry_out(const command::SetTexts& set, const std::string& merge) {
-    // Nothing is said about what was written, which is part of the texts.
+    // The new texts may equal the old ones including generated text; then nothing has changed.
     if (set.texts == whole_texts(document()) && set.source_texts == document().source_texts) return;
     Document next = document();
     next.texts = set.texts;
@@ -36,7 +36,7 @@ void Session::Impl::carry_out(const command::SetTexts& set, const std::string& m
 void Session::Impl::carry_out(const command::SetTokenizer& set, const std::string& merge) {
     if (document().model != nullptr) throw Error("a published model has a tokenizer of its own");
     if (set.kind == document().tokenizer) return;
-    // Symbols of another kind are no texts to take a vocabulary from.
+    // The symbols of the old kind cannot serve as vocabulary texts for the new one.
     const bool fixed = !document().vocabulary.empty();
     Document next = untrained(document());
     if (fixed) next.vocabulary_texts.clear();
@@ -60,7 +60,7 @@ void Session::Impl::carry_out(const command::SetForward& set, const std::string&
 
 namespace {
 
-/// What was typed into one example, where another one that is opened can read it.
+/// The new example with the text that the user typed into the previous one, if its model can read it.
 std::optional<Document> with_typed_sentence(Document next, const Document& before) {
     if (before.preset.empty() || before.preset == next.preset || before.trained || before.model != nullptr) return {};
     if (!before.source_texts.empty() || !next.source_texts.empty() || open_preset(before.preset).texts == before.texts) return {};
@@ -68,12 +68,12 @@ std::optional<Document> with_typed_sentence(Document next, const Document& befor
     try {
         prepare(next, default_memory_budget_mib());
     } catch (const Error&) {
-        return {};  // its own sentence is shown
+        return {};  // the example's own sentence is shown
     }
     return next;
 }
 
-/// The text of one published model for another one, where it can read it.
+/// The new published model with the previous one's text, if it can read it.
 Document with_text_of(Document next, const Document& before) {
     if (before.model == nullptr || before.source_texts.empty() != next.source_texts.empty()) return next;
     Document kept = next;
@@ -89,7 +89,7 @@ Document with_text_of(Document next, const Document& before) {
 
 }  // namespace
 
-// What is set for training and what is pinned stay, and an example that was just opened is as good as saved.
+// Training settings and pinned states are kept, and an example that was just opened counts as saved.
 void Session::Impl::carry_out(const command::OpenPreset& open, const std::string& merge) {
     Document next = open_preset(open.name, open.sentence);
     next.run = document().run;
@@ -107,7 +107,7 @@ void Session::Impl::carry_out(const command::OpenDocument& open, const std::stri
     expect_bearable_texts(open.document);
     Document next = ready_to_open(open.document);
     if (open.is_model) {
-        // So that the same model at two precisions can be compared: pinned here, opened there.
+        // Keep the pinned states, so that one model can be compared at two precisions.
         next = with_text_of(std::move(next), document());
         next.pins = document().pins;
     }
@@ -163,7 +163,7 @@ void Session::Impl::replace(Document next, const std::string& merge) {
 
 void Session::Impl::travel(bool back) {
     const std::shared_ptr<const Document> before = history.current();
-    // Going back to an earlier run takes it up again: not while another one is running.
+    // Undoing may lead to an earlier run, which is then made current again; not while another run is training.
     const auto can_choose = [this](std::uint64_t number) { return run().phase != TrainingPhase::Running && is_kept(number); };
     const auto usable = [&](const Document& d) {
         return !d.trained.has_value() || d.trained->run == run().run || can_choose(d.trained->run);
@@ -178,7 +178,7 @@ void Session::Impl::travel(bool back) {
 
 void Session::Impl::changed(const Document& before) {
     const bool other_setup = static_cast<const Setup&>(document()) != static_cast<const Setup&>(before);
-    // What is being written goes on from what was there, and what ended the last writing may no longer be so.
+    // Text in progress continues from the old document, and the last generation's problem may no longer apply.
     if (!writing.taking) writing.problem.clear();
     if (!writing.taking && (other_setup || document().writing != before.writing || document().trained != before.trained)) stop_writing();
     if (document().run != before.run) trainer.apply(document().run);

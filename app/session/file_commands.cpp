@@ -1,4 +1,4 @@
-/// The commands about files, and the taking up of work that was kept.
+/// Commands about files, and the restoration of autosaved work.
 
 #include <utility>
 

@@ -13,7 +13,7 @@ bool DocumentHistory::change(Document next, const std::string& merge) {
     redo_.clear();
     merge_ = merge;
     if (joins && *undo_.back() == next) {
-        // The slider came back to where it started: the whole step is gone, and moving on begins a new one.
+        // The slider is back where it started: remove the step; moving it again starts a new one.
         current_ = undo_.back();
         undo_.pop_back();
         merge_.clear();

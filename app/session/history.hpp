@@ -1,5 +1,5 @@
 #pragma once
-/// Undo and redo over documents, which are small values.
+/// Undo and redo. Keeps whole documents, which are small.
 
 #include <cstddef>
 #include <functional>
@@ -11,10 +11,10 @@
 
 namespace attn::app {
 
-/// The current document, those before it and those undone.
+/// The current document and the undo and redo stacks.
 class DocumentHistory {
 public:
-    /// Undo steps kept; the oldest go first.
+    /// The most undo steps kept; the oldest are dropped first.
     static constexpr std::size_t kMaxSteps = 500;
 
     explicit DocumentHistory(Document document);
@@ -23,24 +23,24 @@ public:
     bool can_undo() const { return !undo_.empty(); }
     bool can_redo() const { return !redo_.empty(); }
 
-    /// Makes `next` current. It joins the step before when both carry the same non-empty `merge` name; a step that ends where
-    /// it began is no step. Returns false when nothing changed.
+    /// Makes `next` current. Merges it into the last step if both carry the same non-empty `merge` name; a step that ends where it began is
+    /// removed. Returns false if nothing changed.
     bool change(Document next, const std::string& merge);
-    /// Whether a document can still be shown; those that cannot are passed over.
+    /// Whether a document can still be shown; undo and redo skip those that cannot.
     using Usable = std::function<bool(const Document&)>;
-    /// Return how many steps they went; 0, and nothing is changed, when there is nothing usable to undo or redo.
+    /// Return how many steps they went. If no usable document is found they return 0 and change nothing.
     std::size_t undo(const Usable& usable = {});
     std::size_t redo(const Usable& usable = {});
 
 private:
     using Steps = std::vector<std::shared_ptr<const Document>>;
-    /// Makes the last usable one of `from` current; it and what is passed over go to `to`.
+    /// Makes the nearest usable document of `from` current; moves the old one and the skipped ones to `to`.
     std::size_t go(Steps& from, Steps& to, const Usable& usable);
 
     std::shared_ptr<const Document> current_;
     Steps undo_;         // oldest first
-    Steps redo_;         // next one last
-    std::string merge_;  // of the step that made current_
+    Steps redo_;         // the next one last
+    std::string merge_;  // name of the step that led to current_
 };
 
 }  // namespace attn::app

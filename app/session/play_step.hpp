@@ -1,5 +1,5 @@
 #pragma once
-/// A step of a lesson, played at once.
+/// Plays a step of a lesson without user interaction.
 
 #include "app/session/lessons/lesson.hpp"
 
@@ -7,7 +7,8 @@ namespace attn::app {
 
 class Session;
 
-/// Brings the session to where the step wants it and waits for all of it; for pictures and tests. Ends whatever run is under way.
+/// Brings the session to the state that the step describes and waits until it is computed; for rendering and tests. Ends the current
+/// training run.
 void play_step(Session& session, const LessonStep& step);
 
 }  // namespace attn::app

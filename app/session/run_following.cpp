@@ -1,4 +1,4 @@
-/// How the document keeps up with the training run.
+/// Keeps the document up to date with the training run.
 
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@ void Session::Impl::adopt_new_run() {
     if (restored && run().run == adopted && run().notices != told_before) return finish_restoring(false);
     if (run().run == adopted) return;
     adopted = run().run;
-    // An earlier run that the document has come back to.
+    // The document already belongs to this run, which was made current again.
     if (!restored && document().trained && document().trained->run == adopted) {
         probe = probe_of(run());
         return show();

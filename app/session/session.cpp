@@ -104,7 +104,7 @@ std::shared_ptr<const Snapshot> Session::wait() {
         impl_->wait_for({awaited, facet::Trace{}});
         for (const Request& request : impl_->ahead()) impl_->scheduler.wait_for(request);
         impl_->refresh();
-        impl_->follow();  // the run may have gone on while an earlier moment of it was computed
+        impl_->follow();  // the run may have produced newer parameters meanwhile
     } while (impl_->asked != awaited);
     return snapshot();
 }

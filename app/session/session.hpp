@@ -22,13 +22,13 @@ namespace attn::app {
 struct Computation;
 struct DoctorReport;
 
-/// Used from the UI thread only. Holds no lock while anything is computed or drawn.
+/// To be used from the UI thread only. Only the wait functions, get() and compute() block.
 class Session {
 public:
-    /// Starts the workers and asks for the first trace. `wake` is called from a worker when something new can be shown. What is computed
-    /// may take `memory_mib`.
+    /// Starts the workers and requests the first trace. `wake` is called from workers when there is something new to show. `memory_mib`
+    /// limits the memory of computed results.
     Session(Document document, std::function<void()> wake, double memory_mib = default_memory_budget_mib());
-    /// The same with other engine calls; for tests.
+    /// The same with other engine calls, for tests.
     Session(Document document, std::function<void()> wake, Computation computation, TrainingEngine training = TrainingEngine::engine(),
             double memory_mib = default_memory_budget_mib());
     ~Session();  ///< stops and joins the workers
@@ -37,78 +37,79 @@ public:
 
     const Document& document() const;
     std::shared_ptr<const Document> shared_document() const;  ///< the same
-    /// Applies one user action; never throws for bad user input: see message().
+    /// Applies a user action. Invalid input does not throw: see message().
     void apply(const Command& command);
-    /// To be called once a frame: takes over what the training run has sent, and lets a document that follows it keep up.
+    /// To be called once per frame: collects news from the training run and the other workers, and updates a document that follows the run.
     void update();
     /// As of the last update().
     const TrainingReport& training() const;
-    /// The state that is shown; never null.
+    /// The shown state with its trace; never null.
     std::shared_ptr<const Snapshot> snapshot() const;
-    /// It is the document's, perhaps a moment of the run that is followed ago, or says why that cannot be computed.
+    /// Whether the snapshot shows the current document (for a running training run, any recent moment of it) or says why it cannot be
+    /// computed.
     bool is_up_to_date() const;
-    /// That state, and what it can be compared with.
+    /// The shown state and the states it can be compared with.
     const States& states() const;
-    /// The step that CompareMoment chose.
+    /// The step chosen by CompareMoment.
     std::optional<std::int64_t> other_step() const;
-    /// What has been computed so far.
+    /// The results computed so far.
     Results results() const;
-    /// What views show, beside the trace of the shown state; takes the place of what they wanted before.
+    /// Sets the facets that views need besides the shown trace; replaces the previous ones.
     void want(std::vector<Request> requests);
-    /// What the doctor says of the file opened last; null before the first.
+    /// The doctor's report on the attention dump opened last; null if none was.
     std::shared_ptr<const DoctorReport> dump() const;
 
     // For rendering without a window, commands and tests:
 
-    /// Waits until the document's state is shown, or its problem; of a run that is followed, the newest moment that is known.
+    /// Waits until the document's state is shown or has a problem; for a running training run, its newest known moment.
     std::shared_ptr<const Snapshot> wait();
-    /// Waits until the file opened last is examined.
+    /// Waits until the attention dump opened last has been examined.
     void wait_for_dump();
-    /// Waits until that is computed, or cannot be.
+    /// Waits until the request has a value or a problem.
     Results wait_for(const Request& request);
-    /// A facet of the document's state. Throws Error where it cannot be computed.
+    /// Computes a facet of the document's state. Throws Error if it cannot be computed.
     template <class F>
     std::shared_ptr<const typename F::Value> get(const F& facet) {
         const Answer<F> answer = compute(facet);
         if (!answer) throw Error(answer.problem);
         return answer.value;
     }
-    /// The same, or why there is none.
+    /// The same, but returns the problem instead of throwing.
     template <class F>
     Answer<F> compute(const F& facet) {
         const std::shared_ptr<const Snapshot> snapshot = wait();
         if (snapshot->state == nullptr) return {nullptr, snapshot->problem};
         return compute(snapshot->state, facet);
     }
-    /// Of any state.
+    /// The same for any state.
     template <class F>
     Answer<F> compute(const StateRef& state, const F& facet) {
         return wait_for({state, facet}).find(state, facet);
     }
-    /// Waits until every training order is carried out and no run is running any more, then does update(). For the same uses.
+    /// Waits until the trainer has executed all orders and no run is running, then calls update(). Also for these uses only.
     void wait_for_training();
 
-    /// Tokens are being written, or will be as soon as what they follow is computed.
+    /// Whether tokens are being generated, or will be once the text before them is computed.
     bool is_writing() const;
-    /// Why the last writing ended before all its tokens were there, "" when it did not.
+    /// Why generation last ended early, "" if it did not.
     const std::string& writing_problem() const;
-    /// Waits until nothing is being written on any more and the end of it is shown. For the same uses.
+    /// Waits until generation has ended and its end is shown. Also for these uses only.
     void wait_for_writing();
 
-    /// Waits until nothing is being read or written any more, then does update(). For the same uses.
+    /// Waits until all file operations are done, then calls update(). Also for these uses only.
     void wait_for_files();
 
     /// As of the last update().
     const FilesState& files() const;
-    /// From now on the training runs are handed to `keep`, from the worker that trains.
+    /// Passes training runs to `keep` from now on, called on the training worker.
     void hand_runs_over_to(KeepRun keep);
 
-    /// What was opened before this session.
+    /// Sets the files and models opened in earlier sessions.
     void set_recent_files(std::vector<std::string> recent, std::vector<std::string> models = {});
 
     bool can_undo() const;
     bool can_redo() const;
-    /// What the last command could not do, such as a preset that does not exist; "" when it could.
+    /// Why the last command failed, such as a preset that does not exist; "" if it succeeded.
     const std::string& message() const;
 
 private:

@@ -1,5 +1,5 @@
 #pragma once
-/// What a session consists of, and one function for every command.
+/// The parts of a session, and one function per command.
 
 #include <cstdint>
 #include <functional>
@@ -21,7 +21,8 @@
 
 namespace attn::app {
 
-/// The document with at least one text, be it empty, and freshly drawn parameters: no document comes with a run.
+/// Makes a loaded document usable: it gets at least one text (possibly empty) and initial parameters, since training runs are not stored in
+/// documents.
 Document ready_to_open(Document document);
 
 struct Session::Impl {
@@ -30,8 +31,8 @@ struct Session::Impl {
     const Document& document() const { return *history.current(); }
     const TrainingSnapshot& run() const { return *training.snapshot; }
 
-    // One for every command, so that a new one does not compile before it is handled. `merge` as in Command. They throw Error, and
-    // DocumentError for what no document can hold.
+    // One overload per command; a command without one does not compile. `merge` as in Command. They throw Error, or DocumentError for an
+    // invalid document.
     void carry_out(const command::SetTexts& set, const std::string& merge);
     void carry_out(const command::SetTokenizer& set, const std::string& merge);
     void carry_out(const command::SetConfig& set, const std::string& merge);
@@ -80,71 +81,71 @@ struct Session::Impl {
     void carry_out(const command::TellFile& tell, const std::string& merge);
 
     void change(Document next, const std::string& merge);
-    /// The same for a document whose branches are its own.
+    /// Like change(), for a document that brings its own generated branches.
     void replace(Document next, const std::string& merge);
     void travel(bool back);
-    /// After the document has become another one.
+    /// To be called after the document has changed.
     void changed(const Document& before);
 
-    /// Asks for the document's state, as it is now.
+    /// Requests the state of the current document.
     void show();
-    /// Whose parameters the document has now; none when they are gone.
+    /// Where the document's parameters come from; none if they no longer exist.
     std::optional<Source> source_of_document();
-    /// A run that another one has taken the place of, and that can be taken up again.
+    /// Whether it is a kept run, which can be made current again.
     bool is_kept(std::uint64_t number) const;
-    /// Takes over the newest trace, or why there is none.
+    /// Shows the newest trace, or the reason why there is none.
     void refresh();
-    /// What the shown state can be compared with.
+    /// Derives the states that the shown state can be compared with.
     void derive_states();
     StateRef other_moment_of(const State& state);
-    /// What views show of the state on screen, of the one that takes its place: they change together.
+    /// Quick facets that views show of the current state, requested for its successor: both are replaced in the same frame.
     std::vector<Request> ahead() const;
-    /// The asked state is not shown yet, and nothing is known to be wrong with it.
+    /// Whether the requested state is not shown yet and no problem with it is known.
     bool is_tracing() const;
-    /// The document's model is the newest of a run under way.
+    /// Whether the document shows the newest model of a running training run.
     bool is_following() const;
-    /// Tells the scheduler what is wanted of the session itself and of the views.
+    /// Tells the scheduler what the session and the views want.
     void order();
     Results wait_for(const Request& request);
 
-    /// The branches as they go on in this sequence; else they are new.
+    /// The document ready to generate text in this sequence; branches of another sequence are dropped.
     Document ready_to_write(std::int64_t sequence) const;
-    /// Begins to write what was asked for as soon as its prompt is computed.
+    /// Starts the requested generation once its prompt is computed.
     void begin_writing();
-    /// Takes over what has been written.
+    /// Adds newly generated tokens to the document.
     void take_written();
     void change_by_writing(Document next);
-    /// The tokens come to an end where they are.
+    /// Ends generation after the tokens generated so far.
     void stop_writing();
 
     void adopt_new_run();
     void adopt_run_of_document();
     void follow();
-    /// What the trainer could not save or open is said where everything about files is.
+    /// Shows the trainer's errors in saving and opening as file notices.
     void tell_refusal();
     void take_up(KeptWork work);
-    /// Gives pinned moments of the run, as its file numbers it, the parameters of the run that was taken up; all others are gone.
+    /// Gives pinned moments of the loaded run (`run_in_file`: its number in the file) their parameters; all others lose theirs.
     void take_up_pins(Pins& pins, std::optional<std::uint64_t> run_in_file);
-    /// Makes the restored document current; `with_run`: its run has been taken up.
+    /// Makes the restored document current. `with_run`: its run has been loaded too.
     void finish_restoring(bool with_run);
 
     DocumentHistory history;
     std::string message;
     TrainingReport training{std::make_shared<const TrainingSnapshot>(), {}};
-    std::uint64_t adopted = 0;               ///< the last run that the document was made to follow
-    std::uint64_t notices = 0;               ///< of the training run, as far as they have been taken over
-    Probe probe;                             ///< of that run
-    std::optional<KeptWork> restored;        ///< waits for its run
-    std::uint64_t told_before = 0;           ///< notices of the trainer when it was asked for that run
-    std::optional<std::int64_t> other_step;  ///< that is compared with
+    std::uint64_t adopted = 0;               ///< the last run that the document adopted
+    std::uint64_t notices = 0;               ///< training notices shown so far
+    Probe probe;                             ///< of the adopted run
+    std::optional<KeptWork> restored;        ///< waiting for its run to be loaded
+    std::uint64_t told_before = 0;           ///< number of training notices when that run was requested
+    std::optional<std::int64_t> other_step;  ///< the step to compare with
 
     StateTable table;
-    StateRef asked;                                                                ///< the document's state
-    std::shared_ptr<const Snapshot> computed{std::make_shared<const Snapshot>()};  ///< the last one that could be
-    std::shared_ptr<const Snapshot> shown{computed};                               ///< the same, with the problem of the asked state
+    StateRef asked;                                                                ///< the state of the current document
+    std::shared_ptr<const Snapshot> computed{std::make_shared<const Snapshot>()};  ///< the last successfully computed
+    std::shared_ptr<const Snapshot> shown{computed};                               ///< `computed`, with the problem of the requested state
     States states;
     std::vector<Request> wanted;     ///< by views
-    std::optional<Request> awaited;  ///< somebody waits for it
+    std::optional<Request> awaited;  ///< a request that a caller is waiting for
     std::optional<facet::Dump> dump;
     Follower follower;
     KeptTokenizer tokenizer;

@@ -1,4 +1,4 @@
-/// What is computed of the document, and of what it is compared with.
+/// Requests the document's state and the states it is compared with.
 
 #include <algorithm>
 #include <limits>
@@ -25,7 +25,7 @@ void Session::Impl::carry_out(const command::Pin& pin, const std::string& merge)
     change(std::move(next), merge);
 }
 
-// Opened again, a file is read again.
+// Opening a file again reads it again.
 void Session::Impl::carry_out(const command::OpenDump& open, const std::string&) {
     dump = facet::Dump{open.path.string(), dump ? dump->opening + 1 : 0};
     order();
@@ -44,7 +44,7 @@ std::optional<Source> Session::Impl::source_of_document() {
         Moment moment = trainer.moment(trained.run, trained.step.value_or(kNewest));
         if (moment.parameters != nullptr) return MomentOfRun{trained.run, moment.step, std::move(moment.parameters)};
     }
-    // The run is being replaced by another one, which the document will follow in a moment.
+    // The run is being replaced; the document will follow the new one shortly.
     const MomentOfRun* last = asked == nullptr ? nullptr : moment_of(*asked);
     if (last != nullptr && last->run == trained.run) return *last;
     return {};
@@ -132,7 +132,7 @@ void Session::Impl::order() {
     };
     for (const Request& request : ahead()) add(request);
     if (dump) add({nullptr, *dump});
-    // What takes long about a state that is about to be replaced would only hold up the one that takes its place.
+    // Slow facets of a state that is about to be replaced would only delay its successor.
     const bool replaced = is_tracing() && !is_following();
     for (const Request& request : wanted)
         if (!replaced || request.state != states.shown || info_of(request.facet).lane == Lane::Prompt) add(request);

@@ -1,4 +1,4 @@
-/// The commands to the training run.
+/// Commands that control training.
 
 #include <algorithm>
 #include <utility>
@@ -16,7 +16,7 @@ void Session::Impl::carry_out(const command::RestartTraining&, const std::string
 void Session::Impl::carry_out(const command::SaveCheckpoint& save, const std::string&) { trainer.save(save.path); }
 void Session::Impl::carry_out(const command::OpenCheckpoint& open, const std::string&) { trainer.open(open.path); }
 
-// The right run first, so that the broken one is watched against its curve.
+// The correct run goes first, so that the broken one can be watched against its curve.
 void Session::Impl::carry_out(const command::TrainBoth&, const std::string&) {
     const RunSettings& broken = document().run;
     if (broken.train.forward.mistake == Mistake::None) throw Error("choose the mistake for the second run");

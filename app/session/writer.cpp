@@ -12,7 +12,7 @@ namespace attn::app {
 namespace {
 
 constexpr double kMiB = 1024.0 * 1024.0;
-/// Of the budget, for keys and values while nothing is written.
+/// Fraction of the memory budget for keys and values kept between jobs.
 constexpr double kKeptShare = 1.0 / 8;
 
 double mib_of(const Parameters<float>& parameters) { return 4 * static_cast<double>(ParameterLayout(parameters.config()).count()) / kMiB; }
@@ -53,7 +53,7 @@ void Writer::stop() {
 }
 
 void Writer::keep_only(const Parameters<float>* parameters) {
-    KeptText old;  // what is dropped is destroyed after the lock is given back
+    KeptText old;  // old values are destroyed after the lock is released
     std::shared_ptr<const Parameters<float>> old_of;
     const std::lock_guard lock(mutex_);
     wanted_ = parameters;
@@ -137,7 +137,7 @@ void Writer::carry_out(const WritingJob& job, std::uint64_t number, const std::s
     } catch (const std::exception& error) {
         problem = message_of(error);
     }
-    // Before the job is said to be done, as the next one may follow at once.
+    // To be done before the job is reported as ended, because the next one may start at once.
     keep(job, std::move(kept));
     tell(number, [&](WrittenNews& news) {
         news.ended = true;

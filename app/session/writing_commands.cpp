@@ -1,4 +1,4 @@
-/// Writing on: the commands, and how what is written gets into the document.
+/// Text generation: its commands, and how generated tokens get into the document.
 
 #include <fmt/format.h>
 
@@ -13,13 +13,13 @@
 namespace attn::app {
 namespace {
 
-/// One sequence of a batch, without its padding.
+/// One sequence of a batch, without padding.
 std::vector<std::int32_t> sequence_of(const TokenBatch& batch, std::int64_t sequence) {
     const auto first = batch.ids.begin() + sequence * batch.length;
     return {first, first + batch.lengths.at(static_cast<std::size_t>(sequence))};
 }
 
-/// What was changed by hand in one sequence of a batch, as if it were alone.
+/// The edits that affect one sequence of a batch, as if it were alone.
 std::vector<Edit> edits_of(const std::vector<Edit>& edits, std::int64_t sequence) {
     std::vector<Edit> own;
     for (Edit edit : edits) {
@@ -34,8 +34,8 @@ std::string full_context(const Config& config) {
     return fmt::format("the text fills the model's context of {} tokens", config.context_length);
 }
 
-/// Goes on from the text of a trace; an encoder-decoder answers its source. An opened model ends with the tokens that its files name, a
-/// translator of ours with the token that its source ends with.
+/// Continues the text of a trace; an encoder-decoder answers its source. Opened models stop at the end tokens that their files name, an
+/// encoder-decoder of ours at the last token of its source.
 WritingJob job_of(const Trace<float>& trace, const OpenedModel* model, std::int64_t sequence, const SamplingSettings& sampling,
                   std::size_t written) {
     const Config& config = trace.config;
@@ -97,7 +97,7 @@ void Session::Impl::carry_out(const command::WriteToken& write, const std::strin
     Document next = ready_to_write(write.sequence);
     const std::int64_t place = put_token(next.writing, {write.id, next.writing.shown, write.predicted, write.chance});
     show_written(next, place);
-    prepare(next, default_memory_budget_mib(), &tokenizer);  // throws where it would not fit into the context
+    prepare(next, default_memory_budget_mib(), &tokenizer);  // throws if it does not fit into the context
     change(std::move(next), merge);
 }
 
@@ -116,7 +116,7 @@ void Session::Impl::carry_out(const command::ForgetWritten& forget, const std::s
     change(std::move(next), merge);
 }
 
-// What is under way goes on with the new settings, from where it is.
+// A generation in progress continues with the new settings.
 void Session::Impl::carry_out(const command::SetSampling& set, const std::string& merge) {
     require_sampling(set.sampling);
     Document next = document();
@@ -169,7 +169,7 @@ void Session::Impl::take_written() {
     }
     if (!leads_through(next.writing, next.writing.end, tip)) next.writing.end = first_end_after(next.writing, tip);
     const bool ended = news.ended || !problem.empty();
-    // The picture follows as fast as it can be computed.
+    // The shown text follows as fast as it can be computed.
     if (ended || !is_tracing()) show_written(next, tip);
     writing.tip = tip;
     change_by_writing(std::move(next));
@@ -180,7 +180,7 @@ void Session::Impl::take_written() {
     stop_writing();
 }
 
-// All tokens of one job are one step back.
+// All tokens of a job form one undo step.
 void Session::Impl::change_by_writing(Document next) {
     struct Taking {
         explicit Taking(bool& now) : flag(now) { flag = true; }

@@ -1,5 +1,5 @@
 #pragma once
-/// The seam between panels and the GPU: panels ask for heatmaps, the canvas draws them. A test's canvas only notes what was asked.
+/// The interface between panels and the GPU: panels request heatmaps, the canvas draws them. Tests use a canvas that records the requests.
 
 #include <cstdint>
 
@@ -11,45 +11,45 @@ namespace attn::app {
 enum class ColorMap : std::uint8_t { Auto, Sequential, Diverging, Viridis, Cividis, Grey };
 inline constexpr int kColorMapCount = 6;
 
-/// Reads the number that comes `at` numbers after the first one.
+/// Reads the number at offset `at` from the first one.
 using NumberReader = float (*)(const void* first, std::int64_t at);
 
-/// Part of a matrix with numbers that stand for fewer cells than the matrix' own: HeatmapData::level.
+/// Part of a matrix at its own resolution, finer than that of the matrix (see HeatmapData::level).
 struct HeatmapRegion {
     std::uint64_t key = 0;                                          ///< as HeatmapData::key
-    std::int64_t first_row = 0, rows = 0, first_col = 0, cols = 0;  ///< cells
+    std::int64_t first_row = 0, rows = 0, first_col = 0, cols = 0;  ///< in cells
     int level = 0;
-    const float* values = nullptr;       ///< row-major, without gaps
-    const std::uint8_t* keep = nullptr;  ///< the same; null when nothing is masked
+    const float* values = nullptr;       ///< row-major and contiguous
+    const std::uint8_t* keep = nullptr;  ///< likewise; null if nothing is masked
 
     std::int64_t block_cols() const { return ((cols - 1) >> level) + 1; }
-    /// Has the number of this very cell.
+    /// Whether it holds the number of this exact cell.
     bool knows(std::int64_t row, std::int64_t col) const {
         return level == 0 && row >= first_row && row < first_row + rows && col >= first_col && col < first_col + cols;
     }
     std::int64_t place(std::int64_t row, std::int64_t col) const { return (row - first_row) * cols + col - first_col; }
 };
 
-/// One matrix of numbers. The memory has to live during the call it is passed to only.
+/// A matrix of numbers. The memory it points to only needs to live for the duration of the call.
 struct HeatmapData {
-    std::uint64_t key = 0;  ///< identity of the numbers and of `keep`: they are uploaded once per key; 0 = none, uploaded every time
+    std::uint64_t key = 0;  ///< identity of the numbers and of `keep`, which are uploaded once per key; 0 = none, uploaded every time
     const float* values = nullptr;
     std::int64_t rows = 0, cols = 0;
     std::int64_t row_stride = 0;         ///< distance between rows, in numbers
-    const std::uint8_t* keep = nullptr;  ///< [rows, cols] bytes, 0 = masked; null when nothing is masked
+    const std::uint8_t* keep = nullptr;  ///< [rows, cols] bytes, 0 = masked; null if nothing is masked
     std::int64_t col_stride = 1;         ///< distance between columns
-    /// Numbers that are stored in another form, instead of values: where they begin, how many come before the first, how each is read.
+    /// Numbers in another storage format, replacing `values`: where they are stored, the offset of the first, and how to read one.
     const void* stored = nullptr;
     std::int64_t first = 0;
     NumberReader read = nullptr;
-    /// Not 0: each of `values` and of `keep` stands for 2^level x 2^level cells, as the one of largest magnitude among them (see
-    /// ReducedMap); row_stride is a distance between rows of such numbers.
+    /// If not 0, each number of `values` and `keep` is the one of largest magnitude in a block of 2^level x 2^level cells (see ReducedMap).
+    /// row_stride is then the distance between rows of blocks.
     int level = 0;
-    /// With `level`: what is known better. The first is drawn over the rest, the second has the numbers of a row. May be null.
+    /// With `level`: a region at a finer resolution, drawn on top, and the exact numbers of a row. Either may be null.
     const HeatmapRegion *finer = nullptr, *row = nullptr;
 
     bool empty() const { return values == nullptr && stored == nullptr; }
-    /// The number of this very cell is there; where it is not, at() and masked() tell of the block that it is in.
+    /// Whether the number of this exact cell is known. If not, at() and masked() describe the block that contains it.
     bool knows(std::int64_t row_index, std::int64_t col) const { return level == 0 || region_with(row_index, col) != nullptr; }
     bool masked(std::int64_t row_index, std::int64_t col) const {
         if (const HeatmapRegion* region = region_with(row_index, col))
@@ -69,36 +69,36 @@ private:
     }
 };
 
-/// How numbers become colours. `lo` and `hi` are the ends of the colour bar; numbers beyond them take the colour of the end.
-/// A diverging map is symmetric about 0 and reaches to the larger of |lo| and |hi|.
+/// How numbers become colours. `lo` and `hi` are the ends of the colour bar; numbers beyond them get the colour of the nearer end. A
+/// diverging map is symmetric about 0 and extends to the larger of |lo| and |hi|.
 struct HeatmapStyle {
-    ColorMap map = ColorMap::Sequential;  ///< never Auto here
+    ColorMap map = ColorMap::Sequential;  ///< must not be Auto
     float lo = 0, hi = 1;
-    bool per_row = false;  ///< every row has its own range: see row_style(); lo and hi are not used
-    bool log = false;      ///< logarithmic where lo > 0, log(1 + x) where it is not, symmetric for a diverging map
+    bool per_row = false;  ///< every row has its own range, see row_style(); lo and hi are not used
+    bool log = false;      ///< logarithmic if lo > 0, otherwise log(1 + x); symmetric for a diverging map
     bool operator==(const HeatmapStyle&) const = default;
 };
 
 struct HeatmapRequest {
     HeatmapData data;
     HeatmapStyle style;
-    /// The part shown, in cells; all zero means everything.
+    /// The part to show, in cells; all zero: everything.
     float first_col = 0, last_col = 0, first_row = 0, last_row = 0;
-    bool grid = false;  ///< thin lines between cells where they are large enough
-    float opacity = 1;  ///< below 1 what lies under it shows through
+    bool grid = false;  ///< thin lines between cells that are large enough
+    float opacity = 1;  ///< below 1 it is blended with what is below
 };
 
 class Canvas {
 public:
     virtual ~Canvas() = default;
-    /// Draws into [min, max] of the list, in the order of the list's other contents and inside its clip rectangle.
-    /// The request's numbers are read before it returns.
+    /// Draws into [min, max], in order with the list's other contents and within its clip rectangle. The numbers are read before the call
+    /// returns.
     virtual void heatmap(ImDrawList& list, const ImVec2& min, const ImVec2& max, const HeatmapRequest& request) = 0;
-    /// Fills whole pixels with one opaque colour (0xAABBGGRR), likewise. Where there is no graphics card, large areas take less time so
-    /// than by the list itself.
+    /// Fills whole pixels with an opaque colour (0xAABBGGRR), also in order and clipped. With software rendering this is faster for large
+    /// areas than filling through the draw list.
     virtual void fill(ImDrawList& list, const ImVec2& min, const ImVec2& max, std::uint32_t color);
-    /// Colour of one value as the shader draws it (0xAABBGGRR), for colour bars, legible ink and exports. For a per-row style pass
-    /// that row's own: row_style() of app/widgets/value_scale.hpp, where value_at() also gives the numbers along a colour bar.
+    /// The colour of a value as in the shader (0xAABBGGRR), for colour bars, readable text colours and exports. For a per-row style, pass
+    /// the row's own style: see row_style() in app/widgets/value_scale.hpp, where value_at() also gives the numbers along a colour bar.
     virtual std::uint32_t color(const HeatmapStyle& style, float value) const = 0;
 };
 

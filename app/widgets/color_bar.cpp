@@ -18,23 +18,23 @@ namespace attn::app {
 namespace {
 
 constexpr float kMenuContents = 316;
-constexpr int kStops = 48;  ///< colours along the bar; the list blends between them
+constexpr int kStops = 48;  ///< colour stops along the bar; the draw list interpolates between them
 
 struct Tick {
-    float place;  ///< 0 bottom, 1 top
+    float place;  ///< 0 = bottom, 1 = top
     std::string text;
 };
 
 std::string tick_text(float value, const HeatmapStyle& style) {
     const bool signed_ends = style.lo < 0 && style.hi > 0 && value != 0;
-    // Two digits that tell the ends of a narrow range and its middle apart.
+    // Enough digits to tell the ends of a narrow range from its middle.
     const float range = std::abs(style.hi - style.lo);
     const int decimals = range > 0 && range < 0.1F ? std::min(2 - static_cast<int>(std::floor(std::log10(range))), 6) : 2;
     return format_number(value, {.decimals = decimals, .plus = signed_ends});
 }
 
 std::vector<Tick> ticks_of(const HeatmapStyle& style) {
-    // Rows differ in what the ends mean.
+    // With a range per row, the ends have no common value.
     if (style.per_row)
         return {{0, style.map == ColorMap::Diverging ? "\u2212row" : "row min"},
                 {1, style.map == ColorMap::Diverging ? "+row" : "row max"}};
@@ -61,7 +61,7 @@ void draw_bar(const Ui& ui, ImDrawList& list, ImVec2 min, ImVec2 max, const Heat
     list.AddRect(ImVec2(min.x - line, min.y - line), ImVec2(max.x + line, max.y + line), ui.colors().line, 0, 0, line);
 }
 
-/// What the automatic range can be.
+/// The automatic range modes.
 struct AutomaticRange {
     RangeMode mode;
     const char* name;
@@ -74,7 +74,7 @@ constexpr std::array<AutomaticRange, 5> kAutomatic = {{{RangeMode::Auto, "auto"}
 
 bool is_fixed(RangeMode mode) { return mode == RangeMode::Manual; }
 
-/// Range by hand, from what is shown, so that nothing jumps.
+/// Fixes the range to the one shown, so that nothing changes visibly.
 void fix_range(ColorOptions& options, const HeatmapStyle& shown) {
     if (is_fixed(options.range)) return;
     options.range = RangeMode::Manual;
@@ -82,7 +82,7 @@ void fix_range(ColorOptions& options, const HeatmapStyle& shown) {
     options.hi = shown.hi;
 }
 
-/// One end of the range: dragged, or typed after a double click or Enter.
+/// A field for one end of the range: dragged, or typed into after a double-click or Enter.
 bool end_field(const Ui& ui, const char* label, float& value, float speed) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float room = ui.px(32), high = font_size(ui.fonts().mono) + 2 * ImGui::GetStyle().FramePadding.y;
@@ -112,7 +112,7 @@ bool end_field(const Ui& ui, const char* label, float& value, float speed) {
     return changed && std::isfinite(value);
 }
 
-/// The two ends as they are shown; changing one fixes both.
+/// Fields for both ends; changing one fixes the range.
 void end_fields(const Ui& ui, ColorOptions& options, const HeatmapStyle& shown) {
     const bool fixed = is_fixed(options.range);
     float lo = fixed ? options.lo : shown.lo, hi = fixed ? options.hi : shown.hi;
@@ -143,7 +143,7 @@ void range_part(const Ui& ui, ColorOptions& options, bool probability, const Hea
     std::vector<std::string_view> names;
     std::vector<RangeMode> modes;
     for (const auto& [mode, name] : kAutomatic) {
-        // Signed numbers are about 0 by themselves.
+        // Signed numbers are centred on 0 by default, so these modes would be redundant.
         if (!probability && (mode == RangeMode::Uniform || mode == RangeMode::Symmetric)) continue;
         names.emplace_back(mode == RangeMode::Auto ? probability ? "by weights" : "± largest" : name);
         modes.push_back(mode);
@@ -176,7 +176,7 @@ void colors_part(const Ui& ui, ColorOptions& options) {
         options.map = static_cast<ColorMap>(chosen);
 }
 
-/// A number at an end of the bar that can be dragged up and down. True when it moved.
+/// A label at an end of the bar that can be dragged vertically. True if the value changed.
 bool drag_end(const Ui& ui, const char* id, ImVec2 min, ImVec2 size, float height, float& value, float reach) {
     const Item item =
         item_at(ui, id, min, size, {.tooltip = "Drag to move this end of the range; double-click: automatic again.", .keyboard = false});
@@ -200,9 +200,9 @@ float color_bar(const Ui& ui, ImVec2 min, float bottom, const HeatmapStyle& styl
     ImFont* font = ui.fonts().mono_small;
     const float x = max.x + ui.px(7), height = max.y - min.y, half = font_size(font) / 2;
     float widest = 0;
-    // In a lower bar the numbers of its ends would lie upon each other.
+    // On a very short bar the labels would overlap.
     for (const Tick& tick : height < 2 * font_size(font) ? std::vector<Tick>() : ticks_of(style)) {
-        // The ends' numbers stay beside the bar.
+        // Keep the end labels within the bar's height.
         const float y = std::clamp(max.y - height * tick.place, min.y + half, max.y - half);
         if (tick.place > 0 && tick.place < 1) {
             if (height < 6 * font_size(font)) continue;
@@ -237,7 +237,7 @@ bool drag_color_ends(const Ui& ui, const char* id, ImVec2 min, float bottom, con
     if (top_again || low_again) {
         options.range = RangeMode::Auto;
     } else if (top_moved || low_moved) {
-        // The ends never meet, and those of a diverging map stay as far from 0 as each other.
+        // Keeps the ends apart, and those of a diverging map symmetric.
         const float least = (shown.hi - shown.lo) / 1000;
         const bool diverging = shown.map == ColorMap::Diverging;
         if (top_moved) hi = std::max(hi, diverging ? least : lo + least);

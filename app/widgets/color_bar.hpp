@@ -1,5 +1,5 @@
 #pragma once
-/// The bar that says which number a colour means, and the menu that changes it.
+/// The colour bar of a heatmap and the menu for its range and colours.
 
 #include <imgui.h>
 
@@ -9,21 +9,21 @@
 namespace attn::app {
 
 struct ColorBarOptions {
-    float width = 14;  ///< of the bar itself, logical pixels
-    float marker = 0;  ///< a number to point at where `has_marker`: the one under the mouse
+    float width = 14;  ///< of the bar itself, in logical pixels
+    float marker = 0;  ///< if `has_marker`: a number to point at, such as the hovered cell's
     bool has_marker = false;
 };
 
-/// Bar in [min, min + width] × [min.y, max.y] with its ends, and 0 or the middle, written to the right; in a bar lower than two
-/// lines without numbers. Returns the pixels that the widest number takes beside it.
+/// Draws a bar in [min.x, min.x + width] × [min.y, bottom] with its ends and 0 or the middle labelled on the right, or without labels if it
+/// is lower than two lines. Returns the width of the widest label in pixels.
 float color_bar(const Ui& ui, ImVec2 min, float bottom, const HeatmapStyle& style, const ColorBarOptions& options = {});
 
-/// The numbers at the ends of such a bar can be dragged up and down: the range is then fixed. True when the options changed.
+/// Makes the end labels of such a bar draggable; dragging fixes the range. True if the options changed.
 bool drag_color_ends(const Ui& ui, const char* id, ImVec2 min, float bottom, const HeatmapStyle& shown, ColorOptions& options,
                      const ColorBarOptions& bar = {});
 
-/// What the range is, as a link that opens the menu of the range, automatic or fixed, of the scale and of the colours; where there
-/// is `gradual`, also whether maps pass over into each other. True when the options changed.
+/// A link that shows the current range and opens the menu for range, scale and colours and, if `gradual` is given, for the animation
+/// between maps. True if the options changed.
 bool color_menu(const Ui& ui, const char* id, ColorOptions& options, bool probability, const HeatmapStyle& shown, bool* gradual = nullptr);
 
 }  // namespace attn::app

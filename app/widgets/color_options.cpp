@@ -9,7 +9,7 @@
 namespace attn::app {
 namespace {
 
-/// Far enough below the largest float that widened ranges and their differences are still finite.
+/// Leaves headroom so that widened ranges and their differences stay finite.
 constexpr float kLargest = std::numeric_limits<float>::max() / 4;
 
 RangeMode effective(const ColorOptions& options, bool probability) {
@@ -17,7 +17,7 @@ RangeMode effective(const ColorOptions& options, bool probability) {
     return probability ? RangeMode::UnitRange : RangeMode::Symmetric;
 }
 
-/// Makes room where a range has none: a constant tensor still gets a bar.
+/// Widens an empty range, so that a constant tensor still gets a bar.
 void widen(float& lo, float& hi) {
     if (lo > hi) std::swap(lo, hi);
     lo = std::clamp(lo, -kLargest, kLargest);
@@ -35,7 +35,7 @@ HeatmapStyle resolve_style(const ColorOptions& options, bool probability, float 
     if (lo > hi) std::swap(lo, hi);
     HeatmapStyle style;
     const bool from_to = effective(options, probability) == RangeMode::Manual && options.lo != -options.hi;
-    // A range by hand that is not symmetric is shown as it was set: by a map that need not be symmetric.
+    // An asymmetric manual range needs a sequential map, since a diverging one would be symmetric.
     const ColorMap automatic = probability || from_to ? ColorMap::Sequential : ColorMap::Diverging;
     style.map = options.map != ColorMap::Auto ? options.map : automatic;
     style.log = options.log;
@@ -68,7 +68,7 @@ HeatmapStyle resolve_style(const ColorOptions& options, bool probability, float 
     }
     widen(style.lo, style.hi);
     if (style.map == ColorMap::Diverging) {
-        // A diverging bar is symmetric: its ends say what its colours mean.
+        // A diverging bar is symmetric, so its ends must be too.
         style.hi = std::max(std::abs(style.lo), std::abs(style.hi));
         style.lo = -style.hi;
     }

@@ -34,7 +34,7 @@ float pill_width(const Ui& ui, std::string_view name) {
     return std::max(ui.px(kPillMin), text_width(ui.fonts().label, name) + 2 * ui.px(kPillPadding));
 }
 
-/// One pill of a row of choices at the cursor.
+/// A single pill of segmented(), at the cursor.
 bool pill(const Ui& ui, int index, std::string_view name, bool chosen, float width, const ControlNotes& notes) {
     ImGui::PushID(index);
     const Item item = begin_item(ui, "pill", ImVec2(width, ui.px(kPillHeight)), notes);

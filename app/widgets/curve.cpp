@@ -6,10 +6,10 @@
 namespace attn::app {
 namespace {
 
-constexpr std::size_t kFan = 4;  // numbers in a group, groups in a group of the next level
-/// Fewer points than this have no hundredth to leave out.
+constexpr std::size_t kFan = 4;  // branching factor of the pyramid
+/// With fewer points, cutting off one per cent of them removes nothing.
 constexpr std::size_t kEnoughForOutliers = 50;
-/// As many tell where the outermost hundredth begins.
+/// How many points are sampled to find the outermost per cent.
 constexpr std::size_t kSampled = 2000;
 
 void merge(PointGroup& into, const PointGroup& more) {
@@ -24,7 +24,7 @@ PointGroup single(float value) { return std::isfinite(value) ? PointGroup{value,
 
 EnvelopeColumn column_of(double x, const PointGroup& group) {
     if (group.count == 0) return {.x = x, .gap = true};
-    // A sum of many numbers is rounded: their mean still lies between them.
+    // Rounding of a large sum could move the mean outside the range.
     return {.x = x, .min = group.min, .max = group.max, .mean = std::clamp(group.mean(), group.min, group.max)};
 }
 
@@ -37,7 +37,7 @@ void Pyramid::append(float value) {
     std::size_t group = index / kFan;
     for (std::size_t level = 0; level == 0 || group > 0; ++level, group /= kFan) {
         if (level == levels_.size()) {
-            // What the level below held so far is this level's first group.
+            // The first group of a new level covers everything the level below holds so far.
             levels_.emplace_back();
             if (level > 0) {
                 PointGroup first;

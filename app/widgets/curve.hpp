@@ -1,5 +1,5 @@
 #pragma once
-/// Curves that only grow, kept so that drawing one costs as much as the plot is wide, however long the run is.
+/// Append-only curves, stored so that drawing costs as much as the plot is wide, however many points there are.
 
 #include <cstddef>
 #include <span>
@@ -13,16 +13,15 @@ struct PointRange {
     std::size_t size() const { return last - first; }
 };
 
-/// Several neighbouring points as one.
+/// Statistics of several neighbouring points.
 struct PointGroup {
     float min = 0, max = 0;
     double sum = 0;
-    std::size_t count = 0;  ///< finite ones; 0: the line breaks here
+    std::size_t count = 0;  ///< number of finite ones; 0: a gap in the line
     float mean() const { return static_cast<float>(sum / static_cast<double>(count)); }
 };
 
-/// Numbers with their smallest, largest and sum over any range: an appended number and a question each take time in the logarithm of
-/// their count. Numbers that are not finite are left out.
+/// Numbers with minimum, maximum and sum over any range; appending and querying both take logarithmic time. Non-finite numbers are skipped.
 class Pyramid {
 public:
     void append(float value);
@@ -32,17 +31,17 @@ public:
 
 private:
     std::vector<float> values_;
-    std::vector<std::vector<PointGroup>> levels_;  // [0]: groups of 4 numbers, [1]: of 16, ...; the last of each may be unfinished
+    std::vector<std::vector<PointGroup>> levels_;  // [0]: groups of 4 numbers, [1]: of 16, ...; the last group of a level may be incomplete
 };
 
-/// Numbers against an ascending x, with an exponential moving average if one is asked for.
+/// A curve over ascending x, optionally with an exponential moving average.
 class Curve {
 public:
-    /// `x` is not below the one before.
+    /// `x` must not be less than the previous one.
     void append(double x, float y);
     void clear();
-    /// Weight (0 to 0.999) of what came before in the moving average, which is divided by the weight gathered so far so that it does not
-    /// start at 0; 0: none. Numbers that are not finite are left out of the average and stay as they are.
+    /// Sets the weight (0 to 0.999) of previous points in the moving average; 0: no average. The average is bias-corrected, so that it does
+    /// not start at 0. Non-finite numbers are not averaged.
     void smooth(double weight);
     double smoothing() const { return weight_; }
 
@@ -59,28 +58,28 @@ private:
     double weight_ = 0, average_ = 0, gathered_ = 0;
 };
 
-/// Points that lie in [lo, hi], and one more at either side so that lines reach the edges. `x` ascends.
+/// The points in [lo, hi], plus one on either side so that lines reach the edges. `x` must ascend.
 PointRange points_within(std::span<const double> x, double lo, double hi);
-/// Index of the point nearest to `at`; x ascends and is not empty.
+/// The index of the point nearest to `at`. `x` must ascend and not be empty.
 std::size_t nearest_point(std::span<const double> x, double at);
 
-/// All points of one pixel column.
+/// All points that fall into one pixel column.
 struct EnvelopeColumn {
-    double x = 0;  ///< of the column's last point
+    double x = 0;  ///< of the last point
     float min = 0, max = 0, mean = 0;
-    bool gap = false;  ///< no finite number in it: the line breaks
+    bool gap = false;  ///< no finite numbers: a gap in the line
 };
-/// Points of the range gathered into columns of equal width in x (equal ratio where `log`), never losing a smallest or largest number.
-/// With no more points than columns every point is its own column.
+/// Groups the range into columns of equal width in x (equal ratio if `log`), preserving every minimum and maximum. If there are no more
+/// points than columns, each point becomes a column.
 void envelope(std::span<const double> x, const Pyramid& y, PointRange range, std::size_t columns, bool log,
               std::vector<EnvelopeColumn>& out);
 
-/// Smallest and largest finite number; lo > hi when there is none.
+/// The smallest and largest finite number; lo > hi if there is none.
 struct Extent {
     double lo = 1, hi = -1;
     bool empty() const { return lo > hi; }
 };
-/// Of a range; without the outermost hundredth at each end (judged by some thousand of its points) where `ignore_outliers`.
+/// The extent of a range. `ignore_outliers`: without the outermost per cent at each end, estimated from a sample.
 Extent extent_of(const Pyramid& y, PointRange range, bool ignore_outliers);
 
 }  // namespace attn::app

@@ -7,10 +7,10 @@
 namespace attn::app {
 namespace {
 
-/// The private use area as UTF-8: U+E000 to U+F8FF are "\xEE\x80\x80" to "\xEF\xA3\xBF".
+/// The private use area U+E000 to U+F8FF, in UTF-8 "\xEE\x80\x80" to "\xEF\xA3\xBF".
 constexpr std::size_t kFirst = 0xE000, kLast = 0xF8FF, kRoom = kLast - kFirst + 1;
 
-/// The place in the private use area of a well-formed character, kRoom for others.
+/// The index of a well-formed character within the private use area; kRoom if it is not in it.
 std::size_t private_place(std::string_view character) {
     if (character.size() != 3) return kRoom;
     const auto byte = [&](std::size_t i) { return static_cast<std::size_t>(static_cast<unsigned char>(character[i])); };
@@ -24,7 +24,7 @@ std::string private_character(std::size_t place) {
             static_cast<char>(0x80U | (code & 0x3FU))};
 }
 
-/// Whether a field gives this character back as it was: one of at most 16 bits that is no stand-in.
+/// Whether an ImGui field preserves this character: one of at most 16 bits that is not used as a stand-in.
 bool survives(std::string_view character) {
     return !character.empty() && character.size() <= 3 && character[0] != '\0' && private_place(character) == kRoom;
 }

@@ -1,5 +1,5 @@
 #pragma once
-/// The look of what is masked, outside of heatmaps: 45° hatching in the line colour.
+/// 45° hatching in the line colour, which marks masked areas outside of heatmaps.
 
 #include <imgui.h>
 

@@ -8,7 +8,8 @@ namespace {
 constexpr Color head_rgb(std::uint32_t hex) { return 0xFF000000U | (hex & 0xFFU) << 16 | (hex & 0xFF00U) | hex >> 16; }
 
 using HeadColors = std::array<Color, kHeadColors>;
-/// Chosen by search: the largest least distance in OKLab under Machado's simulations (2009), neighbours in the list farthest apart.
+/// Found by search: maximises the smallest OKLab distance under Machado's colour blindness simulations (2009), with neighbours in the list
+/// farthest apart.
 constexpr HeadColors kDarkHeads = {head_rgb(0xF57F04), head_rgb(0xADE4FB), head_rgb(0x45BA97), head_rgb(0xDB81FF),
                                    head_rgb(0xD71134), head_rgb(0xFBDA1A), head_rgb(0x1B7394), head_rgb(0x9E1DFE)};
 constexpr HeadColors kLightHeads = {head_rgb(0x156189), head_rgb(0xE96F0B), head_rgb(0x009E9B), head_rgb(0x830DE3),

@@ -17,7 +17,7 @@ struct Bounds {
     }
 };
 
-/// A triangle in the upper right corner, in ink with a rim of the pane's colour: seen on light and on dark cells.
+/// A triangle in the upper right corner, with a rim in the pane's colour so that it is visible on light and dark cells.
 void draw_corner(const Ui& ui, ImDrawList& list, ImVec2 corner, float size) {
     const Palette& c = ui.colors();
     const float rim = std::max(1.0f, ui.px(1));

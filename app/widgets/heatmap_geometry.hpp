@@ -1,5 +1,5 @@
 #pragma once
-/// Where the cells of a shown matrix lie on screen.
+/// Maps the cells of a matrix to screen positions.
 
 #include <imgui.h>
 
@@ -38,23 +38,23 @@ inline HeatmapGeometry heatmap_geometry(ImVec2 min, ImVec2 max, const HeatmapDat
     return {min, max, shown_cells(state.rows, data.rows), shown_cells(state.cols, data.cols), data.rows, data.cols};
 }
 
-/// A row that is labelled, and the height of its middle on screen.
+/// A labelled row and the vertical centre of its label.
 struct RowLabel {
     std::int64_t row = 0;
     float middle = 0;
 };
 
-/// The rows of the shown part that get a label where each needs `pitch` pixels: all, or every n-th and the chosen one (-1: none).
+/// The visible rows that get a label if each label needs `pitch` pixels: all, or every n-th and the `chosen` one (-1: none).
 std::vector<RowLabel> labelled_rows(const HeatmapGeometry& geometry, float pitch, std::int64_t chosen);
-/// Figures that a number has in a cell of this logical width; 0: there is none.
+/// The number of digits that fit into a cell of this logical width; 0: no number is drawn.
 int cell_figures(float width);
-/// Numbers in the cells that are large enough for them.
+/// Draws numbers into cells that are large enough.
 void draw_cell_numbers(const Ui& ui, ImDrawList& list, const HeatmapGeometry& geometry, const HeatmapData& data, const HeatmapStyle& style);
-/// Labels and titles outside of the cells.
+/// Draws labels and titles around the cells.
 void draw_heatmap_labels(const Ui& ui, ImDrawList& list, const HeatmapGeometry& geometry, const HeatmapOptions& options);
-/// A mark in every cell that an edit set.
+/// Marks the cells set by edits.
 void draw_edited_cells(const Ui& ui, ImDrawList& list, const HeatmapGeometry& geometry, const CellMarks& marks);
-/// Frames of what is chosen and pointed at.
+/// Draws frames around the selected and the hovered cells.
 void draw_heatmap_marks(const Ui& ui, ImDrawList& list, const HeatmapGeometry& geometry, const HeatmapMarks& marks);
 
 }  // namespace attn::app

@@ -8,9 +8,9 @@ namespace attn::app {
 namespace {
 
 constexpr float kLabelGap = 7;      ///< between labels and cells
-constexpr float kUpright = 30;      ///< columns at least this wide have upright labels
-constexpr float kOverhang = 3;      ///< of the first and the last column's label
-constexpr float kSlantedRoom = 30;  ///< room that makes slanting labels worth it
+constexpr float kUpright = 30;      ///< columns at least this wide get horizontal labels
+constexpr float kOverhang = 3;      ///< how far the first and last column's labels may stick out
+constexpr float kSlantedRoom = 30;  ///< minimum space for slanted labels
 
 std::string label_of(const HeatmapAxis& axis, std::int64_t i) {
     if (i < static_cast<std::int64_t>(axis.labels.size())) return axis.labels[static_cast<std::size_t>(i)];
@@ -19,7 +19,7 @@ std::string label_of(const HeatmapAxis& axis, std::int64_t i) {
 
 bool has_labels(const HeatmapAxis& axis) { return axis.numbers || !axis.labels.empty(); }
 
-/// Which labels are drawn where not all fit: every n-th, and always the chosen one with room about it.
+/// Which labels are drawn if not all fit: every n-th, and always the selected one with space around it.
 struct Thinning {
     std::int64_t step = 1, chosen = -1;
     bool draws(std::int64_t i) const { return i == chosen || (i % step == 0 && (chosen < 0 || std::abs(i - chosen) >= step)); }
@@ -45,7 +45,7 @@ void draw_row_labels(const Ui& ui, ImDrawList& list, const HeatmapGeometry& g, c
     }
 }
 
-/// Some label is wider than its column, and there is the room for slanting them all.
+/// Whether labels must be slanted because one is wider than its column, and there is space for that.
 bool slants(const Ui& ui, const HeatmapGeometry& g, const HeatmapOptions& o) {
     if (o.cols.room < ui.px(kSlantedRoom)) return false;
     for (std::int64_t col = g.first_col(); col < g.end_col(); ++col)
@@ -53,12 +53,12 @@ bool slants(const Ui& ui, const HeatmapGeometry& g, const HeatmapOptions& o) {
     return false;
 }
 
-/// Rising from the middles of their columns; every n-th where columns are narrower than a line is high.
+/// Draws slanted labels from the centres of their columns; every n-th if columns are narrower than a line is high.
 void draw_slanted_labels(const Ui& ui, ImDrawList& list, const HeatmapGeometry& g, const HeatmapOptions& o) {
     ImFont* font = ui.fonts().mono_small;
     const Thinning thin = thinning(g.cell_w(), font_size(font) + ui.px(2), o.marks.col);
     const float bottom = g.min.y - ui.px(kLabelGap - 1), longest = (o.cols.room - ui.px(kLabelGap)) * 1.414f - font_size(font) / 2;
-    const float edge = list.GetClipRectMax().x;  // words that would be cut there end earlier
+    const float edge = list.GetClipRectMax().x;  // labels are shortened before this edge
     for (std::int64_t col = g.first_col(); col < g.end_col(); ++col) {
         const float middle = g.x_of(static_cast<double>(col) + 0.5);
         if (!thin.draws(col) || middle < g.min.x || middle > g.max.x) continue;
@@ -78,7 +78,7 @@ void draw_column_labels(const Ui& ui, ImDrawList& list, const HeatmapGeometry& g
         const float middle = g.x_of(static_cast<double>(col) + 0.5);
         if (!thin.draws(col) || middle < g.min.x || middle > g.max.x) continue;
         const float room = cell * static_cast<float>(thin.step) - ui.px(4);
-        // At the edges it would run into what stands beside the map.
+        // At the edges the label would overlap the map's surroundings.
         const float edge = g.max.x + ui.px(kOverhang), beyond = middle + room / 2 - edge;
         const std::string text = elide(font, label_of(o.cols, col), beyond <= 0 ? room : room - beyond);
         const float left =

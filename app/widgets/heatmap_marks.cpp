@@ -8,7 +8,7 @@ struct Frame {
     ImVec2 min, max;
 };
 
-/// Frame of a block of cells, cut to what is shown, on whole pixels.
+/// The frame of a row, column or cell, clipped to the visible part and rounded to whole pixels.
 Frame frame_of(const HeatmapGeometry& g, std::int64_t row, std::int64_t col) {
     Frame frame{g.min, g.max};
     if (col >= 0) {
@@ -26,13 +26,13 @@ Frame frame_of(const HeatmapGeometry& g, std::int64_t row, std::int64_t col) {
 
 bool visible(const Frame& frame) { return frame.max.x > frame.min.x && frame.max.y > frame.min.y; }
 
-/// A frame whose line lies around the cells rather than on them.
+/// Draws a frame around the cells rather than over them.
 void draw_frame(ImDrawList& list, const Frame& frame, Color color, float thickness) {
     const float half = thickness / 2;
     list.AddRect(ImVec2(frame.min.x - half, frame.min.y - half), ImVec2(frame.max.x + half, frame.max.y + half), color, 0, 0, thickness);
 }
 
-/// Large cells have thick frames, small ones must not drown in them.
+/// The line width scales with the cells, so that small ones are not covered.
 float line_for(const Ui& ui, const HeatmapGeometry& g, float logical) {
     const float cell = std::min(g.cell_w(), g.cell_h());
     const float thinnest = std::max(1.0f, ui.px(1));
@@ -63,7 +63,7 @@ void draw_heatmap_marks(const Ui& ui, ImDrawList& list, const HeatmapGeometry& g
     if (!row && !col) return;
     const Frame chosen = frame_of(g, row ? marks.row : -1, col ? marks.col : -1);
     if (!visible(chosen)) return;
-    // The pane's colour around it keeps the frame apart from cells of its own lightness.
+    // A rim in the pane's colour separates the frame from cells of similar lightness.
     const float line = line_for(ui, g, row && col ? 3 : 2);
     draw_frame(list, chosen, with_alpha(c.pane, 0.7f), line + std::max(1.0f, ui.px(1.5f)));
     draw_frame(list, chosen, c.chosen, line);

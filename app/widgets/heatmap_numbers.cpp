@@ -11,18 +11,18 @@
 namespace attn::app {
 namespace {
 
-constexpr float kLowest = 18;        ///< logical cell height from which there is air above and below
-constexpr float kTenthsFrom = 34;    ///< logical cell width from which two figures before the point have one behind it
-constexpr float kInfinityFrom = 34;  ///< logical cell width from which a masked cell says minus infinity
+constexpr float kLowest = 18;        ///< minimum logical cell height for numbers
+constexpr float kTenthsFrom = 34;    ///< minimum logical cell width for a decimal after two integer digits
+constexpr float kInfinityFrom = 34;  ///< minimum logical cell width for writing −∞ into a masked cell
 
 struct NumberLook {
     ImFont* font = nullptr;
     int characters = 0;
-    int decimals = -1;   ///< of every number of the map; -1 where there is no room for numbers
-    bool brief = false;  ///< ".3" for "0.3": the zero would touch the next cell's number
+    int decimals = -1;   ///< for all numbers of the map; -1 if there is no room for numbers
+    bool brief = false;  ///< ".3" instead of "0.3", because the zero would touch the neighbouring number
 };
 
-/// Figures before the point: none for numbers below 1, and a weight's 0 or 1 is none either.
+/// Integer digits; none for numbers up to 1, so that a weight's 0 or 1 does not count.
 int figures_before_the_point(float largest) { return largest <= 1 ? 0 : static_cast<int>(std::floor(std::log10(largest))) + 1; }
 
 NumberLook number_look(const Ui& ui, const HeatmapGeometry& geometry, const HeatmapStyle& style) {
@@ -32,10 +32,10 @@ NumberLook number_look(const Ui& ui, const HeatmapGeometry& geometry, const Heat
     if (figures == 0 || h < ui.px(kLowest)) return look;
     const float largest = style.per_row ? 9 : std::max(std::abs(style.lo), std::abs(style.hi));
     const int before = figures_before_the_point(largest);
-    // Beside large numbers those between -1 and 1 keep a figure where it fits.
+    // With large numbers in the map, those between -1 and 1 still get a decimal if it fits.
     const int after = std::max(figures - before, w >= ui.px(kTenthsFrom) ? 1 : 0);
     const int characters = (style.lo < 0 ? 1 : 0) + std::max(before, 1) + (after > 0 ? after + 1 : 0);
-    // The largest letters in which they stand apart, else the smallest.
+    // The largest font that leaves a gap between numbers, otherwise the smallest.
     const std::array<ImFont*, 3> fonts{ui.fonts().mono, ui.fonts().mono_small, ui.fonts().mono_tiny};
     for (ImFont* font : fonts) {
         look.font = font;
@@ -47,7 +47,7 @@ NumberLook number_look(const Ui& ui, const HeatmapGeometry& geometry, const Heat
     return look;
 }
 
-/// The number with as many decimals as fit, at last in powers of ten; "" when nothing does. What is not zero never reads as zero.
+/// The number with as many decimals as fit, possibly in scientific notation; "" if nothing fits. A nonzero number is never shown as zero.
 std::string fitting_text(float value, const NumberLook& look) {
     for (int decimals = look.decimals; decimals >= 0; --decimals) {
         if (value != 0 && std::abs(value) < 0.5 * std::pow(10.0, -decimals)) break;
@@ -59,10 +59,10 @@ std::string fitting_text(float value, const NumberLook& look) {
     return number_length(text) <= look.characters ? text : std::string();
 }
 
-/// A weight that hardly counts: it is written faintly.
+/// Whether a weight is negligible and is written faintly.
 bool is_little(const HeatmapStyle& style, float value) { return style.lo == 0 && value < 0.045f * style.hi; }
 
-/// True when the edge of the map would cut through a text of this size in the middle of a cell: "0.07" without its beginning is "07".
+/// Whether the edge of the map would cut through a centred text of this size: a clipped "0.07" could read "07".
 bool is_cut(const HeatmapGeometry& g, const ImVec2& cell_min, const ImVec2& cell_max, float width, float height) {
     const float x = (cell_min.x + cell_max.x) / 2, y = (cell_min.y + cell_max.y) / 2;
     return x - width / 2 < g.min.x || x + width / 2 > g.max.x || y - height / 2 < g.min.y || y + height / 2 > g.max.y;
@@ -82,7 +82,7 @@ void draw_cell_numbers(const Ui& ui, ImDrawList& list, const HeatmapGeometry& ge
             if (!data.knows(row, col)) continue;
             const float value = data.at(row, col);
             const bool masked = data.masked(row, col);
-            // A masked cell is hatched; only the score that the softmax really reads, minus infinity, is worth writing.
+            // Masked cells are hatched. Only a masked score that the softmax reads as −∞ is written as well.
             if (masked && !(std::isinf(value) && value < 0 && geometry.cell_w() >= ui.px(kInfinityFrom))) continue;
             const std::string text = fitting_text(value, look);
             const auto x = static_cast<double>(col), y = static_cast<double>(row);
@@ -92,7 +92,7 @@ void draw_cell_numbers(const Ui& ui, ImDrawList& list, const HeatmapGeometry& ge
             Color ink = masked ? ui.colors().faint : ink_on(cell);
             if (!masked && is_little(own, value) && contrast(ui.colors().faint, cell) >= kReadable) ink = ui.colors().faint;
             if (!masked && std::isinf(value)) {
-                // Infinities are striped loudly: the sign needs a quiet place.
+                // Infinities are drawn with strong stripes, so put the sign on a plain background.
                 const float half = text_width(look.font, text) / 2 + ui.px(3), middle = (min.x + max.x) / 2, y_middle = (min.y + max.y) / 2;
                 const float half_h = font_size(look.font) / 2 + ui.px(1);
                 list.AddRectFilled(ImVec2(middle - half, y_middle - half_h), ImVec2(middle + half, y_middle + half_h), ui.colors().pane,

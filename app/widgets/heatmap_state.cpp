@@ -6,13 +6,13 @@
 namespace attn::app {
 namespace {
 
-/// The fewest cells that a zoomed axis shows.
+/// The fewest cells that a zoomed axis may show.
 constexpr double kFewest = 1.5;
 constexpr float kZoomStep = 1.2F;
 
 double count(std::int64_t n) { return static_cast<double>(std::max<std::int64_t>(n, 1)); }
 
-/// A zoom that fits n: states outlive the matrices that they were made for.
+/// Clamps the zoom for n cells, because view states outlive the matrices they were made for.
 double usable_zoom(const AxisView& view, double n) {
     const double zoom = std::isfinite(view.zoom) ? view.zoom : 1;
     return std::clamp(zoom, 1.0, std::max(1.0, n / kFewest));

@@ -15,7 +15,7 @@ constexpr float kClickSlop = 4;
 
 bool whole(const HeatmapData& data) { return !data.empty() && data.rows > 0 && data.cols > 0; }
 
-/// What keeps its place, 0 to 1 of what is shown: the pointer, else the chosen cell, else the middle.
+/// The fixed point of a zoom, 0 to 1 of the visible part: the pointer, otherwise the selected cell, otherwise the centre.
 ImVec2 zoom_anchor(const HeatmapGeometry& g, const HeatmapMarks& marks, bool hovered) {
     ImVec2 at{(g.min.x + g.max.x) / 2, (g.min.y + g.max.y) / 2};
     if (hovered) at = ImGui::GetIO().MousePos;
@@ -24,7 +24,7 @@ ImVec2 zoom_anchor(const HeatmapGeometry& g, const HeatmapMarks& marks, bool hov
     return {std::clamp((at.x - g.min.x) / (g.max.x - g.min.x), 0.0f, 1.0f), std::clamp((at.y - g.min.y) / (g.max.y - g.min.y), 0.0f, 1.0f)};
 }
 
-/// Wheel, drag, double-click and F; true when the view moved.
+/// Handles wheel, drag, double-click and F; true if the view changed.
 bool move_view(const Ui& ui, const HeatmapGeometry& g, HeatmapViewState& state, const HeatmapOptions& options, bool hovered, bool held) {
     const HeatmapViewState before = state;
     const ImGuiIO& io = ImGui::GetIO();
@@ -42,7 +42,7 @@ bool move_view(const Ui& ui, const HeatmapGeometry& g, HeatmapViewState& state, 
     return !(state == before);
 }
 
-/// The chosen cell after the arrow keys, if one of them was pressed.
+/// Moves the selected cell with the arrow keys; none if no such key was pressed.
 std::optional<HeatmapCell> move_cell(const HeatmapData& data, const HeatmapMarks& marks, HeatmapViewState& state) {
     if (marks.row < 0 || marks.col < 0) return std::nullopt;
     HeatmapCell cell{marks.row, marks.col};
@@ -86,7 +86,7 @@ HeatmapResult handle_input(const Ui& ui, const char* id, const HeatmapGeometry& 
 
 namespace {
 
-/// The part of a large map of which more is known, over the rest of it.
+/// Draws the region of a large map that is known at a finer resolution over the rest.
 void draw_finer(const Ui& ui, ImDrawList& list, const HeatmapGeometry& g, const HeatmapRequest& whole) {
     const HeatmapRegion* finer = whole.data.finer;
     if (finer == nullptr || finer->level >= whole.data.level) return;
@@ -115,7 +115,7 @@ HeatmapResult heatmap_view(const Ui& ui, const char* id, ImVec2 min, ImVec2 max,
                            HeatmapViewState& state, const HeatmapOptions& options) {
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const Palette& c = ui.colors();
-    // Whole pixels: frames, labels and the shader's cells then meet exactly.
+    // Whole pixels, so that frames and labels align exactly with the shader's cells.
     min = ImVec2(std::round(min.x), std::round(min.y));
     max = ImVec2(std::max(min.x + 1, std::round(max.x)), std::max(min.y + 1, std::round(max.y)));
     if (!whole(data)) {

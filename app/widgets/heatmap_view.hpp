@@ -1,5 +1,5 @@
 #pragma once
-/// The central picture: one matrix as coloured cells with its labels, numbers, lights, zoom and pan.
+/// An interactive heatmap: a matrix as coloured cells with labels, numbers, selection, zoom and pan.
 
 #include <imgui.h>
 
@@ -19,61 +19,62 @@ struct HeatmapCell {
     bool operator==(const HeatmapCell&) const = default;
 };
 
-/// What stands along one axis. Labels are shown as they are: pass visible text.
+/// The labels along an axis. They are shown unchanged: pass visible text.
 struct HeatmapAxis {
-    std::span<const std::string> labels{};  ///< one for each row (column), or empty
-    bool numbers = false;                   ///< the index where there are no labels
-    float room = 0;                         ///< pixels for the labels; longer ones are cut; 0 = none are drawn
-    std::string_view title{};               ///< "query": written with the axis' letter in its colour
+    std::span<const std::string> labels{};  ///< one per row or column, or empty
+    bool numbers = false;                   ///< show indices where there are no labels
+    float room = 0;                         ///< space for labels in pixels; longer ones are shortened; 0 = no labels
+    std::string_view title{};               ///< such as "query"; written with the axis letter in its colour
     Axis axis = Axis::N;
 };
 
-/// Lights: -1 = none. Row and column together frame their cell strongly and the strips faintly; one alone frames its strip strongly.
+/// Selection and hover; -1 = none. A row and a column together frame their cell strongly and their strips faintly; one of them alone frames
+/// its strip strongly.
 struct HeatmapMarks {
-    std::int64_t row = -1, col = -1;              ///< chosen
-    std::int64_t hover_row = -1, hover_col = -1;  ///< pointed at here or in another map
+    std::int64_t row = -1, col = -1;              ///< selected
+    std::int64_t hover_row = -1, hover_col = -1;  ///< hovered in this map or another
 };
 
-/// What a map looked like before: of the same shape.
+/// The map to animate from; must have the same shape.
 struct HeatmapBefore {
     HeatmapData data;
     HeatmapStyle style;
-    float share = 0;  ///< how much of the new map is seen, 0 to 1
+    float share = 0;  ///< progress of the animation: the opacity of the new map, 0 to 1
 };
 
 struct HeatmapOptions {
     HeatmapAxis rows{}, cols{};
     HeatmapMarks marks{};
     CellMarks edited{};
-    bool numbers = true;      ///< in the cells, where they are large enough
-    bool interactive = true;  ///< false for thumbnails: no item, no hover
-    bool zoom = true;         ///< wheel, drag, double-click and F
-    float zoom_steps = 0;     ///< by keys, as turns of the wheel: about the pointer, elsewhere about the chosen cell where `zoom_keys`
-    bool zoom_keys = false;   ///< the keys zoom this map although nothing points at it
-    bool opens = false;       ///< a double click is reported as such instead of fitting the picture
-    bool pan = true;          ///< dragging pans; false leaves the drag to the caller (painting)
-    bool arrows = false;      ///< arrow keys move the chosen cell; off where the panel uses them itself
+    bool numbers = true;      ///< show numbers in cells that are large enough
+    bool interactive = true;  ///< false for thumbnails: no input, no hover
+    bool zoom = true;         ///< zoom with wheel, drag, double-click and F
+    float zoom_steps = 0;     ///< zoom by keys, in wheel steps: about the pointer if hovered, else the selection if `zoom_keys`
+    bool zoom_keys = false;   ///< keys zoom this map even if it is not hovered
+    bool opens = false;       ///< report a double-click instead of fitting the view
+    bool pan = true;          ///< pan by dragging; false leaves dragging to the caller (painting)
+    bool arrows = false;      ///< arrow keys move the selected cell; false if the panel uses them itself
     bool border = true;
-    bool lies_below = false;                ///< controls that are drawn later lie on the cells
-    const HeatmapBefore* before = nullptr;  ///< its colours pass over into the map's; numbers are the map's own from the start
-    std::string_view note{};                ///< in red below the map, such as "3 NaN"
+    bool lies_below = false;                ///< controls drawn later may lie on top of it
+    const HeatmapBefore* before = nullptr;  ///< previous map whose colours fade into this one; numbers are those of this map from the start
+    std::string_view note{};                ///< shown in red below the map, such as "3 NaN"
 };
 
 struct HeatmapResult {
     std::optional<HeatmapCell> hovered, clicked, right_clicked, double_clicked;
-    std::optional<HeatmapCell> moved;  ///< where the arrow keys took the chosen cell
-    bool held = false;                 ///< the left button went down on this map and is still down
+    std::optional<HeatmapCell> moved;  ///< the selected cell after an arrow key
+    bool held = false;                 ///< the left button was pressed on this map and is still down
     bool view_changed = false;
 };
 
-/// Draws the cells into [min, max]; labels and titles stand outside, in the room that the caller left. The cost depends on what is
-/// visible, not on the matrix' size. ImGui's cursor stays where it is.
+/// Draws the cells into [min, max]; labels and titles go around it, where the caller has left space. The cost depends on what is visible,
+/// not on the matrix size. Does not move ImGui's cursor.
 HeatmapResult heatmap_view(const Ui& ui, const char* id, ImVec2 min, ImVec2 max, const HeatmapData& data, const HeatmapStyle& style,
                            HeatmapViewState& state, const HeatmapOptions& options = {});
 
 /// The exact number of a cell, or "masked".
 std::string cell_text(const HeatmapData& data, HeatmapCell cell);
-/// Tooltip of a cell: what row and column are, the exact number or what stands in its place.
+/// The tooltip of a cell: its row and column, and the exact number or `instead`.
 void heatmap_tooltip(const Ui& ui, const HeatmapData& data, HeatmapCell cell, const HeatmapAxis& rows, const HeatmapAxis& cols,
                      std::string_view instead = {});
 

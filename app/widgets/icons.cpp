@@ -5,7 +5,7 @@
 namespace attn::app {
 namespace {
 
-/// Draws in a box from (-1, -1) to (1, 1) about the centre.
+/// Draws in a coordinate system from (-1, -1) to (1, 1) about the centre.
 struct Pen {
     ImDrawList& list;
     ImVec2 center;
@@ -37,7 +37,7 @@ void draw_media_icon(const Pen& pen, Icon icon) {
     case Icon::Previous:
         pen.stroke(0.4f, -0.8f, -0.4f, 0);
         return pen.stroke(-0.4f, 0, 0.4f, 0.8f);
-    case Icon::Next:  // no triangle: that is playing
+    case Icon::Next:  // not a triangle, which stands for playing
         pen.stroke(-0.4f, -0.8f, 0.4f, 0);
         return pen.stroke(0.4f, 0, -0.4f, 0.8f);
     case Icon::First:
@@ -62,7 +62,7 @@ void draw_turn_icon(const Pen& pen, Icon icon) {
         return pen.triangle(-0.75f, -0.65f, 0.05f, -1.05f, 0.05f, -0.25f);
     case Icon::Undo:
     case Icon::Redo: {
-        // A level arrow that turns down and back; redo is undo in a mirror.
+        // A horizontal arrow that turns down and back; redo is its mirror image.
         const float side = icon == Icon::Undo ? 1.0f : -1.0f;
         pen.stroke(-0.5f * side, -0.35f, 0.25f * side, -0.35f);
         pen.list.PathArcTo(pen.at(0.25f * side, 0.2f), 0.55f * pen.half, -0.5f * kPi, side > 0 ? 0.5f * kPi : -1.5f * kPi, 16);
@@ -106,7 +106,7 @@ void draw_sign_icon(const Pen& pen, Icon icon) {
         }
         return;
     case Icon::Moon:
-        // A disc with a second one bitten out: between the two points where they meet, the outer arc runs one way, the inner one back.
+        // A disc minus a second one: the outer arc runs from one intersection to the other, the inner arc back.
         pen.list.PathArcTo(pen.at(0, 0), 0.85f * pen.half, 0.133f, 4.579f, 24);
         pen.list.PathArcTo(pen.at(0.42f, -0.42f), 0.68f * pen.half, 3.812f, 0.901f, 20);
         return pen.list.PathStroke(pen.color, ImDrawFlags_Closed, pen.line);

@@ -1,5 +1,5 @@
 #pragma once
-/// The one place that knows which Dear ImGui it is compiled against: 1.86 (Debian 12) up to current ones.
+/// The only place in the widgets that depends on the version of Dear ImGui: 1.86 (Debian 12) up to current ones.
 
 #include <imgui.h>
 #include <imgui_internal.h>
@@ -11,7 +11,7 @@
 
 namespace attn::app {
 
-/// Keys the product uses, independent of ImGui's version. Letters and digits: key('F'), key('1').
+/// The keys the program uses, independent of ImGui's version. Letters and digits are given as 'F', '1'.
 enum class Key : int { Left, Right, Up, Down, PageUp, PageDown, Home, End, Enter, Escape, Space, Tab, Backspace, Delete, F1, F11 };
 
 namespace compat {
@@ -58,7 +58,7 @@ inline ImGuiKey imgui_key(char symbol) {
     return static_cast<ImGuiKey>(symbol >= '0' && symbol <= '9' ? ImGuiKey_0 + (symbol - '0') : ImGuiKey_A + (symbol - 'A'));
 }
 #else
-/// Index into io.KeysDown. ImGui 1.86 leaves letters and function keys to the backend: these are GLFW's numbers, and ASCII.
+/// Index into io.KeysDown. ImGui 1.86 leaves letters and function keys to the backend, so these are GLFW's codes and ASCII.
 inline int imgui_key(Key key) {
     switch (key) {
     case Key::Left:
@@ -101,12 +101,12 @@ inline int imgui_key(char symbol) { return symbol; }
 
 }  // namespace compat
 
-/// True in the frame in which the key goes down, and again while it repeats when `repeat`.
+/// True in the frame in which the key is pressed and, with `repeat`, in those in which it repeats.
 inline bool key_pressed(Key key, bool repeat = true) { return ImGui::IsKeyPressed(compat::imgui_key(key), repeat); }
 /// The same for an upper-case letter or a digit.
 inline bool key_pressed(char symbol, bool repeat = false) { return ImGui::IsKeyPressed(compat::imgui_key(symbol), repeat); }
 
-/// True in the frame in which Enter goes down: a field also takes one that was pressed for something else, still held and repeating.
+/// True in the frame in which Enter is pressed. Unlike an ImGui field, this ignores a key still held from before that repeats.
 inline bool enter_pressed_now() {
 #if IMGUI_VERSION_NUM >= 18700
     return ImGui::IsKeyPressed(ImGuiKey_Enter, false) || ImGui::IsKeyPressed(ImGuiKey_KeypadEnter, false);
@@ -119,7 +119,7 @@ inline bool enter_pressed_now() {
 /// True while an upper-case letter or a digit is held down.
 inline bool key_down(char symbol) { return ImGui::IsKeyDown(compat::imgui_key(symbol)); }
 
-/// Says that a widget uses the keyboard: io.WantCaptureKeyboard is true in the next frame, so that shortcuts hold still.
+/// Claims the keyboard: io.WantCaptureKeyboard is true in the next frame, which suppresses shortcuts.
 inline void capture_keyboard() {
 #if IMGUI_VERSION_NUM >= 18900
     ImGui::SetNextFrameWantCaptureKeyboard(true);
@@ -128,7 +128,7 @@ inline void capture_keyboard() {
 #endif
 }
 
-/// The wheel belongs to the last item, not to the window that scrolls.
+/// Makes the last item receive the mouse wheel instead of the scrolling window.
 inline void own_mouse_wheel() {
 #if IMGUI_VERSION_NUM >= 18950
     ImGui::SetItemKeyOwner(ImGuiKey_MouseWheelY);
@@ -137,7 +137,7 @@ inline void own_mouse_wheel() {
 #endif
 }
 
-/// An invisible button that lets items drawn later lie on top of it.
+/// An invisible button that lets later items lie on top of it.
 inline bool invisible_button_below(const char* id, ImVec2 size, ImGuiButtonFlags flags = 0) {
 #if IMGUI_VERSION_NUM >= 18970
     ImGui::SetNextItemAllowOverlap();
@@ -149,32 +149,32 @@ inline bool invisible_button_below(const char* id, ImVec2 size, ImGuiButtonFlags
 #endif
 }
 
-/// Seconds that the mouse has rested on one item.
+/// How long the mouse has rested on the hovered item, in seconds.
 inline float hovered_seconds() { return ImGui::GetCurrentContext()->HoveredIdTimer; }
 
-/// The mouse was on an item in the frame that has just been drawn.
+/// Whether the mouse was on an item in the last frame.
 inline bool something_is_hovered() { return ImGui::GetCurrentContext()->HoveredId != 0; }
 
 inline bool any_popup_open() { return ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel); }
-/// Whether what is drawn now is drawn into a popup.
+/// Whether the current window belongs to a popup.
 inline bool in_popup() { return (ImGui::GetCurrentWindow()->RootWindow->Flags & ImGuiWindowFlags_Popup) != 0; }
 inline void close_popups() { ImGui::ClosePopupsOverWindow(nullptr, false); }
 
-/// The item that holds the keyboard since it was clicked, 0 for none.
+/// The item that was clicked last and has the focus; 0 for none.
 inline ImGuiID focused_item() { return ImGui::GetFocusID(); }
 
-/// What is typed from now on is meant for a field that opens: io.WantTextInput is true in the next frame, before the field is active.
+/// Announces that a field is about to open and receive typed text: io.WantTextInput is true in the next frame, before the field is active.
 inline void expect_typing() { ImGui::GetCurrentContext()->WantTextInputNextFrame = 1; }
-/// The next field has the keyboard.
+/// Gives the next field the focus.
 inline void focus_next_field() {
     ImGui::SetKeyboardFocusHere();
     expect_typing();
 }
 
-/// Ends the typing into whichever field is active.
+/// Ends text input in the active field.
 inline void stop_typing() { ImGui::ClearActiveID(); }
 
-/// Takes the keyboard away from whichever item holds it.
+/// Takes the focus from the item that has it.
 inline void release_keyboard_focus() { ImGui::SetWindowFocus(nullptr); }
 
 /// Height of a font in pixels.
@@ -195,7 +195,7 @@ inline float font_ascent(const ImFont* font) {
 #endif
 }
 
-/// Whether the fonts, which all have the same letters, can show this character. True before there are any.
+/// Whether the fonts, which all have the same letters, contain this character. True if there are no fonts yet.
 inline bool has_glyph(char32_t character) {
     if (ImGui::GetCurrentContext() == nullptr || ImGui::GetIO().Fonts->Fonts.empty()) return true;
     if (character > IM_UNICODE_CODEPOINT_MAX) return false;
@@ -207,7 +207,7 @@ inline bool has_glyph(char32_t character) {
 #endif
 }
 
-/// While it lives, what is pasted into a field and copied from it is changed on its way.
+/// Transforms text that is pasted into or copied from a field, during its lifetime.
 class ClipboardFilter {
 public:
     using Change = std::function<std::string(std::string_view)>;
@@ -263,7 +263,7 @@ private:
     Get get_;
     Set set_;
     void* data_;
-    std::string text_;  ///< what was pasted last
+    std::string text_;  ///< the last pasted text
 };
 
 inline void push_font(ImFont* font) {

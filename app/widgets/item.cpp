@@ -11,7 +11,7 @@ namespace {
 
 constexpr float kFocusTooltipWidth = 280;
 
-/// The tooltip of a control that the keyboard has come to, below it.
+/// The tooltip of a control focused by keyboard, shown below it.
 void tooltip_below(const Ui& ui, const Item& item, std::string_view text) {
     if (text.empty()) return;
     ImGui::SetNextWindowPos(ImVec2(item.min.x, item.max.y + ui.px(6)));
@@ -21,7 +21,7 @@ void tooltip_below(const Ui& ui, const Item& item, std::string_view text) {
     end_tooltip();
 }
 
-/// Corner of the child window of the frame that the current window is in.
+/// The corner of the top-level child window that contains the current window.
 ImVec2 pane_corner() {
     const ImGuiWindow* window = ImGui::GetCurrentWindow();
     while (window->ParentWindow != nullptr && window->ParentWindow != window->RootWindow && window != window->RootWindow)
@@ -38,7 +38,7 @@ bool join_keyboard(const Ui& ui, const char* label, const ControlNotes& notes, I
     ui.focus->note({id, label, ImGui::GetCurrentWindow()->Name, explained, notes.keyboard && !item.disabled, in_popup(), pane_corner()});
     if (!ui.focus->on(id)) return false;
     item.ringed = true;
-    item.focused |= !ImGui::GetIO().WantTextInput;  // while a number is typed the keys are those of the text
+    item.focused |= !ImGui::GetIO().WantTextInput;  // while text is typed, keys belong to the text field
     if (ui.focus->arrived() && !ImGui::IsItemVisible()) {
         ImGui::SetScrollHereY(0.5F);
         if (ImGui::GetScrollMaxX() > 0) ImGui::SetScrollHereX(0.5F);
@@ -59,7 +59,7 @@ Item begin_item(const Ui& ui, const char* id, ImVec2 size, const ControlNotes& n
     item.focused = ImGui::IsItemFocused();
     item.by_key = join_keyboard(ui, id, notes, item);
     item.pressed |= item.by_key;
-    // While a control is dragged its tooltip would cover what changes.
+    // While a control is dragged, its tooltip would cover what is changing.
     if (!item.held) tooltip_for_last(ui, item.disabled ? notes.disabled : notes.tooltip);
     if (item.ringed && !item.hovered) tooltip_below(ui, item, notes.tooltip);
     return item;

@@ -9,7 +9,7 @@
 namespace attn::app {
 namespace {
 
-/// Panes from top to bottom, and beside each other from left to right.
+/// Orders panes from top to bottom, then from left to right.
 bool comes_before(const FocusStop& a, const FocusStop& b) {
     const float row_a = std::round(a.pane.y / 8), row_b = std::round(b.pane.y / 8);
     return row_a != row_b ? row_a < row_b : a.pane.x < b.pane.x;
@@ -29,7 +29,7 @@ void KeyboardFocus::move(int direction, bool in_popup) {
     const auto usable = [&](const FocusStop& stop) { return stop.reachable && stop.in_popup == in_popup; };
     const auto count = static_cast<std::ptrdiff_t>(stops_.size());
     if (std::none_of(stops_.begin(), stops_.end(), usable)) return;
-    // After a click it goes on from the control that was clicked.
+    // After a click, Tab continues from the clicked control.
     const ImGuiID from = visible_ || focused_item() == 0 ? id_ : focused_item();
     const auto found = std::find_if(stops_.begin(), stops_.end(), [&](const FocusStop& stop) { return stop.id == from; });
     std::ptrdiff_t at = found != stops_.end() ? found - stops_.begin()

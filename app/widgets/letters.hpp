@@ -1,14 +1,14 @@
 #pragma once
-/// The characters of texts, by their numbers.
+/// Text as code points.
 
 #include <string>
 #include <string_view>
 
 namespace attn::app {
 
-/// The characters of a text; what is no UTF-8 is left out.
+/// The code points of a text; invalid UTF-8 is skipped.
 std::u32string letters_of(std::string_view text);
-/// Some of it is written from right to left.
+/// Whether a text contains right-to-left script.
 bool has_right_to_left(std::string_view text);
 
 }  // namespace attn::app

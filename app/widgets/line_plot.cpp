@@ -22,7 +22,7 @@ PlotAxis whole_x(std::span<const PlotSeries> series, bool log, const PlotOptions
     double lo = std::numeric_limits<double>::infinity(), hi = -lo;
     for (const PlotSeries& one : series) {
         const auto x = one.curve->x();
-        // Step 0 has no place on a logarithmic axis; the first positive one begins it.
+        // Step 0 cannot be shown on a logarithmic axis, so it starts at the first positive step.
         const auto first = log ? std::upper_bound(x.begin(), x.end(), 0.0) : x.begin();
         if (first == x.end()) continue;
         lo = std::min(lo, *first);
@@ -55,12 +55,12 @@ PlotAxis y_axis(std::span<const PlotSeries> series, const PlotAxis& x, const Plo
         hi = std::max(hi, 0.0);
     }
     PlotAxis axis = fit_axis(lo, hi, options.log_y, 0.05);
-    // A range that begins at zero stands on the base line.
+    // A range that starts at zero gets no margin below.
     if (options.from_zero && !options.log_y && lo == 0) axis.lo = 0;
     return axis;
 }
 
-/// Of the whole axis a view may show its rounded width at most: its end then lies a hair before the whole's beginning.
+/// Sets the visible range, limited to the whole axis. Rounding may put `whole.hi - width` slightly below `whole.lo`, hence the std::max.
 void set_view(PlotView& view, const PlotAxis& whole, double lo, double hi, bool log) {
     if (log) {
         const double most = whole.hi / whole.lo, ratio = std::clamp(hi / lo, 1.001, most);
@@ -85,7 +85,7 @@ PlotResult handle_input(const Ui& ui, const char* id, const PlotArea& area, cons
     const ImVec2 at = ImGui::GetCursorScreenPos();
     ImGui::SetCursorScreenPos(area.min);
     const float width = std::max(1.0f, area.max.x - area.min.x);
-    // What is written into the plot may be pressed too.
+    // Controls drawn into the plot must remain clickable.
     invisible_button_below(id, ImVec2(width, std::max(1.0f, area.max.y - area.min.y)));
     ImGui::SetCursorScreenPos(at);
     result.hovered = ImGui::IsItemHovered();
@@ -139,7 +139,7 @@ void draw_axes(const Ui& ui, ImDrawList& list, const PlotArea& area, const PlotO
     }
 }
 
-/// One unbroken line after another: numbers that are not finite break it.
+/// Draws a line, interrupted at non-finite numbers.
 void draw_line(ImDrawList& list, const PlotArea& area, const std::vector<EnvelopeColumn>& columns, Color color, float thickness) {
     list.PathClear();
     for (const EnvelopeColumn& column : columns) {
@@ -166,7 +166,7 @@ void draw_series(const Ui& ui, ImDrawList& list, const PlotArea& area, const Plo
     const auto columns = static_cast<std::size_t>(std::max(1.0f, area.max.x - area.min.x));
     const std::span<const double> x = one.curve->x();
     PointRange range = points_within(x, area.x.lo, area.x.hi);
-    // Step 0 has no place on a logarithmic axis.
+    // Step 0 cannot be shown on a logarithmic axis.
     while (area.x.log && range.first < range.last && !(x[range.first] > 0)) ++range.first;
     std::vector<EnvelopeColumn> gathered;
     const bool averaged = one.curve->smoothing() > 0;
@@ -187,7 +187,7 @@ void vertical_line(const Ui& ui, ImDrawList& list, const PlotArea& area, double 
     list.AddRectFilled(ImVec2(at, area.min.y), ImVec2(at + std::max(1.0f, ui.px(thickness)), area.max.y), color);
 }
 
-/// Names with their values at the cursor, or the newest ones: top right, where a falling curve leaves room.
+/// Names with their values at the cursor, or the latest ones; at the top right, which falling curves leave free.
 void draw_legend(const Ui& ui, ImDrawList& list, const PlotArea& area, std::span<const PlotSeries> series, const PlotCursor& cursor,
                  std::string_view x_title) {
     ImFont* font = ui.fonts().mono_small;
@@ -203,7 +203,7 @@ void draw_legend(const Ui& ui, ImDrawList& list, const PlotArea& area, std::span
         const std::size_t at = cursor.x ? nearest_point(one.curve->x(), *cursor.x) : one.curve->size() - 1;
         std::string text(one.name);
         text.append(" ").append(format_number(one.curve->smoothed().values()[at]));
-        // At the cursor both are asked for: what was measured and where the trend is.
+        // At the cursor, show both the average and the measured value.
         if (cursor.x && one.curve->smoothing() > 0) text.append(" (").append(format_number(one.curve->raw().values()[at])).append(")");
         line(with_alpha(one.color, std::max(one.opacity, 0.6f)), text);
     }

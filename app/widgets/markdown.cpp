@@ -16,7 +16,7 @@ using Style = TextRun::Style;
 
 constexpr std::string_view kCodeIndent = "    ";
 
-/// Where a run that begins with this mark ends; npos when it does not.
+/// The position of the mark that closes a run; npos if there is none.
 std::size_t end_of_run(std::string_view text, std::size_t begin, std::string_view mark) { return text.find(mark, begin + mark.size()); }
 
 std::vector<TextRun> parse_runs(std::string_view text) {
@@ -62,7 +62,7 @@ std::vector<std::string_view> cells_of(std::string_view line) {
     return cells;
 }
 
-/// "- x" -> "•", "12. x" -> "12."; "" for a line that begins no item.
+/// The item's marker, "- x" -> "•", "12. x" -> "12."; "" if the line does not start an item.
 std::string marker_of(std::string_view line) {
     if (line.starts_with("- ")) return "•";
     std::size_t digits = 0;
@@ -127,12 +127,12 @@ private:
     }
 
     std::vector<MarkdownBlock> blocks_;
-    MarkdownBlock block_;  ///< being read
-    std::string words_;    ///< of it
+    MarkdownBlock block_;  ///< being parsed
+    std::string words_;    ///< its text
     bool open_ = false;
 };
 
-/// Draws runs into lines of a width, word by word.
+/// Lays out and draws runs word by word, wrapped at a width.
 class RunWriter {
 public:
     RunWriter(const Ui& ui, ImVec2 at, float width) : ui_(ui), at_(at), width_(width), list_(*ImGui::GetWindowDrawList()) {}
@@ -177,10 +177,10 @@ private:
     ImDrawList& list_;
     ImFont* plain_ = nullptr;
     float x_ = 0, y_ = 0;
-    bool space_ = false;  ///< stands before the next word
+    bool space_ = false;  ///< pending before the next word
 };
 
-/// Returns the height that the block takes.
+/// Draws a block and returns its height.
 float draw_block(const Ui& ui, const MarkdownBlock& block, ImVec2 at, float width) {
     const Fonts& fonts = ui.fonts();
     const Color color = ui.colors().text;
@@ -190,7 +190,7 @@ float draw_block(const Ui& ui, const MarkdownBlock& block, ImVec2 at, float widt
         return writer.height();
     }
     if (block.kind == Kind::Code) {
-        // Spaces count; a line that is too long is cut at the pane's edge.
+        // White space matters; long lines are clipped at the pane's edge.
         draw_text(*ImGui::GetWindowDrawList(), fonts.mono, {at.x + ui.px(14), at.y}, ui.colors().accent, block.cells.front().front().text);
         return std::round(ui.px(20));
     }
@@ -207,7 +207,7 @@ float draw_block(const Ui& ui, const MarkdownBlock& block, ImVec2 at, float widt
     return height;
 }
 
-/// Room above a block that follows another.
+/// The space between a block and the one before it.
 float room_above(const MarkdownBlock& block, const MarkdownBlock& before) {
     if (block.kind == Kind::Heading) return 22;
     if (block.kind == Kind::Code && before.kind == Kind::Code) return 0;

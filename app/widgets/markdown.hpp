@@ -1,5 +1,6 @@
 #pragma once
-/// The Markdown of the help pages: headings, paragraphs, lists, tables and indented code, with `code`, **strong**, *emphasis* and links.
+/// The Markdown subset of the help pages: headings, paragraphs, lists, tables and indented code, with `code`, **strong**, *emphasis* and
+/// links.
 
 #include <cstdint>
 #include <span>
@@ -21,18 +22,18 @@ struct TextRun {
 struct MarkdownBlock {
     enum class Kind : std::uint8_t { Heading, Paragraph, Item, Row, Code };
     Kind kind = Kind::Paragraph;
-    int level = 0;                            ///< of a heading, from 1
-    std::string marker;                       ///< of an item of a list: "•" or "1."
-    std::vector<std::vector<TextRun>> cells;  ///< those of a row of a table; one for everything else
+    int level = 0;                            ///< level of a heading, from 1
+    std::string marker;                       ///< for list items: "•" or "1."
+    std::vector<std::vector<TextRun>> cells;  ///< the cells of a table row; a single one for other blocks
 
-    /// All of its words, without their styles.
+    /// Its text without formatting.
     std::string text() const;
 };
 
-/// The blocks in their order. The heading of a table is left out: its columns are told apart by their looks.
+/// The blocks in order. Header rows of tables are dropped, since the columns are self-explanatory.
 std::vector<MarkdownBlock> parse_markdown(std::string_view text);
 
-/// At ImGui's cursor, as wide as the pane.
+/// Draws at ImGui's cursor, as wide as the pane.
 void draw_markdown(const Ui& ui, std::span<const MarkdownBlock> blocks);
 
 }  // namespace attn::app

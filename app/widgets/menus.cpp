@@ -10,10 +10,10 @@ namespace {
 
 constexpr float kMenuWidth = 320, kItemPadding = 10;
 
-/// Opens the popup under the item when it is pressed; true while it is open, and then it has been begun.
+/// Opens a popup below the item when it is pressed. True while it is open; the popup has then been begun.
 bool begin_popup_under(const Ui& ui, const Item& item) {
     if (item.pressed) ImGui::OpenPopup("menu");
-    // Menus of buttons at the right grow to the left, and none is higher than the room below it.
+    // Menus of buttons on the right half are right-aligned, and their height is limited to the space below.
     const ImVec2 display = ImGui::GetIO().DisplaySize;
     const bool at_right = item.min.x > display.x / 2;
     ImGui::SetNextWindowPos(ImVec2(at_right ? item.max.x : item.min.x, item.max.y + ui.px(4)), ImGuiCond_Always,

@@ -11,7 +11,7 @@ namespace {
 constexpr const char* kMinus = "\u2212";
 constexpr int kMaxDecimals = 9;
 
-/// Replaces every '-' of a C number, that of an exponent too, and drops the exponent's padding: "1e-05" becomes "1e−5".
+/// Replaces every '-' of a C-formatted number, including the exponent's, and strips the exponent's padding: "1e-05" becomes "1e−5".
 std::string dress(const char* begin, const char* end, bool plus, bool ascii) {
     std::string text;
     bool exponent = false;
@@ -20,7 +20,7 @@ std::string dress(const char* begin, const char* end, bool plus, bool ascii) {
         if (*at == '-') {
             text += ascii ? "-" : kMinus;
         } else if (exponent && (*at == '+' || (*at == '0' && at + 1 != end && (at[-1] == '-' || at[-1] == '+')))) {
-            continue;  // the exponent's plus and leading zero
+            continue;  // drop the exponent's plus and leading zeros
         } else {
             text += *at;
         }
@@ -41,7 +41,7 @@ std::string scientific_text(double value, int decimals, bool plus, bool ascii) {
     return dress(buffer.data(), result.ptr, plus, ascii);
 }
 
-/// Empty for finite numbers.
+/// The text for NaN and infinities; empty for finite numbers.
 std::string special_text(double value, bool plus, bool ascii) {
     if (std::isnan(value)) return ascii ? "nan" : "NaN";
     if (!std::isinf(value)) return {};
@@ -58,13 +58,13 @@ std::string format_number(double value, const NumberFormat& format) {
     const double size = std::abs(value);
     if (format.fixed) return fixed_text(value, decimals, format);
     const double half_unit = 0.5 * std::pow(10.0, -decimals);
-    // Thresholds apply to what would be printed: 999.9996 reads "1000", not "1000.000".
+    // Thresholds apply to the rounded number: 999.9996 gives "1000", not "1000.000".
     if (size + half_unit < 0.01 && size < 9.5 * 2 * half_unit) {
         return scientific_text(value, std::clamp(decimals - 2, 0, 2), format.plus, format.ascii);
     }
     if (size + half_unit < 1000) {
         if (size >= half_unit) return fixed_text(value, decimals, format);
-        // What is not zero must not read as zero: one significant digit.
+        // A nonzero number must not read as zero, so show one significant digit.
         return size < 0.0095 ? scientific_text(value, 0, format.plus, format.ascii) : fixed_text(value, size < 0.095 ? 2 : 1, format);
     }
     if (size + 0.5 < 1e5) return fixed_text(value, 0, format);

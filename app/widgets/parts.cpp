@@ -102,7 +102,7 @@ float draw_key_cap(const Ui& ui, ImDrawList& list, ImVec2 at, std::string_view k
     const ImVec2 max(at.x + size.x, at.y + size.y);
     list.AddRectFilled(at, max, ui.colors().raised, ui.px(4));
     list.AddRect(at, max, ui.colors().line, ui.px(4), 0, ui.px(1));
-    // The thicker lower edge is what makes it a key.
+    // The thicker lower edge makes it look like a key.
     list.AddRectFilled(ImVec2(at.x + ui.px(2), max.y - ui.px(2)), ImVec2(max.x - ui.px(2), max.y), ui.colors().line, ui.px(1));
     draw_text_in(list, font, at, ImVec2(max.x, max.y - ui.px(1)), ImVec2(0.5f, 0.5f), ui.colors().text, key);
     return size.x;

@@ -14,7 +14,7 @@ void replace_text(ImGuiInputTextCallbackData* data, const std::string& text) {
     data->InsertChars(0, text.c_str());
 }
 
-/// A whole path that is pasted behind a folder takes its place: "/a/b//c" becomes "/c", and "/a/~/c" becomes "~/c".
+/// A full path pasted after a folder replaces it: "/a/b//c" becomes "/c", and "/a/~/c" becomes "~/c".
 void start_anew(ImGuiInputTextCallbackData* data) {
     const std::string_view text(data->Buf, static_cast<std::size_t>(data->BufTextLen));
     const std::size_t root = text.rfind("//"), home = text.rfind("/~/");
@@ -22,7 +22,7 @@ void start_anew(ImGuiInputTextCallbackData* data) {
     else if (home != std::string_view::npos) data->DeleteChars(0, static_cast<int>(home) + 1);
 }
 
-/// Backspace behind a folder leaves it: it has taken the slash, and the folder's name goes with it.
+/// Backspace after a folder's slash removes the folder's name too.
 void leave_folder(ImGuiInputTextCallbackData* data, const std::string& before) {
     const std::string_view text(data->Buf, static_cast<std::size_t>(data->BufTextLen));
     if (text.size() < 2 || text.size() + 1 != before.size() || !before.ends_with('/') || !before.starts_with(text)) return;
@@ -100,7 +100,7 @@ PathFieldResult path_field(const Ui& ui, const char* id, PathField& field, const
     if (ImGui::IsItemActive()) field.focus = false;
     if (result.entered && !enter_pressed_now()) {
         result.entered = false;
-        field.focus = true;  // ImGui has ended the typing
+        field.focus = true;  // ImGui has deactivated the field
     }
     ImGui::GetWindowDrawList()->AddRect(ImGui::GetItemRectMin(), ImGui::GetItemRectMax(), ImGui::IsItemActive() ? c.accent : c.line,
                                         ui.px(6), 0, ui.px(1));

@@ -1,5 +1,5 @@
 #pragma once
-/// A line for a path: Tab completes it, the arrows choose among what it could become, Backspace behind a folder leaves that.
+/// A text field for a path: Tab completes it, arrow keys choose a completion, Backspace after a folder removes the folder.
 
 #include <string>
 #include <vector>
@@ -10,21 +10,21 @@ namespace attn::app {
 
 struct PathField {
     std::string text;
-    std::vector<std::string> completions;  ///< whole texts that could stand here, as the caller finds them
-    int chosen = -1;                       ///< by the arrow keys, among the completions
-    bool focus = false;                    ///< takes the keyboard in the next frame, with the caret at the end
+    std::vector<std::string> completions;  ///< possible completions (full texts), supplied by the caller
+    int chosen = -1;                       ///< index of the completion chosen with the arrow keys
+    bool focus = false;                    ///< take the focus in the next frame, with the caret at the end
     bool caret_to_end = false;
-    std::string shown;  ///< the text as the field had it in the frame before
+    std::string shown;  ///< the field's text in the previous frame
 };
 
 struct PathFieldResult {
-    bool entered = false;  ///< Enter was pressed; what the arrows had chosen stands in the text then
+    bool entered = false;  ///< Enter was pressed; `text` is then the chosen completion, if any
     bool changed = false;
 };
 
 PathFieldResult path_field(const Ui& ui, const char* id, PathField& field, const char* hint);
 
-/// What all of them begin with.
+/// The longest common prefix.
 std::string common_beginning(const std::vector<std::string>& texts);
 
 }  // namespace attn::app

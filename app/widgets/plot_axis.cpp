@@ -8,10 +8,10 @@
 namespace attn::app {
 namespace {
 
-/// More ticks than anybody asks for would only come from a mistake in the arithmetic.
+/// A safety limit against endless loops.
 constexpr int kMaxTicks = 200;
 
-/// The smallest of 1, 2, 5 times a power of ten that is at least `wanted`.
+/// The smallest number 1, 2 or 5 × 10ⁿ that is at least `wanted`.
 double round_step(double wanted) {
     const double power = std::pow(10.0, std::floor(std::log10(wanted)));
     for (const double factor : {1.0, 2.0, 5.0}) {
@@ -25,7 +25,7 @@ std::string tick_text(double value, double step) {
     const int decimals = std::max(0, static_cast<int>(std::ceil(-std::log10(step) - 1e-9)));
     if (decimals == 0 && std::abs(value) < 1e7) return format_count(std::llround(value));
     if (decimals > 0 && decimals <= 4 && std::abs(value) < 1e4) return format_number(value, {.decimals = decimals, .fixed = true});
-    // As many digits of the mantissa as it takes to tell this tick from the next.
+    // Enough mantissa digits to tell neighbouring ticks apart.
     return format_scientific(value, std::clamp(static_cast<int>(std::ceil(std::log10(std::abs(value) / step) - 1e-9)), 0, 9));
 }
 
@@ -43,7 +43,7 @@ std::vector<PlotTick> linear_ticks(const PlotAxis& axis, int most) {
 
 std::vector<PlotTick> log_ticks(const PlotAxis& axis, int most) {
     const double from = std::log10(axis.lo), to = std::log10(axis.hi);
-    // Less than a decade and a half has too few powers of ten to read a curve by.
+    // Below one and a half decades there are too few powers of ten.
     if (to - from < 1.5) {
         std::vector<PlotTick> ticks = linear_ticks({axis.lo, axis.hi, false}, most);
         std::erase_if(ticks, [](const PlotTick& tick) { return tick.value <= 0; });
@@ -71,7 +71,7 @@ double plot_value(const PlotAxis& axis, double place) {
 }
 
 PlotAxis fit_axis(double lo, double hi, bool log, double margin) {
-    // Far enough inside what a double holds that margins do not leave it.
+    // Keeps margins within the range of double.
     constexpr double kFar = 1e150;
     if (!std::isfinite(lo) || !std::isfinite(hi) || lo > hi) return log ? PlotAxis{0.1, 1, true} : PlotAxis{0, 1, false};
     lo = std::clamp(lo, -kFar, kFar);

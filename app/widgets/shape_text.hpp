@@ -1,5 +1,5 @@
 #pragma once
-/// Shapes as text in which every axis has its colour.
+/// Tensor shapes as text, with every axis in its colour.
 
 #include <imgui.h>
 
@@ -18,14 +18,14 @@ struct ColoredText {
     std::string text;
 };
 
-/// "[B2 H4 T12 S12]", or "[B=2, H=4, T=12, S=12]" in the long form: letters and sizes in the axis' colour.
+/// "[B2 H4 T12 S12]", or "[B=2, H=4, T=12, S=12]" in the long form.
 std::vector<ColoredText> shape_runs(const Theme& theme, const Shape& shape, bool long_form = false);
-/// Draws it with its top left corner at `at`; returns its width in pixels.
+/// Draws the shape with its top left corner at `at`; returns its width in pixels.
 float draw_shape(ImDrawList& list, const Theme& theme, ImFont* font, ImVec2 at, const Shape& shape, bool long_form = false);
-/// The widest form that fits: long, short, or none, since a shape without its end would be another one.
+/// Draws the longest form that fits, long or short, or nothing, since a truncated shape would be misleading.
 float draw_shape_in(ImDrawList& list, const Theme& theme, ImFont* font, ImVec2 at, float width, const Shape& shape);
 
-/// Draws runs one after another; returns their width.
+/// Draws runs one after another; returns their total width.
 float draw_runs(ImDrawList& list, ImFont* font, ImVec2 at, const std::vector<ColoredText>& runs);
 float runs_width(const ImFont* font, const std::vector<ColoredText>& runs);
 

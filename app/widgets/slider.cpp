@@ -23,12 +23,12 @@ double clamp_to(double value, const SliderOptions& options) { return std::clamp(
 std::string value_text(double value, const SliderOptions& options) {
     if (!options.shown.empty()) return std::string(options.shown);
     std::string text = format_number(value, {.decimals = options.decimals});
-    // A slider's zero keeps its decimals, so that the number does not jump while it is dragged.
+    // Zero keeps its decimals, so that the text does not jump while dragging.
     if (value == 0 && options.decimals > 0) text = "0." + std::string(static_cast<std::size_t>(options.decimals), '0');
     return options.unit.empty() ? text : text + " " + std::string(options.unit);
 }
 
-/// What a typed text says; false when it is no number.
+/// Parses a number; false if the text is not one.
 bool parse(const char* text, double& value) {
     char* end = nullptr;
     const double parsed = std::strtod(text, &end);
@@ -39,10 +39,10 @@ bool parse(const char* text, double& value) {
     return true;
 }
 
-/// Frames of typing so far, kept with the window: 0 not typing, 1 asked for, 2 waiting for the keyboard, 3 typing.
+/// Progress of switching to text input, stored in the window: 0 off, 1 requested, 2 waiting for the focus, 3 active.
 enum Typing { kNot = 0, kAsked = 1, kWaiting = 2, kActive = 3 };
 
-/// The field that replaces the value while it is typed. True in the frame in which a number was committed.
+/// The text field that replaces the value while typing. True in the frame in which a number is committed.
 bool type_value(const Ui& ui, const Item& row, int& typing, double& value, const SliderOptions& options) {
     std::array<char, 48> text{};
     std::snprintf(text.data(), text.size(), "%.9g", value);
@@ -78,7 +78,7 @@ bool type_value(const Ui& ui, const Item& row, int& typing, double& value, const
     return true;
 }
 
-/// Moves the value by the keys that were pressed; true when one of them was ours.
+/// Changes the value with the keys pressed; true if one of them applies.
 bool step_by_keys(double& value, const SliderOptions& options) {
     const double far = ImGui::GetIO().KeyShift ? 10 : 1;
     double steps = 0;
@@ -111,7 +111,7 @@ void draw_track(const Ui& ui, const Item& item, double fraction, bool bad) {
     if (item.focused) list.AddCircle(ImVec2(x, y), radius + ui.px(2.5f), with_alpha(ink, 0.8f), 32, ui.px(1.5f));
 }
 
-/// The value in its line at the right of the label; pressing it starts typing.
+/// The value at the right of the label; clicking it starts typing.
 void value_part(const Ui& ui, const Item& row, double value, const SliderOptions& options) {
     const Palette& c = ui.colors();
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -129,7 +129,7 @@ Edited slider(const Ui& ui, const char* label, double& value, const SliderOption
     int& typing = *ImGui::GetStateStorage()->GetIntRef(ImGui::GetID("typing"));
 
     const ControlNotes quiet{.tooltip = options.notes.tooltip, .disabled = options.notes.disabled};
-    // One stop for Tab: the track.
+    // Only the track is reachable with Tab.
     const ControlNotes unreached{.tooltip = quiet.tooltip, .disabled = quiet.disabled, .keyboard = false};
     const Item row = typing == kNot ? begin_item(ui, "row", ImVec2(width, ui.px(kLabelHeight)), unreached) : Item{};
     if (typing == kNot && row.hovered && ImGui::IsMouseDoubleClicked(0)) typing = kAsked;
@@ -185,7 +185,7 @@ double slider_value(double fraction, const SliderOptions& options) {
     double value = options.min + t * (options.max - options.min);
     if (options.log && options.min > 0) {
         value = options.min * std::pow(options.max / options.min, t);
-        // Two significant digits: nobody wants a learning rate of 0.00103276.
+        // Round to two significant digits; nobody wants a learning rate of 0.00103276.
         const double unit = std::pow(10.0, std::floor(std::log10(value)) - 1);
         if (options.step <= 0) value = std::round(value / unit) * unit;
     }

@@ -1,5 +1,5 @@
 #pragma once
-/// Statistics of what is drawn.
+/// Statistics of heatmap data.
 
 #include <span>
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace attn::app {
 
-/// Of several matrices taken together; the caller keeps the result as long as the data's keys stay the same.
+/// Statistics of several matrices together. The caller should cache the result as long as the data's keys stay the same.
 inline TensorStatistics compute_statistics(std::span<const HeatmapData> parts) {
     std::vector<NumberGrid> grids;
     for (const HeatmapData& data : parts)

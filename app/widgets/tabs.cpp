@@ -10,10 +10,10 @@ namespace {
 
 constexpr float kTabPadding = 13, kTabMenuWidth = 74, kMenuHeight = 30;
 
-/// As wide as in the chosen state, so that nothing moves when another one is chosen.
+/// Measured in the selected (bold) state, so that selecting another tab moves nothing.
 float tab_width(const Ui& ui, std::string_view name) { return text_width(ui.fonts().strong, name) + 2 * ui.px(kTabPadding); }
 
-/// One tab at the cursor. True when it was pressed.
+/// A single tab at the cursor. True if pressed.
 bool tab(const Ui& ui, std::string_view name, bool active, float height, std::string_view tooltip) {
     const Palette& c = ui.colors();
     const Item item = begin_item(ui, "tab", ImVec2(tab_width(ui, name), ui.px(height)), {.tooltip = tooltip});
@@ -28,7 +28,7 @@ bool tab(const Ui& ui, std::string_view name, bool active, float height, std::st
     return item.pressed;
 }
 
-/// The menu of the tabs that are not in the bar; returns the one that was chosen there.
+/// The menu of the tabs that are not in the bar; returns the index chosen there, otherwise `chosen`.
 std::size_t menu_of_others(const Ui& ui, std::span<const std::string_view> names, const std::vector<std::size_t>& shown,
                            std::span<const std::string_view> tooltips, std::size_t chosen) {
     if (!begin_menu_button(ui, "more", "More", kTabMenuWidth, {.tooltip = "More views; the window is too narrow for them."})) return chosen;

@@ -49,7 +49,7 @@ void draw_histogram(const Ui& ui, ImDrawList& list, ImVec2 min, ImVec2 max, cons
         const std::int64_t n = s.histogram[static_cast<std::size_t>(bin)];
         if (n == 0) continue;
         const double middle = s.min + (static_cast<double>(s.max) - s.min) * (bin + 0.5) / kHistogramBins;
-        // Zero has the pane's colour: a little ink keeps its bar visible.
+        // Zero has the pane's colour; mixing in some ink keeps its bar visible.
         const Color color = mix(ui.canvas.color(one, static_cast<float>(middle)), c.muted, 0.3f);
         const float height = std::max(line, (max.y - min.y) * bar_height(s, bin, log)), left = min.x + step * static_cast<float>(bin);
         list.AddRectFilled(ImVec2(std::round(left), max.y - height),

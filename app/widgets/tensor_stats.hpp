@@ -1,5 +1,5 @@
 #pragma once
-/// Statistics as a small table with a histogram in the colours of the map beside it.
+/// A table of statistics with a histogram in the colours of the map.
 
 #include <imgui.h>
 
@@ -10,14 +10,14 @@
 
 namespace attn::app {
 
-/// min, max, mean, std, what is masked or no number, and the histogram; at the cursor, `width` logical pixels wide.
+/// Shows min, max, mean, std, masked and non-finite counts and the histogram at the cursor, `width` logical pixels wide.
 void tensor_stats(const Ui& ui, const TensorStatistics& statistics, const HeatmapStyle& style, float width = 132);
-/// The histogram alone, in [min, max]; with `log` heights are logarithms of the counts, so that rare numbers are seen beside common ones.
+/// Draws only the histogram into [min, max]. `log`: bar heights are logarithmic, so that rare numbers are visible beside common ones.
 void draw_histogram(const Ui& ui, ImDrawList& list, ImVec2 min, ImVec2 max, const TensorStatistics& statistics, const HeatmapStyle& style,
                     bool log = false);
-/// How high the bar of a bin stands, 0 to 1; any number that occurs stands higher than 0.
+/// The height of a bin's bar, 0 to 1; greater than 0 if the bin is not empty.
 float bar_height(const TensorStatistics& statistics, int bin, bool log);
-/// What is loud about the numbers: "3 NaN, 1 ∞"; "" when nothing is.
+/// A note about non-finite numbers, such as "3 NaN, 1 ∞"; "" if there are none.
 std::string non_finite_note(const TensorStatistics& statistics);
 
 }  // namespace attn::app

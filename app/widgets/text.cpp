@@ -15,7 +15,7 @@ ImVec2 measure(const ImFont* font, std::string_view text, float wrap = 0) {
     return const_cast<ImFont*>(font)->CalcTextSizeA(font_size(font), 1e9f, wrap, text.data(), text.data() + text.size());
 }
 
-/// The number of the well-formed character that `text` is.
+/// The code point of a single well-formed character.
 char32_t code_point(std::string_view text) {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     if (text.size() == 1) return byte(0);
@@ -24,7 +24,7 @@ char32_t code_point(std::string_view text) {
     return code;
 }
 
-/// "U+6211", and "+6211" directly after another one.
+/// Such as "U+6211", or "+6211" directly after another code point.
 std::string code_point_text(char32_t code, bool after_another) {
     std::array<char, 16> text{};
     std::snprintf(text.data(), text.size(), "%s+%04X", after_another ? "" : "U", static_cast<unsigned>(code));
@@ -53,7 +53,7 @@ std::size_t character_length(std::string_view text) {
     for (std::size_t i = 1; i < length; ++i) {
         if ((byte(i) & 0xC0) != 0x80) return 0;
     }
-    // Overlong forms, surrogates and numbers beyond Unicode are not characters.
+    // Reject overlong forms, surrogates and code points beyond Unicode.
     if (lead == 0xE0 && byte(1) < 0xA0) return 0;
     if (lead == 0xED && byte(1) >= 0xA0) return 0;
     if (lead == 0xF0 && byte(1) < 0x90) return 0;
@@ -65,7 +65,7 @@ float text_width(const ImFont* font, std::string_view text) { return text.empty(
 
 void draw_text(ImDrawList& list, ImFont* font, ImVec2 at, Color color, std::string_view text) {
     if (text.empty()) return;
-    // Whole pixels: a font atlas has no others.
+    // Whole pixels, because glyphs are rasterised for whole pixels only.
     list.AddText(font, font_size(font), ImVec2(std::floor(at.x + 0.5f), std::floor(at.y + 0.5f)), color, text.data(),
                  text.data() + text.size());
 }
@@ -96,7 +96,7 @@ void draw_text_turned(ImDrawList& list, ImFont* font, ImVec2 center, Color color
     const ImVec2 at(std::floor(center.x - width / 2), std::floor(center.y - height / 2));
     if (text.empty()) return;
     const int first = list.VtxBuffer.Size;
-    // Straight from the font: the list would leave out letters whose upright place is clipped though their turned place is not.
+    // Rendered through the font, because AddText() would clip letters by their position before the rotation.
     font->RenderText(&list, height, at, color, ImVec4(-1e6f, -1e6f, 1e6f, 1e6f), text.data(), text.data() + text.size());
     const ImVec2 pivot(std::floor(center.x), std::floor(center.y));
     for (int i = first; i < list.VtxBuffer.Size; ++i) {
@@ -110,7 +110,7 @@ void draw_text_slanted(ImDrawList& list, ImFont* font, ImVec2 foot, Color color,
     constexpr float kDiagonal = 0.70710678f;
     const float height = font_size(font);
     const int first = list.VtxBuffer.Size;
-    // Straight from the font, as turned text.
+    // Rendered through the font, as in draw_text_turned().
     font->RenderText(&list, height, ImVec2(std::floor(foot.x), std::floor(foot.y - height / 2)), color, ImVec4(-1e6f, -1e6f, 1e6f, 1e6f),
                      text.data(), text.data() + text.size());
     for (int i = first; i < list.VtxBuffer.Size; ++i) {

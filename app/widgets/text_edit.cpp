@@ -7,7 +7,7 @@
 namespace attn::app {
 namespace {
 
-/// Takes away what is too much at the end, not inside a character.
+/// Truncates the text to `most_bytes` at a character boundary.
 void cut_to(std::size_t most_bytes, ImGuiInputTextCallbackData& data) {
     if (static_cast<std::size_t>(data.BufTextLen) <= most_bytes) return;
     int end = static_cast<int>(most_bytes);
@@ -15,8 +15,8 @@ void cut_to(std::size_t most_bytes, ImGuiInputTextCallbackData& data) {
     data.DeleteChars(end, data.BufTextLen - end);
 }
 
-/// Lets ImGui write into a std::string that grows with the text, and puts the caret behind the text once: ImGui would select all of
-/// it, and the first letter typed would take the whole text's place.
+/// Resizes the std::string that ImGui writes into and, once, moves the caret to the end. ImGui would otherwise select everything, and the
+/// first letter typed would replace it.
 int on_text_input(ImGuiInputTextCallbackData* data) {
     auto& edit = *static_cast<TextEdit*>(data->UserData);
     if (data->EventFlag == ImGuiInputTextFlags_CallbackResize) {
@@ -48,7 +48,7 @@ void begin_text_edit(TextEdit& edit, std::string text) {
 TextEditResult text_edit(const Ui& ui, const char* id, TextEdit& edit, float width, const char* hint) {
     TextEditResult result;
     const std::string before = edit.text, field_before = edit.field;
-    // Before ImGui has seen it: it would lay out every letter.
+    // Checked before ImGui sees the text, because it would lay out every letter.
     const auto paste = [&](std::string_view pasted) {
         result.too_long = pasted.size() > edit.most_bytes - std::min(edit.most_bytes, edit.text.size());
         return result.too_long ? std::string() : edit.stand_ins.to_field(pasted);

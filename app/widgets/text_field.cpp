@@ -9,7 +9,7 @@
 namespace attn::app {
 namespace {
 
-/// Lets ImGui write into a std::string that grows with the text.
+/// Resizes the std::string that ImGui writes into.
 int grow(ImGuiInputTextCallbackData* data) {
     if (data->EventFlag != ImGuiInputTextFlags_CallbackResize) return 0;
     auto& text = *static_cast<std::string*>(data->UserData);
@@ -34,7 +34,7 @@ bool text_field(const Ui& ui, const char* id, std::string& text, const char* hin
     const ImGuiInputTextFlags flags = ImGuiInputTextFlags_CallbackResize | ImGuiInputTextFlags_EnterReturnsTrue;
     const bool confirmed = ImGui::InputTextWithHint(id, hint, text.data(), text.capacity() + 1, flags, grow, &text);
     const bool entered = confirmed && enter_pressed_now();
-    if (confirmed && !entered) ImGui::SetKeyboardFocusHere(-1);  // ImGui has ended the typing
+    if (confirmed && !entered) ImGui::SetKeyboardFocusHere(-1);  // ImGui has deactivated the field
     const Color line = !notes.error.empty() ? c.bad : ImGui::IsItemActive() ? c.accent : c.line;
     ImGui::GetWindowDrawList()->AddRect(ImGui::GetItemRectMin(), ImGui::GetItemRectMax(), line, ui.px(6), 0, ui.px(1));
     ImGui::PopStyleColor(3);

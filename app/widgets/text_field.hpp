@@ -1,5 +1,5 @@
 #pragma once
-/// One line of text that is always a field: paths and names.
+/// A single-line text field for paths and names.
 
 #include <string>
 
@@ -7,7 +7,7 @@
 
 namespace attn::app {
 
-/// True when Enter was pressed in it. `width` as for buttons.
+/// True if Enter was pressed in it. `width` as for buttons.
 bool text_field(const Ui& ui, const char* id, std::string& text, const char* hint, float width = -1, const ControlNotes& notes = {});
 
 }  // namespace attn::app

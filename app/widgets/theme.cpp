@@ -4,7 +4,7 @@ namespace attn::app {
 
 namespace {
 
-/// 0xRRGGBB, as colours are written, to 0xAABBGGRR, as they are stored.
+/// Converts 0xRRGGBB, as written below, to 0xAABBGGRR, as stored.
 constexpr Color rgb(std::uint32_t hex) { return 0xFF000000U | (hex & 0xFFU) << 16 | (hex & 0xFF00U) | (hex >> 16); }
 
 constexpr Palette kDarkPalette{

@@ -1,5 +1,5 @@
 #pragma once
-/// Colours, measures and fonts of the look; both themes.
+/// Colours, fonts and scale of both themes.
 
 #include <cstdint>
 
@@ -9,7 +9,7 @@ struct ImFont;
 
 namespace attn::app {
 
-/// 0xAABBGGRR, ready for draw lists.
+/// 0xAABBGGRR, as draw lists expect it.
 using Color = std::uint32_t;
 
 struct Palette {
@@ -17,8 +17,8 @@ struct Palette {
     Color window, pane, raised, line;
     Color text, muted, faint;
     Color accent, on_accent;
-    Color chosen;       ///< frames and fills of what is chosen
-    Color chosen_text;  ///< the same as ink
+    Color chosen;       ///< frames and fills of the selection
+    Color chosen_text;  ///< the same for text
     Color good, bad;
     Color axis_b, axis_h, axis_t, axis_s, axis_c, axis_d, axis_v, axis_f;
     Color axis(Axis axis) const;
@@ -26,7 +26,7 @@ struct Palette {
 
 const Palette& palette(bool dark);
 
-/// Fonts at their sizes; loaded once a display scale. Sizes in logical pixels are in the names of look.md's measures.
+/// Fonts at their logical sizes; loaded once per display scale.
 struct Fonts {
     ImFont* small = nullptr;       ///< Inter 11 semi-bold: section headings (upper case)
     ImFont* caption = nullptr;     ///< Inter 11: captions in faint ink
@@ -35,7 +35,7 @@ struct Fonts {
     ImFont* strong = nullptr;      ///< Inter 14 semi-bold
     ImFont* title = nullptr;       ///< Inter 18 semi-bold
     ImFont* heading = nullptr;     ///< Inter 22 semi-bold
-    ImFont* lecture = nullptr;     ///< Inter 20: what a class reads from the wall
+    ImFont* lecture = nullptr;     ///< Inter 20: lesson captions, readable from a distance
     ImFont* mono_tiny = nullptr;   ///< JetBrains Mono 10
     ImFont* mono_small = nullptr;  ///< JetBrains Mono 11.5
     ImFont* mono = nullptr;        ///< JetBrains Mono 13
@@ -46,7 +46,7 @@ struct Fonts {
 struct Theme {
     Palette colors;
     Fonts fonts;
-    float scale = 1;  ///< display scale: multiply logical pixels by it
+    float scale = 1;  ///< display scale: pixels per logical pixel
     float px(float logical) const { return logical * scale; }
 };
 

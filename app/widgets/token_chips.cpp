@@ -14,16 +14,16 @@ namespace attn::app {
 namespace {
 
 constexpr float kHeight = 42, kHeightWithoutId = 28, kGap = 6, kPadding = 12, kMinWidth = 36;
-/// Of two lines in the place of one.
+/// For chips on two lines, which are lower.
 constexpr float kLowHeight = 26, kLowGap = 4, kLowPadding = 8;
 
 struct Layout {
-    float height = 0, width = 0;  ///< of everything
-    std::vector<ImVec2> at;       ///< top left corners, from (0, 0)
+    float height = 0, width = 0;  ///< total size
+    std::vector<ImVec2> at;       ///< top left corners, relative to (0, 0)
     std::vector<float> widths;
 };
 
-/// Bytes that are no whole characters.
+/// Whether the text contains bytes that are not complete characters.
 bool has_part_of_character(std::string_view text) {
     for (std::size_t at = 0; at < text.size();) {
         const std::size_t length = character_length(text.substr(at));
@@ -33,7 +33,7 @@ bool has_part_of_character(std::string_view text) {
     return false;
 }
 
-/// Bytes of parts of characters in hexadecimal: "␣F0 9F 98".
+/// Shows the bytes of incomplete characters in hexadecimal: "␣F0 9F 98".
 std::string text_with_bytes(std::string_view text) {
     std::string shown;
     bool byte_before = false;
@@ -64,7 +64,7 @@ std::string chip_text(const Token& token) {
 
 namespace {
 
-/// The text ends within a character, which what follows may complete.
+/// Whether the text ends within a character, which the following text may complete.
 bool ends_within_character(std::string_view text) {
     for (std::size_t back = 1; back <= std::min<std::size_t>(3, text.size()); ++back) {
         const auto byte = static_cast<unsigned char>(text[text.size() - back]);
@@ -119,7 +119,7 @@ Layout lay_out(const Ui& ui, std::span<const Token> tokens, float width, const C
     return layout;
 }
 
-/// A dashed outline: 4 on, 3 off, along the four sides inside the corners.
+/// Draws a dashed outline (4 on, 3 off) along the four sides, leaving out the corners.
 void dashed_rect(const Ui& ui, ImDrawList& list, ImVec2 min, ImVec2 max, Color color) {
     const float on = ui.px(4), period = ui.px(7), corner = ui.px(4), thick = std::max(1.0f, ui.px(1));
     for (float x = min.x + corner; x < max.x - corner; x += period) {
@@ -140,7 +140,7 @@ void draw_outline(const Ui& ui, const Item& item, int index, const ChipMarks& ma
     const bool query = marks.query == index, key = marks.key == index;
     if (query || key) {
         list.AddRect(item.min, item.max, query ? c.axis_t : c.axis_s, ui.px(6), 0, ui.px(2));
-        // The same token can be both: the key's colour inside the query's.
+        // A token can be both: draw the key's colour inside the query's.
         const float in = ui.px(3);
         if (query && key) {
             list.AddRect(ImVec2(item.min.x + in, item.min.y + in), ImVec2(item.max.x - in, item.max.y - in), c.axis_s, ui.px(4), 0,
@@ -186,7 +186,7 @@ std::string chip_tooltip(const Token& token, int index, const ChipOptions& optio
     return text + "\n" + options.tooltip;
 }
 
-/// Scrolls sideways with the wheel; keeps a newly chosen chip in view.
+/// Scrolls horizontally with the wheel; keeps a newly selected chip in view.
 float scroll_offset(const Ui& ui, const Layout& layout, float width, const ChipOptions& options) {
     ImGuiStorage& storage = *ImGui::GetStateStorage();
     float offset = storage.GetFloat(ImGui::GetID("scroll"), 0.0f);
@@ -194,7 +194,7 @@ float scroll_offset(const Ui& ui, const Layout& layout, float width, const ChipO
     if (chosen != seen && chosen >= 0 && chosen < static_cast<int>(layout.at.size())) {
         const auto i = static_cast<std::size_t>(chosen);
         const float begin = layout.at[i].x - ui.px(24), end = layout.at[i].x + layout.widths[i] + ui.px(24) - width;
-        // Of a chip that is wider than the row its beginning is seen.
+        // If the chip is wider than the row, show its beginning.
         offset = std::clamp(offset, std::min(begin, end), begin);
     }
     storage.SetInt(ImGui::GetID("seen"), chosen);
@@ -207,7 +207,7 @@ float scroll_offset(const Ui& ui, const Layout& layout, float width, const ChipO
     return offset;
 }
 
-/// Scrolls whole lines with the wheel; keeps a newly chosen chip in view. Returns the first visible line.
+/// Scrolls by whole lines with the wheel and keeps a newly selected chip in view. Returns the first visible line.
 float first_line(const Ui& ui, const Layout& layout, float width, float height, const ChipOptions& options) {
     ImGuiStorage& storage = *ImGui::GetStateStorage();
     const float line = ui.px(kLowHeight + kLowGap);
@@ -227,7 +227,7 @@ float first_line(const Ui& ui, const Layout& layout, float width, float height, 
     return first;
 }
 
-/// A mark beside the lines where there are more above or below.
+/// Draws arrows beside the lines if there are more above or below.
 void draw_more_lines(const Ui& ui, ImVec2 at, float width, float height, bool above, bool below) {
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const float x = at.x + width + ui.px(5);
@@ -235,7 +235,7 @@ void draw_more_lines(const Ui& ui, ImVec2 at, float width, float height, bool ab
     if (below) draw_icon(list, Icon::Down, ImVec2(x, at.y + height - ui.px(8)), ui.px(8), ui.colors().muted);
 }
 
-/// The ends fade where more chips are hidden.
+/// Fades the ends where more chips are hidden.
 void draw_scroll_shades(const Ui& ui, ImVec2 at, float width, float height, float hidden_left, float hidden_right) {
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const Color solid = ui.colors().window, clear = with_alpha(solid, 0);
@@ -257,7 +257,7 @@ ChipResult token_chips(const Ui& ui, const char* id, std::span<const Token> toke
     if (wanted.two_lines && layout.width > width) {
         options.two_lines = options.wrap = true;
         options.ids = false;
-        width -= ui.px(10);  // for the marks that say that there are more
+        width -= ui.px(10);  // space for the arrows of draw_more_lines()
         layout = lay_out(ui, tokens, width, options);
     }
     const float shown_height = options.two_lines ? std::min(layout.height, ui.px(2 * kLowHeight + kLowGap)) : layout.height;
@@ -270,7 +270,7 @@ ChipResult token_chips(const Ui& ui, const char* id, std::span<const Token> toke
     const float up = first * ui.px(kLowHeight + kLowGap);
     result.width = std::min(layout.width, width);
     const ImVec2 end(at.x + width, at.y + shown_height);
-    // Outlines of chosen chips reach a little beyond the row.
+    // Outlines of selected chips extend slightly beyond the row.
     const float rim = ui.px(2);
     ImGui::PushClipRect(ImVec2(at.x - rim, at.y - rim), ImVec2(end.x + rim, end.y + rim), true);
     for (std::size_t i = 0; i < tokens.size(); ++i) {

@@ -1,5 +1,5 @@
 #pragma once
-/// What every widget needs: how things look and who draws the maps.
+/// The drawing context of all widgets: theme, canvas and keyboard focus.
 
 #include "app/widgets/canvas.hpp"
 #include "app/widgets/theme.hpp"
@@ -11,8 +11,8 @@ class KeyboardFocus;
 struct Ui {
     const Theme& theme;
     Canvas& canvas;
-    KeyboardFocus* focus = nullptr;  ///< where controls note themselves; null: they cannot be reached by Tab
-    bool without_controls = false;   ///< a picture that is kept: buttons and the like are left out
+    KeyboardFocus* focus = nullptr;  ///< where controls register for Tab; null: not reachable by keyboard
+    bool without_controls = false;   ///< leave out buttons and other controls, for exported pictures
     float px(float logical) const { return theme.px(logical); }
     const Palette& colors() const { return theme.colors; }
     const Fonts& fonts() const { return theme.fonts; }

@@ -1,5 +1,5 @@
 #pragma once
-/// From a number to its place on the colour bar and back, the same on the CPU and in the fragment shader.
+/// Maps numbers to positions on the colour bar and back, identically on the CPU and in the fragment shader.
 
 #include <algorithm>
 #include <cmath>
@@ -9,17 +9,17 @@
 
 namespace attn::app {
 
-/// How far below the largest number a logarithmic scale without a positive lower end still tells numbers apart.
+/// A logarithmic scale without a positive lower end resolves numbers down to this fraction (1 / kLogReach) of the largest.
 inline constexpr double kLogReach = 1e4;
 
-/// With s = v - origin, a number's place is base + s * factor, or base + sign(s) * log(1 + |s| * bend) * factor.
+/// With s = v - origin, the position is base + s * factor or, if logarithmic, base + sign(s) * log(1 + |s| * bend) * factor.
 struct ValueScale {
     bool logarithmic = false;
     float origin = 0, bend = 0, factor = 0, base = 0;
 };
 
 inline ValueScale value_scale(const HeatmapStyle& style) {
-    // A scale without extent puts everything at its base; 1 / x stays finite so that nothing becomes NaN.
+    // On an empty range every number maps to the base. 1 / x stays finite so that no NaN arises.
     const auto inverse = [](double x) {
         return x > 0 ? static_cast<float>(std::min(1 / x, static_cast<double>(std::numeric_limits<float>::max()))) : 0.0F;
     };
@@ -34,14 +34,14 @@ inline ValueScale value_scale(const HeatmapStyle& style) {
     return {true, style.lo, inverse((hi - lo) / kLogReach), static_cast<float>(1 / std::log1p(kLogReach)), 0};
 }
 
-/// Place on the colour bar, 0 to 1, of a number that is not NaN.
+/// Position on the colour bar, 0 to 1. `v` must not be NaN.
 inline float place_of(const ValueScale& scale, float v) {
     const float s = v - scale.origin;
     const float t = scale.base + (scale.logarithmic ? std::copysign(std::log(1 + std::abs(s) * scale.bend), s) : s) * scale.factor;
     return t >= 1 ? 1.0F : t > 0 ? t : 0.0F;
 }
 
-/// The number at a place of the colour bar: the inverse of place_of, for ticks and the bar itself.
+/// The number at a position of the colour bar: the inverse of place_of(), for ticks and for the bar itself.
 inline float value_at(const HeatmapStyle& style, float place) {
     const double lo = style.lo, hi = style.hi, t = std::clamp(place, 0.0F, 1.0F);
     if (style.map == ColorMap::Diverging) {
@@ -54,8 +54,8 @@ inline float value_at(const HeatmapStyle& style, float place) {
     return static_cast<float>(lo + std::expm1(t * std::log1p(kLogReach)) * (hi - lo) / kLogReach);
 }
 
-/// The style of one row of a per-row heatmap, with that row's own range over its kept finite numbers: least to largest, or for a
-/// diverging map ± the largest magnitude. `row` is inside the matrix. A style that is not per row comes back as it is.
+/// The style of one row of a per-row heatmap, with the range of the row's finite unmasked numbers: minimum to maximum, or for a diverging
+/// map ± the largest magnitude. `row` must be inside the matrix. A style that is not per-row is returned unchanged.
 inline HeatmapStyle row_style(const HeatmapData& data, const HeatmapStyle& style, std::int64_t row) {
     if (!style.per_row) return style;
     float lo = std::numeric_limits<float>::infinity(), hi = -lo;
@@ -67,7 +67,7 @@ inline HeatmapStyle row_style(const HeatmapData& data, const HeatmapStyle& style
     }
     HeatmapStyle own = style;
     own.per_row = false;
-    if (lo > hi) lo = hi = 0;  // nothing to measure in this row
+    if (lo > hi) lo = hi = 0;  // no finite numbers in this row
     if (style.map == ColorMap::Diverging) {
         hi = std::max(std::abs(lo), std::abs(hi));
         lo = -hi;

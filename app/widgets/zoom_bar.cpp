@@ -12,14 +12,14 @@
 namespace attn::app {
 namespace {
 
-// Logical pixels.
+// In logical pixels:
 constexpr float kBarHeight = 22, kStepWidth = 22, kLevelWidth = 46, kFitWidth = 30;
-/// Turns of the wheel that a press of a button is.
+/// Wheel steps per button press.
 constexpr float kTurnsOfAPress = 2;
 
 float zoom_of(const HeatmapViewState& state) { return std::max({state.rows.zoom, state.cols.zoom, 1.0F}); }
 
-/// One part of the bar. True when it was pressed.
+/// One part of the bar. True if pressed.
 bool part(const Ui& ui, const char* id, ImVec2 at, float logical_width, std::string_view text, std::string_view tooltip, bool usable) {
     const Item item =
         item_at(ui, id, at, {ui.px(logical_width), ui.px(kBarHeight)}, {.tooltip = tooltip, .disabled = usable ? "" : tooltip});

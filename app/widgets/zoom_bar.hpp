@@ -1,16 +1,17 @@
 #pragma once
-/// The small bar at a map that says how far it is zoomed, and zooms and fits it.
+/// A small bar at a map that shows its zoom, with buttons to zoom and fit it.
 
 #include "app/widgets/heatmap_state.hpp"
 #include "app/widgets/ui.hpp"
 
 namespace attn::app {
 
-/// Pixels that the bar takes.
+/// Size of the bar in pixels.
 ImVec2 zoom_bar_size(const Ui& ui);
-/// How far a map is zoomed: "100 %", "3.2 ×".
+/// The zoom level as text: "100 %", "3.2 ×".
 std::string zoom_words(const HeatmapViewState& state);
-/// Minus, how far, plus, Fit with the top left corner at `at`. Zooms about the middle of what is shown; true when the view moved.
+/// Draws minus, the zoom level, plus and Fit with the top left corner at `at`. Zooms about the centre of the view; true if the view
+/// changed.
 bool zoom_bar(const Ui& ui, const char* id, ImVec2 at, HeatmapViewState& state, std::int64_t rows, std::int64_t cols);
 
 }  // namespace attn::app

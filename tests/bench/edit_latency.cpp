@@ -1,6 +1,7 @@
-/// How long a changed number takes from the command to the snapshot that shows what follows from it, at the largest teaching size; and a
-/// letter typed at the end of 64 tokens of a published model, until its layer's weights are there.
-/// edit_latency_bench [REPEATS [MODEL_FOLDER]]
+/// Measures the time from an edit command to the snapshot that contains its effects, at the largest teaching size; and from a letter typed
+/// after 64 tokens of a published model until its layer's weights are available.
+///
+/// Usage: edit_latency_bench [REPEATS [MODEL_FOLDER]]
 
 #include <fmt/format.h>
 
@@ -59,7 +60,7 @@ int measure(int repeats) {
         while (session.snapshot()->serial == before) std::this_thread::yield();
         took.push_back(std::chrono::duration<double, std::milli>(Clock::now() - begin).count());
         forward.push_back(session.snapshot()->compute_ms);
-        // As often as somebody drags a slider: what follows the trace is under way when the next edit comes.
+        // At the rate of a dragged slider: facets of the previous edit are still being computed when the next one comes.
         std::this_thread::sleep_for(std::chrono::milliseconds(16));
     }
     fmt::print("command to snapshot: median {:.2f} ms, 90 % within {:.2f} ms; the forward pass alone: median {:.2f} ms ({} edits)\n",
@@ -85,7 +86,7 @@ int measure_typing(int repeats, const std::string& folder) {
     look();
     std::vector<double> took, forward;
     for (int i = 0; i < repeats; ++i) {
-        // Never the same twice: what was computed before is not computed again.
+        // A different text each time, because results are cached.
         const std::string typed = text + " " + static_cast<char>('a' + i % 26) + static_cast<char>('a' + i / 26 % 26);
         const std::uint64_t before = session.snapshot()->serial;
         const auto begin = Clock::now();

@@ -1,4 +1,4 @@
-/// How long the numbers on screen take: one recorded forward pass, from a changed setting to the finished trace.
+/// Measures one recorded forward pass, from a changed setting to the finished trace.
 
 #include <benchmark/benchmark.h>
 

@@ -1,5 +1,5 @@
-/// Time of a frame of 144 heatmaps in 1600 x 1000 pixels: of 256 x 256 numbers each, and of 1024 x 1024, which are there reduced as those
-/// of a long text are. Not a test: prints, asserts nothing. With a file name the first picture is written there.
+/// Measures a frame with 144 heatmaps at 1600 x 1000 pixels: with 256 x 256 numbers each, and with 1024 x 1024 held reduced, as for a long
+/// text. Not a test: prints and asserts nothing. If a file name is given, the first picture is written there.
 
 #include <fmt/core.h>
 #include <glad/gl.h>
@@ -45,7 +45,7 @@ void measure(std::int64_t tokens, int level, const char* file) {
     std::clock_t cpu_begin = 0, cpu_middle = 0;
     int drawn = 0;
     const auto ui = [&](Frame& frame) {
-        glFinish();  // else a software renderer drops the frame before, as nobody looks at it
+        glFinish();  // otherwise a software renderer would skip frames that nobody reads
         const bool new_numbers = drawn >= kFrames;
         if (drawn > 0) (new_numbers ? changing : still).push_back(ms(Clock::now() - last));
         last = Clock::now();

@@ -1,4 +1,4 @@
-/// What watching a training run costs: the speed of the same run bare, and with a session that follows it as the window does, in turns.
+/// Measures the cost of watching a training run: alternates between the bare run and one with a session that follows it as the window does.
 /// live_training_bench [TASK] [SECONDS A TURN] [TURNS]
 
 #include <fmt/format.h>
@@ -26,7 +26,7 @@ double median(std::vector<double> values) {
     return values[values.size() / 2];
 }
 
-/// Steps a second, as `attnscope train` makes them.
+/// Steps per second, as in `attnscope train`.
 double bare_speed(TrainingRun& run, double seconds) {
     const auto begin = Clock::now();
     const std::int64_t first = run.steps();
@@ -41,7 +41,7 @@ struct Watched {
     double steps_a_second = 0, traces_a_second = 0;
 };
 
-/// The same run with a window that draws nothing: 60 frames a second, each of which takes over what is new.
+/// The same run with a window that draws nothing, but takes over news 60 times a second.
 Watched watched_speed(Session& session, double seconds) {
     constexpr std::chrono::microseconds kFrame{16'667};
     const std::int64_t first = session.training().snapshot->step;
@@ -83,7 +83,7 @@ int measure(TaskKind task, double seconds, int turns) {
             fmt::print(stderr, "{}\n", session.training().snapshot->message);
             return 1;
         }
-        if (turn < 0) continue;  // caches and memory warm up
+        if (turn < 0) continue;  // warm-up
         bare.push_back(alone);
         watched.push_back(both.steps_a_second);
         traces.push_back(both.traces_a_second);

@@ -1,14 +1,14 @@
-/// How long a letter typed at the end of 64 tokens of a published model takes to the first frame on screen that shows what follows from
-/// it: the map that is looked at, the arithmetic of the chosen cell and the next words.
-/// typing_bench MODEL_FOLDER [LETTERS]
+/// Measures the time from a letter typed after 64 tokens of a published model to the first frame on screen with its effects: the current
+/// map, the arithmetic of the selected cell and the next-token candidates.
 ///
-/// It runs in the program's own window and loop, on the display that there is (xvfb-run gives one), at 1600 x 1000 pixels. Time runs from
-/// the beginning of the frame that takes the letter, as if a text field had it, until the frame with the new numbers has been drawn and its
-/// buffers are swapped. What the system takes from the key to the program, and from the swapped
-/// buffers to the eye, is not in it.
+/// Usage: typing_bench MODEL_FOLDER [LETTERS]
+///
+/// Runs the program's own window and loop at 1600 x 1000 pixels on the available display (xvfb-run provides one). The time starts with the
+/// frame that receives the letter, as from a text field, and ends when the frame with the new numbers has been drawn and its buffers
+/// swapped. Input and display latency of the system are not included.
 
 #include <glad/gl.h>
-// After glad, which brings the OpenGL declarations.
+// Must follow glad, which declares OpenGL.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -43,14 +43,14 @@ std::string words(int count) {
     return text;
 }
 
-/// Types a letter whenever the last one has long been on screen.
+/// Types a letter some time after the last one has appeared on screen.
 class Typist {
 public:
     Typist(Application& application, std::string text, int letters)
         : application_(application), text_(std::move(text)), letters_(letters) {}
 
     void operator()(Frame& frame) {
-        glFinish();  // what was drawn last is on screen now
+        glFinish();  // wait until the frame is rendered
         if (drawn_) rendered_ms_.push_back(ms_since(begun_));
         if (drawn_) note();
         const bool types = !typed_at_ && Clock::now() >= next_ && application_.session().is_up_to_date();
@@ -64,7 +64,7 @@ public:
         }
         application_.draw(frame);
         if (frame.hold == 0) ++frames_;
-        // The loop draws the others of a letter's three frames later.
+        // The loop draws the remaining frames after a keystroke later.
         if (drawn_) frame.redraw_after = 0;
         else if (!typed_at_) frame.redraw_after = std::min(frame.redraw_after, 0.02);
         frame.quit = std::ssize(took_) >= letters_;
@@ -80,12 +80,12 @@ public:
 
 private:
     void type() {
-        // Never the same twice: what was computed before is not computed again.
+        // A different text each time, because results are cached.
         const auto i = static_cast<int>(took_.size());
         typed_ = text_ + " " + static_cast<char>('a' + i % 26) + static_cast<char>('a' + i / 26 % 26);
         application_.session().apply({command::SetTexts{{typed_}, {}}, ""});
     }
-    /// What a frame that is drawn now shows is at least as new.
+    /// Whether everything the next frame shows is based on a text with the letter.
     bool has_the_letter() {
         application_.session().update();
         const auto snapshot = application_.session().snapshot();

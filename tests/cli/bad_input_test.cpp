@@ -1,4 +1,4 @@
-/// Whatever is typed or read, the answer is one clear line and exit code 2.
+/// Whatever is typed or read, bad input is answered with one clear line and exit code 2.
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -18,7 +18,7 @@ Arguments operator+(Arguments left, const Arguments& right) {
     return left;
 }
 
-/// Runs it and expects the refusal to mention `words`.
+/// Expects the command to be refused with a message that contains `words`.
 void expect_refused(const Arguments& arguments, const std::string& words) {
     std::string line;
     for (const std::string& argument : arguments) line += " '" + argument.substr(0, 80) + "'";
@@ -127,7 +127,7 @@ TEST(BadInput, PicturesThatCannotBeDrawn) {
 TEST(BadInput, AnEmptyValueIsNamed) {
     const ScratchFolder folder;
     const std::string out = folder.path("never.safetensors");
-    // Each option of each command by itself, whatever else the command would need: the empty value is seen first.
+    // Every option on its own, even if the command would need others: the empty value is reported first.
     const std::vector<std::pair<std::string, Arguments>> options = {
         {"", {"--preset", "--text", "--text-file", "--document", "--bug"}},
         {"trace", {"--preset", "--sentence", "--text", "--text-file", "--document", "--bug", "--out"}},
@@ -175,7 +175,7 @@ TEST(BadInput, MessagesSayWhatWasFoundAndWhatIsExpected) {
     expect_refused({"train", "--text-file", folder.file("short.txt", "abc"), "--steps", "1"}, "short.txt is too short");
     expect_refused({"train", "--task", "juggling"}, "there is no task \"juggling\"; expected one of copy, ");
     expect_refused({"trace", "--bug", "typo", "--out", folder.path("x.safetensors")}, "there is no mistake \"typo\"; expected one of ");
-    // The same file but for one letter, and for the length that stands before the header.
+    // The same file with one letter and the header length changed.
     std::string bytes = read_bytes(ATTN_TEST_DATA "/golden/encoder_layer_post_relu.safetensors");
     const std::size_t at = bytes.find("relu\\\"");
     ASSERT_NE(at, std::string::npos);

@@ -1,4 +1,4 @@
-/// The benchmarks run and say what they promise; how fast they are is not a test's business.
+/// The benchmarks run and report the promised fields. Their speed is not tested.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 using nlohmann::json;
 using Arguments = std::vector<std::string>;
 
-/// The one line that it printed; null, and a failed test, when there was anything else.
+/// The single line of JSON that was printed; null, and a failed test, if there was anything else.
 json line_of(const Arguments& arguments) {
     const Outcome outcome = attnscope(arguments, std::chrono::seconds(600));
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
@@ -27,7 +27,7 @@ json line_of(const Arguments& arguments) {
     return line.is_object() ? line : json::object();
 }
 
-/// Names of the fields that are absent, not numbers, not finite or not above 0.
+/// Names of the fields that are absent, not numbers, not finite or not positive.
 Arguments not_positive(const json& line, const Arguments& names) {
     Arguments bad;
     for (const std::string& name : names)

@@ -20,7 +20,7 @@ TEST(CheckCommand, PrintsOneLineATensor) {
     for (const char* word : {"sdpa_causal.safetensors: sdpa", "out.weights", "[2, 4, 6, 6]", "context", "abs", "rel", "ok"})
         EXPECT_THAT(outcome.out, HasSubstr(word));
     EXPECT_THAT(outcome.out, Not(HasSubstr("FAIL")));
-    // Two files; four outputs and three gradients of the first, seven matrices of the second.
+    // Two files; four outputs and three gradients of the first one, seven matrices of the second.
     EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 2 + 4 + 3 + 7);
 }
 
@@ -30,7 +30,7 @@ TEST(CheckCommand, DoubleIsCloser) {
     EXPECT_THAT(outcome.out, HasSubstr("e-16"));
 }
 
-/// The file with one number of the tensor changed, found by its place in the header.
+/// The file with one number of the tensor changed; finds it with the header.
 std::string with_one_number_changed(std::string bytes, const std::string& tensor) {
     const std::size_t header = 8 + static_cast<unsigned char>(bytes[0]) + 256U * static_cast<unsigned char>(bytes[1]);
     const std::size_t entry = bytes.find("\"" + tensor + "\""), offsets = bytes.find("data_offsets\":[", entry);
@@ -78,7 +78,7 @@ TEST(CheckCommand, WhatCannotBeReadIsExitTwoAndOneLine) {
         EXPECT_THAT(outcome.err, HasSubstr(tensor));
         EXPECT_THAT(outcome.err, HasSubstr(file));
     }
-    // The others are still checked, and an unreadable file outweighs a mismatch.
+    // The other files are still checked, and an unreadable file outweighs a mismatch.
     const std::string wrong = folder.file("wrong.safetensors", with_one_number_changed(bytes, "out.weights"));
     const Outcome outcome = attnscope({"check", cut, wrong});
     EXPECT_EQ(outcome.exit_code, 2);

@@ -19,7 +19,7 @@ bool runs_the_program(const std::string& command) { return std::regex_search(com
 
 std::string without_prompt(const std::string& command) { return command.starts_with("$ ") ? command.substr(2) : command; }
 
-/// What stands between backticks.
+/// The texts between backticks.
 std::vector<std::string> codes_in(const std::string& text) {
     std::vector<std::string> codes;
     static const std::regex kCode("`([^`]+)`");
@@ -41,7 +41,7 @@ std::vector<std::string> commands_in_row(const std::string& row) {
     const std::size_t column = row.find(" | ", 1);
     std::vector<std::string> commands;
     for (const std::string& code : codes_in(row.substr(0, column))) {
-        const bool part = code.starts_with("-") || code.starts_with(".");  // of the command before it
+        const bool part = code.starts_with("-") || code.starts_with(".");  // belongs to the previous command
         if (!part) commands.push_back(code.starts_with("attnscope ") ? code : "attnscope " + code);
     }
     append(commands, commands_in_prose(column == std::string::npos ? "" : row.substr(column)));
@@ -54,7 +54,7 @@ std::vector<std::string> lines_of(const std::string& text) {
     std::vector<std::string> lines;
     std::istringstream stream(text);
     for (std::string line; std::getline(stream, line);) {
-        if (line.ends_with('\r')) line.pop_back();  // tables end their lines as RFC 4180 has it
+        if (line.ends_with('\r')) line.pop_back();  // tables use CRLF line ends as in RFC 4180
         lines.push_back(line);
     }
     return lines;

@@ -1,4 +1,4 @@
-/// The manual page and the shells' completions against what --help lists, which is made in another way.
+/// Checks the manual page and shell completions against --help, which is generated independently.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@ using testing::UnorderedElementsAreArray;
 
 std::string joined(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, " ")); }
 
-/// What bash offers for the last of these words.
+/// The completions that bash offers for the last of these words.
 std::vector<std::string> completed(const ScratchFolder& place, const std::vector<std::string>& words) {
     std::string typed = "attnscope";
     for (const std::string& word : words) typed += " '" + word + "'";
@@ -64,14 +64,14 @@ TEST(Completion, FollowsWhatIsTyped) {
     EXPECT_THAT(completed(place, {"--text-file", "no"}), UnorderedElementsAreArray({"notes", "notes.txt"}));
     EXPECT_THAT(completed(place, {"train", "--out", "no"}), ElementsAre("notes")) << "a folder is wanted";
     EXPECT_THAT(completed(place, {"model", "no"}), UnorderedElementsAreArray({"notes", "notes.txt"})) << "a folder or a file";
-    // The value of an option is no command, whatever it says, and has no options of its own.
+    // An option's value is not taken for a command, whatever it is.
     EXPECT_THAT(completed(place, {"--text", "render", "--vi"}), IsEmpty());
     EXPECT_THAT(completed(place, {"render", "--stage", "--vi"}), IsEmpty());
     EXPECT_THAT(completed(place, {"render", "--vi"}), ElementsAre("--view"));
     EXPECT_THAT(completed(place, {"no-such-command", "--vi"}), IsEmpty());
 }
 
-/// The lines of a script between the one that begins so and the next that does `end`.
+/// The lines of a script after the one that starts with `begin`, up to the next one that starts with `end`.
 std::string part(const std::string& script, const std::string& begin, const std::string& end) {
     const std::size_t from = script.find(begin);
     if (from == std::string::npos) return "";

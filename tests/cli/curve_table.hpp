@@ -1,12 +1,12 @@
 #pragma once
-/// Comparing the curves of two runs.
+/// Helpers for comparing the curves of two runs.
 
 #include <sstream>
 #include <string>
 
 namespace attn::test {
 
-/// The table without the column of times, which no two runs share.
+/// The table without its time column, which differs between runs.
 inline std::string without_times(const std::string& curves) {
     std::istringstream stream(curves);
     std::string result;

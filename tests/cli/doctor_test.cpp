@@ -1,4 +1,4 @@
-/// `attnscope doctor` on files that NumPy wrote, on PyTorch's reference files, on the program's own traces and on damaged ones.
+/// `attnscope doctor` on files written by NumPy, PyTorch reference files, the program's own traces, and damaged files.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ using testing::HasSubstr;
 
 const std::string kGoldenCases = std::string(ATTN_TEST_DATA) + "/golden/";
 
-/// What the mistakes of each dump may be called, by file name; empty where there is no NumPy.
+/// The accepted names for the mistake in each dump, by file name; empty if NumPy is not available.
 std::map<std::string, std::vector<std::string>> write_dumps(const ScratchFolder& folder, int seed, int count,
                                                             const std::string& script = "doctor_dumps.py") {
     for (const char* python : {"/usr/bin/python3", "python3"}) {
@@ -43,7 +43,7 @@ std::map<std::string, std::vector<std::string>> write_dumps(const ScratchFolder&
     return {};
 }
 
-/// The lines of --json for these files, some at a time.
+/// The lines of --json for these files, processed in groups.
 std::vector<json> diagnose(const std::vector<std::string>& files) {
     std::vector<json> lines;
     for (std::size_t first = 0; first < files.size(); first += 100) {
@@ -58,7 +58,7 @@ std::vector<json> diagnose(const std::vector<std::string>& files) {
     return lines;
 }
 
-/// How often every mistake was tried; every verdict has to be one of those expected.
+/// Counts how often each mistake was tested; every verdict must be an expected one.
 std::map<std::string, int> judge_dumps(const ScratchFolder& folder, const std::map<std::string, std::vector<std::string>>& expected) {
     std::vector<std::string> files;
     for (const auto& [name, names] : expected) files.push_back(folder.path(name));
@@ -153,7 +153,7 @@ TEST(DoctorCommand, TellsWhetherTheFutureIsSeen) {
     EXPECT_EQ(attnscope({"doctor", "--bug", "no_scale", "file.npz"}).exit_code, 2);
 }
 
-/// A file in the format's own words: `entries` is the header.
+/// A file built from its header, `entries`, and data.
 std::string safetensors(const json& entries, const std::string& data) {
     const std::string header = entries.dump();
     std::string length(8, '\0');
@@ -231,7 +231,7 @@ TEST(DoctorCommand, SaysWhatIsMissing) {
 
 TEST(DoctorCommand, ListsItsDoubtsInJson) {
     const ScratchFolder folder;
-    // Two rows of 25 equal weights: one head, or the mean over several?
+    // Two rows of 25 uniform weights: a single head, or the mean over several?
     std::string weights;
     const float share = 1.0F / 25;
     for (int i = 0; i < 50; ++i) weights.append(reinterpret_cast<const char*>(&share), sizeof(share));

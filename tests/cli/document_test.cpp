@@ -1,4 +1,4 @@
-/// A document with numbers changed by hand, saved by the window's own code: every command computes what the session computed.
+/// For a document with edits saved by the window's code, every command computes the same as the session.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@
 namespace attn::test {
 namespace {
 
-/// Easily found in a picture's text, and unlike any number of the example.
+/// Easily found in a picture's text, and different from all numbers of the example.
 constexpr double kPlanted = 77.25;
 
 std::vector<Edit> one_of_each_kind() {
@@ -30,7 +30,7 @@ std::vector<Edit> one_of_each_kind() {
     };
 }
 
-/// Saves the document of a session in which one example was edited.
+/// Saves the document of a session with an edited example.
 class EditedDocument : public testing::Test {
 protected:
     void SetUp() override {
@@ -61,7 +61,7 @@ protected:
     app::Document unedited_document_, edited_document_;
 };
 
-/// How many float stages of the trace have other bits in the file; every one has to be there.
+/// The number of float stages of the trace that differ bitwise in the file; every stage must exist.
 int different_stages(const ArrayFile& file, const Trace<float>& trace) {
     int different = 0;
     for (const auto& stage : trace.stages) {

@@ -1,5 +1,5 @@
-/// Every command line that README.md, assets/help and the help texts show is run here and has to do what is said of it. One that this file
-/// does not know fails the test: a new example comes with its check.
+/// Runs every command line shown in README.md, assets/help and the help texts, and checks that it does what they say. Unknown commands fail
+/// the test: a new example needs a check here.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ using testing::StartsWith;
 
 constexpr std::chrono::minutes kLimit{10};
 
-/// Where the commands of one group are run, one after the other.
+/// The folder in which the commands of a group run, in order.
 class Place {
 public:
     Place() {
@@ -43,7 +43,7 @@ public:
     }
     std::string path(const std::string& name) const { return folder_.path(name); }
     std::string read(const std::string& name) const { return read_bytes(path(name)); }
-    /// What a command needs before it, done by the program itself.
+    /// Runs commands that this one depends on.
     void prepare(const std::string& command) const {
         const Outcome outcome = in_shell(command, path(""), kLimit);
         ASSERT_EQ(outcome.exit_code, 0) << command << ": " << outcome.err;
@@ -57,13 +57,13 @@ private:
 using Effect = std::function<void(const Outcome&, const Place&)>;
 
 struct Example {
-    std::string command;  ///< as the text has it
+    std::string command;  ///< as in the text
     Effect effect;
-    std::string run{};   ///< what is run in its place: with names for the placeholders, or with fewer steps
-    Effect before = {};  ///< makes what the command takes for granted
+    std::string run{};   ///< what to run instead: with values for placeholders, or with fewer steps
+    Effect before = {};  ///< sets up what the command requires
 };
 
-/// README.md and the help pages, one after another.
+/// README.md and the help pages, concatenated.
 std::string documents() {
     std::vector<std::filesystem::path> files;
     for (const auto& entry : std::filesystem::directory_iterator(ATTN_SOURCE "/assets/help")) files.push_back(entry.path());
@@ -76,7 +76,7 @@ std::string documents() {
 
 bool has_screen() { return std::getenv("DISPLAY") != nullptr || std::getenv("ATTN_REQUIRE_GL") != nullptr; }
 
-// What examples have to do.
+// Expected effects of examples.
 
 struct Picture {
     unsigned width = 0, height = 0;
@@ -106,7 +106,7 @@ Effect says(const std::string& words) {
     return [=](const Outcome& outcome, const Place&) { EXPECT_THAT(outcome.out, HasSubstr(words)); };
 }
 
-/// A folder of a run that has made so many steps, and learned by every one of them.
+/// The folder holds a run of `last` steps that learned something in every step after `first`.
 Effect trained(const std::string& folder, std::int64_t first, std::int64_t last) {
     return [=](const Outcome& outcome, const Place& place) {
         const Checkpoint now = read_checkpoint(place.path(folder + "/model.safetensors"));
@@ -121,13 +121,13 @@ Effect trained(const std::string& folder, std::int64_t first, std::int64_t last)
         EXPECT_THAT(outcome.out, HasSubstr("learning rate: "));
         for (const char* file : {"heads.csv", "moments/step-0.safetensors"})
             EXPECT_TRUE(std::filesystem::exists(place.path(folder + "/" + file))) << file;
-        // Only what others can open has one.
+        // Only runs that other programs can open have one.
         const bool decoder = now.settings.model.architecture == Architecture::DecoderOnly;
         EXPECT_EQ(std::filesystem::exists(place.path(folder + "/config.json")), decoder);
     };
 }
 
-/// Every parameter differs from what it was in `before`.
+/// All parameters differ from those in `before`.
 Effect moved(const std::string& before, const std::string& after) {
     return [=](const Outcome&, const Place& place) {
         const auto then = read_checkpoint(place.path(before)).parameters, now = read_checkpoint(place.path(after)).parameters;
@@ -144,7 +144,7 @@ Effect all(const std::vector<Effect>& effects) {
     };
 }
 
-/// A text of `letters` letters after the prompt.
+/// A text with `letters` letters after the prompt.
 Effect writes_on(const std::string& prompt, std::size_t letters) {
     return [=](const Outcome& outcome, const Place&) {
         EXPECT_THAT(outcome.out, StartsWith(prompt));
@@ -170,19 +170,19 @@ Effect measured(const std::string& unit) {
     };
 }
 
-/// A text that the models of the examples learn to write on.
+/// A training text for the examples' models.
 std::string sea_text() {
     std::string text;
     for (int i = 0; i < 60; ++i) text += "The sea was calm on day " + std::to_string(i * i) + ", and the old boat went out. ";
     return text;
 }
 
-// Groups of examples: each in a folder of its own, in this order.
+// Groups of examples: each runs in its own folder, in this order.
 
 struct Group {
     std::string name;
     std::vector<Example> examples;
-    bool draws = false;  ///< needs a screen
+    bool draws = false;  ///< needs a display
 };
 // NOLINTNEXTLINE(readability-identifier-naming): GoogleTest looks for this name
 void PrintTo(const Group& group, std::ostream* out) { *out << group.name; }
@@ -213,7 +213,7 @@ Group training() {
                      EXPECT_EQ(std::count(lines[1].begin(), lines[1].end(), ','), 1 + last.parameters->config().d_model)
                          << "index and token first";
                  }},
-                // 3000 and 6000 steps of this model take minutes; what they do shows after a hundredth of them.
+                // 3000 and 6000 steps of this model take minutes; a hundredth of them shows the effect.
                 {"attnscope train --text-file my.txt --steps 3000 --seed 7 --out runs/my", trained("runs/my", 0, 30),
                  "attnscope train --text-file my.txt --steps 30 --seed 7 --out runs/my", text},
                 {"attnscope train --text-file my.txt --steps 3000 --set model.num_layers=3 --out runs/my",
@@ -270,7 +270,7 @@ Group copying() {
              {"attnscope train --task translate --out runs/translate", trained("runs/translate", 0, 1200)},
              {"attnscope sample --model runs/translate --source \"the small cat often sees a red fox .\" --temperature 0",
               [](const Outcome& outcome, const Place&) { EXPECT_EQ(outcome.out, "ratu le mira tima vuro ruvo en loket .\n"); }},
-             // Fifteen hundred steps take a minute; the sentence is filled in after a few, if not well.
+             // 1500 steps take a minute; after a few the sentence is filled in, if not well.
              {"attnscope train --task fill-in --out runs/fill-in", trained("runs/fill-in", 0, 30),
               "attnscope train --task fill-in --steps 30 --out runs/fill-in"},
              {"attnscope sample --model runs/fill-in --prompt \"Lily and Tom are in _ park .\" --temperature 0",
@@ -301,7 +301,7 @@ Group pictures() {
              {"attnscope render --lesson masks --step 3 --answer 3 --out answered.png", picture("answered.png", 1600, 1000)},
              {"attnscope render --preset stories --out assets/pictures/heads.png", picture("assets/pictures/heads.png", 1600, 1000)},
              {"attnscope render --stage scores --head 1 --out assets/pictures/step.png", picture("assets/pictures/step.png", 1600, 1000)},
-             // Of the picture's 400 steps the first 100 hold the one that is shown.
+             // Of the picture's 400 steps, the first 100 contain the one shown.
              {"attnscope render --view train --task repeat --steps 400 --step 95 --layer 1 --head 2 --out assets/pictures/train.png",
               picture("assets/pictures/train.png", 1600, 1000),
               "attnscope render --view train --task repeat --steps 100 --step 95 --layer 1 --head 2 --out assets/pictures/train.png"}},
@@ -360,13 +360,13 @@ Group numbers() {
              {"attnscope bench peak", measured("GFLOP/s")}}};
 }
 
-/// Numbers are of the machine and the file; what is said with them is not.
+/// Replaces numbers, which depend on machine and file, to compare the text around them.
 std::string without_numbers(const std::string& text) { return std::regex_replace(text, std::regex("-?[0-9]+\\.[0-9]+"), "#"); }
 
 Group verdicts() {
     const std::string dump_command = "attnscope doctor dump.safetensors";
     const Effect dump = [](const Outcome&, const Place& place) {
-        // A causal attention without its scale, as someone's program would leave it: q, k, mask and weights.
+        // A causal attention without scaling, as a faulty program would record it: q, k, mask and weights.
         constexpr std::int64_t kTokens = 5, kSize = 8;
         std::vector<float> q(kTokens * kSize), k(q.size()), mask(kTokens * kTokens, 0), weights(mask.size(), 0);
         for (std::size_t i = 0; i < q.size(); ++i) {
@@ -451,7 +451,7 @@ Group verdicts() {
               "attnscope train --task bigram --steps 1000000 --json | head -1 > first.txt; echo ${PIPESTATUS[0]}; test -s first.txt"},
              {"attnscope man > attnscope.1 && man ./attnscope.1",
               [](const Outcome&, const Place& place) { EXPECT_THAT(place.read("attnscope.1"), StartsWith(".TH ATTNSCOPE 1")); },
-              "attnscope man > attnscope.1"},  // a system without documents has no man
+              "attnscope man > attnscope.1"},  // a minimal system has no man
              {"attnscope completion bash > ~/.local/share/bash-completion/completions/attnscope",
               [](const Outcome&, const Place& place) { EXPECT_THAT(place.read("attnscope"), HasSubstr("complete -F")); },
               "attnscope completion bash > attnscope && bash -n attnscope"},
@@ -459,13 +459,13 @@ Group verdicts() {
              {"attnscope completion zsh", says("#compdef attnscope")},
              {"attnscope completion fish", says("complete -c attnscope")},
              {"attnscope man", says(".TH ATTNSCOPE 1")},
-             // Named, not shown: the help has to know them.
+             // Only mentioned by name, so --help must know them.
              {"attnscope check", says("attnscope check"), "attnscope check --help"},
              {"attnscope COMMAND --help", says("attnscope trace"), "attnscope trace --help"},
              {"attnscope train --help", says("train.schedule.rate")},
              {"attnscope model --help", says("Families: GPT-2")},
              {"attnscope lesson --list", says("masks ")},
-             // Another repository's place cannot be cloned here; what comes of it is this folder.
+             // The repository cannot be cloned here; the result would be this folder.
              {"git clone <this repository> attnscope && cd attnscope", says("usage: ./dev"), ATTN_SOURCE "/dev help"},
              {"./dev test every test, with or without a screen", says("test [ARGS]"), ATTN_SOURCE "/dev help"},
              {"./dev lint clang-format and clang-tidy; --changed for what differs from main", says("--changed"), ATTN_SOURCE "/dev help"},
@@ -480,7 +480,7 @@ Group verdicts() {
 
 std::vector<Group> groups() { return {training(), copying(), pictures(), numbers(), verdicts()}; }
 
-/// Commands that open the window, with the arguments that stand for their placeholders and the title of what comes up.
+/// Commands that open the window, with arguments for their placeholders and the expected window title.
 struct WindowExample {
     std::string command;
     std::vector<std::string> arguments;
@@ -501,7 +501,7 @@ std::vector<WindowExample> windows() {
             {"attnscope lesson my-lesson.json", {"lesson", "my-lesson.json"}}};
 }
 
-/// The first indented block of the documents that is a JSON object.
+/// The first indented block in the documents that is a JSON object.
 std::string lesson_in_documents() {
     std::string block;
     for (const std::string& line : lines_of(documents())) {
@@ -511,7 +511,7 @@ std::string lesson_in_documents() {
     return block;
 }
 
-/// Every command line in the texts, each once.
+/// All command lines in the texts, without duplicates.
 std::set<std::string> shown_commands() {
     const std::vector<std::string> in_documents = commands_in_markdown(documents());
     std::set<std::string> shown(in_documents.begin(), in_documents.end());
@@ -538,7 +538,7 @@ TEST(Examples, AreAllKnown) {
 }
 
 TEST(Examples, AreFoundWhereverTheyStand) {
-    // The negative control: a new example in any of these places would be seen.
+    // Negative control: a new example in any of these places would be found.
     const std::string text =
         "Try `attnscope trace --new` or, over the end of a line, `attnscope export\n--new`; not `attnscope` or `--new`.\n"
         "\n    $ attnscope doctor   new.npz\n    new.npz: correct\n    cd x && attnscope check new\n    ./dev new\n\n"
@@ -587,14 +587,14 @@ TEST(Examples, OpenTheWindow) {
         EXPECT_GT(seen.colors, 50U);
         EXPECT_EQ(seen.err, "");
     }
-    // What was open last gives way to what is asked for.
+    // The requested example overrides the one that was open last.
     std::filesystem::create_directories(place.path("config/attnscope"));
     place.write("config/attnscope/settings.json", R"({"preset": "causal-attention", "texts": ["one two"]})");
     const std::string model = std::string(ATTN_TEST_DATA) + "/golden/hf/gpt2";
     const SeenWindow opened = viewer.open({"--model", model}, place.path(""));
     EXPECT_THAT(opened.title, HasSubstr("attnscope")) << opened.err;
     EXPECT_EQ(opened.err, "");
-    // The negative control: what cannot be opened leaves no window.
+    // Negative control: what cannot be opened gives no window.
     const SeenWindow none = viewer.open({"lesson", "no-such-lesson"}, place.path(""));
     EXPECT_EQ(none.title, "");
     EXPECT_THAT(none.err, HasSubstr("no-such-lesson"));

@@ -1,4 +1,4 @@
-/// What `attnscope export` writes, read back by Python and NumPy.
+/// The output of `attnscope export`, read back by Python and NumPy.
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 namespace attn::test {
 namespace {
 
-/// .safetensors, .csv and .npy of the same tensor have to agree bit for bit.
+/// .safetensors, .csv and .npy of the same tensor must agree bit for bit.
 constexpr const char* kAgree = R"(
 import csv, json, math, struct, sys
 import numpy as np
@@ -124,7 +124,7 @@ TEST(Export, ATrainedModelReadsATextOfOnesOwn) {
     const std::string own = tokens({"--text", "the sea", "--text", "the lighthouse"});
     EXPECT_EQ(own, tokens({"--text-file", folder.path("two.txt")}));
     EXPECT_NE(own, tokens({}));
-    EXPECT_NE(own.find(",13\r\n0,7,"), std::string::npos) << own;  // fourteen letters, the shorter text has seven
+    EXPECT_NE(own.find(",13\r\n0,7,"), std::string::npos) << own;  // fourteen letters; the shorter text has seven
 }
 
 TEST(Export, SafetensorsOfOneStageHoldsItAlone) {
@@ -171,7 +171,7 @@ TEST(Export, AParameterIsTheSameInEveryFormat) {
     }
 }
 
-/// Gradients of all kinds in one file, with what follows from them by the chain rule.
+/// Gradients of all kinds in one file, checked with the chain rule.
 constexpr const char* kGradients = R"(
 import json, struct
 import numpy as np

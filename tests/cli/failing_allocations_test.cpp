@@ -1,5 +1,5 @@
-/// Memory that runs out at any moment ends a command with a message, never with a signal. ATTN_EVERY_ALLOCATION=1 tries every single one,
-/// which takes hours; without it a sample is tried.
+/// Running out of memory at any point ends a command with a message, never with a signal. ATTN_EVERY_ALLOCATION=1 tests every allocation,
+/// which takes hours; otherwise a sample is tested.
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
-/// attnscope with tests/support/failing_allocations.cpp before it, set up by `variables`.
+/// Runs attnscope with tests/support/failing_allocations.cpp preloaded and configured by `variables`.
 Outcome with_failures(const Arguments& variables, const Arguments& arguments) {
     Arguments words{"/usr/bin/env", "LD_PRELOAD=" ATTN_FAILING_ALLOCATIONS};
     words.insert(words.end(), variables.begin(), variables.end());
@@ -24,7 +24,7 @@ Outcome with_failures(const Arguments& variables, const Arguments& arguments) {
     return run_program(words);
 }
 
-/// Which allocations are made to fail, of so many: all, or some in even steps.
+/// The indices of the allocations to fail, out of `count`: all, or evenly spaced ones.
 std::set<long> sample(long count) {
     constexpr long kTried = 25;
     const bool every = std::getenv("ATTN_EVERY_ALLOCATION") != nullptr;
@@ -43,7 +43,7 @@ protected:
     static void TearDownTestSuite() { shared_folder.reset(); }
     static std::string path(const std::string& name) { return shared_folder->path(name); }
 
-    /// `exit_code` is that of a run in which nothing fails.
+    /// `exit_code`: of a run without failures.
     static void expect_survived(const Arguments& command, int exit_code = 0) {
         const std::string counted = path("count");
         const Outcome whole = with_failures({"ATTN_COUNT_FILE=" + counted}, command);
@@ -58,10 +58,11 @@ protected:
                 const Outcome outcome = with_failures({fail_at, fail_on}, command);
                 SCOPED_TRACE(command[0] + ": " + fail_at + " " + fail_on + " of " + std::to_string(count));
                 EXPECT_EQ(outcome.ended_by, 0) << outcome.err;
-                // A piece of work may do without what failed, such as a cache; whoever says nothing has done it all.
+                // Work may continue without a failed allocation, such as that of a cache; but if nothing is reported, all of it must be
+                // done.
                 EXPECT_TRUE(outcome.exit_code == 2 || outcome.exit_code == exit_code) << outcome.exit_code << outcome.err;
                 EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), outcome.exit_code == 2 ? 1 : 0) << outcome.err;
-                // Only where no memory ever comes back may a worker that has to say so end the program itself.
+                // A worker may end the program only if memory never becomes available again.
                 if (on[0] == '0') {
                     EXPECT_EQ(outcome.err.find("to continue"), std::string::npos) << outcome.err;
                 }

@@ -1,5 +1,5 @@
 #pragma once
-/// What --help prints of every command, and what stands in it.
+/// Reads the --help output of every command.
 
 #include <string>
 #include <vector>
@@ -12,7 +12,7 @@ struct HelpPage {
     std::vector<std::string> options, commands;  ///< as listed: "-h", "--help", ...
 };
 
-/// The program's own and those of all commands. Fails the test when there are too few to be all.
+/// The pages of the program and all its commands. Fails the test if there are suspiciously few.
 std::vector<HelpPage> help_pages();
 
 }  // namespace attn::test

@@ -1,4 +1,4 @@
-/// attnscope lesson, and pictures of lessons. Those need OpenGL: skipped without a screen unless ATTN_REQUIRE_GL is set.
+/// attnscope lesson, and pictures of lessons. The latter need OpenGL: skipped without a display unless ATTN_REQUIRE_GL is set.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -83,7 +83,7 @@ TEST(LessonCommand, PlacesThatDoNotExistAreNamedByFileStepAndField) {
     EXPECT_FALSE(std::filesystem::exists(folder.path("never.png")));
 }
 
-TEST(LessonCommand, ARunThatEndsBeforeItsMomentIsSaid) {
+TEST(LessonCommand, ARunThatEndsBeforeItsMomentIsReported) {
     if (std::getenv("DISPLAY") == nullptr && std::getenv("ATTN_REQUIRE_GL") == nullptr) GTEST_SKIP() << "there is no screen";
     const ScratchFolder folder;
     const std::string file = folder.file("early.json", R"({"name": "a", "title": "b", "steps": [{"caption": "c", "moment": 50,

@@ -1,4 +1,4 @@
-/// attnscope model, tokenize and check over folders of Hugging Face's layout.
+/// attnscope model, tokenize and check on folders in Hugging Face's layout.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ TEST(ModelCommand, SaysWhatAModelHasAndWhatEveryTensorIsFor) {
                                 " 0 not used\n", "a setting: what rotary frequencies are divided by\n"});
 }
 
-/// A copy of a model, and in it a tensor more.
+/// A copy of a model with an additional tensor.
 TEST(ModelCommand, NamesTensorsThatItCannotPlace) {
     const ScratchFolder folder;
     std::filesystem::copy(kFolders + "gpt2/config.json", folder.path("config.json"));
@@ -131,7 +131,7 @@ TEST(TokenizeCommand, TwoTokenizersStandSideBySide) {
     EXPECT_EQ(attnscope({"tokenize", "--model", one, "--model", one, "--text", "a", "--steps"}).exit_code, 2);
 }
 
-/// Hugging Face's cache: every command that takes a model takes its folder there.
+/// In Hugging Face's cache, every command that takes a model accepts its folder.
 TEST(ModelCommand, OpensWhatLiesInTheCache) {
     const ScratchFolder folder;
     const std::filesystem::path entry = folder.path("models--some--tiny"), snapshot = entry / "snapshots/abc";
@@ -247,7 +247,7 @@ TEST(CheckCommand, TakesAModelsFolder) {
     EXPECT_THAT(outcome.out, testing::Not(HasSubstr("FAIL")));
 }
 
-// The text of the golden run "one", whose greedy continuation transformers wrote.
+// The text of the golden run "one", whose greedy continuation was written by transformers.
 const std::string kOneText = "The cat sat on the mat and it didn";
 
 TEST(ModelOption, SampleContinuesAsTransformersDoes) {

@@ -1,4 +1,4 @@
-/// --step and --compare-step: which moment of a training run a command takes, and that it says so.
+/// --step and --compare-step: which moment of a training run a command uses, and that it reports it.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace {
 using testing::HasSubstr;
 using Arguments = std::vector<std::string>;
 
-/// A run of 90 steps in a folder, of which not every step was kept.
+/// A folder with a run of 90 steps, of which not all moments were kept.
 class Moments : public testing::Test {
 protected:
     static void SetUpTestSuite() {
@@ -38,7 +38,7 @@ protected:
 
     void SetUp() override { ASSERT_GT(kept_steps.size(), 10U); }
 
-    /// A step that was not kept, nearer to the later of its neighbours.
+    /// A step that was not kept and is nearer to the later of its neighbours.
     static std::int64_t before_a_moment() {
         for (auto later = std::next(kept_steps.begin()); later != kept_steps.end(); ++later)
             if (*later - *std::prev(later) >= 3) return *later - 1;
@@ -46,7 +46,7 @@ protected:
     }
     static std::string run() { return shared_folder->path("run"); }
     static std::string out(const std::string& name) { return shared_folder->path(name); }
-    /// The token embedding as the moment's own file has it.
+    /// The token embedding in the moment's own file.
     static std::vector<std::byte> embedding_of(std::int64_t step) {
         return read_safetensors(out("run/moments/step-" + std::to_string(step) + ".safetensors")).at("transformer.wte.weight").bytes;
     }

@@ -1,4 +1,4 @@
-/// What cannot be printed is an error, and a reader that has seen enough is none.
+/// Output that cannot be written is an error; a reader that closes the pipe early is not.
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -12,7 +12,7 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
-/// Runs attnscope by a line of the shell, in which "$@" stands for it and its arguments.
+/// Runs a shell line in which "$@" stands for attnscope and its arguments.
 Outcome through_shell(const std::string& line, const Arguments& arguments) {
     Arguments words{"/bin/bash", "-o", "pipefail", "-c", line, "bash", ATTNSCOPE_BINARY};
     words.insert(words.end(), arguments.begin(), arguments.end());
@@ -25,7 +25,7 @@ std::string shown(const Arguments& arguments) {
     return line;
 }
 
-/// Files and commands that print something about them.
+/// Files, and commands that print something about them.
 class Output : public ::testing::Test {
 protected:
     static void SetUpTestSuite() {
@@ -91,7 +91,7 @@ TEST_F(Output, NothingIsWrongWithoutOne) {
 
 TEST_F(Output, AReaderThatHasSeenEnoughEndsTheProgramQuietly) {
     for (const Arguments& command : commands()) {
-        if (command[0] == "train") continue;  // it has a run to save first
+        if (command[0] == "train") continue;  // it has to save its run first
         SCOPED_TRACE(shown(command));
         // "true" reads nothing; the pipe is closed before the first line is written.
         const Outcome outcome = through_shell("(sleep 0.2; exec \"$@\") | true", command);

@@ -20,7 +20,7 @@ namespace {
 
 [[noreturn]] void fail(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
 
-/// Replaces the forked child by the program; never returns. Only async-signal-safe calls.
+/// Replaces the forked child with the program; never returns. Only async-signal-safe calls.
 [[noreturn]] void become(const std::vector<char*>& arguments, int out, int err) {
     const int nothing = ::open("/dev/null", O_RDONLY);
     ::dup2(nothing, STDIN_FILENO);
@@ -32,7 +32,7 @@ namespace {
 
 using NextInterruption = std::vector<Interruption>::const_iterator;
 
-/// Does what is due by the lines printed so far. False when stdout is not to be read any more.
+/// Performs the interruptions due after the lines printed so far. False if stdout should not be read any further.
 bool interrupt(pid_t child, const std::string& out, NextInterruption& next, NextInterruption end) {
     const auto lines = static_cast<std::size_t>(std::count(out.begin(), out.end(), '\n'));
     bool reads = true;

@@ -1,5 +1,5 @@
 #pragma once
-/// Runs attnscope as a process, as a user's shell would, and a scratch folder for what it writes.
+/// Runs attnscope as a process, as from a user's shell, in a scratch folder.
 
 #include <chrono>
 #include <functional>
@@ -11,15 +11,15 @@
 namespace attn::test {
 
 struct Outcome {
-    int exit_code = 0;  ///< -1 when it was ended by a signal or ran out of time
+    int exit_code = 0;  ///< -1 if killed by a signal or timed out
     std::string out, err;
-    int ended_by = 0;  ///< the signal, if one ended it
+    int ended_by = 0;  ///< the signal that killed it, if any
 };
 
-/// In place of a signal: whoever reads stdout goes away.
+/// Instead of a signal: closes the reading end of stdout.
 inline constexpr int kClosePipe = -1;
 
-/// A signal sent some time after the program has printed so many lines on stdout, or something else that is done then.
+/// A signal (or another action) some time after the program has printed this many lines to stdout.
 struct Interruption {
     int signal = 0;
     std::size_t after_lines = 0;
@@ -27,23 +27,23 @@ struct Interruption {
     std::function<void()> action{};
 };
 
-/// Runs attnscope with these arguments, stdin empty. One that takes longer than `limit` is killed.
+/// Runs attnscope with these arguments and empty stdin. It is killed after `limit`.
 Outcome attnscope(const std::vector<std::string>& arguments, std::chrono::seconds limit = std::chrono::seconds(120),
                   const std::vector<Interruption>& interruptions = {});
 
-/// The same with a program of any path and its arguments, such as a shell or env that starts attnscope.
+/// The same for any program with its arguments, such as a shell or env that starts attnscope.
 Outcome run_program(std::vector<std::string> words, std::chrono::seconds limit = std::chrono::seconds(120),
                     const std::vector<Interruption>& interruptions = {});
 
-/// Runs a command line as bash does, in `folder`. `attnscope` and `python3` are the programs under test, and files that attnscope keeps of
-/// its user are kept in `folder`.
+/// Runs a command line with bash in `folder`. `attnscope` and `python3` refer to the programs under test, and attnscope's per-user files go
+/// to `folder`.
 Outcome in_shell(const std::string& command, const std::string& folder, std::chrono::seconds limit = std::chrono::seconds(120));
 
-/// A folder of its own for one test, removed at its end.
+/// A temporary folder for one test.
 class ScratchFolder {
 public:
     std::string path(const std::string& name) const { return (folder_ / name).string(); }
-    /// Path of a new file with these contents.
+    /// Creates a file with these contents and returns its path.
     std::string file(const std::string& name, const std::string& contents) const;
     std::vector<std::string> names() const;
 
@@ -51,7 +51,7 @@ private:
     TemporaryFolder folder_;
 };
 
-/// All bytes; fails the test when the file cannot be read.
+/// All bytes of a file; fails the test if it cannot be read.
 std::string read_bytes(const std::string& path);
 
 }  // namespace attn::test

@@ -1,4 +1,4 @@
-/// What `attnscope render` draws. Needs OpenGL: skipped without a screen unless ATTN_REQUIRE_GL is set.
+/// The output of `attnscope render`. Needs OpenGL: skipped without a display unless ATTN_REQUIRE_GL is set.
 
 #include <gtest/gtest.h>
 #include <png.h>
@@ -35,7 +35,7 @@ protected:
         if (std::getenv("DISPLAY") == nullptr && std::getenv("ATTN_REQUIRE_GL") == nullptr) GTEST_SKIP() << "there is no screen";
     }
 
-    /// Draws into a file of this name and returns its path.
+    /// Renders to a file of this name and returns its path.
     std::string draw(const std::string& name, std::vector<std::string> arguments) {
         const std::string path = folder_.path(name);
         arguments.insert(arguments.begin(), {"render", "--out", path});
@@ -66,7 +66,7 @@ TEST_F(Render, GivesTheSameBytesTwice) {
     const std::vector<std::string> arguments{"--preset", "gpt-tiny", "--text", "the same words", "--view", "grid"};
     const std::string first = read_bytes(draw("first.png", arguments));
     EXPECT_TRUE(first == read_bytes(draw("second.png", arguments)));
-    // The negative control: another text is another picture.
+    // Negative control: another text gives another picture.
     EXPECT_FALSE(first == read_bytes(draw("other.png", {"--preset", "gpt-tiny", "--text", "some other words", "--view", "grid"})));
 }
 
@@ -129,7 +129,7 @@ TEST_F(Render, DrawsNoPictureOfAFileBesideTheModelThatCannotBeRead) {
     }
 }
 
-/// What stands in the file, read by Python's own XML parser.
+/// The contents of the file, read by Python's XML parser.
 constexpr const char* kReadSvg = R"(
 import sys
 import xml.etree.ElementTree as ET
@@ -159,7 +159,7 @@ TEST_F(Render, WritesTextCellsAndMasksAsSvg) {
         const PythonOutcome python = run_python(folder_.path(""), std::string(values) + kReadSvg);
         EXPECT_TRUE(python.ok) << python.said;
     };
-    // The scaled map has no masked cells, the weights' map those above the diagonal of ten tokens.
+    // The scaled map has no masked cells; that of the weights has those above the diagonal of ten tokens.
     check("WORDS, CELLS, MASKED = ['weights', 'query', 'cat', '<', '&', '0.', 'exp'], 200, 90\n", {"--stage", "weights"});
     check("WORDS, CELLS, MASKED = ['scores'], 100, 0\n", {"--stage", "scores", "--theme", "light"});
     check("WORDS, CELLS, MASKED = ['head'], 100, 0\n", {"--view", "heads", "--stage", "scores"});

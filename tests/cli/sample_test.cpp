@@ -1,4 +1,4 @@
-/// What `attnscope sample` writes.
+/// The output of `attnscope sample`.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ using testing::HasSubstr;
 
 using Arguments = std::vector<std::string>;
 
-/// A model that has learned to write "abcd" over and over, with an é now and then out of reach.
+/// A model that has learned to repeat "abcd".
 class SampleCommand : public testing::Test {
 protected:
     static void SetUpTestSuite() {
@@ -162,7 +162,7 @@ TEST_F(SampleCommand, RefusesWhatItCannotDo) {
         refused({"sample", "--model", model, "--prompt", "a", "--tokens", tokens}, "tokens");
 }
 
-/// A model of the task after a few steps, which says something, right or wrong.
+/// Trains a model of the task for a few steps; its answers may be right or wrong.
 Outcome train_a_little(const ScratchFolder& folder, const char* task) {
     return attnscope({"train", "--task", task, "--steps", "3", "--threads", "1", "--set", "d_model=16", "--set", "d_ff=16", "--set",
                       "batch_size=4", "--set", "evaluate_every=10", "--out", folder.path(task)});
@@ -222,7 +222,7 @@ TEST(SampleOfHiddenWords, FillsInEveryBlankAndNothingElse) {
     }
 }
 
-/// A golden model with a golden tokenizer, as a folder that can be opened.
+/// Combines a golden model and a golden tokenizer to a folder that can be opened.
 void put_model(const ScratchFolder& folder, const std::string& model, const std::string& tokenizer) {
     const std::filesystem::path golden = std::filesystem::path(ATTN_TEST_DATA) / "golden/hf";
     for (const char* file : {"config.json", "model.safetensors"})
@@ -272,7 +272,7 @@ TEST(SampleOfAPublishedModel, StopsAtItsEndAndGoesOnWhenToldTo) {
     const json all = json::parse(sample({"--json"}).out);
     ASSERT_EQ(all.at("tokens").size(), 12U);
     EXPECT_EQ(all.at("ended"), false);
-    // From now on the fourth token is one that ends a text.
+    // From now on the fourth token ends a text.
     const std::int64_t end = all.at("tokens")[3].at("id");
     std::ofstream(folder.path("generation_config.json")) << json{{"eos_token_id", {1, end}}}.dump();
     std::size_t first = 0;
@@ -298,7 +298,7 @@ TEST(SampleOfAPublishedModel, StopsAtItsEndAndGoesOnWhenToldTo) {
 TEST(SampleOfAPublishedModel, TellsThePairOfATextApartAsTheWindowDoes) {
     const ScratchFolder folder;
     put_model(folder, "bert", "bert_uncased");
-    // The likeliest word of the trace's own numbers, in which the text behind the separator is the second one.
+    // The likeliest word according to the trace, in which the text after the separator is the second one.
     const std::string text = "the cat [SEP] a [MASK] sat on the mat";
     ASSERT_EQ(attnscope({"export", "--model", folder.path("."), "--text", text, "--stage", "probabilities", "--out", folder.path("p.csv")})
                   .exit_code,

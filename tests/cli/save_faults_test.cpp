@@ -1,5 +1,5 @@
-/// Every system call with which `attnscope train` saves fails once, or is the last one before the process is killed. Whatever
-/// happens, the folder holds the run as it was or as it is after a save, and taking it up gives the bits of a run without the fault.
+/// Makes every system call of saving in `attnscope train` fail once, or kills the process after it. In every case the folder then holds the
+/// run as before or after a save, and resuming it gives the same bits as without the fault.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ using testing::AnyOf;
 using testing::HasSubstr;
 using Arguments = std::vector<std::string>;
 
-/// 2 steps, after which the run is taken up for 4 more with a save after the second of them and at the end.
+/// 2 steps, after which the run is resumed for 4 more, with a save after the second of these and at the end.
 Arguments new_run(const std::string& out, const char* seed = "1") {
     Arguments arguments{"train", "--task", "copy", "--threads", "1", "--seed", seed, "--steps", "2", "--out", out};
     for (const char* setting : {"d_model=8", "d_ff=8", "num_heads=2", "num_layers=1", "task.length=4", "batch_size=4", "evaluate_every=2",
@@ -44,7 +44,7 @@ struct Files {
           heads(read_bytes(folder + "/heads.csv")) {}
 };
 
-/// Names of those that are not the same; for text with the first line that differs.
+/// Names of differing files; for text files with the first differing line.
 std::string difference(const Files& found, const Files& expected) {
     std::string names;
     if (found.model != expected.model) names += "model ";
@@ -72,13 +72,13 @@ class SaveFaults : public testing::Test {
 protected:
     void SetUp() override {
         if (!can_trace()) GTEST_SKIP() << "processes cannot be traced here";
-        // Drawing is not what this is about.
+        // Pictures are not tested here.
         ::unsetenv("DISPLAY");
         ::unsetenv("WAYLAND_DISPLAY");
         ASSERT_EQ(attnscope(new_run(old_)).exit_code, 0);
     }
 
-    /// The run that is taken up, with this fault at every call in turn.
+    /// Resumes the run with this fault at every call in turn.
     void try_every_call(int error, bool lasting) {
         copy_run(old_, run_);
         const TracedOutcome undisturbed = attnscope_traced(resumed_run(run_), run_);
@@ -120,7 +120,7 @@ protected:
         EXPECT_FALSE(outcome.err.empty());
     }
 
-    /// The run before, after its save under way, or at its end, with every step of its curves.
+    /// Expects the previous run, or that of the interrupted or final save, with complete curves.
     void expect_complete() {
         const RunFolder now = read_run_folder(run_);
         EXPECT_THAT(now.checkpoint.steps, AnyOf(2, 4, 6));
@@ -139,7 +139,7 @@ TEST_F(SaveFaults, EveryCallFailsOnceWithAFullDisk) { try_every_call(ENOSPC, fal
 TEST_F(SaveFaults, EveryCallFailsOnceWithAnInputOutputError) { try_every_call(EIO, false); }
 TEST_F(SaveFaults, EveryCallFailsOnceForWantOfPermission) { try_every_call(EACCES, false); }
 
-/// Another run in the same folder: one of the two is always there.
+/// Replacing a run in the same folder leaves either the old or the new one.
 TEST_F(SaveFaults, ReplacingARunLeavesOneOfTheTwo) {
     Arguments replacing = new_run(run_, "2");
     replacing.insert(replacing.end(), {"--force", "--json"});
@@ -160,7 +160,7 @@ TEST_F(SaveFaults, ReplacingARunLeavesOneOfTheTwo) {
             (is_old ? kept : replaced) += 1;
             const RunFolder& expected = is_old ? before : after;
             for (std::size_t i = 0; i < now.losses.size(); ++i) EXPECT_EQ(now.losses[i].loss, expected.losses.at(i).loss);
-            // Its curves go last, when nothing but the renaming of the new checkpoint is left to be done: never for want of room.
+            // Curves are removed last, when only the new checkpoint remains to be renamed, so never for lack of space.
             EXPECT_THAT(now.losses.size(), AnyOf(0, expected.losses.size()));
             if (is_old && calls[call] == "write") {
                 EXPECT_EQ(now.losses.size(), before.losses.size());

@@ -1,4 +1,4 @@
-/// `attnscope snippet` as a person would use it: its output run by Python.
+/// `attnscope snippet` as a user would use it: its output is run by Python.
 
 #include <gtest/gtest.h>
 

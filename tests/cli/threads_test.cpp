@@ -1,4 +1,4 @@
-/// Numbers of threads that no machine has, and systems that refuse to start any.
+/// Absurd numbers of threads, and systems that refuse to start any.
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 namespace attn::test {
 namespace {
 
-/// The model after two steps, trained with this OMP_NUM_THREADS.
+/// The model after two steps with this value of OMP_NUM_THREADS.
 std::string model_trained_with(const char* threads) {
     const ScratchFolder folder;
     ::setenv("OMP_NUM_THREADS", threads, 1);
@@ -38,7 +38,7 @@ TEST(Threads, OptionsBeyondTheMostAreRefused) {
     }
 }
 
-/// Exit code and stderr of attnscope as a user who may have so many processes and threads.
+/// Exit code and stderr of attnscope under a limit on processes and threads.
 Outcome with_limit(int threads, const std::string& arguments) {
     const TemporaryFolder folder;
     const std::string err = (folder / "err").string(), limit = std::to_string(threads);
@@ -53,7 +53,7 @@ Outcome with_limit(int threads, const std::string& arguments) {
     return outcome;
 }
 
-TEST(Threads, ThoseThatTheSystemRefusesAreDoneWithoutOrNamed) {
+TEST(Threads, RefusedThreadsAreDoneWithoutOrReported) {
     if (::geteuid() != 0) GTEST_SKIP() << "needs a user of its own";
     const std::string train = "train --task copy --steps 2 --out run";
     if (with_limit(100, train).exit_code != 0) GTEST_SKIP() << "other users cannot run the program here";

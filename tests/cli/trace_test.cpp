@@ -1,4 +1,4 @@
-/// What `attnscope trace` writes, read back without the program's own reader.
+/// The output of `attnscope trace`, read without the program's own reader.
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-/// A .safetensors file as the format's description has it: 8 bytes of length, a JSON object, the numbers.
+/// A .safetensors file as specified: 8 bytes of length, a JSON object, the numbers.
 struct Safetensors {
     json header;
     std::string data;

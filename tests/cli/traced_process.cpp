@@ -24,11 +24,11 @@ namespace attn::test {
 
 namespace {
 
-/// Which argument of a call is a path, and which a descriptor; -1 for none.
+/// Which argument of a system call is a path or a descriptor; -1 for none.
 struct Call {
     const char* name;
     int path, descriptor;
-    bool makes;  ///< needs room or permission: what a full disk refuses
+    bool makes;  ///< needs space or permission, and so fails on a full disk
 };
 
 const std::map<long, Call>& watched_calls() {
@@ -118,14 +118,14 @@ public:
     }
 
 private:
-    /// What the thread is to be given when it goes on.
+    /// The signal to deliver to a thread when it is resumed.
     long signal_for(pid_t thread, int status) {
         const int signal = WSTOPSIG(status);
         if (signal == (SIGTRAP | 0x80)) {
             at_call(thread);
             return 0;
         }
-        // Of an event (a new thread, exec) or the stop with which a thread begins.
+        // Stops for ptrace events (a new thread, exec) and the initial stop of a thread.
         return signal == SIGTRAP || signal == SIGSTOP ? 0 : signal;
     }
 
@@ -154,7 +154,7 @@ private:
             return;
         }
         failing_[thread] = fault_->error;
-        set(thread, offsetof(user, regs.orig_rax), static_cast<unsigned long long>(-1));  // no such call: nothing is done
+        set(thread, offsetof(user, regs.orig_rax), static_cast<unsigned long long>(-1));  // an invalid call number: the call does nothing
     }
 
     static void set(pid_t thread, std::size_t where, unsigned long long value) {
@@ -164,7 +164,7 @@ private:
     pid_t child_;
     std::string folder_;
     std::optional<Fault> fault_;
-    std::map<pid_t, int> failing_;  ///< threads within a call that is to fail
+    std::map<pid_t, int> failing_;  ///< threads in a call that is to fail
     TracedOutcome outcome_;
 };
 
@@ -173,7 +173,7 @@ private:
     ::dup2(out, STDOUT_FILENO);
     ::dup2(err, STDERR_FILENO);
     if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) ::_exit(126);
-    ::setenv("LSAN_OPTIONS", "detect_leaks=0", 1);  // the leak sanitizer traces processes itself
+    ::setenv("LSAN_OPTIONS", "detect_leaks=0", 1);  // the leak sanitizer itself uses ptrace
     ::raise(SIGSTOP);
     ::execv(arguments[0], arguments.data());
     ::_exit(127);

@@ -1,5 +1,5 @@
 #pragma once
-/// Runs attnscope as a process whose system calls on one folder can be made to fail.
+/// Runs attnscope with ptrace, so that its system calls on one folder can be made to fail.
 
 #include <cstddef>
 #include <optional>
@@ -8,24 +8,24 @@
 
 namespace attn::test {
 
-/// What happens at the system call of this number, counted from 0 over those that touch the folder.
+/// What to do at a system call, given by its index among those that touch the folder.
 struct Fault {
     std::size_t call = 0;
-    int error = 0;         ///< an errno; 0: the process is killed before the call
-    bool lasting = false;  ///< every later call that writes something new fails in the same way
+    int error = 0;         ///< an errno; 0: kill the process before the call
+    bool lasting = false;  ///< every later call that writes something new fails likewise
 };
 
 struct TracedOutcome {
-    int exit_code = -1;  ///< -1 when it was ended by a signal
+    int exit_code = -1;  ///< -1 if killed by a signal
     int ended_by = 0;
     std::string out, err;
-    std::vector<std::string> calls;  ///< the names of those that touched the folder
+    std::vector<std::string> calls;  ///< names of the calls that touched the folder
 };
 
-/// False where a process may not be traced, or on a processor whose registers this does not know.
+/// False if tracing is not permitted or the processor architecture is not supported.
 bool can_trace();
 
-/// Runs attnscope with these arguments. Calls that only read or position are left alone.
+/// Runs attnscope with these arguments. Calls that only read or seek are not counted.
 TracedOutcome attnscope_traced(const std::vector<std::string>& arguments, const std::string& folder,
                                const std::optional<Fault>& fault = {});
 

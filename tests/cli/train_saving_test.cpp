@@ -1,4 +1,4 @@
-/// When `attnscope train` saves, where it refuses to, and what it does when saving fails.
+/// When `attnscope train` saves, when it refuses to, and what happens when saving fails.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ using Arguments = std::vector<std::string>;
 constexpr const char* kEndless = "1000000";
 constexpr std::chrono::seconds kLimit{120};
 
-/// A run of very little work, with the lines of --json.
+/// A very short run that prints --json lines.
 Arguments tiny_run(const std::string& out, const std::string& steps, const Arguments& more = {}) {
     Arguments arguments{"train", "--task", "copy", "--threads", "1", "--json", "--steps", steps, "--out", out};
     for (const char* setting :
@@ -67,7 +67,7 @@ TEST(TrainSaving, AClosedPipeEndsTheRunAsASignalDoes) {
     const RunFolder run = read_run_folder(out);
     EXPECT_GE(run.checkpoint.steps, 19);
     EXPECT_EQ(run.losses.size(), static_cast<std::size_t>(run.checkpoint.steps));
-    // Ctrl-C into a pipeline reaches the reader too: the signal counts, whichever comes first.
+    // Ctrl-C in a pipeline reaches the reader too; the signal counts, whichever arrives first.
     const Outcome both = attnscope(tiny_run(out, kEndless, {"--force"}), kLimit, {{SIGINT, 20}, {kClosePipe, 20}});
     EXPECT_THAT(both.exit_code, AnyOf(128 + SIGINT, 128 + SIGPIPE)) << both.ended_by;
     EXPECT_GE(read_run_folder(out).checkpoint.steps, 19);
@@ -99,7 +99,7 @@ TEST(TrainSaving, ARunIsNotReplacedUnasked) {
     expect_refused({"train", "--resume", other, "--steps", "9", "--out", out}, "--force");
     EXPECT_EQ(read_bytes(out + "/model.safetensors"), model);
 
-    // The newest checkpoint of a folder goes on in it, however it is named; an older one replaces it.
+    // The newest checkpoint of a folder continues in it, however it is named; an older one replaces it.
     for (const std::string& name : {out, out + "/", out + "/model.safetensors", other + "/../run"}) {
         const std::int64_t steps = read_run_folder(out).checkpoint.steps + 1;
         const Outcome outcome = attnscope({"train", "--resume", name, "--steps", std::to_string(steps), "--out", out, "--json"});
@@ -114,7 +114,7 @@ TEST(TrainSaving, ARunIsNotReplacedUnasked) {
     EXPECT_EQ(replaced.checkpoint.settings.seed, 2U);
     EXPECT_EQ(replaced.losses.size(), 4U);
 
-    // Files of a run without its model, and files that are none of a run's.
+    // Files of a run without its model, and unrelated files.
     fs::remove(out + "/model.safetensors");
     expect_refused(tiny_run(out, "4"), "model.previous.safetensors");
     fs::create_directory(folder.path("notes"));
@@ -127,7 +127,7 @@ TEST(TrainSaving, ARunIsNotReplacedUnasked) {
 TEST(TrainSaving, OneProcessAtATimeWritesIntoAFolder) {
     const ScratchFolder folder;
     const std::string out = folder.path("run");
-    // The second one comes while the first is at work.
+    // The second one starts while the first is running.
     const auto second = [&] {
         for (const char* force : {"", "--force"})
             expect_refused(tiny_run(out, "3", *force == '\0' ? Arguments{} : Arguments{force}), "another process");
@@ -136,7 +136,7 @@ TEST(TrainSaving, OneProcessAtATimeWritesIntoAFolder) {
     const Outcome outcome = attnscope(tiny_run(out, kEndless, {"--save-every", "5"}), kLimit, {{0, 20, {}, second}, {SIGTERM, 20}});
     EXPECT_EQ(outcome.exit_code, 128 + SIGTERM);
     EXPECT_GE(read_run_folder(out).checkpoint.steps, 19);
-    // One that was killed leaves no lock behind.
+    // A killed process leaves no lock behind.
     EXPECT_EQ(attnscope(tiny_run(out, kEndless, {"--force"}), kLimit, {{SIGKILL, 5}}).ended_by, SIGKILL);
     EXPECT_EQ(attnscope(tiny_run(out, "3", {"--force"})).exit_code, 0);
 }
@@ -148,7 +148,7 @@ TEST(TrainSaving, SavesAsOftenAsItIsAsked) {
     const std::int64_t steps = read_run_folder(out).checkpoint.steps;
     EXPECT_GE(steps, 21);
     EXPECT_EQ(steps % 7, 0);
-    // Without a line a step: nobody reads them while time passes.
+    // Without a line per step, because nobody reads them during the test.
     Arguments timed = tiny_run(folder.path("timed"), kEndless, {"--save-every", "1s"});
     std::erase(timed, "--json");
     EXPECT_EQ(attnscope(timed, kLimit, {{SIGKILL, 3, std::chrono::milliseconds(4000)}}).ended_by, SIGKILL);
@@ -180,7 +180,7 @@ TEST(TrainSaving, TrainsOnWhenASaveFailsAndTriesAgain) {
     EXPECT_THAT(healed.err, HasSubstr("training continues"));
     EXPECT_THAT(healed.err, Not(HasSubstr("lost")));
     const RunFolder run = read_run_folder(out);
-    // The 5,000 lines after which it was asked to end are of steps and of events.
+    // The 5,000 lines before the signal are steps and events.
     EXPECT_GE(run.checkpoint.steps + static_cast<std::int64_t>(events.size()), 4999);
     EXPECT_EQ(run.losses.size(), static_cast<std::size_t>(run.checkpoint.steps));
 
@@ -201,7 +201,7 @@ TEST(TrainSaving, WhatCannotBeWrittenIsFoundBeforeTraining) {
     rlimit before{};
     ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
     rlimit small = before;
-    small.rlim_cur = 20000;  // as a disk with room for less than a checkpoint
+    small.rlim_cur = 20000;  // like a disk with less space than a checkpoint needs
     ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
     expect_refused(tiny_run(out, "3"), "model.safetensors: cannot be written");
     ::setrlimit(RLIMIT_FSIZE, &before);
@@ -211,7 +211,7 @@ TEST(TrainSaving, WhatCannotBeWrittenIsFoundBeforeTraining) {
     fs::create_symlink("victim", folder.path("pictures/attention.png"));
     expect_refused(tiny_run(folder.path("pictures"), "3"), "attention.png: is a symbolic link");
 
-    // A model that is a link to another folder's: neither of the two is touched.
+    // A model that is a link into another folder: neither folder is touched.
     fs::rename(out + "/model.safetensors", folder.path("elsewhere"));
     fs::create_symlink(folder.path("elsewhere"), out + "/model.safetensors");
     const std::string bytes = read_bytes(folder.path("elsewhere"));

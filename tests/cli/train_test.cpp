@@ -1,4 +1,4 @@
-/// What `attnscope train` prints, leaves behind and does when it is interrupted.
+/// What `attnscope train` prints and writes, and how it handles interruptions.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ Arguments operator+(Arguments left, const Arguments& right) {
     return left;
 }
 
-/// A run of little work, with everything that has a state: dropout, warm-up and a cosine over 40 steps.
+/// A short run with everything that has a state: dropout, warm-up and a cosine over 40 steps.
 Arguments small_run(const std::string& task = "copy") {
     return {"train",
             "--task",
@@ -74,7 +74,7 @@ TEST(Train, LeavesModelCurvesAndMoments) {
     std::vector<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(folder.path("run"))) names.push_back(entry.path().filename().string());
     EXPECT_THAT(names, IsSupersetOf({"model.safetensors", "curves.csv", "heads.csv", "moments"}));
-    // Pictures, or one line that says why there are none.
+    // Either pictures, or a line that says why there are none.
     const bool drawn = std::filesystem::exists(folder.path("run/curves.png")) && std::filesystem::exists(folder.path("run/attention.png"));
     EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), drawn ? 0 : 1) << outcome.err;
     if (std::getenv("DISPLAY") != nullptr || std::getenv("ATTN_REQUIRE_GL") != nullptr) {
@@ -84,7 +84,7 @@ TEST(Train, LeavesModelCurvesAndMoments) {
     EXPECT_EQ(std::count(curves.begin(), curves.end(), '\n'), 1 + 26) << "a header, step 0 and 25 steps";
 }
 
-/// Nothing can be drawn as long as it lives, which saves the time for the pictures.
+/// Makes rendering impossible during its lifetime, which saves the time for the pictures.
 class NoScreen {
 public:
     NoScreen() : display_(std::getenv("DISPLAY") != nullptr ? std::optional<std::string>(std::getenv("DISPLAY")) : std::nullopt) {
@@ -144,7 +144,7 @@ TEST(Train, AResumedRunLeavesTheSameBytesAsAWholeOne) {
     train({"train", "--resume", folder.path("parts/model.safetensors"), "--steps", "40", "--out", folder.path("parts"), "--threads", "2"});
 
     EXPECT_TRUE(read_bytes(folder.path("whole/model.safetensors")) == read_bytes(folder.path("parts/model.safetensors")));
-    // The cut run was evaluated at its end, too.
+    // The interrupted run was also evaluated at its end.
     std::string parts = without_times(read_bytes(folder.path("parts/curves.csv"))), line, kept;
     const std::string whole = without_times(read_bytes(folder.path("whole/curves.csv")));
     std::istringstream a(whole), b(parts);
@@ -153,20 +153,20 @@ TEST(Train, AResumedRunLeavesTheSameBytesAsAWholeOne) {
         else EXPECT_EQ(x, y);
     }
     EXPECT_EQ(std::count(whole.begin(), whole.end(), '\n'), std::count(parts.begin(), parts.end(), '\n'));
-    // The negative control: another seed is another run.
+    // Negative control: another seed gives another run.
     train(small_run() + Arguments{"--steps", "40", "--seed", "2", "--out", folder.path("other")});
     EXPECT_FALSE(read_bytes(folder.path("whole/model.safetensors")) == read_bytes(folder.path("other/model.safetensors")));
     EXPECT_NE(whole, without_times(read_bytes(folder.path("other/curves.csv"))));
 }
 
-/// Without the schedule's own end, which follows the steps.
+/// Without a schedule end of its own, so that it follows the steps.
 Arguments short_run(const std::string& task, int steps) {
     Arguments arguments = small_run(task);
     arguments.resize(arguments.size() - 2);
     return arguments + Arguments{"--set", "warm_up_steps=4", "--steps", std::to_string(steps)};
 }
 
-/// Tensors of the model, optimizer left out.
+/// The model's tensors, without the optimizer's.
 std::map<std::string, std::vector<std::byte>> parameters_in(const std::string& checkpoint) {
     std::map<std::string, std::vector<std::byte>> parameters;
     for (const NamedArray& array : read_safetensors(checkpoint).arrays)
@@ -223,7 +223,7 @@ TEST(Train, ARunThatWouldLearnNothingIsRefused) {
             EXPECT_THAT(outcome.err, HasSubstr("every learning rate from step 21 on is 0"));
         }
     EXPECT_TRUE(read_bytes(model) == bytes);
-    // A new run that learns nothing is no better; one that has nothing left to do is done.
+    // A new run that learns nothing is an error as well; one with nothing left to do is complete.
     EXPECT_EQ(attnscope(short_run("copy", 20) + Arguments{"--set", "rate=0"}).exit_code, 2);
     const Outcome done = attnscope({"train", "--resume", model, "--out", out});
     EXPECT_EQ(done.exit_code, 0) << done.err;
@@ -302,7 +302,7 @@ TEST(Train, TakesSettingsFromAFileAndSingleOnesOverThem) {
         EXPECT_THAT(outcome.out, HasSubstr(words));
 }
 
-/// Expects one line about `words`, exit code 2 and nothing done.
+/// Expects one line that contains `words`, exit code 2 and no effects.
 void expect_train_refused(const Arguments& arguments, const std::string& words) {
     const Outcome outcome = attnscope(arguments);
     SCOPED_TRACE(testing::PrintToString(arguments));

@@ -24,17 +24,17 @@ namespace attn::test {
 #ifdef ATTN_HAS_X11
 namespace {
 
-/// A window may vanish while it is looked at: that is an answer, no reason to end the test.
+/// A window may disappear while it is examined; that is a valid result and must not end the test.
 int ignore_error(Display*, XErrorEvent*) { return 0; }
 
-/// Only async-signal-safe calls between fork and exec, so everything is made ready before.
+/// Everything is prepared before, because only async-signal-safe calls are allowed between fork and exec.
 pid_t start(const std::vector<std::string>& arguments, const std::string& folder, const std::string& err) {
     std::vector<std::string> words{ATTNSCOPE_BINARY};
     words.insert(words.end(), arguments.begin(), arguments.end());
     std::vector<char*> pointers;
     for (std::string& word : words) pointers.push_back(word.data());
     pointers.push_back(nullptr);
-    // The user's settings are left alone.
+    // Do not touch the user's settings.
     const std::string config = folder + "/config";
     ::setenv("XDG_CONFIG_HOME", config.c_str(), 1);
     ::setenv("XDG_STATE_HOME", config.c_str(), 1);
@@ -53,7 +53,7 @@ struct WindowViewer::Screen {
     Screen() : x_display(XOpenDisplay(nullptr), &XCloseDisplay) { XSetErrorHandler(&ignore_error); }
     bool is_there() const { return x_display != nullptr; }
 
-    /// The visible window of this process, 0 when there is none.
+    /// The visible window of this process, 0 if none.
     Window window_of(pid_t process) const { return find(DefaultRootWindow(x_display.get()), process); }
 
     std::string title(Window window) const {
@@ -99,7 +99,7 @@ struct WindowViewer::Screen {
         unsigned char* value = nullptr;
         const Atom pid = XInternAtom(x_display.get(), "_NET_WM_PID", False);
         XGetWindowProperty(x_display.get(), window, pid, 0, 1, False, XA_CARDINAL, &type, &format, &count, &rest, &value);
-        // Xlib gives 32-bit values as longs.
+        // Xlib returns 32-bit values as longs.
         const bool same = value != nullptr && count == 1 && static_cast<pid_t>(*reinterpret_cast<unsigned long*>(value)) == process;
         XFree(value);
         XWindowAttributes state{};

@@ -1,5 +1,5 @@
 #pragma once
-/// attnscope with its window open, seen through the X server as a user sees it.
+/// Runs attnscope with its window and captures the window through the X server.
 
 #include <memory>
 #include <string>
@@ -8,20 +8,20 @@
 namespace attn::test {
 
 struct SeenWindow {
-    std::string title;       ///< "" when no window came up
-    std::size_t colors = 0;  ///< different ones in what it shows
-    std::string err;         ///< what the program said by then
+    std::string title;       ///< "" if no window appeared
+    std::size_t colors = 0;  ///< number of different colours in it
+    std::string err;         ///< stderr up to then
 };
 
-/// A connection to the X server. One for the whole test: some servers start anew when the last connection ends.
+/// A connection to the X server. One for the whole test, because some servers restart when the last connection ends.
 class WindowViewer {
 public:
     WindowViewer();
     ~WindowViewer();
-    /// False where there is no X server, and in a build without Xlib.
+    /// False without an X server, and in builds without Xlib.
     bool can_see() const;
-    /// Starts attnscope with these arguments in `folder`, waits until its window shows more than `least_colors`, looks at it and ends the
-    /// program. A program that ends by itself, or shows nothing within a minute, gives what was seen till then.
+    /// Runs attnscope with these arguments in `folder`, waits until its window shows more than `least_colors` colours, captures it and ends
+    /// the program. If the program ends by itself, or a minute passes, returns what was seen so far.
     SeenWindow open(const std::vector<std::string>& arguments, const std::string& folder, std::size_t least_colors = 50) const;
 
 private:

@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kName = "org.freedesktop.portal.Desktop";
 
-/// Any value as text: containers as their elements, paths of bytes as what they spell.
+/// Formats any value as text: containers by their elements, byte arrays as paths.
 std::string as_text(DBusMessageIter* at) {
     switch (dbus_message_iter_get_arg_type(at)) {
     case DBUS_TYPE_STRING: {

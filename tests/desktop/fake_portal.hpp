@@ -1,5 +1,5 @@
 #pragma once
-/// A portal that behaves as a test wants, and notes what it was asked.
+/// A fake desktop portal whose behaviour tests define; it records requests.
 
 #include <cstdint>
 #include <map>
@@ -12,15 +12,15 @@ namespace attn::test {
 
 struct FakePortalWays {
     bool has_dialogs = true;
-    bool answers_calls = true;        ///< else it hears and stays silent
-    bool refuses = false;             ///< the call ends in an error
-    bool responds = true;             ///< else the dialog stays open for ever
-    bool responds_first = false;      ///< the answer comes before the call returns
+    bool answers_calls = true;        ///< otherwise it receives calls and stays silent
+    bool refuses = false;             ///< calls return an error
+    bool responds = true;             ///< otherwise the dialog stays open
+    bool responds_first = false;      ///< the response is sent before the call returns
     bool vanishes = false;            ///< it leaves the bus while the dialog is open
-    bool forged = false;              ///< somebody else sends an answer before the portal does
+    bool forged = false;              ///< someone else sends a response before the portal does
     std::uint32_t code = 0;           ///< 0 chosen, 1 cancelled, 2 ended in some other way
-    std::vector<std::string> uris{};  ///< that are chosen
-    std::string request{};            ///< path of the answer, if not the one that the token asks for
+    std::vector<std::string> uris{};  ///< the chosen files
+    std::string request{};            ///< path of the response, if not the one derived from the token
 };
 
 class FakePortal {
@@ -34,9 +34,9 @@ public:
         std::string method, title;
         std::map<std::string, std::string> options;  ///< as text: "true", names, "Texts(*.txt *.md)"
     };
-    /// Calls so far.
+    /// The calls so far.
     std::vector<Asked> asked() const;
-    /// Dialogs that were closed by who had asked.
+    /// The number of dialogs closed by their caller.
     int closed() const;
 
 private:

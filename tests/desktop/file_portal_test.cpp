@@ -1,4 +1,4 @@
-/// The desktop's own file dialog, asked over a bus of the test's own: portals that answer, refuse, stay silent, go away or lie.
+/// The desktop's file dialog over a private bus: portals that answer, refuse, stay silent, disappear or lie.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -73,7 +73,7 @@ TEST_F(FilePortalTest, CancellingIsNoFailure) {
 
 TEST_F(FilePortalTest, WhatIsAskedArrives) {
     DesktopQuestion asked = question();
-    asked.folder = "/home/m\xFC/";  // no UTF-8
+    asked.folder = "/home/m\xFC/";  // not valid UTF-8
     asked.filters = {{"All files", {"*"}}, {"Texts", {"*.txt", "*.md"}}};
     asked.filter = 1;
     ask({.code = 1}, asked);
@@ -120,7 +120,7 @@ TEST_F(FilePortalTest, OnesThatCannotAnswerSayWhy) {
 
 TEST_F(FilePortalTest, ADialogThatIsGivenUpIsClosed) {
     portal.emplace(bus.address(), FakePortalWays{.responds = false});
-    // The call has long returned by then, or there would be no dialog to be closed.
+    // By then the call has returned; otherwise there would be no dialog to close.
     int looks = 0;
     const auto later = [&] { return !portal->asked().empty() && ++looks > 20; };
     EXPECT_EQ(ask_portal({bus.address(), later, 60s}, question()).outcome, Outcome::Cancelled);
@@ -170,7 +170,7 @@ TEST_F(FilePortalTest, TheNextQuestionTakesThePlaceOfTheLastAndLeavingDoesNotWai
     portal.emplace(bus.address(), FakePortalWays{.answers_calls = false});
     FilePortal silent([] {}, bus.address(), 1h);
     EXPECT_FALSE(silent.is_there());
-    // Its hour of patience ends here.
+    // Its patience of an hour ends here.
 }
 
 TEST(FilePortal, WithoutABusThereIsNone) {

@@ -1,4 +1,4 @@
-/// Names of files as desktops pass them on.
+/// File URIs exchanged between desktop programs.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -12,7 +12,7 @@
 namespace attn::test {
 namespace {
 
-/// Everybody may do everything; no service is started by the bus itself.
+/// Allows everything; the bus starts no services itself.
 constexpr const char* kConfiguration = R"(<busconfig>
   <type>session</type>
   <listen>unix:dir={}</listen>
@@ -44,7 +44,7 @@ PrivateBus::PrivateBus() {
     std::array<char*, 5> arguments = {words[0].data(), words[1].data(), words[2].data(), words[3].data(), nullptr};
     process_ = fork();
     if (process_ == 0) {
-        // Ends with a test that crashes, and keeps nobody waiting who reads what that says.
+        // End with a crashed test, and do not keep its output pipe open.
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         dup2(ends[1], STDOUT_FILENO);
         close(STDERR_FILENO);

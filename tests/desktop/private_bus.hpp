@@ -1,5 +1,5 @@
 #pragma once
-/// A bus of a test's own, with nobody else on it; ended with the test.
+/// A private D-Bus daemon for a test; stopped at the end.
 
 #include <sys/types.h>
 

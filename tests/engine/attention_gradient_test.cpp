@@ -7,7 +7,7 @@
 namespace attn {
 namespace {
 
-/// q, k, v of random numbers under a mask, stage by stage.
+/// Random q, k and v under a mask, computed stage by stage.
 struct Stages {
     Tensor<double> q, k, v, scores, scaled, masked, weights, dropped, context;
 };
@@ -70,12 +70,12 @@ TEST_F(AttentionGradientsTest, OfEveryStage) {
                 EXPECT_LE(worst_gradient_error(a.k.values(), g.k.values(), whole), kGradientTolerance);
                 EXPECT_LE(worst_gradient_error(a.v.values(), g.v.values(), whole), kGradientTolerance);
                 run(a, mask, pattern, sizes);
-                // Moving -inf by a step changes nothing: its gradient has to be 0.
+                // Shifting -inf changes nothing, so its gradient must be 0.
                 const auto masked = [&] { return from_masked(a, mask, pattern, sizes), project(r.values(), a.context.values()); };
                 EXPECT_LE(worst_gradient_error(a.masked.values(), g.masked.values(), masked), kGradientTolerance);
                 run(a, mask, pattern, sizes);
                 const auto weights = [&] {
-                    // A forbidden cell takes no part, so that moving its weight may change nothing.
+                    // A masked cell has no effect, so its gradient must be 0.
                     for (std::int64_t i = 0; i < a.weights.size(); ++i)
                         if (std::isinf(a.masked.data()[i])) a.weights.data()[i] = 0;
                     from_weights(a, mask, pattern, sizes);
@@ -104,7 +104,7 @@ TEST_F(AttentionGradientsTest, AreExactlyZeroInFullyMaskedRowsAndUntouchedByABad
     for (std::int64_t d = 0; d < 3; ++d) EXPECT_EQ(clean.q(0, 0, 2, d), 0);
     for (const double bad : {std::nan(""), HUGE_VAL}) {
         Stages b = a;
-        b.k(0, 0, 4, 1) = b.v(0, 0, 4, 2) = bad;  // only the last query may see the last key
+        b.k(0, 0, 4, 1) = b.v(0, 0, 4, 2) = bad;  // only the last query can see the last key
         run(b, mask, pattern, sizes);
         const Stages g = backward(b, r, mask, pattern, sizes);
         for (std::int64_t t = 0; t < 4; ++t)
@@ -112,7 +112,7 @@ TEST_F(AttentionGradientsTest, AreExactlyZeroInFullyMaskedRowsAndUntouchedByABad
     }
 }
 
-TEST_F(AttentionGradientsTest, OfWeightsAreThoseOfAutogradButForForbiddenCells) {
+TEST_F(AttentionGradientsTest, OfWeightsAreThoseOfAutogradExceptInForbiddenCells) {
     const std::int64_t n = 6;
     const DropoutPattern pattern(0, 0, {});
     for (const Mask& mask : masks_for(n, n)) {
@@ -125,7 +125,7 @@ TEST_F(AttentionGradientsTest, OfWeightsAreThoseOfAutogradButForForbiddenCells) 
         const Stages g = backward(a, r, mask, pattern, sizes);
         for (std::int64_t i = 0; i < g.weights.size(); ++i) {
             const std::int64_t s = i % n, t = i / n % n, head = i / (n * n);
-            double autograd = 0;  // dcontext v^T, in forbidden cells too
+            double autograd = 0;  // dcontext v^T, also in masked cells
             for (std::int64_t d = 0; d < 4; ++d) autograd += r.data()[(head * n + t) * 4 + d] * a.v.data()[(head * n + s) * 4 + d];
             EXPECT_NE(autograd, 0);
             if (mask.may_attend(head / 3, head % 3, t, s)) EXPECT_NEAR(g.weights.data()[i], autograd, 1e-12);

@@ -1,5 +1,5 @@
 #pragma once
-/// The two ways to compute one attention, stage by stage and fused for training, behind one face, so that every test can hold for both.
+/// A common interface for both implementations of attention, stage by stage and fused for training, so that every test can run on both.
 
 #include <type_traits>
 
@@ -22,7 +22,7 @@ struct AttentionResult {
     Tensor<Scalar> weights, dropped, context, dq, dk, dv;
 };
 
-/// One function per stage; with `kPrecise`, weights that do not follow from the rounded scores.
+/// One function per stage; with `kPrecise`, weights are not computed from the rounded scores.
 template <class Value, bool kPrecise = false>
 struct Staged {
     using Scalar = Value;
@@ -52,7 +52,7 @@ struct Staged {
 template <class Value>
 using PreciselyStaged = Staged<Value, true>;
 
-/// A block of rows at a time; heads lie side by side in rows, as training has them.
+/// A block of rows at a time, with heads side by side in each row, as in training.
 template <class Value>
 struct Fused {
     using Scalar = Value;
@@ -73,7 +73,7 @@ struct Fused {
     }
 
 private:
-    /// [B,H,P,D] as [B,P,H D].
+    /// Views [B,H,P,D] as [B,P,H D].
     class Rows {
     public:
         explicit Rows(const Shape& shape) : shape_(shape), values_(static_cast<std::size_t>(shape.count())) {}

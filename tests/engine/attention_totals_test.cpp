@@ -1,4 +1,4 @@
-/// Token-to-token totals against plain loops over matrices of doubles, with every mask and with rows that are masked as a whole.
+/// Token-to-token totals against plain loops over matrices of doubles, for every mask and with fully masked rows.
 
 #include "engine/trace/attention_totals.hpp"
 
@@ -18,7 +18,7 @@ using Square = std::vector<std::vector<double>>;
 
 Square zeros(std::int64_t n) { return Square(static_cast<std::size_t>(n), std::vector<double>(static_cast<std::size_t>(n))); }
 
-/// The mean over the heads, cell by cell.
+/// The mean over the heads.
 Square mean_of_heads(const Trace<float>& trace, const StageId& id, std::int64_t b) {
     const Tensor<float>& w = trace.find(id)->value;
     const std::int64_t heads = w.shape()[1].size, n = w.shape()[2].size;
@@ -31,13 +31,13 @@ Square mean_of_heads(const Trace<float>& trace, const StageId& id, std::int64_t 
     return a;
 }
 
-/// R = Ã R, all of it written out: an own way of normalising, and the product with its indices the other way about.
+/// R = Ã R written out, with an independent normalisation and the product's loops in another order.
 Square oracle_step(const Square& a, const Square& before) {
     const std::size_t n = a.size();
     Square next = zeros(static_cast<std::int64_t>(n));
     for (std::size_t s = 0; s < n; ++s)
         for (std::size_t t = 0; t < n; ++t) {
-            double total = 1;  // of a[t] and the identity's row, before both are halved
+            double total = 1;  // of a[t] plus the identity's row, before both are halved
             for (std::size_t j = 0; j < n; ++j) total += a[t][j];
             for (std::size_t j = n; j-- > 0;) next[t][s] += (a[t][j] + (j == t ? 1 : 0)) / total * before[j][s];
         }
@@ -89,7 +89,7 @@ TEST(AttentionTotals, AgreesWithPlainLoopsForRandomModels) {
                         fully_masked += mask != nullptr && mask->row_fully_masked(b, 0, t);
                     }
                 }
-                // The negative control: rows that are not divided by their sums are something else as soon as a row is masked.
+                // Negative control: without normalising rows, the result differs as soon as a row is masked.
                 Square wrong = rollout;
                 wrong[0][0] += 1e-4;
                 EXPECT_FALSE(largest_error(totals.rollouts.back(), b, wrong) <= 1e-6);
@@ -108,7 +108,7 @@ TEST(AttentionTotals, ATokenThatAttendsToNothingIsPassedOn) {
     EXPECT_EQ(with_residual(cancels.data(), 3, 1), (std::vector<double>{0, 0, 0})) << "a sum of 0 divides nothing";
 }
 
-TEST(AttentionTotals, ANumberThatIsNoneStaysNoneAndOnlyThere) {
+TEST(AttentionTotals, ANanStaysWhereItIs) {
     Trace<float> trace;
     trace.config.num_layers = 2;
     const float nan = std::numeric_limits<float>::quiet_NaN();

@@ -1,4 +1,4 @@
-/// Numbers packed in blocks, against those of gguf-py.
+/// Block-quantised numbers, compared with gguf-py.
 
 #include "engine/tensor/blocks.hpp"
 
@@ -56,7 +56,7 @@ TEST_P(Blocks, MayBeReadFromAnyNumberOn) {
         }
 }
 
-/// The sentence about a number is true: its parts give the number.
+/// The description of a number is correct: its parts give the number.
 TEST_P(Blocks, SayHowEachNumberIsPacked) {
     const GoldenBlocks golden = golden_blocks(GetParam());
     const BlockFormat& format = block_format(GetParam());
@@ -77,7 +77,7 @@ TEST_P(Blocks, WithoutAScaleAreFound) {
     const BlockFormat& format = block_format(GetParam());
     const std::int64_t count = static_cast<std::int64_t>(golden.bytes.size()) / format.bytes;
     EXPECT_FALSE(find_block_without_scale(GetParam(), golden.bytes.data(), count));
-    // Somewhere in the last block stands its scale: an infinity there makes numbers that are none.
+    // The last block contains its scale; an infinite scale gives NaNs.
     std::byte* const last = golden.bytes.data() + (count - 1) * format.bytes;
     int places = 0;
     for (std::int64_t at = 0; at + 1 < format.bytes; at += 2) {

@@ -19,7 +19,7 @@ namespace {
 using testing_support::RandomModel;
 using Ids = std::vector<std::int32_t>;
 
-/// A model that writes, and settings whose results can be kept.
+/// A generating model with settings that allow caching.
 RandomModel random_writer(unsigned seed) {
     RandomModel random(seed, seed % 3 != 0);
     random.config.architecture = Architecture::DecoderOnly;
@@ -43,7 +43,7 @@ std::vector<Scalar> copied(std::span<const Scalar> logits) {
     return {logits.begin(), logits.end()};
 }
 
-/// Logits after the last token from a pass over all of the text.
+/// The logits after the last token, from a pass over the whole text.
 template <class Scalar>
 std::vector<Scalar> full_pass(const Parameters<Scalar>& parameters, const Ids& text, const ForwardSettings& settings) {
     ModelPass<Scalar> pass(parameters);
@@ -53,7 +53,7 @@ std::vector<Scalar> full_pass(const Parameters<Scalar>& parameters, const Ids& t
     return copied(std::span<const Scalar>(pass.logits().values()).last(static_cast<std::size_t>(parameters.config().vocab_size)));
 }
 
-/// The same from the stages that a trace records.
+/// The same from the stages recorded in a trace.
 std::vector<float> recorded(const Parameters<float>& parameters, const Ids& text, const ForwardSettings& settings) {
     const auto length = static_cast<std::int64_t>(text.size());
     const Trace<float> trace =
@@ -85,7 +85,7 @@ void expect_full_pass(unsigned seed) {
     }
 }
 
-/// Beyond the original context all positions turn by other frequencies, those before them too; back again as they did.
+/// Beyond the original context length the rotary frequencies of all positions change, and change back below it.
 TEST(CachedPass, BeginsAgainWhereALongTextTurnsByOtherFrequencies) {
     RandomModel random = random_writer(3);
     Config& config = random.config;
@@ -113,7 +113,7 @@ TEST(CachedPass, GivesTheLogitsOfAFullPassAtEveryStep) {
     }
 }
 
-/// Large enough for whole tiles, several blocks of rows and more than one thread.
+/// Large enough for complete tiles, several blocks of rows and more than one thread.
 Config large_model(PositionKind position) {
     Config config;
     config.vocab_size = 1200;
@@ -191,7 +191,7 @@ TEST(KeyValueCache, KeepsWhatWasPutAndAdvanced) {
 }
 
 TEST(CachedPass, OtherKeysGiveOtherLogits) {
-    // The negative control: what is kept has a part in what is computed.
+    // Negative control: the cache affects the result.
     for (const PositionKind position : {PositionKind::Learned, PositionKind::Rotary}) {
         const Parameters<float> parameters = initial_parameters<float>(large_model(position));
         CachedPass<float> right(parameters, causal()), wrong(parameters, causal());

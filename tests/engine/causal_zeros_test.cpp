@@ -1,4 +1,4 @@
-// The masked half of a causal map is written once, and again whenever that may not be enough.
+// The masked half of a causal map is zeroed once, and again whenever it may have been overwritten.
 #include "engine/attention/causal_zeros.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ class CausalZerosTest : public testing::Test {
 protected:
     static constexpr std::int64_t kHeads = 2, kSize = 3;
 
-    /// The weights of one attention over `t` random positions, in the same map as those of the calls before.
+    /// Computes attention weights over `t` random positions, in the same map as in earlier calls.
     void attend(std::int64_t t, const Mask& mask) {
         std::normal_distribution<float> normal;
         AlignedVector<float> x(static_cast<std::size_t>(t * kHeads * kSize));
@@ -27,7 +27,7 @@ protected:
         fused_attention<float>(rows, rows, rows, {mask, 0.6, 1, no_dropout}, {1, kHeads, t, t, kSize, kSize}, weights_, dropped_, zeros_,
                                {context.data(), 0, kSize, kHeads * kSize});
     }
-    /// Every row sums to 1 and nothing of it lies beyond the diagonal.
+    /// Whether every row sums to 1 with nothing beyond the diagonal.
     bool causal_weights() const {
         const std::int64_t t = weights_.shape()[2].size;
         for (std::int64_t row = 0; row < kHeads * t; ++row) {

@@ -1,4 +1,4 @@
-// Regions of maps that are changed row by row, and totals of layers computed in rows, against what is recorded of whole passes.
+// Regions of transformed maps, and totals computed in rows, compared with recorded passes.
 #include "engine/model/changed_map.hpp"
 
 #include <gtest/gtest.h>
@@ -20,10 +20,10 @@ namespace {
 
 using testing_support::RandomModel;
 
-/// A text that can be computed in rows, whole and as an outline, and the same without its masks.
+/// A text that can be computed in rows, as a whole trace and as an outline, and the same without masks.
 struct TwoTexts {
     RandomModel model;
-    std::optional<std::int32_t> broken_token;  ///< is embedded as no number
+    std::optional<std::int32_t> broken_token;  ///< has a NaN embedding
     std::shared_ptr<const Parameters<float>> parameters;
     Trace<float> whole, other_whole;
     std::shared_ptr<const Trace<float>> outline, other;
@@ -65,7 +65,7 @@ struct TwoTexts {
     }
 };
 
-/// One cell of a head or of the mean, as the whole pass has it.
+/// A cell of a head or of the mean, from the whole trace.
 float number(const RecordedStage<float>& stage, std::int64_t head, std::int64_t t, std::int64_t s) {
     const std::int64_t heads = stage.value.shape()[1].size;
     if (head < heads) return stage.value(0, head, t, s);
@@ -85,7 +85,7 @@ bool is_allowed(const RecordedStage<float>& stage, std::int64_t t, std::int64_t 
 
 bool near(float a, float b) { return std::isnan(a) == std::isnan(b) && !(std::abs(a - b) > 1e-6F + 1e-5F * std::abs(b)); }
 
-/// Blocks that are not the cell of largest magnitude, up to rounding.
+/// Counts blocks that differ from the cell of largest magnitude by more than rounding.
 template <class CellAt>
 std::int64_t wrong_blocks(const ReducedMap& map, std::int64_t place, const CellAt& cell_at) {
     const MapRegion& region = map.region;
@@ -133,7 +133,7 @@ TEST(ChangedMap, IsWhatTheWholeMapsGive) {
         const auto only = texts.model.coin() ? std::optional(texts.model.between(0, heads - 1)) : std::nullopt;
         const auto other_head = texts.model.coin() ? std::optional(texts.model.between(0, heads - 1)) : std::nullopt;
         MapChange change;
-        // Either may have been recorded as a whole.
+        // The subtracted state may be an outline or a whole trace.
         change.minus.emplace(MapOfOutline{seed % 4 == 1 ? texts.other_whole : *texts.other, id});
         change.minus_head = other_head;
         const ReducedMap found = region_of_changed_map({seed % 5 == 1 ? texts.whole : *texts.outline, id}, region, change, only);
@@ -204,7 +204,7 @@ TEST(ChangedMap, LeavesOutTheFirstKeyAndWeighsWhatIsMoved) {
     EXPECT_GT(compared, 40);
 }
 
-/// More rows than are computed, or changed, at a time.
+/// More rows than are computed or transformed at a time.
 TEST(ChangedMap, LongMapsAreChangedInPieces) {
     TwoTexts texts(2, 1100);
     texts.model.config.num_heads = 4;
@@ -270,7 +270,7 @@ TEST(TotalsInRows, AreThoseOfTheWholeTraceReduced) {
     EXPECT_GT(compared, 40);
 }
 
-/// Also where somebody sees what comes later, in the next block.
+/// Also if a position can see later ones, in the next block.
 TEST(TotalsInRows, ManyRowsAreMixedInBlocks) {
     for (const auto& [prefix, mistake] :
          {std::pair{0, Mistake::None}, std::pair{600, Mistake::None}, std::pair{0, Mistake::CausalLeaksOne}}) {
@@ -295,8 +295,8 @@ TEST(TotalsInRows, ManyRowsAreMixedInBlocks) {
     }
 }
 
-/// Who attends to nobody that is no number stays a number.
-TEST(TotalsInRows, WhatIsNoNumberReachesThoseAloneWhoAttendToIt) {
+/// Rows that do not attend to a NaN stay finite.
+TEST(TotalsInRows, ANanReachesOnlyRowsThatAttendToIt) {
     int numbers = 0, none = 0;
     for (unsigned seed = 0; seed < 40; ++seed) {
         SCOPED_TRACE(seed);

@@ -1,4 +1,4 @@
-// Reference files of randomly drawn shapes, written by NumPy (golden/numpy_cases.py): check accepts them all and sees every damage.
+// Reference files of random shapes, written by NumPy (golden/numpy_cases.py): check accepts all of them and detects every damage.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Writes the seven modules for every seed; false where there is no NumPy.
+/// Writes the seven modules for every seed; false without NumPy.
 bool write_cases(const fs::path& folder, int first_seed, int count, const std::string& dtype) {
     return test::run_numpy(folder, "import sys\n"
                                    "sys.dont_write_bytecode = True\n"
@@ -52,7 +52,7 @@ TEST(CheckNumpy, AcceptsRandomShapesOfEveryModuleInFloatAndDouble) {
     }
 }
 
-/// Number `at` of `tensor` moved by `steps` tolerances, or made NaN.
+/// A copy of the file with number `at` of `tensor` shifted by `steps` tolerances, or set to NaN.
 ArrayFile damaged(ArrayFile file, const TensorResult& tensor, std::size_t at, double steps) {
     for (NamedArray& array : file.arrays) {
         if (array.name != tensor.name) continue;
@@ -75,7 +75,7 @@ TEST(CheckNumpy, SeesOneNumberALittleBeyondTheTolerance) {
             std::int64_t count = 1;
             for (const std::int64_t size : tensor.shape) count *= size;
             std::size_t at = random() % static_cast<std::size_t>(count);
-            // What training makes of the bias of the keys is undetermined; this is the bias of a query.
+            // The trained bias of keys is undetermined (it has no effect), so use one of queries.
             if (tensor.name.starts_with("out.param.") && tensor.name.ends_with("attn.c_attn.bias")) at = 0;
             for (const double steps : {1.05, -1.05, double(NAN)}) {
                 write_safetensors(changed, damaged(original, tensor, at, steps));

@@ -48,7 +48,7 @@ TEST_P(Golden, IsRecomputedInFloatAndInDouble) {
     }
 }
 
-/// A changed copy of a golden file, removed at the end.
+/// A modified copy of a golden file, removed at the end.
 class Changed {
 public:
     Changed(const std::string& name, const std::function<void(ArrayFile&)>& change)
@@ -87,7 +87,7 @@ void set_number(NamedArray& array, std::size_t at, const std::function<T(T)>& ch
     std::memcpy(array.bytes.data() + at * sizeof(T), &value, sizeof(T));
 }
 
-// Every expected tensor, one number changed: exactly that tensor is reported.
+// For every expected tensor: changing one number reports exactly that tensor.
 TEST_P(Golden, OneChangedNumberFails) {
     const std::string name = GetParam().filename().string();
     const bool npz = GetParam().extension() == ".npz";
@@ -106,12 +106,12 @@ TEST_P(Golden, OneChangedNumberFails) {
         }
 }
 
-// Every tensor that the file needs, taken away: the message names file and tensor.
+// For every required tensor: removing it gives a message that names file and tensor.
 TEST_P(Golden, AMissingTensorIsNamed) {
     const std::string name = GetParam().filename().string();
     const ArrayFile original = GetParam().extension() == ".npz" ? read_npz(GetParam()) : read_safetensors(GetParam());
     for (const NamedArray& array : original.arrays) {
-        // A mask may be absent, and so may a second input: that is another case, not a fault.
+        // Masks and second inputs are optional; without them it is another valid case.
         if (array.name.find("mask") != std::string::npos) continue;
         if (array.name == "in.key_value" || array.name == "w_q" || array.name.ends_with(".w_q")) continue;
         const Changed changed(
@@ -208,7 +208,8 @@ TEST(Check, RefusesWhatIsNoCase) {
         "notebook_single_head.npz", [](ArrayFile& file) { array_of(file, "x").name = "y"; }, "x");
 }
 
-/// An attention of other sizes than the golden ones: T, S, D and Dv all differ, and every row but the last may attend to one key only.
+/// An attention whose sizes differ from the golden ones: T, S, D and Dv are all different, and every row but the last may attend to one key
+/// only.
 TEST(Check, ReadsOtherSizes) {
     const std::int64_t b = 1, h = 3, t = 7, s = 11, d = 5, dv = 4;
     std::vector<float> q(static_cast<std::size_t>(b * h * t * d), 1.F), k(static_cast<std::size_t>(b * h * s * d), 2.F), v;

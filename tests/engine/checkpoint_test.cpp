@@ -31,7 +31,7 @@ Config small_model() {
     return config;
 }
 
-/// Numbers of all kinds: the moments of a long run are subnormal, and every bit has to survive.
+/// Fills the moments with all kinds of numbers: those of a long run are subnormal, and every bit must survive.
 Checkpoint filled(const Config& config) {
     Checkpoint checkpoint;
     checkpoint.settings.task = {TaskKind::Text, 6, 5, 0.1, "Fjörd.txt", std::make_shared<const std::string>("ab\xFF c\n")};
@@ -91,7 +91,7 @@ Checkpoint parse(const std::string& bytes, const std::string& config_json = "") 
     return read_checkpoint(source, config_json);
 }
 
-/// The file with its arrays and metadata changed and written again.
+/// The file with modified arrays and metadata.
 std::string changed(const std::string& bytes, const std::function<void(ArrayFile&)>& change) {
     MemoryInput source(test::as_bytes(bytes), "good.safetensors");
     ArrayFile file = read_safetensors(source);
@@ -101,7 +101,7 @@ std::string changed(const std::string& bytes, const std::function<void(ArrayFile
     return test::file_bytes(folder / "c.safetensors");
 }
 
-/// Half precision rounds to the nearest of its numbers: 11 bits of them, fewer below 2^-14.
+/// Half precision rounds to nearest with 11 significant bits, fewer below 2^-14.
 TEST(HalfCheckpoint, KeepsTheModelToElevenBitsAndAllThatIsSaidOfIt) {
     const Checkpoint checkpoint = filled(small_model());
     const test::TemporaryFolder folder;
@@ -118,7 +118,7 @@ TEST(HalfCheckpoint, KeepsTheModelToElevenBitsAndAllThatIsSaidOfIt) {
         rounded = rounded || before != after;
     }
     EXPECT_TRUE(rounded);
-    // What half precision holds already stays as it is, bit for bit.
+    // Numbers already in half precision are kept bit for bit.
     write_half_checkpoint(folder / "again.safetensors", back);
     EXPECT_EQ(test::file_bytes(folder / "again.safetensors"), test::file_bytes(folder / "half.safetensors"));
     write_checkpoint(folder / "whole.safetensors", back);
@@ -216,7 +216,7 @@ TEST(Checkpoint, HasTheNamesAndShapesOfGpt2) {
     EXPECT_EQ(file.at("lm_head.weight").shape, (Sizes{5, 8}));
     EXPECT_EQ(file.at("optimizer.exp_avg_sq.lm_head.weight").shape, (Sizes{5, 8}));
     EXPECT_EQ(file.metadata_at("format"), "pt");
-    // The numbers behind the names: rows of the file's head are columns of ours, everything else is as it is.
+    // The values: the file's output head is transposed in our layout, everything else is unchanged.
     const auto head = file.values<float>("lm_head.weight");
     const float* ours = checkpoint.parameters->find("lm_head.weight");
     for (std::size_t v = 0; v < 5; ++v)
@@ -228,7 +228,7 @@ TEST(Checkpoint, HasTheNamesAndShapesOfGpt2) {
     EXPECT_EQ(model, checkpoint.parameters->layout().entries().size());
 }
 
-/// The parts of a Llama: 4 heads over 2 key/value heads.
+/// A small Llama-like model: 4 heads over 2 key/value heads.
 Config small_llama_model() {
     Config config = small_model();
     config.num_heads = 4;
@@ -255,7 +255,7 @@ TEST(Checkpoint, HasTheNamesAndShapesOfLlama) {
     EXPECT_EQ(file.at("model.layers.0.mlp.down_proj.weight").shape, (Sizes{8, 12}));
     EXPECT_EQ(file.at("model.norm.weight").shape, (Sizes{8}));
     EXPECT_EQ(file.at("optimizer.exp_avg.model.layers.0.self_attn.k_proj.bias").shape, (Sizes{4}));
-    // Rows of the file are columns of ours, the values' behind the queries' and the keys'.
+    // Rows in the file are columns in ours, those of values after queries and keys.
     const MatrixView ours = checkpoint.parameters->view("layers.1.attention.v.weight");
     EXPECT_EQ(ours.numbers<float>(), checkpoint.parameters->find("layers.1.attention.qkv.weight") + 12);
     const auto values = file.values<float>("model.layers.1.self_attn.v_proj.weight");
@@ -378,7 +378,7 @@ TEST(CheckpointBad, NamesTheMetadataAtFault) {
     refused(FileFault::Schema, "metadata settings, /batch", "settings", R"({"batch": 1})");
     refused(FileFault::Schema, "d_model 9 is not divisible", "settings", R"({"model": {"vocab_size": 5, "d_model": 9, "num_heads": 2}})");
     refused(FileFault::Schema, "has 5 symbols, the model 6", "settings", R"({"model": {"vocab_size": 6}})");
-    // A model far larger than its file is refused before it is made.
+    // A model far larger than its file is refused before it is allocated.
     refused(FileFault::Schema, "where", "settings", R"({"model": {"vocab_size": 5, "d_model": 32768, "num_heads": 1, "d_ff": 32768}})");
     const auto vocabulary = [&](FileFault fault, std::string_view place, const std::string& symbols, const std::string& bytes = "[]") {
         refused(fault, place, "vocabulary",
@@ -397,7 +397,7 @@ TEST(CheckpointBad, NamesTheMetadataAtFault) {
     }
 }
 
-/// What transformers would have written: no metadata of ours, no moments.
+/// A file as transformers would write it: without our metadata and moments.
 std::string foreign(const Config& config, bool prefix, const std::function<void(ArrayFile&)>& change = {}) {
     return changed(bytes_of(filled(config)), [&](ArrayFile& file) {
         file.metadata = {{"format", "pt"}};
@@ -432,7 +432,7 @@ TEST(ForeignModel, IsReadWithGpt2sOwnDefaults) {
     Config config = small_model();
     config.d_model = 128;
     const std::string bytes = foreign(config, false, [](ArrayFile& file) {
-        // An old file: mask buffers, and a head that repeats the embedding.
+        // An old file, with mask buffers and a copy of the embedding as head.
         file.arrays.push_back(make_array<std::uint8_t>("h.0.attn.bias", {1, 1, 2, 2}, std::vector<std::uint8_t>{1, 0, 1, 1}));
         file.arrays.push_back(make_array<float>("h.1.attn.masked_bias", {}, std::vector<float>{-1e4F}));
         array_of(file, "lm_head.weight").bytes = array_of(file, "wte.weight").bytes;
@@ -489,7 +489,7 @@ TEST(ReplaceCheckpoint, KeepsTheOneBefore) {
         EXPECT_EQ(folder.entries(), 2);
     }
     EXPECT_EQ(previous_checkpoint("run/model.safetensors"), std::filesystem::path("run/model.previous.safetensors"));
-    // What cannot be written leaves both as they were.
+    // A failed write leaves both files unchanged.
     checkpoint.settings.train.clip_norm = std::numeric_limits<double>::quiet_NaN();
     EXPECT_THROW(replace_checkpoint(path, checkpoint), ConfigError);
     EXPECT_EQ(read_checkpoint(path).steps, 3);

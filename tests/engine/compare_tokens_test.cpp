@@ -1,4 +1,4 @@
-/// Where two tokenizers first cut a text differently.
+/// Where the outputs of two tokenizers first differ.
 
 #include "engine/tokenizer/compare_tokens.hpp"
 
@@ -54,7 +54,7 @@ TEST(CompareTokens, PiecesThatComeToAnEnd) {
     EXPECT_EQ(found->count_b, 1U);
 }
 
-/// A character of two pieces in one and of one piece in the other.
+/// A character that is two pieces in one tokenizer and one in the other.
 TEST(CompareTokens, PartsOfACharacterDiffer) {
     const std::string text = "a \u00E9 b";
     const auto found = first_difference(text, pieces({{0, 1}, {1, 4}, {2, 4}, {4, 6}}), pieces({{0, 1}, {2, 4}, {5, 6}}));

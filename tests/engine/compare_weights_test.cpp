@@ -1,4 +1,4 @@
-/// The same model at two precisions: errors against plain sums over the loaded parameters, and what does not count as an error.
+/// The same model at two precisions: errors compared with plain sums over the parameters, and what does not count as an error.
 
 #include "engine/families/compare_weights.hpp"
 
@@ -34,7 +34,7 @@ TEST(CompareWeights, OfAModelWithItselfAreNothing) {
     }
 }
 
-/// Two models with nothing in common but their sizes: every error is large, and none may be found elsewhere.
+/// Two models that share only their sizes: every error is large, and each must be found in the right place.
 TEST(CompareWeights, AreWhatPlainSumsSay) {
     const ModelFolder a = compared("llama_q8_0"), b = compared("llama_q4_0");
     const auto left = load_parameters<double>(a), right = load_parameters<double>(b);
@@ -63,7 +63,7 @@ TEST(CompareWeights, AreWhatPlainSumsSay) {
     EXPECT_EQ(numbers, left->count());
 }
 
-/// One quantum of one block is another: the error is that step, in that block.
+/// One block is changed by one quantum: the error is that step, in that block.
 TEST(CompareWeights, NameTheBlockThatDiffers) {
     const test::TemporaryFolder folder;
     const fs::path whole = kComparedFiles / "llama_q8_0.gguf", changed = folder.path() / "changed.gguf";
@@ -92,7 +92,7 @@ TEST(CompareWeights, NameTheBlockThatDiffers) {
     }
 }
 
-TEST(CompareWeights, ThatAreNoNumbersAreNoAgreement) {
+TEST(CompareWeights, NansAreNoAgreement) {
     const test::TemporaryFolder folder;
     const fs::path whole = kComparedFiles / "llama.gguf", changed = folder.path() / "changed.gguf";
     const ModelFolder original = open_model_folder(whole);
@@ -122,7 +122,7 @@ TEST(CompareWeights, OfAnotherModelAreRefused) {
     EXPECT_THAT(refusal("gpt2", "bloom"), HasSubstr("this is another model"));
 }
 
-/// The same over the parameters of every kind together.
+/// The same for merged parameters of all layers.
 TEST(CompareWeights, PutTheParametersOfAKindTogether) {
     const test::TemporaryFolder folder;
     const ModelFolder a = open_model_folder(test::fine_model()), b = open_model_folder(test::coarser_model(folder.path()));
@@ -158,7 +158,7 @@ TEST(CompareWeights, PutTheParametersOfAKindTogether) {
     EXPECT_EQ(weight_kind("final_norm.weight"), "final_norm.weight");
 }
 
-TEST(CompareWeights, TellWhatIsKnownAfterEveryParameterAndCanBeStopped) {
+TEST(CompareWeights, ReportProgressAfterEveryParameterAndCanBeStopped) {
     const ModelFolder a = compared("llama_q8_0"), b = compared("llama_q4_0");
     const WeightComparison whole = compare_weights(a, b);
     std::size_t told = 0;
@@ -179,7 +179,7 @@ TEST(CompareWeights, TellWhatIsKnownAfterEveryParameterAndCanBeStopped) {
     EXPECT_THROW(weight_error_map(a, b, "lm_head.weight", 4, 4, stop.get_token()), Cancelled);
 }
 
-/// Every tile of the picture is the root of the mean square of its numbers, whatever its size.
+/// Every tile is the RMS of its numbers, whatever its size.
 TEST(CompareWeights, AreDrawnAsTheErrorsOfTheirTiles) {
     const ModelFolder a = compared("llama_q8_0"), b = compared("llama_q4_0");
     const auto left = load_parameters<float>(a), right = load_parameters<float>(b);
@@ -216,7 +216,8 @@ TEST(CompareWeights, AreDrawnAsTheErrorsOfTheirTiles) {
     EXPECT_THROW(weight_error_map(a, b, "layers.0.attention.nothing", 4, 4), FileError);
 }
 
-/// A row is an output of a map, whichever way the file has it, and a word of a table, also where that is the head.
+/// A row is an output of a linear map regardless of the layout in the file, or a token of an embedding table, even if that is also the
+/// output head.
 TEST(CompareWeights, ReadNumbersAsTheyAreLaidOut) {
     const auto gpt2 = load_parameters<float>(open_model_folder(fs::path(ATTN_TEST_DATA) / "golden/hf/gpt2"));
     const MatrixView q = gpt2->view("layers.0.attention.q.weight"), table = gpt2->view("token_embedding.weight");

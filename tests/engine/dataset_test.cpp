@@ -36,7 +36,7 @@ TaskSettings text_task(std::string text, std::int64_t length, double share) {
     return settings;
 }
 
-/// What a sequence says: its tokens and its targets, nullopt where nothing is asked.
+/// A sequence: its tokens, and its targets with nullopt where there is none.
 struct Line {
     std::vector<std::string> tokens;
     std::vector<std::optional<std::string>> targets;
@@ -66,7 +66,7 @@ std::vector<Line> training_lines(const Dataset& data, std::int64_t step, std::in
     return lines_of(data, batch);
 }
 
-/// The line with the answer behind the question as a person would write it; "" where the targets are not those of the task.
+/// The question with its answer as a person would write it; "" if the targets do not fit the task.
 std::string complete(const Line& line) {
     std::string text = line.tokens.front();
     for (std::size_t t = 0; t < line.tokens.size(); ++t) {
@@ -78,7 +78,7 @@ std::string complete(const Line& line) {
 }
 
 std::string answer(TaskKind kind, std::string question) {
-    // The alphabet of the tasks: a to z, A to Z, 0 to 9.
+    // The tasks' alphabet: a to z, A to Z, 0 to 9.
     const auto rank = [](char c) { return std::pair((c <= 'Z' ? 1 : 0) + (c <= '9' ? 1 : 0), c); };
     if (kind == TaskKind::Reverse) return std::string(question.rbegin(), question.rend());
     if (kind == TaskKind::Sort) std::sort(question.begin(), question.end(), [&](char a, char b) { return rank(a) < rank(b); });
@@ -101,7 +101,7 @@ TEST_P(QuestionTask, IsAnsweredBehindTheSeparator) {
             for (const Line& line : lines) {
                 const std::string question = line.text().substr(0, n);
                 ASSERT_EQ(complete(line), question + ">" + answer(GetParam(), question));
-                // Only the answer counts: the question is drawn by chance.
+                // Only the answer has targets, since the question is random.
                 for (std::size_t t = 0; t < 2 * n; ++t) ASSERT_EQ(line.targets[t].has_value(), t >= n) << t;
             }
         }
@@ -136,7 +136,7 @@ TEST_P(QuestionTask, HasEveryLengthThatIsAskedFor) {
     EXPECT_EQ(lengths_of(batch), every);
     EXPECT_EQ(lengths_of(data.validation()), every);
     EXPECT_EQ(data.probe_batch().tokens.length, 16) << "one of the longest is watched";
-    // The same sequences once more, each length by itself.
+    // The same sequences once more, by length.
     std::set<std::int64_t> by_length;
     std::int64_t sequences = 0;
     for (const HeldOutLength& held_out : data.validation_by_length()) {
@@ -152,7 +152,7 @@ TEST_P(QuestionTask, HasEveryLengthThatIsAskedFor) {
 }
 
 TEST_P(QuestionTask, IsNeverTrainedOnWhatIsHeldOut) {
-    // 64 questions in all: enough batches show every one that may be shown.
+    // There are 64 questions, so enough batches show every one that may be shown.
     const Dataset data(task(GetParam(), 3, 4, 0.2), 9);
     std::set<std::string> held_out, shown;
     for (const Line& line : lines_of(data, data.validation())) held_out.insert(line.text().substr(0, 3));
@@ -224,7 +224,7 @@ TEST(AdditionTask, HoldsOutPairsInBothOrders) {
 
 TEST(BigramTask, FollowsOneTableThroughout) {
     const Dataset data(task(TaskKind::Bigram, 32, 6), 8);
-    // How often symbols follow one another: the same in the first and the last batches, and far from even.
+    // The frequencies of symbol pairs are the same in the first and last batches, and far from uniform.
     const auto shares = [&](std::int64_t first_step) {
         std::vector<double> counts(36), rows(6);
         Batch batch;
@@ -306,7 +306,7 @@ TEST_P(EveryTask, DrawsBatchesFromSeedAndStepAlone) {
     const Dataset data(settings, 3), again(settings, 3), other(settings, 4);
     Batch a, b;
     data.training_batch(17, 8, a);
-    again.training_batch(2, 40, b);  // whatever was drawn before, and into a batch of another size
+    again.training_batch(2, 40, b);  // independent of earlier batches and of the batch size
     again.training_batch(17, 8, b);
     EXPECT_EQ(a.tokens, b.tokens);
     EXPECT_EQ(a.targets, b.targets);
@@ -324,7 +324,7 @@ TEST_P(EveryTask, ProbesWithASequenceHeldOut) {
     const Dataset data(default_run(GetParam()).task, 1);
     const TokenBatch probe = data.probe_batch().tokens;
     EXPECT_EQ(probe.size(), 1);
-    // No sentence that is held out need be the longest that can be said.
+    // The longest possible sentence need not be among those held out.
     const std::int64_t spare = GetParam() == TaskKind::Translate ? 2 : 0;
     EXPECT_LE(probe.length, data.length());
     EXPECT_GE(probe.length, data.length() - spare);
@@ -362,7 +362,7 @@ TEST(Tasks, RefuseBatchesThatDoNotExist) {
     EXPECT_THROW(data.training_batch(0, 0, batch), ConfigError);
 }
 
-/// "347+586:13,13,09=933" as a person does it, from its two numbers.
+/// Writes out "347+586:13,13,09=933" like a person, given its two numbers.
 std::string on_paper(int a, int b) {
     std::string text = std::to_string(a) + "+" + std::to_string(b) + ":";
     int carried = 0;

@@ -1,5 +1,5 @@
-/// What a dump leaves open: the size of a head, position biases, dropout, names. Right numbers must not be called wrong for it, and
-/// mistakes are still named.
+/// What a dump leaves unknown: head size, position biases, dropout, names. Correct numbers must not be reported as wrong because of it, and
+/// mistakes must still be found.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ void rename(ArrayFile& file, const std::string& from, const std::string& to) {
         if (array.name == from) array.name = to;
 }
 
-/// Softmax along the last axis of rows of `keys` numbers.
+/// Softmax over rows of `keys` numbers.
 Values softmax_of(const Values& scores, std::int64_t keys) {
     Values out(scores.size());
     for (std::size_t row = 0; row < out.size(); row += static_cast<std::size_t>(keys)) {
@@ -44,7 +44,7 @@ Values softmax_of(const Values& scores, std::int64_t keys) {
     return out;
 }
 
-/// The same numbers rounded to bfloat16.
+/// The array rounded to bfloat16.
 NamedArray in_bfloat16(const NamedArray& array) {
     NamedArray out{array.name, DType::BF16, array.shape, {}};
     for (const double x : values_as<double>(array, "")) {
@@ -58,7 +58,7 @@ NamedArray in_bfloat16(const NamedArray& array) {
     return out;
 }
 
-/// Weights and masked scores with a bias that depends on head and distance.
+/// Adds a bias that depends on head and distance to weights and masked scores.
 void add_position_bias(ArrayFile& file, const Sizes& n) {
     Values masked = file.values<double>("masked");
     for (std::size_t i = 0; i < masked.size(); ++i) {
@@ -114,7 +114,7 @@ TEST(DoctorInDoubt, ReadsAPositionBiasThatTheFileDoesNotHold) {
             add_position_bias(file, n);
             keep_only(file, names);
             const Diagnosis diagnosis = examine(file);
-            // A missing scale does not show where the scores before it are not recorded.
+            // A missing scale is not visible if the scores before it are not recorded.
             const bool shows = factor == 0.5 || *names.begin() == "scaled";
             EXPECT_EQ(diagnosis.verdict, shows ? Verdict::Correct : Verdict::Wrong) << diagnosis.explanation;
             if (!shows) continue;
@@ -138,7 +138,7 @@ TEST(DoctorInDoubt, NamesAMistakeBesideAPositionBias) {
 }
 
 TEST(DoctorInDoubt, NamesAMistakeBehindShortProducts) {
-    // Every q was rounded to 11 bits before the product, as a GPU does; the file holds the whole numbers.
+    // Every q was rounded to 11 bits before the product, as on a GPU; the file contains the exact numbers.
     for (const double factor : {0.5, 1.0}) {
         Example example({2, 3, 6, 6, 4}, 79, factor, everywhere);
         const Values whole = example.q;
@@ -160,7 +160,7 @@ TEST(DoctorInDoubt, NamesAMistakeBehindShortProducts) {
 }
 
 TEST(DoctorInDoubt, SharesAPositionBiasWithShorterSequences) {
-    // The second sequence has two keys: too few to show a bias.
+    // The second sequence has two keys, too few to reveal a bias.
     const Sizes n{2, 2, 7, 7, 4};
     ArrayFile file = Example(n, 80, 0.5, everywhere).file();
     Values masked = file.values<double>("masked");
@@ -235,8 +235,8 @@ TEST(DoctorInDoubt, AnInfiniteWeightIsNoDropout) {
     EXPECT_EQ(examine(file).bug, Bug::NonFinite) << examine(file).explanation;
 }
 
-TEST(DoctorInDoubt, RowsThatAreNoNumbersSayNothingOfColumns) {
-    // The first query has no key: its row is NaN. The others lost some of their weights.
+TEST(DoctorInDoubt, NanRowsSayNothingAboutColumns) {
+    // The first query has no key, so its row is NaN. Some weights of the others were dropped.
     const Sizes n{1, 2, 5, 5, 4};
     const auto padded = [](std::int64_t t, std::int64_t s) { return s <= t && s >= 1; };
     ArrayFile file = Example(n, 81, 0.5, padded).file();
@@ -248,7 +248,7 @@ TEST(DoctorInDoubt, RowsThatAreNoNumbersSayNothingOfColumns) {
     EXPECT_NE(examine(file).bug, Bug::SoftmaxOverQueries) << examine(file).explanation;
 }
 
-TEST(DoctorInDoubt, TakesEqualSharesForARowWithoutKeysWhereNoMaskIsTold) {
+TEST(DoctorInDoubt, TakesUniformWeightsForARowWithoutKeysIfNoMaskIsRecorded) {
     const Sizes n{1, 2, 5, 5, 4};
     ArrayFile file = Example(n, 82, 0.5, [](std::int64_t t, std::int64_t s) { return s <= t && s >= 1; }).file();
     Values weights = file.values<double>("weights");
@@ -259,8 +259,8 @@ TEST(DoctorInDoubt, TakesEqualSharesForARowWithoutKeysWhereNoMaskIsTold) {
     EXPECT_EQ(examine(file).verdict, Verdict::Correct) << examine(file).explanation;
 }
 
-TEST(DoctorInDoubt, KnowsZerosFromSmallEqualSharesInFewDigits) {
-    // The first query sees nothing and its row was set to 0; 1/32 is within a bfloat16's digits of 1, but not of 1/32.
+TEST(DoctorInDoubt, TellsZerosFromSmallUniformWeightsInFewDigits) {
+    // The first query sees nothing and its row was set to 0; 1/32 is within bfloat16 rounding of 1, but not of 1/32.
     const Sizes n{1, 1, 32, 32, 4};
     ArrayFile file = Example(n, 83, 0.5, [](std::int64_t t, std::int64_t s) { return s < t; }).file();
     Values weights = file.values<double>("weights");
@@ -292,7 +292,7 @@ TEST(DoctorInDoubt, SeesDropoutThatSparedTheOnlyKeyInFewDigits) {
 }
 
 TEST(DoctorInDoubt, TheSmallestHalvesMayBeRoundedWhenTheyAreDropped) {
-    // 2^-24 is the smallest float16: 49 of it divided by 0.95 are 52, not 51.6.
+    // 2^-24 is the smallest float16: 49 times it divided by 0.95 gives 52 units, not 51.6.
     const double least = 0x1p-24;
     ArrayFile file;
     file.source = "dump.npz";

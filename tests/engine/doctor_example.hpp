@@ -1,5 +1,5 @@
 #pragma once
-/// Attention of random numbers as a dump that the doctor examines, and ways to change it.
+/// Random attention as a dump for the doctor, with ways to modify it.
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +18,7 @@ struct Sizes {
     std::int64_t b = 2, h = 3, t = 5, s = 5, d = 4;
 };
 
-/// Attention in plain loops, in double; `factor` multiplies the products and `kept(t, s)` says where a query may attend.
+/// Attention in plain loops, in double; `factor` scales the products and `kept(t, s)` says where a query may attend.
 struct Example {
     Sizes n;
     Values q, k, v, scores, scaled, masked, weights, context;

@@ -1,4 +1,4 @@
-/// What fewer digits leave behind is no mistake, and what hides among them is still found.
+/// Rounding is not reported as a mistake, and mistakes hidden in it are still found.
 
 #include <gtest/gtest.h>
 
@@ -12,13 +12,13 @@
 namespace attn::doctor {
 namespace {
 
-/// The same numbers with the digits of 32 bits.
+/// The numbers rounded to float.
 Values shortened(Values values) {
     for (double& x : values) x = static_cast<double>(static_cast<float>(x));
     return values;
 }
 
-/// The nearest numbers of 16 bits with 8 significant ones.
+/// The numbers rounded to bfloat16 (8 significant bits).
 NamedArray as_bfloat16(const std::string& name, const std::vector<std::int64_t>& shape, const Values& values) {
     NamedArray out{name, DType::BF16, shape, {}};
     for (const double x : values) {
@@ -32,12 +32,12 @@ NamedArray as_bfloat16(const std::string& name, const std::vector<std::int64_t>&
     return out;
 }
 
-/// Almost even weights in 16 bits: many mistakes come within rounding of them, but the one that was made comes closest.
+/// For nearly uniform 16-bit weights, many mistakes are within rounding, but the one made is closest.
 TEST(DoctorRounding, OfMistakesWithinRoundingTheClosestIsNamed) {
     const Sizes n{1, 3, 12, 12, 2};
     int named = 0;
     for (double size = 0.01; size < 4; size *= 1.2) {
-        // Divided by d_head; by the root of d_model it would be 0.41 instead of 0.5 of the products.
+        // Scaled by d_head; with the root of d_model the factor would be 0.41 instead of 0.5.
         Example example(n, 5, size / 2, everywhere);
         for (double& x : example.q) x *= size;
         for (double& x : example.scores) x *= size;
@@ -45,7 +45,7 @@ TEST(DoctorRounding, OfMistakesWithinRoundingTheClosestIsNamed) {
         keep_only(file, {"q", "k"});
         file.arrays.push_back(as_bfloat16("weights", {n.b, n.h, n.t, n.s}, example.weights));
         const Diagnosis diagnosis = examine(file);
-        if (diagnosis.verdict == Verdict::Correct) continue;  // what would be right is within rounding, too
+        if (diagnosis.verdict == Verdict::Correct) continue;  // the correct result is within rounding too
         EXPECT_EQ(diagnosis.bug, Bug::ScaledTwice) << size << ": " << diagnosis.explanation;
         ++named;
     }
@@ -78,8 +78,8 @@ TEST(DoctorRounding, OneCellOfMoreErrorThanTheOthersIsWrong) {
     EXPECT_EQ(examine(file).verdict, Verdict::Wrong);
 }
 
-/// A context of weights of which some were dropped, though the file does not hold these. Saturated rows, so that many weights are small
-/// beside the rounding of the others.
+/// A context computed with dropped weights that the file does not contain. The rows are saturated, so that many weights are small compared
+/// with the rounding of the others.
 TEST(DoctorRounding, NamesHiddenDropoutAmongSmallWeights) {
     const Sizes n{1, 2, 24, 24, 64};
     for (const double rate : {0.1, 0.2, 0.5}) {

@@ -74,7 +74,7 @@ TEST(Doctor, TakesAScaleThatShowsForAChoiceAndAHiddenOneForADifference) {
     EXPECT_THAT(hidden.explanation, HasSubstr("scale = 0.3"));
     file.metadata["scale"] = "0.3";
     EXPECT_EQ(examine(file).verdict, Verdict::Correct);
-    // A factor that does not hold throughout is no choice.
+    // A factor that varies is not a scaling choice.
     file = Example({}, 4, 0.3, causal).file();
     change(file, "scaled", 7, 0.1);
     EXPECT_EQ(examine(file).bug, Bug::Other);
@@ -91,7 +91,7 @@ TEST(Doctor, NamesNoMistakeThatShapesOfOneCannotShow) {
         EXPECT_NE(diagnosis.bug, Bug::NoScale) << diagnosis.explanation;
         EXPECT_NE(diagnosis.bug, Bug::HeadsSplitWithoutTranspose) << diagnosis.explanation;
     }
-    // A softmax over a single query gives ones, which are no equal shares of a masked row.
+    // A softmax over a single query gives ones, which must not be taken for the uniform weights of a masked row.
     ArrayFile file = Example({1, 2, 1, 5, 4}, 50, 0.5, everywhere).file();
     keep_only(file, {"q", "k", "scores", "weights"});
     for (std::size_t i = 0; i < 10; ++i) change(file, "weights", i, 1);
@@ -109,7 +109,7 @@ TEST(Doctor, TakesAPositionBiasInTheMaskedScoresForAChoice) {
     EXPECT_EQ(examine(file).verdict, Verdict::Wrong);
 }
 
-TEST(Doctor, SaysWhereTheFirstNumberIsNoNumber) {
+TEST(Doctor, SaysWhereTheFirstNanIs) {
     for (const double odd : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
         ArrayFile file = Example({}, 5, 0.5, everywhere).file();
         change(file, "v", 7, odd);
@@ -135,7 +135,7 @@ TEST(Doctor, TellsOfRowsThatDoNotSumToOne) {
 TEST(Doctor, TellsOfSaturatedAndUniformHeads) {
     ArrayFile file;
     file.source = "dump.npz";
-    const Values weights = {0.999, 0.001, 0.002, 0.998, 0.5, 0.5, 0.5, 0.5};  // head 0 looks up, head 1 does not choose
+    const Values weights = {0.999, 0.001, 0.002, 0.998, 0.5, 0.5, 0.5, 0.5};  // head 0 attends to keys, head 1 is uniform
     file.arrays.push_back(make_array<double>("weights", {1, 2, 2, 2}, weights));
     std::string saturated, uniform;
     for (const Finding& finding : examine(file).findings) {

@@ -1,4 +1,4 @@
-// Edits in the forward pass, in the reference, in the explanations and in the gradients.
+// Edits in the forward pass, the reference, explanations and gradients.
 #include "engine/trace/edit.hpp"
 
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ TEST(Edits, AreSeenWhereTheReferenceDoesNotKnowThem) {
         trace.settings.edits.clear();
         const auto verification = reference::verify(trace, 1e-12, 1e-12);
         const StageId at = model.settings.edits.front().at;
-        if (verification.ok) continue;  // the edit changes nothing: switched off, masked, beyond the text, or to what it was
+        if (verification.ok) continue;  // the edit has no effect: switched off, masked, out of range, or the same value
         EXPECT_EQ(verification.first_failure()->id, at) << "seed " << seed;
         ++seen;
     }
@@ -136,7 +136,7 @@ TEST(Edits, ANewEditTakesThePlaceOfTheOneItRepeats) {
     EXPECT_EQ(why_without_effect(elsewhere, trace), "this model has no such stage");
 }
 
-// --- one kind after the other -----------------------------------------------------------------------------------------------
+// --- each kind of edit ------------------------------------------------------------------------------------------------------
 
 class EditKinds : public testing::Test {
 protected:
@@ -180,7 +180,7 @@ TEST_F(EditKinds, ACellIsOverwrittenAndEverythingDownstreamFollows) {
                     EXPECT_EQ(q(b, h, t, d), hit ? 5 : old(b, h, t, d));
                     EXPECT_EQ(after.find(edit.at)->edited->marked(((b * 2 + h) * 5 + t) * 3 + d), hit);
                 }
-    // The row's scores, and from there its logits and those of the positions that read it; nothing before it, no other text.
+    // The row's scores change and, from there, its logits and those of positions that read it; nothing before it and no other text.
     EXPECT_NE(value(after, Stage::Scores)(0, 1, 3, 0), value(before, Stage::Scores)(0, 1, 3, 0));
     EXPECT_EQ(value(after, Stage::Scores)(0, 1, 2, 0), value(before, Stage::Scores)(0, 1, 2, 0));
     const Tensor<double>&logits = value(after, Stage::Logits, -1), &old_logits = value(before, Stage::Logits, -1);
@@ -235,7 +235,7 @@ TEST_F(EditKinds, AHeadIsFrozenToEachPattern) {
                 EXPECT_EQ(value(after, Stage::Weights)(0, 0, t, s), expected) << t << " " << s;
             }
     }
-    // One row alone.
+    // A single row.
     edit.pattern = Pattern::Uniform, edit.row = 2;
     settings_.edits = {edit};
     EXPECT_EQ(value(trace(), Stage::Weights)(0, 0, 2, 1), 1.0 / 3);
@@ -244,7 +244,7 @@ TEST_F(EditKinds, AHeadIsFrozenToEachPattern) {
     settings_.edits = {edit};
     EXPECT_EQ(value(trace(), Stage::Weights)(0, 0, 3, 1), untouched(0, 0, 3, 1));
     settings_.edits[0].row = Edit::kAll;
-    // A row that may not look there stays as it was computed: nobody may look at key 1.
+    // A row that may not attend there is left unchanged: nobody may attend to key 1.
     for (int t = 0; t < 5; ++t) settings_.masks.painted.push_back({t, 1});
     settings_.edits[0].pattern = Pattern::Previous;
     const Trace<double> after = trace();
@@ -375,7 +375,7 @@ TEST_F(EditKinds, GradientsOfEveryParameterMatchDifferences) {
                 return pass.loss(kTargets).loss;
             };
             EXPECT_NEAR(loss(), trace.loss, 1e-14);
-            // Along a direction through all parameters at once, so that every edit of every stage can be tried.
+            // Along a direction through all parameters at once, so that every edit of every stage can be tested.
             std::vector<double> direction(static_cast<std::size_t>(parameters.count())), along{0};
             for (double& component : direction) component = normal(random);
             const std::vector<double> start(parameters.data(), parameters.data() + parameters.count());
@@ -390,7 +390,7 @@ TEST_F(EditKinds, GradientsOfEveryParameterMatchDifferences) {
     }
 }
 
-/// What is shown at an edited cell is the gradient of the number that stands there.
+/// The gradient shown at an edited cell is that of the edited number.
 TEST_F(EditKinds, GradientShownAtAnEditIsThatOfItsNumber) {
     for (int s = 0; s < kStageCount; ++s) {
         const auto stage = static_cast<Stage>(s);

@@ -1,4 +1,4 @@
-/// Eigen's product, which ours is measured against, is the product of the same operands on every kernel build.
+/// Eigen's product, the baseline for ours, multiplies the same operands on every kernel build.
 
 #include "engine/kernels/eigen_product.hpp"
 
@@ -16,7 +16,7 @@ struct Operand {
     Transpose transpose;
     std::vector<float> values;
 
-    std::int64_t step() const { return (transpose == Transpose::Yes ? rows : columns) + 3; }  // rows do not lie end to end
+    std::int64_t step() const { return (transpose == Transpose::Yes ? rows : columns) + 3; }  // rows are not contiguous
     float at(std::int64_t i, std::int64_t j) const {
         return values[static_cast<std::size_t>(transpose == Transpose::Yes ? j * step() + i : i * step() + j)];
     }

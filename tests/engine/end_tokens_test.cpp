@@ -1,4 +1,4 @@
-/// Where it is written down with which tokens a model ends its texts.
+/// Where the end tokens of a model are found.
 
 #include "engine/families/end_tokens.hpp"
 
@@ -24,7 +24,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// A folder with what is said in its files; "" for no file.
+/// A folder with these contents in its files; "" for no file.
 class EndsOfFolder {
 public:
     std::string config = "{}", generation, tokenizer_config;

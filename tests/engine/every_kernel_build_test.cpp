@@ -1,5 +1,5 @@
-// The kernels in use are chosen once a process: what depends on them is run again as processes with every other build that this
-// processor has.
+// Kernels are selected once per process, so tests that depend on them are run again as processes with every other build that this processor
+// supports.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

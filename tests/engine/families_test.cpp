@@ -1,4 +1,4 @@
-/// Models of every family against what transformers computes of them, and what config.json says that matters.
+/// Models of every family against the results of transformers, and the relevant options of config.json.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,8 +25,8 @@ const fs::path kFamilyFolders = fs::path(ATTN_TEST_DATA) / "golden/hf";
 
 struct FamilyCase {
     const char *folder, *family;
-    std::size_t tensors;  ///< that transformers tells, of all runs
-    /// A place in config.json and what to put there: then numbers no longer agree.
+    std::size_t tensors;  ///< number of tensors in transformers' results, over all runs
+    /// A change to config.json after which numbers no longer agree.
     const char *what, *by;
 };
 
@@ -57,7 +57,7 @@ constexpr FamilyCase kFamilyCases[] = {
     {"bart", "BART", 45, R"("scale_embedding": true)", R"("scale_embedding": false)"},
 };
 
-/// A copy of a case's folder with something else in its config.json.
+/// A copy of a case's folder, optionally with a modified config.json.
 void copy_folder(const FamilyCase& c, const fs::path& to, bool changed) {
     for (const auto& entry : fs::directory_iterator(kFamilyFolders / c.folder)) {
         std::string text = test::file_bytes(entry.path());
@@ -106,7 +106,7 @@ TEST_P(Families, UseEveryTensorOfTheFile) {
         EXPECT_FALSE(use.parameters.empty() && use.leftover == Leftover::Unknown) << use.tensor->array.name;
 }
 
-/// What the doctor cannot compute it does not call wrong.
+/// The doctor does not report as wrong what it cannot compute.
 TEST_P(Families, AreNotAccusedByTheDoctor) {
     const ModelFolder folder = open_model_folder(kFamilyFolders / GetParam().folder);
     const TokenBatch tokens{4, {5, 9, 2, 7}, {4}};
@@ -118,7 +118,7 @@ TEST_P(Families, AreNotAccusedByTheDoctor) {
 
 INSTANTIATE_TEST_SUITE_P(Published, Families, testing::ValuesIn(kFamilyCases), [](const auto& one) { return one.param.folder; });
 
-/// config.json of a case with one thing changed; why it is refused.
+/// Why a case's config.json is refused after one change.
 std::string family_refusal(const char* folder, const std::string& what, const std::string& by) {
     const test::TemporaryFolder changed;
     const FamilyCase c{folder, "", 0, what.c_str(), by.c_str()};
@@ -131,7 +131,7 @@ std::string family_refusal(const char* folder, const std::string& what, const st
     return "";
 }
 
-/// What a case's config.json with one thing changed is read as.
+/// The configuration read from a case's config.json after one change.
 Config changed_config(const char* folder, const std::string& what, const std::string& by) {
     const test::TemporaryFolder changed;
     copy_folder({folder, "", 0, what.c_str(), by.c_str()}, changed.path(), true);

@@ -1,4 +1,4 @@
-/// Matrix products spread over threads against the same on one.
+/// Matrix products on several threads against the same on one.
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 using namespace attn;
 
-/// Sides of a weight's gradient [in,out] and of its layer's input [rows,in], by the rows of a batch.
+/// Sizes of a weight's gradient [in,out] and of its layer's input [rows,in], by the rows of a batch.
 struct Sizes {
     std::int64_t rows, in, out;
 };
@@ -67,7 +67,7 @@ private:
 };
 
 TEST(GemmOverThreads, OfTwoProductsGivesTheBitsOfEachAlone) {
-    // Longer along rows, along columns, too small for a team, and with a side that no grain divides.
+    // Longer along rows, along columns, too small for several threads, and with a side that is not a multiple of the grain.
     for (const Sizes& sizes :
          {Sizes{1100, 900, 400}, Sizes{1100, 400, 900}, Sizes{30, 20, 10}, Sizes{1500, 1, 300}, Sizes{2000, 901, 303}}) {
         const LinearGradients layer(sizes);

@@ -17,7 +17,7 @@
 namespace attn {
 namespace {
 
-/// By the definition, one token at a time and in long double: the rank of a token is how many others come before it.
+/// Computed from the definition, token by token in long double: a token's rank is the number of tokens before it.
 std::vector<double> distribution_by_definition(const std::vector<float>& logits, const SamplingSettings& settings) {
     const std::size_t size = logits.size();
     const auto before = [&](std::size_t a, std::size_t b) { return logits[a] > logits[b] || (logits[a] == logits[b] && a < b); };
@@ -35,7 +35,7 @@ std::vector<double> distribution_by_definition(const std::vector<float>& logits,
         sum += mass[id];
     }
     for (long double& m : mass) m /= sum;
-    // A token stays while those before it have not yet reached p.
+    // A token is kept if those before it have not reached p.
     std::vector<double> out(size);
     long double kept = 0;
     std::vector<bool> stays(size);
@@ -79,7 +79,7 @@ TEST(SamplingDistribution, IsTheDefinitions) {
             << "round " << round << ", temperature " << settings.temperature << ", top-k " << settings.top_k << ", top-p "
             << settings.top_p;
     }
-    // The negative control: another temperature is another distribution.
+    // Negative control: another temperature gives another distribution.
     const std::vector<float> logits{0, 1, 2};
     EXPECT_GT(largest_difference(sampling_distribution(logits, {.temperature = 1}), distribution_by_definition(logits, {.temperature = 2})),
               0.05);
@@ -97,7 +97,7 @@ TEST(SamplingDistribution, BreaksTiesBySmallerId) {
 }
 
 TEST(SamplingDistribution, TopPLooksAtWhatTopKLeft) {
-    // exp: 4, 2, 1, 1 of 8. Among the first two the first alone has 2/3.
+    // exp: 4, 2, 1, 1 of 8. Of the first two, the first alone has 2/3.
     const std::vector<float> logits{std::log(4.0F), std::log(2.0F), 0, 0};
     EXPECT_EQ(sampling_distribution(logits, {.top_k = 2, .top_p = 0.6})[1], 0);
     EXPECT_GT(sampling_distribution(logits, {.top_k = 0, .top_p = 0.6})[1], 0);
@@ -140,7 +140,7 @@ ForwardSettings causal() {
     return settings;
 }
 
-/// Logits after the last token of `ids`, by the way that traces take, stage by stage.
+/// The logits after the last token of `ids`, computed stage by stage as in traces.
 std::vector<float> last_logits(const Parameters<float>& parameters, std::vector<std::int32_t> ids, const ForwardSettings& settings) {
     const auto length = static_cast<std::int64_t>(ids.size());
     const Trace<float> trace =
@@ -177,7 +177,7 @@ TEST(Generate, WritesTheSameFromAllOfTheTextAtEveryToken) {
         const Parameters<float> parameters = random.parameters<float>();
         ForwardSettings settings = causal();
         settings.temperature = random.settings.temperature;
-        // A window as long as any text forbids nothing, but takes the pass over the whole text.
+        // A window longer than any text masks nothing, but forces a pass over the whole text.
         ForwardSettings whole = settings;
         whole.masks.window = 1000;
         ASSERT_TRUE(can_cache(random.config, settings) && !can_cache(random.config, whole));
@@ -218,7 +218,7 @@ TEST(Generate, DrawsAsOftenAsTheProbabilitySays) {
     };
     constexpr double kLimit = 25;  // 5 degrees of freedom: exceeded by chance once in 7,000
     EXPECT_LT(chi_squared(expected), kLimit);
-    // The negative control: slightly other probabilities are told apart.
+    // Negative control: slightly different probabilities are detected.
     settings.temperature = 1;
     EXPECT_GT(chi_squared(distribution_by_definition(last_logits(parameters, prompt, causal()), settings)), kLimit);
 }
@@ -227,7 +227,7 @@ TEST(Generate, DependsOnSeedAndSettingsNotOnThreads) {
     Config config = small_model();
     config.context_length = 128;
     config.d_model = 64;
-    config.tied_lm_head = false;  // a drawn embedding as head would only ever repeat the last token
+    config.tied_lm_head = false;  // a random tied embedding as head would only repeat the last token
     const Parameters<float> parameters = initial_parameters<float>(config);
     std::vector<std::int32_t> prompt(100);
     for (std::size_t i = 0; i < prompt.size(); ++i) prompt[i] = static_cast<std::int32_t>(i * i % 11);
@@ -277,7 +277,7 @@ TEST(Generate, RefusesWhatCannotWriteAndStopsWhenAsked) {
     EXPECT_THROW(generate(bad, {prompt}, causal(), {}), Error);
 }
 
-/// What one pass over everything so far says to be likeliest, token by token.
+/// The likeliest token after each full pass over the text so far.
 TEST(Generate, TranslatesWhatTheSourceSays) {
     int other_answers = 0;
     for (std::uint64_t seed = 1; seed < 6; ++seed) {
@@ -324,7 +324,7 @@ TEST(Generate, WritesTheSameFromWhatIsKept) {
         warmer.temperature = 1.5;
         KeptText kept;
         std::vector<std::int32_t> text{0};
-        // Longer and longer texts, others that begin alike, another model and other settings in between, and beyond the context.
+        // Texts of growing length, others with the same beginning, another model and other settings in between, and beyond the context.
         for (int round = 0; round < 8; ++round) {
             const Parameters<float>& model = round == 3 ? others : parameters;
             const ForwardSettings& how = round == 5 ? warmer : settings;
@@ -347,13 +347,13 @@ TEST(Generate, ComputesOnFromWhatIsKept) {
     for (const std::int32_t id : generate(parameters, {prompt}, causal(), sampling, {}, {}, &kept)) text.push_back(id);
     EXPECT_EQ(kept.cache.text, std::vector<std::int32_t>(text.begin(), text.end() - 1)) << "of the last token nothing was needed";
     EXPECT_GT(kept.cache.bytes(), 0U);
-    // What a cancelled call leaves is as good.
+    // The state after a cancelled call is just as valid.
     std::stop_source stop;
     const auto cancel = [&](const DrawnToken&) { stop.request_stop(); };
     EXPECT_THROW(generate(parameters, {text}, causal(), sampling, cancel, stop.get_token(), &kept), Cancelled);
     EXPECT_EQ(kept.cache.text, text);
     EXPECT_EQ(generate(parameters, {text}, causal(), sampling, {}, {}, &kept), generate(parameters, {text}, causal(), sampling));
-    // Keys and values of other tokens under these tokens' names would be believed.
+    // Cached keys and values under other tokens' ids would be used without question.
     KeptText wrong;
     const std::vector<std::int32_t> other{9, 9, 9, 9, 9};
     generate(parameters, {other}, causal(), {.temperature = 0, .tokens = 1}, {}, {}, &wrong);
@@ -378,7 +378,7 @@ TEST(Generate, EndsWithAnyOfTheEnds) {
         ASSERT_NE(first, all.end());
         const std::vector<std::int32_t> written = generate(parameters, {.text = prompt, .ends = ends}, causal(), sampling);
         EXPECT_EQ(written, std::vector<std::int32_t>(all.begin(), first + 1));
-        // An end in the text that is gone on from does not matter.
+        // An end token inside the prompt has no effect.
         std::vector<std::int32_t> text = prompt;
         text.insert(text.end(), written.begin(), written.end());
         EXPECT_FALSE(generate(parameters, {.text = text, .ends = ends, .drawn = written.size()}, causal(), sampling).empty());

@@ -1,5 +1,5 @@
 #pragma once
-/// Writing GGUF files for tests.
+/// Writes GGUF files for tests.
 
 #include <cstdint>
 #include <string>
@@ -28,7 +28,7 @@ std::string gguf_numbers(std::uint32_t type, const std::vector<T>& numbers) {
     return gguf_list(type, numbers.size(), values);
 }
 
-/// A file of metadata only.
+/// A file with metadata only.
 struct GgufKeys {
     std::string keys;
     std::uint64_t count = 0;

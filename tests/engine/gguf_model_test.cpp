@@ -1,5 +1,5 @@
-/// GGUF files as models: what llama.cpp's converter wrote against what transformers computes of the same weights, and files that are broken
-/// on purpose.
+/// GGUF files as models: files written by llama.cpp's converter against transformers' results for the same weights, and deliberately broken
+/// files.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -39,7 +39,7 @@ const fs::path kGgufFiles = fs::path(ATTN_TEST_DATA) / "golden/gguf";
 struct GgufCase {
     const char* file;
     const char* family;
-    std::size_t tensors;  ///< that are compared
+    std::size_t tensors;  ///< number of tensors compared
 };
 constexpr GgufCase kGgufCases[] = {{"gpt2", "GPT-2", 4},
                                    {"gptneox", "GPT-NeoX", 4},
@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(Converted, GgufModels, testing::ValuesIn(kGgufCases), [
     return name.substr(0, name.find('-'));
 });
 
-/// A copy of one of the files, to be changed.
+/// A modifiable copy of one of the files.
 class ChangedGguf {
 public:
     explicit ChangedGguf(const std::string& name) : bytes(file_bytes(gguf_path(name))), path_(folder_.path() / (name + ".gguf")) {
@@ -100,13 +100,13 @@ public:
             put_file(folder_.path() / (name + ending), file_bytes(kGgufFiles / (name + ending)));
     }
 
-    /// Writes over what stands behind a key: its type and the beginning of its value.
+    /// Overwrites the type and the beginning of a key's value.
     void set(const std::string& key, std::uint32_t type, const std::string& value) {
         const std::size_t at = bytes.find(test::gguf_text(key));
         ASSERT_NE(at, std::string::npos) << key;
         bytes.replace(at + 8 + key.size(), 4 + value.size(), le(type) + value);
     }
-    /// Adds a key, and one of a length such that all numbers stay where their alignment wants them.
+    /// Adds a key, and another one that pads the header so that tensor data stays aligned.
     void add(const std::string& key, std::uint32_t type, const std::string& value) {
         std::string keys = test::gguf_key(key, type, value);
         const std::string filler = "filler" + std::to_string(fillers_++);
@@ -126,7 +126,7 @@ public:
         put_file(path_, bytes);
         return path_;
     }
-    /// Why it is not opened, or its weights are not read.
+    /// The error from opening it or reading its weights.
     std::string refusal() const {
         write();
         try {
@@ -145,7 +145,7 @@ private:
     int fillers_ = 0;
 };
 
-/// "... 0.0213 × 37 × 9 − 0.0034 × 12": what the sentence says comes out as the number that is shown.
+/// Evaluates "... 0.0213 × 37 × 9 − 0.0034 × 12", which must give the number shown.
 double worked_out(std::string words) {
     words.erase(0, words.find(": ") + 2);
     std::istringstream in(words);
@@ -175,7 +175,7 @@ TEST(GgufModel, SaysHowAWeightIsPacked) {
                 for (std::int64_t c = 0; c < view.columns; c += 5) {
                     const std::string words = packed_words(view, r, c);
                     kinds.insert(words.substr(0, words.find(',')));
-                    // The factors are shown with four digits.
+                    // Factors are shown with four digits.
                     EXPECT_NEAR(worked_out(words), view.at(r, c), 2e-3 * (1 + std::abs(view.at(r, c)))) << words;
                     const std::int64_t in_row = view.transposed ? r : c, block = kinds.count("Q4_K") > 0 && words[3] == 'K' ? 256 : 32;
                     EXPECT_THAT(words, HasSubstr("block " + std::to_string(in_row / block) + " of its row: "));
@@ -265,7 +265,7 @@ TEST(GgufModel, RefusesTensorsThatAreMissingOrCannotBeRead) {
     ChangedGguf table("llama");
     table.replace("token_embd.weight", "token_umbd.weight");
     EXPECT_THAT(table.refusal(), HasSubstr("token_embd.weight: there is no such table of words"));
-    // Q4_0 and IQ4_NL have blocks of the same size: the code book is what is missing.
+    // Q4_0 and IQ4_NL have blocks of the same size, but the code book is missing.
     ChangedGguf book("llama_q4_0");
     const std::string name = test::gguf_text("blk.0.ffn_up.weight");
     const std::size_t at = book.bytes.find(name) + name.size() + 4 + 16;
@@ -274,7 +274,7 @@ TEST(GgufModel, RefusesTensorsThatAreMissingOrCannotBeRead) {
     EXPECT_THAT(book.refusal(), HasSubstr("tensor \"blk.0.ffn_up.weight\": is packed as IQ4_NL, which cannot be read"));
 }
 
-TEST(GgufModel, RefusesABlockWhoseScaleIsNoNumber) {
+TEST(GgufModel, RefusesABlockWithANanScale) {
     for (const char* name : {"llama_q8_0", "llama_q4_k"}) {
         ChangedGguf file(name);
         file.write();
@@ -318,7 +318,7 @@ TEST(GgufModel, EveryTruncationIsRefused) {
     EXPECT_NE(cut.refusal(), "");
 }
 
-/// Whatever single byte of the description is wrong, the file is opened or refused, and nothing else happens.
+/// With any single byte of the header changed, the file is either opened or refused.
 TEST(GgufModel, AWrongByteIsReadOrRefused) {
     const ChangedGguf whole("llama_q4_0");
     const std::size_t described = whole.bytes.find("blk.0.ffn_up.weight") + 40;

@@ -1,4 +1,4 @@
-/// GGUF files: what is read of them, what is refused, and their tokenizers against others' ids.
+/// GGUF files: what is read, what is refused, and their tokenizers against other implementations' ids.
 
 #include "engine/io/gguf.hpp"
 
@@ -23,7 +23,7 @@ using test::gguf_texts;
 using test::le;
 using testing::HasSubstr;
 
-/// A file that is right: a few keys, two tensors, 64 bytes of data.
+/// A valid file: a few keys, two tensors, 64 bytes of data.
 struct GgufParts {
     std::string magic = "GGUF";
     std::uint32_t version = 3;
@@ -155,7 +155,7 @@ TEST(GgufTokenizer, RefusesWhatItDoesNotKnowByName) {
 
 const fs::path kVocabularies = fs::path(ATTN_TEST_DATA) / "../../shared/golden/vocab";
 
-/// Published vocabularies are others' data: they are read where they lie beside the checkout.
+/// Published vocabularies are not part of this repository; they are read from beside the checkout.
 std::vector<std::string> vocabularies() {
     std::vector<std::string> names;
     for (const char* name : {"gpt-2", "llama-spm", "bert-bge"})
@@ -166,7 +166,7 @@ std::vector<std::string> vocabularies() {
 class PublishedVocabulary : public testing::TestWithParam<std::string> {};
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(PublishedVocabulary);
 
-/// Texts are joined by a line of their own; the ids have none of the tokens that a model puts around a text.
+/// Texts are joined by separator lines; ids do not include the tokens that a template adds.
 TEST_P(PublishedVocabulary, GivesTheIdsOfItsTexts) {
     const std::string path = (kVocabularies / (GetParam() + ".gguf")).string();
     const auto tokenizer = read_gguf_tokenizer(GgufFile::read(path));

@@ -1,5 +1,5 @@
 #pragma once
-/// Compares hand-derived gradients with central differences in double.
+/// Compares analytic gradients with central differences in double.
 
 #include <algorithm>
 #include <cmath>
@@ -13,9 +13,9 @@ namespace attn {
 
 inline constexpr double kGradientTolerance = 1e-6;
 
-/// Largest error of `gradient` against fourth-order central differences of `loss` with respect to `x`, relative to the larger of the
-/// two numbers, but no less than a thousandth of the tensor's largest gradient and what the rounding of the loss leaves undetermined.
-/// Infinite when anything is NaN.
+/// The largest error of `gradient` against fourth-order central differences of `loss` with respect to `x`, relative to the larger of the
+/// two numbers, but at least to a thousandth of the tensor's largest gradient and to the uncertainty from rounding of the loss. Infinite if
+/// anything is NaN.
 inline double worst_gradient_error(std::span<double> x, std::span<const double> gradient, const std::function<double()>& loss) {
     constexpr double kStep = 1e-3;
     double largest = 0;
@@ -31,7 +31,7 @@ inline double worst_gradient_error(std::span<double> x, std::span<const double> 
         largest = std::max({largest, std::abs(numeric[i]), std::abs(gradient[i])});
     }
     if (!std::isfinite(loss())) return HUGE_VAL;
-    // Differences of numbers as large as the loss are known to some of its last bits.
+    // Differences of numbers as large as the loss are uncertain in their last bits.
     const double undetermined = 4 * std::numeric_limits<double>::epsilon() * std::abs(loss()) / (kStep * kGradientTolerance);
     double worst = 0;
     for (std::size_t i = 0; i < x.size(); ++i) {

@@ -1,5 +1,5 @@
 #pragma once
-/// What tests of gradients draw and how they make one number of many.
+/// Random inputs for gradient tests, and scalar losses of them.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-/// Chances of the next word, against grammars that can be counted by hand and against stories counted by the thousand.
+/// Probabilities of the next word, against grammars that can be counted by hand and against thousands of stories.
 
 #include <gtest/gtest.h>
 
@@ -96,10 +96,10 @@ TEST(Stories, AreTheSameForTheSameSeedAndCutOffWithoutRoom) {
     EXPECT_EQ(story(1, 5, 0).size(), 0U);
 }
 
-/// Who has what, read from the words alone: an oracle that knows nothing of how stories are told.
+/// Derives who has what from the words alone: an oracle independent of the story generator.
 class Reader {
 public:
-    /// False when a question is answered wrongly or a pronoun has nobody or two to mean.
+    /// False if a question is answered wrongly or a pronoun is ambiguous or refers to nobody.
     bool read(const std::string& text) {
         std::string sentence;
         for (std::size_t begin = 0; begin < text.size();) {
@@ -125,7 +125,7 @@ private:
         static const std::set<std::string> kBoys = {"Tom", "Ben", "Max", "Sam", "Leo", "Jack", "Finn", "Paul"};
         return kBoys.contains(name);
     }
-    /// The child that a word means; "" when it is no child.
+    /// The child that a word refers to; "" if none.
     std::string child(const std::string& word) {
         if (girl(word) || boy(word)) return word;
         const bool she = word == "She" || word == "she" || word == "her", he = word == "He" || word == "he" || word == "him";
@@ -134,7 +134,7 @@ private:
         std::string meant;
         for (const std::string& name : children_)
             if (girl(name) == she) {
-                if (!meant.empty()) return subject_;  // two of them: whoever the sentence is about
+                if (!meant.empty()) return subject_;  // two candidates: the subject of the sentence
                 meant = name;
             }
         return meant.empty() ? "nobody" : meant;
@@ -167,7 +167,7 @@ private:
             gives_ = lost_ = false;
             verb_.clear();
         }
-        if (word == "finds") lost_ = true;  // and gives it back
+        if (word == "finds") lost_ = true;  // and returns it
         return true;
     }
     std::set<std::string> children_;
@@ -185,7 +185,7 @@ TEST(Stories, AnswerTheirOwnQuestionsAndUsePronounsThatMeanSomebody) {
         EXPECT_TRUE(reader.read(text)) << text;
         answered += reader.answered;
         pronouns += reader.pronouns;
-        // Control: when another child of the story is named, the reader objects.
+        // Negative control: if another child of the story is named, the reader objects.
         const std::size_t question = text.find("Who has"), at = question == std::string::npos ? question : text.find("? ", question);
         if (at == std::string::npos || text.find(' ', at + 2) == std::string::npos) continue;
         const std::string answer = text.substr(at + 2, text.find(' ', at + 2) - at - 2);
@@ -225,7 +225,7 @@ TEST(Stories, ChancesSumToOneAndTheTextIsAmongThem) {
 }
 
 TEST(Stories, ChancesAreTheFrequenciesOfManyStories) {
-    // Every place of the first words, counted over stories that begin alike.
+    // All places among the first words, counted over stories with the same beginning.
     std::map<std::vector<std::int32_t>, std::map<std::int32_t, int>> counts;
     for (std::uint64_t i = 0; i < 300'000; ++i) {
         const std::vector<std::int32_t> words = story(14, i, 14);

@@ -7,7 +7,7 @@
 namespace attn {
 namespace {
 
-/// A trace holding nothing but one weights stage of one sequence and one head.
+/// A trace with a single weights stage of one sequence and one head.
 Trace<float> weights_trace(const std::vector<std::vector<float>>& rows, std::vector<std::int32_t> ids, std::int64_t length) {
     const auto positions = static_cast<std::int64_t>(rows.size());
     Trace<float> trace;
@@ -31,7 +31,7 @@ TEST(HeadScores, RecognisesAPreviousTokenHead) {
 }
 
 TEST(HeadScores, RecognisesInduction) {
-    // a b a: the second a may look at the b that followed the first.
+    // a b a: the second a may attend to the b after the first.
     const auto scores = head_scores(weights_trace({{1, 0, 0}, {0.5F, 0.5F, 0}, {0.25F, 0.75F, 0}}, {4, 5, 4}, 3));
     EXPECT_EQ(scores[0].induction_rows, 1);
     EXPECT_DOUBLE_EQ(scores[0].induction, 0.75);

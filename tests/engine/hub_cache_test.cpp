@@ -1,4 +1,4 @@
-/// Hugging Face's cache: which snapshot is opened, that links are followed, and what is said of a broken cache.
+/// Hugging Face's cache: which snapshot is opened, that links are followed, and the messages for a broken cache.
 
 #include "engine/io/hub_cache.hpp"
 
@@ -24,7 +24,7 @@ using test::put_file;
 using test::TemporaryFolder;
 using testing::HasSubstr;
 
-/// A cache as huggingface_hub lays it out, with a golden model behind links.
+/// A cache in huggingface_hub's layout, with a golden model behind links.
 class HubCache : public testing::Test {
 protected:
     fs::path entry() const { return folder_.path() / "models--some--tiny-model"; }
@@ -33,7 +33,7 @@ protected:
         fs::create_directories(snapshot(commit));
         fs::create_symlink(target, snapshot(commit) / name);
     }
-    /// Blobs have no ending; links lead to them from two folders below.
+    /// Blobs have no file name extension; links two folders below refer to them.
     void put_model(const std::string& commit, const std::string& golden = "gpt2") const {
         fs::create_directories(entry() / "blobs");
         int number = 0;

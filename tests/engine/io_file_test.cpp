@@ -82,7 +82,7 @@ TEST(AtomicFile, WritesThroughNoLink) {
     EXPECT_FALSE(std::filesystem::exists(folder / "absent"));
     EXPECT_EQ(folder.entries(), 3);
 
-    // A link that comes after the check gives way to the file; what it names is not touched.
+    // A link created after the check is replaced by the file; its target is not touched.
     AtomicFile file(folder / "late");
     std::filesystem::create_symlink("victim", folder / "late");
     file.write(std::string_view("new"));
@@ -119,7 +119,7 @@ TEST(AtomicFile, GivesAFileASecondName) {
         const AtomicFile dropped(folder / "previous", SecondNameOf{folder / "new"});
         EXPECT_EQ(test::file_bytes(folder / "previous"), "old");
     }
-    for (int i = 0; i < 2; ++i) {  // the second time they are one file already
+    for (int i = 0; i < 2; ++i) {  // the second time they are the same file already
         AtomicFile(folder / "previous", SecondNameOf{folder / "new"}).commit();
         EXPECT_EQ(test::file_bytes(folder / "previous"), "new");
         EXPECT_EQ(folder.entries(), 2);
@@ -138,7 +138,7 @@ TEST(AbandonedFiles, AreThoseOfDeadWriters) {
     const pid_t child = ::fork();
     if (child == 0) {
         AtomicFile file(folder / "a.txt");
-        ::_exit(0);  // as killed: nothing is cleared away
+        ::_exit(0);  // as if killed, without cleanup
     }
     int status = 0;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
@@ -164,7 +164,7 @@ TEST(FolderLock, LetsOneInAtATime) {
     EXPECT_EQ(folder.entries(), 0) << "a lock is no file";
     first.reset();
     EXPECT_NO_THROW(FolderLock second(folder.path()));
-    // One whose process ended without a word is free again.
+    // A lock is released when its process is killed.
     const pid_t child = ::fork();
     if (child == 0) {
         const FolderLock held(folder.path());
@@ -199,7 +199,7 @@ TEST(AtomicFile, AFullDiskLeavesTheOldFile) {
 TEST(AtomicFile, AReadOnlyFolderIsSaidAtOnce) {
     const test::TemporaryFolder folder;
     std::filesystem::permissions(folder.path(), std::filesystem::perms(0555));
-    const pid_t child = ::fork();  // F10: root writes anywhere, so become somebody else in a child
+    const pid_t child = ::fork();  // F10: root can write anywhere, so use another user in a child
     if (child == 0) {
         if (::getuid() == 0 && ::setuid(65534) != 0) ::_exit(3);
         try {

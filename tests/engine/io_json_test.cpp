@@ -12,7 +12,7 @@ namespace {
 
 using test::expect_refused;
 
-/// Refused with this fault, naming the source and the place.
+/// Expects a refusal with this fault that names the source and the place.
 void json_refused(const std::string& text, FileFault fault, const std::string& place = "") {
     expect_refused(text.substr(0, 80), fault, "preset.json" + place, std::size_t{1} << 20, [&] { config_from_json(text, "preset.json"); });
 }
@@ -70,7 +70,7 @@ TEST(ConfigJson, EveryFieldSurvives) {
     EXPECT_EQ(config_from_json(to_json(config).dump(), "c"), config);
     EXPECT_EQ(to_json(config).size(), 50U) << "a field was added to Config: write and read it, and count it here";
     EXPECT_EQ(to_json(Config{}, ConfigFields::All).size(), 48U);
-    EXPECT_EQ(to_json(Config{}).size(), 23U);  // as files have it that were written before some parts existed
+    EXPECT_EQ(to_json(Config{}).size(), 23U);  // as in files written before some fields existed
 }
 
 TEST(ConfigJson, SettingsSurvive) {

@@ -126,7 +126,7 @@ TEST(Npy, ForeignByteOrderAndColumnMajor) {
         big.append(bytes.rbegin(), bytes.rend());
     }
     EXPECT_EQ(numbers(npy1(header_of("(6,)", "'>f4'"), big)), (std::vector<double>{1, 2, 3, 4, 5, 6})) << "N26";
-    // Column by column: element (i, j) of a 2 x 3 matrix stands at i + 2 j.
+    // Column-major: element (i, j) of a 2 x 3 matrix is at i + 2 j.
     EXPECT_EQ(numbers(npy1(header_of("(2, 3)", "'>f4'", "True"), big)), (std::vector<double>{1, 3, 5, 2, 4, 6})) << "N26";
     std::string cube;
     for (int i = 0; i < 24; ++i) cube += le(static_cast<std::int32_t>(i));
@@ -137,7 +137,7 @@ TEST(Npy, ForeignByteOrderAndColumnMajor) {
 }
 
 TEST(Npy, HalfPrecisionIsWidenedExactly) {
-    // Every half against its definition.
+    // Every half-precision number against its definition.
     std::string all;
     for (unsigned bits = 0; bits < 0x10000; ++bits) all += le(static_cast<std::uint16_t>(bits));
     const auto values = numbers(npy1(header_of("(65536,)", "'<f2'"), all));
@@ -177,7 +177,7 @@ TEST(ArrayValues, ConversionsAreChecked) {
     EXPECT_TRUE(std::isinf(values_as<float>(array(DType::F64, le(std::numeric_limits<double>::infinity())), "f").at(0)));
 }
 
-// --- against NumPy itself --------------------------------------------------------------------------------------------------
+// --- against NumPy ---------------------------------------------------------------------------------------------------------
 
 TEST(NpyWriter, NumpyReadsTheSameBits) {
     const test::TemporaryFolder folder;

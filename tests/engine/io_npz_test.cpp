@@ -26,7 +26,7 @@ std::uint32_t crc32(const std::string& bytes) {
     return ~crc;
 }
 
-/// One entry, whose two headers can be made to say anything.
+/// A zip entry whose two headers can be set arbitrarily.
 struct Entry {
     std::string name, data;
     std::string local_name = name;
@@ -34,13 +34,13 @@ struct Entry {
     std::uint32_t packed = static_cast<std::uint32_t>(data.size()), unpacked = packed, local_packed = packed, local_unpacked = unpacked;
     std::uint16_t method = 0, flags = 0, disk = 0;
     std::string local_extra{}, central_extra{};
-    std::int64_t offset = -1;  ///< -1: where it really is
+    std::int64_t offset = -1;  ///< -1: the real offset
 };
 
 struct Zip {
     std::vector<Entry> entries{};
-    std::int64_t count = -1, directory_offset = -1, directory_size = -1;  ///< -1: as they are
-    std::string before_end{};                                             ///< between directory and end record
+    std::int64_t count = -1, directory_offset = -1, directory_size = -1;  ///< -1: the real values
+    std::string before_end{};                                             ///< between the directory and the end record
     std::uint16_t disk = 0;
 
     std::string bytes() const {
@@ -137,7 +137,7 @@ TEST_F(Npz, BombsAndOverlaps) {
                                    .crc = crc32(npy()),
                                    .packed = static_cast<std::uint32_t>(npy().size()),
                                    .offset = 0});
-    refused("Z07", FileFault::Format, overlap.bytes());  // the second name already contradicts the shared local header
+    refused("Z07", FileFault::Format, overlap.bytes());  // the second name contradicts the shared local header
     Zip inside;
     inside.entries = {{.name = "a.npy", .data = npy() + Zip{.entries = {array_entry("b.npy")}}.bytes()}, array_entry("b.npy")};
     inside.entries[1].offset = static_cast<std::int64_t>(30 + 5 + npy().size());
@@ -238,7 +238,7 @@ TEST_F(Npz, DamagedCompressedData) {
     const std::string good = test::file_bytes(folder_ / "a.npz");
     for (std::size_t keep = 0; keep < good.size(); ++keep) EXPECT_THROW(read(good.substr(0, keep)), FileError) << keep;
     int refusals = 0;
-    for (std::size_t i = 0; i < good.size(); ++i) {  // Z11, Z08: any byte may be wrong; what is accepted must be the same arrays
+    for (std::size_t i = 0; i < good.size(); ++i) {  // Z11, Z08: with any byte changed, what is accepted must be the same arrays
         std::string changed = good;
         changed[i] = static_cast<char>(changed[i] ^ 0x15);
         try {
@@ -251,7 +251,7 @@ TEST_F(Npz, DamagedCompressedData) {
     EXPECT_GT(refusals, static_cast<int>(good.size() / 2));
 }
 
-/// An entry whose deflate stream is one uncompressed block of `content`, announced as `announced` bytes.
+/// An entry whose deflate stream is a single uncompressed block of `content`, declared as `announced` bytes.
 Entry deflated(const std::string& content, std::size_t announced) {
     const auto length = static_cast<std::uint16_t>(content.size());
     Entry entry{.name = "a.npy", .data = "\1" + le(length) + le(static_cast<std::uint16_t>(~length)) + content};

@@ -23,7 +23,7 @@ const std::string kHeader = R"({"t":{"dtype":"F32","shape":[2,2],"data_offsets":
 const std::string kData(16, '\0');
 constexpr std::size_t kHeaderMemory = std::size_t{1} << 20;
 
-/// A file of this header and these data.
+/// A file with this header and data.
 std::string container(const std::string& header, const std::string& data) { return le(std::uint64_t{header.size()}) + header + data; }
 std::string tensor(const std::string& name, const std::string& shape, const std::string& offsets, const std::string& dtype = "F32") {
     return "\"" + name + R"(":{"dtype":")" + dtype + R"(","shape":)" + shape + R"(,"data_offsets":)" + offsets + "}";
@@ -163,7 +163,7 @@ TEST(SafetensorsBad, Ranges) {
 TEST(SafetensorsBad, EveryTruncationAndEveryHeaderByte) {
     const std::string whole = container(kHeader, kData);
     for (std::size_t keep = 0; keep < whole.size(); ++keep) EXPECT_THROW(parse_bytes(whole.substr(0, keep)), FileError) << keep;
-    // A changed byte gives another file or none, never something else than FileError.
+    // A changed byte gives another valid file or FileError, never any other exception.
     for (std::size_t i = 0; i < whole.size() - kData.size(); ++i)
         for (int bit = 0; bit < 8; ++bit) {
             std::string changed = whole;
@@ -201,7 +201,7 @@ TEST(SafetensorsBad, UnreadableWithoutPermission) {
     test::put_file(path, container(kHeader, kData));
     std::filesystem::permissions(path, std::filesystem::perms::none);
     std::filesystem::permissions(folder.path(), std::filesystem::perms::all);
-    const pid_t child = ::fork();  // root reads everything: become somebody else in a child
+    const pid_t child = ::fork();  // root can read everything, so use another user in a child
     if (child == 0) {
         if (::getuid() == 0 && ::setuid(65534) != 0) ::_exit(3);
         try {

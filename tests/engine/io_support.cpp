@@ -26,8 +26,8 @@ void release(void* memory) {
 }
 }  // namespace
 
-// Replaces the program's `new`, so that a reader's appetite is counted and not guessed from the resident size. Both forms,
-// because the same `delete` frees what either gave.
+// Replaces the program's `new` to count a reader's allocations exactly instead of estimating them from resident memory. Both forms are
+// replaced, because the same `delete` frees memory from either.
 void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return noted(std::malloc(size != 0 ? size : 1), size); }
 void* operator new(std::size_t size) {
     void* memory = operator new(size, std::nothrow);

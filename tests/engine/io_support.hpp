@@ -1,5 +1,5 @@
 #pragma once
-/// What the tests of readers and writers share: temporary folders, bytes, and the expectation that a bad file is refused properly.
+/// Helpers for tests of readers and writers: temporary folders, bytes, and the expectation that an invalid file is refused properly.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ namespace attn::test {
 
 std::string file_bytes(const std::filesystem::path& path);
 void put_file(const std::filesystem::path& path, std::string_view bytes);
-/// `bytes` at the front of a file that claims to be `size` long and takes no room on the disk.
+/// Writes a sparse file of `size` bytes that begins with `bytes`.
 void put_sparse_file(const std::filesystem::path& path, std::string_view bytes, std::uint64_t size);
 inline std::span<const std::byte> as_bytes(std::string_view text) { return std::as_bytes(std::span(text)); }
 
@@ -27,8 +27,8 @@ std::string le(T value) {
     return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
-/// Bytes that this thread's `new` handed out between construction and the call: the sum, the largest piece, and the most that were held
-/// at once beyond what was held at the start.
+/// Counts the bytes that this thread allocates with `new` from construction on: the sum, the largest block, and the peak relative to the
+/// start.
 class AllocationWatch {
 public:
     AllocationWatch();
@@ -40,7 +40,8 @@ private:
     std::ptrdiff_t before_;
 };
 
-/// Runs `read`, which must throw FileError of this fault whose message holds `name`, asking for no more than `max_memory` in all.
+/// Runs `read`, which must throw FileError with this fault and a message that contains `name`, and may allocate at most `max_memory` in
+/// total.
 void expect_refused(const std::string& label, FileFault fault, std::string_view name, std::size_t max_memory,
                     const std::function<void()>& read);
 

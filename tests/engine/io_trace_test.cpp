@@ -23,7 +23,7 @@ Tensor<float> tensor(const Shape& shape, float first) {
     return out;
 }
 
-/// Two sequences of 3 and 2 tokens, one layer of two heads; made by hand, since only its shape matters here.
+/// Two sequences of 3 and 2 tokens, one layer with two heads; built by hand, since only its shape matters.
 Trace<float> sample_trace() {
     Trace<float> trace;
     trace.config.num_heads = 2;

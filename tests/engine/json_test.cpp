@@ -14,7 +14,7 @@ namespace {
 
 using Library = nlohmann::ordered_json;
 
-/// The same value in our type and the library's.
+/// The same value in our type and in the library's.
 struct Both {
     Json ours;
     Library theirs;

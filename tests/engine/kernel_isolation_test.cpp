@@ -1,5 +1,5 @@
-/// Kernels built for different instruction sets must not meet in the linker: an inline function compiled for AVX-512 and merged
-/// into common code would stop an older processor. Read out of the library itself with nm and objdump.
+/// Kernels built for different instruction sets must not be mixed by the linker: an inline function compiled for AVX-512 and merged into
+/// common code would crash on an older processor. Checks the library itself with nm and objdump.
 
 #include <gtest/gtest.h>
 
@@ -24,14 +24,14 @@ std::string output_of(const std::string& command) {
 
 bool is_member(std::string_view line, std::string_view name) { return line.find(name) != std::string_view::npos; }
 
-/// Whether a line of nm is about an Eigen template in the namespace of its member's own build; `at` is where the member's name ends.
+/// Whether a line of nm refers to an Eigen template in the namespace of its member's own build; `at` is the end of the member's name.
 bool is_eigen_of_this_build(const std::string& line, std::size_t at) {
     for (const std::string build : {"baseline", "v3", "v4"})
         if (is_member(line.substr(0, at), "eigen_build_" + build)) return line.find("eigen_" + build + "::", at) != std::string::npos;
     return false;
 }
 
-/// Lines of `nm -A --defined-only -C` that give a kernel build a name visible to the linker other than its table's.
+/// Lines of `nm -A --defined-only -C` that show a linker-visible name of a kernel build other than its table.
 std::vector<std::string> visible_symbols(const std::string& listing) {
     std::vector<std::string> found;
     std::istringstream in(listing);
@@ -47,7 +47,7 @@ std::vector<std::string> visible_symbols(const std::string& listing) {
     return found;
 }
 
-/// Lines of `objdump -d` on an archive that use registers which the member's instruction set does not have.
+/// Lines of `objdump -d` on an archive that use registers outside the member's instruction set.
 std::vector<std::string> foreign_instructions(const std::string& listing) {
     std::vector<std::string> found;
     bool allows_ymm = false, allows_zmm = false;
@@ -64,7 +64,7 @@ std::vector<std::string> foreign_instructions(const std::string& listing) {
             continue;
         }
         if (line.ends_with(">:") && is_member(member, "random.cpp")) {
-            // Functions of its own for each instruction set, chosen at run time; nothing else there is built for more than the least.
+            // It has functions for each instruction set, selected at run time; everything else is built for the baseline.
             allows_zmm = is_member(line, "draw_normals_avx512");
             allows_ymm = allows_zmm || is_member(line, "draw_normals_avx2");
             continue;

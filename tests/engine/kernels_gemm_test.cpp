@@ -10,7 +10,7 @@ template <class Scalar>
 class GemmOf : public test::KernelsOf<Scalar> {};
 TYPED_TEST_SUITE(GemmOf, test::Scalars);
 
-/// The product by plain loops in double, with the size of the terms that were summed, which bounds the rounding.
+/// The product by plain loops in double, with the sum of the terms' magnitudes, which bounds the rounding.
 template <class Scalar>
 void check_gemm(const Kernels<Scalar>& kernel, const GemmArguments<Scalar>& g, const std::vector<Scalar>& before, std::int64_t guard) {
     constexpr std::size_t kGuard = 64;
@@ -78,7 +78,7 @@ TYPED_TEST(GemmOf, OfAPackedOperandEqualsPlainLoops) {
     for (int round = 0; round < 60; ++round) {
         const std::int64_t m = this->size_up_to(round % 3 == 0 ? 150 : 30), whole_n = this->size_up_to(round % 4 == 0 ? 700 : 150),
                            whole_k = this->size_up_to(round % 5 == 0 ? 900 : 40);
-        // Some products use the first rows and columns alone, and some of the columns from a multiple of the grain on.
+        // Some products use only the first rows and columns, and some columns from a multiple of the grain on.
         const std::int64_t k = round % 2 == 0 ? whole_k : this->size_up_to(whole_k);
         const std::int64_t first = round % 3 == 1 ? (this->size_up_to(whole_n) - 1) / kPackedGrain * kPackedGrain : 0;
         const std::int64_t n = round % 2 == 0 ? whole_n - first : this->size_up_to(whole_n - first);
@@ -124,7 +124,7 @@ TYPED_TEST(GemmOf, OfRowsAPowerOfTwoApartEqualsPlainLoops) {
     });
 }
 
-/// As weight gradients are: sizes on both sides of a tile, of the rows that stay in the cache, and of a pass over k.
+/// As for weight gradients: sizes around a tile, around the rows kept in cache, and around a pass over k.
 TYPED_TEST(GemmOf, OfTwoOperandsThatArePackedEqualsPlainLoops) {
     struct Size {
         std::int64_t m, n, k;
@@ -191,7 +191,7 @@ TYPED_TEST(GemmOf, OfAnEmptySumIsTheBias) {
     });
 }
 
-/// What makes every split over threads and every cut of a batch give the same bits.
+/// The property by which splitting over threads and dividing a batch give the same bits.
 TYPED_TEST(GemmOf, ElementDoesNotDependOnItsNeighbours) {
     const std::int64_t m = 45, n = 83, k = 700;
     for (const Transpose ta : {Transpose::No, Transpose::Yes})
@@ -227,7 +227,7 @@ TYPED_TEST(GemmOf, ElementDoesNotDependOnItsNeighbours) {
         }
 }
 
-/// A row alone takes another way through B; the columns here are more than it takes at once.
+/// A single row uses another traversal of B; there are more columns here than it processes at once.
 TYPED_TEST(GemmOf, RowAloneHasTheBitsItHasAmongOthers) {
     using Scalar = TypeParam;
     for (const auto& [n, k] : std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 1}, {17, 7}, {2048, 9}, {2053, 385}, {4100, 801}})

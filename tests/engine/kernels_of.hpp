@@ -1,5 +1,5 @@
 #pragma once
-/// Tests of the kernels on every build that this processor has.
+/// Runs kernel tests on every build that this processor supports.
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 
 namespace attn::test {
 
-/// Every test runs on each of them.
+/// Every test runs on each build.
 template <class Scalar>
 class KernelsOf : public testing::Test {
 protected:

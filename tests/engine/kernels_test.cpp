@@ -116,7 +116,7 @@ TYPED_TEST(KernelsOf, ActivationsEqualTheirDefinitions) {
     });
 }
 
-/// Value and slope together are those that one gets apart, up to rounding.
+/// Value and slope computed together equal those computed separately, up to rounding.
 TYPED_TEST(KernelsOf, GeluWithSlopeEqualsBothApart) {
     for (const std::int64_t n : {1, 5, 16, 1003}) {
         std::vector<TypeParam> x = this->draw(n, 4);
@@ -144,7 +144,7 @@ TYPED_TEST(KernelsOf, GeluWithSlopeEqualsBothApart) {
     }
 }
 
-/// The fitted tail: dense over all that is not simply 0 or x, value and slope.
+/// The fitted tail: densely over everything that is not simply 0 or x, value and slope.
 TYPED_TEST(KernelsOf, GeluErfEqualsItsDefinitionEverywhere) {
     std::vector<TypeParam> x;
     for (int i = -16'000; i <= 16'000; ++i) x.push_back(static_cast<TypeParam>(i * 1e-3));
@@ -251,7 +251,7 @@ TYPED_TEST(KernelsOf, AddRowsEqualsPlainLoops) {
             auto sums = start;
             kernel.add_rows(x.data(), rows, n, sums.data());
             for (std::int64_t i = 0; i < n; ++i) {
-                TypeParam expected = start[static_cast<std::size_t>(i)];  // in the order of the rows, so that every bit is the same
+                TypeParam expected = start[static_cast<std::size_t>(i)];  // in row order, so that all bits match
                 for (std::int64_t row = 0; row < rows; ++row) expected += x[static_cast<std::size_t>(row * n + i)];
                 EXPECT_EQ(sums[static_cast<std::size_t>(i)], expected) << rows << " rows of " << n << ", column " << i;
             }
@@ -307,7 +307,7 @@ TEST(FasterBuild, IsOneOfTheTwoAndTheActiveOneRunsHere) {
     EXPECT_NE(std::find(builds.begin(), builds.end(), active_kernel_build()), builds.end());
     EXPECT_EQ(active_kernel_build(), active_kernel_build()) << "chosen once";
     for (const KernelBuild build : builds) EXPECT_EQ(faster_build(build, build), build);
-    // Four numbers at a time, without fused multiply-adds, are slower on every processor that can do more.
+    // On every processor with wider vectors, four numbers at a time without FMA must be slower.
     if (builds.back() != KernelBuild::Baseline) {
         EXPECT_EQ(faster_build(builds.back(), KernelBuild::Baseline), builds.back());
         EXPECT_EQ(faster_build(KernelBuild::Baseline, builds.back()), builds.back());

@@ -1,4 +1,4 @@
-// The worth of each head, against the model whose W_O has no rows for it.
+// The knock-out effect of each head, against a model whose W_O lacks the head's rows.
 #include "engine/model/knock_out.hpp"
 
 #include <gtest/gtest.h>
@@ -19,10 +19,10 @@ using testing_support::RandomModel;
 
 const auto kQuietly = [](const KnockOut&, std::size_t) {};
 
-/// What the product allows a float to be away from its expected value.
+/// How far the float product may be from its expected value.
 bool near(double value, double expected) { return std::abs(value - expected) <= 2e-5 + 1e-4 * std::abs(expected); }
 
-/// Mean of -log softmax of the next token, with plain loops over the logits of a whole trace.
+/// The mean of -log softmax of the next token, by plain loops over a trace's logits.
 double loss_of(const Trace<float>& trace) {
     const Tensor<float>* logits = nullptr;
     for (const auto& stage : trace.stages)
@@ -45,7 +45,7 @@ double probability_of(const Trace<float>& trace, const KnockOutQuestion::Place& 
     return std::nan("");
 }
 
-/// The same model with the rows of W_O that a head's context is multiplied with set to 0.
+/// The model with the rows of W_O for one head set to 0.
 Trace<float> without_head(const Trace<float>& trace, const HeadWorth& head) {
     auto parameters = std::make_shared<Parameters<float>>(*trace.parameters);
     const std::string stack = head.context.stack == Stack::Encoder ? "encoder." : head.context.stack == Stack::Decoder ? "decoder." : "";
@@ -104,7 +104,7 @@ TEST(KnockOut, OfALongTextIsMeasuredInRowsAndSaysTheSame) {
     model.config.d_model = 32;
     model.config.lm_head = true;
     model.config.context_length = 370;
-    model.config.vocab_size = 5000;  // logits of more rows than are computed at a time
+    model.config.vocab_size = 5000;  // more logit rows than are computed at a time
     if (model.config.position == PositionKind::Buckets) model.config.position = PositionKind::Rotary;
     model.settings.edits.push_back({.kind = EditKind::Scale, .at = {Stage::Weights, 0}, .head = 3, .row = 362, .value = 0.5});
     const auto parameters = std::make_shared<const Parameters<float>>(model.parameters<float>());
@@ -128,7 +128,7 @@ TEST(KnockOut, OfALongTextIsMeasuredInRowsAndSaysTheSame) {
     EXPECT_FALSE(knocks_out_in_rows(trace_outline<float>(parameters, model.tokens, {}, edited_behind))) << "which a lens leaves out";
 }
 
-/// Length of what a head adds to the stream at all positions together: its context times its rows of W_O, by plain loops.
+/// The norm of what a head adds to the residual stream over all positions: its context times its rows of W_O, by plain loops.
 double addition_of(const Trace<float>& trace, const HeadWorth& head) {
     const Tensor<float>& context = trace.find(head.context)->value;
     const std::string stack = head.context.stack == Stack::Encoder ? "encoder." : head.context.stack == Stack::Decoder ? "decoder." : "";

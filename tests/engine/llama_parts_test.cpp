@@ -1,4 +1,4 @@
-/// What explanations and snippets say of rotated numbers, gates and shared keys.
+/// Explanations and snippets for rotary positions, gates and shared keys.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -63,7 +63,7 @@ TEST(LlamaParts, AScoreReadsTheSharedKeyHead) {
         EXPECT_NEAR(product.sum, trace.find(scores)->value(0, head, 4, 2), 1e-5);
         EXPECT_EQ(product.key.at(1), trace.find({Stage::KRotated, 0})->value(0, head / 2, 2, 1));
     }
-    // Forwards from the key: the first query head that reads it.
+    // Forward from a key: to the first query head that reads it.
     const std::vector<Operand> next = where_it_goes(trace, {{Stage::KRotated, 0}, "", {0, 1, 2, 0}});
     ASSERT_FALSE(next.empty());
     EXPECT_EQ(next.front().cell.stage, scores);

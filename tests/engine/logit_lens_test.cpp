@@ -1,4 +1,4 @@
-/// The logit lens: the last layer is the model itself, bit for bit; every other one agrees with plain loops in double precision.
+/// The logit lens: the last layer equals the model's output bit for bit; all others agree with plain loops in double.
 
 #include "engine/model/logit_lens.hpp"
 
@@ -14,7 +14,7 @@ namespace {
 
 using testing_support::RandomModel;
 
-/// final norm and head of one row of the stream, written out.
+/// Final norm and output head for one row of the residual stream, written out.
 std::vector<double> oracle_logits(const Trace<float>& trace, const float* x) {
     const Config& config = trace.config;
     const auto width = static_cast<std::size_t>(config.d_model), vocab = static_cast<std::size_t>(config.vocab_size);
@@ -50,7 +50,7 @@ void check_cell(const LensCell& cell, const std::vector<double>& expected, std::
         const auto token = static_cast<std::size_t>(cell.top[i].token);
         ASSERT_LT(token, expected.size());
         EXPECT_TRUE(close(static_cast<double>(cell.top[i].probability), probability(expected, token)));
-        // Nothing that is clearly likelier may be missing before it.
+        // No clearly likelier token may be missing before it.
         const auto likelier = std::count_if(expected.begin(), expected.end(), [&](double l) { return l > expected[token] + 1e-3; });
         EXPECT_LE(likelier, static_cast<std::ptrdiff_t>(i));
     }
@@ -126,7 +126,7 @@ TEST(LogitLens, RefusesWhatItCannotRead) {
     EXPECT_THROW(logit_lens(trace, stop.get_token()), Cancelled);
 }
 
-TEST(LogitLens, ALogitThatIsNoNumberLeavesItsPositionWithoutPredictions) {
+TEST(LogitLens, ANanLogitLeavesItsPositionWithoutPredictions) {
     RandomModel model(5);
     model.config.lm_head = true;
     Trace<float> trace = model.trace<float>();
@@ -141,7 +141,7 @@ TEST(LogitLens, ALogitThatIsNoNumberLeavesItsPositionWithoutPredictions) {
     EXPECT_GT(lens.at(1, 0, 0).count, 0);
 }
 
-/// Rows are told from the output down, each as it is in the end.
+/// Rows are reported from the output downwards, each in its final form.
 TEST(LogitLens, TellsEveryRowAsItIsInTheEnd) {
     int rows = 0;
     for (unsigned seed = 0; seed < 30; ++seed) {

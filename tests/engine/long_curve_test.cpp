@@ -1,4 +1,4 @@
-/// Curves of long runs: how many points stay, which, and that they are the measured ones.
+/// Curves of long runs: how many points are kept, which ones, and that they are measured values.
 
 #include "engine/train/long_curve.hpp"
 
@@ -13,14 +13,14 @@
 namespace attn {
 namespace {
 
-/// What a run measures at a step: no average of several steps looks like it.
+/// A value for every step that no average of several steps can reproduce.
 double loss_of(std::int64_t step) { return CounterRandom(7, 0).uniform(static_cast<std::uint64_t>(step)); }
 
 LossPoint measured(std::int64_t step) {
     return {.step = step, .loss = loss_of(step), .accuracy = loss_of(-step), .seconds = static_cast<double>(step), .tokens = 3 * step};
 }
 
-/// "" when the curve is what may be left of `steps` points; whatever it is, a plain sentence.
+/// "" if the curve is a valid thinning of `steps` points, otherwise what is wrong.
 std::string fault_of(const std::vector<LossPoint>& curve, std::int64_t steps) {
     const auto newer = static_cast<std::int64_t>(kMostCurvePoints / 2);
     if (curve.size() > kMostCurvePoints) return "too many points";
@@ -31,7 +31,7 @@ std::string fault_of(const std::vector<LossPoint>& curve, std::int64_t steps) {
         const std::int64_t before = curve[i - 1].step, gap = curve[i].step - before;
         if (gap <= 0) return "steps do not ascend";
         if (before > steps - newer && gap != 1) return "one of the newest steps is missing";
-        // Whatever the axis: never further apart than a hundredth of where it is, nor than a ten-thousandth of the whole.
+        // On any axis, gaps are at most a hundredth of the position or a ten-thousandth of the whole.
         if (gap > 1 && gap * 100 > curve[i].step) return "a gap at the beginning";
         if (gap > 1 && gap * 10'000 > 2 * steps) return "a gap";
     }
@@ -103,7 +103,7 @@ TEST(LongCurve, ALongerTableIsThinnedOutWithTheNextStep) {
 TEST(LongCurve, EvaluationsAtAnyStepsStayWithinBounds) {
     for (std::uint64_t seed = 1; seed <= 6; ++seed) {
         const CounterRandom random(seed, 0);
-        // Odd steps only, round numbers, or steps without a pattern as large as they can be.
+        // Only odd steps, round numbers, or irregular steps of the largest possible size.
         const auto apart = static_cast<std::int64_t>(seed == 1 ? 2 : seed == 2 ? 1'000 : seed == 3 ? INT64_C(1) << 43 : 0);
         std::vector<ValidationPoint> curve;
         std::int64_t step = 1;

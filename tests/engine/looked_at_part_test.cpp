@@ -1,4 +1,4 @@
-// The part of a model that is looked at has the bits of what is recorded at once.
+// A recomputed part of a model is bit-identical to recorded stages.
 #include "engine/model/looked_at_part.hpp"
 
 #include <gmock/gmock.h>
@@ -45,7 +45,7 @@ void expect_same_ranges(const Trace<float>& whole, const LookedAtPart& part) {
     }
 }
 
-TEST(LookedAtPart, HoldsOneHeadAndKnowsWhatAllAreLike) {
+TEST(LookedAtPart, HoldsOneHeadWithTheRangesOfAll) {
     int in_rows = 0;
     for (unsigned seed = 0; seed < 60; ++seed) {
         SCOPED_TRACE(seed);
@@ -59,7 +59,7 @@ TEST(LookedAtPart, HoldsOneHeadAndKnowsWhatAllAreLike) {
         const Trace<float> whole = trace_forward<float>(parameters, model.tokens, {}, model.settings);
         const auto outline =
             std::make_shared<const Trace<float>>(trace_outline<float>(parameters, model.tokens, {}, model.settings, {}, {}, {false, 2}));
-        if (!can_compute_in_rows(*outline->plan, model.config, model.tokens, model.settings)) continue;  // then all heads are there
+        if (!can_compute_in_rows(*outline->plan, model.config, model.tokens, model.settings)) continue;  // then all heads are computed
         ++in_rows;
         const StageId weights{Stage::Weights, 0};
         const std::int64_t head = model.between(0, model.config.num_heads - 1);

@@ -145,7 +145,7 @@ TEST(MaskSettings, AllRulesHoldTogether) {
     expect_cells(cross, [](auto b, auto, auto, auto s) { return s < (b == 0 ? 2 : 3); });
 }
 
-/// Cell by cell what the settings say.
+/// Whether the settings allow a cell, computed cell by cell.
 bool says(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::size_t b, std::int64_t t, std::int64_t s) {
     if (settings.padding && s >= lengths[b]) return false;
     if (settings.causal && s > t && s >= settings.prefix) return false;

@@ -1,4 +1,4 @@
-// Memory grows as the recorded tensors do and no faster, counted by the program's own `new`.
+// Memory grows only with the recorded tensors, measured with the program's own `new`.
 #include <gtest/gtest.h>
 
 #include "engine/model/transformer.hpp"
@@ -9,11 +9,11 @@
 namespace attn {
 namespace {
 
-/// The models that are measured for speed.
+/// The model sizes used for speed measurements.
 struct Size {
     const char* name;
     std::int64_t length, batch, d_model, heads, layers, d_ff;
-    double trace_bytes_per_token;  ///< of all stages' values, at the full length
+    double trace_bytes_per_token;  ///< values of all stages, at full length
 };
 constexpr Size kSizes[] = {
     {"tiny", 64, 32, 64, 4, 2, 256, 21516}, {"small", 128, 16, 128, 4, 4, 512, 82444}, {"medium", 256, 8, 384, 6, 6, 1536, 366092}};
@@ -74,7 +74,7 @@ Measured measure_gradients(const Size& size, std::int64_t length) {
     return {static_cast<double>(watch.peak()), 2 * bytes_of(gradients.stages)};  // values and gradients
 }
 
-/// What a step holds beside the parameters, their gradients and moments; `recorded` is what a trace of the same batch would.
+/// Memory of a training step beyond the parameters, gradients and moments; `recorded` is what a trace of the same batch would need.
 Measured measure_step(const Size& size, std::int64_t length, std::int64_t sequences) {
     const Parameters<float> parameters(config_of(size, length));
     const CountingBatch batch(sequences, length);
@@ -88,7 +88,7 @@ Measured measure_step(const Size& size, std::int64_t length, std::int64_t sequen
 
 class Memory : public testing::Test {
 protected:
-    // Allocations are counted on this thread. Scratch memory is kept by the thread and has its full size after the largest run.
+    // Counts this thread's allocations. Scratch memory is kept by the thread and has reached its full size after the largest run.
     Memory() {
         measure_step(kSizes[0], 128, 4);
         measure_trace(kSizes[0], 128);
@@ -112,7 +112,7 @@ TEST_F(Memory, OfATrainingStepGrowsNoFasterThanWhatItComputes) {
         const double growth = (two.peak - one.peak) / (two.recorded - one.recorded);
         EXPECT_TRUE(growth <= 1) << length << ": " << growth;
     }
-    // A batch goes through a few sequences at a time: more of them need room for their ids only.
+    // A batch is processed a few sequences at a time; additional ones only need memory for their ids.
     const double few = measure_step(kSizes[0], 128, 8).peak, many = measure_step(kSizes[0], 128, 32).peak;
     EXPECT_TRUE(many - few <= 24 * 128 * 64.0) << few << " " << many;
 }
@@ -124,7 +124,7 @@ TEST_F(Memory, OfTheMeasuredModelsIsKnownPerToken) {
         EXPECT_EQ(per_token, size.trace_bytes_per_token) << size.name;
         const double tokens = static_cast<double>(size.length * size.batch);
         RecordProperty(std::string(size.name) + "_trace_peak_per_token", static_cast<int>(trace.peak / static_cast<double>(size.length)));
-        if (std::string_view(size.name) == "medium") continue;  // a step of it takes seconds
+        if (std::string_view(size.name) == "medium") continue;  // one step of it takes seconds
         const Measured step = measure_step(size, size.length, size.batch);
         RecordProperty(std::string(size.name) + "_step_peak_per_token", static_cast<int>(step.peak / tokens));
         std::printf("%s: a trace records %.0f bytes a token and holds %.0f at most; a training step holds %.0f\n", size.name, per_token,

@@ -1,4 +1,4 @@
-/// The arithmetic behind a number is the one that was done, also where a mistake is made on purpose.
+/// The arithmetic shown for a number is the one carried out, even with a deliberate mistake.
 
 #include <gtest/gtest.h>
 
@@ -85,7 +85,7 @@ TEST(MistakeProvenance, NamesTheRightNumberBesideTheWrongOne) {
     const ArithmeticStep* right = step_named(provenance, "done right");
     ASSERT_NE(right, nullptr);
     EXPECT_NEAR(right->value, provenance.recorded / 2, 1e-12);
-    // A stage that the mistake does not touch says nothing of it.
+    // Stages that the mistake does not affect do not mention it.
     EXPECT_EQ(explain(trace, {{Stage::Scores, 0}, "", {0, 1, 2, 1}}).sentence.find("On purpose"), std::string::npos);
 }
 

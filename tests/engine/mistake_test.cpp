@@ -1,4 +1,4 @@
-/// Mistakes on purpose: computed as the reference computes them, with the gradients of the broken computation, and diagnosed by name.
+/// Deliberate mistakes: computed as in the reference, with the gradients of the broken computation, and diagnosed by name.
 #include "engine/plan/mistake.hpp"
 
 #include <gtest/gtest.h>
@@ -73,7 +73,7 @@ TEST(Mistake, IsComputedAsTheReferenceComputesIt) {
         }
 }
 
-/// A switch that does nothing would pass the test above.
+/// A mistake without effect would pass the test above.
 TEST(Mistake, ChangesTheNumbers) {
     const auto parameters = std::make_shared<const Parameters<float>>(initial_parameters<float>(small_config()));
     const auto right = trace_forward<float>(parameters, kTokens, {}, with(Mistake::None));
@@ -81,7 +81,7 @@ TEST(Mistake, ChangesTheNumbers) {
         const auto wrong = trace_forward<float>(parameters, kTokens, {}, with(info.mistake));
         const auto a = wrong.stages.back().value.values(), b = right.stages.back().value.values();
         EXPECT_FALSE(std::equal(a.begin(), a.end(), b.begin(), b.end())) << info.name;
-        // Held against the right computation, the reference sees the difference.
+        // Compared with the correct computation, the reference detects the difference.
         Trace<float> denied = wrong;
         denied.settings.mistake = Mistake::None;
         EXPECT_FALSE(reference::verify(denied).ok) << info.name;
@@ -96,7 +96,7 @@ TEST(Mistake, GradientsAreThoseOfTheBrokenComputation) {
             ForwardSettings settings = with(info.mistake);
             if (variant == 1) config.norm = NormPlacement::Post, settings.dropout = {.attention = 0.3, .residual = 0.2, .seed = 4};
             if (variant == 2) config.architecture = Architecture::EncoderDecoder, config.num_layers = 1;
-            // Without the stream, norm upon norm curves the loss beyond what differences of this step can follow.
+            // Without residual connections, stacked norms make the loss too nonlinear for differences with this step.
             if (info.mistake == Mistake::NoResidual) config.num_layers = 1;
             Parameters<double> parameters = initial_parameters<double>(config);
             const auto trace = trace_gradients<double>(parameters, kTokens, kSource, kTargets, settings);
@@ -112,7 +112,7 @@ TEST(Mistake, GradientsAreThoseOfTheBrokenComputation) {
                 ASSERT_TRUE(std::abs(pass.gradients().data()[i] - trace.parameters->data()[i]) <= 1e-13) << "untapped " << i;
             for (const ParameterInfo& parameter : parameters.layout().entries()) {
                 const std::size_t n = static_cast<std::size_t>(parameter.shape.count());
-                // What shifts whole columns before a softmax over columns moves nothing: there both sides are rounding errors.
+                // Shifting whole columns before a softmax over columns has no effect; both sides are rounding errors there.
                 const double* gradient = trace.parameters->data() + parameter.offset;
                 if (std::all_of(gradient, gradient + n, [](double g) { return std::abs(g) < 1e-14; })) continue;
                 const double worst =
@@ -133,12 +133,12 @@ TEST(Mistake, TrainsAndIsEvaluatedWithIt) {
         EXPECT_EQ(first.loss, same.step(kTokens, {}, kTargets, settings).loss);
         const double evaluated = broken.evaluate(kTokens, {}, kTargets, settings).loss;
         settings.forward.mistake = Mistake::None;
-        if (info.mistake == Mistake::PaddingOnQueries) continue;  // under a causal mask only padding itself sees the padding
+        if (info.mistake == Mistake::PaddingOnQueries) continue;  // under a causal mask only padding can see padding
         EXPECT_NE(evaluated, broken.evaluate(kTokens, {}, kTargets, settings).loss) << info.name;
     }
 }
 
-/// What the doctor says of a trace file with this mistake.
+/// The doctor's diagnosis of a trace file with this mistake.
 doctor::Diagnosis diagnosis_of(Mistake mistake, const ForwardSettings& base, const Config& config) {
     ForwardSettings settings = base;
     settings.mistake = mistake;
@@ -211,7 +211,7 @@ TEST(FutureLeak, ListsTheEarlierPositionsThatMove) {
     };
     using Positions = std::vector<std::int64_t>;
     for (std::int64_t position = 0; position < 5; ++position) EXPECT_EQ(leaks(with(Mistake::None), position), Positions{});
-    // Two layers carry what leaks by one position two positions back.
+    // With two layers, a leak of one position reaches two positions back.
     EXPECT_EQ(leaks(with(Mistake::CausalLeaksOne), 4), (Positions{2, 3}));
     EXPECT_EQ(leaks(with(Mistake::MaskMissing), 4), (Positions{0, 1, 2, 3}));
     EXPECT_EQ(leaks(with(Mistake::InvertedMask), 3), (Positions{0, 1, 2}));

@@ -29,7 +29,7 @@ using testing::HasSubstr;
 
 const fs::path kModelFolders = fs::path(ATTN_TEST_DATA) / "golden/hf";
 
-/// A copy of a golden folder, to be changed.
+/// A modifiable copy of a golden folder.
 class Copied {
 public:
     explicit Copied(const std::string& name = "gpt2") {
@@ -114,7 +114,7 @@ TEST(ModelFolder, LlamaAgreesWithTransformersInEveryRun) {
     EXPECT_FALSE(check::check_file(folder.path()).ok()) << "the base matters";
 }
 
-/// Logits of a few tokens.
+/// The logits of a few tokens.
 std::vector<float> logits_of(const fs::path& path) {
     const ModelFolder folder = open_model_folder(path);
     const Trace<float> trace = trace_forward<float>(load_parameters<float>(folder), {4, {5, 9, 2, 7}, {4}}, {}, causal_settings());
@@ -122,7 +122,7 @@ std::vector<float> logits_of(const fs::path& path) {
     return {logits.begin(), logits.end()};
 }
 
-/// Qwen2 is a Llama with biases of queries, keys and values alone; Mistral one without.
+/// Qwen2 is a Llama with biases for queries, keys and values only; Mistral is one without.
 TEST(ModelFolder, FamiliesOfLlamasPartsDifferInTheirBiases) {
     const auto without_biases_but = [](const std::string& type, bool attention) {
         Copied folder("llama_tied");
@@ -178,14 +178,14 @@ TEST(ModelFolder, AnExpectedValueThatIsOffOrNotANumberFailsTheCheck) {
     for (const float by : {1e-3F, std::numeric_limits<float>::quiet_NaN()})
         for (const char* name : {"one.logits", "left.hidden.1", "pad.attn.1.weights", "one.attn.0.k"}) {
             const Copied folder;
-            // The last number of the first text, which is a real token's in every run.
+            // The last number of the first text belongs to a non-padding token in every run.
             folder.change_tensors(
                 [&](ArrayFile& file) {
                     NamedArray& array = tensor_named(file, name);
                     const auto texts = static_cast<std::size_t>(array.shape[0]);
                     const std::size_t last =
                         name[0] == 'l' ? static_cast<std::size_t>(array.count()) : static_cast<std::size_t>(array.count()) / texts;
-                    // Of a padded text the end is padding; its beginning is not.
+                    // A padded text ends with padding, but does not begin with it.
                     add_to_element(array, name[0] == 'p' ? 0 : last - 1, by);
                 },
                 "expected.safetensors");
@@ -351,7 +351,7 @@ TEST(ModelFolder, OptionsThatWouldNeedOtherArithmeticAreRefusedByName) {
     EXPECT_THAT(with("\"n_layer\": 2", "\"n_layer\": 3"), HasSubstr("12 of 40 tensors are missing: h.2.ln_1.weight"));
     EXPECT_THAT(with("\"vocab_size\": 366", "\"vocab_size\": 367"),
                 HasSubstr("transformer.wte.weight: has the shape [366, 48]; by config.json it would be [367, 48]"));
-    EXPECT_THAT(with("\"n_layer\": 2", "\"n_layer\": 1"), "");  // the other layer's tensors are left over, and listed
+    EXPECT_THAT(with("\"n_layer\": 2", "\"n_layer\": 1"), "");  // the other layer's tensors are unused and listed
 }
 
 TEST(ModelFolder, RefusesWhatIsMissingOrDamaged) {
@@ -385,7 +385,7 @@ TEST(ModelFolder, RefusesWhatIsMissingOrDamaged) {
     EXPECT_FALSE(is_model_folder(kModelFolders));
 }
 
-/// A file that is changed after it was opened must not be taken for what it was.
+/// A file changed after it was opened must be detected.
 TEST(ModelFolder, AFileThatShrinksOrChangesWhileItIsOpenEndsInAMessage) {
     for (const bool shrinks : {true, false}) {
         const Copied folder;
@@ -394,7 +394,7 @@ TEST(ModelFolder, AFileThatShrinksOrChangesWhileItIsOpenEndsInAMessage) {
         if (shrinks) fs::resize_file(folder.path() / "model.safetensors", 100);
         else fs::last_write_time(folder.path() / "model.safetensors", fs::file_time_type::clock::now() + std::chrono::seconds(5));
         try {
-            // What is mapped is read only now, and was lost meanwhile.
+            // Mapped data is read only now, after it has been lost.
             if (shrinks) parameters->copy(parameters->layout().entries().front());
             open.weights->require_intact();
             FAIL() << "nothing was noticed";
@@ -405,7 +405,7 @@ TEST(ModelFolder, AFileThatShrinksOrChangesWhileItIsOpenEndsInAMessage) {
     }
 }
 
-/// How many numbers of the model's parameters are where the mapped file has them.
+/// How many of the model's numbers are used directly from the mapped file.
 std::int64_t mapped_numbers(const ModelFolder& folder, const Parameters<float>& parameters) {
     std::int64_t count = 0;
     for (const ParameterInfo& info : parameters.layout().entries()) {

@@ -203,7 +203,7 @@ TEST(ModelGradients, AreTheSameFusedAndStageByStage) {
         const auto staged = trace_gradients<double>(parameters, kGradientTokens, kGradientSource, kGradientTargets, c.settings);
         ModelPass<double> pass(parameters);
         Tap<double> none;
-        for (int round = 0; round < 2; ++round) {  // the second in memory that the first has used
+        for (int round = 0; round < 2; ++round) {  // the second time in memory used by the first
             pass.forward(kGradientTokens, kGradientSource, c.settings, none);
             pass.loss(kGradientTargets);
             pass.backward(none);
@@ -213,7 +213,7 @@ TEST(ModelGradients, AreTheSameFusedAndStageByStage) {
     }
 }
 
-/// What a fresh pass leaves behind where NaN was, against what it leaves where zeros were.
+/// Compares the results of a pass over NaN-filled memory with one over zeroed memory.
 void expect_replaced(const Case& c, const TokenBatch& tokens, const TokenBatch& source, std::span<const std::int32_t> targets) {
     const Parameters<double> parameters = initial_parameters<double>(c.config);
     Gradients<double> clean(c.config), used(c.config);
@@ -263,7 +263,7 @@ TEST(ModelGradients, OfASecondPassAreAddedUnlessItIsFresh) {
     }
 }
 
-/// Every stage of the forward pass but the tokens has a gradient of its shape, in the same order.
+/// Every stage of the forward pass except the tokens has a gradient of its shape, in the same order.
 TEST(ModelGradients, CoverEveryStage) {
     for (const Case& c : cases()) {
         SCOPED_TRACE(c.name);
@@ -283,7 +283,7 @@ TEST(ModelGradients, CoverEveryStage) {
     }
 }
 
-/// A bias is added to every row of a stage: its gradient, checked above by differences, is the sum of the stage's.
+/// A bias is added to every row of a stage, so its gradient (checked by differences above) is the sum of the stage's.
 TEST(ModelGradients, OfStagesSumUpToThoseOfTheirBiases) {
     for (const Case& c : cases()) {
         SCOPED_TRACE(c.name);

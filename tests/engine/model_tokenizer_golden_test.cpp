@@ -1,4 +1,4 @@
-/// Every text of tests/golden/hf/tokenizers: ids, ranges, segments and decoded texts as the tokenizers library has them.
+/// All texts in tests/golden/hf/tokenizers: ids, ranges, segments and decoded texts match the tokenizers library.
 
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ std::size_t code_points(std::string_view text, std::size_t bytes) {
     return count;
 }
 
-/// Ranges in code points; those of the second text of a pair count in that.
+/// Ranges in code points; those of the second text of a pair are relative to that text.
 std::vector<std::vector<std::int32_t>> ranges_of(const Encoding& encoding, std::string_view first, std::string_view second,
                                                  std::size_t in_first) {
     std::vector<std::vector<std::int32_t>> out;

@@ -29,7 +29,7 @@ std::vector<std::int32_t> token_ids(const ModelTokenizer& tokenizer, std::string
     return out;
 }
 
-/// A tokenizer of a few characters; each argument is a JSON text.
+/// A tokenizer of a few characters; both arguments are JSON.
 std::shared_ptr<const ModelTokenizer> tokenizer_of(const std::string& model, const std::string& more = "") {
     return parse_tokenizer_json(R"({"version": "1.0", )" + more + (more.empty() ? "" : ", ") + R"("model": )" + model + "}",
                                 "tokenizer.json");
@@ -56,7 +56,7 @@ TEST(ModelTokenizer, JoinsTheLowestRankFirstAndTheLeftmostAmongEquals) {
     EXPECT_THAT(token_ids(*tokenizer, "xax"), ElementsAre(0)) << "what has no token, and no unknown token, is left out";
 }
 
-/// Joins one pair after the other, over and over: what BPE is defined as.
+/// Merges one pair after the other, as BPE is defined.
 std::vector<std::string> naive_bpe(std::string_view word, const std::vector<std::pair<std::string, std::string>>& merges) {
     std::vector<std::string> parts;
     for (const char c : word) parts.emplace_back(1, c);
@@ -97,7 +97,7 @@ TEST(ModelTokenizer, RandomMergesGiveWhatTheDefinitionGives) {
     }
 }
 
-/// A search of all pairs after each join would take hours here.
+/// Searching all pairs after each merge would take hours here.
 TEST(ModelTokenizer, AQuarterOfAMillionTimesOneLetterIsNoTrouble) {
     const auto tokenizer = tokenizer_of(kAbc);
     constexpr std::size_t kLetters = 1 << 18;
@@ -183,7 +183,7 @@ TEST(ModelTokenizer, AddedTokensAreCutOutFirst) {
     const auto word = tokenizer_of(kAbc, added(R"(, "single_word": true)"));
     EXPECT_EQ(ranges(*word, "a<m>"), (Ranges{{0, 1}}));
     EXPECT_EQ(ranges(*word, "a <m>."), (Ranges{{0, 1}, {2, 5}}));
-    // In lower case the token is found only where the normalized text is looked at.
+    // In lower case, the token is found only in the normalised text.
     const std::string lower = R"("normalizer": {"type": "Lowercase"}, )";
     EXPECT_EQ(token_ids(*tokenizer_of(kAbc, lower + added("")), "<M>"), (std::vector<std::int32_t>{}));
     EXPECT_EQ(token_ids(*tokenizer_of(kAbc, lower + added(R"(, "normalized": true)")), "<M>"), (std::vector<std::int32_t>{9}));
@@ -232,7 +232,7 @@ TEST(ModelTokenizer, RefusesWhatCannotBe) {
                 HasSubstr("is not among the special_tokens"));
 }
 
-/// The expression would try 2^60 ways.
+/// The expression would try 2^60 paths.
 TEST(ModelTokenizer, AnExpressionThatTakesForeverEndsInAMessage) {
     const auto tokenizer =
         tokenizer_of(kAbc, R"("pre_tokenizer": {"type": "Split", "pattern": {"Regex": "(a|aa)+$"}, "behavior": "Isolated"})");
@@ -250,7 +250,7 @@ TEST(ModelTokenizer, DamagedFilesAreRefused) {
         else bytes[at] = static_cast<char>(random());
         try {
             const auto tokenizer = parse_tokenizer_json(bytes, "tokenizer.json");
-            tokenizer->encode("The cat sat on the mat. ½ ﬁ é 漢字");  // whatever was read has to be safe to use
+            tokenizer->encode("The cat sat on the mat. ½ ﬁ é 漢字");  // whatever was accepted must be safe to use
         } catch (const Error&) {
         }
     }

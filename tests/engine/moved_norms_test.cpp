@@ -1,4 +1,4 @@
-/// What the heads move, against plain loops.
+/// The norms of what heads move, against plain loops.
 
 #include "engine/model/moved_norms.hpp"
 

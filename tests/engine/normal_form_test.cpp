@@ -1,4 +1,4 @@
-/// Cases of UAX #15; what each form makes of all of Unicode is utf8proc's to know.
+/// Cases from UAX #15; the complete Unicode data is utf8proc's responsibility.
 
 #include "engine/tokenizer/normal_form.hpp"
 

@@ -54,7 +54,7 @@ TEST(NumpyRandom, DrawsUniformsAndRefillsBitForBit) {
     EXPECT_EQ(random.uniform(), 0.9296160928171479);  // np.random.seed(12345); np.random.rand(2)
     EXPECT_EQ(random.uniform(), 0.3163755545817859);
     for (int i = 0; i < 998; ++i) random.uniform();
-    EXPECT_EQ(random.uniform(), 0.7976445358842773);  // the 1001st, after the state was refilled three times
+    EXPECT_EQ(random.uniform(), 0.7976445358842773);  // the 1001st, after refilling the state three times
 }
 
 template <class Scalar>

@@ -1,6 +1,6 @@
 #pragma once
-/// Numbers of the two worked NumPy examples (x = randn(4, d) from seed 42, projections from seeds 0 and 1, W_O from seed 2),
-/// printed by NumPy itself with repr, row after row.
+/// The numbers of the two worked NumPy examples (x = randn(4, d) from seed 42, projections from seeds 0 and 1, W_O from seed 2), printed by
+/// NumPy with repr, row by row.
 
 namespace attn::notebook {
 

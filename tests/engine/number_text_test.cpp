@@ -11,7 +11,7 @@
 namespace attn {
 namespace {
 
-/// As Python and most other programs read a decimal into a float: by way of double.
+/// Parses a decimal to float via double, as Python and most other programs do.
 float read_by_double(const std::string& text) { return static_cast<float>(std::strtod(text.c_str(), nullptr)); }
 
 TEST(NumberText, GivesBackTheSameBits) {

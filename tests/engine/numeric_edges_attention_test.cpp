@@ -1,4 +1,4 @@
-// What attention does at the edges of arithmetic and of shapes: forward and backward, stage by stage and fused, in float and double.
+// Attention at the limits of arithmetic and of shapes: forward and backward, stage by stage and fused, in float and double.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -40,7 +40,7 @@ protected:
     }
     static Result run(const Case& in) { return Path::run(in); }
 
-    /// One head whose scores of query t and key s are scores[t][s]: the query chooses among as many dimensions as there are keys.
+    /// One head with scores[t][s] for query t and key s: queries select among as many dimensions as there are keys.
     Case with_scores(const std::vector<std::vector<double>>& scores) {
         const auto t = static_cast<std::int64_t>(scores.size()), s = static_cast<std::int64_t>(scores[0].size());
         Case out = draw(1, 1, t, s, s, 3, Mask(t, s));
@@ -53,7 +53,7 @@ protected:
         return out;
     }
 
-    /// Sizes below, at and beyond the rows and vectors that are computed together, under masks of every form.
+    /// Sizes below, at and beyond those of rows and vectors processed together, under all kinds of masks.
     std::vector<Case> cases() {
         std::vector<Case> out;
         for (const auto& [t, s] : {std::array<std::int64_t, 2>{1, 1}, {5, 5}, {9, 4}, {4, 21}, {67, 67}, {50, 33}}) {
@@ -186,13 +186,13 @@ TYPED_TEST(NumericEdges, AScoreOfMinusInfinityWeighsNothing) {
     const double huge = std::sqrt(static_cast<double>(std::numeric_limits<Real>::max())) * 4;
     auto in = this->draw(1, 1, 2, 4, 2, 3, Mask(2, 4));
     in.q(0, 0, 0, 0) = static_cast<Real>(huge);
-    in.k(0, 0, 2, 0) = static_cast<Real>(-huge);  // their product is beyond the range
+    in.k(0, 0, 2, 0) = static_cast<Real>(-huge);  // their product overflows
     for (const std::int64_t s : {0, 1, 3}) in.k(0, 0, s, 0) = 0;
     const auto out = this->run(in);
     EXPECT_EQ(out.weights(0, 0, 0, 2), 0);
     EXPECT_TRUE(std::abs(out.weights(0, 0, 0, 0) + out.weights(0, 0, 0, 1) + out.weights(0, 0, 0, 3) - 1) <= 4 * this->kEps);
     EXPECT_TRUE(this->all_finite(out));
-    // Of a whole row it is the rule of a masked row.
+    // For a whole row, the rule for masked rows applies.
     for (std::int64_t s = 0; s < 4; ++s) in.k(0, 0, s, 0) = static_cast<Real>(-huge);
     const auto none = this->run(in);
     for (std::int64_t s = 0; s < 4; ++s) EXPECT_EQ(none.weights(0, 0, 0, s), 0);
@@ -200,7 +200,7 @@ TYPED_TEST(NumericEdges, AScoreOfMinusInfinityWeighsNothing) {
     for (std::int64_t d = 0; d < 2; ++d) EXPECT_EQ(none.dq(0, 0, 0, d), 0);
 }
 
-/// Also the product of large but finite numbers, which is beyond the range.
+/// Also if large finite numbers overflow in the product.
 TYPED_TEST(NumericEdges, AScoreOfPlusInfinityMakesItsRowNanNotOneHot) {
     using Real = typename TypeParam::Scalar;
     auto in = this->draw(1, 1, 3, 4, 64, 3, Mask(3, 4));
@@ -232,7 +232,7 @@ TYPED_TEST(NumericEdges, AFiniteMaskOfAWholeRowIsUniform) {
             EXPECT_TRUE(std::abs(out.weights(0, 0, 0, key) - 1.0 / static_cast<double>(s)) <= this->kEps) << bias;
         EXPECT_TRUE(this->all_finite(out));
     }
-    // Where score and bias together reach -inf, the cell counts as masked.
+    // Where score plus bias gives -inf, the cell counts as masked.
     auto in = this->with_scores({{lowest, lowest, 0}, {lowest, lowest, lowest}});
     in.mask = Mask::from_additive({2, 3}, {lowest, lowest, 0, lowest, lowest, lowest}, {1, 1, 2, 3});
     const auto out = this->run(in);
@@ -335,7 +335,7 @@ TYPED_TEST(NumericEdges, DropoutOfNothingIsTheIdentityAndOfEverythingIsZero) {
     for (const double bad : {-1e-9, 1.0000001, std::nan("")}) EXPECT_THROW(DropoutPattern(bad, 0, {}), ConfigError);
 }
 
-/// Long rows: sums near 1, and no further from exact arithmetic than twice what plain loops in the same precision are.
+/// Long rows: the sums are near 1, and at most twice as far from exact arithmetic as plain loops in the same precision.
 TYPED_TEST(NumericEdges, RowsOfFourThousandKeysStayAccurate) {
     using Real = typename TypeParam::Scalar;
     const std::int64_t s = 4096, d = 8;

@@ -1,4 +1,4 @@
-// The innermost loops at the edges of arithmetic, in every build that this processor can run.
+// The innermost loops at the limits of arithmetic, in every build that this processor supports.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -31,7 +31,7 @@ protected:
 using Scalars = testing::Types<float, double>;
 TYPED_TEST_SUITE(KernelEdges, Scalars);
 
-/// The weight of -x beside 0 is e^-x: a normal number down to the first limit, below normal down to the second, then 0.
+/// The weight of -x beside 0 is e^-x: normal down to the first limit, subnormal down to the second, then 0.
 TYPED_TEST(KernelEdges, ExponentialsUnderflowGraduallyAndEndAtZero) {
     const bool is_float = sizeof(TypeParam) == 4;
     const double last_normal = is_float ? 87.3365 : 708.396, first_zero = is_float ? 103.98 : 745.14;
@@ -47,7 +47,7 @@ TYPED_TEST(KernelEdges, ExponentialsUnderflowGraduallyAndEndAtZero) {
     });
 }
 
-/// Positive exponents occur in no softmax, but in the logistic function inside GELU: far out it is exactly 0 or x, not NaN.
+/// Positive exponents do not occur in a softmax, but in the logistic function inside GELU, which must give exactly 0 or x far out, not NaN.
 TYPED_TEST(KernelEdges, ExponentialsThatOverflowLeaveGeluExact) {
     this->on_every_build([&](const Kernels<TypeParam>& kernel) {
         for (const double size : {88.0, 89.0, 710.0, 1e10, 1e30}) {
@@ -83,7 +83,7 @@ TYPED_TEST(KernelEdges, CrossEntropyOfHugeLogitsIsFinite) {
     });
 }
 
-/// A constant row normalises to 0, so the way back is finite too; a row of one number passes nothing on.
+/// A constant row normalises to 0, so its gradient is finite too; a row with one number has none.
 TYPED_TEST(KernelEdges, LayerNormOfConstantRowsHasFiniteGradients) {
     this->on_every_build([&](const Kernels<TypeParam>& kernel) {
         for (const std::size_t n : {1, 2, 7, 33}) {

@@ -1,4 +1,4 @@
-// Whole models and training at the edges: what has no number, no target or no position, staged and fused.
+// Models and training at the limits: no numbers, no targets or no positions; staged and fused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -44,7 +44,7 @@ TrainSettings train_settings() {
 template <class Scalar>
 class ModelEdges : public testing::Test {
 protected:
-    /// Loss and gradients by the fused path.
+    /// Loss and gradients from the fused path.
     struct Pass {
         Pass(const Parameters<Scalar>& parameters, const TokenBatch& tokens, const TokenBatch& source,
              const std::vector<std::int32_t>& targets, const ForwardSettings& settings = causal())
@@ -103,7 +103,7 @@ TYPED_TEST(ModelEdges, EmptyBatchesTextsAndSourcesPassThroughTraining) {
         TrainingState<TypeParam> state(parameters);
         EXPECT_FALSE(state.step(empty, {}, {}, train_settings()).applied());
     }
-    // Nothing to attend to across: that attention gives 0, the rest learns.
+    // Cross-attention without any keys gives 0; the rest learns.
     const auto two = initial_parameters<TypeParam>(small_config(Architecture::EncoderDecoder));
     typename TestFixture::Pass pass(two, {2, {1, 2}, {2}}, {0, {}, {0}}, {2, 3});
     EXPECT_TRUE(std::isfinite(pass.loss.loss));
@@ -128,7 +128,7 @@ TYPED_TEST(ModelEdges, WhatLeavesTheRangeIsReportedWithItsPlace) {
     auto parameters = std::make_shared<Parameters<TypeParam>>(initial_parameters<TypeParam>(small_config()));
     const TokenBatch tokens{4, {1, 2, 3, 4, 5, 6, 7, 8}, {4, 4}};
     EXPECT_FALSE(first_not_finite(trace_forward<TypeParam>(parameters, tokens, {}, causal())).has_value());
-    // Head 1's queries and keys become so large that their products are beyond the range.
+    // Head 1's queries and keys are so large that their products overflow.
     TypeParam* bias = parameters->find("layers.0.attention.qkv.bias");
     for (const std::int64_t at : {std::int64_t{4}, std::int64_t{12 + 4}}) bias[at] = static_cast<TypeParam>(is_float ? 1e20 : 1e155);
     const auto trace = trace_forward<TypeParam>(parameters, tokens, {}, causal());
@@ -144,7 +144,7 @@ TYPED_TEST(ModelEdges, WhatLeavesTheRangeIsReportedWithItsPlace) {
     EXPECT_TRUE(this->same_bits(state.parameters(), *parameters));
 }
 
-/// A token that cannot be represented, behind the causal mask, changes no bit of what cannot see it.
+/// A NaN token behind the causal mask changes no bit of the positions that cannot see it.
 TYPED_TEST(ModelEdges, ANanTokenBehindTheMaskLeavesTrainingsLogitsAlone) {
     for (const double bad : {std::nan(""), HUGE_VAL}) {
         auto parameters = initial_parameters<TypeParam>(small_config());
@@ -183,7 +183,7 @@ TYPED_TEST(ModelEdges, DropoutRatesOutsideZeroToOneAreRefused) {
             EXPECT_THROW(state.step({2, {1, 2}, {2}}, {}, std::vector<std::int32_t>{2, 3}, settings), ConfigError);
         }
     EXPECT_EQ(state.steps(), 0);
-    // Everything dropped: the blocks give nothing, and nothing divides by 0.
+    // With everything dropped, the blocks add nothing and nothing is divided by 0.
     TrainSettings all = train_settings();
     all.forward.dropout = {.attention = 1, .residual = 1, .embedding = 1, .seed = 1};
     EXPECT_TRUE(state.step({2, {1, 2}, {2}}, {}, std::vector<std::int32_t>{2, 3}, all).applied());
@@ -222,7 +222,7 @@ TEST(HeadScoresEdges, OneHotRowsHaveNoEntropy) {
     config.num_layers = 1;
     auto parameters = std::make_shared<Parameters<float>>(initial_parameters<float>(config));
     ForwardSettings settings = causal();
-    settings.masks.window = 1;  // everyone sees itself alone
+    settings.masks.window = 1;  // every position sees only itself
     const auto trace = trace_forward<float>(parameters, {4, {1, 2, 3, 4}, {4}}, {}, settings);
     for (const HeadScore& score : head_scores(trace)) EXPECT_EQ(score.entropy, 0);
 }

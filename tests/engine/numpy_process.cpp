@@ -9,7 +9,7 @@
 namespace attn::test {
 namespace {
 
-/// The system's own Python where there is one: another may come first in the path without NumPy.
+/// Prefers the system's Python, because another one without NumPy may come first in PATH.
 std::string with_numpy(const std::filesystem::path& folder) {
     for (const char* path : {"PATH=/usr/bin:$PATH", "PATH=$PATH"}) {
         const std::string command = std::string("cd '") + folder.native() + "' && " + path + " python3 -c 'import numpy' > python.txt 2>&1";

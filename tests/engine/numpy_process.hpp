@@ -1,13 +1,12 @@
 #pragma once
-/// Asking an installed NumPy what it thinks of our files.
+/// Uses an installed NumPy to check our files.
 
 #include <filesystem>
 #include <string>
 
 namespace attn::test {
 
-/// Runs the Python script in `folder`; a failure fails the test with what Python said. Where there is no NumPy the test is marked
-/// as skipped and false comes back.
+/// Runs a Python script in `folder`; an error fails the test with Python's output. Without NumPy the test is skipped and false returned.
 bool run_numpy(const std::filesystem::path& folder, const std::string& script);
 
 }  // namespace attn::test

@@ -82,7 +82,7 @@ TEST_F(OpGradients, OfLayerNorm) {
 TEST_F(OpGradients, OfActivations) {
     for (const Activation activation : {Activation::Relu, Activation::GeluErf, Activation::GeluTanh, Activation::Silu}) {
         Values x = draw(37), y(37), r = draw(37), dx(37);
-        for (double& v : x) v += v < 0 ? -0.01 : 0.01;  // away from ReLU's corner
+        for (double& v : x) v += v < 0 ? -0.01 : 0.01;  // away from ReLU's kink
         const auto loss = [&] {
             activate(activation, x.data(), 37, y.data());
             return project(r, y);

@@ -1,4 +1,4 @@
-// What is computed again from an outline has the bits of what is recorded at once.
+// Stages recomputed from an outline are bit-identical to recorded ones.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ using testing_support::growing_model;
 using testing_support::random_edit;
 using testing_support::RandomModel;
 
-/// A model of every operation, with edits, dropout and mistakes.
+/// A model with all operations, edits, dropout and mistakes.
 RandomModel outlined_model(unsigned seed) {
     RandomModel model(seed, true);
     if (seed % 3 != 0) add_edits(model, static_cast<int>(seed % 5));
@@ -133,7 +133,7 @@ TEST(Outline, ALongTextIsEditedSomePositionsAtATime) {
     EXPECT_GT(before_layers, 10);
 }
 
-/// A growing model with masks and a mistake that rows know by themselves.
+/// A model that can be computed in rows, with masks and a mistake that does not mix rows.
 RandomModel model_of_rows(unsigned seed, std::int64_t length) {
     RandomModel model = growing_model(seed, length);
     MaskSettings& masks = model.settings.masks;
@@ -151,7 +151,7 @@ RandomModel model_of_rows(unsigned seed, std::int64_t length) {
     return model;
 }
 
-/// Edits that rows can be computed with: none takes another row's numbers.
+/// Adds edits that can be computed in rows: none copies from another row.
 void edit_rows(RandomModel& model) {
     const Trace<float> trace = model.trace<float>();
     for (std::int64_t i = model.between(1, 4); i > 0; --i) {
@@ -231,7 +231,7 @@ TEST(Outline, APartIsATraceOfItsOwnWithWhatItIsComputedFrom) {
     }
 }
 
-/// Verifies every part of a model, one number of which is changed on the way.
+/// Verifies every part of a model with one number changed; returns the stages reported.
 std::vector<StageId> wrong_stages(const RandomModel& model, const StageId& changed, float by) {
     const auto parameters = std::make_shared<const Parameters<float>>(model.parameters<float>());
     const auto outline = std::make_shared<const Trace<float>>(trace_outline<float>(parameters, model.tokens, model.source, model.settings));
@@ -256,7 +256,7 @@ std::vector<StageId> wrong_stages(const RandomModel& model, const StageId& chang
     return wrong;
 }
 
-/// What a pass over some positions at a time shows, put together.
+/// The stages shown by a pass in rows, reassembled.
 struct ShownInRows {
     std::map<std::string, Tensor<float>> values;
     std::map<std::string, std::int64_t> positions;
@@ -318,7 +318,7 @@ TEST(Outline, WithoutKeysAndValuesIsContinuedAllTheSame) {
     }
 }
 
-/// Verifies a layer shown `rows` positions at a time, with one number of a stage changed; the stages found wrong.
+/// Verifies a layer shown `rows` positions at a time, with one number of a stage changed; returns the stages reported.
 std::vector<reference::StageError> wrong_in_rows(const std::shared_ptr<const Trace<float>>& outline, const StageId& changed,
                                                  std::int64_t cell, float by, std::int64_t rows) {
     Recomputation<float> again(outline, Keep::OneLayer);
@@ -427,8 +427,8 @@ TEST(Outline, SomePositionsAtATimeTakeLittleMoreThanWhatIsKept) {
         return watch.peak();
     };
     const std::size_t row = 512 * sizeof(float), stream = 64 * row, map = 8 * 512 * row, mask = 512 * 512;
-    // The three streams, what maps are made of, and the rows themselves. Maps never.
-    // Of both the second pass: the first grows what threads keep for their products.
+    // Allowed: the residual streams, the inputs of maps, and the rows themselves, but never maps. Measure the second pass of both, because
+    // the first allocates scratch memory of the threads.
     for (const std::int64_t rows : {16, 512}) peak(rows);
     EXPECT_LT(peak(16), 3 * stream + 5 * stream + mask + (256U << 10));
     EXPECT_LT(peak(512), map);
@@ -446,7 +446,7 @@ TEST(Outline, EveryPartIsVerifiedAndAWrongNumberIsFound) {
         EXPECT_THAT(wrong_stages(model, {}, 0), testing::IsEmpty());
         const Plan plan(model.config, model.settings.mistake);
         const StageId changed = plan.nodes()[static_cast<std::size_t>(model.between(0, std::ssize(plan.nodes()) - 1))].id;
-        // Not a masked cell, which holds no number.
+        // Not a masked cell, which has no number.
         if (is_attention_map(changed.stage)) continue;
         EXPECT_THAT(wrong_stages(model, changed, 1), testing::ElementsAre(changed));
         EXPECT_THAT(wrong_stages(model, changed, NAN), testing::ElementsAre(changed));
@@ -460,7 +460,7 @@ TEST(Outline, NeedsTheMemoryOfOneLayer) {
     config.d_model = 64;
     config.num_heads = 4;
     config.d_ff = 256;
-    // Long enough that the bookkeeping of a layer's stages hardly counts.
+    // Long enough to make the bookkeeping of a layer's stages negligible.
     TokenBatch batch{512, std::vector<std::int32_t>(512, 3), {512}};
     const auto peak = [&](std::int64_t layers) {
         config.num_layers = layers;
@@ -470,7 +470,7 @@ TEST(Outline, NeedsTheMemoryOfOneLayer) {
         return static_cast<double>(watch.peak());
     };
     peak(1);
-    const double outline_of_layer = 3 * 512 * 64 * sizeof(float);  // stream, keys and values
+    const double outline_of_layer = 3 * 512 * 64 * sizeof(float);  // residual stream, keys and values
     EXPECT_LE(peak(9) - peak(1), 8 * 1.3 * outline_of_layer);
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-/// What tests of outlines and of parts computed from them share.
+/// Helpers for tests of outlines and recomputed parts.
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ inline void expect_same_stage(const RecordedStage<float>& expected, const Record
     SCOPED_TRACE(tensor_name(expected.id));
     ASSERT_EQ(expected.id, found.id);
     ASSERT_EQ(expected.value.shape(), found.value.shape());
-    // Bits, so that NaN equals itself.
+    // Compare bits, so that NaN equals itself.
     EXPECT_EQ(std::memcmp(expected.value.data(), found.value.data(), sizeof(float) * static_cast<std::size_t>(expected.value.size())), 0);
     ASSERT_EQ(expected.mask == nullptr, found.mask == nullptr);
     const Shape& shape = expected.value.shape();
@@ -29,7 +29,7 @@ inline void expect_same_stage(const RecordedStage<float>& expected, const Record
     }
 }
 
-/// A model whose positions do not change when text is added behind them, and a text of `length` tokens.
+/// A model in which appending text does not change earlier positions, with a text of `length` tokens.
 inline RandomModel growing_model(unsigned seed, std::int64_t length) {
     RandomModel model(seed, seed % 2 == 0);
     model.config.architecture = Architecture::DecoderOnly;
@@ -43,7 +43,7 @@ inline RandomModel growing_model(unsigned seed, std::int64_t length) {
     return model;
 }
 
-/// The first `kept` tokens of a text, and others behind them.
+/// The first `kept` tokens of a text, followed by different ones.
 inline TokenBatch changed_behind(RandomModel& model, std::int64_t kept, std::int64_t length) {
     TokenBatch tokens{length, {model.tokens.ids.begin(), model.tokens.ids.begin() + kept}, {length}};
     while (std::ssize(tokens.ids) < length) tokens.ids.push_back(static_cast<std::int32_t>(model.between(0, model.config.vocab_size - 1)));

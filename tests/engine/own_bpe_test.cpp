@@ -1,4 +1,4 @@
-/// Byte-pair encoding trained here, beside a slow plain implementation and the vocabularies that the tokenizers library trains.
+/// Our BPE training against a slow plain implementation and vocabularies trained by the tokenizers library.
 
 #include "engine/tokenizer/own_bpe.hpp"
 
@@ -68,7 +68,7 @@ struct Plain {
     }
 };
 
-/// All pairs are counted anew for each join.
+/// Counts all pairs anew for every merge.
 Plain trained_plainly(const std::string& text, std::size_t size) {
     Plain plain;
     for (char32_t letter = 0; letter < 0x200; ++letter)
@@ -128,7 +128,7 @@ TEST(OwnBpe, LearnsAndEncodesAsAPlainImplementationDoes) {
     }
 }
 
-/// tests/golden/tokenizer_files/own_bpe.json holds what tokenizers.BpeTrainer made of the text beside it (make_own_bpe.py).
+/// tests/golden/tokenizer_files/own_bpe.json contains the result of tokenizers.BpeTrainer for the text beside it (see make_own_bpe.py).
 TEST(OwnBpe, LearnsWhatTheTokenizersLibraryDoes) {
     const std::filesystem::path folder = std::filesystem::path(ATTN_TEST_DATA) / "golden/tokenizer_files";
     JsonObject file(test::file_bytes(folder / "own_bpe.json"), "own_bpe.json");
@@ -145,7 +145,7 @@ TEST(OwnBpe, LearnsWhatTheTokenizersLibraryDoes) {
     EXPECT_GT(letters.size(), 300U);
 }
 
-/// A cut inside a word would change how often its pairs occur, and with that their order.
+/// Splitting inside a word would change pair counts and therefore the order of merges.
 TEST(OwnBpe, ALongTextIsCutBetweenWords) {
     const auto repeated = [](std::size_t times) {
         std::string text;

@@ -16,7 +16,7 @@ namespace {
 
 using namespace attn;
 
-/// How often each number was met.
+/// Counts how often each number was visited.
 class Tally {
 public:
     explicit Tally(std::int64_t count) : count_(count), met_(std::make_unique<std::atomic<int>[]>(static_cast<std::size_t>(count))) {}
@@ -68,10 +68,10 @@ TEST(Parallel, BudgetsStayWithinWhatATeamMayHave) {
     }
 }
 
-/// Asks for a team of eight as a user who may have `spare` threads besides the first one, and ends with the team's size.
+/// Requests a team of eight threads under a limit of `spare` additional threads, and exits with the team's size.
 [[noreturn]] void compute_with_spare_threads(int spare) {
     const rlimit limit{static_cast<rlim_t>(1 + spare), static_cast<rlim_t>(1 + spare)};
-    // Root may have any number, and the threads of all processes of a user count: this one has no others.
+    // root has no limit, and the limit counts all threads of a user, so use one without other processes.
     if (::setuid(65533) != 0 || ::setrlimit(RLIMIT_NPROC, &limit) != 0) ::_exit(255);
     const ThreadScope scope(8);
     Tally tally(100);
@@ -79,10 +79,10 @@ TEST(Parallel, BudgetsStayWithinWhatATeamMayHave) {
     ::_exit(tally.each_once() ? thread_budget() : 254);
 }
 
-/// The size of that team, -1 if the process was ended.
+/// The size of that team; -1 if the process was killed.
 int team_with_spare_threads(int spare) {
     int status = 0;
-    // From a thread that has had no team: after a fork the threads of an older one would be missing.
+    // In a new thread, because after a fork the threads of an existing team would be missing.
     std::thread([&] {
         const pid_t child = ::fork();
         if (child == 0) compute_with_spare_threads(spare);

@@ -1,5 +1,5 @@
-/// A plan says what a pass computes: the stages that traces record, in their order and shapes, from inputs that come before them and
-/// parameters that exist.
+/// A plan describes what a pass computes: the stages recorded in traces, in order and with their shapes, from earlier stages and existing
+/// parameters.
 
 #include "engine/plan/plan.hpp"
 
@@ -39,7 +39,7 @@ std::int64_t size_of(Axis axis, const Config& config, std::int64_t batch, std::i
     }
 }
 
-/// What is wrong with the plan of a trace; empty when nothing is.
+/// Differences between a plan and a trace; empty if there are none.
 std::vector<std::string> disagreements(const Plan& plan, const Trace<float>& trace) {
     std::vector<std::string> found;
     std::vector<StageId> recorded, planned;
@@ -89,7 +89,7 @@ TEST(Plan, EveryParameterIsUsed) {
         const RandomModel model(seed);
         const Plan plan(model.config);
         const ParameterLayout layout(model.config);
-        std::set<std::pair<std::string, std::int64_t>> used, all;  // a parameter and one of its columns
+        std::set<std::pair<std::string, std::int64_t>> used, all;  // pairs of a parameter and one of its columns
         const auto add = [](auto& to, const ParameterPlace& place) {
             for (std::int64_t i = 0; place.whole != nullptr && i < place.columns; ++i)
                 to.emplace(place.whole->name, place.first_column + i);
@@ -147,7 +147,7 @@ TEST(Plan, TellsTheShapeOfEveryStage) {
     }
 }
 
-/// What is wrong with a division of a plan into parts; empty when nothing is.
+/// What is wrong with the division of a plan into parts; "" if nothing is.
 std::string fault_of_parts(const Plan& plan) {
     const auto& nodes = plan.nodes();
     for (std::size_t next = 0; next < nodes.size();) {

@@ -20,7 +20,7 @@ CellRef random_cell(RandomModel& model, const StageId& id, const Shape& shape) {
     return cell;
 }
 
-/// The value that the trace or its parameters hold at a cell, found without explain()'s own code.
+/// The value of a cell in the trace or its parameters, found independently of explain().
 template <class Scalar>
 double value_at(const Trace<Scalar>& trace, const CellRef& cell) {
     const auto& i = cell.index;
@@ -38,7 +38,7 @@ void expect_operands_are_cells(const Trace<Scalar>& trace, const std::vector<Ope
         EXPECT_FALSE(operand.label.empty()) << where;
         if (operand.constant) continue;
         ASSERT_TRUE(same(operand.value, value_at(trace, operand.cell))) << where << " " << operand.label;
-        const Provenance further = explain(trace, operand.cell);  // can be followed
+        const Provenance further = explain(trace, operand.cell);  // operands can be explained as well
         EXPECT_TRUE(same(further.recorded, operand.value)) << where << " " << operand.label;
     }
 }
@@ -50,7 +50,7 @@ void expect_explained(const Trace<Scalar>& trace, const CellRef& cell, double to
     EXPECT_FALSE(provenance.formula.empty()) << where;
     EXPECT_FALSE(provenance.sentence.empty()) << where;
     EXPECT_TRUE(same(provenance.recorded, value_at(trace, cell))) << where;
-    // What is added up may be larger than the sum: rounding grows with it.
+    // Terms may be larger than their sum, and rounding is relative to them.
     double size = std::abs(provenance.recorded);
     for (const Term& term : provenance.terms) size = std::max(size, std::abs(term.value));
     if (!std::isfinite(size)) size = 1;
@@ -96,7 +96,7 @@ TEST(Provenance, ResultDoesNotComeFromTheRecordedCell) {
     }
 }
 
-/// Two sequences of a small decoder, the second padded.
+/// Two sequences of a small decoder, the second one padded.
 Trace<double> small_trace(const std::function<void(Config&, ForwardSettings&)>& change = {}) {
     Config config;
     config.vocab_size = 40;

@@ -1,4 +1,4 @@
-/// A score taken apart: its products, their running sum, and how it agrees with the recorded score.
+/// The decomposition of a score: products, running sum, and agreement with the recorded score.
 
 #include "engine/trace/query_key.hpp"
 

@@ -1,4 +1,4 @@
-// Models of every operation at random: their gradients by finite differences, and fused passes against those that show every stage.
+// Random models with all operations: gradients against finite differences, and fused against staged passes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,15 +15,15 @@ namespace {
 
 using testing_support::RandomModel;
 
-/// With a head, and with a smooth activation, so that differences say something.
+/// With an output head and a smooth activation, so that finite differences are meaningful.
 RandomModel model_of(unsigned seed) {
     RandomModel model(seed, true);
     model.config.lm_head = true;
     if (model.config.activation == Activation::Relu) model.config.activation = Activation::Silu;
     model.config.layer_norm_eps = 1e-2;
-    // Without residual connections gradients fade from layer to layer until differences cannot measure them.
+    // Without residual connections gradients vanish until differences cannot measure them.
     if (!model.config.residual) model.config.num_layers = 1;
-    // Without a projection after the attention nothing may follow that is not as wide.
+    // Without an output projection, what follows must have the same width.
     if (model.config.attention_width() != model.config.d_model) model.config.output_projection = true;
     return model;
 }
@@ -50,7 +50,7 @@ TEST(RandomGradients, AgreeWithDifferences) {
     }
 }
 
-/// The largest difference relative to the size of the numbers; NaN where the two do not agree in that.
+/// The largest difference relative to the size of the numbers; NaN if only one of them is NaN.
 template <class Values>
 double worst_difference(const Values& a, const Values& b, std::int64_t count) {
     double size = 1, worst = 0;
@@ -77,7 +77,7 @@ TEST(RandomGradients, AreTheSameFusedAndStageByStage) {
         if (seed % 2 == 0) pass.use(packed);
         Tap<double> none;
         const Tensor<double>& expected = values.find(values.plan->logits())->value;
-        for (int round = 0; round < 2; ++round) {  // the second in memory that the first has used
+        for (int round = 0; round < 2; ++round) {  // the second time in memory used by the first
             pass.forward(model.tokens, model.source, model.settings, none);
             EXPECT_LE(worst_difference(expected.data(), pass.logits().data(), expected.size()), 1e-11);
             forward.forward(model.tokens, model.source, model.settings, none);

@@ -10,7 +10,7 @@ namespace attn {
 namespace {
 
 TEST(CounterRandom, DrawsTheNumbersThatItAlwaysHas) {
-    // A seed stands in saved documents and runs: it must give the same model in every version.
+    // Seeds are stored in documents and runs, and must give the same model in every version.
     const struct {
         std::uint64_t index;
         double normal;

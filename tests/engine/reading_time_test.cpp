@@ -1,4 +1,4 @@
-/// However a file is made up, the time to read or refuse it grows with its length and no faster.
+/// However a file is constructed, the time to read or refuse it grows at most linearly with its length.
 
 #include <gtest/gtest.h>
 #include <time.h>
@@ -22,9 +22,9 @@ constexpr std::size_t kSmall = 250'000, kLarge = 4 * kSmall;
 constexpr double kMostSeconds = 1;  ///< for kLarge
 
 using Read = std::function<void(const std::string&)>;
-using Make = std::function<std::string(std::size_t)>;  ///< a file of about so many bytes
+using Make = std::function<std::string(std::size_t)>;  ///< makes a file of about this many bytes
 
-/// Processor time of this thread, the least of some attempts: what else the machine does takes no part in it.
+/// The thread's CPU time, minimum of several attempts, to exclude other activity on the machine.
 double seconds_to_read(const std::string& bytes, const Read& read) {
     const auto now = [] {
         timespec time{};
@@ -36,7 +36,7 @@ double seconds_to_read(const std::string& bytes, const Read& read) {
         const double begin = now();
         try {
             read(bytes);
-        } catch (const FileError&) {  // refused: that has to be quick as well
+        } catch (const FileError&) {  // refusing must be quick as well
         }
         least = std::min(least, now() - begin);
         if (least > kMostSeconds) break;
@@ -44,7 +44,7 @@ double seconds_to_read(const std::string& bytes, const Read& read) {
     return least;
 }
 
-/// Sixteen times as long for four times the length would be quadratic. Differences of a few milliseconds say nothing.
+/// Sixteen times the time for four times the length would be quadratic. Differences of a few milliseconds are ignored.
 bool grows_with_length(double small, double large) { return large < 10 * small + 0.02; }
 
 void expect_quick(const std::string& name, const Make& make, const Read& read) {
@@ -54,7 +54,7 @@ void expect_quick(const std::string& name, const Make& make, const Read& read) {
         << name << ": " << small << " s for " << kSmall << " bytes, " << large << " s for " << kLarge;
 }
 
-/// `before`, then `item` over and over with commas between ("#" in it becomes a number that differs), then `after`.
+/// `before`, then `item` repeatedly with commas between ("#" is replaced by an increasing number), then `after`.
 Make repeated(const std::string& before, const std::string& item, const std::string& after) {
     return [=](std::size_t bytes) {
         std::string text = before;
@@ -67,7 +67,7 @@ Make repeated(const std::string& before, const std::string& item, const std::str
     };
 }
 
-/// `piece` over and over between `before` and `after`.
+/// `piece` repeatedly between `before` and `after`.
 Make filled(const std::string& before, const std::string& piece, const std::string& after) {
     return [=](std::size_t bytes) {
         std::string text = before;
@@ -113,7 +113,7 @@ void read_safetensors_bytes(const std::string& bytes) {
 }
 
 TEST(ReadingTime, ACheckThatSeesAQuadraticReader) {
-    // Loops over a volatile: none of it is optimised away.
+    // Loops over a volatile, so that they are not optimised away.
     const auto quadratic = [](const std::string& bytes) {
         volatile std::size_t sum = 0;
         for (std::size_t i = 0; i < bytes.size() / 40; ++i)

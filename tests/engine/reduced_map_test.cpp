@@ -1,4 +1,4 @@
-// Attention maps that are reduced, or of which a region is computed, against double loops over what is recorded.
+// Reduced attention maps and computed regions, against loops in double over recorded maps.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ using testing_support::RandomModel;
 
 constexpr StageId kWeights{Stage::Weights, 0};
 
-/// NaN stands before infinity, that before numbers; of a number and its negative the negative is taken.
+/// The order of precedence within a block: NaN, then infinity, then larger magnitude; of two opposite numbers the negative one.
 bool stands_before(float a, float b) {
     if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && !std::isnan(b);
     return std::abs(a) > std::abs(b) || (std::abs(a) == std::abs(b) && std::signbit(a) && !std::signbit(b));
@@ -31,7 +31,7 @@ bool stands_before(float a, float b) {
 
 bool same_number(float a, float b) { return (std::isnan(a) && std::isnan(b)) || (a == b && std::signbit(a) == std::signbit(b)); }
 
-/// How many blocks of one of the maps differ from what a loop over its cells finds.
+/// How many blocks of a map differ from the result of a loop over their cells.
 std::int64_t wrong_blocks(const ReducedMap& map, std::int64_t place, const float* cells, std::int64_t cols, const Mask* mask) {
     const MapRegion& region = map.region;
     const std::int64_t side = std::int64_t{1} << region.level;
@@ -146,7 +146,7 @@ TEST(ReducedMap, TheLevelIsTheFinestThatFits) {
     EXPECT_EQ(reduced_level(9, 5, 1, 0), 4) << "one block";
 }
 
-/// A model whose text is computed some positions at a time.
+/// A model whose text is computed in rows.
 RandomModel model_in_rows(unsigned seed, std::int64_t positions) {
     RandomModel model(seed);
     model.config.architecture = Architecture::DecoderOnly;

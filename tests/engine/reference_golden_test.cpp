@@ -1,4 +1,4 @@
-// The reference itself is held against PyTorch's and NumPy's numbers before anything is held against the reference.
+// The reference is checked against PyTorch and NumPy before anything is checked against the reference.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -18,7 +18,7 @@ using check::Tolerance;
 const std::filesystem::path kGolden = std::filesystem::path(ATTN_TEST_DATA) / "golden";
 constexpr Tolerance kTorch{2e-5, 1e-4};  // PyTorch computed in float
 
-/// The case without its gradients: the reference computes none.
+/// The case without gradients, which the reference does not compute.
 CaseFile open(const std::string& name) {
     ArrayFile file = read_safetensors(kGolden / (name + ".safetensors"));
     std::erase_if(file.arrays, [](const NamedArray& array) { return array.name.starts_with("grad."); });
@@ -29,7 +29,7 @@ Permissions allow_all(std::int64_t batch, std::int64_t queries, std::int64_t key
     return {batch, 1, queries, keys, std::vector<std::uint8_t>(static_cast<std::size_t>(batch * queries * keys), 1), {}};
 }
 
-/// A mask tensor broadcast by hand to every cell [B,H,T,S]; `keeps` says what a cell's number allows.
+/// Broadcasts a mask tensor to every cell [B,H,T,S]; `keeps` says what a number allows.
 template <class Value, class Keeps>
 Permissions spread(const std::vector<std::int64_t>& sizes, const std::vector<Value>& values, const Shape& shape, Keeps keeps,
                    bool as_bias) {
@@ -91,7 +91,7 @@ TEST_P(ReferenceSdpa, AgreesWithPyTorch) {
 INSTANTIATE_TEST_SUITE_P(Cases, ReferenceSdpa,
                          testing::Values("none", "none_scale", "causal", "padding", "causal_padding", "additive", "per_head", "window"));
 
-/// Tokens first, first + 1, ...: with a token table that holds the rows of `in.src` (and `in.tgt`) the model reads the file's input.
+/// Tokens first, first + 1, ...: with a token table that contains the rows of `in.src` (and `in.tgt`), the model reads the file's input.
 TokenBatch rows_as_tokens(std::int64_t batch, std::int64_t length, std::int64_t first, std::int64_t padding_of_last) {
     TokenBatch out;
     out.length = length;
@@ -124,7 +124,7 @@ void fill_table(const CaseFile& file, const std::vector<std::string>& inputs, Pa
     }
 }
 
-/// Stage `id` among the stages.
+/// The stage `id`.
 const Tensor<double>& stage(const std::vector<ReferenceStage>& stages, const StageId& id) {
     for (const ReferenceStage& stage : stages)
         if (stage.id == id) return stage.value;
@@ -151,7 +151,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, ReferenceEncoder,
 
 class ReferenceDecoder : public testing::TestWithParam<Activation> {};
 
-// Only with the norm first can an encoder pass its input on unchanged; post-norm decoder layers are covered by the transformer.
+// Only a pre-norm encoder can pass its input through unchanged; post-norm decoder layers are covered by the transformer case.
 TEST_P(ReferenceDecoder, AgreesWithPyTorch) {
     const Activation activation = GetParam();
     CaseFile file = open(std::string("decoder_layer_pre_") + (activation == Activation::Relu ? "relu" : "gelu"));
@@ -159,7 +159,7 @@ TEST_P(ReferenceDecoder, AgreesWithPyTorch) {
     config.architecture = Architecture::EncoderDecoder;
     config.norm = NormPlacement::Pre;
     config.activation = activation;
-    // All parameters of the encoder stay 0: attention and feed-forward add nothing, and the memory is the encoder's input.
+    // All encoder parameters are 0: attention and feed-forward network add nothing, so the memory is the encoder's input.
     Parameters<double> parameters =
         check::load_parameters<double>(file, config, check::decoder_layer_links(config, "", "decoder.layers.0."));
     fill_table(file, {"in.memory", "in.tgt"}, parameters);

@@ -1,5 +1,5 @@
-// Grouped key heads, RMSNorm, rotary positions and a gated feed-forward: the reference against what transformers computes of the same
-// weights (LlamaForCausalLM, tests/golden/hf).
+// Grouped key heads, RMSNorm, rotary positions and gated feed-forward networks: the reference against transformers with the same weights
+// (LlamaForCausalLM, tests/golden/hf).
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -39,7 +39,7 @@ Config llama(std::int64_t vocabulary, std::int64_t heads, std::int64_t d_head, s
     return config;
 }
 
-/// As the two folders' config.json say.
+/// As in the config.json of both folders.
 Case without_biases() {
     Case out{"llama", llama(426, 6, 8, 60)};
     out.config.qkv_bias = out.config.output_bias = out.config.ffn_bias = false;
@@ -53,7 +53,7 @@ Case with_biases() {
     return out;
 }
 
-/// All tensors of a folder, whose weights may lie in several files.
+/// All tensors of a folder, whose weights may be split into several files.
 ArrayFile weights_of(const fs::path& folder) {
     ArrayFile all;
     for (const auto& entry : fs::directory_iterator(folder)) {
@@ -65,14 +65,14 @@ ArrayFile weights_of(const fs::path& folder) {
     return all;
 }
 
-/// Names of the linear maps of a layer and of a norm: ours and theirs.
+/// The names of a layer's linear maps and norms: ours and theirs.
 constexpr std::pair<const char*, const char*> kLinear[] = {{"attention.q", "self_attn.q_proj"}, {"attention.k", "self_attn.k_proj"},
                                                            {"attention.v", "self_attn.v_proj"}, {"attention.out", "self_attn.o_proj"},
                                                            {"ffn.gate", "mlp.gate_proj"},       {"ffn.in", "mlp.up_proj"},
                                                            {"ffn.out", "mlp.down_proj"}};
 constexpr std::pair<const char*, const char*> kNorms[] = {{"norm_1", "input_layernorm"}, {"norm_2", "post_attention_layernorm"}};
 
-/// The file's tensor [out,in] as a parameter [in,out], at the columns where the model keeps it; a vector as it is.
+/// Copies a tensor [out,in] of the file to our parameter [in,out], at the right columns; vectors are copied unchanged.
 void fill(const ArrayFile& file, const std::string& theirs, const std::string& ours, Parameters<double>& parameters) {
     const ParameterPlace place = parameters.layout().place(ours);
     ASSERT_NE(place.whole, nullptr) << ours;
@@ -92,7 +92,7 @@ Parameters<double> load(const Case& one, const fs::path& folder) {
         fill(file, theirs, ours, parameters);
         ++filled;
     };
-    // The table is [V,C] in both.
+    // Both store the table as [V,C].
     const std::vector<double> table = file.values<double>("model.embed_tokens.weight");
     std::copy(table.begin(), table.end(), parameters.find("token_embedding.weight"));
     ++filled;
@@ -113,14 +113,14 @@ std::vector<std::int32_t> ids_of(const ArrayFile& file, const std::string& name)
     return {ids.begin(), ids.end()};
 }
 
-/// Stage `id` among the stages.
+/// The stage `id`.
 const Tensor<double>& llama_stage(const std::vector<ReferenceStage>& stages, const StageId& id) {
     for (const ReferenceStage& stage : stages)
         if (stage.id == id) return stage.value;
     throw Error("no stage " + tensor_name(id));
 }
 
-/// Compares the rows of real tokens: position `rows` of every head, out of the tokens of each sequence.
+/// Compares the rows of non-padding tokens: position `rows` of every head.
 void compare(const ArrayFile& file, const std::string& name, const Tensor<double>& ours, const TokenBatch& tokens) {
     const std::vector<double> theirs = file.values<double>(name);
     ASSERT_EQ(static_cast<std::int64_t>(theirs.size()), ours.size()) << name;
@@ -132,7 +132,7 @@ void compare(const ArrayFile& file, const std::string& name, const Tensor<double
         const std::int64_t row = i / width % positions, b = i / (ours.size() / shape[0].size);
         if (row >= tokens.lengths[static_cast<std::size_t>(b)]) continue;
         const double expected = theirs[static_cast<std::size_t>(i)];
-        // PyTorch computed in float: its own distance from float64 is about 1e-6 of the largest number.
+        // PyTorch computed in float, which differs from float64 by about 1e-6 of the largest number.
         ASSERT_TRUE(std::abs(ours.data()[i] - expected) <= 1e-5 * largest)
             << name << " " << i << ": " << ours.data()[i] << " not " << expected;
     }
@@ -177,7 +177,7 @@ TEST_P(ReferenceLlama, AgreesWithTransformers) {
 INSTANTIATE_TEST_SUITE_P(Folders, ReferenceLlama, testing::Values(without_biases(), with_biases()),
                          [](const testing::TestParamInfo<Case>& one) { return std::string(one.param.folder); });
 
-// The negative control: each of the four parts matters to what is compared.
+// Negative control: each of the four features affects the results.
 TEST(ReferenceLlama, NeedsEachOfItsParts) {
     const fs::path folder = fs::path(ATTN_TEST_DATA) / "golden" / "hf" / "llama";
     const Case right = without_biases();

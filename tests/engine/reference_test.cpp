@@ -1,4 +1,4 @@
-// The fast path against the reference: whole models, every stage, every flag.
+// The fast path against the reference: whole models, every stage, every option.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ TEST(Reference, AgreesOnModelsWithALlamasParts) {
     }
 }
 
-// Models in which the last digits of large scores decide: the trace is right, and is not called wrong.
+// Models in which the last digits of large scores matter: the trace is correct and must not be reported as wrong.
 TEST(Reference, RoundingThatAModelAmplifiesIsNoFailure) {
     int amplified = 0;
     for (const unsigned seed : {78U, 138U, 209U, 876U, 1047U, 1054U, 1075U, 1172U, 1182U, 1501U, 1750U, 1954U}) {
@@ -58,7 +58,7 @@ TEST(Reference, RoundingThatAModelAmplifiesIsNoFailure) {
         for (const StageError& stage : verification.stages) rounding = std::max(rounding, stage.rounding);
         if (rounding == 0) continue;
         ++amplified;
-        // What is wrong before anything was amplified is still seen.
+        // Errors made before the amplification are still detected.
         for (RecordedStage<float>& stage : trace.stages)
             if (stage.id.stage == Stage::Q && stage.id.layer == 0) stage.value.data()[0] += 0.01F;
         EXPECT_FALSE(verify(trace).ok) << "seed " << seed;
@@ -79,7 +79,7 @@ TEST(Reference, FastPathAgreesAtTeachingSize) {
     for (int i = 0; i < 66; ++i) model.tokens.ids.push_back(static_cast<std::int32_t>(model.between(0, 49)));
     const Verification verification = verify(model.trace<float>());
     EXPECT_TRUE(verification.ok) << describe(verification);
-    EXPECT_GT(verification.max_abs, 0);  // float is not double: an error of exactly 0 everywhere would mean nothing was compared
+    EXPECT_GT(verification.max_abs, 0);  // float is not double: an error of exactly 0 would mean that nothing was compared
 }
 
 TEST(Reference, NanSpreadsAlike) {
@@ -203,7 +203,7 @@ TEST(ReferenceMaths, NormActivationAndSoftmaxByHand) {
     EXPECT_NEAR(p(0, 0, 0) + p(0, 0, 1) + p(0, 0, 2) + p(0, 0, 3), 1, 1e-15);
 }
 
-/// One query over four keys: masked as `keep` says.
+/// One query over four keys, masked as in `keep`.
 Tensor<double> weights_of(const std::vector<double>& scores, std::vector<std::uint8_t> keep) {
     const auto n = static_cast<std::int64_t>(scores.size());
     Tensor<double> masked({{Axis::B, 1}, {Axis::H, 1}, {Axis::T, 1}, {Axis::S, n}});

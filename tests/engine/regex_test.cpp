@@ -1,4 +1,4 @@
-/// Expressions that take too long are given up, whatever makes them take so long; those of known tokenizers never are.
+/// Expressions that take too long are aborted, whatever the reason; those of known tokenizers never are.
 
 #include "engine/tokenizer/regex.hpp"
 
@@ -31,7 +31,7 @@ std::string failure(const Regex& regex, std::string_view text, SearchTime& time)
     return "";
 }
 
-/// Of a run of n letters it takes about 2^n steps to see that no "b" follows.
+/// For a run of n letters it takes about 2^n steps to find that no "b" follows.
 const Regex kDoubling("(?:a|a)*b|c");
 
 TEST(Regex, FindsTheSameHoweverManyStepsItTakes) {
@@ -50,14 +50,14 @@ TEST(Regex, GivesUpOneMatchThatTakesTooLong) {
     EXPECT_THAT(failure(kDoubling, repeated("a", 60) + "c", time), HasSubstr("take too long for this text"));
 }
 
-/// At each of its places the whole run of letters is read, without a single step back.
+/// Reads the whole run of letters at each position, without any backtracking.
 TEST(Regex, GivesUpWhatTakesLongWithoutGoingBack) {
     const Regex whole_runs("(?>a+)!");
     SearchTime time;
     EXPECT_THAT(failure(whole_runs, repeated("a", 150'000) + "c!", time), HasSubstr("take too long for this text"));
 }
 
-/// They succeed, so that no search is ever given up by itself.
+/// Each match succeeds, so no single search is aborted.
 TEST(Regex, GivesUpMatchesThatTakeTooLongThoughTheySucceed) {
     const Regex to_the_end("a(?=a*+!)");
     SearchTime time;
@@ -70,7 +70,7 @@ TEST(Regex, GivesUpManyMatchesThatTakeTooLongTogether) {
     EXPECT_EQ(failure(kDoubling, repeated(one, 3), few), "") << "each of them is bearable";
     SearchTime many;
     EXPECT_THAT(failure(kDoubling, repeated(one, 5000), many), HasSubstr("given up"));
-    // The same when the text comes in pieces.
+    // The same if the text comes in pieces.
     SearchTime pieces;
     std::string refused;
     for (int i = 0; i < 5000 && refused.empty(); ++i) refused = failure(kDoubling, one, pieces);

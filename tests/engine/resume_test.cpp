@@ -1,4 +1,4 @@
-/// A run that is saved and taken up again goes on as if nothing had happened.
+/// A saved and resumed run continues as if it had not been interrupted.
 
 #include "engine/train/resume.hpp"
 
@@ -13,7 +13,7 @@
 namespace attn::test {
 namespace {
 
-/// Small, with everything that has a state: dropout, warm-up and a cosine that is still falling when the run is cut.
+/// A small run with everything that has a state: dropout, warm-up and a cosine that is still falling when the run is interrupted.
 RunSettings small_run(TaskKind task) {
     RunSettings run = default_run(task);
     run.task.length = 5;
@@ -94,7 +94,7 @@ TEST(Resume, AContinuedRunThatIsCutAgainGoesOnBitForBit) {
     RunSettings longer = whole.settings();
     longer.stop.steps = 90;
     whole.apply(longer);
-    bits_of_steps(whole, 3);  // while the rate is still rising
+    bits_of_steps(whole, 3);  // while the learning rate is still rising
     const TemporaryFolder folder;
     write_checkpoint(folder / "model.safetensors", take_checkpoint(whole));
     const auto resumed = resume_run(read_checkpoint(folder / "model.safetensors"));
@@ -103,7 +103,7 @@ TEST(Resume, AContinuedRunThatIsCutAgainGoesOnBitForBit) {
 }
 
 TEST(Resume, MissesNothingThatTheNextStepsDependOn) {
-    // The negative control: without any one part of the state the losses part.
+    // Negative control: without any one part of the state the losses diverge.
     const auto next = [](const Checkpoint& checkpoint) { return bits_of_steps(*resume_run(checkpoint), 3); };
     TrainingRun run(small_run(TaskKind::Copy));
     bits_of_steps(run, 9);

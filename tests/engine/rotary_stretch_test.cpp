@@ -1,4 +1,4 @@
-/// Rotary positions whose frequencies were changed for long texts.
+/// Rotary positions with frequencies scaled for long texts.
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 using testing_support::RandomModel;
 
-/// A rotary model whose frequencies are changed for long texts.
+/// A rotary model with frequencies scaled for long texts.
 RandomModel stretched_model(unsigned seed, RotaryScaling kind) {
     RandomModel model(seed, true);
     model.config.position = PositionKind::Rotary;
@@ -42,7 +42,8 @@ TEST(RotaryStretch, FrequenciesAreThoseOfTheFormula) {
     config.rotary_stretch = {RotaryScaling::Linear, 4, 1, 4, 8192};
     EXPECT_EQ(rotary_frequencies(rotary_rule(config, 0), 1),
               (std::vector<double>{0.25, std::pow(10000, -0.25) / 4, 0.0025, std::pow(10000, -0.75) / 4}));
-    // Wavelengths 6.28, 62.8, 628 and 6283: against 100 / 2 and 100 / 0.5 the first stays, the second is between, the others are slowed.
+    // Wavelengths 6.28, 62.8, 628 and 6283 against 100 / 2 and 100 / 0.5: the first is kept, the second interpolated, the others are slowed
+    // down.
     config.rotary_stretch = {RotaryScaling::Llama3, 4, 0.5, 2, 100};
     const std::vector<double> found = rotary_frequencies(rotary_rule(config, 0), 1);
     const double between = (100 / (2 * std::numbers::pi / 0.1) - 0.5) / 1.5;

@@ -1,4 +1,4 @@
-// What a comparison of trained parameters may put down to rounding, and what not.
+// Which differences of trained parameters may be attributed to rounding, and which may not.
 #include "engine/check/rounding_reach.hpp"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ Config small_config(std::uint64_t seed) {
     return config;
 }
 
-/// The same steps, in the precision of `state`, on tokens drawn from `seed`.
+/// The same steps in the precision of `state`, on tokens drawn from `seed`.
 template <class Scalar>
 void train(TrainingState<Scalar>& state, RoundingReach* reach, unsigned seed) {
     std::mt19937 random(seed);
@@ -44,7 +44,7 @@ void train(TrainingState<Scalar>& state, RoundingReach* reach, unsigned seed) {
     }
 }
 
-/// The same run from parameters perturbed as a check perturbs them.
+/// The same run from parameters perturbed as in a check.
 template <class Scalar>
 void add_perturbed_runs(const Parameters<Scalar>& start, const Parameters<Scalar>& end, RoundingReach& reach, unsigned seed) {
     for (std::uint64_t run = 0; run < kPerturbedRuns; ++run) {
@@ -62,7 +62,7 @@ bool of_keys(const ParameterInfo& info, std::int64_t i) {
 TEST(RoundingReach, CoversWhatFloatAndDoubleMakeOfTheSameRunAndLittleElse) {
     const Tolerance tolerance;
     std::int64_t beyond = 0, ordinary = 0, loose = 0;
-    // In the last two runs a number walks that others depend on, far from what their own gradients would explain.
+    // In the last two runs a number drifts that others depend on, further than their own gradients would explain.
     for (const unsigned seed : {1U, 2U, 3U, 4U, 20U, 25U}) {
         const Config config = small_config(seed);
         const Parameters<float> start_in_float = initial_parameters<float>(config);
@@ -99,7 +99,7 @@ TEST(RoundingReach, NothingIsAllowedWithoutAGradient) {
     RoundingReach reach(state.parameters().layout());
     for (const double value : reach.values()) EXPECT_EQ(value, 0);
     train(state, &reach, 3);
-    // The texts are shorter than the context: the last two positions were never looked up.
+    // The texts are shorter than the context, so the last two positions were never used.
     const auto& entries = state.parameters().layout().entries();
     const auto found =
         std::find_if(entries.begin(), entries.end(), [](const ParameterInfo& info) { return info.name == "position_embedding.weight"; });

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Doubles whose decimal form is long.
+/// Doubles with a long decimal representation.
 double odd(std::uint64_t index) { return CounterRandom(5, 0).normal(index) / 3; }
 
 RunFolder small_run(std::int64_t steps, std::uint64_t seed = 1) {
@@ -98,7 +98,7 @@ TEST(CurveCsv, SurvivesWithEveryBit) {
 
 TEST(CurveCsv, HasAColumnForEveryLength) {
     const std::vector<LossPoint> losses{{1, 2, 0.5, 1, 0.1, 3, 9}, {2, 2, 0.5, 1, 0.1, 3, 18}};
-    // A run of one length that became one of several: lengths are as they were told.
+    // A run with one length that was continued with several: lengths are kept as reported.
     const std::vector<ValidationPoint> validations{{0, 2, 0.5, {{4, 0.25}}}, {2, 1, 0.75, {{1, 1}, {4, 1.0 / 3}}}};
     const std::string text = curves_csv(losses, validations);
     const Curves back = curves_from_csv(text, "curves.csv");
@@ -224,7 +224,7 @@ TEST(RunFolder, AnotherRunsModelNeverStandsBesideThisOnesCurves) {
     EXPECT_EQ(writer.first_found(), "model.safetensors");
     writer.begin({}, 0);
     EXPECT_EQ(read_run_folder(folder.path()).losses.size(), 10U) << "beginning changes nothing";
-    // A checkpoint that cannot be written leaves the other run complete.
+    // A checkpoint that cannot be written leaves the other run intact.
     RunFolder bad = small_run(4, 2);
     bad.checkpoint.second_moments.pop_back();
     EXPECT_THROW(writer.save(bad), Error);
@@ -260,7 +260,7 @@ TEST(RunFolder, KeepsFirstAndLastOfManyMoments) {
 
 TEST(RunFolder, LeavesOutWhatLiesAfterTheCheckpoint) {
     const test::TemporaryFolder folder;
-    // As after a run that was killed between writing its curves and its checkpoint.
+    // As if a run was killed between writing its curves and its checkpoint.
     RunFolder run = small_run(10);
     const RunFolder earlier = small_run(6);
     run.checkpoint = earlier.checkpoint;

@@ -35,7 +35,7 @@ void refused(const std::string& text, FileFault fault, const std::string& place)
 
 nlohmann::json parsed(const RunSettings& settings) { return nlohmann::json::parse(to_json(settings).dump()); }
 
-/// Calls visit(pointer, value) for everything that is neither object nor list.
+/// Calls visit(pointer, value) for everything that is neither an object nor a list.
 void each_leaf(const nlohmann::json& value, const std::string& pointer, const std::function<void(const std::string&)>& visit) {
     if (!value.is_object()) return visit(pointer);
     for (const auto& [key, child] : value.items()) each_leaf(child, pointer + "/" + key, visit);
@@ -47,7 +47,7 @@ TEST(RunJson, EveryFieldSurvives) {
     EXPECT_EQ(run_settings_from_json("{}", "c"), RunSettings{});
     EXPECT_EQ(run_settings_from_json("{}", "c", run), run) << "what is missing stays as in the base";
     EXPECT_EQ(run_settings_from_json(to_json(RunSettings{}).dump(), "c", run), RunSettings{});
-    // Every field of the JSON stands for something: changing it alone changes the settings, leaving it out keeps the base's.
+    // Every JSON field matters: changing it alone changes the settings, and leaving it out keeps the base's value.
     const nlohmann::json plain = parsed(RunSettings{}), changed = parsed(run);
     int leaves = 0;
     each_leaf(changed, "", [&](const std::string& pointer) {
@@ -62,7 +62,7 @@ TEST(RunJson, EveryFieldSurvives) {
 }
 
 TEST(RunJson, SettingsWithoutTheNewerPartsMeanWhatTheyMeant) {
-    // As runs were written before questions had several lengths and schedules could be continued.
+    // As runs were written before tasks had several lengths and schedules could be continued.
     const RunSettings run = run_settings_from_json(
         R"({"task": {"kind": "copy", "length": 8, "symbols": 16, "validation_share": 0.1, "text_name": ""},
             "train": {"schedule": {"kind": "cosine", "rate": 0.003, "last_rate": 0, "warm_up_steps": 20, "total_steps": 1000}}})",

@@ -1,4 +1,4 @@
-/// What the sampler keeps, against the definitions and against transformers.
+/// Which tokens the sampler keeps, against the definitions and transformers.
 
 #include "engine/train/sampling.hpp"
 
@@ -25,7 +25,7 @@ struct Kept {
     Cut cut = Cut::None;
 };
 
-/// By the definitions: all sorted, then cut one after the other.
+/// Computed from the definitions: sorts all tokens, then truncates by one setting after the other.
 std::vector<Kept> sorted_and_cut(const std::vector<float>& logits, const SamplingSettings& settings) {
     std::vector<Kept> all;
     const long double largest = *std::max_element(logits.begin(), logits.end());
@@ -108,7 +108,7 @@ TEST(Sampler, KeepsWhatTheDefinitionsKeepAndSaysWhyTheRestIsCut) {
     for (const std::size_t count : cut_by) EXPECT_GT(count, 50U) << "every way to be cut was tried";
 }
 
-/// What TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper and MinPLogitsWarper of transformers leave, one after the other.
+/// The results of transformers' TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper and MinPLogitsWarper in sequence.
 TEST(Sampler, KeepsWhatTransformersKeeps) {
     struct Case {
         std::vector<float> logits;

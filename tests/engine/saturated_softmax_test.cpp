@@ -1,4 +1,4 @@
-// Gradients through rows of weights that are nearly one 1: logits up to tens of thousands, against doubles that do not cancel.
+// Gradients through nearly one-hot rows of weights, with logits up to tens of thousands, against doubles without cancellation.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,7 +12,7 @@ namespace {
 using test::AttentionCase;
 using test::AttentionResult;
 
-/// The gradient of q, and beside every number of it what it can be wrong by, in units of what one rounding of float does to its parts.
+/// The gradient of q, and for every number its possible error in units of a single float rounding of its terms.
 struct Expected {
     Tensor<double> dq, unit;
 };
@@ -45,8 +45,8 @@ struct Row {
         for (double& x : p) sum += x = x == -HUGE_VAL ? 0 : std::exp(x - top);
         for (double& x : p) x = sum == 0 ? 0 : x / sum;
     }
-    /// p (dp - sum p dp) as a sum of differences, which loses nothing where p is nearly 1; and the size of its parts, no smaller than that
-    /// of a weight of 1e-8, which nobody needs to know better.
+    /// p (dp - sum p dp) as a sum of differences, without cancellation where p is nearly 1; and the size of its terms, at least that of a
+    /// weight of 1e-8, below which accuracy does not matter.
     std::pair<double, double> gradient(std::size_t s) const {
         double sum = 0, parts = 0;
         for (std::size_t j = 0; j < p.size(); ++j) {
@@ -76,7 +76,7 @@ Expected expected_gradient(const AttentionCase<float>& in) {
     return out;
 }
 
-/// The largest error of dq in those units, or in a thousandth of the largest.
+/// The largest error of dq in those units, or in a thousandth of the largest number.
 double error_in_units(const Tensor<float>& dq, const Expected& expected) {
     double worst = 0, largest = 1e-30;
     for (std::int64_t i = 0; i < dq.size(); ++i) largest = std::max(largest, expected.unit.data()[i]);
@@ -87,12 +87,12 @@ double error_in_units(const Tensor<float>& dq, const Expected& expected) {
     return worst;
 }
 
-/// What one would write: every product and sum rounded to float, in order.
+/// The straightforward computation: every product and sum rounded to float, in order.
 Tensor<float> plain_gradient(const AttentionCase<float>& in) {
     const AttentionSizes sizes = attention_sizes(in.q, in.k, in.v);
     const std::int64_t keys = sizes.keys, d = sizes.head_size, dv = sizes.value_size;
     const auto dot_float = [](const float* a, const float* b, std::int64_t n) {
-        volatile float sum = 0;  // not fused, not reordered
+        volatile float sum = 0;  // neither fused nor reordered
         for (std::int64_t i = 0; i < n; ++i) {
             volatile float product = a[i] * b[i];
             sum = sum + product;
@@ -132,7 +132,7 @@ protected:
         for (float& x : out.values()) x = static_cast<float>(normal(random_));
         return out;
     }
-    /// `times` scales the logits: half of the cases by the factor, half by q and k themselves.
+    /// `times` scales the logits: in half of the cases by the factor, otherwise in q and k.
     AttentionCase<float> draw_case(int round, double times) {
         const std::int64_t t = 1 + static_cast<std::int64_t>(random_() % 40),
                            s = round % 4 == 1 ? t : 1 + static_cast<std::int64_t>(random_() % 50),
@@ -161,7 +161,7 @@ protected:
 
 constexpr int kRounds = 24;
 
-/// The error of a weight is that of its exponent, up to 24 after the largest logit is subtracted, and some roundings more.
+/// A weight's error is that of its exponent, up to 24 after subtracting the largest logit, plus a few roundings.
 constexpr double kUnits = 200;
 
 TEST_F(SaturatedSoftmaxGradients, AreAsExactWithLargeLogitsAsWithSmallOnes) {
@@ -176,7 +176,7 @@ TEST_F(SaturatedSoftmaxGradients, AreAsExactWithLargeLogitsAsWithSmallOnes) {
 }
 
 TEST_F(SaturatedSoftmaxGradients, OfRecordedStagesAreNoWorseThanPlainArithmeticGives) {
-    // Their weights follow from the masked scores as they are recorded, in float.
+    // Weights are computed from the recorded masked scores, in float.
     for (const double times : {1.0, 10.0, 100.0, 1e3, 1e4}) {
         double staged = 0, plain = 0;
         for (int round = 0; round < kRounds; ++round) {
@@ -199,7 +199,7 @@ TEST_F(SaturatedSoftmaxGradients, PlainArithmeticWouldNotPass) {
 }
 
 TEST_F(SaturatedSoftmaxGradients, WeightsOfNearlyTyingLargeLogitsAreExact) {
-    // 4096.0002 and 4096: float holds neither their difference nor the first of them.
+    // 4096.0002 and 4096: float cannot represent their difference or the former.
     AttentionCase<float> in;
     in.q = Tensor<float>({{Axis::B, 1}, {Axis::H, 1}, {Axis::T, 1}, {Axis::D, 2}});
     in.k = in.v = Tensor<float>({{Axis::B, 1}, {Axis::H, 1}, {Axis::S, 2}, {Axis::D, 2}});
@@ -213,7 +213,7 @@ TEST_F(SaturatedSoftmaxGradients, WeightsOfNearlyTyingLargeLogitsAreExact) {
     EXPECT_GT(std::abs(static_cast<double>(test::Staged<float>::run(in).weights.data()[0]) - expected), 4e-5) << "as recorded";
 }
 
-TEST_F(SaturatedSoftmaxGradients, ANotFiniteLogitMakesItsRowAloneNotANumber) {
+TEST_F(SaturatedSoftmaxGradients, ANonFiniteLogitMakesOnlyItsRowNan) {
     for (const float bad : {NAN, HUGE_VALF}) {
         AttentionCase<float> in = draw_case(1, 1e4);
         const std::int64_t t = in.q.shape()[2].size, d = in.q.shape()[3].size;

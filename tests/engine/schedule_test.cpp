@@ -32,7 +32,7 @@ TEST(ContinuedSchedule, ARunAtItsEndGoesOnWithoutAJumpAndEndsLikeAnyOther) {
                         EXPECT_EQ(learning_rate(after, step), learning_rate(uninterrupted, step)) << step;
                     }
                 }
-                // The rise is spread evenly over the tenth.
+                // The rate rises evenly over the first tenth of the remaining steps.
                 if (left >= 10) {
                     EXPECT_LT(learning_rate(after, 137), 2 * learning_rate(uninterrupted, 137) / static_cast<double>(left / 10));
                 }
@@ -69,10 +69,10 @@ TEST(ContinuedSchedule, RemembersItsStart) {
     const Schedule once = continued_schedule(before, with_total(before, 200), 100);
     ASSERT_TRUE(once.continued);
     EXPECT_EQ(*once.continued, (Continuation{100, 0}));
-    // Whoever asks for the same again, without knowing of the continuation, changes nothing.
+    // Asking for the same total again, without knowledge of the continuation, changes nothing.
     EXPECT_EQ(continued_schedule(once, with_total(before, 200), 100), once);
     EXPECT_EQ(continued_schedule(once, with_total(before, 200), 150), once);
-    // A slider passes many totals before the next step, and comes back.
+    // A slider passes through many totals before the next step, and comes back.
     EXPECT_EQ(continued_schedule(once, with_total(before, 400), 100).continued, (Continuation{100, 0}));
     EXPECT_EQ(continued_schedule(once, before, 100), before);
     const Schedule twice = continued_schedule(once, with_total(before, 400), 105);
@@ -86,7 +86,7 @@ TEST(TurningRates, AreAllZeroExactlyWhenAllRatesAre) {
     for (int i = 0; i < 4000; ++i) {
         Schedule schedule{static_cast<ScheduleKind>(below(3)), below(3) == 0 ? 0.0 : 0.1, below(2) == 0 ? 0.0 : 0.01, below(12), below(30)};
         const std::int64_t first = below(40), last = first + below(30);
-        // A run never stands before the step at which it was continued.
+        // A run is never before the step at which it was continued.
         if (below(2) == 0) schedule.continued = Continuation{below(static_cast<int>(first) + 1), below(2) == 0 ? 0.0 : 0.05};
         bool all = true;
         for (std::int64_t step = first; step < last; ++step) all = all && learning_rate(schedule, step) == 0;

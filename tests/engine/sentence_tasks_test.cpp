@@ -1,4 +1,4 @@
-/// Translating and filling in: what a model is given, what is asked of it, and that it learns from that and nothing else.
+/// Translation and fill-in tasks: the model's input, the targets, and that it learns from these alone.
 
 #include <gtest/gtest.h>
 
@@ -34,9 +34,9 @@ RunSettings small_sentence_run(TaskKind kind) {
 
 Dataset data_of(TaskKind kind, std::uint64_t seed = 3) { return {small_sentence_run(kind).task, seed}; }
 
-/// One sequence of a batch as words, without its padding.
+/// A sequence of a batch as words, without padding.
 struct Said {
-    std::vector<std::string> source, tokens, targets;  ///< "" where nothing is asked
+    std::vector<std::string> source, tokens, targets;  ///< "" where there is none
 };
 
 std::vector<Said> said(const Dataset& data, const Batch& batch) {
@@ -84,7 +84,7 @@ TEST(TranslateTask, AsksForTheAnswerWordByWord) {
             ASSERT_TRUE(t == 0 || one.tokens[t] == one.targets[t - 1]) << "teacher forcing";
         }
         ASSERT_EQ(one.targets.back(), one.source.back());
-        // Every English word but "a" is rendered.
+        // Every English word except "a" is translated.
         const std::vector<int> aligned = testing_support::toy_alignment(one.source, one.targets);
         for (std::size_t s = 0; s < one.source.size(); ++s)
             ASSERT_TRUE(one.source[s] == "a" || std::find(aligned.begin(), aligned.end(), static_cast<int>(s)) != aligned.end());
@@ -163,7 +163,7 @@ TEST_P(SentenceTask, SameSeedSameSequences) {
     const Dataset data = data_of(GetParam()), again = data_of(GetParam()), other = data_of(GetParam(), 4);
     Batch a, b;
     data.training_batch(7, 5, a);
-    again.training_batch(1, 40, b);  // whatever was drawn before, and into a batch of another size
+    again.training_batch(1, 40, b);  // independent of earlier batches and of the batch size
     again.training_batch(7, 5, b);
     EXPECT_EQ(a.tokens, b.tokens);
     EXPECT_EQ(a.source, b.source);
@@ -174,7 +174,7 @@ TEST_P(SentenceTask, SameSeedSameSequences) {
     EXPECT_NE(a.tokens, b.tokens);
 }
 
-/// Of what a run really trains on: padded sentences of different lengths on both sides, cut into runs and shares.
+/// With realistic batches: padded sentences of different lengths on both sides, processed in runs and shares.
 TEST_P(SentenceTask, GradientsOfATrainingStepAgreeWithDifferences) {
     RunSettings settings = small_sentence_run(GetParam());
     const Dataset data(settings.task, 5);
@@ -266,11 +266,11 @@ TEST(TranslateTask, NeedsTheCausalMaskAndFillInDoesNot) {
     settings = small_sentence_run(TaskKind::FillIn);
     ASSERT_FALSE(settings.train.forward.masks.causal);
     EXPECT_NO_THROW(TrainingRun{settings});
-    settings.train.forward.masks.causal = true;  // a handicap, no mistake
+    settings.train.forward.masks.causal = true;  // a handicap, not a mistake
     EXPECT_NO_THROW(TrainingRun{settings});
 }
 
-/// What a hidden word is asked from stands on both sides of it; what a word of a translation is asked from, before it and in the source.
+/// A hidden word depends on both sides; a word of a translation on earlier words and on the source.
 TEST_P(SentenceTask, PredictsFromWhatItMaySee) {
     TrainingRun run(small_sentence_run(GetParam()));
     const Batch probe = run.dataset().probe_batch();

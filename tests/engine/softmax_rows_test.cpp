@@ -1,4 +1,4 @@
-// Several rows of a softmax at once against one after the other in plain loops: causal and kept cells, strides, copies, every build.
+// Softmax over several rows at once against plain loops over single rows: causal and masked cells, strides, copies, every build.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,7 +20,7 @@ protected:
 
     std::int64_t up_to(std::int64_t most) { return std::uniform_int_distribution<std::int64_t>(0, most)(random_); }
 
-    /// Cells of random rows: all, causal from any row on, or kept at random.
+    /// Random rows: complete, causal from some row on, or with random cells kept.
     SoftmaxCells draw_cells(int round) {
         SoftmaxCells cells{.rows = 1 + up_to(29), .n = 1 + up_to(90)};
         cells.most_allowed = 1 + up_to(cells.n - 1);
@@ -38,7 +38,7 @@ protected:
         return i < std::min(cells.allowed + r * cells.allowed_step, cells.most_allowed) &&
                (cells.keep == nullptr || cells.keep[r * cells.keep_stride + i] != 0);
     }
-    /// Rows of numbers, NaN where nothing may be read.
+    /// Rows of numbers, with NaN in cells that must not be read.
     Numbers draw(const SoftmaxCells& cells, std::int64_t stride) {
         std::normal_distribution<double> normal(0, 3);
         Numbers out(static_cast<std::size_t>(cells.rows * stride), std::numeric_limits<Value>::quiet_NaN());
@@ -113,7 +113,7 @@ TYPED_TEST(SoftmaxRowsOf, BackwardEqualsPlainLoopsAndWritesNothingElse) {
         std::vector<TypeParam> p(static_cast<std::size_t>(cells.rows * p_stride), std::numeric_limits<TypeParam>::quiet_NaN());
         for (std::int64_t r = 0; r < cells.rows; ++r)
             for (std::int64_t i = 0; i < cells.most_allowed; ++i)
-                if (this->takes_part(cells, r, i))  // weights, as what is kept of a row adds up to 1
+                if (this->takes_part(cells, r, i))  // weights, since the kept cells of a row sum to 1
                     p[static_cast<std::size_t>(r * p_stride + i)] =
                         static_cast<TypeParam>(this->softmax(cells, drawn.data() + r * stride, 1, r, i));
         this->on_every_build([&](const Kernels<TypeParam>& kernel) {

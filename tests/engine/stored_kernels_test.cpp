@@ -1,4 +1,4 @@
-/// Matrices as files store them, packed and multiplied by every build of the kernels.
+/// Matrices in the formats of files, packed and multiplied by every kernel build.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -18,7 +18,7 @@ constexpr NumberKind kKinds[] = {NumberKind::F32,  NumberKind::F16,  NumberKind:
                                  NumberKind::Q5_0, NumberKind::Q5_1, NumberKind::Q8_0, NumberKind::Q2_K, NumberKind::Q3_K,
                                  NumberKind::Q4_K, NumberKind::Q5_K, NumberKind::Q6_K};
 
-/// Where a block's halves are that are read as numbers; the rest of its bytes may be anything.
+/// The offsets of a block's half-precision numbers; its other bytes may be arbitrary.
 std::vector<std::int64_t> halves_of(NumberKind kind) {
     switch (kind) {
     case NumberKind::Q4_1:
@@ -37,7 +37,7 @@ std::vector<std::int64_t> halves_of(NumberKind kind) {
     }
 }
 
-/// Random bytes that are finite numbers; `wild` are any halves, also infinite ones and no numbers.
+/// Random bytes that decode to finite numbers; with `wild`, any half-precision values, including infinities and NaNs.
 std::vector<unsigned char> drawn_bytes(NumberKind kind, std::int64_t numbers, std::uint64_t seed, bool wild = false) {
     const CounterRandom random(seed, 7);
     std::vector<unsigned char> bytes(static_cast<std::size_t>(stored_bytes(kind, numbers)));
@@ -50,7 +50,7 @@ std::vector<unsigned char> drawn_bytes(NumberKind kind, std::int64_t numbers, st
     }
     if (wild) return bytes;
     const auto tame = [&](std::size_t at) {
-        // Sign and fraction as drawn, an exponent near that of 1; of bfloat16 it has eight bits.
+        // Random sign and fraction, with an exponent near that of 1; bfloat16 exponents have eight bits.
         const auto bits = static_cast<std::uint16_t>(random.bits(drawn++));
         if (kind == NumberKind::BF16) put(at, static_cast<std::uint16_t>((bits & 0x80FFU) | 0x3F00U));
         else put(at, static_cast<std::uint16_t>((bits & 0x83FFU) | 0x3800U));
@@ -85,7 +85,7 @@ TEST(StoredKernels, WidenAsOneNumberIsRead) {
             }
 }
 
-/// The float matrix [k,n] that a view is.
+/// The float matrix [k,n] that a view represents.
 std::vector<float> floats_of(const MatrixView& view) {
     std::vector<float> out;
     for (std::int64_t r = 0; r < view.rows; ++r)
@@ -113,7 +113,7 @@ TEST(StoredKernels, PackAsFloatsArePacked) {
             }
 }
 
-/// Rows of products with what is stored have the bits of the same product with floats, alone or among others.
+/// Rows of products with stored matrices are bit-identical to products with floats, alone or among others.
 TEST(StoredKernels, ProductsHaveTheBitsOfTheProductWithFloats) {
     const CounterRandom random(9, 1);
     for (const NumberKind kind : kKinds)
@@ -150,7 +150,7 @@ TEST(StoredKernels, ProductsHaveTheBitsOfTheProductWithFloats) {
             }
 }
 
-/// What the kernels of every build read in place: whole sets of columns and what is left over, one block and more than a tile's depth.
+/// What every build reads in place: complete sets of columns with a remainder, one block and more than a tile's depth.
 TEST(StoredKernels, EveryBuildReadsColumnsInPlaceWithTheBitsOfItsProductWithFloats) {
     const CounterRandom random(21, 1);
     for (const KernelBuild build : available_kernel_builds())

@@ -1,4 +1,4 @@
-// Tensors' memory: where it lies and in which of the system's pages.
+// The memory of tensors: its alignment and page sizes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
-/// What the kernel says about the mapping that holds the address ("rd wr mr mw me ac hg"); empty if it says nothing.
+/// The kernel's flags for the mapping that contains the address ("rd wr mr mw me ac hg"); empty if not available.
 std::string flags_of_pages_at(const void* address) {
     const auto wanted = reinterpret_cast<std::uintptr_t>(address);
     std::ifstream maps("/proc/self/smaps");
@@ -56,7 +56,7 @@ TEST(TensorMemory, OfALargeTensorIsInHugePages) {
     free_numbers(numbers, kBytes);
 }
 
-/// In a process of its own: memory that the heap gives out again may have been part of another large tensor.
+/// In a separate process, because the heap may reuse memory of another large tensor.
 TEST(TensorMemoryDeathTest, TheRestOfALargeTensorIsInUsualPages) {
     if (!the_system_has_huge_pages()) GTEST_SKIP() << "this system has none";
     testing::GTEST_FLAG(death_test_style) = "threadsafe";

@@ -1,4 +1,4 @@
-/// A text step by step on its way to tokens: the stages, and what the model does to each word.
+/// Tokenization step by step: the stages, and what the model does to each word.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ const char* const kStepped[] = {"hf/tokenizers/bert_uncased",
                                 "tokenizer_files/sentencepiece_unigram_bytes"};
 const std::string kSteppedText = "It's 12 o'clock: unhappily na\u00EFve \u6F22\u5B57 \U0001F98A, ab\u0301c.";
 
-/// Joins what the trace says, one pair after the other, by its own account of places.
+/// Replays the merges recorded in the trace, using only its own positions.
 std::vector<WordToken> replayed(const WordTrace& trace) {
     std::vector<WordToken> parts = trace.parts;
     for (const WordTrace::Join& join : trace.joins) {
@@ -107,7 +107,7 @@ TEST(TokenSteps, TheChosenSpellingScoresBest) {
             if (!spelling.chosen) continue;
             EXPECT_EQ(spelling.token.begin, end);
             end = spelling.token.end;
-            sum = static_cast<double>(static_cast<float>(sum + spelling.score));  // as SentencePiece rounds
+            sum = static_cast<double>(static_cast<float>(sum + spelling.score));  // rounded as in SentencePiece
             EXPECT_NEAR(spelling.total, sum, 1e-9);
         }
         EXPECT_EQ(end, last);

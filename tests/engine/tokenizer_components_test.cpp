@@ -1,5 +1,5 @@
-/// Every normalizer, pre-tokenizer and decoder by itself against what the tokenizers library makes of hard texts
-/// (tests/golden/tokenizer_files/make_components.py says how they were recorded).
+/// Each normalizer, pre-tokenizer and decoder against the tokenizers library on difficult texts (recorded by
+/// tests/golden/tokenizer_files/make_components.py).
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-/// Tokenizers in other files than tokenizer.json: SentencePiece's, tiktoken's, BERT's list of pieces and GGUF, against the ids that those
-/// libraries, or the same tokenizer as tokenizer.json, give.
+/// Tokenizers in formats other than tokenizer.json: SentencePiece, tiktoken, BERT's vocabulary list and GGUF, against the ids given by
+/// those libraries or by the same tokenizer as tokenizer.json.
 
 #include "engine/tokenizer/tokenizer_files.hpp"
 
@@ -43,7 +43,7 @@ std::vector<std::int32_t> numbers_in(const Json& list) {
 
 Json json_of(const fs::path& path) { return Json::parse(test::file_bytes(path), path.string()); }
 
-// --- against the libraries themselves --------------------------------------------------------------------------
+// --- against the libraries -------------------------------------------------------------------------------------
 
 class TokenizerFile : public testing::TestWithParam<std::string> {};
 
@@ -113,7 +113,7 @@ TEST(TokenizerFiles, RanksSayWhichVocabularyTheyAre) {
     const auto small = read_tokenizer(kTokenizerFileCases / "tiktoken/small.tiktoken");
     ASSERT_EQ(small->notes().size(), 1U);
     EXPECT_THAT(small->notes()[0], HasSubstr("420 ranks"));
-    // As many ranks as Llama 3 has; what they spell does not matter here.
+    // As many ranks as in Llama 3; their contents do not matter here.
     const auto base64 = [](const std::string& bytes) {
         constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
         std::string out;
@@ -139,9 +139,9 @@ TEST(TokenizerFiles, RanksSayWhichVocabularyTheyAre) {
     EXPECT_EQ(llama.token_text(128'255), "<|reserved_special_token_250|>");
 }
 
-// --- the same tokenizer as tokenizer.json ----------------------------------------------------------------------
+// --- against the same tokenizer as tokenizer.json --------------------------------------------------------------
 
-/// Every text of tokens.json, alone and with what the template adds.
+/// Compares all texts of tokens.json, with and without the template's tokens.
 void expect_golden_ids(const std::string& name, const ModelTokenizer& tokenizer, bool with_special) {
     const Json golden = json_of(kTokenizerJsonCases / name / "tokens.json");
     std::size_t cases = 0;
@@ -159,7 +159,7 @@ void expect_golden_ids(const std::string& name, const ModelTokenizer& tokenizer,
     EXPECT_GT(cases, 100U) << name;
 }
 
-/// Texts by id: the model's vocabulary and the added tokens.
+/// Token texts by id: the model's vocabulary and the added tokens.
 std::vector<std::string> texts_by_id(const Json& json) {
     std::vector<std::string> texts;
     const auto put = [&](std::uint64_t id, const std::string& text) {
@@ -175,14 +175,14 @@ TEST(TokenizerFiles, BertsListOfPiecesIsBert) {
     for (const char* name : {"bert_cased", "bert_uncased"}) {
         const test::TemporaryFolder folder;
         std::string lines;
-        // Lines cannot hold a line break, which no word holds either.
+        // Lines cannot contain line breaks, but neither can words.
         for (const std::string& text : texts_by_id(json_of(kTokenizerJsonCases / name / "tokenizer.json")))
             lines += (text == "\n" || text == "\r" ? "[unused]" + std::to_string(text[0]) : text) + "\n";
         test::put_file(folder.path() / "vocab.txt", lines);
         expect_golden_ids(name, *read_tokenizer(folder.path()), true);
         expect_golden_ids(name, *read_tokenizer(folder.path() / "vocab.txt"), true);
     }
-    // The settings beside it count more than what the pieces look like.
+    // Settings in the folder take precedence over the appearance of pieces.
     const test::TemporaryFolder folder;
     test::put_file(folder.path() / "vocab.txt", "[UNK]\r\na\r\nA\r\n");
     EXPECT_THAT(encoded_ids(*read_tokenizer(folder.path()), "A a"), ElementsAre(2, 1));
@@ -190,7 +190,7 @@ TEST(TokenizerFiles, BertsListOfPiecesIsBert) {
     EXPECT_THAT(encoded_ids(*read_tokenizer(folder.path()), "A a"), ElementsAre(1, 1));
 }
 
-/// A GGUF file of a byte-level tokenizer.json, as converters write it.
+/// A byte-level tokenizer.json as a GGUF file, as converters write it.
 GgufKeys byte_level_gguf(const std::string& name, const std::string& pre) {
     const Json json = json_of(kTokenizerJsonCases / name / "tokenizer.json");
     const std::vector<std::string> texts = texts_by_id(json);
@@ -269,7 +269,7 @@ TEST(TokenizerFiles, GgufOfBertHasItsPiecesRewritten) {
     }
 }
 
-/// A file of SentencePiece as a GGUF file.
+/// A SentencePiece file as a GGUF file.
 GgufKeys gguf_of_pieces(const std::string& name, std::string_view model) {
     const std::string path = (kTokenizerFileCases / name / "tokenizer.model").string();
     const SentencePieceFile file = parse_sentence_piece_file(test::file_bytes(path), path);
@@ -302,7 +302,7 @@ TEST(TokenizerFiles, GgufOfSentencePieceGivesTheSameIds) {
         const Json golden = json_of(kTokenizerFileCases / name / "tokens.json");
         for (const Json& entry : golden.find("cases")->items()) {
             const std::string& text = entry.find("text")->text();
-            if (text.find("<s>") != std::string::npos) continue;  // cut out here, as llama.cpp does
+            if (text.find("<s>") != std::string::npos) continue;  // here it is parsed as a token, as in llama.cpp
             EXPECT_EQ(encoded_ids(*gguf, text), encoded_ids(*own, text)) << name << ": \"" << text << "\"";
         }
     }
@@ -315,7 +315,7 @@ TEST(TokenizerFiles, GgufOfSentencePieceGivesTheSameIds) {
     EXPECT_EQ(mapped->decode(encoded_ids(*mapped, "\uFB01ne")), "fine");
 }
 
-// --- what a token stands for -----------------------------------------------------------------------------------
+// --- texts of tokens -------------------------------------------------------------------------------------------
 
 TEST(TokenizerFiles, TokensAreShownAsWhatTheyStandFor) {
     const auto bytes_of = [](const ModelTokenizer& tokenizer, std::string_view text) {
@@ -335,7 +335,7 @@ TEST(TokenizerFiles, TokensAreShownAsWhatTheyStandFor) {
     EXPECT_EQ(joined(*read_tokenizer(kTokenizerFileCases / "tiktoken"), hard), hard);
     EXPECT_EQ(joined(*read_tokenizer(kTokenizerFileCases / "sentencepiece_bpe"), hard), " " + hard);
     EXPECT_EQ(bytes_of(*read_tokenizer(kTokenizerJsonCases / "t5"), "the"), std::vector<std::string>{" the"});
-    // The letters of BERT's pieces are letters, though each of them would be a byte elsewhere.
+    // Letters in BERT's pieces are letters, even if other tokenizers would use them for bytes.
     const auto bert = read_tokenizer(kTokenizerJsonCases / "bert_cased");
     for (std::int64_t id = 0; id < bert->size(); ++id) EXPECT_EQ(bert->token_bytes(id), bert->token_text(id).value_or(""));
     EXPECT_EQ(bert->token_bytes(1 << 20), "");
@@ -355,7 +355,7 @@ std::string file_refusal(const std::string& name, const std::string& bytes) {
     return "";
 }
 
-/// One field of a message.
+/// A field of a protobuf message.
 std::string field_of(unsigned number, std::string_view bytes) {
     std::string out(1, static_cast<char>(number << 3U | 2U));
     for (std::size_t length = bytes.size();; length >>= 7U) {
@@ -438,7 +438,7 @@ TEST(TokenizerFiles, DamagedFilesOfEveryKindAreRefusedOrRead) {
     }
 }
 
-/// However much a small file announces, little is asked for.
+/// Sizes declared by a small file do not cause large allocations.
 TEST(TokenizerFiles, WhatAFileAnnouncesIsNotAllocated) {
     const auto refused = [](const std::string& label, const std::string& file, const std::string& bytes) {
         const test::TemporaryFolder folder;

@@ -58,7 +58,7 @@ TEST(Tokenizer, BytesAreBytes) {
 }
 
 TEST(Tokenizer, StrayBytesAreFlaggedAndKept) {
-    // T04, T09: a lone continuation byte, a cut sequence, a surrogate, an overlong form, beyond U+10FFFF.
+    // T04, T09: a lone continuation byte, a truncated sequence, a surrogate, an overlong form, beyond U+10FFFF.
     for (const std::string bad : {"\x80", "\xE6\xB3", "\xED\xA0\x80", "\xC0\x80", "\xF4\x90\x80\x80", "\xFF"})
         for (const TokenizerKind kind : {TokenizerKind::Character, TokenizerKind::Word}) {
             const std::string text = "a" + bad;

@@ -1,4 +1,4 @@
-/// The toy languages against a dictionary and a reading of our own.
+/// The toy languages against a dictionary and a parser of our own.
 
 #include "engine/grammar/toy_languages.hpp"
 
@@ -61,7 +61,7 @@ TEST(ToyLanguages, EveryWordIsAlignedAsADictionarySays) {
     EXPECT_GT(twice, 1000) << "some words become two";
 }
 
-/// What the dictionary would not notice: agreement and order, read off the answer alone.
+/// What the dictionary would not detect: agreement and word order, checked in the answer alone.
 TEST(ToyLanguages, AdjectivesAgreeWithTheirNounAndVerbsWithTheirSubject) {
     static const std::set<std::string> kAdjectiveStems{"tim", "gor", "ruv", "bel", "joz", "zup", "mol", "yun"};
     static const std::set<std::string> kSeconds{"skolu", "maru", "libru"};
@@ -123,7 +123,7 @@ TEST(ToyLanguages, NoWordBelongsToBoth) {
         other.insert(renderings.begin(), renderings.end());
     }
     for (const std::string& word : other) EXPECT_TRUE(!english.contains(word) || word == "." || word == "!") << word;
-    Tokenizer::from_vocabulary(TokenizerKind::Word, toy_vocabulary(), false);  // refuses what is not one token
+    Tokenizer::from_vocabulary(TokenizerKind::Word, toy_vocabulary(), false);  // refuses words that are not single tokens
 }
 
 TEST(ToyLanguages, SayWhatTheirHeaderSays) {

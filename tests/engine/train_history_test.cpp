@@ -84,7 +84,7 @@ TEST(TrainHistory, WantsWhatWillStay) {
         tried.add(moment(step));
         tried.add(moment(step + 1));
         const std::vector<std::int64_t> steps = steps_of(tried);
-        // Another moment may be the one too many for this very spacing: what is not wanted never stays, and what stays was wanted.
+        // Another moment may be one too many for this spacing: unwanted moments are never kept, and kept ones were wanted.
         if (std::find(steps.begin(), steps.end(), step) != steps.end()) {
             ASSERT_TRUE(wanted) << step;
         }
@@ -93,7 +93,7 @@ TEST(TrainHistory, WantsWhatWillStay) {
     }
 }
 
-/// What wants() says, by counting which moments would stay.
+/// The result of wants(), computed by counting which moments would be kept.
 bool wanted_by_count(const History& history, std::int64_t step) {
     const std::vector<std::int64_t> steps = steps_of(history);
     for (std::int64_t spacing = history.spacing();; spacing *= 2) {
@@ -113,7 +113,7 @@ TEST(TrainHistory, WantsAndWeighsAsACountOfAllMomentsSays) {
             const auto index = static_cast<std::uint64_t>(10 * step);
             ASSERT_EQ(history.wants(step), wanted_by_count(history, step)) << "seed " << seed << ", step " << step;
             ++(history.wants(step) ? wanted : refused);
-            // Moments that are not wanted come, too: the newest parameters, to be shown.
+            // Unwanted moments are added too, such as the newest parameters for display.
             if (history.wants(step) || random.bits(index) % 4 == 0) history.add(moment(step));
             if (random.bits(index + 1) % 40 == 0) history.limit((2 + random.bits(index + 2) % 12) * kOne);
             ASSERT_EQ(history.bytes(), history.moments().size() * kOne);
@@ -134,7 +134,7 @@ TEST(TrainHistory, RefusesWhatIsOutOfOrder) {
     EXPECT_THAT(steps_of(history), testing::ElementsAre(4));
 }
 
-/// Every distance written out.
+/// Computes every distance.
 std::size_t nearest_by_search(const std::vector<std::int64_t>& kept, std::int64_t step) {
     std::size_t best = 0;
     for (std::size_t i = 1; i < kept.size(); ++i)
@@ -149,7 +149,7 @@ TEST(Moments, TheNearestIsTheOneThatASearchFinds) {
     EXPECT_EQ(nearest_moment(std::vector<std::int64_t>{78, 104}, 91), 0U) << "of two equally near the earlier";
 }
 
-/// What is said of a step that cannot be had; "" when it can.
+/// The message for a step that is not available; "" if it is.
 std::string refusal(const std::vector<std::int64_t>& kept, std::int64_t steps, std::int64_t step) {
     try {
         named_moment(kept, steps, step);

@@ -31,7 +31,7 @@ struct TrainingBatch {
     std::vector<std::int32_t> targets;
 };
 
-/// Counting upwards from somewhere: the next token is the last one plus 1.
+/// Counts upwards from `first`: the next token is the last one plus 1.
 TrainingBatch counting(std::int64_t batches, std::int64_t length, std::int32_t vocab, std::int32_t first = 0) {
     TrainingBatch out{{length, {}, std::vector<std::int64_t>(static_cast<std::size_t>(batches), length)}, {}};
     for (std::int64_t b = 0; b < batches; ++b)
@@ -144,7 +144,7 @@ TEST(TrainStep, LearnsAnEncoderDecoder) {
     EXPECT_LT(state.evaluate(batch.tokens, source.tokens, batch.targets, settings()).loss, 0.05);
 }
 
-/// Large enough that every parallel region has a team.
+/// Large enough that every parallel region uses several threads.
 TEST(TrainStep, GivesTheSameBitsForAnyNumberOfThreads) {
     Config config = tiny_config();
     config.d_model = 96;
@@ -168,8 +168,8 @@ TEST(TrainStep, GivesTheSameBitsForAnyNumberOfThreads) {
     EXPECT_NE(losses[0], losses[1]);
 }
 
-/// More parameters than are trained in several shares, weights beyond the cache, and rows for several lots of the feed-forward block, the
-/// last of them smaller.
+/// More parameters than are processed in one share, weights larger than the cache, and rows for several blocks of the feed-forward network,
+/// the last of them smaller.
 Config large_config() {
     Config config = tiny_config();
     config.d_model = 512;
@@ -231,7 +231,7 @@ TEST(TrainStep, ContinuesFromACheckpointBitForBit) {
 TEST(TrainStep, AllocatesNothingAfterTheFirst) {
     TrainSettings s = settings();
     s.forward.dropout = {.attention = 0.1, .residual = 0.1, .embedding = 0.1, .seed = 9};
-    const ThreadScope scope(1);  // allocations are counted on this thread
+    const ThreadScope scope(1);  // only this thread's allocations are counted
     for (const Architecture architecture : {Architecture::DecoderOnly, Architecture::EncoderDecoder}) {
         Config config = tiny_config();
         config.architecture = architecture;
@@ -246,7 +246,7 @@ TEST(TrainStep, AllocatesNothingAfterTheFirst) {
     }
 }
 
-/// Once the largest batch has been made, also with padding: masks are built again in the memory they have.
+/// After the largest batch has been processed, also with padding: masks are rebuilt in existing memory.
 TEST(TrainStep, AllocatesNothingForOtherLengths) {
     const ThreadScope scope(1);
     for (const Architecture architecture : {Architecture::DecoderOnly, Architecture::EncoderDecoder}) {
@@ -270,7 +270,7 @@ TEST(TrainStep, AllocatesNothingForOtherLengths) {
     }
 }
 
-/// Sequences go through the model a few at a time, in shares: that must not show, not even in what dropout drops.
+/// Sequences are processed a few at a time, in shares, which must not affect the results, not even dropout.
 TEST(TrainStep, ABatchCutIntoRunsGivesWhatTheWholeGives) {
     Config config = tiny_config();
     config.context_length = 40;
@@ -304,8 +304,8 @@ TEST(TrainStep, ABatchCutIntoRunsGivesWhatTheWholeGives) {
     }
 }
 
-/// Training keeps the gradients of two layers only, and the slope instead of what the nonlinearity was given; a trace keeps everything.
-/// The first parameter whose gradients differ by more than 1e-12, or "".
+/// Training keeps the gradients of two layers only, and the slope instead of the nonlinearity's input; a trace keeps everything. Returns
+/// the first parameter whose gradients differ by more than 1e-12, or "".
 std::string first_difference(const Parameters<double>& got, const Parameters<double>& expected) {
     for (const ParameterInfo& info : expected.layout().entries())
         for (std::int64_t i = info.offset; i < info.offset + info.shape.count(); ++i)
@@ -370,7 +370,7 @@ TEST(TrainStep, StopsBeforeTheOptimizerWhenSomethingIsNotFinite) {
     const StepResult result = state.step(batch.tokens, {}, batch.targets, settings());
     EXPECT_EQ(result.not_finite, "the loss");
     EXPECT_EQ(state.steps(), 0);
-    // A finite loss whose gradient overflows.
+    // A finite loss with an overflowing gradient.
     Parameters<float> steep = initial_parameters<float>(tiny_config());
     for (const char* name : {"layers.0.ffn.out.weight", "layers.1.ffn.out.weight"})
         for (std::int64_t i = 0; i < 40 * 24; ++i) steep.find(name)[i] = 0;

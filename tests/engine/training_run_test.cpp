@@ -33,7 +33,7 @@ bool same_bits(const Parameters<float>& a, const Parameters<float>& b) {
     return a.count() == b.count() && std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.count()) * sizeof(float)) == 0;
 }
 
-/// All but the seconds.
+/// Compares everything except the seconds.
 void expect_same(LossPoint a, const LossPoint& b) {
     a.seconds = b.seconds;
     EXPECT_EQ(a, b);
@@ -176,7 +176,7 @@ TEST(TrainingRun, KeepsParametersBitForBit) {
         plain.step();
         all.push_back(plain.state().parameters());
     }
-    // Room for a few of them only.
+    // Room for only a few of them.
     const std::size_t one = static_cast<std::size_t>(all[0].count()) * sizeof(float);
     TrainingRun run(settings, 7 * one);
     for (int i = 0; i < 40; ++i) {
@@ -224,10 +224,10 @@ TEST(TrainingRun, GoesOnWhereItWas) {
 
 TEST(TrainingRun, WaitsAsLongForABetterLossWhenInterrupted) {
     RunSettings settings = small_run();
-    settings.train.schedule.rate = 0;  // nothing learned, nothing better
+    settings.train.schedule.rate = 0;  // nothing learned, so nothing improves
     settings.evaluate_every = 5;
     settings.stop = {.steps = 0, .plateau = 4};
-    // Taken up again after every step, also after one that was just evaluated.
+    // Resumed after every step, also after one that was just evaluated.
     auto run = std::make_unique<TrainingRun>(settings);
     while (run->steps() < 100) {
         if (run->evaluation_due()) run->evaluate();
@@ -264,7 +264,7 @@ TEST(TrainingRun, NamesTheTensorThatWentBadFirst) {
     EXPECT_EQ(spoiled("layers.0.ffn.in.bias", 0.5F), "nothing");
     EXPECT_EQ(spoiled("layers.1.ffn.in.weight", std::numeric_limits<float>::quiet_NaN()), "layers.1.ffn.in.weight");
     EXPECT_EQ(spoiled("lm_head.weight", std::numeric_limits<float>::infinity()), "lm_head.weight");
-    // Every number of the model is finite here, but not what is computed with them.
+    // All numbers of the model are finite, but not the results.
     EXPECT_THAT(spoiled("lm_head.weight", 3e38F), HasSubstr("logits"));
 }
 
@@ -328,7 +328,7 @@ TEST(TrainingRun, TellsAccuracyByLength) {
     TrainingRun run(settings);
     for (int i = 0; i < 30; ++i) run.step();
     const ValidationPoint point = run.evaluate();
-    // The same model over all sequences at once, with their padding.
+    // The same model over all sequences at once, with padding.
     const Batch& all = run.dataset().validation();
     TrainingState<float> state(run.state().parameters());
     const CrossEntropy whole = state.evaluate(all.tokens, {}, all.targets, run.settings().train);

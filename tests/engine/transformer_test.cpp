@@ -342,7 +342,7 @@ TEST(TransformerInput, AStaleComputationIsAbandoned) {
     EXPECT_THROW(trace_forward<float>(fresh<float>(small_config()), batch_of({{1}}), {}, {}, stop.get_token()), Cancelled);
 }
 
-/// Several heads that each own their projections, run one by one as single-head models and laid side by side, are the packed form.
+/// Heads with separate projections, run as single-head models and concatenated, equal the packed form.
 TYPED_TEST(Transformer, IndependentHeadsAndThePackedFormAreOneComputation) {
     Config packed;
     packed.vocab_size = 13;

@@ -1,4 +1,4 @@
-/// Any bytes as a reference file, .safetensors or a notebook's .npz: refused with an Error, or recomputed and compared.
+/// Arbitrary bytes as a reference file, .safetensors or a notebook's .npz: refused with an Error, or recomputed and compared.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-/// Any bytes as a checkpoint: refused with an Error, or read, written again and read back equal.
+/// Arbitrary bytes as a checkpoint: refused with an Error, or round-tripped without changes.
 
 #include <algorithm>
 #include <cstddef>
@@ -18,7 +18,7 @@ bool same_bits(const float* a, const float* b, std::size_t count) { return count
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    // The first byte says how much of the rest is a config.json, for models from elsewhere.
+    // The first byte says how much of the rest is a config.json, for foreign models.
     const std::size_t split = size == 0 ? 0 : std::min<std::size_t>(data[0], size - 1);
     const std::string config_json(reinterpret_cast<const char*>(data) + (size > 0), split);
     attn::Checkpoint checkpoint;
@@ -28,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     } catch (const attn::Error&) {
         return 0;
     }
-    // What was accepted can be written: an Error from here on is a finding. A model from elsewhere has no vocabulary to write.
+    // What was accepted must be writable: an Error from here on is a finding. Foreign models have no vocabulary to write.
     if (checkpoint.vocabulary.empty()) return 0;
     const attn::test::ScratchFile again;
     attn::write_checkpoint(again.path(), checkpoint);

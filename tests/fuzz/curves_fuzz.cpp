@@ -1,4 +1,4 @@
-/// Any bytes as the tables of a training run: refused with an Error, or read, written and read back to the same text.
+/// Arbitrary bytes as the tables of a training run: refused with an Error, or round-tripped without changes.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-/// Any bytes as recorded attention, a .safetensors file: refused with an Error, or examined to the end.
+/// Arbitrary bytes as a .safetensors attention dump: refused with an Error, or examined completely.
 
 #include <cstddef>
 #include <cstdint>

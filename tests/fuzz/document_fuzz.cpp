@@ -1,4 +1,4 @@
-/// Any bytes as a document: refused with an Error, or written, read back equal, and computed where that is little work.
+/// Arbitrary bytes as a document: refused with an Error, or round-tripped without changes, and computed if that is cheap.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace {
 
-/// What the workers do with a document that was opened.
+/// What the workers do with an opened document.
 void compute(const attn::app::Document& document) {
     constexpr double kLittle = 0.25;  // MiB
     const attn::app::Prepared prepared = attn::app::prepare(document);

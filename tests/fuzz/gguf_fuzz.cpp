@@ -1,4 +1,4 @@
-/// Any bytes as a GGUF file: refused with an Error, or read, with every tensor inside of the file; so its tokenizer.
+/// Arbitrary bytes as a GGUF file: refused with an Error, or read with its tokenizer and with every tensor inside the file.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-/// Any bytes as a model in a GGUF file: refused with an Error, or opened with its weights, each of which can be read where it lies, and run
-/// over a few words and over a single one.
+/// Arbitrary bytes as a model in a GGUF file: refused with an Error, or opened so that all weights can be read in place, and run on a few
+/// words and on a single one.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-/// Any bytes as a lesson: refused with an Error, or read, and its captions put into words without numbers.
+/// Arbitrary bytes as a lesson: refused with an Error, or read, with its captions formatted without numbers.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-/// Any bytes as a .npy file: refused with an Error, or read, written again and read back equal.
+/// Arbitrary bytes as a .npy file: refused with an Error, or round-tripped without changes.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     } catch (const attn::Error&) {
         return 0;
     }
-    // What was accepted can be written: an Error from here on is a finding.
+    // What was accepted must be writable: an Error from here on is a finding.
     const attn::test::ScratchFile again;
     attn::write_npy(again.path(), attn::view_of(array));
     const attn::NamedArray back = attn::read_npy(again.path());

@@ -1,4 +1,4 @@
-/// Any bytes as a .npz archive: refused with an Error, or read.
+/// Arbitrary bytes as a .npz archive: refused with an Error, or read.
 
 #include <cstddef>
 #include <cstdint>

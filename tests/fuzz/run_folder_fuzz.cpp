@@ -1,4 +1,4 @@
-/// Any bytes as the files of a run folder: refused with an Error, or read, written and read back equal in number.
+/// Arbitrary bytes as the files of a run folder: refused with an Error, or round-tripped with the same number of entries.
 
 #include <algorithm>
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace {
 
-/// Takes "length (4 bytes, little endian), bytes" off the front, or what there is of it.
+/// Splits the input into pieces, each preceded by its length (4 bytes, little endian); the last may be shorter.
 class Pieces {
 public:
     Pieces(const std::uint8_t* data, std::size_t size) : data_(data), size_(size) {}
@@ -52,7 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     } catch (const attn::Error&) {
         return 0;
     }
-    // A model from elsewhere has no vocabulary to write.
+    // Foreign models have no vocabulary to write.
     if (run.checkpoint.vocabulary.empty()) return 0;
     attn::write_run_folder(again.path(), run);
     const attn::RunFolder back = attn::read_run_folder(again.path());

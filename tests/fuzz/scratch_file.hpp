@@ -1,5 +1,5 @@
 #pragma once
-/// A temporary file for readers and writers that want a name.
+/// A temporary file for readers and writers that need a file name.
 
 #include <stdlib.h>
 #include <unistd.h>

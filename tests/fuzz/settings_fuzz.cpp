@@ -1,4 +1,4 @@
-/// Any bytes as the JSON of a configuration and of forward settings: refused with an Error, or read, written and read back equal.
+/// Arbitrary bytes as the JSON of a configuration and of forward settings: refused with an Error, or round-tripped without changes.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-/// Any bytes as a file of SentencePiece, tiktoken or BERT's list of pieces: refused with an Error, or usable for any text, step by step,
-/// with ranges inside of it.
+/// Arbitrary bytes as a SentencePiece, tiktoken or BERT vocabulary file: refused with an Error, or usable for any text, step by step, with
+/// valid ranges.
 
 #include <cstddef>
 #include <cstdint>

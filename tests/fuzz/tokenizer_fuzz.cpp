@@ -1,4 +1,4 @@
-/// Any bytes as a text: every tokenizer covers its own text without an unknown symbol, and characters and bytes give it back.
+/// Arbitrary bytes as a text: every tokenizer covers its own text without unknown symbols, and character and byte tokenizers reproduce it.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-/// Any bytes as a tokenizer.json: refused with an Error, or usable for any text, whose ranges lie inside of it.
+/// Arbitrary bytes as a tokenizer.json: refused with an Error, or usable for any text, with valid ranges.
 
 #include <cstddef>
 #include <cstdint>

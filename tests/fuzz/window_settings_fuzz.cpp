@@ -1,4 +1,4 @@
-/// Any bytes as what the window remembers: never an exception, and what is read is written and read back equal.
+/// Arbitrary bytes as the window's settings file: never an exception, and what is read round-trips without changes.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-/// A small user interface that shows every font, both kinds of maps and what masked and strange numbers look like.
+/// A small UI that shows every font, both kinds of maps, and masked and non-finite numbers.
 
 #include "app/platform/frame.hpp"
 

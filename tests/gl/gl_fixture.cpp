@@ -45,7 +45,7 @@ void GlTest::SetUp() {
 }
 
 void GlTest::TearDown() {
-    if (!window_) return;  // there was none to be had
+    if (!window_) return;  // no OpenGL available
     EXPECT_NO_THROW(check_gl("the test"));
     renderer_.reset();
     EXPECT_TRUE(window_->messages().empty()) << window_->messages().front();
@@ -58,7 +58,7 @@ Image GlTest::draw_all(const std::vector<HeatmapRequest>& requests, int width, i
     const Framebuffer target(width, height);
     target.bind();
     glDisable(GL_SCISSOR_TEST);
-    glClearColor(0, 1, 0, 1);  // no map has this green
+    glClearColor(0, 1, 0, 1);  // no map contains this green
     glClear(GL_COLOR_BUFFER_BIT);
     renderer_->begin_frame(theme_);
     const PixelRect all{0, 0, static_cast<float>(width), static_cast<float>(height)};

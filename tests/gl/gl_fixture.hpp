@@ -1,5 +1,5 @@
 #pragma once
-/// A context without a visible window, and heatmaps drawn with it into pictures.
+/// An OpenGL context without a visible window, and heatmaps rendered with it.
 
 #include <gtest/gtest.h>
 
@@ -20,24 +20,24 @@ struct Rgb {
 
 Rgb rgb_of(std::uint32_t color);
 Rgb pixel(const Image& image, int x, int y);
-/// Largest difference of a channel.
+/// The largest difference of any channel.
 int distance(const Rgb& a, const Rgb& b);
 std::ostream& operator<<(std::ostream& out, const Rgb& color);
 
 HeatmapTheme test_theme(bool dark);
 
-/// A matrix that keeps its numbers.
+/// A matrix that owns its numbers.
 struct Matrix {
     std::int64_t rows = 0, cols = 0;
     std::vector<float> values;
     std::vector<std::uint8_t> keep;
 
     Matrix(std::int64_t rows, std::int64_t cols, float value = 0);
-    /// Uniform numbers in [lo, hi), the same for the same seed.
+    /// Uniform numbers in [lo, hi), reproducible by seed.
     static Matrix random(std::int64_t rows, std::int64_t cols, float lo, float hi, unsigned seed);
     float& at(std::int64_t row, std::int64_t col) { return values[static_cast<std::size_t>(row * cols + col)]; }
     void mask(std::int64_t row, std::int64_t col) { keep[static_cast<std::size_t>(row * cols + col)] = 0; }
-    /// Without identity: uploaded every time.
+    /// Without a key: uploaded every time.
     HeatmapRequest request(const HeatmapStyle& style) const { return {{0, values.data(), rows, cols, cols, keep.data()}, style}; }
 };
 
@@ -45,9 +45,9 @@ class GlTest : public testing::Test {
 protected:
     void SetUp() override;
     void TearDown() override;
-    /// The heatmap over the whole of a picture.
+    /// Renders the heatmap as a picture.
     Image draw(const HeatmapRequest& request, int width, int height);
-    /// Several over each other, the first one lowest.
+    /// Renders several on top of each other, the first one lowest.
     Image draw_all(const std::vector<HeatmapRequest>& requests, int width, int height);
 
     std::optional<GlWindow> window_;

@@ -1,4 +1,4 @@
-/// Pixels as the shader draws them against colours computed on the CPU.
+/// Compares pixels drawn by the shader with colours computed on the CPU.
 
 #include <unistd.h>
 
@@ -21,7 +21,7 @@ const Rgb kMagenta{255, 0, 255};
 
 class HeatmapTest : public GlTest {
 protected:
-    /// Pixels that differ by more than 1 from the colours of `style`, row by row; every cell is `side` pixels wide and high.
+    /// How many pixels differ by more than 1 from the colours of `style`; every cell is `side` pixels wide and high.
     int wrong_pixels(const Image& image, const Matrix& matrix, const HeatmapStyle& style, int side) {
         int wrong = 0;
         const HeatmapRequest request = matrix.request(style);
@@ -51,12 +51,12 @@ TEST_F(HeatmapTest, EveryMapInBothThemesHasTheColorsOfTheCpu) {
                                                                                 << " per row " << per_row << " " << lo << " to " << hi;
                     }
     }
-    // The comparison can fail: the colours of another range are wrong nearly everywhere.
+    // Negative control: with another range, colours are wrong nearly everywhere.
     const Image image = draw(matrix.request({ColorMap::Viridis, -1, 1}), 13 * kSide, 9 * kSide);
     EXPECT_GT(wrong_pixels(image, matrix, {ColorMap::Viridis, -2, 2}, kSide), 13 * 9 * kSide * kSide / 2);
 }
 
-/// A map that is partly seen through is mixed with what lies under it; nothing is uploaded again for that.
+/// A translucent map is blended with what is below, without another upload.
 TEST_F(HeatmapTest, OpacityMixesWithWhatIsBelow) {
     constexpr int kSide = 8;
     const HeatmapStyle style{ColorMap::Viridis, 0, 1};
@@ -115,7 +115,7 @@ TEST_F(HeatmapTest, HatchingIsInMaskedCellsAndNowhereElse) {
                     EXPECT_EQ(of_value, kSide * kSide) << row << ' ' << col;
                 }
             }
-        // At 45 degrees: one pixel to the right is the same as one down.
+        // At 45°, one pixel to the right equals one pixel down.
         EXPECT_EQ(pixel(image, 3 * kSide + 5, 4), pixel(image, 3 * kSide + 4, 5));
     }
 }
@@ -169,7 +169,7 @@ TEST_F(HeatmapTest, AHotCellSurvivesAnyReduction) {
             matrix.at(row, col) = hot;
             const int found = count(hot);
             EXPECT_GE(found, 1) << row << ", " << col << " of " << c.rows << " x " << c.cols;
-            // Not smeared either: an enlarged axis shows the cell alone, a reduced one a pixel or two.
+            // Cells are not smeared: an enlarged axis shows only the cell, a reduced one a pixel or two.
             const int width = std::max(2, static_cast<int>(c.width / c.cols) + 1),
                       height = std::max(2, static_cast<int>(c.height / c.rows) + 1);
             EXPECT_LE(found, width * height) << row << ", " << col << " of " << c.rows << " x " << c.cols;
@@ -220,7 +220,7 @@ TEST_F(HeatmapTest, BeyondTheMatrixNothingIsDrawn) {
     for (int i = 0; i < 80; ++i) EXPECT_EQ(pixel(image, i, i) == untouched, i < 20 || i >= 60) << i;
 }
 
-/// Memory of this process that is there, not only promised.
+/// Resident memory of this process.
 double resident_mib() {
     std::ifstream statm("/proc/self/statm");
     double total = 0, resident = 0;
@@ -271,7 +271,7 @@ TEST_F(HeatmapTest, NumbersAreUploadedOncePerKeyAndForgottenInTime) {
     EXPECT_EQ(renderer_->uploads(), 30U) << "the first one was forgotten";
 }
 
-// A texture costs the driver kilobytes however few texels it has: counted by their texels alone, all of these would stay.
+// A texture costs the driver kilobytes even if it has few texels. If only texels were counted, all of these would be kept.
 TEST_F(HeatmapTest, SmallMapsOfManyTracesAreForgottenToo) {
     const Matrix matrix = Matrix::random(9, 9, 0, 1, 6);
     HeatmapRequest request = matrix.request({});
@@ -281,7 +281,7 @@ TEST_F(HeatmapTest, SmallMapsOfManyTracesAreForgottenToo) {
         renderer_->begin_frame(theme_);
         renderer_->draw(renderer_->prepare(request, {0, 0, 90, 90}, {0, 0, 90, 90}), 90, 90);
         ASSERT_LE(renderer_->cached_tiles(), HeatmapRenderer::kMaxTiles + 1);
-        glFinish();  // as at the end of a frame: what waits to be drawn keeps its textures
+        glFinish();  // as at the end of a frame; pending draw calls keep their textures alive
         if (key == 500) before = resident_mib();
     }
     EXPECT_EQ(renderer_->uploads(), 2'000U);
@@ -293,7 +293,7 @@ TEST_F(HeatmapTest, MapsThatAFrameHasNoTimeForComeInTheNext) {
     const Matrix matrix = Matrix::random(9, 9, 0, 1, 6);
     const PixelRect rect{0, 0, 90, 90};
     std::size_t most = 0;
-    // Without any time one map a frame is made; one of new numbers is never drawn with old ones.
+    // Without any upload budget one map per frame is uploaded; new numbers are never mixed with old ones.
     for (std::size_t frame = 0; frame < kCount; ++frame) {
         renderer_->begin_frame(theme_, std::chrono::steady_clock::duration::zero());
         std::size_t drawn = 0;
@@ -308,7 +308,7 @@ TEST_F(HeatmapTest, MapsThatAFrameHasNoTimeForComeInTheNext) {
     }
     EXPECT_EQ(most, kCount);
     EXPECT_EQ(renderer_->uploads(), kCount);
-    // A picture has all of them at once.
+    // A still picture shows all maps at once.
     renderer_->begin_frame(theme_);
     for (std::uint64_t key = 11; key <= 10 + kCount; ++key) {
         HeatmapRequest request = matrix.request({});

@@ -1,4 +1,4 @@
-/// Tests that draw: skipped as a whole, and visibly, where OpenGL 3.3 is missing; an error there if ATTN_REQUIRE_GL=1.
+/// Tests that render: visibly skipped as a whole without OpenGL 3.3, or failed if ATTN_REQUIRE_GL=1.
 
 #include <gtest/gtest.h>
 

@@ -27,7 +27,7 @@ TEST(Offscreen, TheSameDrawingGivesTheSameBytes) {
     for (const auto& file : files) write_png(file, render_offscreen({}, draw_demo));
     EXPECT_GT(bytes_of(files[0]).size(), 1000U);
     EXPECT_EQ(bytes_of(files[0]), bytes_of(files[1]));
-    // For looking at.
+    // For visual inspection.
     if (const char* copy = std::getenv("ATTN_DEMO_PNG"))
         std::filesystem::copy_file(files[0], copy, std::filesystem::copy_options::overwrite_existing);
     for (const auto& file : files) std::filesystem::remove(file);
@@ -39,7 +39,7 @@ TEST(Offscreen, ThemeAndScaleAreThoseAskedFor) {
             const OffscreenOptions options{64, 48, scale, dark, 2, {}};
             const Image image = render_offscreen(options, [&](Frame& frame) {
                 EXPECT_EQ(frame.theme.scale, scale);
-                EXPECT_NEAR(frame.theme.fonts.body->FontSize, 14 * 1.21 * scale, 0.51);  // the height of a line, in whole pixels
+                EXPECT_NEAR(frame.theme.fonts.body->FontSize, 14 * 1.21 * scale, 0.51);  // the line height, in whole pixels
                 EXPECT_EQ(frame.width, 64);
                 EXPECT_EQ(frame.height, 48);
             });
@@ -74,7 +74,7 @@ TEST(Offscreen, FilledPixelsKeepTheOrderAndTheClipOfTheList) {
         list.AddRectFilled({0, 0}, {100, 100}, 0xFF0000FF);
         list.PushClipRect({20, 30}, {80, 70}, true);
         frame.canvas.fill(list, {10, 10}, {90, 65}, 0xFF201008);
-        frame.canvas.fill(list, {85, 10}, {90, 65}, 0xFFFFFFFF);  // all of it clipped away
+        frame.canvas.fill(list, {85, 10}, {90, 65}, 0xFFFFFFFF);  // completely clipped
         list.PopClipRect();
         list.AddRectFilled({40, 40}, {60, 60}, 0xFFFF0000);
     };

@@ -60,7 +60,7 @@ TEST_F(ShaderTest, ChangedFilesAreTakenAndBrokenOnesReported) {
         const auto before = std::filesystem::exists(folder / name) ? std::filesystem::last_write_time(folder / name)
                                                                    : std::filesystem::file_time_type::min();
         std::ofstream(folder / name) << text;
-        // A coarse clock must not hide the change.
+        // File times may be coarse; make sure the change is visible.
         if (before == std::filesystem::last_write_time(folder / name))
             std::filesystem::last_write_time(folder / name, before + std::chrono::seconds(1));
     };
@@ -89,12 +89,12 @@ TEST_F(ShaderTest, ChangedFilesAreTakenAndBrokenOnesReported) {
 }
 
 TEST_F(ShaderTest, PixelsAreReadTopRowFirst) {
-    const Framebuffer target(5, 3);  // rows that are no multiple of four bytes
+    const Framebuffer target(5, 3);  // row sizes that are not multiples of four bytes
     target.bind();
     glClearColor(1, 0, 0, 1);
     glClear(GL_COLOR_BUFFER_BIT);
     glEnable(GL_SCISSOR_TEST);
-    glScissor(0, 2, 2, 1);  // OpenGL counts from below: the left of the top row
+    glScissor(0, 2, 2, 1);  // OpenGL counts from the bottom: the left part of the top row
     glClearColor(0, 0, 1, 1);
     glClear(GL_COLOR_BUFFER_BIT);
     glDisable(GL_SCISSOR_TEST);

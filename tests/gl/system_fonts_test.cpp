@@ -1,4 +1,4 @@
-/// LetterSet of scripts that the embedded fonts lack come from the system's fonts, where it has them.
+/// Letters missing in the embedded fonts come from system fonts, if available.
 
 #include "app/platform/system_fonts.hpp"
 
@@ -44,7 +44,7 @@ TEST(SystemFonts, GiveTheLettersOfOtherScripts) {
     EXPECT_NE(rich.body->FindGlyphNoFallback('a'), nullptr);
 }
 
-/// What ImGui asks for.
+/// Bytes requested by ImGui.
 std::size_t asked_of_imgui = 0;
 
 TEST(SystemFonts, AreReadWhereTheyLie) {

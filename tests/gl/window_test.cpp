@@ -1,4 +1,4 @@
-/// The event loop in a real window, on whatever screen there is.
+/// The event loop in a real window, on the available display.
 
 #define GLFW_INCLUDE_NONE
 #include <GLFW/glfw3.h>
@@ -40,7 +40,7 @@ TEST(Window, DrawsClosesAndRemembersItsPlace) {
         draw_demo(frame);
         width = frame.width;
         scale = frame.theme.scale;
-        frame.settings.dark = false;  // from the next frame on
+        frame.settings.dark = false;  // takes effect in the next frame
         frame.settings.zoom = 1.5;
         if (++frames == 3) {
             EXPECT_FALSE(frame.theme.colors.dark);
@@ -67,7 +67,7 @@ TEST(Window, SleepsUntilItIsWoken) {
         ++frames;
         if (frames == 1)
             worker = std::jthread([&waker](const std::stop_token& stop) {
-                // Long enough for the window's own first events; then one wake, and more only if the first were lost.
+                // After the window's initial events there is one wake-up, and further ones only if the first is lost.
                 for (int i = 0; i < 200 && !stop.stop_requested(); ++i) {
                     std::this_thread::sleep_for(std::chrono::milliseconds(300));
                     waker.wake();
@@ -78,7 +78,7 @@ TEST(Window, SleepsUntilItIsWoken) {
         if (woken) frame.quit = true;
     });
     EXPECT_TRUE(woken);
-    // Without sleep this would be every vertical blank, or hundreds where there is none.
+    // Without sleeping there would be a frame per vertical blank, or hundreds.
     EXPECT_LE(frames_before_sleep, 40);
 }
 
@@ -92,7 +92,7 @@ TEST(Window, HoldsAFrameBackUntilItIsWoken) {
     run_window({}, settings, waker, [&](Frame& frame) {
         ImDrawList& list = *ImGui::GetBackgroundDrawList();
         if (!woken && frame.time > 0.1) {
-            // Far longer than anybody waits for a test.
+            // Far longer than any test runs.
             frame.hold = 3600;
             list.AddCallback(count, &held_drawn);
             if (held++ == 0)
@@ -112,7 +112,7 @@ TEST(Window, HoldsAFrameBackUntilItIsWoken) {
     EXPECT_GT(drawn_afterwards, 0);
 }
 
-/// A window of 400 × 300 with one button at (100, 100), drawn until `done` or for five seconds.
+/// Runs a 400 × 300 window with a button at (100, 100) until `done` or for five seconds.
 void run_with_button(const std::function<bool(const Frame&)>& done, std::function<void()> each = {}) {
     Settings settings;
     settings.window_width = 400;
@@ -142,7 +142,7 @@ TEST(Window, TooltipsComeThoughTheMouseRests) {
         },
         [&] {
             if (moved) return;
-            // As if the mouse had come: nothing happens after it.
+            // As if the mouse had moved, with nothing afterwards.
             GLFWwindow* window = glfwGetCurrentContext();
             double x = 0, y = 0;
             glfwSetCursorPos(window, 110, 110);
@@ -210,7 +210,7 @@ TEST(Window, GoesOnWhileTheFontsOfALargePictureAreMade) {
     settings.window_height = 300;
     Waker waker;
     struct Taken {
-        int ordered = 0, taken = 0;  // numbers of frames
+        int ordered = 0, taken = 0;  // frame numbers
         Image image;
     };
     std::vector<Taken> pictures;
@@ -257,7 +257,7 @@ TEST(Window, TheCloseButtonIsAQuestionToTheDrawing) {
     run_window({}, settings, waker, [&](Frame& frame) {
         ++frames;
         if (frame.close_asked) ++asked;
-        // What the window system does when the button is pressed.
+        // As the window system does when the close button is pressed.
         if (frames == 2 || frames == 6) glfwSetWindowShouldClose(glfwGetCurrentContext(), GLFW_TRUE);
         frame.quit = asked == 2;
         frame.redraw_after = 0;

@@ -1,4 +1,4 @@
-/// Proof that the default run of every task learns it, and that it would be seen if it did not.
+/// The default run of every task learns it, and the test would notice if it did not.
 
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ RunSettings settings_of(const Case& tested) {
     return settings;
 }
 
-/// Steps until the run ends by itself, and what it is worth then.
+/// Trains until the run ends by itself; returns the last validation.
 ValidationPoint learn(TrainingRun& run) {
     ValidationPoint last;
     while (true) {
@@ -41,7 +41,7 @@ ValidationPoint learn(TrainingRun& run) {
     return last;
 }
 
-/// Mean of -ln p over the validation set, where p is what a table of followers says that was counted elsewhere.
+/// The mean of -ln p over the validation set, with p from a table of followers counted elsewhere.
 double table_loss(const std::vector<double>& counts, const Dataset& data) {
     const auto symbols = static_cast<std::size_t>(data.tokenizer().size());
     const Batch& all = data.validation();
@@ -69,7 +69,7 @@ TEST_P(Answers, AreRightForQuestionsNeverSeen) {
 }
 
 TEST_P(Answers, AreRightAtEveryLength) {
-    // The whole default run, as the command line makes it.
+    // The complete default run, as from the command line.
     TrainingRun run(settings_of(GetParam()));
     const ValidationPoint last = learn(run);
     ASSERT_GE(last.by_length.size(), 7U);
@@ -113,7 +113,7 @@ TEST(Learning, SumsOnPaperAreRightForNumbersNeverSeen) {
     EXPECT_GE(learn(run).accuracy, 0.99);
 }
 
-/// The grammar leaves a little over 0.6 nats a word open; a short run knows most of what it does not.
+/// The grammar leaves a little over 0.6 nats per word undetermined; a short run learns most of the rest.
 TEST(Learning, StoriesAreHalfKnownAfterAShortRun) {
     TrainingRun run(default_run(TaskKind::Stories));
     EXPECT_GT(run.evaluate().loss, 5) << "untrained";
@@ -128,7 +128,7 @@ TEST(Learning, SentencesAreTranslatedByLookingAtTheWordThatIsRendered) {
     for (const HeadScore& head : heads) EXPECT_TRUE(!is_cross(head.id.stage) || head.entropy < 1) << "cross-attention knows where to look";
 }
 
-/// Which of several things was hidden stays open now and then; a short run finds most of the rest.
+/// Hidden words are sometimes ambiguous; a short run finds most of the others.
 TEST(Learning, HiddenWordsAreFoundAfterAShortRun) {
     TrainingRun run(default_run(TaskKind::FillIn));
     EXPECT_GT(run.evaluate().loss, 5) << "untrained";
@@ -138,7 +138,7 @@ TEST(Learning, HiddenWordsAreFoundAfterAShortRun) {
 TEST(Learning, AChainIsKnownAsWellAsItsTable) {
     RunSettings settings = default_run(TaskKind::Bigram);
     const Dataset data(settings.task, settings.seed);
-    // The table is found by counting millions of symbols of batches that the run does not come to.
+    // The table is counted from millions of symbols in batches that the run does not reach.
     const auto symbols = static_cast<std::size_t>(data.tokenizer().size());
     std::vector<double> counts(symbols * symbols, 1e-9);
     Batch batch;

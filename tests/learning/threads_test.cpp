@@ -53,7 +53,7 @@ TEST_P(Threads, DoNotChangeDropout) {
     settings.train.forward.dropout.attention = 0.1;
     settings.train.forward.dropout.residual = 0.2;
     settings.train.forward.dropout.embedding = 0.1;
-    settings.batch_size = 7;  // not to be shared out evenly
+    settings.batch_size = 7;  // cannot be divided evenly
     EXPECT_EQ(losses_with(1, settings), losses_with(2, settings));
 }
 

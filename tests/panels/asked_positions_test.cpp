@@ -1,4 +1,4 @@
-/// Which next tokens count: those that the training task of a run makes targets of, found again in its texts.
+/// Which next tokens count: those that the run's task uses as targets, recovered from its texts.
 
 #include "app/panels/views/asked_positions.hpp"
 

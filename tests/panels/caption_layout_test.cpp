@@ -1,4 +1,4 @@
-/// Captions are laid out word by word: nothing is lost, nothing overlaps, numbers stay whole.
+/// Caption layout: nothing is lost, nothing overlaps, numbers are not split.
 
 #include "app/panels/lessons/caption_layout.hpp"
 
@@ -34,7 +34,7 @@ TEST(CaptionLayout, AWordAndTheNumberInItStayTogether) {
     EXPECT_EQ(narrow[5].text, "to");
 }
 
-TEST(CaptionLayout, NothingIsNoLine) {
+TEST(CaptionLayout, NoTextGivesNoLine) {
     EXPECT_EQ(lines_in(lay_out_caption({}, measures(100))), 0U);
     const std::vector<CaptionRun> spaces = {{"   ", {}, false}};
     EXPECT_EQ(lines_in(lay_out_caption(spaces, measures(100))), 0U);

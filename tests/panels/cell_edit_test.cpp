@@ -1,4 +1,4 @@
-/// Changing numbers with mouse and keyboard: the field, the menu, the list.
+/// Editing numbers with mouse and keyboard: the field, the menu, the list.
 
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ protected:
         return trace().find({stage, 0})->value(0, head, row, column);
     }
 
-    /// The middle of a cell of the current stage's map, which is the largest on screen.
+    /// The centre of a cell of the current stage's map, which is the largest on screen.
     ImVec2 middle_of(std::int64_t row, std::int64_t column) {
         canvas.calls.clear();
         frame(ui_frame);
@@ -72,8 +72,8 @@ TEST_F(CellEditTest, EnterHeldDownOpensTheFieldAndDoesNotConfirmIt) {
     hold(Key::Enter, true);
     frames(2, ui_frame);
     ASSERT_TRUE(any_popup_open());
-    view.edits.typed = "7";  // as if something stood in it
-    frames(60, ui_frame);    // longer than it takes a key to repeat
+    view.edits.typed = "7";  // as if the field had contents
+    frames(60, ui_frame);    // longer than a key takes to repeat
     EXPECT_TRUE(edits().empty());
     EXPECT_TRUE(any_popup_open());
     hold(Key::Enter, false);

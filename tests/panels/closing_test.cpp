@@ -1,4 +1,4 @@
-/// The question before the window closes, what follows from its answers, and the question about work that was left behind.
+/// The question before the window closes and its consequences, and the question about autosaved work.
 
 #include <gtest/gtest.h>
 
@@ -64,7 +64,7 @@ TEST_F(ClosingTest, AFileThatCannotBeWrittenLeavesTheWindowOpen) {
     would_be_lost.document = true;
     files.document = "/elsewhere/mine.json";
     quit();
-    press(Key::Enter, ui_frame);  // carried out by nobody: the document stays unsaved
+    press(Key::Enter, ui_frame);  // nobody executes the command, so the document stays unsaved
     frames(2, ui_frame);
     EXPECT_EQ(closing(), Closing::No);
 }

@@ -14,7 +14,7 @@ TEST(ColorOptions, DefaultsOfProbabilitiesAndSignedNumbers) {
     EXPECT_EQ(probability.map, ColorMap::Sequential);
     EXPECT_EQ(probability.lo, 0);
     EXPECT_EQ(probability.hi, 1);
-    // Over many keys an even share would be black: the range ends where it can be told from nothing. Few keys keep 0 to 1.
+    // With many keys a uniform weight would look black, so the range ends lower. With few keys it stays 0 to 1.
     EXPECT_EQ(resolve_style({}, true, 0, 1, 24).hi, 1);
     EXPECT_NEAR(resolve_style({}, true, 0, 1, 300).hi, 12.0 / 300, 1e-6);
     EXPECT_EQ(resolve_style({.range = RangeMode::UnitRange}, true, 0, 1, 300).hi, 1) << "who asks for 0 to 1 has it";

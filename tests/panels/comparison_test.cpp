@@ -1,4 +1,4 @@
-/// Comparing states, layers, heads and sequences: what stands on either side, and what is said where nothing can.
+/// Comparison of states, layers, heads and sequences: what is on either side, and the message if a side is missing.
 
 #include "app/panels/compare/comparison.hpp"
 
@@ -44,7 +44,7 @@ TEST_F(ComparisonTest, EverySourceIsListedOnceWithWords) {
         EXPECT_FALSE(source.tooltip.empty());
     }
     open_example("causal-attention");
-    // What is not there says so, with a sentence.
+    // Missing states say so in a sentence.
     for (const CompareSource& source : compare_sources())
         with_context([&](PanelContext& context) {
             const ComparedState state = compared_state(context, source);
@@ -100,7 +100,7 @@ TEST_F(ComparisonTest, TotalsAndLensCompareWholeTraces) {
         EXPECT_EQ(readings.readings, context.inquiry.ask(context.states.unmasked, facet::Readings{}).value.get());
         EXPECT_EQ(readings.name, "unmasked");
     });
-    // Another head of the same state is nothing that can be compared there: it says so.
+    // Another head of the same state cannot be compared in this view, which says so.
     view.compare.choose(Compare::Itself);
     with_context([&](PanelContext& context) {
         EXPECT_EQ(compared_readings(context, ReadingKind::Lens).readings, nullptr);
@@ -109,7 +109,7 @@ TEST_F(ComparisonTest, TotalsAndLensCompareWholeTraces) {
     EXPECT_EQ(large_maps(View::Totals, CompareLayout::All), 1) << "the shown state stays";
 }
 
-/// A text whose maps are held reduced, but for a mistake that mixes positions: with that they are there as a whole.
+/// A text whose maps are held reduced, unless the mistake mixes positions; then they are held in full.
 Document long_text_with(Mistake mistake) {
     Document document = open_preset("gpt-tiny");
     document.config.num_layers = 3;
@@ -122,7 +122,7 @@ Document long_text_with(Mistake mistake) {
     return document;
 }
 
-TEST_F(ComparisonTest, AReducedMapAndOneThatIsThereAsAWholeHaveADifference) {
+TEST_F(ComparisonTest, AReducedAndAFullMapHaveADifference) {
     const Document document = long_text_with(Mistake::SoftmaxOverQueries);
     const TraceSize size = prepare(document).size;
     constexpr double kForTheParts = 40;
@@ -197,7 +197,7 @@ TEST_F(ComparisonTest, AnEditedLongTextIsComparedWithoutItsWholeMaps) {
     EXPECT_EQ(difference_at(700, 400), 0);
 }
 
-TEST_F(ComparisonTest, NoOtherNumbersStandUnderTheTitleOfADifferenceThatIsComputed) {
+TEST_F(ComparisonTest, APendingDifferenceShowsNoOtherNumbers) {
     Document document = long_text_with(Mistake::None);
     Edit edit;
     edit.at = {Stage::Scores, 1};
@@ -277,7 +277,7 @@ TEST_F(ComparisonTest, AnotherStepIsChosenAmongThoseThatAreKept) {
     frames(2, ui_frame);
 }
 
-/// Whatever is compared with is computed only while a view shows it.
+/// A comparison state is computed only while a view shows it.
 TEST_F(ComparisonTest, APinnedStateIsReadWhenAViewWantsIt) {
     open_example("gpt-tiny");
     const auto lens_of_it = get(facet::Readings{ReadingKind::Lens}), totals_of_it = get(facet::Readings{ReadingKind::Totals});
@@ -316,7 +316,7 @@ TEST_F(ComparisonTest, APinnedStateIsReadWhenAViewWantsIt) {
     canvas.calls.clear();
     frame(ui_frame);
     EXPECT_EQ(std::count_if(canvas.calls.begin(), canvas.calls.end(), [](const auto& call) { return call.max.y - call.min.y > 90; }), 2);
-    // Until it is there, the view says so.
+    // Until it is computed, the view says so.
     with_context([&](PanelContext& context) {
         Inquiry nothing_yet{Results()};
         PanelContext early{.theme = context.theme,
@@ -333,7 +333,7 @@ TEST_F(ComparisonTest, APinnedStateIsReadWhenAViewWantsIt) {
     });
 }
 
-/// The shown state stays while one moment after the other stands beside it, perhaps in memory that another one had before.
+/// The shown state stays the same while one moment after the other is compared with it, possibly at an address that another one had before.
 TEST_F(ComparisonTest, DifferencesAreThoseOfTheStepThatIsCompared) {
     open_example("causal-attention");
     RunSettings run = default_run(TaskKind::Copy);
@@ -433,7 +433,7 @@ TEST_F(ComparisonTest, ShapesThatDoNotFitAreNamedAndStandSideBySide) {
     EXPECT_EQ(picture().equation.result.data.rows, 2);
     EXPECT_TRUE(picture().equation.rows_differ);
     frames(2, ui_frame);
-    // Nothing of that kind in the other state.
+    // The other state has no such layer.
     view.compare.layer = 7;
     EXPECT_EQ(picture().problem, "That state has no layers.7.attention.weights.");
     frames(2, ui_frame);
@@ -457,7 +457,7 @@ TEST_F(ComparisonTest, AComparisonEndsWithWhatItCompares) {
     set_mistake(Mistake::None);
     frames(2, ui_frame);
     EXPECT_FALSE(view.compare.on()) << "there is no mistake any more to compare with";
-    // The pinned state of one example says nothing about another; a text that is typed is still the same example's.
+    // A state pinned in one example is unrelated to another; typed text still belongs to the same example.
     pin();
     view.compare.choose(Compare::Pinned);
     view.compare.head = 1;
@@ -476,7 +476,7 @@ TEST_F(ComparisonTest, AComparisonEndsWithWhatItCompares) {
     session->apply({command::Pin{false, nullptr}, ""});
     frames(2, ui_frame);
     EXPECT_FALSE(view.compare.on());
-    // A run takes the place of what was compared.
+    // A training run ends the comparison.
     view.compare.choose(Compare::Unmasked);
     frames(2, ui_frame);
     RunSettings run = default_run(TaskKind::Copy);
@@ -522,7 +522,7 @@ TEST_F(ComparisonTest, TheHeadingNamesWhatIsDrawn) {
     view.compare.choose(Compare::Unmasked);
     const StageId weights{Stage::Weights, 0};
     with_context([&](PanelContext& context) { EXPECT_EQ(shown_title(context, weights), "Weights: B − A"); });
-    // Plain weights are drawn where the other state has no such head.
+    // Plain weights are drawn if the other state has no such head.
     view.compare.head = 9;
     with_context([&](PanelContext& context) { EXPECT_EQ(shown_title(context, weights), "Weights"); });
 }

@@ -61,7 +61,7 @@ TEST_F(Controls, TheNumbersOfAColorBarStayBesideItHoweverLowItIs) {
                 highest = std::min(highest, list.VtxBuffer[i].pos.y);
             }
         });
-        constexpr float kFrame = 2.1F;  // around the bar, its soft edge included
+        constexpr float kFrame = 2.1F;  // around the bar, including its antialiased edge
         EXPECT_LE(lowest, 100 + height + kFrame);
         EXPECT_GE(highest, 100 - kFrame) << "a bar of " << height << " pixels";
         EXPECT_EQ(beside > 10, height >= 2 * line) << "two numbers need two lines";
@@ -71,7 +71,7 @@ TEST_F(Controls, TheNumbersOfAColorBarStayBesideItHoweverLowItIs) {
     EXPECT_GT(without, line);
 }
 
-/// The number at the top of a bar from (50, 100) to 300, dragged up by half the bar.
+/// Drags the upper label of a bar from (50, 100) to 300 by half the bar's height.
 TEST_F(Controls, TheEndsOfAColorBarCanBeDragged) {
     ColorOptions options;
     HeatmapStyle style = resolve_style(options, true, 0, 1);
@@ -86,7 +86,7 @@ TEST_F(Controls, TheEndsOfAColorBarCanBeDragged) {
     EXPECT_GT(changes, 0);
     EXPECT_EQ(options.lo, 0) << "the other end stays";
     EXPECT_GT(options.hi, 1.3F);
-    // It never passes the other one.
+    // The ends never cross.
     drag(ImVec2(85, 104), ImVec2(85, 2000), contents);
     EXPECT_LT(options.lo, options.hi);
     frames(30, contents);
@@ -116,7 +116,7 @@ TEST_F(Controls, SliderFollowsTheMouseToBothEnds) {
     EXPECT_EQ(value, 9);
     EXPECT_EQ(finished, 1);
     EXPECT_GE(changes, 2);
-    frames(30, contents);  // a second press at once would be a double click
+    frames(30, contents);  // another click at once would be a double-click
     drag(ImVec2(100, 29), ImVec2(-50, 29), contents);
     EXPECT_EQ(value, 1);
     EXPECT_EQ(finished, 2);
@@ -322,7 +322,7 @@ TEST_F(Controls, ColourMenuChoosesAndStaysOpenForARangeByHand) {
     EXPECT_EQ(options.hi, 5);
     EXPECT_TRUE(open);
     EXPECT_GE(changes, 1);
-    // The two ends stand below the pills: either can be dragged.
+    // The two ends are below the pills; either can be dragged.
     for (int y = 80; y < 140 && options.lo == -5 && options.hi == 5; y += 5)
         drag(ImVec2(70, static_cast<float>(y)), ImVec2(130, static_cast<float>(y)), contents);
     EXPECT_GT(options.lo, -5);

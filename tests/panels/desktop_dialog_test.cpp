@@ -1,4 +1,4 @@
-/// The desktop's own dialog in the place of our sheets: what it is asked, what its answers do, and the way back.
+/// The desktop's file dialog instead of our sheets: its requests, the effects of its answers, and the way back.
 
 #include <gtest/gtest.h>
 

@@ -95,7 +95,7 @@ TEST(EquationLayout, CellsFromTokenToTokenAreSquare) {
     EXPECT_GE(lay_out_equation(weights, area, 1, 60, true).result.width() / 15, 26);
 }
 
-/// In a low window the formula stands beside the words of the columns: on nothing, and the cells gain what it took above them.
+/// In a low window the formula goes beside the column labels without covering anything, and the cells gain the height.
 TEST(EquationLayout, InALowAreaTheFormulaTakesNoHeight) {
     std::mt19937 random(13);
     for (int round = 0; round < 300; ++round) {
@@ -110,7 +110,7 @@ TEST(EquationLayout, InALowAreaTheFormulaTakesNoHeight) {
         const EquationLayout layout = lay_out_equation(equation, area, scale, 32 * scale, true);
         const float title = 22 * scale, gap_above = layout.result.min.y - area.min.y;
         EXPECT_LE(gap_above, (42 + 22 + 1) * scale) << "names and words alone";
-        // The operand's name stands above it.
+        // The operand's name is above it.
         const Box operand{{layout.operands[0].min.x, layout.operands[0].min.y - title}, layout.operands[0].max};
         const Box result{{layout.result.min.x, area.min.y}, layout.result.max};
         EXPECT_TRUE(apart({layout.text.min, {layout.text.max.x, area.min.y + 30 * scale}}, operand)) << count;
@@ -137,10 +137,10 @@ TEST(EquationLayout, ADifferenceIsLargeAndItsStatesSmallBesideIt) {
         EXPECT_LE(a.max.y, b.min.y);
         EXPECT_GE(a.min.x, result.max.x);
         for (const Box& box : {a, b, result, layout.bar, layout.text}) EXPECT_TRUE(inside(box, area));
-        // What is free is at both sides.
+        // Free space is divided between both sides.
         EXPECT_NEAR(area.max.x - layout.bar.max.x, result.min.x - layout.row_labels - area.min.x, 8);
     }
-    // In a narrow area the difference stands alone.
+    // In a narrow area only the difference is shown.
     const EquationLayout narrow = lay_out_equation(equation, {{0, 0}, {440, 400}}, 1, 60, true);
     EXPECT_EQ(narrow.operands[0].width(), 0);
     EXPECT_GT(narrow.result.width(), 150);

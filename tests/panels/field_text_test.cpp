@@ -1,4 +1,4 @@
-/// Text in a field: what ImGui cannot hold comes back as it was.
+/// Text in a field: what ImGui cannot store comes back unchanged.
 
 #include "app/widgets/field_text.hpp"
 

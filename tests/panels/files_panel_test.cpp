@@ -1,4 +1,4 @@
-/// The File menu's keys and sheets; what comes out are commands and a wish for a picture.
+/// Keys and sheets of the File menu, which produce commands and picture requests.
 
 #include <gtest/gtest.h>
 
@@ -117,7 +117,7 @@ TEST_F(FilesPanel, WhatIsChosenIsLookedAtBeforeItIsOpened) {
     const std::size_t asked = all<command::PreviewFile>().size();
     frames(5, ui_frame);
     EXPECT_EQ(all<command::PreviewFile>().size(), asked) << "once each";
-    // A folder is gone into, and opened only where it is a model or a run.
+    // A folder is listed, and opened only if it is a model or a run.
     press(Key::Up, ui_frame);
     press(Key::Enter, ui_frame);
     frames(2, ui_frame);
@@ -144,7 +144,7 @@ TEST_F(FilesPanel, AWholePathBehindTheOfferedFolderTakesItsPlace) {
 }
 
 TEST_F(FilesPanel, EnterHeldDownDoesNotConfirmThePathThatIsOffered) {
-    hold(Key::Enter, true);  // as after a line of the palette was chosen with it
+    hold(Key::Enter, true);  // as after choosing a palette line with it
     frames(2, ui_frame);
     view.files.task = FileTask::Save;
     view.files.path.text = "/elsewhere/c.json";
@@ -178,7 +178,7 @@ TEST_F(FilesPanel, WhatIsSavedWithoutAnEndingGetsItsOwn) {
     EXPECT_EQ(all<command::SaveCheckpoint>().back().path, "/elsewhere/run.safetensors");
 }
 
-/// The chosen number where one expects it; row, map and program have names of their own.
+/// Copying the selected number has the usual key; row, map and program have actions of their own.
 TEST_F(FilesPanel, CopiesWhatIsAskedFor) {
     open_example("causal-attention");
     view.stage = {Stage::Weights, 0};

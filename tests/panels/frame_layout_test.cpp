@@ -16,7 +16,7 @@ bool pane_inside(const Box& box, const ImVec2& size) {
 }
 bool pane_there(const Box& box) { return box.width() >= 1 && box.height() >= 1; }
 
-/// What is wrong with a frame in a window of this size, "" when nothing is.
+/// What is wrong with the layout for a window of this size, "" if nothing is.
 std::string wrong_frame(const FrameLayout& layout, const FrameNeeds& needs, const ImVec2& size, float scale) {
     std::vector<Box> shown;
     for (const Box& box : {layout.text, layout.next, layout.lesson, layout.left, layout.centre, layout.right, layout.strip})
@@ -50,7 +50,7 @@ FrameNeeds random_needs(std::mt19937& random, float scale, float window_height) 
     if (coin()) needs.panes.left_width = static_cast<float>(random() % 900);
     if (coin()) needs.panes.right_width = static_cast<float>(random() % 900);
     if (coin()) needs.panes.strip_height = static_cast<float>(random() % 900);
-    // The row of next words is there in windows that are not low.
+    // The row of candidates is shown unless the window is low.
     if (coin() && window_height >= 680 && !needs.panes.only_centre) needs.next_row = 44 * scale;
     return needs;
 }
@@ -78,7 +78,7 @@ TEST(FrameLayout, TheCheckFindsAPaneOnAnother) {
     EXPECT_NE(wrong_frame(layout, needs, size, 1), "");
 }
 
-/// The widths and heights at which panes fold, as look.md has them.
+/// The window sizes at which panes collapse, as specified in look.md.
 TEST(FrameLayout, FoldsInTheOrderOfTheDesign) {
     const auto at = [](float width, float height) {
         FrameNeeds needs;
@@ -104,7 +104,7 @@ TEST(FrameLayout, FoldsInTheOrderOfTheDesign) {
     FrameNeeds folded;
     folded.panes.thumbnails = false;
     EXPECT_EQ(lay_out_frame(folded, {2560, 1440}, 1).strip_look, StripLook::Map);
-    // A display of twice the density has the layout of the same logical size.
+    // A display with twice the density has the same layout at the same logical size.
     const FrameLayout one = at(1280, 720);
     FrameNeeds needs;
     needs.next_row = 88;

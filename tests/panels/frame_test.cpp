@@ -1,4 +1,4 @@
-/// The whole interface, driven by a simulated mouse and keyboard; what comes out are commands and the view.
+/// The whole interface with simulated mouse and keyboard; checks the resulting commands and view.
 
 #include "app/panels/frame.hpp"
 
@@ -204,7 +204,7 @@ TEST_F(FrameTest, AGridTileOpensItsHead) {
     open_example("gpt-tiny");
     view.view = View::Grid;
     frames(2, ui_frame);
-    // The second tile of the third row, whose last is the mean, in the order of drawing; the strip's thumbnails come after the tiles.
+    // The second tile of the third row, which ends with the mean, in drawing order; the strip's thumbnails come after the tiles.
     ASSERT_GE(canvas.calls.size(), 20U);
     const auto tile = canvas.calls[2 * 5 + 1];
     click((tile.min.x + tile.max.x) / 2, (tile.min.y + tile.max.y) / 2, ui_frame);
@@ -226,7 +226,7 @@ TEST_F(FrameTest, ComparingShowsNowBeforeAndDifference) {
     ASSERT_FALSE(difference.empty());
     for (std::int64_t t = 0; t < 10; ++t)
         for (std::int64_t s = 0; s < 10; ++s) EXPECT_EQ(difference.at(t, s), now_map.at(t, s) - before_map.at(t, s));
-    // A future key had weight before and has none now: a real difference, not a masked cell.
+    // A future key had weight in one state and none in the other: a real difference, not a masked cell.
     EXPECT_FALSE(difference.masked(0, 9));
     EXPECT_LT(difference.at(0, 9), 0);
 }
@@ -306,7 +306,7 @@ TEST_F(FrameTest, MapsOfOneEquationShareTheZoomOfTheAxesTheyShare) {
     open_example("causal-attention");
     struct Case {
         Stage stage;
-        bool columns;  ///< the operand beside the result has its columns too
+        bool columns;  ///< the operand beside the result has the same columns
     };
     for (const auto& [stage, columns] : {Case{Stage::Weights, true}, Case{Stage::Scores, false}}) {
         view.stage = {stage, 0};
@@ -360,7 +360,7 @@ TEST_F(FrameTest, GradientsTakeThePlaceOfValues) {
     EXPECT_NE(largest_map().request.data.values, values_drawn.request.data.values);
 }
 
-/// Every head's gradients, on one scale that is symmetric about 0 for the whole stage; values again when switched back.
+/// Every head's gradients, on a common scale symmetric about 0 for the whole stage; values again when switched back.
 TEST_F(FrameTest, HeadsAndGridShowGradientsToo) {
     open_example("multi-head");
     if (!trace().config.lm_head) open_example("causal-attention");
@@ -415,7 +415,7 @@ TEST_F(FrameTest, EveryStageOfEveryPresetIsDrawnAtEverySize) {
     }
 }
 
-/// The controls along the top bar, from the left, with how many pixels of each can be pressed.
+/// The controls along the top bar from left to right, with the clickable width of each in pixels.
 std::vector<std::pair<ImGuiID, int>> controls_at(float y, float width, const std::function<void(float, float)>& hover) {
     constexpr int kStep = 4;
     std::vector<std::pair<ImGuiID, int>> found;
@@ -431,7 +431,7 @@ std::vector<std::pair<ImGuiID, int>> controls_at(float y, float width, const std
 
 TEST_F(FrameTest, NothingOverlapsInTheTopBarOfANarrowWindow) {
     open_example("causal-attention");
-    std::vector<ImGuiID> buttons;  // undo, redo, theme and help in a wide window
+    std::vector<ImGuiID> buttons;  // in a wide window: undo, redo, theme and help
     for (const View shown : {View::Step, View::Doctor}) {
         for (const float width : {1600.F, 1280.F, 1060.F, 980.F, 900.F, 760.F}) {
             ImGui::GetIO().DisplaySize = {width, 600};

@@ -1,4 +1,4 @@
-/// All heads of all layers: found by name and pattern, and legible however many there are.
+/// The grid of all heads: search by name and pattern, and legibility for any number of heads.
 
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ protected:
         view.grid = {};
         frames(3, ui_frame);
     }
-    /// A model of random weights with so many heads.
+    /// Opens a model of this size with random weights.
     void open_large(std::int64_t layers, std::int64_t heads) {
         open_example("gpt-tiny");
         Config config = session->document().config;
@@ -37,7 +37,7 @@ protected:
         view.view = View::Grid;
         frames(3, ui_frame);
     }
-    /// The maps of the grid in the last frame: of equal rows and columns.
+    /// The maps of the grid in the last frame, recognised as square ones.
     std::vector<NullCanvas::Call> maps() {
         canvas.calls.clear();
         frame(ui_frame);
@@ -51,7 +51,7 @@ protected:
     }
 };
 
-/// In the view Heads: any number of heads in any room stands side by side, inside of it, without a title in the next one.
+/// In the Heads view, any number of heads fits into any room without overlap, and titles do not run into each other.
 TEST(HeadsTiling, NothingOverlaps) {
     for (const float scale : {1.F, 2.F})
         for (const std::int64_t heads : {1, 5, 13, 33, 65})
@@ -76,7 +76,7 @@ TEST(HeadsTiling, SmallMapsGiveTheirLabelsUpToBeLarger) {
     EXPECT_GT(many.width, 41) << "29 with tokens above and 14 between them";
 }
 
-/// However little room there is: in smaller letters, or cut.
+/// In any amount of room, with a smaller font or shortened.
 TEST_F(Grid, TheHeadingEndsBeforeTheSwitches) {
     open_grid("stories");
     view.without_first_key = view.times_moved = true;
@@ -179,7 +179,7 @@ TEST_F(Grid, ManyHeadsStandCloseTogetherAndDoNotOverlap) {
             ASSERT_TRUE(apart) << i << " " << j;
         }
     }
-    // The one that is looked for is scrolled to.
+    // Scrolls to the head searched for.
     view.grid.find = "L15 H31";
     view.grid.focus = true;
     frames(2, ui_frame);
@@ -199,7 +199,7 @@ TEST_F(Grid, WhereHeadsFindNoRoomSideBySideALayerTakesSeveralLines) {
         EXPECT_GE(call.max.x - call.min.x, 20) << "its pattern can be told";
         ++lines[call.min.y];
     }
-    // 32 heads and their mean: the mean ends every second line, one shorter than the other.
+    // 32 heads and their mean: the mean ends every second line, which is one shorter.
     bool first = true;
     for (const auto& [y, count] : lines) {
         EXPECT_EQ(count, first ? 17 : 16) << y;

@@ -1,4 +1,4 @@
-/// The colours of heads stand out from the pane and from each other, for every common kind of colour vision.
+/// Head colours are distinguishable from the pane and from each other with every common form of colour vision.
 
 #include "app/widgets/head_colors.hpp"
 
@@ -85,13 +85,13 @@ TEST(HeadColors, AreFarApartForEveryEye) {
                 for (std::size_t eye = 0; eye < kEyes.size(); ++eye)
                     EXPECT_GE(distance(head_color(palette(dark), a), head_color(palette(dark), b), kEyes[eye]), eye == 0 ? 0.18 : 0.12)
                         << (dark ? "dark " : "light ") << a << " and " << b << " to eye " << eye;
-    // The negative control: red and green of equal brightness, which one kind of eye cannot tell apart.
+    // Negative control: red and green of equal brightness, which red-green colour blindness cannot distinguish.
     EXPECT_LT(distance(0xFF009F9F, 0xFF00A573, kEyes[2]), 0.12);
     EXPECT_NEAR(distance(0xFF00A573, 0xFF00A573, kEyes[0]), 0, 1e-12);
 }
 
 TEST(HeadColors, BeginAgainAfterTheLast) {
-    // Heads of one colour are told apart by their round, and lines of another round look different.
+    // Heads of the same colour differ in their round, and lines of different rounds look different.
     EXPECT_EQ(head_round(0), 0);
     EXPECT_EQ(head_round(kHeadColors - 1), 0);
     EXPECT_EQ(head_round(kHeadColors), 1);

@@ -1,4 +1,4 @@
-/// What is typed to find heads.
+/// Parsing of head searches.
 
 #include "app/panels/maps/head_search.hpp"
 

@@ -310,7 +310,7 @@ TEST_F(HeatmapView, SpecialNumbersLabelsAndMarksDraw) {
     EXPECT_EQ(cell_text(data, {0, 1}), "masked");
     EXPECT_EQ(cell_text(data, {0, 2}), "NaN");
     EXPECT_EQ(cell_text(data, {0, 4}), "0.02");
-    theme.scale = 0.5F;  // the smallest: frames are not thinner than a pixel
+    theme.scale = 0.5F;  // the smallest scale; frames are at least one pixel wide
     options.marks = {.row = 2, .col = 3};
     frame(contents);
     EXPECT_GT(vertices(), 500);

@@ -1,4 +1,4 @@
-/// The help pages: read as Markdown, shown page by page, searched.
+/// The help pages: Markdown parsing, page display and search.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 
 using Kind = MarkdownBlock::Kind;
 
-/// "kind level marker: words|words" with the styles of runs as `code` and *strong*.
+/// Describes blocks as "kind level marker: words|words", with styles as `code` and *strong*.
 std::vector<std::string> described(std::string_view text) {
     constexpr std::string_view kKinds = "HPIRC";
     std::vector<std::string> all;
@@ -51,7 +51,7 @@ TEST(Markdown, ReadsStylesAndLeavesLoneMarksAlone) {
     EXPECT_THAT(described("\n\n#\n|\n"), testing::ElementsAre("R:"));
 }
 
-/// Every stage has words of its own, and every letter of a shape stands in the glossary.
+/// Every stage has a title, and every letter of a shape is in the glossary.
 TEST(Words, StandForEveryStageAndAxis) {
     for (int i = 0; i < kStageCount; ++i) {
         const auto stage = static_cast<Stage>(i);
@@ -109,7 +109,7 @@ protected:
         press(Key::F1, ui_frame);
         frames(2, ui_frame);
     }
-    /// Height of what the page holds, of which the window shows a part.
+    /// The height of the page's contents, which the window shows partly.
     float height() {
         const ImGuiWindow* window = find_window("##help_page");
         return window == nullptr ? 0 : window->ContentSize.y;
@@ -130,7 +130,7 @@ TEST_F(HelpSheet, ShowsEveryPageAndClosesOnEscape) {
 TEST_F(HelpSheet, StaysOpenWhileItIsClickedAndClosesOnAClickOutside) {
     const ImGuiWindow* sheet = find_window("##help_sheet");
     ASSERT_NE(sheet, nullptr);
-    // Along the row of pills, from the right to the left: some of them are met, the first one last.
+    // Clicks along the row of pills from right to left, which hits several of them and finally the first.
     std::set<int> pages;
     for (float x = sheet->Size.x - 30; x > 30; x -= 25) {
         click(sheet->Pos.x + x, sheet->Pos.y + 36, ui_frame);

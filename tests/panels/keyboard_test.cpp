@@ -1,4 +1,4 @@
-/// Everything within reach of the keyboard, and explained: walks through every view and looks at each control that is drawn.
+/// Everything is reachable by keyboard and explained: visits every view and checks each control drawn.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -50,11 +50,11 @@ TEST_F(FocusTest, AControlWithoutTooltipIsFound) {
 
 TEST_F(FocusTest, TabPassesWhatCannotBeUsedAndPressesWhatItStopsAt) {
     frames(2, contents);
-    release_keyboard_focus();  // which the window's first control has had since it opened
+    release_keyboard_focus();  // the window's first control has had it since it opened
     focus.move(+1, false);
     EXPECT_TRUE(focus.on(focus.stops()[0].id));
     focus.press();
-    // Ours is asked for at the start of a frame; here between two.
+    // Our focus is queried at the start of a frame; here between two frames.
     frame([&] {
         if (button(with_focus, "explained", {.notes = {.tooltip = "why"}})) ++presses;
         button(with_focus, "disabled", {.notes = {.disabled = "not now"}});
@@ -77,9 +77,9 @@ TEST_F(FocusTest, TabPassesWhatCannotBeUsedAndPressesWhatItStopsAt) {
 
 class OpeningField : public InterfaceFixture {};
 
-/// The keys are the field's from the click that opens it, not only from the frame in which it is active.
+/// The field receives all keys from the click that opens it, not only from the frame in which it becomes active.
 TEST_F(OpeningField, KeepsItsKeysFromTheView) {
-    view.toured = true;  // without the button below them the settings have the pane for themselves
+    view.toured = true;  // hides the tour button, which would take space from the settings
     open_example("causal-attention");
     session->apply({command::SetTexts{{"the cat sat", "on the mat"}, {}}, ""});
     frames(2, ui_frame);
@@ -162,7 +162,7 @@ TEST_F(KeyboardTest, SoHaveThoseOfATrainingRunAndOfALesson) {
     expect_explained("in a lesson");
 }
 
-/// Tab alone reaches every control that can be used, in one round.
+/// Tab alone reaches every usable control in one round.
 TEST_F(KeyboardTest, TabReachesEverythingAndReturns) {
     open_example("multi-head");
     for (const ViewInfo& info : views()) {
@@ -239,10 +239,10 @@ TEST_F(KeyboardTest, ASliderReachedByTabIsSteppedByArrows) {
     EXPECT_EQ(view.stage, stage);
 }
 
-/// Controls that do not note themselves would be missed by all of the above: nothing else may make a button of ImGui's own.
+/// Controls that do not register would be missed by all these tests, so nothing else may create ImGui buttons directly.
 TEST(ControlsOfPanels, AreMadeInOnePlace) {
     const std::filesystem::path root = std::filesystem::path(ATTN_TEST_DATA).parent_path() / "app";
-    // A heatmap is moved and zoomed by all buttons of the mouse; its cells have keys of their own.
+    // Heatmaps are panned and zoomed with all mouse buttons; their cells have keys of their own.
     const std::set<std::string> surfaces = {"item.cpp", "imgui_compat.hpp", "heatmap_view.cpp"};
     int read = 0;
     for (const char* folder : {"panels", "widgets"}) {

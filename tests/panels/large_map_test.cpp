@@ -1,4 +1,4 @@
-/// A map of a long text, which is there reduced, shows no number but those that are there one by one.
+/// A reduced map of a long text only shows numbers that are known exactly.
 
 #include <gtest/gtest.h>
 
@@ -57,7 +57,7 @@ TEST_F(LargeMaps, HaveThePlacesOfTheWholeMapAndNoNumber) {
             EXPECT_EQ(map.cell(row, col)->index, whole.cell(row, col)->index);
             EXPECT_EQ(cell_text(map.data, {row, col}), "…");
         }
-    // What reads all of a map has nothing to read.
+    // Functions that need the whole map return nothing.
     EXPECT_TRUE(store.row_sums(map).empty());
     EXPECT_TRUE(store.without_first_key(map).empty());
     EXPECT_TRUE(store.difference(map, whole).empty());
@@ -67,7 +67,7 @@ TEST_F(LargeMaps, HaveThePlacesOfTheWholeMapAndNoNumber) {
     EXPECT_TRUE(store.reduced_mean(reduced, {Stage::Scores, 0}).empty());
 }
 
-/// A block shows its largest weight: a range for single weights would leave hardly one of them below its end.
+/// A block shows its largest weight. With the range of single weights nearly all blocks would reach its end.
 TEST_F(LargeMaps, AreColouredAsIfEachBlockWereAKey) {
     EXPECT_EQ(keys_of(store.stage(numbers, weights, 0, 1)), kPositions);
     EXPECT_EQ(keys_of(store.stage(reduced, weights, 0, 1)), 6);

@@ -1,4 +1,4 @@
-/// Lessons in the window: keys, strip, what is given back. Real session, simulated keyboard and mouse.
+/// Lessons in the window: keys, strip, and what is restored. Real session, simulated keyboard and mouse.
 
 #include "app/panels/lessons/lesson_player.hpp"
 
@@ -135,7 +135,7 @@ TEST_F(LessonTest, TheLearnerChangesThingsAndResetsThem) {
 }
 
 TEST_F(LessonTest, ControlsThatDistractAreLeftOut) {
-    view.toured = true;  // without the button below them the settings have the pane for themselves
+    view.toured = true;  // hides the tour button, which would take space from the settings
     frames(3, ui_frame);
     const auto visible = [&](const char* id) {
         return find_item(
@@ -217,7 +217,7 @@ TEST_F(LessonTest, AnAnswerCanBeClicked) {
     EXPECT_EQ(view.lesson.expected.at(2), 2U);
 }
 
-/// The caption's quotation that speaks of this cell, as it was last drawn.
+/// The caption's quotation for this cell, as last drawn.
 const QuotedCell* quoted_at(const ViewState& view, const CellRef& cell) {
     for (const QuotedCell& quoted : view.lesson.quoted)
         if (quoted.place.is_cell() && quoted.place.cell == cell) return &quoted;
@@ -226,7 +226,7 @@ const QuotedCell* quoted_at(const ViewState& view, const CellRef& cell) {
 
 TEST_F(LessonTest, NumbersLeadToTheirCells) {
     open("find-the-name");
-    go_to_lesson_step(view, 2);  // What it brings: context and, as an operand, v
+    go_to_lesson_step(view, 2);  // the step about the context, with v as an operand
     frames(5, ui_frame);
     const CellRef value{{Stage::V, 2}, "", {0, 3, 6, 0}};
     const QuotedCell* quoted = quoted_at(view, value);
@@ -284,7 +284,7 @@ TEST_F(LessonTest, NumbersHaveTheColourOfTheirCellsAndInkThatCanBeRead) {
     theme.colors = palette(true);
 }
 
-/// Every step at four sizes: the strip lies above the picture, covers nothing, and holds its sentences.
+/// Every step at four window sizes: the strip is above the picture, covers nothing, and its text fits.
 TEST_F(LessonTest, TheStripNeverCoversThePicture) {
     for (const char* name : {"tokens-and-embeddings", "one-head", "masks", "many-heads", "dropout"}) {
         open(name);

@@ -1,4 +1,4 @@
-/// What stays in memory when the same thing is done again and again.
+/// Memory does not grow when the same actions are repeated.
 
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -16,10 +16,10 @@ extern "C" std::size_t __sanitizer_get_current_allocated_bytes();
 namespace attn::app::test {
 namespace {
 
-/// Bytes that are allocated and not freed, of all threads.
+/// Allocated memory of all threads, in MiB.
 double live_mib() {
 #ifdef ATTN_SANITIZED
-    // The sanitizers have an allocator of their own, of which mallinfo knows nothing.
+    // Sanitizers have their own allocator, which mallinfo does not see.
     return static_cast<double>(::__sanitizer_get_current_allocated_bytes()) / (1 << 20);
 #else
     const auto info = ::mallinfo2();
@@ -33,7 +33,7 @@ protected:
         open_example("causal-attention");
         instant = false;
     }
-    /// Switches the causal mask on and off, each time at another temperature, with all panels drawn.
+    /// Toggles the causal mask, each time at another temperature, with all panels drawn.
     void toggle(int times) {
         for (int i = 0; i < times; ++i) {
             ForwardSettings forward = session->document().forward;

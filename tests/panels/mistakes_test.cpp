@@ -1,4 +1,4 @@
-/// Breaking the model on purpose from the window: where it is shown, and the two runs it can be trained in.
+/// Deliberate mistakes in the window: where they are shown, and training with and without them.
 
 #include "app/panels/mistakes.hpp"
 
@@ -21,7 +21,7 @@ protected:
     bool sent() const {
         return std::any_of(commands.begin(), commands.end(), [](const Command& c) { return std::holds_alternative<What>(c.what); });
     }
-    /// Whether the shown stage has other numbers than without the mistake.
+    /// Whether the shown stage differs from the one without the mistake.
     bool shows_a_difference() {
         const auto snapshot = session->snapshot(), correct = computed(session->states().correct);
         const auto *broken = snapshot->trace->find(view.stage), *right = correct->trace->find(view.stage);

@@ -12,7 +12,7 @@
 namespace attn::app {
 namespace {
 
-/// What is wrong with the blocks of a plan, "" when nothing is. The oracle is the configuration, and the plan's own parts.
+/// What is wrong with the blocks of a plan, "" if nothing is. The oracle is the configuration and the plan's own division into parts.
 std::string wrong_blocks(const Config& config, const Plan& plan, const std::vector<ModelBlock>& blocks) {
     const auto& nodes = plan.nodes();
     std::size_t at = 0;
@@ -58,7 +58,7 @@ TEST(ModelBlocks, AreThoseOfEveryExample) {
     for (const Preset& preset : presets()) {
         if (preset.document.model) continue;
         Config config = preset.document.config;
-        config.vocab_size = config.context_length = 9;  // which the text decides
+        config.vocab_size = config.context_length = 9;  // determined by the text
         const Plan plan(config);
         EXPECT_EQ(wrong_blocks(config, plan, model_blocks(plan)), "") << preset.name;
     }
@@ -99,7 +99,7 @@ TEST(ModelBlocks, EveryStageIsFoundInItsBlockAndStaysWhatItIsInTheNext) {
                 const StageId there = stage_in(plan, other, node.id);
                 ASSERT_NE(plan.find(there), nullptr);
                 EXPECT_EQ(block_of(blocks, plan, there), static_cast<std::size_t>(&other - blocks.data()));
-                // Layers may differ: one has no rotated queries, another has.
+                // Layers may differ: one may have rotated queries and another not.
                 if (other.stack == block.stack && other.kind == block.kind &&
                     plan.find({node.id.stage, other.layer, other.stack}) != nullptr) {
                     EXPECT_EQ(there.stage, node.id.stage);
@@ -144,7 +144,7 @@ TEST(BlockLayout, BlocksStandSideBySideAndFitWhereTheSmallestDo) {
             if (i > 0) {
                 EXPECT_GE(places[i].min - places[i - 1].max, row.blocks[i].smallest_gap - 1);
             }
-            // The open one keeps its size for as long as another can shrink.
+            // The open block keeps its size as long as another one can shrink.
             if (i != row.open && places[i].width() > row.blocks[i].smallest + 1) {
                 EXPECT_GE(places[row.open].width(), row.blocks[row.open].natural - 1) << round;
             }

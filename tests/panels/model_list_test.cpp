@@ -1,4 +1,4 @@
-/// The models in the Open sheet, the models folder, and the memory that is set in the settings.
+/// The models in the Open sheet, the models folder, and the memory limit in the settings.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -53,13 +53,13 @@ TEST(Morph, OnlyBetweenMapsThatCanLieOnEachOther) {
 
 class MorphTest : public InterfaceFixture {
 protected:
-    /// Maps of the central picture that are partly seen through, in the last frame.
+    /// The number of translucent maps in the central picture of the last frame.
     int see_through() const {
         int count = 0;
         for (const auto& call : canvas.calls) count += call.request.opacity < 1;
         return count;
     }
-    /// Frames until nothing moves by itself any more; -1 when it never comes to rest.
+    /// The number of frames until nothing moves; -1 if that never happens.
     int frames_to_rest() {
         for (int i = 0; i < 60; ++i) {
             if (seconds_at_rest(view, now) > 0) return i;
@@ -93,7 +93,7 @@ TEST_F(MorphTest, EndsAfterItsTimeAndAsksForNoMoreFrames) {
     }
 }
 
-/// What is drawn below is the map before, as it is in the trace; what is drawn on it and written into its cells is the new one.
+/// The map below is the previous one as in the trace; the map on top and the numbers in the cells are the new one's.
 TEST_F(MorphTest, BothMapsAreRealAndAtTheSamePlace) {
     open_example("causal-attention");
     view.stage = {Stage::Masked, 0};
@@ -113,7 +113,7 @@ TEST_F(MorphTest, BothMapsAreRealAndAtTheSamePlace) {
     };
     EXPECT_EQ(offset(over, Stage::Weights), 100) << "the second head of ten by ten";
     EXPECT_EQ(offset(under, Stage::Masked), 100);
-    // The same keys as at rest: nothing is uploaded for the sake of the change.
+    // The same keys as without an animation, so that nothing is uploaded for it.
     const std::uint64_t key = over.request.data.key;
     canvas.calls.clear();
     frames_to_rest();
@@ -146,7 +146,7 @@ TEST_F(MorphTest, AllHeadsChangeTogether) {
     EXPECT_GT(frames_to_rest(), 3);
 }
 
-TEST_F(MorphTest, NothingIsSeenThroughWhereNumbersAreComparedOrGradients) {
+TEST_F(MorphTest, NothingIsTranslucentInComparisonsAndGradients) {
     open_example("causal-attention");
     view.stage = {Stage::Scores, 0};
     frames(3, ui_frame);

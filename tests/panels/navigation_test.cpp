@@ -9,7 +9,7 @@
 namespace attn::app {
 namespace {
 
-/// Two layers of two heads over one sequence of 3 tokens.
+/// Two layers of two heads over a sequence of 3 tokens.
 Trace<float> small_trace(std::int64_t heads = 2, std::int64_t key_heads = 0) {
     Config config;
     config.vocab_size = 5;
@@ -119,7 +119,7 @@ TEST(Navigation, AHeadOfTheQueriesFindsTheKeysThatItReads) {
 
 class OpeningTest : public test::InterfaceFixture {};
 
-/// Nothing stays that made sense for another example only.
+/// Nothing is kept that only made sense for another example.
 TEST_F(OpeningTest, AnExampleIsLookedAtWhereItBegins) {
     open_example("encoder-decoder");
     view.stage = {Stage::QRotated, 1, Stack::Encoder};

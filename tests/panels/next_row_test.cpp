@@ -1,4 +1,4 @@
-/// The row of likely next words: there for models that write, and a click writes.
+/// The row of next-token candidates: shown for generating models, and a click appends a token.
 
 #include <gtest/gtest.h>
 

@@ -61,7 +61,7 @@ TEST(Number, TableOfCases) {
     for (const Case& c : cases) EXPECT_EQ(format_number(c.value, c.format), c.text) << c.value << " at " << c.format.decimals;
 }
 
-/// Independent of the formatter: reads the true minus and the bare exponent as C does.
+/// An independent parser that accepts the typographic minus and the short exponent.
 double read(std::string text) {
     for (std::size_t at = 0; (at = text.find("−", at)) != std::string::npos;) text.replace(at, std::string("−").size(), "-");
     char* end = nullptr;
@@ -80,7 +80,7 @@ TEST(Number, RoundedTextIsTheNearestWithItsDigits) {
         const std::string text = format_number(value, {.decimals = decimals});
         const double shown = read(text);
         EXPECT_NE(shown, 0) << value;
-        // Fixed texts are right to half their last digit, whole and scientific ones to half of one digit of theirs at worst.
+        // Fixed notation is accurate to half its last digit; whole numbers and scientific notation to half of one of their digits at worst.
         const double size = std::abs(value);
         const bool fixed = text.find('e') == std::string::npos && size < 999;
         const double last = fixed ? 0.5 * std::pow(10.0, -decimals) : size >= 999 && size < 99999 ? 0.5 : 0.5 * size;

@@ -1,4 +1,4 @@
-/// A map of which one head alone is held is drawn as that of all heads is.
+/// A map held for one head only is drawn like one held for all heads.
 
 #include <gtest/gtest.h>
 

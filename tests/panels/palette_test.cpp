@@ -1,4 +1,4 @@
-/// One table of actions behind keys, sheet and palette: no key means two things, and everything can be found by its name.
+/// A single table of actions for keys, sheet and palette: keys are unambiguous, and everything can be found by name.
 
 #include "app/panels/actions/palette.hpp"
 
@@ -17,13 +17,13 @@
 namespace attn::app::test {
 namespace {
 
-/// Keys that two actions share in a scope where both work: "Ctrl + Z: Undo, Redo".
+/// Keys shared by two actions in overlapping scopes, such as "Ctrl + Z: Undo, Redo".
 std::vector<std::string> shared_keys(std::span<const Action> all) {
     std::vector<std::string> shared;
     for (const KeyScope scope : {KeyScope::Picture, KeyScope::Training, KeyScope::Lesson}) {
         std::map<std::string, std::string> owner;
         for (const Action& action : all) {
-            // A lesson's keys stand before all others, so they only have to differ among themselves.
+            // A lesson's keys take precedence, so they only need to differ from each other.
             const bool counts = action.scope == scope || (action.scope == KeyScope::Everywhere && scope != KeyScope::Lesson);
             if (!counts) continue;
             for (const KeyChord& chord : action.chords) {
@@ -146,7 +146,7 @@ TEST_F(PaletteTest, HeadsAreFoundByWhatTheyDo) {
     EXPECT_THAT(lines(), testing::ElementsAre("Find heads: aligned"));
 }
 
-/// What was typed in vain, or did something else: other words lead there, and nothing is given up for letters that happen to fit.
+/// Queries that used to find nothing or the wrong action: synonyms work, and actions that discard something do not match by accident.
 TEST_F(PaletteTest, OtherWordsFindWhatIsMeant) {
     const auto first_for = [&](const char* query) {
         view.palette.query = query;
@@ -161,7 +161,7 @@ TEST_F(PaletteTest, OtherWordsFindWhatIsMeant) {
     EXPECT_EQ(first_for("exit"), "Quit");
     EXPECT_EQ(first_for("ablation"), "Show the view Knock-out");
     EXPECT_TRUE(first_for("gpt-tiny").starts_with("Open the example ")) << "as the menu of models names it";
-    // "qt" is in order in "Quit", but nobody who means it types that.
+    // "qt" occurs in order in "Quit", but nobody would type that.
     view.palette.query = "qui";
     EXPECT_THAT(lines(), testing::Contains("Quit"));
     view.palette.query = "uit";
@@ -216,7 +216,7 @@ TEST_F(PaletteTest, ListsOnlyWhatCanBeDone) {
     EXPECT_THAT(lines(), testing::Contains("Next step of the lesson"));
 }
 
-/// Every key of the table, pressed: the action runs, whatever else is on screen stays alive.
+/// Runs every available action; the interface must survive.
 TEST_F(PaletteTest, EveryActionRunsFromThePalette) {
     std::vector<Action> all;
     with_context([&](PanelContext& context) { all = all_actions(context); });

@@ -48,7 +48,7 @@ TEST(PlotAxis, TicksAreInsideAscendingAndDistinct) {
                     << ticks[i].text;
             }
         }
-        // A number of this size is known to one rounding: what that is as a part of the axis.
+        // A number of this size is accurate to one rounding, expressed as a fraction of the axis.
         constexpr double kRounding = 4 * std::numeric_limits<double>::epsilon();
         const double size = std::max(std::abs(axis.lo), std::abs(axis.hi));
         const double tolerance =
@@ -114,7 +114,7 @@ TEST(Curve, RangesAreGatheredAsBySight) {
         Pyramid pyramid;
         for (std::size_t i = 0; i < size; ++i) {
             pyramid.append(random() % 9 == 0 ? std::nanf("") : static_cast<float>(random() % 1000));
-            // Every range that ends here, while the last groups are unfinished.
+            // Every range that ends here, while the last groups are incomplete.
             const std::size_t first = random() % (i + 1), last = i + 1 - random() % (i + 1 - first);
             PointGroup expected;
             for (std::size_t k = first; k < last; ++k) {
@@ -228,7 +228,7 @@ TEST_F(LinePlot, CursorClickZoomAndPan) {
     EXPECT_NEAR(view.x_hi - view.x_lo, 1000 / 1.5625, 1);
     EXPECT_NEAR((view.x_lo + view.x_hi) / 2, 500, 1);
     clicked.reset();
-    frames(30, contents);  // a second press at once would be a double click
+    frames(30, contents);  // another click at once would be a double-click
     const double before = view.x_lo;
     drag(ImVec2(500, 300), ImVec2(600, 300), contents);
     EXPECT_NEAR(before - view.x_lo, 100.0 / 800 * (1000 / 1.5625), 2);

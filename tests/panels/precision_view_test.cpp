@@ -1,4 +1,4 @@
-/// The same model at two precisions in the window: table, picture, numbers, and the way to both states.
+/// The Precision view: table, error map, numbers, and the comparison of both states.
 
 #include "app/panels/views/precision_view.hpp"
 
@@ -57,7 +57,7 @@ protected:
         if (at) click(at->x, at->y, ui_frame);
         return at.has_value();
     }
-    /// Drawn since `canvas.calls` was cleared.
+    /// Whether these numbers have been drawn since `canvas.calls` was cleared.
     bool drawn(const std::vector<float>& numbers) {
         return std::any_of(canvas.calls.begin(), canvas.calls.end(),
                            [&](const auto& call) { return call.request.data.values == numbers.data() && call.max.x - call.min.x > 100; });
@@ -94,7 +94,7 @@ TEST_F(Precision, DrawsTheErrorsOfTheWorstTensorAndItsNumbers) {
     frame(ui_frame);
     EXPECT_TRUE(drawn(map->rms));
     ASSERT_TRUE(view.precision.cell) << "some number is looked at";
-    // A click elsewhere in the picture chooses a number there, and its neighbours are drawn.
+    // A click elsewhere in the map selects a number there and shows its neighbours.
     const auto at = find("##centre", {"##errors"});
     ASSERT_TRUE(at);
     view.precision.cell.reset();
@@ -121,7 +121,7 @@ TEST_F(Precision, TheTableIsSortedAndFiltered) {
     EXPECT_TRUE(view.precision.upwards);
     EXPECT_TRUE(press_item("##centre", {"##name"}));
     EXPECT_TRUE(view.precision.upwards) << "names from the first";
-    // A kind leads to its tensors.
+    // A merged line leads to its parameters.
     view.precision.kinds = true;
     frames(2, ui_frame);
     const ImGuiWindow* table = find_window("##weights");
@@ -149,7 +149,7 @@ TEST_F(Precision, OneButtonLeadsToBothStates) {
     EXPECT_EQ(view.compare.source, Compare::Pinned) << "it is not over at once";
     EXPECT_TRUE(std::any_of(canvas.calls.begin(), canvas.calls.end(),
                             [](const auto& call) { return call.request.style.map == ColorMap::Diverging; }));
-    // Back there, A is still what it was.
+    // Back in the view, A is unchanged.
     view.view = View::Precision;
     frames(2, ui_frame);
     EXPECT_EQ(view.precision.last_of, model);

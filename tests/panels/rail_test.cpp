@@ -1,4 +1,4 @@
-/// The panes that a narrow window folds.
+/// Side panes collapsed in a narrow window.
 
 #include "app/panels/rail.hpp"
 
@@ -48,7 +48,7 @@ TEST_F(RailTest, KeysOpenTheFoldedPanesOverThePictureAndEscapeClosesThem) {
     EXPECT_EQ(find_window("##settings"), nullptr);
 }
 
-/// Every initial leads to a part that is open, at the top of the pane where there is enough below it.
+/// Every initial leads to an open section, at the top of the pane if there is enough below it.
 TEST_F(RailTest, AnInitialOpensTheSettingsAtItsSection) {
     start();
     const ImRect rail = find_window("##rail")->Rect();
@@ -63,7 +63,7 @@ TEST_F(RailTest, AnInitialOpensTheSettingsAtItsSection) {
         frames(4, ui_frame);
         EXPECT_FALSE(view.panes.reveal.size()) << "some part has that name";
         ASSERT_NE(find_window("##settings"), nullptr);
-        const ImGuiWindow* settings = find_window("##sections");  // which scroll above the tour's button
+        const ImGuiWindow* settings = find_window("##sections");  // they scroll above the tour button
         ASSERT_NE(settings, nullptr);
         EXPECT_GE(settings->Scroll.y, scrolled) << "sections come in the order of the rail";
         EXPECT_TRUE(settings->Scroll.y > scrolled || settings->Scroll.y == settings->ScrollMax.y) << sections;

@@ -1,5 +1,5 @@
-/// The whole interface under random mouse and keyboard input, without a display.
-/// ATTN_RANDOM_ACTIONS sets how many actions (a nightly run: 1000000), ATTN_RANDOM_SEED which ones.
+/// The whole interface under random mouse and keyboard input, without a display. ATTN_RANDOM_ACTIONS sets the number of actions (in nightly
+/// runs 1000000), ATTN_RANDOM_SEED the seed.
 
 #include <gtest/gtest.h>
 #include <imgui_internal.h>
@@ -22,7 +22,7 @@ std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
     return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
-/// What is wrong with the shapes that the last frame drew; "" when nothing is.
+/// What is wrong with the shapes drawn in the last frame; "" if nothing is.
 std::string fault_of_shapes() {
     const ImDrawData* data = ImGui::GetDrawData();
     for (int i = 0; i < data->CmdListsCount; ++i) {
@@ -34,7 +34,7 @@ std::string fault_of_shapes() {
     return "";
 }
 
-/// What a panel has begun and not ended, at the end of its frame; "" when nothing.
+/// Begin calls without matching End calls at the end of a frame; "" if there are none.
 std::string fault_of_stacks() {
     const ImGuiContext& g = *ImGui::GetCurrentContext();
     if (g.CurrentWindowStack.Size != 1) return "a window is not ended";
@@ -71,7 +71,7 @@ protected:
     std::string stacks_;
 
 private:
-    /// Files are not this test's, and neither are hours of training.
+    /// Excludes commands that access files or train for hours.
     static bool leaves_the_test(const Command& command) {
         using namespace command;
         return std::visit(
@@ -107,7 +107,7 @@ void RandomActions::act() {
         return click(at.x, at.y, ui_frame, below(8) == 0 ? 1 : 0);
     case 5:
         click(at.x, at.y, ui_frame);
-        return click(at.x, at.y, ui_frame);  // a double click
+        return click(at.x, at.y, ui_frame);  // a double-click
     case 6:
         return drag(at, somewhere(), ui_frame, 1 + below(4));
     case 7:
@@ -137,7 +137,7 @@ void RandomActions::act() {
     default:
         if (below(10) == 0)
             session->apply({command::OpenPreset{presets()[static_cast<std::size_t>(below(static_cast<int>(presets().size())))].name}, ""});
-        now += 2;  // notices go, replays go on
+        now += 2;  // lets notices disappear and replays advance
         return frame(ui_frame);
     }
 }

@@ -1,4 +1,4 @@
-/// The settings at the left: parts that fold, the search, and the way into the tour.
+/// The settings pane: collapsible sections, search, and the button for the tour.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ using testing::Not;
 class SettingsPane : public InterfaceFixture {
 protected:
     SettingsPane() { open_example("gpt-tiny"); }
-    /// The controls of the pane by their labels.
+    /// The labels of the pane's controls.
     std::set<std::string> controls() const {
         std::set<std::string> labels;
         for (const FocusStop& stop : view.focus.stops()) labels.insert(stop.label.substr(0, stop.label.find("##")));
@@ -30,7 +30,7 @@ protected:
         frames(3, ui_frame);
         return controls();
     }
-    /// Presses the control by the keyboard; false where there is none.
+    /// Activates a control by keyboard; false if it does not exist.
     bool press_control(const std::string& label) {
         for (int i = 0; i < 200; ++i) {
             press(Key::Tab, ui_frame);

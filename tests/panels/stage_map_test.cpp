@@ -1,4 +1,4 @@
-/// The map of the model, by mouse and keyboard.
+/// The model map, with mouse and keyboard.
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ class StageMapTest : public InterfaceFixture {
 protected:
     std::vector<ModelBlock> blocks() const { return model_blocks(*trace().plan); }
     std::size_t open() const { return block_of(blocks(), *trace().plan, view.stage); }
-    /// Where each control of the map is, from the left.
+    /// The positions of the map's controls, from left to right.
     std::vector<ImVec2> controls(float step = 3) {
         frames(3, ui_frame);
         const ImRect area = find_window("##map")->Rect();
@@ -38,7 +38,7 @@ TEST_F(StageMapTest, AClickOpensABlockAndKeepsTheStageWhereThatHasIt) {
     view.stage = {Stage::Scores, 1};
     std::set<std::size_t> opened;
     for (const std::size_t wanted : {5U, 4U, 3U, 1U, 0U, 2U}) {
-        // Each of the others by itself: the open block's parts lie among them.
+        // All others, each on its own; those of the open block lie between them.
         for (const ImVec2 at : controls(6)) {
             const std::size_t before = open();
             const StageId stage = view.stage;
@@ -112,7 +112,7 @@ TEST_F(StageMapTest, PageUpAndDownWalkFromBlockToBlock) {
     EXPECT_EQ(open(), blocks().size() - 2);
 }
 
-/// The thumbnails are the inside of the open block, and nothing else.
+/// The thumbnails show exactly the stages of the open block.
 TEST_F(StageMapTest, ThumbnailsAreTheStagesOfTheOpenBlock) {
     open_example("gpt-tiny");
     for (const StageId id : {StageId{Stage::Weights, 2}, StageId{Stage::Embedding, -1}}) {
@@ -138,7 +138,7 @@ TEST_F(StageMapTest, ThumbnailsAreTheStagesOfTheOpenBlock) {
     }
 }
 
-/// 12 and 32 layers: the open block is whole on screen wherever one stands, and the cost does not depend on what a layer holds.
+/// 12 and 32 layers: the open block is always completely visible, and the cost does not depend on the contents of a layer.
 TEST_F(StageMapTest, ManyLayersStayUsable) {
     open_example("gpt-tiny");
     for (const std::int64_t layers : {12, 32}) {
@@ -153,7 +153,7 @@ TEST_F(StageMapTest, ManyLayersStayUsable) {
                 frames(4, ui_frame);
                 const ImGuiWindow* map = find_window("##map");
                 ASSERT_NE(map, nullptr);
-                // The heads' chips are those of the open block: all of them can be pressed.
+                // The head chips of the open block can all be clicked.
                 std::set<std::int64_t> heads;
                 for (const ImVec2 at : controls()) {
                     const ViewState before = view;

@@ -1,4 +1,4 @@
-/// The switches beside a picture: all heads or one, A or B or their difference; and what folded parts of a run say.
+/// The switches beside a picture: all heads or one, A or B or their difference; and the summaries of collapsed run settings.
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace {
 class SwitchTest : public InterfaceFixture {
 protected:
     SwitchTest() { open_example("causal-attention"); }
-    /// Presses pill number `pill` of the segments `id` in a window; false where they are not.
+    /// Clicks pill number `pill` of the segmented control `id` in a window; false if it is not there.
     bool press_pill(const char* window, const char* id, int pill) {
         const ImGuiWindow* in = find_window(window);
         if (in == nullptr) return false;
@@ -66,7 +66,7 @@ TEST_F(SwitchTest, WhatIsOpenedShowsTheWeightsOfAllHeads) {
     EXPECT_EQ(view.heads_stage, Stage::Masked) << "as a lesson wants it";
 }
 
-TEST(TrainWords, PromiseWhatTheTextIsWrittenIn) {
+TEST(TrainWords, SayWhichTokenizerTheTextUses) {
     RunSettings settings;
     settings.task.kind = TaskKind::Text;
     EXPECT_EQ(promise(settings), "learns to write like the text, letter by letter");
@@ -96,7 +96,7 @@ TEST_F(SwitchTest, AOrBOrTheDifference) {
     EXPECT_FALSE(view.compare.first) << "the next comparison begins with both";
 }
 
-TEST_F(SwitchTest, TheLineBelowThePictureLeadsToWhatItSpeaksOf) {
+TEST_F(SwitchTest, TheLineBelowThePictureLeadsToWhatItDescribes) {
     open_example("stories");
     view.view = View::Heads;
     view.stage = {Stage::Weights, 0};
@@ -119,7 +119,7 @@ TEST_F(SwitchTest, TheLineBelowThePictureLeadsToWhatItSpeaksOf) {
     EXPECT_EQ(view.locked.on(Axis::S), 6);
 }
 
-TEST_F(SwitchTest, TheLineBelowThePictureStandsOnlyAtStagesThatItSpeaksOf) {
+TEST_F(SwitchTest, TheLineBelowThePictureIsShownOnlyAtStagesThatItDescribes) {
     open_example("causal-attention");
     ImGui::GetIO().DisplaySize = {1600, 1000};
     const auto height_at = [this](Stage stage) {

@@ -34,7 +34,7 @@ TEST(VisibleText, ShowsWhatCannotBeSeen) {
 }
 
 TEST_F(Text, CharactersWithoutAGlyphAreTheirCodePoints) {
-    // The font of this test has Latin letters only.
+    // The test's font has only Latin letters.
     EXPECT_EQ(visible_text("déjà vu", true), "déjà vu");
     EXPECT_EQ(visible_text("猫"), "U+732B");
     EXPECT_EQ(visible_text("🍕"), "U+1F355");
@@ -98,7 +98,7 @@ protected:
     int clicked = -1, right_clicked = -1, background = 0;
 };
 
-// A chip of "tok" in the test's font: 3 letters of 7 pixels, padding 12 at both sides, 6 between chips.
+// A chip with "tok" in the test's font: 3 letters of 7 pixels, 12 pixels of padding on both sides, 6 between chips.
 constexpr float kChip = 21 + 24, kPitch = kChip + 6;
 
 TEST_F(Chips, AShapeIsDrawnWholeOrNotAtAll) {
@@ -121,7 +121,7 @@ TEST_F(Chips, ARowNarrowerThanAChipShowsItsBeginning) {
     width = 30;
     options.marks.query = 4;
     frames(2, contents);
-    // The row begins 24 pixels before the chosen chip, which therefore shows its first 6.
+    // The row begins 24 pixels before the selected chip, showing the last 6 of the previous one.
     click(50 + 27, 40, contents);
     EXPECT_EQ(clicked, 4);
 }
@@ -151,7 +151,7 @@ TEST_F(Chips, LongTextsTakeTwoLines) {
     for (int i = 10; i < 1000; ++i) tokens.push_back({.text = "tok", .id = i});
     frames(2, contents);
     EXPECT_LT(vertices(), 8000) << "only what is visible";
-    // Chips of 37 pixels every 41; lines of 26 every 30, whose middle stands where that of the one line stood.
+    // Chips of 37 pixels every 41; lines of 26 every 30, centred where the single line was.
     const auto in_a_line = static_cast<int>((800 - 10 + 4) / 41);
     click(50 + 5, 25, contents);
     EXPECT_EQ(clicked, 0);

@@ -1,4 +1,4 @@
-/// Every text can be read: the contrast of each ink on each ground that it stands on, in both themes.
+/// All text is readable: checks the contrast of every text colour on every background it is used on, in both themes.
 
 #include "app/widgets/theme.hpp"
 
@@ -18,7 +18,7 @@ struct Named {
     Color color;
 };
 
-/// Written down once more, so that the program's own cannot judge itself.
+/// Implemented independently, so that the program's own function does not judge itself.
 double ratio(Color a, Color b) {
     const auto luminance = [](Color color) {
         double sum = 0;
@@ -39,7 +39,7 @@ std::vector<Named> inks_of(const Palette& p) {
             {"axis S", p.axis_s}, {"axis C", p.axis_c}, {"axis D", p.axis_d}, {"axis V", p.axis_v}, {"axis F", p.axis_f}};
 }
 
-/// "faint on pane: 3.57", for every pair below what text has to have.
+/// Such as "faint on pane: 3.57", for every pair below the required contrast.
 std::vector<std::string> unreadable(const Palette& p) {
     std::vector<std::string> found;
     for (const Named& ink : inks_of(p))
@@ -52,7 +52,7 @@ std::vector<std::string> unreadable(const Palette& p) {
 
 TEST(Theme, EveryTextCanBeRead) {
     for (const bool dark : {true, false}) EXPECT_EQ(unreadable(palette(dark)), std::vector<std::string>()) << dark;
-    // The ink that faint text had before.
+    // A colour with too little contrast, formerly used for faint text.
     Palette planted = palette(true);
     planted.faint = 0xFF80736BU;
     EXPECT_EQ(unreadable(planted).size(), 3U);

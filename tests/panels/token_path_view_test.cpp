@@ -1,4 +1,4 @@
-/// The tokens stage of a published model: its text on its way to pieces, with words and steps to choose.
+/// The tokens stage of a published model: tokenization steps, with words and steps to select.
 
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ protected:
         view.view = View::Step;
         frames(3, ui_frame);
     }
-    /// Clicks over a child window until `done`; false when nothing there does it.
+    /// Clicks across a child window until `done`; false if nothing there has the effect.
     bool click_until(std::string_view window, const std::function<bool()>& done) {
         const ImGuiWindow* found = find_window(window);
         if (found == nullptr) return false;
@@ -49,7 +49,7 @@ TEST_F(TokenPathView, WordsAndStepsCanBeChosen) {
     EXPECT_FALSE(view.token_path.step);
     EXPECT_TRUE(click_until("##path_steps", [&] { return view.token_path.step.has_value(); }));
     EXPECT_EQ(*view.token_path.step, 0U) << "the first row stands first";
-    // Another text starts anew.
+    // Another text resets the selection.
     Document other = session->document();
     session->apply({command::SetTexts{{"a cat"}, {}}, ""});
     frames(3, ui_frame);
@@ -118,7 +118,7 @@ TEST_F(TokenPathView, ASecondTokenizerCutsTheTextBesideTheFirst) {
     EXPECT_TRUE(view.token_path.last_other->difference);
     EXPECT_GT(vertices(), alone);
     EXPECT_FALSE(view.token_path.of_other);
-    // A piece of the other one shows the other one's way.
+    // A piece of the other tokenizer shows that tokenizer's steps.
     const ImGuiWindow* stages = find_window("##path_stages");
     ASSERT_NE(stages, nullptr);
     const ImRect area = stages->Rect();
@@ -133,7 +133,7 @@ TEST_F(TokenPathView, ASecondTokenizerCutsTheTextBesideTheFirst) {
     session->apply({command::SetTexts{{"unhappily"}, {}}, ""});
     frames(3, ui_frame);
     EXPECT_EQ(view.token_path.last_other->path.columns.size(), 9U);
-    // One that cannot be read leaves the first alone.
+    // An unreadable file does not affect the model's own tokenizer.
     put_tokenizer_beside(view, "/nowhere/tokenizer.json");
     frames(3, ui_frame);
     EXPECT_EQ(view.token_path.last_other, nullptr);

@@ -1,4 +1,4 @@
-/// Lines, totals, logit lens and histogram: what they choose to draw and how they answer the mouse.
+/// Lines, totals, logit lens and histogram: what they draw, and mouse input.
 
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ namespace {
 TEST(LinesView, ClickTogglesAndDoubleClickIsolates) {
     LinesView lines;
     const auto click = [&](std::int64_t head) { lines.toggle(head); };
-    // The first half of a double-click is a click.
+    // A double-click begins with a click.
     const auto double_click = [&](std::int64_t head) {
         lines.toggle(head);
         lines.isolate(head, 4);
@@ -70,7 +70,7 @@ TEST(TokenLines, DrawsWhatIsStrongEnoughAndNotMasked) {
     EXPECT_TRUE(std::is_sorted(lines.begin(), lines.end(), [](const TokenLine& a, const TokenLine& b) { return a.weight < b.weight; }));
     EXPECT_EQ(lines.back().query, 1);
     EXPECT_EQ(lines.back().key, 2);
-    // Too many: the strongest stay, and the threshold says so.
+    // With too many lines, the strongest are kept and the threshold is raised.
     const auto few = lines_of(picture, threshold, 2);
     ASSERT_EQ(few.size(), 2U);
     EXPECT_EQ(threshold, 0.5F);
@@ -113,13 +113,13 @@ TEST_F(TokenViews, AChipSwitchesItsHeadOff) {
     const int before = vertices();
     const ImGuiWindow* centre = find_window("##centre");
     ASSERT_NE(centre, nullptr);
-    // Header, then the chips of heads 0 and 1 beside each other.
+    // The header, then the chips of heads 0 and 1 side by side.
     const float first = theme.px(32) + text_width(theme.fonts.label, "head 0");
     const ImVec2 at{centre->Pos.x + theme.px(24 + 6 + 10) + first, centre->Pos.y + theme.px(16 + 40 + 12)};
     click(at.x, at.y, ui_frame);
     EXPECT_EQ(view.lines.hidden, (std::set<std::int64_t>{1}));
     move_mouse(2, 2);
-    frames(60, ui_frame);  // long enough that the next press is no second half of a double-click
+    frames(60, ui_frame);  // so that the next press does not become a double-click
     EXPECT_LT(vertices(), before) << "its lines are gone";
     move_mouse(at.x, at.y);
     frames(1, ui_frame);
@@ -133,8 +133,7 @@ TEST_F(TokenViews, AChipSwitchesItsHeadOff) {
     EXPECT_EQ(view.lines.hidden.size(), static_cast<std::size_t>(trace().config.num_heads) - 1) << "a double-click isolates";
 }
 
-/// While X is held the lines are those of the other state: without a mask there are many more.
-TEST_F(TokenViews, LinesOfHeadsWhoseColoursBeginAgainAreDashed) {
+TEST_F(TokenViews, LinesOfHeadsWithARepeatedColourAreDashed) {
     open_example("multi-head");
     std::vector<float> values;
     std::vector<std::uint8_t> keep;
@@ -171,6 +170,7 @@ TEST_F(TokenViews, NothingIsMeasuredOfATextThatPredictsNothing) {
     EXPECT_TRUE(measured("hello there"));
 }
 
+/// While X is held, the lines are those of the other state; without a mask there are many more.
 TEST_F(TokenViews, LinesChangeStateWhileTheKeyIsHeld) {
     open_example("gpt-tiny");
     view.view = View::Lines;
@@ -364,7 +364,7 @@ TEST_F(TokenViews, HistogramsOfOddTensorsAreDrawn) {
             view.stage = stage.id;
             frame(ui_frame);
         }
-    // Masked cells are counted apart, in every sequence and head.
+    // Masked cells are counted separately, in every sequence and head.
     const RecordedStage<float>& masked = *trace().find({Stage::Masked, 0});
     const Shape& shape = masked.value.shape();
     const auto computed_statistics = get(facet::Statistics{{Stage::Masked, 0}});
@@ -382,7 +382,7 @@ TEST_F(TokenViews, HistogramsOfOddTensorsAreDrawn) {
 
 class ReadingViewsTest : public InterfaceFixture {};
 
-/// What no layer lets through is hatched, as in every other view; a position's own share is not.
+/// Cells masked in every layer are hatched, as in all views, but not the diagonal.
 TEST_F(ReadingViewsTest, TotalsHatchWhatIsMaskedEverywhere) {
     open_example("gpt-tiny");
     view.view = View::Totals;

@@ -1,4 +1,4 @@
-/// What is drawn of runs: gathered point by point, named by what distinguishes them.
+/// The drawn curves of runs: incremental updates, and names that distinguish runs.
 
 #include "app/panels/train/train_curves.hpp"
 
@@ -47,7 +47,7 @@ TEST(TrainCurves, GrowByWhatIsNew) {
             expect_same(a.heads[h].curve(static_cast<HeadPattern>(p)), b.heads[h].curve(static_cast<HeadPattern>(p)));
 }
 
-/// All points of a run of which `report` has only those that stayed, as the lines show them.
+/// Expects the lines to equal those of a run, of which `report` contains only the points that remain after thinning.
 void expect_lines_of(const TrainCurves& curves, const TrainingReport& report) {
     TrainCurves fresh;
     fresh.update(report, 0.8);
@@ -63,7 +63,7 @@ TEST(TrainCurves, FollowALongRunOfWhichOlderPointsGo) {
     TrainingReport report = fake_report({{.run = 1, .steps = 0}});
     RunCurves& run = report.runs[0];
     run.heads.clear();
-    // Seen every frame at first, then as rarely as the view is opened.
+    // Updated every frame at first, or as rarely as the view is opened.
     TrainCurves often, rarely;
     for (std::int64_t step = 1; step <= 2 * static_cast<std::int64_t>(kMostCurvePoints); ++step) {
         const auto s = static_cast<double>(step);
@@ -109,7 +109,7 @@ TEST(TrainCurves, FollowRunsThatComeAndGo) {
     EXPECT_EQ(curves.find(1), nullptr);
     ASSERT_NE(curves.find(2), nullptr);
     EXPECT_EQ(curves.find(2)->loss.size(), 45U);
-    // A run that was taken up from a file has the same number and other points.
+    // A resumed run has the same number but other points.
     TrainingReport other = fake_report({{.run = 2, .steps = 200}});
     other.runs[0].losses.erase(other.runs[0].losses.begin(), other.runs[0].losses.begin() + 100);
     curves.update(other, 0.5);

@@ -1,4 +1,4 @@
-/// A training run driven through the real panels: the session trains, the mouse and the keyboard say what.
+/// A training run controlled through the real panels with mouse and keyboard.
 
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ protected:
         run.model.num_layers = 1;
         run.model.d_ff = 32;
         run.batch_size = 8;
-        run.stop.steps = 1000000;  // only a person ends it
+        run.stop.steps = 1000000;  // ends only on request
         document.run = run;
         session = std::make_unique<Session>(document, [] {});
         session->wait();
@@ -68,7 +68,7 @@ protected:
     const TrainingSnapshot& run() const { return *session->training().snapshot; }
     const RunCurves& curves() const { return session->training().runs.back(); }
 
-    /// Draws frames until it holds; false when it does not within half a minute.
+    /// Draws frames until the condition holds; false after half a minute.
     template <class Condition>
     bool becomes(const Condition& condition) {
         const auto end = std::chrono::steady_clock::now() + 30s;
@@ -144,8 +144,8 @@ TEST_F(TrainSessionTest, TheRateAppliesToTheRunAndAnotherModelRestarts) {
     EXPECT_TRUE(becomes([&] { return run().phase == TrainingPhase::Paused; }));
 }
 
-/// At the end of a run Pause becomes New run in the same place: what was meant for the one must not do the other.
-TEST_F(TrainSessionTest, ARunThatHasEndedIsFollowedByAnotherOnlyWhenThatIsMeant) {
+/// At the end of a run, New run replaces Pause in the same place; a click meant for one must not trigger the other.
+TEST_F(TrainSessionTest, ANewRunStartsAfterTheEndOnlyIfThatIsMeant) {
     RunSettings settings = session->document().run;
     settings.stop = {.steps = 12};
     session->apply({command::SetRun{settings}, ""});
@@ -169,7 +169,7 @@ TEST_F(TrainSessionTest, ARunThatHasEndedIsFollowedByAnotherOnlyWhenThatIsMeant)
     EXPECT_GE(run().kept[0].moments, 2U);
 }
 
-/// Everything beside the attention is of the moment that is shown, or says which moment it is.
+/// Everything beside the attention belongs to the shown moment, or says which moment it belongs to.
 TEST_F(TrainSessionTest, AnswersAreThoseOfTheMomentThatIsShown) {
     RunSettings settings = session->document().run;
     settings.stop = {.steps = 40};

@@ -1,4 +1,4 @@
-/// The Train view driven by a simulated mouse and keyboard over a run of known form; what comes out are commands.
+/// The Train view with simulated mouse and keyboard and a run of known shape; checks the resulting commands.
 
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ protected:
         view.view = View::Train;
     }
 
-    /// A run of the given form, shown at `step` (none: following the newest).
+    /// Opens a run of this shape, shown at `step` (none: following the newest).
     void open(const FakeRun& fake, std::optional<std::int64_t> step) {
         report = fake_report({fake});
         document.run = report.snapshot->settings;
@@ -47,7 +47,7 @@ protected:
         know({states.shown, facet::Trace{}}, std::make_shared<const Snapshot>(snapshot));
         know({states.shown, facet::Sample{document.sampling}}, sample);
     }
-    /// As if the scheduler had computed it.
+    /// Adds a result as if the scheduler had computed it.
     void know(const Request& request, std::shared_ptr<const void> value) {
         auto fact = std::make_shared<Fact>();
         fact->request = request;
@@ -152,7 +152,7 @@ TEST_F(TrainViewTest, EveryStateIsDrawnAtEverySizeInBothThemes) {
         open({.run = 1, .phase = phase}, phase == TrainingPhase::Paused ? std::optional<std::int64_t>(620) : std::nullopt);
         draw_all();
     }
-    // A run without a single point, and one of one point.
+    // A run without points, and one with a single point.
     for (const std::int64_t steps : {0, 1}) {
         open({.run = 1, .steps = steps}, std::nullopt);
         view.train.plot.log_x = view.train.log_loss = steps == 1;
@@ -274,7 +274,7 @@ TEST_F(TrainViewTest, TheNameOfAHeadLeadsToTheMomentAtWhichItForms) {
     const ImGuiWindow* window = find_window("##history");
     const ImGuiID plot = ImHashStr("##plot", 0, window->ID);
     bool found = false;
-    // Over the curves only the names lie on top of the plot.
+    // Above the plot, only labels are drawn.
     for (float y = window->Pos.y + 60; y < window->Pos.y + window->Size.y - 90 && !found; y += 6) {
         for (float x = window->Pos.x + 80; x < window->Pos.x + window->Size.x - 60 && !found; x += 20) {
             move_mouse(x, y);
@@ -321,7 +321,7 @@ TEST_F(TrainViewTest, LinesShowTheChosenHeadAndATokensOwnOnes) {
     EXPECT_EQ(canvas.calls.size() + 8, maps) << "the eight maps give way to lines";
     const ImGuiWindow* window = find_window("##attention");
     ASSERT_NE(window, nullptr);
-    // Queries stand at the right: going down there meets every one of them, in order.
+    // Queries are on the right: moving down reaches all of them in order.
     const auto queries = static_cast<std::int64_t>(snapshot.tokens[0].size());
     std::vector<std::int64_t> met;
     for (float y = window->Pos.y + 40; y < window->Pos.y + window->Size.y; y += 3) {

@@ -1,4 +1,4 @@
-/// The Write view: candidates, moments and branches by mouse and keyboard.
+/// The Write view: candidates, moments and branches with mouse and keyboard.
 
 #include "app/panels/write/write_view.hpp"
 
@@ -35,7 +35,7 @@ protected:
         frames(2, ui_frame);
     }
     const Writing& writing() { return session->document().writing; }
-    /// Clicks over a child window, from its top, until `done`.
+    /// Clicks across a child window, from its top, until `done`.
     bool click_until(std::string_view window, const std::function<bool()>& done) {
         const ImGuiWindow* found = find_window(window);
         if (found == nullptr) return false;
@@ -54,7 +54,7 @@ TEST_F(WriteViewTest, ACandidateIsABranch) {
     const NextWords words = *get(facet::NextWords{0, session->document().sampling});
     EXPECT_EQ(writing().tokens[0].id, words.likeliest[0].id) << "the first row is the likeliest";
     EXPECT_NEAR(writing().tokens[0].predicted, words.likeliest[0].predicted, 1e-9);
-    // Another one beside it, which the sampler would never draw.
+    // An alternative that the sampler would never draw.
     const ImGuiWindow* window = find_window("##candidates");
     ASSERT_NE(window, nullptr);
     for (float y = window->Pos.y + 60; y < window->Pos.y + window->Size.y && writing().tokens.size() == 1; y += 11)
@@ -185,7 +185,7 @@ protected:
         view.view = View::Write;
         frames(3, ui_frame);
     }
-    /// Clicks over the centre, from a height on, until `done`.
+    /// Clicks across the centre, from a height on, until `done`.
     bool click_centre_until(float from, const std::function<bool()>& done) {
         for (float y = from; y < ImGui::GetIO().DisplaySize.y - 260 && !done(); y += 14)
             for (float x = 290; x < ImGui::GetIO().DisplaySize.x - 380 && !done(); x += 24) click(x, y, ui_frame);
@@ -231,7 +231,7 @@ TEST_F(OpenedInWrite, AnEncoderDecoderAnswersItsSourceFromTheStart) {
     ASSERT_FALSE(writing().tokens.empty());
     EXPECT_EQ(snapshot->trace->tokens.ids.front(), model->decoder_start());
     EXPECT_EQ(snapshot->trace->tokens.ids.size(), 1 + writing().tokens.size());
-    // What the engine answers at one go.
+    // The engine's result for the whole job.
     const auto expected = generate(
         *model->parameters(),
         {.text = std::vector<std::int32_t>{model->decoder_start()}, .source = snapshot->trace->source_tokens.ids, .ends = model->ends()},

@@ -1,4 +1,4 @@
-/// Zooming the picture by what stands at it and by keys.
+/// Zooming the picture with its controls and with keys.
 
 #include <gtest/gtest.h>
 
@@ -52,7 +52,7 @@ TEST_F(ZoomTest, TheBarIsThereWhileTheMapIsPointedAtOrZoomed) {
 TEST_F(ZoomTest, ItsButtonsZoomAndFit) {
     start();
     const auto map = result();
-    // The mouse walks from the cells down to the bar, which stays.
+    // The mouse moves from the cells down to the bar, which stays visible.
     move_mouse(map.max.x - 20, map.max.y - 5);
     frames(2, ui_frame);
     const ImVec2 size = zoom_bar_size(ui);

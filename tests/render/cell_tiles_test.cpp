@@ -40,12 +40,12 @@ TEST(AxisLevel, SamplesAreNeverFurtherApartThanATexel) {
         const AxisLevel axis = axis_level(cells_per_pixel);
         const double texel = std::ldexp(1.0, axis.level);
         EXPECT_LE(cells_per_pixel / axis.samples, texel);
-        // Nor is a texel larger than it has to be.
+        // Nor are texels larger than necessary.
         EXPECT_TRUE(axis.level == 0 || texel < 2 * cells_per_pixel / axis.samples) << cells_per_pixel;
     }
 }
 
-/// A texel of the whole level, straight from the definition.
+/// The code of a texel, computed directly from the definition.
 std::uint32_t block_code(const HeatmapData& data, const TilePlace& place, std::int64_t texel_row, std::int64_t texel_col) {
     std::uint32_t code = kMaskedCell;
     for (std::int64_t row = 0; row < data.rows; ++row)

@@ -52,7 +52,7 @@ TEST(ColorMap, LightnessRisesOrFallsThroughoutAndOpposesAtBothSidesOfZero) {
 }
 
 TEST(ColorMap, NeighboursDifferByOneAtMost) {
-    // So that a rounding difference between processors is never visible.
+    // So small that rounding differences between processors are invisible.
     for (const HeatmapTheme& theme : {kDark, kLight})
         for (const ColorMap map : kMaps) {
             const ColorTable table = color_table(map, theme);

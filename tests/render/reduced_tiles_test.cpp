@@ -1,4 +1,4 @@
-/// The texture of a map that is there reduced is that of the whole map.
+/// The texture of a reduced map equals that of the full map.
 
 #include <gtest/gtest.h>
 

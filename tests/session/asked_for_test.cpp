@@ -1,4 +1,4 @@
-/// What is computed is what is asked for.
+/// Only what is requested is computed.
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 namespace attn::app {
 namespace {
 
-/// A document of which everything could be asked: with an edit, a mistake, a head to write with.
+/// A document that would allow every facet: with an edit, a mistake, and an output head.
 Document demanding_document() {
     Document document = open_preset("gpt-tiny");
     document.forward.mistake = Mistake::NoScale;
@@ -93,7 +93,7 @@ TEST(AskedFor, EveryFacetOfEveryStateCanBe) {
     EXPECT_EQ(counted.others, 3);
 }
 
-TEST(AskedFor, WhatIsShownChangesWithWhatViewsShowOfIt) {
+TEST(AskedFor, ATraceIsShownTogetherWithItsPromptFacets) {
     Session session(open_preset("gpt-tiny"), [] {});
     const StateRef before = session.wait()->state;
     const facet::HeadMean mean{{Stage::Weights, 1}};

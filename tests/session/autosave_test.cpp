@@ -1,4 +1,4 @@
-/// Work that is not saved: what stays of it on the disk, and what becomes of it at the next start.
+/// Autosaved work: what is on disk, and what happens to it at the next start.
 
 #include "app/session/files/autosave.hpp"
 
@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 using test::TemporaryFolder;
 
-/// What the window does with a session and its autosave, without the window.
+/// Connects a session and its autosave as the window does, without a window.
 struct Work {
     explicit Work(const fs::path& folder) : autosave(folder, 0ms) {
         session.hand_runs_over_to([this](auto run, bool unsaved) { autosave.keep_run(std::move(run), unsaved); });
@@ -61,7 +61,7 @@ std::string read_all(const fs::path& path) {
     return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-/// The only one; the test fails when there are others.
+/// The only leftover folder; the test fails if there is not exactly one.
 AutosaveFolder only_leftover(const fs::path& parent) {
     std::vector<AutosaveFolder> all = AutosaveFolder::leftovers(parent);
     if (all.size() != 1) throw std::runtime_error(std::to_string(all.size()) + " leftovers");
@@ -75,7 +75,7 @@ void restore(Session& session, const fs::path& folder) {
     session.update();
 }
 
-/// Parameters of a run of these settings after so many steps without any interruption.
+/// Parameters of a run with these settings after `steps` uninterrupted steps.
 std::shared_ptr<const Parameters<float>> uninterrupted(const RunSettings& run, std::int64_t steps) {
     TrainingRun alone(run);
     for (std::int64_t i = 0; i < steps; ++i) alone.step();
@@ -249,7 +249,7 @@ TEST(Autosave, DamagedFilesNeverStopAStart) {
     }
     only_leftover(folder.path()).remove();
     EXPECT_EQ(folder.entries(), 0);
-    // Names that are none of ours, and a folder that was begun and no more.
+    // Foreign names, and an incomplete folder.
     std::ofstream(folder / "stray") << "x";
     fs::create_directory(folder / "1-0");
     fs::create_directory(folder / "a folder of somebody");
@@ -310,7 +310,7 @@ TEST(Autosave, WorkThatIsTakenUpGoesOnInItsFolder) {
     EXPECT_NE(read_all(path / "document.attnscope.json").find("and more"), std::string::npos);
 }
 
-/// Run by the test below as a process of its own.
+/// Run by the test below in a separate process.
 TEST(AutosaveChild, DISABLED_WorksUntilItIsKilled) {
     const char* folder = std::getenv("ATTN_AUTOSAVE_FOLDER");
     ASSERT_NE(folder, nullptr);
@@ -356,7 +356,7 @@ TEST(Autosave, SurvivesBeingKilledInTheMiddleOfARun) {
     }
 }
 
-/// What a question before closing is about.
+/// What the question before closing covers.
 TEST(WouldBeLost, OnlyWhatIsNotThereAgainAtTheNextStart) {
     Session session(open_preset("causal-attention"), [] {});
     const auto lost = [&] {

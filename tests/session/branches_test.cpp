@@ -1,4 +1,4 @@
-/// What has been written on, as a tree of tokens whose ways are branches.
+/// Generated text as a tree of tokens whose paths are branches.
 
 #include <gtest/gtest.h>
 

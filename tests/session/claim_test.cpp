@@ -1,4 +1,4 @@
-/// Claims: what they compare, and where a quotation's number stands.
+/// Claims: what they compare, and where a quoted number is located.
 
 #include "app/session/lessons/claim.hpp"
 

@@ -60,7 +60,7 @@ TEST(DocumentJson, WhatIsWrittenGoesOnFromATextThatThereIs) {
     }
 }
 
-/// Nothing written behind some text is nothing written: it is not saved either.
+/// A sequence number without generated tokens is not saved.
 TEST(DocumentJson, KeepsNoPlaceOfNothing) {
     const std::string start = R"({"format": "attnscope-document/1", "texts": ["a", "b"], )";
     const Document written = document_from_json(start + R"("written": {"sequence": 1, "ids": []}})", "d");

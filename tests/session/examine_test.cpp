@@ -1,4 +1,4 @@
-/// The doctor says the same of a trace with every stage and of an outline, whose layers are examined one after the other.
+/// The doctor's findings are the same for a whole trace and for an outline, whose layers are examined one after the other.
 
 #include "app/session/facets/examine.hpp"
 
@@ -81,7 +81,7 @@ TEST(Examination, IsCountedBeforeItIsBegun) {
     document.config.context_length = 200;
     document.texts = {words_of(200)};
     const TraceSize size = prepare(document).size;
-    // Room for what is shown, and for a layer, but not for what the doctor makes of one.
+    // Room for what is shown and for a layer, but not for the doctor's results for a layer.
     Session session(
         document, [] {}, Computation::engine(), TrainingEngine::engine(), size.parameters + size.outline + 2 * size.part);
     ASSERT_FALSE(session.wait()->trace->whole());

@@ -1,4 +1,4 @@
-/// What is said of a file before it is opened, and lessons that are opened like any file.
+/// File descriptions before opening, and opening lessons like other files.
 
 #include "app/session/files/file_preview.hpp"
 

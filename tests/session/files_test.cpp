@@ -1,4 +1,4 @@
-/// Opening, saving and exporting by the session's worker: what becomes of good files, and that broken ones change nothing.
+/// Opening, saving and exporting by the session's worker: valid files, and invalid ones that must change nothing.
 
 #include <gtest/gtest.h>
 
@@ -30,10 +30,10 @@ protected:
     void send(auto what) {
         session.apply({what, ""});
         session.wait_for_files();
-        session.update();  // what an answer has set off
+        session.update();  // applies the commands that follow from a result
     }
     const FilesState& files() const { return session.files(); }
-    /// With the weights of some other model.
+    /// A folder with the weights of a foreign model.
     std::filesystem::path foreign_folder() const {
         const std::filesystem::path path = folder.path() / "bert";
         std::filesystem::create_directory(path);

@@ -1,4 +1,4 @@
-/// The gradients of a state: of the next token, there for every stage, absent without a head.
+/// The gradients of a state: of the next-token loss, for every stage, and absent without an output head.
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ TEST(SnapshotGradients, AreOfPredictingTheNextToken) {
     const auto snapshot = session.wait();
     const auto gradients = session.get(facet::Gradients{});
     const Trace<float>& trace = *snapshot->trace;
-    // The loss again, from the probabilities that are on screen.
+    // The loss recomputed from the shown probabilities.
     const auto* probabilities = trace.find({Stage::Probabilities});
     ASSERT_NE(probabilities, nullptr);
     double loss = 0;

@@ -39,7 +39,7 @@ TEST(RowsOfAllHeads, OfALongTextAreTheRowsOfTheWholeMaps) {
     document.texts = {"the"};
     for (int i = 1; i < 1500; ++i) document.texts[0] += i % 3 == 0 ? " cat" : " sat";
     const TraceSize size = prepare(document).size;
-    // Less than one map of all heads takes.
+    // Less memory than one map of all heads takes.
     Session session(
         document, [] {}, size.parameters + size.outline + size.part + 4);
     const auto shown = session.wait();

@@ -1,4 +1,4 @@
-/// Hiding words of a text and putting others in their place.
+/// Hiding words of a text and filling in others.
 
 #include "app/session/states/hidden_words.hpp"
 

@@ -86,7 +86,7 @@ TEST(DocumentHistory, AStepThatEndsWhereItBeganIsNone) {
     EXPECT_TRUE(history.change(document_of("a"), "slider"));
     EXPECT_EQ(text_of(history), "a");
     EXPECT_FALSE(history.can_undo());
-    // The drag goes on: one step again.
+    // The drag continues in the same step.
     history.change(document_of("c"), "slider");
     history.change(document_of("d"), "slider");
     history.undo();

@@ -1,4 +1,4 @@
-/// What is too large to be recorded as a whole is held as an outline: everything that can be asked of it has the same numbers.
+/// Models too large to record completely are held as outlines, and everything derived from them has the same numbers.
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@
 namespace attn::app {
 namespace {
 
-/// A budget that has room for an outline and a part, but not for all stages.
+/// A budget with room for an outline and one part, but not for all stages.
 double tight_budget(const Document& document) {
     const TraceSize size = prepare(document).size;
     const double least = size.outline + size.part;
@@ -52,7 +52,7 @@ Computation counted(Calls& calls) {
     return engine;
 }
 
-/// The same document with room for everything and with too little.
+/// The same document with ample and with tight memory.
 struct TwoSessions {
     explicit TwoSessions(const Document& document)
         : whole(document, [] {}), tight(
@@ -83,7 +83,7 @@ void expect_same(const Tensor<float>& expected, const Tensor<float>& found) {
     EXPECT_TRUE(std::equal(expected.values().begin(), expected.values().end(), found.values().begin()));
 }
 
-/// Forgets what was asked for before: the budget has room for one part at a time.
+/// Drops earlier requests, because the budget has room for one part at a time.
 template <class F>
 std::shared_ptr<const typename F::Value> only(Session& session, const F& facet) {
     session.want({});
@@ -189,7 +189,7 @@ TEST(LargeModel, APartThatFindsNoRoomIsRefusedAndTheRestStays) {
         document, [] {}, Computation::engine(), TrainingEngine::engine(), size.parameters + size.outline + 1.5 * size.part);
     const Trace<float>& outline = *session.wait()->trace;
     ASSERT_FALSE(outline.whole());
-    // Two parts that are wanted at once: the budget is for the first.
+    // Two parts are wanted at once, but the budget only allows the first.
     const StateRef shown = session.states().shown;
     const facet::Inside first = inside_with(outline, {Stage::Weights, 0}), second = inside_with(outline, {Stage::Weights, 1});
     session.want({{shown, first}, {shown, second}});
@@ -231,7 +231,7 @@ TEST(LargeModel, ALongTextAsksForTheMapsThatAStageNeeds) {
     EXPECT_EQ(wanted(2048, {Stage::Logits}), std::nullopt);
 }
 
-/// GPT-2 small with a text that fills its context, without a number of it.
+/// GPT-2 small with a text that fills its context, without any numbers.
 Trace<float> long_text_of_gpt2() {
     Trace<float> trace;
     trace.config.architecture = Architecture::DecoderOnly;
@@ -248,7 +248,7 @@ Trace<float> long_text_of_gpt2() {
     return trace;
 }
 
-TEST(LargeModel, WhatTheStepViewHoldsOfALongTextIsLittleBesideTheModel) {
+TEST(LargeModel, TheStepViewHoldsLittleOfALongTextComparedWithTheModel) {
     const Trace<float> trace = long_text_of_gpt2();
     const TraceSize size = trace_size(trace.config, 1, 1024, 0);
     EXPECT_FALSE(size.attended);
@@ -262,7 +262,7 @@ TEST(LargeModel, WhatTheStepViewHoldsOfALongTextIsLittleBesideTheModel) {
         const std::vector<StageId> held = stages_of(one, trace);
         const auto holds = [&](const StageId& id) { return std::find(held.begin(), held.end(), id) != held.end(); };
         EXPECT_TRUE(holds(node.id));
-        // What the number is computed from is there, too, or is what the part begins with.
+        // The inputs of a stage are held too, unless it is the first of the part.
         for (const StageId& input : node.inputs)
             EXPECT_TRUE(holds(input) || input == *trace.plan->part_around(node.id).stream) << tensor_name(input);
     }
@@ -272,7 +272,7 @@ TEST(LargeModel, WhatTheStepViewHoldsOfALongTextIsLittleBesideTheModel) {
     EXPECT_EQ(inside_with(trace, {Stage::Logits}, 3), facet::Inside{{Stage::FinalNorm}});
 }
 
-TEST(LargeModel, WhereAllHeadsAreShownOfALongTextTheirMapsAreThereReduced) {
+TEST(LargeModel, MapsOfAllHeadsOfALongTextAreHeldReduced) {
     const Trace<float> trace = long_text_of_gpt2();
     const StageId weights{Stage::Weights, 2};
     const facet::Inside heads = inside_with(trace, weights, {}, MapsWanted::Reduced);
@@ -283,13 +283,13 @@ TEST(LargeModel, WhereAllHeadsAreShownOfALongTextTheirMapsAreThereReduced) {
     const facet::Inside grid = inside_with(trace, weights, {}, MapsWanted::ReducedAlone);
     EXPECT_EQ(stages_of(grid, trace), std::vector{weights});
     EXPECT_LT(12 * mib_of(grid, trace), 17) << "of all layers";
-    // One head's maps are few.
+    // The maps of one head are small enough.
     EXPECT_EQ(inside_with(trace, weights, 3, MapsWanted::Reduced), inside_with(trace, weights, 3));
     Trace<float> longer = trace;
     longer.config.context_length = longer.tokens.length = longer.tokens.lengths[0] = 8192;
     EXPECT_GT(inside_with(longer, weights, 3, MapsWanted::Reduced).level, 3);
     EXPECT_LT(mib_of(inside_with(longer, weights, 3, MapsWanted::Reduced), longer), 300);
-    // What cannot be computed some positions at a time has its numbers.
+    // What cannot be computed in rows is given in full.
     Trace<float> dropped = trace;
     dropped.settings.dropout.attention = 0.5;
     EXPECT_EQ(inside_with(dropped, weights, {}, MapsWanted::Reduced), inside_with(dropped, weights));
@@ -300,7 +300,7 @@ TEST(LargeModel, WhereAllHeadsAreShownOfALongTextTheirMapsAreThereReduced) {
 
 TEST(LargeModel, NoTextThatFitsTheContextIsTooLongForItsMaps) {
     Config config = long_text_of_gpt2().config;
-    config.vocab_size = 400;  // else the logits take more
+    config.vocab_size = 400;  // otherwise the logits take more
     const TraceSize in_rows = trace_size(config, 1, 8192, 0, true), at_once = trace_size(config, 1, 8192, 0);
     EXPECT_EQ(in_rows.whole, at_once.whole);
     EXPECT_GT(at_once.part, 10'000);
@@ -332,7 +332,7 @@ TEST(LargeModel, AReducedMapItsRegionsAndItsStatisticsAreThoseOfItsNumbers) {
     EXPECT_EQ(counted->histogram, expected.histogram);
 }
 
-TEST(LargeModel, AMapLessThatOfAnotherStateOrTimesWhatItMovesIsComputedInRows) {
+TEST(LargeModel, DifferencesAndWeightsTimesWhatTheyMoveAreComputedInRows) {
     TwoSessions sessions(open_preset("gpt-tiny"));
     const StageId weights{Stage::Weights, 1};
     const Trace<float>& all = *sessions.whole.wait()->trace;
@@ -341,7 +341,7 @@ TEST(LargeModel, AMapLessThatOfAnotherStateOrTimesWhatItMovesIsComputedInRows) {
     const std::int64_t positions = all.tokens.length, head = 1;
     const MapRegion last{positions - 1, 1, 0, positions, 0};
     facet::MapRegion difference{weights, last, head};
-    difference.change.minus = sessions.tight.states().shown;  // the budget has no room for another
+    difference.change.minus = sessions.tight.states().shown;  // the budget has no room for another state
     difference.change.minus_stage = earlier;
     difference.change.minus_head = 0;
     const auto found = only(sessions.tight, difference);
@@ -417,7 +417,7 @@ TEST(LargeModel, ATypedWordIsAllThatIsComputed) {
         SCOPED_TRACE(typed);
         sessions.tight.wait();
         look();
-        // Only a text as long as the first is too much for the budget.
+        // Only a text of the first one's length exceeds the budget.
         if (sessions.tight.wait()->trace->whole()) continue;
         expect_same_stages(sessions.whole, sessions.tight);
     }

@@ -1,4 +1,4 @@
-/// What is wrong with the file of a lesson is said by file, step and field.
+/// Errors in lesson files are reported by file, step and field.
 
 #include "app/session/lessons/lesson_check.hpp"
 
@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// One lesson file that is wrong in one place.
+/// The error for a lesson file with one mistake.
 std::string refusal(const std::string& step, const std::string& before = R"("name": "own", "title": "Own", )") {
     try {
         parse_lesson("{" + before + R"("steps": [{"caption": "fine"}, )" + step + "]}", "my.json");
@@ -91,7 +91,7 @@ TEST(LessonFiles, ErrorsNameFileStepAndField) {
     EXPECT_THROW(find_lesson("no-such-lesson"), Error);
 }
 
-/// What is said of a lesson whose second step, of a model of two layers and four heads over four tokens, has these fields.
+/// The error for a lesson whose second step, for a model with two layers and four heads over four tokens, has these fields.
 std::string misplaced(const std::string& fields, const std::string& caption = "x") {
     const std::string json = R"({"name": "own", "title": "Own", "steps": [
         {"caption": "fine", "preset": "gpt-tiny", "texts": ["one two three four"], "config": {"num_layers": 2}, "stage": "weights"},
@@ -205,7 +205,7 @@ TEST(LessonPlaces, QuotationsThatCanNeverBeMadeAreRefused) {
     }
 }
 
-/// A question about the second text of misplaced(), of which these are the conditions of the answers.
+/// A question about the second text of misplaced(), with these conditions for its answers.
 std::string asking(const std::vector<std::string>& conditions) {
     std::string answers;
     for (const std::string& when : conditions)
@@ -214,7 +214,7 @@ std::string asking(const std::vector<std::string>& conditions) {
 }
 
 TEST(LessonClaims, AreCheckedWhereTheModelIsKnown) {
-    const std::string first = "{zeros weights[0,0,1,*]}";  // of four, two come later
+    const std::string first = "{zeros weights[0,0,1,*]}";  // of four positions, two come later
     EXPECT_EQ(misplaced(R"(, "claims": [")" + first + R"( = 2", "{sum weights[0,0,1,*]} = 1.000"])"), "");
     EXPECT_THAT(misplaced(R"(, "claims": [")" + first + R"( = 2", ")" + first + R"( > 2"])"),
                 HasSubstr("my.json, /steps/1/claims/1: this is not true: \"" + first + " > 2\", " + first + " is 2"));

@@ -1,4 +1,4 @@
-/// Lessons: their files, their sentences, and every one played to its end by a real session.
+/// Lessons: their files, their captions, and each one played to the end in a real session.
 
 #include "app/session/lessons/lesson.hpp"
 
@@ -35,7 +35,7 @@ TEST(Lessons, AreAllThereInTheOrderOfTheMenu) {
     }
 }
 
-/// A number with three decimals or more that somebody has typed, not quoted; "" when there is none.
+/// A number with at least three decimals that is written out instead of quoted; "" if there is none.
 std::string typed_number(const Caption& caption) {
     static const std::regex kNumber(R"(\d+\.\d{3,})");
     for (const CaptionPart& part : caption) {
@@ -57,7 +57,7 @@ TEST(Lessons, QuoteTheirNumbersAndTypeNone) {
     EXPECT_EQ(typed_number(parse_caption("the weight is 0.6119, not {weights[0,0,0,2]:4}", 0)), "0.6119");
 }
 
-/// What is wrong with a step as it has been brought to the screen; empty when nothing is.
+/// What is wrong with a step as shown on screen; empty if nothing is.
 std::vector<std::string> faults(const LessonStep& step, const Snapshot& snapshot, const TrainingReport& training) {
     std::vector<std::string> found;
     if (!snapshot.problem.empty()) found.push_back(snapshot.problem);
@@ -168,7 +168,7 @@ TEST(Lessons, WhatIsAboutMeaningShowsTrainedModels) {
     }
 }
 
-/// The numbers of the lesson are those that NumPy has printed.
+/// The lesson's numbers are those printed by NumPy.
 TEST(Lessons, TheHeadByHandHasTheNumbersOfTheNotebook) {
     Session session(open_preset("numpy-single-head"), no_wake);
     const auto snapshot = session.wait();
@@ -213,7 +213,7 @@ TEST(Captions, QuoteMaskedCellsAndTokens) {
     EXPECT_EQ(quote("{token_embedding.weight[3,0]:5}"), quote("{token_embedding[0,1,0]:5}"));
 }
 
-TEST(LessonGoals, AChangeOfTheLearnerIsSeenAndUndoneAndTheNextStepGoesOnFromTheLesson) {
+TEST(LessonGoals, TheLearnersChangesAreDetectedAndUndoneAndTheNextStepContinuesTheLesson) {
     const auto lesson = find_lesson("masks");
     Session session(open_preset("multi-head"), no_wake);
     play_step(session, lesson->steps[1]);
@@ -251,7 +251,7 @@ TEST(LessonGoals, ARunOfThePersonsOwnStaysUntilTheyLetItGo) {
     EXPECT_TRUE(goal.next(session.document(), session.training()).empty());
     EXPECT_TRUE(goal.asks());
     EXPECT_FALSE(goal.done());
-    // A lesson that trains nothing leaves the run alone, and its model comes back.
+    // A lesson without training keeps the run, whose model is shown again afterwards.
     play_step(session, find_lesson("masks")->steps[0]);
     for (const Command& command : restore_document(before, session.training())) session.apply(command);
     EXPECT_EQ(session.document(), before);

@@ -1,4 +1,4 @@
-/// Mistakes on purpose and the doctor, from the session's side.
+/// Deliberate mistakes and the doctor in a session.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-/// Which models are listed, and what becomes of them when they are opened.
+/// Which models are listed, and what happens when they are opened.
 
 #include "app/session/files/model_listing.hpp"
 
@@ -36,7 +36,7 @@ protected:
         put_file(name / "config.json");
         put_file(name / "model.safetensors", "12345");
     }
-    /// In the cache's layout, with the golden model.
+    /// A folder in the cache's layout, with the golden model.
     fs::path put_entry(const std::string& name) const {
         const fs::path snapshot = folder / name / "snapshots/abc";
         fs::create_directories(snapshot);
@@ -103,7 +103,7 @@ TEST_F(Shelf, LinksInACircleEndTheListing) {
     EXPECT_THAT(names(list_models(folder.path(), {}, {})), ElementsAre("gpt2"));
 }
 
-/// The variables that transformers and llama.cpp look at.
+/// The environment variables used by transformers and llama.cpp.
 TEST_F(Shelf, CachesAreWhereTheVariablesSay) {
     std::map<std::string, std::optional<std::string>> before;
     for (const char* name : {"HF_HUB_CACHE", "HF_HOME", "XDG_CACHE_HOME", "HOME", "LLAMA_CACHE"}) {
@@ -139,7 +139,7 @@ TEST_F(Shelf, AModelOfTheCacheOpensByItsFolderAndIsRemembered) {
     EXPECT_EQ(session.document().model->name(), "some/tiny");
     EXPECT_EQ(session.document().model->path(), entry / "snapshots/abc");
     EXPECT_THAT(session.files().recent_models, ElementsAre(entry.string()));
-    // As when it is named on the command line: it is open before the window brings those of earlier starts.
+    // As with a command line argument: it is opened before the window adds the recent files.
     session.set_recent_files({}, {"/of/old", entry.string()});
     EXPECT_THAT(session.files().recent_models, ElementsAre(entry.string(), "/of/old"));
     session.apply({command::ListModels{}, ""});
@@ -157,7 +157,7 @@ TEST_F(Shelf, AModelOfTheCacheOpensByItsFolderAndIsRemembered) {
     EXPECT_EQ(session.document().model->name(), "some/tiny") << "what was open stays";
 }
 
-/// What does not fit is an outline, or refused; with more memory it is computed.
+/// What does not fit becomes an outline or is refused; with more memory it is computed.
 TEST_F(Shelf, AnotherMemoryBudgetCountsAtOnce) {
     Session session(
         open_preset("causal-attention"), [] {}, 1e-3);

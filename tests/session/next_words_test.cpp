@@ -1,4 +1,4 @@
-/// What may come next, against the probabilities that the model itself gives.
+/// Next-token candidates against the model's own probabilities.
 
 #include "app/session/facets/next_words.hpp"
 

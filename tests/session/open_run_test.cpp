@@ -1,4 +1,4 @@
-/// A run's folder opened in a session: its curves and moments are there again, and it goes on bit for bit.
+/// Opening a run folder in a session: curves and moments are restored, and training continues bit for bit.
 
 #include <gtest/gtest.h>
 
@@ -81,7 +81,7 @@ TEST(OpenRun, BringsCurvesAndMomentsBackAndGoesOn) {
 TEST(SaveRun, WhatCannotBeSavedDoesNotEndTheRun) {
     const test::TemporaryFolder place;
     std::filesystem::create_symlink("victim", place / "link.safetensors");
-    const FolderLock held(place.path());  // as a process that trains into it
+    const FolderLock held(place.path());  // as if another process were training into it
     Session session(open_preset(kDefaultPreset), [] {});
     session.apply({command::SetRun{tiny()}, ""});
     session.apply({command::StepTraining{}, ""});

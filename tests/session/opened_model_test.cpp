@@ -1,4 +1,4 @@
-/// A published model in a session: its text is cut by its own tokenizer, its numbers are those of its files, and a document finds it again.
+/// A published model in a session: its own tokenizer is used, its numbers are those of its files, and a document can refer to it.
 
 #include "app/session/states/opened_model.hpp"
 
@@ -50,7 +50,7 @@ TEST(OpenedModel, CutsTextsWithItsOwnTokenizer) {
     EXPECT_EQ(ids, prepared.tokens.ids);
 }
 
-/// A model's golden folder with one of the golden tokenizers.
+/// Combines a golden model folder with a golden tokenizer.
 void put_together(const fs::path& folder, const std::string& model, const std::string& tokenizer) {
     const fs::path golden = fs::path(ATTN_TEST_DATA) / "golden/hf";
     for (const char* file : {"config.json", "model.safetensors"}) fs::copy_file(golden / model / file, folder / file);
@@ -100,7 +100,7 @@ TEST(OpenedModel, ThatIsAnEncoderSeesAllOfTheText) {
     EXPECT_EQ(prepare(document, kRoom).tokens.ids, ids_of(*model, document.texts.at(0), true)) << "with what its template adds";
 }
 
-/// What stands behind the first separator belongs to the second text, as in the tokenizer's own pairs.
+/// Text after the first separator belongs to the second text, as in the tokenizer's own pairs.
 TEST(OpenedModel, ATextWithASeparatorIsAPair) {
     const test::TemporaryFolder folder;
     put_together(folder.path(), "bert", "bert_uncased");
@@ -178,7 +178,7 @@ TEST(OpenedModel, MayBeAGgufFile) {
     EXPECT_EQ(load_document(folder.path() / "mine.json").model->path(), kGguf.lexically_normal());
 }
 
-/// Pinned in one file, shown in another: the states of two sources side by side.
+/// Pinned in one file, shown in another: states of two sources side by side.
 TEST(OpenedModel, CanBeComparedWithAnotherOne) {
     const test::TemporaryFolder folder;
     // The same model with one byte of its weights changed.

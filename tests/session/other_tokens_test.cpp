@@ -1,4 +1,4 @@
-/// A second tokenizer on the same text: its pieces in the same columns, and where the two differ first.
+/// A second tokenizer on the same text: its pieces in the same columns, and the first difference.
 
 #include "app/session/facets/other_tokens.hpp"
 

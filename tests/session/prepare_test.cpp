@@ -19,7 +19,7 @@ Document with_texts(std::vector<std::string> texts) {
     return document;
 }
 
-/// The message and the field of the document's error; fails when there is none.
+/// The message and field of the document's error; fails the test if there is none.
 std::pair<std::string, Field> error_of(const Document& document) {
     try {
         prepare(document);
@@ -65,7 +65,7 @@ TEST(Prepare, IdsOfAPresetStayPutWhileOneTypes) {
 
 TEST(Prepare, ANewWordLeavesEveryOtherParameterAsItWas) {
     for (const Preset& preset : presets()) {
-        if (preset.document.shipped != nullptr) continue;  // takes no new words
+        if (preset.document.shipped != nullptr) continue;  // accepts no new words
         const auto before = initial_parameters<float>(prepare(preset.document).config);
         Document document = preset.document;
         document.texts[0] += " zebra";
@@ -75,7 +75,7 @@ TEST(Prepare, ANewWordLeavesEveryOtherParameterAsItWas) {
             const float* old_values = before.find(info.name);
             const float* new_values = after.find(info.name);
             ASSERT_NE(new_values, nullptr);
-            if (info.name == "lm_head.weight") continue;  // its rows are as long as the vocabulary
+            if (info.name == "lm_head.weight") continue;  // its rows depend on the vocabulary
             for (std::int64_t i = 0; i < info.shape.count(); ++i)
                 ASSERT_EQ(old_values[i], new_values[i]) << preset.name << " " << info.name;
         }
@@ -154,7 +154,7 @@ TEST(Prepare, SaysWhichForwardSettingIsAtFault) {
 }
 
 TEST(Prepare, RefusesAbsurdSizesWithTheMemoryTheyWouldTake) {
-    Document document = with_texts({std::string(100'000, 'x'), "y"});  // of one text a few rows at a time are held
+    Document document = with_texts({std::string(100'000, 'x'), "y"});  // for a single text, only a few rows are held at a time
     document.tokenizer = TokenizerKind::Character;
     const auto [message, field] = error_of(document);
     EXPECT_EQ(field, Field::Texts);
@@ -259,7 +259,7 @@ TEST(KeptTokenizer, IsPutTogetherOnceForEveryVocabulary) {
     EXPECT_EQ(kept.of(setup).vocabulary().back(), "hat");
     setup.texts = {"the mat"};
     EXPECT_EQ(kept.of(setup).vocabulary().back(), "mat") << "a vocabulary of the texts follows them";
-    // What is prepared with it is what is prepared without.
+    // The cache does not affect the result.
     EXPECT_EQ(prepare(setup, 1000, &kept).tokens, prepare(setup, 1000).tokens);
 }
 

@@ -42,7 +42,7 @@ TEST(Presets, SayWhatToLookAt) {
         EXPECT_LT(preset.document.look_at.size(), 200U) << preset.name;
         EXPECT_EQ(preset.document.preset, preset.name);
         EXPECT_NE(find_embedded(embedded_assets(), "presets/" + preset.name + ".json"), nullptr) << preset.name;
-        if (preset.document.shipped != nullptr) continue;  // its vocabulary is its own
+        if (preset.document.shipped != nullptr) continue;  // it has its own vocabulary
         for (const std::string& text : preset.document.texts)
             EXPECT_NE(std::find(preset.document.vocabulary_texts.begin(), preset.document.vocabulary_texts.end(), text),
                       preset.document.vocabulary_texts.end());

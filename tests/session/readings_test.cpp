@@ -1,4 +1,4 @@
-/// What is read off a whole trace follows it, for every model.
+/// Readings are consistent with the whole trace, for every model.
 
 #include "app/session/facets/readings.hpp"
 

@@ -38,7 +38,7 @@ StateRef state_of(Setup setup) {
 }
 StateRef state(const std::string& text) { return state_of(with_text(text)); }
 
-/// The same text with the parameters of one step after the other.
+/// States with the same text and the parameters of successive steps.
 class Moments {
 public:
     explicit Moments(std::uint64_t run = 1) : run_(run) {
@@ -59,7 +59,7 @@ private:
 
 Request trace_of(const StateRef& state) { return {state, facet::Trace{}}; }
 
-/// Every call is counted; the gate is before verifications.
+/// Counts all calls; verifications wait at the gate.
 struct Counted {
     std::atomic<int> passes{0}, drawn{0}, verified{0}, read{0};
     Gate gate;
@@ -88,12 +88,12 @@ struct Counted {
     }
 };
 
-TEST(Scheduler, WakesOnceForAllThatIsPromptlyKnownOfAState) {
+TEST(Scheduler, WakesOnceForAllPromptFacetsOfAState) {
     std::atomic<int> woken{0};
     Counted counted;
     Scheduler scheduler(counted.computation(), [&] { ++woken; });
     const StateRef shown = state("a b");
-    // None of these can be told of an empty trace, and each says so.
+    // None of these can be computed for an empty trace, and each reports that.
     const std::vector<Request> prompt{{shown, facet::Trace{}}, {shown, facet::NextWords{}}, {shown, facet::HeadMean{{Stage::Weights, 0}}}};
     scheduler.want(prompt);
     scheduler.wait();
@@ -190,7 +190,7 @@ TEST(Scheduler, NewestWinsAndTheStaleOneIsAbandoned) {
     EXPECT_FALSE(scheduler.results().find(stale, facet::Trace{}));
 }
 
-TEST(Scheduler, WhatNobodyWantsAnyMoreIsAbandonedAndCanBeAskedForAgain) {
+TEST(Scheduler, WhatIsNoLongerWantedIsCancelledAndCanBeRequestedAgain) {
     Counted counted;
     counted.gate.close();
     Scheduler scheduler(counted.computation(), wake_nobody);
@@ -301,7 +301,7 @@ TEST(Scheduler, MemoryThatRunsOutIsAProblem) {
     EXPECT_EQ(scheduler.results().find(one, facet::Trace{}).problem, "there is not enough memory for this");
 }
 
-TEST(Scheduler, AVerificationThatFailsToRunIsAProblemAndTriedAgainWhenAskedAgain) {
+TEST(Scheduler, AVerificationThatFailsToRunIsAProblemAndRetriedOnRequest) {
     Computation computation = empty_computation();
     std::atomic<bool> fails = true;
     computation.verify = [&](const Trace<float>&, const std::stop_token&) {
@@ -322,7 +322,7 @@ TEST(Scheduler, AVerificationThatFailsToRunIsAProblemAndTriedAgainWhenAskedAgain
 }
 
 #ifdef __linux__
-/// As nice as the calling thread is.
+/// The niceness of the calling thread.
 int niceness() { return ::getpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid))); }
 
 TEST(Scheduler, HoldsNoLockWhileItLetsOthersFirst) {
@@ -337,7 +337,7 @@ TEST(Scheduler, HoldsNoLockWhileItLetsOthersFirst) {
         }
         return KnockOut{};
     };
-    // Whoever wakes the window has just had the lock.
+    // The thread that wakes the window has just held the lock.
     Scheduler scheduler(std::move(computation), [&] {
         told_at = std::max(told_at.load(), niceness());
         ++told;
@@ -441,7 +441,7 @@ TEST(Scheduler, TellsHowFarItIs) {
     scheduler.want({{one, facet::KnockOut{}}});
     gate.await_arrival();
     auto answer = scheduler.results().find(one, facet::KnockOut{});
-    // It is told by another thread than the one that computes.
+    // Reported by a thread other than the one that computes.
     for (; answer.done == 0; answer = scheduler.results().find(one, facet::KnockOut{})) std::this_thread::yield();
     EXPECT_TRUE(answer.computing());
     EXPECT_EQ(answer.done, 1U);
@@ -459,13 +459,13 @@ TEST(Scheduler, WakesTheWindowForEveryPublication) {
     Scheduler scheduler(counted.computation(), [&] { ++woken; });
     scheduler.want({{state("a b"), facet::Verification{}}});
     scheduler.wait();
-    // The last wake may still be on its way when wait() returns.
+    // The last wake-up may still be pending when wait() returns.
     while (woken.load() < 2) std::this_thread::yield();
     EXPECT_EQ(woken.load(), 2) << "trace, verification";
 }
 
-// Of a run that is followed there is a newer moment before an answer.
-TEST(Scheduler, LetsAnswersAboutAFollowedRunBeFinishedAndShowsThemUntilThereAreNewer) {
+// A followed run produces a newer moment before a slow facet is ready.
+TEST(Scheduler, FinishesFacetsOfAFollowedRunAndShowsThemUntilThereAreNewerOnes) {
     Counted counted;
     counted.gate.close();
     Scheduler scheduler(counted.computation(), wake_nobody);
@@ -480,10 +480,10 @@ TEST(Scheduler, LetsAnswersAboutAFollowedRunBeFinishedAndShowsThemUntilThereAreN
     while (!scheduler.results().latest(second, facet::Verification{})) std::this_thread::yield();
     EXPECT_EQ(counted.gate.abandoned(), 0);
     EXPECT_FALSE(scheduler.results().find(second, facet::Verification{})) << "that is of the moment before";
-    // It is the run's only: no other run, and no other text.
+    // Only for this run and this text.
     EXPECT_FALSE(scheduler.results().latest(Moments(2).at(2), facet::Verification{}));
     EXPECT_FALSE(scheduler.results().latest(state("a b"), facet::Verification{}));
-    // Once the run stands still everything is of its last moment.
+    // Once the run has stopped, everything belongs to its last moment.
     scheduler.want({trace_of(second), {second, facet::Verification{}}}, false);
     scheduler.wait();
     EXPECT_TRUE(scheduler.results().find(second, facet::Verification{}));
@@ -505,7 +505,7 @@ TEST(Scheduler, OfAFollowedRunOnlyTheLastMomentIsKept) {
     EXPECT_LE(kept, 2);
 }
 
-TEST(Scheduler, TellsWhatIsKnownOfAValueThatIsBeingComputed) {
+TEST(Scheduler, ReportsPartialValues) {
     Gate gate;
     gate.close();
     Computation computation = empty_computation();
@@ -522,7 +522,7 @@ TEST(Scheduler, TellsWhatIsKnownOfAValueThatIsBeingComputed) {
     scheduler.want({{shown, facet::Trace{}}, {shown, facet::KnockOut{}}});
     gate.await_arrival();
     auto partly = scheduler.results().find(shown, facet::KnockOut{});
-    // It is told by another thread than the one that computes, and then somebody who looks at it is woken.
+    // Progress is reported by a thread other than the one that computes, which then wakes the waiting one.
     for (; partly.done == 0; partly = scheduler.results().find(shown, facet::KnockOut{})) std::this_thread::yield();
     while (woken == 0) std::this_thread::yield();
     EXPECT_TRUE(partly.computing());

@@ -1,4 +1,4 @@
-/// Runs that translate and runs that fill in words, as the window shows them.
+/// Translation and fill-in runs as shown in the window.
 
 #include <gtest/gtest.h>
 
@@ -91,7 +91,7 @@ TEST(SentenceRuns, OnesOwnSentenceStaysWhileTheRunAndItsSuccessorGoOn) {
     EXPECT_EQ(session.document().texts, text);
     EXPECT_EQ(session.document().source_texts, source);
     EXPECT_EQ(session.wait()->problem, "");
-    // A run of another task has nothing to say of it.
+    // A run for another task is not affected.
     train(session, small_sentences(TaskKind::FillIn));
     apply(session, command::RestartTraining{});
     session.wait_for_training();

@@ -129,7 +129,7 @@ TEST(Session, AWrongNumberTurnsTheVerificationBad) {
     EXPECT_EQ(verification->first_failure()->id.stage, Stage::Weights);
 }
 
-// What a person with nervous fingers does; run under the thread sanitizer too.
+// Thousands of random user actions; also run under the thread sanitizer.
 TEST(Session, BearsThousandsOfRandomCommands) {
     std::mt19937 random(7);
     const auto pick = [&](int below) { return std::uniform_int_distribution<int>(0, below - 1)(random); };
@@ -178,7 +178,7 @@ TEST(Session, BearsThousandsOfRandomCommands) {
                 else ASSERT_NE(settled->problem.find(' '), std::string::npos);
             }
         }
-        // What a view shows while all this happens.
+        // What a view would request meanwhile.
         const auto snapshot = session.snapshot();
         ASSERT_NE(snapshot, nullptr);
         const States& states = session.states();

@@ -11,7 +11,7 @@
 namespace attn::app {
 namespace {
 
-/// Sets an environment variable (or removes it) and puts the old value back.
+/// Sets or removes an environment variable and restores it afterwards.
 class ScopedVariable {
 public:
     ScopedVariable(const char* name, const char* value) : name_(name) {
@@ -77,7 +77,7 @@ TEST(Settings, AreRememberedAndTheFolderIsMade) {
     EXPECT_EQ(loaded.note, "");
 }
 
-TEST(Settings, AMissingFileIsNothingToTalkAbout) {
+TEST(Settings, AMissingFileIsNotReported) {
     const test::TemporaryFolder folder;
     for (const auto& path : {folder.path() / "none.json", std::filesystem::path()}) {
         const LoadedSettings loaded = load_settings(path);

@@ -1,4 +1,4 @@
-/// The trained models that the program carries: what they are worth on sequences that training never showed, and how they are opened.
+/// The embedded trained models: their accuracy on sequences not seen in training, and how they are opened.
 
 #include "app/session/states/shipped_model.hpp"
 
@@ -31,13 +31,13 @@ const Checkpoint& checkpoint_of(const char* name) {
     return model->checkpoint;
 }
 
-/// What a model says at every place of the held-out sequences that asks something.
+/// A model's predictions for all targets of the held-out sequences.
 struct Answers {
     std::int64_t asked = 0, right = 0;
     double share() const { return static_cast<double>(right) / static_cast<double>(asked); }
 };
 
-/// Calls `each(sequence, place, logits)` for every target of the held-out sequences of the model's own task.
+/// Calls `each(sequence, place, logits)` for every target in the held-out sequences of the model's own task.
 template <class Each>
 void for_held_out(const Checkpoint& checkpoint, const std::shared_ptr<const Parameters<float>>& parameters, Each each) {
     const Dataset data(checkpoint.settings.task, checkpoint.settings.seed);
@@ -73,10 +73,10 @@ std::shared_ptr<const Parameters<float>> untrained_of(const Checkpoint& checkpoi
     return std::make_shared<const Parameters<float>>(initial_parameters<float>(checkpoint.settings.model));
 }
 
-/// How a model of stories compares with the grammar itself.
+/// A comparison of a story model with the grammar.
 struct Reading {
     Answers determined;
-    double loss = 0, entropy = 0;  ///< summed over the places that the grammar leaves open
+    double loss = 0, entropy = 0;  ///< summed over words that the grammar does not determine
 };
 
 Reading read_stories(const Checkpoint& checkpoint, const std::shared_ptr<const Parameters<float>>& parameters) {
@@ -120,16 +120,16 @@ TEST(ShippedModels, StoriesKnowWhatIsDeterminedAndLeaveOpenWhatIsNot) {
     EXPECT_GE(reading.determined.share(), 0.99);
     EXPECT_LE(reading.loss, 1.03 * reading.entropy);
     EXPECT_GE(reading.loss, reading.entropy) << "nothing is better than the grammar";
-    // Control: untrained it is neither.
+    // Negative control: not so for the untrained model.
     const Reading none = read_stories(checkpoint, untrained_of(checkpoint));
     EXPECT_LT(none.determined.share(), 0.2);
     EXPECT_GT(none.loss, 2 * none.entropy);
 }
 
-/// A sentence of the example stories by its title, with the weight of the cell that it points at.
+/// A sentence of the stories example by title, with the weight of the cell that it refers to.
 struct Shown {
     double weight = 0;
-    std::string query, key, next;  ///< the words of the cell, and what is likeliest after the query
+    std::string query, key, next;  ///< the words of the cell, and the likeliest word after the query
 };
 
 Shown shown(const std::string& title) {
@@ -158,7 +158,7 @@ TEST(ShippedModels, AHeadOfStoriesFindsTheName) {
     EXPECT_EQ(question.key, "Lily");
     EXPECT_EQ(question.next, "Lily");
     EXPECT_GT(question.weight, 0.9);
-    // It looks at "She" where nobody else is said to have it, and at the last one who was given it.
+    // It attends to "She" if nobody else is said to have the thing, otherwise to the last one who was given it.
     EXPECT_EQ(shown("who is “she”?").key, "She");
     EXPECT_EQ(shown("who is “she”?").next, "Lily");
     EXPECT_EQ(shown("and now?").key, "Ben");

@@ -1,4 +1,4 @@
-/// The two shipped models that read whole sentences, on sentences they were never trained on.
+/// The two embedded models for whole sentences, on sentences they were not trained on.
 
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ std::shared_ptr<const ShippedModel> the_model(const char* name) {
     return model;
 }
 
-/// The same model, before it has learned anything.
+/// The same model before training.
 SharedParameters unlearned(const ShippedModel& model) {
     return std::make_shared<const Parameters<float>>(initial_parameters<float>(model.checkpoint.parameters->config()));
 }
@@ -42,7 +42,7 @@ std::int32_t best_of(const float* logits, std::int64_t vocabulary) {
     return static_cast<std::int32_t>(std::max_element(logits, logits + vocabulary) - logits);
 }
 
-/// Shares of all words of held-out translations.
+/// Accuracies over all words of held-out translations.
 struct Translated {
     double right = 0, aligned = 0;
 };
@@ -55,7 +55,7 @@ Sentence words_of(const Dataset& data, const TokenBatch& batch, std::int64_t row
     return words;
 }
 
-/// The source word to which the heads of the last layer together give most.
+/// The source word that gets the most weight from all heads of the last layer together.
 std::int64_t strongest(const Tensor<float>& weights, std::int64_t b, std::int64_t t) {
     const std::int64_t heads = weights.shape()[1].size, queries = weights.shape()[2].size, keys = weights.shape()[3].size;
     std::vector<float> sum(static_cast<std::size_t>(keys));
@@ -131,7 +131,7 @@ TEST(ShippedTranslation, TranslatesItsExamplesAsTheySay) {
     }
 }
 
-/// By the grammar: with any other word there, nobody could tell this story.
+/// Whether the grammar rules out any other word here.
 bool only_this_fits(const std::vector<std::int32_t>& story, const std::vector<NextWord>& places, std::size_t at) {
     return std::none_of(places[at].words.begin(), places[at].words.end(), [&](const WordChance& other) {
         if (other.word == story[at]) return false;
@@ -146,7 +146,7 @@ bool only_this_fits(const std::vector<std::int32_t>& story, const std::vector<Ne
     });
 }
 
-/// Share of determined words that are found, each hidden by itself.
+/// The share of determined words that are found when each is hidden on its own.
 double judge_filling_in(const ShippedModel& model, const SharedParameters& parameters, int texts) {
     const Dataset data(model.checkpoint.settings.task, model.checkpoint.settings.seed);
     const Batch& all = data.validation();

@@ -1,5 +1,4 @@
-/// Every stage's snippet is run by Python: NumPy itself, and PyTorch's text by PyTorch or, where it is not
-/// installed, on tests/support/torch_stand_in.
+/// Runs every stage's snippet in Python: NumPy itself and, for PyTorch, either an installed PyTorch or tests/support/torch_stand_in.
 
 #include <gtest/gtest.h>
 
@@ -47,7 +46,7 @@ void put(const std::filesystem::path& path, const std::string& text) { std::ofst
 
 std::string dialect_name(SnippetDialect dialect) { return dialect == SnippetDialect::NumPy ? "numpy" : "torch"; }
 
-/// Writes one file a stage and dialect, with the operands beside where they are asked for in a file; then runs them all.
+/// Writes one file per stage and dialect, with operands in a separate file if requested, and runs them all.
 PythonOutcome run_all(const Snapshot& snapshot, const std::filesystem::path& folder, bool operands_in_file = false) {
     std::size_t count = 0;
     for (const RecordedStage<float>& stage : snapshot.trace->stages)
@@ -92,7 +91,7 @@ TEST(Snippet, MasksTemperatureAndDropoutAreThoseOfTheTrace) {
     document.forward.temperature = 0.7;
     document.forward.dropout = {0.3, 0.25, 0.2, 11};
     document.forward.masks.window = 2;
-    for (int key = 0; key < 4; ++key) document.forward.masks.painted.push_back({2, key});  // a row that may attend nowhere
+    for (int key = 0; key < 4; ++key) document.forward.masks.painted.push_back({2, key});  // a fully masked row
     expect_all_reproduce(document);
 
     document.forward.dropout = {1, 1, 1, 11};
@@ -141,7 +140,7 @@ TEST(Snippet, EditsByHandAreMadeAgain) {
     const TemporaryFolder folder;
     const PythonOutcome outcome = run_all(*snapshot, folder.path());
     EXPECT_TRUE(outcome.ok) << outcome.said;
-    // The negative control: without its edits the text of an edited stage fails.
+    // Negative control: without its edits, the snippet of an edited stage fails.
     Snapshot forgotten = *snapshot;
     auto trace = std::make_shared<Trace<float>>(*snapshot->trace);
     trace->settings.edits.clear();
@@ -193,7 +192,7 @@ TEST(Snippet, NumbersThatAreNotFiniteGoWhereTheEngineSendsThem) {
     const TemporaryFolder folder;
     ATTN_NEEDS_NUMPY(folder.path());
     const auto snapshot = computed(open_preset("causal-attention"));
-    // A NaN in a value that only the last query may see: the context of the others is untouched in the trace.
+    // A NaN in a value that only the last query can see; in the trace, the others' context is unaffected.
     auto trace = std::make_shared<Trace<float>>(*snapshot->trace);
     const StageId v{Stage::V, 0}, context{Stage::Context, 0};
     const auto at = [&](const StageId& id) -> Tensor<float>& { return const_cast<RecordedStage<float>*>(trace->find(id))->value; };

@@ -1,4 +1,4 @@
-/// A text's way to its pieces, in columns of the characters that were typed.
+/// The tokenization steps of a text, laid out in columns of typed characters.
 
 #include "app/session/facets/token_path.hpp"
 
@@ -25,7 +25,7 @@ using testing::HasSubstr;
 
 const fs::path kGoldenModels = fs::path(ATTN_TEST_DATA) / "golden/hf";
 
-/// Llama's tiny model, whose tokenizer is another one of as many ids or fewer.
+/// A small Llama with another tokenizer that has at most as many ids.
 Document document_with_tokenizer(const test::TemporaryFolder& folder, const std::string& model, const std::string& tokenizer) {
     for (const auto& entry : fs::directory_iterator(kGoldenModels / model))
         if (entry.path().extension() != ".md" && entry.path().filename().string().find("tokenizer") == std::string::npos)

@@ -1,4 +1,4 @@
-/// A right run and a broken one, what a new run leaves alone, and the model of another moment beside the shown one.
+/// Training with and without a mistake, what a new run keeps, and comparison with another moment.
 
 #include <gtest/gtest.h>
 
@@ -72,7 +72,7 @@ TEST_F(TrainBothTest, AnotherRunMeanwhileIsNotFollowedByTheBrokenOne) {
     EXPECT_EQ(made().size(), 2U);
 }
 
-/// What is set meanwhile changes neither of the two: the mistake is all that they differ in.
+/// Settings changed meanwhile affect neither run, so that they differ only in the mistake.
 TEST_F(TrainBothTest, NothingChangesOneRunOfThePairAlone) {
     shared->step_gate.close();
     apply(session, command::SetRun{broken_settings(5)});
@@ -92,7 +92,7 @@ TEST_F(TrainBothTest, NothingChangesOneRunOfThePairAlone) {
     }
     EXPECT_EQ(session.training().snapshot->settings.train.schedule.rate, broken_settings(5).train.schedule.rate);
     EXPECT_FALSE(session.training().snapshot->paired);
-    // A run of its own takes them up, and its curve is no longer that of its first settings.
+    // An unpaired run adopts the changes, and its curve no longer has its first settings.
     changed.train.schedule.rate = 0.25;
     apply(session, command::SetRun{changed});
     session.wait_for_training();
@@ -150,7 +150,7 @@ TEST(NewRun, OfTheSameModelKeepsEditsAndMasks) {
     EXPECT_EQ(session.wait()->problem, "");
 }
 
-TEST(NewRun, OfAnotherModelSaysThatEditsStayBehindAndUndoBringsThemBack) {
+TEST(NewRun, OfAnotherModelReportsLostEditsAndUndoRestoresThem) {
     Session session(open_preset("causal-attention"), no_wake);
     apply(session, command::SetForward{with_edit(session.document().forward)});
     const Document before = session.document();
@@ -167,7 +167,7 @@ TEST(NewRun, OfAnotherModelSaysThatEditsStayBehindAndUndoBringsThemBack) {
 class OtherMomentTest : public ::testing::Test {
 protected:
     OtherMomentTest() { train(session); }
-    /// Null where there is none.
+    /// Null if there is none.
     std::shared_ptr<const Snapshot> other() {
         session.wait();
         const StateRef state = session.states().other_moment;
@@ -187,7 +187,7 @@ TEST_F(OtherMomentTest, IsTheShownTextWithTheModelOfThatStep) {
     EXPECT_EQ(moment->trace->tokens, shown->trace->tokens);
     EXPECT_FALSE(same_numbers(*moment->trace->parameters, *shown->trace->parameters));
     EXPECT_TRUE(session.compute(moment->state, facet::Readings{}));
-    // It follows text and settings, and stays at its step.
+    // It follows text and settings but keeps its step.
     const std::string text = session.document().texts[0].substr(0, 2);
     apply(session, command::SetTexts{{text}, {}});
     ForwardSettings forward = session.document().forward;
@@ -197,7 +197,7 @@ TEST_F(OtherMomentTest, IsTheShownTextWithTheModelOfThatStep) {
     EXPECT_EQ(moment->trace->tokens, session.wait()->trace->tokens);
     EXPECT_FALSE(moment->trace->settings.masks.causal);
     EXPECT_EQ(moment->trained_step, 0);
-    // The same moment on both sides: the same numbers, bit for bit.
+    // The same moment on both sides gives the same numbers, bit for bit.
     apply(session, command::ShowMoment{0});
     const auto own = session.wait()->trace->find({Stage::Weights, 0})->value.values();
     const auto compared = other()->trace->find({Stage::Weights, 0})->value.values();

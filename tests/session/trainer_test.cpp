@@ -18,7 +18,7 @@ using test::fake_engine;
 using test::fake_settings;
 using test::FakeTraining;
 
-/// A trainer with its report.
+/// A trainer and its report.
 struct Desk {
     explicit Desk(std::shared_ptr<FakeTraining> with = std::make_shared<FakeTraining>())
         : shared(std::move(with)), trainer(fake_engine(shared), [] {}) {
@@ -35,7 +35,7 @@ struct Desk {
     Trainer trainer;
 };
 
-/// "" when the losses are those of steps 1..n, each once and in order, up to the snapshot's step for the run under way.
+/// "" if the losses are those of steps 1..n, each once and in order, up to the snapshot's step for the current run.
 std::string fault_of(const TrainingReport& report) {
     for (const RunCurves& curves : report.runs) {
         for (std::size_t i = 0; i < curves.losses.size(); ++i)
@@ -158,7 +158,7 @@ TEST(Trainer, MakesSingleSteps) {
 TEST(Trainer, ANewRunLeavesTheCurvesOfTheOld) {
     Desk desk;
     for (int i = 0; i < 7; ++i) desk.trainer.step(fake_settings());
-    desk.trainer.wait();  // a new run would abandon the step under way
+    desk.trainer.wait();  // a new run would cancel the step in progress
     desk.trainer.reset(fake_settings());
     desk.settle();
     EXPECT_EQ(desk.now().run, 2U);
@@ -169,7 +169,7 @@ TEST(Trainer, ANewRunLeavesTheCurvesOfTheOld) {
     EXPECT_EQ(desk.report.runs[1].losses.size(), 0U);
     desk.trainer.restart(fake_settings(3));
     desk.settle();
-    // The second came to nothing.
+    // The second run made no steps.
     ASSERT_EQ(desk.report.runs.size(), 2U);
     EXPECT_EQ(desk.report.runs[1].run, 3U);
     EXPECT_EQ(desk.report.runs[1].losses.size(), 3U);
@@ -401,13 +401,13 @@ TEST(Trainer, TheCheckOfTheCurvesFindsWhatIsWrong) {
     EXPECT_NE(spoiled([](RunCurves& c) { c.run = 9; }), "");
 }
 
-// Start, pause, step, reset, restart, save and open in any order; run under the thread sanitizer too.
+// Random orders in any sequence; also run under the thread sanitizer.
 TEST(Trainer, BearsThousandsOfOrdersInAnyOrder) {
     for (unsigned seed = 0; seed < 20; ++seed) {
         std::mt19937 random(seed);
         const auto pick = [&](int below) { return std::uniform_int_distribution<int>(0, below - 1)(random); };
         Desk desk;
-        // What has been seen of every run must stay as it was.
+        // Points seen of a run must not change.
         std::map<std::uint64_t, std::vector<LossPoint>> seen;
         std::uint64_t serial = 0;
         for (int i = 0; i < 500; ++i) {
@@ -460,7 +460,7 @@ TEST(Trainer, BearsThousandsOfOrdersInAnyOrder) {
         desk.trainer.pause();
         desk.settle();
         ASSERT_EQ(fault_of(desk.report), "");
-        // Every step that any run made is in its curve.
+        // Every step of every run is in its curve.
         const std::lock_guard lock(desk.shared->mutex);
         ASSERT_EQ(desk.now().run, desk.shared->made.size());
         for (std::size_t run = 0; run < desk.shared->made.size(); ++run) {

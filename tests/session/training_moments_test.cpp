@@ -1,4 +1,4 @@
-/// Going back to any moment of a run: the model of that step, asked about the user's own text.
+/// Going back to any moment of a run: the model of that step, applied to the user's own text.
 
 #include <gtest/gtest.h>
 
@@ -34,11 +34,11 @@ TEST(TrainingMoments, EveryKeptMomentIsTheModelOfARunThatEndsThere) {
         ++shown;
     }
     EXPECT_EQ(shown, moments.size());
-    // The whole drag is one step, back to following the newest.
+    // The whole drag is a single step, after which the newest is followed again.
     apply(session, command::Undo{});
     EXPECT_EQ(session.document().trained->step, std::nullopt);
     EXPECT_EQ(session.wait()->trained_step, run.stop.steps);
-    // The check above can tell moments apart.
+    // Negative control: other moments differ.
     apply(session, command::ShowMoment{run.stop.steps - 1});
     EXPECT_FALSE(same_numbers(*session.wait()->trace->parameters, again.state().parameters()));
 }
@@ -149,7 +149,7 @@ TEST(TrainingMoments, NothingIsLeftToUndoWhenOnlyGoneRunsAreBefore) {
     const auto shared = std::make_shared<test::FakeTraining>();
     Session session(open_preset(kDefaultPreset), no_wake, test::empty_computation(), test::fake_engine(shared));
     train(session, test::fake_settings(3));
-    // So many steps within the first run that nothing from before it is left.
+    // Enough undo steps within the first run that none from before are left.
     for (int i = 0; i < 600; ++i) apply(session, command::SetTexts{{i % 2 == 0 ? "a" : "b"}, {}});
     apply(session, command::ResetTraining{});
     session.wait_for_training();
@@ -190,7 +190,7 @@ TEST(TrainingMoments, AModelOfAMomentWritesOn) {
     apply(session, command::SetSampling{sampling});
     EXPECT_NE(session.compute(facet::Sample{sampling}).problem, "");
     EXPECT_NE(session.get(facet::Verification{}), nullptr) << "the rest is computed all the same";
-    // A model that sees what it is to write cannot write.
+    // A model that sees later tokens cannot generate text.
     ForwardSettings forward = session.document().forward;
     forward.masks.causal = false;
     apply(session, command::SetForward{forward});

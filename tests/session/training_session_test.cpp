@@ -84,7 +84,7 @@ TEST(TrainingSession, EarlierRunsCanBeGoneBackTo) {
     EXPECT_EQ(session.document().trained, (TrainedModel{1, std::nullopt}));
     apply(session, command::ChooseRun{2});
     session.wait_for_training();
-    // Undo goes back through them, as far as their own moments.
+    // Undo goes back through the moments of the runs.
     for (int i = 0; i < 10 && !(session.document().trained == TrainedModel{1, 3}); ++i) {
         apply(session, command::Undo{});
         session.wait_for_training();
@@ -152,7 +152,7 @@ TEST(TrainingSession, MoreStepsAfterTheEndAreLearnedFrom) {
     apply(session, command::SaveCheckpoint{folder / "run.safetensors"});
     const auto goes_on = [&] {
         const auto before = session.training().snapshot->parameters;
-        // What the slider of the steps sets, passing other numbers on its way.
+        // As from the slider for steps, which passes other values.
         for (const std::int64_t steps : {30, 70, 40}) {
             RunSettings more = session.document().run;
             more.stop.steps = more.train.schedule.total_steps = steps;
@@ -175,7 +175,7 @@ TEST(TrainingSession, MoreStepsAfterTheEndAreLearnedFrom) {
     session.wait_for_training();
     goes_on();
     EXPECT_TRUE(same_numbers(*whole, *session.training().snapshot->parameters)) << "the same after saving and opening";
-    // A new run knows nothing of where another was continued.
+    // A new run does not inherit the continuation.
     apply(session, command::RestartTraining{});
     session.wait_for_training();
     EXPECT_EQ(session.training().snapshot->settings.train.schedule.continued, std::nullopt);
@@ -199,7 +199,7 @@ TEST(TrainingSession, ADamagedFileLeavesTheRunAsItIs) {
     EXPECT_TRUE(same_numbers(*session.training().snapshot->parameters, *before->parameters));
 }
 
-// However fast the run sends new parameters: the trace of the last ones is let finish.
+// However fast the run publishes new parameters, a trace in progress is allowed to finish.
 TEST(TrainingSession, FollowingTheNewestNeverStarves) {
     test::Gate gate;
     gate.close();
@@ -212,7 +212,7 @@ TEST(TrainingSession, FollowingTheNewestNeverStarves) {
     };
     const auto shared = std::make_shared<test::FakeTraining>();
     Session session(open_preset(kDefaultPreset), no_wake, std::move(computation), test::fake_engine(shared));
-    gate.await_arrival();  // the example's own pass, which nobody wants once the run begins
+    gate.await_arrival();  // the example's own forward pass, which is no longer needed once the run starts
     apply(session, command::SetRun{test::fake_settings()});
     apply(session, command::StartTraining{});
     while (session.training().snapshot->step == 0) session.update();
@@ -239,7 +239,7 @@ TEST(TrainingSession, ARunWhoseNumbersOverflowKeepsItsLastFiniteModel) {
     Session session(open_preset(kDefaultPreset), no_wake);
     RunSettings run = small_run(1000);
     run.model.num_layers = 8;
-    run.model.norm = NormPlacement::None;  // with weights of a hundred and more every layer multiplies by a million
+    run.model.norm = NormPlacement::None;  // with weights above 100, every layer multiplies by a million
     run.train.schedule = {.kind = ScheduleKind::Constant, .rate = 100};
     run.train.clip_norm = 0;
     train(session, run);
@@ -251,7 +251,7 @@ TEST(TrainingSession, ARunWhoseNumbersOverflowKeepsItsLastFiniteModel) {
     EXPECT_TRUE(std::all_of(now.parameters->data(), now.parameters->data() + now.parameters->count(),
                             [](float number) { return std::isfinite(number); }));
     EXPECT_EQ(session.wait()->trained_step, now.step);
-    // A new run is not touched by it.
+    // A new run is not affected.
     apply(session, command::SetRun{small_run(4)});
     apply(session, command::RestartTraining{});
     session.wait_for_training();
@@ -264,7 +264,7 @@ TEST(TrainingSession, ClosesInTheMiddleOfAStepOfALargeModel) {
     run.model.d_model = 256;
     run.model.num_layers = 4;
     run.model.d_ff = 1024;
-    run.batch_size = 256;  // a step of seconds, after an evaluation of seconds
+    run.batch_size = 256;  // steps of seconds, after an evaluation of seconds
     apply(session, command::SetRun{run});
     apply(session, command::StartTraining{});
     while (session.training().snapshot->phase == TrainingPhase::Idle) session.update();
@@ -272,7 +272,6 @@ TEST(TrainingSession, ClosesInTheMiddleOfAStepOfALargeModel) {
     EXPECT_EQ(session.training().snapshot->step, 0);
 }
 
-// Everything that can be done to a run and to the document that shows it; run under the thread sanitizer too.
 TEST(TrainingSession, WaitsForTheNewestMomentOfAFollowedRunThoughAnEarlierOneIsStillBeingComputed) {
     test::Gate traces;
     Computation computation = test::empty_computation();
@@ -299,15 +298,16 @@ TEST(TrainingSession, WaitsForTheNewestMomentOfAFollowedRunThoughAnEarlierOneIsS
     EXPECT_EQ(session.wait()->trained_step, 3);
 }
 
+// Every command for a run and the document that shows it; also run under the thread sanitizer.
 TEST(TrainingSession, BearsThousandsOfCommandsInAnyOrder) {
-    std::uint64_t newest = 0;  // earlier runs are gone back to
+    std::uint64_t newest = 0;  // earlier runs can become current again
     const auto shared = std::make_shared<test::FakeTraining>();
     Session session(open_preset(kDefaultPreset), no_wake, test::empty_computation(), test::fake_engine(shared));
     std::mt19937 random(3);
     const auto pick = [&](int below) { return std::uniform_int_distribution<int>(0, below - 1)(random); };
     apply(session, command::SetRun{test::fake_settings(50)});
     std::int64_t trained = 0;
-    // More than 6000 on a busy machine, where all of these may be given before another of our threads has had its turn.
+    // More than 6000 on a busy machine, where all orders may be given before another thread gets its turn.
     for (int i = 0; i < 6000 || (trained <= 1000 && i < 600'000); ++i) {
         const std::string merge = pick(2) == 0 ? "drag" : "";
         switch (pick(12)) {

@@ -1,4 +1,4 @@
-/// The weights of an opened model beside another file's: as the engine compares them, number by number, and in the background.
+/// Comparing an opened model's weights with another file's: agreement with the engine, single numbers, and computation in the background.
 
 #include "app/session/facets/weights_beside.hpp"
 

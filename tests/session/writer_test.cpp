@@ -1,4 +1,4 @@
-/// The worker that writes on: how it is stopped, and what it keeps of a text for the next job.
+/// The worker that generates text: cancellation, and what it keeps of a text for the next job.
 
 #include "app/session/writer.hpp"
 
@@ -11,7 +11,7 @@
 namespace attn::app {
 namespace {
 
-/// Writes a token whenever the gate lets it.
+/// Generates one token whenever the gate allows it.
 struct SlowWriting {
     test::Gate gate;
     Computation engine() {
@@ -42,7 +42,7 @@ TEST(WritingStops, AtOnceAndKeepsWhatIsThere) {
     EXPECT_FALSE(session.is_writing());
     slow.gate.await_abandoned(1);
     EXPECT_TRUE(session.document().writing.tokens.empty());
-    // Anything that changes what is written on ends it.
+    // Any change to the text being continued ends the generation.
     for (const Command& command : {Command{command::SetTexts{{"Lily"}, {}}, ""}, Command{command::Undo{}, ""},
                                    Command{command::WriteToken{0, 3, 0, 0}, ""}, Command{command::ShowWritten{kPrompt}, ""}}) {
         session.apply({command::WriteOn{0, 5}, ""});
@@ -90,7 +90,7 @@ TEST(WritingStops, WhenTheEngineFails) {
     EXPECT_FALSE(session.is_writing());
 }
 
-/// Notes what each call of the engine is given of the text before it.
+/// Records what each engine call is given of the text before it.
 struct ObservedWriting {
     std::vector<std::vector<std::int32_t>> given, left;
     Computation engine() {
@@ -122,7 +122,7 @@ TEST(WritingGoesOn, FromWhatIsKnownOfTheTextBefore) {
     EXPECT_TRUE(observed.given[0].empty());
     EXPECT_EQ(observed.given[1], observed.left[0]) << "it is there when the next job begins";
     EXPECT_GT(observed.given[1].size(), 4U);
-    // Another model's text has nothing to do with it.
+    // Another model's text is independent of it.
     session.apply({command::OpenPreset{"gpt-tiny"}, ""});
     session.wait();
     write(2);

@@ -1,4 +1,4 @@
-/// Writing on in a session: every token is a moment, branches are kept, and the document holds them.
+/// Text generation in a session: every token is a moment, branches are kept, and the document stores them.
 
 #include "app/session/document/writing.hpp"
 
@@ -39,7 +39,7 @@ protected:
         EXPECT_FALSE(session->is_writing());
     }
     void set(const SamplingSettings& sampling) { apply({command::SetSampling{sampling}, ""}); }
-    /// By one call of the engine from the prompt.
+    /// By a single engine call from the prompt.
     std::vector<std::int32_t> expected(std::int64_t tokens) {
         Document plain = session->document();
         plain.written = {};
@@ -66,7 +66,7 @@ TEST_F(WritingSession, WritesWhatTheEngineWritesAndShowsIt) {
     std::vector<std::int32_t> all = prompt;
     all.insert(all.end(), wanted.begin(), wanted.end());
     EXPECT_EQ(shown_ids(), all) << "the text up to the last token is the state that is shown";
-    // Each token's chances are those of the moment before it.
+    // A token's probabilities are those at the moment before it.
     for (const std::int64_t at : {kPrompt, std::int64_t{0}, std::int64_t{4}}) {
         apply({command::ShowWritten{at}, ""});
         session->wait();
@@ -89,7 +89,7 @@ TEST_F(WritingSession, StopsAndGoesOnAsIfAtOneGo) {
     write(5);
     write(7);
     EXPECT_EQ(document().written.ids, wanted);
-    // From an earlier moment the same seed writes the same: no branch.
+    // From an earlier moment the same seed gives the same tokens, so no new branch.
     apply({command::ShowWritten{3}, ""});
     write(8);
     EXPECT_EQ(document().written.ids, wanted);
@@ -158,7 +158,7 @@ TEST_F(WritingSession, AnEditedTextIsAnotherPrompt) {
     const std::vector<std::int32_t> now = shown_ids();
     ASSERT_EQ(now.size(), ids.size() + 1);
     EXPECT_TRUE(std::equal(ids.begin(), ids.end(), now.begin()));
-    // A tokenizer that cuts otherwise takes the text, not the ids.
+    // With another tokenizer the text is kept, not the ids.
     apply({command::Undo{}, ""});
     EXPECT_EQ(document(), before);
     apply({command::SetTokenizer{TokenizerKind::Character}, ""});
@@ -206,7 +206,7 @@ TEST_F(WritingSession, TakesNoTokenByHandBeyondTheContext) {
     EXPECT_EQ(document(), before);
     EXPECT_THAT(session->message(), HasSubstr("context"));
     EXPECT_EQ(session->wait()->problem, "");
-    // One that is there already is gone to.
+    // If the token already exists, it is shown.
     apply({command::ShowWritten{0}, ""});
     apply({command::WriteToken{0, before.writing.tokens[1].id, 0.1, 0}, ""});
     EXPECT_EQ(document().writing.shown, 1);
@@ -286,7 +286,7 @@ TEST_F(WritingSession, SaysWhyItCannotWrite) {
     EXPECT_THAT(session->message(), HasSubstr("min-p"));
 }
 
-/// A golden model that ends its texts with one of these tokens.
+/// A golden model whose texts end with one of these tokens.
 class EndingModel {
 public:
     EndingModel(const char* model, const std::string& ends) {
@@ -314,7 +314,7 @@ TEST_F(WritingSession, AnOpenedModelStopsAtItsEndTokenAndGoesOnWhenToldTo) {
     EXPECT_EQ(session->writing_problem(), "") << "an end is no problem";
     EXPECT_EQ(document().written.ids, std::vector<std::int32_t>(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(first) + 1));
     EXPECT_TRUE(document().model->is_end(document().written.ids.back()));
-    // From the end on it writes what it would have written without one, up to the next.
+    // After the end token it continues as if there were none, up to the next one.
     std::size_t written = first + 1;
     while (written < all.size()) {
         write(static_cast<std::int64_t>(all.size() - written));

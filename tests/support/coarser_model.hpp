@@ -1,5 +1,5 @@
 #pragma once
-/// A published model with a tokenizer, and the same with its numbers rounded to a few bits.
+/// A published model with a tokenizer, and the same model with numbers rounded to a few bits.
 
 #include <cstdint>
 #include <cstring>
@@ -12,7 +12,7 @@ namespace attn::test {
 
 inline std::filesystem::path fine_model() { return std::filesystem::path(ATTN_TEST_DATA) / "golden/hf/gpt2"; }
 
-/// A copy of it in a folder, whose numbers have four bits behind the point left.
+/// Copies it to a folder with four fractional bits per number.
 inline std::filesystem::path coarser_model(const std::filesystem::path& folder) {
     for (const char* name : {"config.json", "tokenizer.json", "tokenizer_config.json"})
         std::filesystem::copy_file(fine_model() / name, folder / name, std::filesystem::copy_options::overwrite_existing);

@@ -1,8 +1,8 @@
-/// Loaded before a program (LD_PRELOAD), makes one of its allocations by operator new fail, or all from one on. Counted from the start of
-/// main: what fails before, in the constructors of other libraries, is nobody's to catch.
-///   ATTN_FAIL_AT=N     the Nth allocation fails, from 1
+/// Preloaded into a program (LD_PRELOAD), makes one of its allocations by operator new fail, or all from one on. Counting starts with main,
+/// because failures in the constructors of other libraries cannot be handled.
+///   ATTN_FAIL_AT=N     the Nth allocation fails, counted from 1
 ///   ATTN_FAIL_ON=1     and all that follow
-///   ATTN_COUNT_FILE=F  how many there were is written to F when the program exits
+///   ATTN_COUNT_FILE=F  the number of allocations is written to F when the program exits
 
 #include <dlfcn.h>
 

@@ -1,5 +1,5 @@
 #pragma once
-/// Engine calls that a test holds up, makes fail or corrupts.
+/// Fake engine calls that block, fail or return corrupted results.
 
 #include <atomic>
 #include <condition_variable>
@@ -11,7 +11,7 @@
 
 namespace attn::app::test {
 
-/// Holds computations up until it is opened; one that is told to stop leaves with Cancelled.
+/// Blocks computations until opened; one that is asked to stop throws Cancelled.
 class Gate {
 public:
     void pass(const std::stop_token& stop) {
@@ -28,7 +28,7 @@ public:
     }
     void open() { set(true); }
     void close() { set(false); }
-    /// Returns once a computation stands at the gate.
+    /// Waits until a computation has reached the gate.
     void await_arrival() {
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [this] { return waiting_ > 0; });
@@ -56,14 +56,14 @@ private:
     int waiting_ = 0, abandoned_ = 0;
 };
 
-/// Of a model that has computed nothing.
+/// A trace without stages.
 inline Trace<float> empty_trace(std::shared_ptr<const Parameters<float>> parameters, const TokenBatch& tokens, const TokenBatch& source,
                                 const ForwardSettings& settings) {
     const Config config = parameters->config();
     return {config, std::make_shared<const Plan>(config, settings.mistake), settings, tokens, source, std::move(parameters), {}, {}};
 }
 
-/// A forward pass without stages and a verification that says yes: only the hand-over is real.
+/// An empty forward pass and a verification that always succeeds, for testing only how results are passed on.
 inline Computation empty_computation() {
     return {
         .parameters = [](const Config& config, const Parameters<float>*) { return Parameters<float>(config); },

@@ -1,5 +1,5 @@
 #pragma once
-/// A training run without any mathematics: a step adds 1 to every parameter. What a test asks of it is recorded.
+/// A fake training run in which a step adds 1 to every parameter. Records the calls of a test.
 
 #include <atomic>
 #include <chrono>
@@ -15,14 +15,14 @@
 
 namespace attn::app::test {
 
-/// What all runs of one engine share with their test.
+/// Shared by all runs of an engine and the test.
 struct FakeTraining {
-    Gate step_gate;                      ///< every step passes it
-    std::atomic<std::int64_t> bad = -1;  ///< the step that is not finite
+    Gate step_gate;                      ///< every step waits at it
+    std::atomic<std::int64_t> bad = -1;  ///< the step with a non-finite loss
     std::mutex mutex;
-    std::vector<std::int64_t> made;  ///< steps of every run, in the order of the runs
+    std::vector<std::int64_t> made;  ///< steps of each run, in the order of the runs
     std::size_t budget = 4000;       ///< of the history, in bytes
-    /// So many steps cost nothing: more would keep a processor busy while the test of an endless run waits for one.
+    /// After this many steps, each takes some time, so that an endless run does not keep a processor busy.
     std::int64_t fast = 10'000;
 };
 

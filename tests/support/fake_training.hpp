@@ -1,5 +1,5 @@
 #pragma once
-/// A training run that never was: curves, moments and examples of a known form, for tests of what is drawn of them.
+/// Fake training results: curves, moments and examples of known shape, for tests of drawing.
 
 #include "app/session/training/training_report.hpp"
 
@@ -13,7 +13,7 @@ struct FakeRun {
     double rate = 3e-3;
 };
 
-/// Loss falls, the second head of the first layer takes up the previous token and the third of the second layer induction.
+/// The loss falls, the second head of the first layer forms the previous-token pattern and the third head of the second layer induction.
 RunCurves fake_curves(const FakeRun& fake);
 /// A snapshot of the run with evenly spaced moments.
 std::shared_ptr<TrainingSnapshot> fake_snapshot(const FakeRun& fake);

@@ -18,10 +18,10 @@ ImGuiFixture::ImGuiFixture() : context_(ImGui::CreateContext()) {
     io.LogFilename = nullptr;
     io.DisplaySize = ImVec2(1600, 1000);
     io.DeltaTime = 1.0f / 60;
-    io.BackendFlags |= ImGuiBackendFlags_RendererHasVtxOffset;  // as the OpenGL backend
+    io.BackendFlags |= ImGuiBackendFlags_RendererHasVtxOffset;  // as in the OpenGL backend
     io.MousePos = ImVec2(-1000, -1000);
 #if IMGUI_VERSION_NUM < 18700
-    // Any numbers below 512 that are nobody else's do for the keys that ImGui names itself.
+    // Any otherwise unused numbers below 512 will do for the keys that ImGui names.
     for (int key = 0; key < ImGuiKey_COUNT; ++key) io.KeyMap[key] = 400 + key;
 #endif
     ImFont* font = io.Fonts->AddFontDefault();

@@ -1,5 +1,5 @@
 #pragma once
-/// Panels and widgets without a window: an ImGui context, frames on demand, a mouse and a keyboard moved by the test.
+/// Tests panels and widgets without a window: an ImGui context with frames on demand and simulated mouse and keyboard.
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 
 namespace attn::app::test {
 
-/// Notes what was asked; colours every value by its place between lo and hi, from black to white.
+/// Records requests; colours every value by its position between lo and hi, from black to white.
 class NullCanvas : public Canvas {
 public:
     struct Call {
@@ -28,36 +28,36 @@ public:
     std::uint32_t color(const HeatmapStyle& style, float value) const override;
 };
 
-/// One context a test. Each `frame` draws `contents` into one window that fills the display, from (0, 0) and without padding.
+/// One context per test. Each `frame` draws `contents` into a window that fills the display, from (0, 0) and without padding.
 class ImGuiFixture : public ::testing::Test {
 protected:
     ImGuiFixture();
     ~ImGuiFixture() override;
 
-    /// Draws one frame; the mouse and keys are as they were left.
+    /// Draws a frame with the current mouse and key state.
     void frame(const std::function<void()>& contents);
-    /// Several frames in which nothing happens.
+    /// Draws several frames without input.
     void frames(int count, const std::function<void()>& contents);
 
     void move_mouse(float x, float y);
     void mouse_button(int button, bool down);
-    /// Moves, presses and lets go, with a frame for each.
+    /// Moves, presses and releases, with a frame for each.
     void click(float x, float y, const std::function<void()>& contents, int button = 0);
-    /// Presses at one place and lets go at another, in `steps` moves.
+    /// Presses at one position and releases at another, moving in `steps` steps.
     void drag(ImVec2 from, ImVec2 to, const std::function<void()>& contents, int steps = 4);
     void wheel(float turns, const std::function<void()>& contents);
     void hold(Key key, bool down);
     void hold(char letter_or_digit, bool down);
     void hold_modifiers(bool ctrl, bool shift);
-    /// Presses and lets go, with a frame for each.
+    /// Presses and releases, with a frame for each.
     void press(Key key, const std::function<void()>& contents);
     void press(char letter_or_digit, const std::function<void()>& contents);
     void type(std::string_view text, const std::function<void()>& contents);
 
-    /// Vertices that the last frame drew.
+    /// The number of vertices in the last frame.
     int vertices() const { return vertices_; }
 
-    bool contents_have_windows = false;  ///< they begin and end their own instead of drawing into the test's
+    bool contents_have_windows = false;  ///< contents create their own windows instead of drawing into the test's
     NullCanvas canvas;
     Theme theme;
     Ui ui{theme, canvas};

@@ -1,5 +1,5 @@
 #pragma once
-/// The whole interface over a real session, frame by frame; commands are carried out before the next frame.
+/// The whole interface with a real session, frame by frame; commands are applied before the next frame.
 
 #include <functional>
 #include <memory>
@@ -17,12 +17,12 @@ class InterfaceFixture : public ImGuiFixture {
 protected:
     InterfaceFixture() { contents_have_windows = true; }
 
-    /// The example, computed and verified, with a cell chosen, after three frames.
+    /// Opens a preset, waits until it is computed and verified, selects a cell and draws three frames.
     void open_example(const std::string& preset);
     const Trace<float>& trace() const { return *session->snapshot()->trace; }
-    /// Calls `use` with what panels get, and then sees to the commands.
+    /// Calls `use` with a panel context, then applies the commands.
     void with_context(const std::function<void(PanelContext&)>& use);
-    /// A facet of what is shown, or of another state, computed. Fails where there is none.
+    /// Computes a facet of the shown or another state. Fails the test if it does not exist.
     template <class F>
     std::shared_ptr<const typename F::Value> get(const F& facet) {
         return session->get(facet);
@@ -32,9 +32,9 @@ protected:
         EXPECT_TRUE(answer) << answer.problem;
         return answer.value;
     }
-    /// Keeps what is shown.
+    /// Pins the shown state.
     void pin(bool b = false) { session->apply({command::Pin{b, session->states().shown}, ""}); }
-    /// Ctrl and a letter, and three frames.
+    /// Presses Ctrl and a letter, then draws three frames.
     void control(char letter, bool shift = false);
     /// The commands of one kind so far.
     template <class What>
@@ -44,7 +44,7 @@ protected:
             if (const auto* what = std::get_if<What>(&command.what)) found.push_back(*what);
         return found;
     }
-    /// One frame of the whole interface.
+    /// Draws one frame of the whole interface.
     virtual void draw();
 
     const std::function<void()> ui_frame = [this] { draw(); };
@@ -55,13 +55,13 @@ protected:
     ViewState view;
     MatrixStore matrices;
     std::vector<Command> commands;  ///< of all frames
-    bool carry_out = true;          ///< else they are only kept
-    bool instant = true;            ///< what a command sets off is computed before the next frame
+    bool carry_out = true;          ///< otherwise they are only recorded
+    bool instant = true;            ///< effects of commands are computed before the next frame
     double now = 0;
 
 private:
-    std::shared_ptr<const Snapshot> snapshot_;          // matrices of the last context point into it
-    std::vector<std::shared_ptr<const void>> tensors_;  // and into these
+    std::shared_ptr<const Snapshot> snapshot_;          // referenced by matrices of the last context
+    std::vector<std::shared_ptr<const void>> tensors_;  // likewise
 };
 
 }  // namespace attn::app::test

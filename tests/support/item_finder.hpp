@@ -1,5 +1,5 @@
 #pragma once
-/// Where a control is on screen, found by moving the mouse until ImGui says that it is over it.
+/// Locates a control on screen by moving the mouse until ImGui reports that it is hovered.
 
 #include <imgui.h>
 #include <imgui_internal.h>
@@ -11,7 +11,7 @@
 
 namespace attn::app::test {
 
-/// The open child window whose name holds `part` ("##run"), nullptr for none.
+/// The open child window whose name contains `part` ("##run"), nullptr if none.
 inline ImGuiWindow* find_window(std::string_view part) {
     for (ImGuiWindow* window : ImGui::GetCurrentContext()->Windows)
         if (window->WasActive && std::string_view(window->Name).find(part) != std::string_view::npos &&
@@ -20,7 +20,7 @@ inline ImGuiWindow* find_window(std::string_view part) {
     return nullptr;
 }
 
-/// Moves the mouse over the window by `draw`n frames until the item with this path of ids is hovered.
+/// Moves the mouse over the window, drawing frames with `draw`, until the item with this id path is hovered.
 inline std::optional<ImVec2> find_item(std::string_view window_part, std::initializer_list<const char*> path,
                                        const std::function<void(float, float)>& hover, float step_x = 16, float step_y = 7) {
     const ImGuiWindow* window = find_window(window_part);

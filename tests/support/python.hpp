@@ -1,5 +1,5 @@
 #pragma once
-/// An installed Python with NumPy, as an oracle that shares no code with the program. ATTN_PYTHON is what CMake found.
+/// An installed Python with NumPy, as an oracle that shares no code with the program. ATTN_PYTHON is the one that CMake found.
 
 #include <gtest/gtest.h>
 
@@ -14,10 +14,10 @@ namespace attn::test {
 
 struct PythonOutcome {
     bool ok = false;
-    std::string said;  ///< on both streams
+    std::string said;  ///< stdout and stderr
 };
 
-/// Runs the script in `folder`; `path` is where it finds further modules.
+/// Runs the script in `folder`; `path` is added to its module search path.
 inline PythonOutcome run_python(const std::filesystem::path& folder, const std::string& script, const std::string& path = "") {
     std::ofstream(folder / "script.py") << script;
     const std::string command = "cd '" + folder.native() + "' && PYTHONDONTWRITEBYTECODE=1 PYTHONPATH='" + path +
@@ -29,13 +29,13 @@ inline PythonOutcome run_python(const std::filesystem::path& folder, const std::
 
 inline bool has_numpy(const std::filesystem::path& folder) { return run_python(folder, "import numpy\n").ok; }
 
-/// Where a script finds PyTorch: nowhere in particular if it is installed, else a stand-in that has its names and NumPy's arithmetic.
+/// The module search path for PyTorch: empty if it is installed, otherwise that of a stand-in with its API and NumPy's arithmetic.
 inline std::string torch_path(const std::filesystem::path& folder) {
     return run_python(folder, "import torch\n").ok ? "" : ATTN_TEST_DATA "/support/torch_stand_in";
 }
 
 }  // namespace attn::test
 
-/// Ends the test as skipped where there is no NumPy.
+/// Skips the test if NumPy is not available.
 #define ATTN_NEEDS_NUMPY(folder)                                                                                                           \
     if (!attn::test::has_numpy(folder)) GTEST_SKIP() << "NumPy is not installed for " ATTN_PYTHON

@@ -1,5 +1,5 @@
 #pragma once
-/// Edits at random: every kind, at stages that a trace has; some reach beyond it.
+/// Random edits of every kind, at existing stages; some are out of range.
 
 #include <vector>
 

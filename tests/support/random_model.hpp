@@ -1,5 +1,5 @@
 #pragma once
-/// Models, texts and settings at random: every architecture and flag, sizes from 1.
+/// Random models, texts and settings: every architecture and flag, sizes from 1.
 
 #include <algorithm>
 #include <memory>
@@ -11,7 +11,7 @@ namespace attn::testing_support {
 
 class RandomModel {
 public:
-    /// `modern`: with everything that families of published models have, too, such as grouped heads and rotary positions.
+    /// `modern`: includes features of published model families, such as grouped heads and rotary positions.
     explicit RandomModel(unsigned seed, bool modern = false) : random_(seed) {
         draw_config();
         if (modern) draw_modern_config();
@@ -30,8 +30,8 @@ public:
         return trace_forward<Scalar>(std::make_shared<const Parameters<Scalar>>(parameters<Scalar>()), tokens, source, settings);
     }
 
-    /// Every parameter moved away from its initial value, so that no bias, gain or shift is 0 or 1; small enough that numbers do not
-    /// grow from layer to layer until rounding alone changes who attends to whom.
+    /// Moves every parameter away from its initial value, so that no bias, gain or shift is 0 or 1. Changes are small enough that numbers
+    /// do not grow from layer to layer until rounding alone decides where heads attend.
     template <class Scalar>
     Parameters<Scalar> parameters() const {
         Parameters<Scalar> out = initial_parameters<Scalar>(config);
@@ -167,7 +167,7 @@ private:
         masks.window = coin(0.3) ? static_cast<int>(between(1, 4)) : 0;
         masks.prefix = coin(0.3) ? static_cast<int>(between(1, 4)) : 0;
         masks.block = coin(0.2) ? static_cast<int>(between(1, 4)) : 0;
-        // Few cells, whole rows and places outside the map: all of them may be asked for.
+        // Single cells, whole rows and places outside the map: all of them may be requested.
         for (std::int64_t i = coin(0.3) ? between(1, 12) : 0; i > 0; --i)
             masks.painted.push_back({static_cast<std::int32_t>(between(0, 5)), static_cast<std::int32_t>(between(0, 5))});
         settings.temperature = coin(0.7) ? 1 : 0.7;

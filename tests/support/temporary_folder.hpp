@@ -1,5 +1,5 @@
 #pragma once
-/// A folder of its own for a test, removed at its end.
+/// A temporary folder for a test.
 
 #include <unistd.h>
 
@@ -15,7 +15,7 @@ namespace attn::test {
 class TemporaryFolder {
 public:
     TemporaryFolder() {
-        // In memory where there is such a place: thousands of small files are rewritten here, and a disk would be flushed each time.
+        // Prefer a RAM disk: thousands of small files are rewritten, and a disk would be flushed each time.
         const std::filesystem::path memory = "/dev/shm";
         const bool usable = ::access(memory.c_str(), R_OK | W_OK | X_OK) == 0;
         std::string name = ((usable ? memory : std::filesystem::temp_directory_path()) / "attnscope-test-XXXXXX").string();
@@ -30,7 +30,7 @@ public:
     TemporaryFolder& operator=(const TemporaryFolder&) = delete;
     const std::filesystem::path& path() const { return path_; }
     std::filesystem::path operator/(const std::filesystem::path& name) const { return path_ / name; }
-    /// Number of entries, to see that nothing is left behind.
+    /// The number of entries, to check that nothing is left behind.
     std::ptrdiff_t entries() const {
         return std::distance(std::filesystem::directory_iterator(path_), std::filesystem::directory_iterator());
     }

@@ -1,5 +1,6 @@
 #pragma once
-/// Which English word a word of the other toy language renders, by a dictionary of its own: nothing is shared with the grammar.
+/// Finds the English word that each word of the other toy language translates, with a dictionary of its own that is independent of the
+/// grammar.
 
 #include <map>
 #include <string>
@@ -7,7 +8,7 @@
 
 namespace attn::testing_support {
 
-/// What an English word can become.
+/// The possible translations of English words.
 inline const std::map<std::string, std::vector<std::string>>& toy_dictionary() {
     static const std::map<std::string, std::vector<std::string>> made = [] {
         std::map<std::string, std::vector<std::string>> out{{".", {"."}},         {"!", {"!"}},
@@ -68,8 +69,8 @@ inline const std::map<std::string, std::vector<std::string>>& toy_dictionary() {
     return made;
 }
 
-/// For every word of the answer the place of the English word it renders, -1 where none can: by trying every pair of words. Where several
-/// can, they come in the same order in both languages, since subject, object and place do.
+/// For every word of the answer the index of the English word it translates, -1 if there is none. If several match, they are assigned in
+/// order, since subject, object and place have the same order in both languages.
 inline std::vector<int> toy_alignment(const std::vector<std::string>& english, const std::vector<std::string>& answer) {
     const auto candidates = [&](const std::string& word) {
         std::vector<int> places;

@@ -26,7 +26,7 @@ inline RunSettings small_run(std::int64_t steps = 24) {
 
 inline void apply(Session& session, auto what, const std::string& merge = "") { session.apply({what, merge}); }
 
-/// A session whose run has come to its end.
+/// Trains until the session's run has ended.
 inline void train(Session& session, const RunSettings& run = small_run()) {
     apply(session, command::SetRun{run});
     apply(session, command::StartTraining{});

@@ -77,7 +77,7 @@ void change_moment(PanelContext& context, int direction) {
     ++context.view.gesture;
 }
 
-/// Moves the chosen cell of the current stage by one row or column.
+/// Moves the selected cell of the current stage by rows and columns.
 void move_cell(PanelContext& context, int rows, int cols) {
     if (!context.has_stage(context.view.stage)) return;
     const Shape shape = context.trace().shape_of(context.view.stage);
@@ -101,7 +101,7 @@ void compare_with(PanelContext& context, Compare source) {
     if (view.view == View::Train) view.view = View::Step;
 }
 
-/// The key of one of the answers, while a lesson asks.
+/// The key for an answer, while a lesson asks a question.
 Action answer(std::size_t place, char key) {
     const auto is_there = [place](const PanelContext& context) {
         const LessonView& lesson = context.view.lesson;
@@ -118,7 +118,7 @@ Action answer(std::size_t place, char key) {
 
 void zoom(PanelContext& context, double factor) { context.view.ui_zoom = std::clamp(context.view.ui_zoom * factor, 0.5, 4.0); }
 
-/// From the outermost that is open to the chosen cell.
+/// Closes or clears the topmost thing: from overlays down to the selected cell.
 void escape(PanelContext& context) {
     ViewState& view = context.view;
     if (view.help) view.help = false;
@@ -140,7 +140,7 @@ void emit(PanelContext& context, Command command) {
     context.commands.push_back({std::move(command), ""});
 }
 
-/// Name, group, keys, where they work, line on the sheet of keys, what is done, when it can be.
+/// Columns: name, group, keys, scope, line on the sheet of keys, action, condition.
 std::vector<Action> table() {
     using C = PanelContext;
     constexpr KeyScope kPicture = KeyScope::Picture, kTraining = KeyScope::Training, kLesson = KeyScope::Lesson,

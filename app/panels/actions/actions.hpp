@@ -1,5 +1,5 @@
 #pragma once
-/// Everything that can be done, in one table: keys, the sheet of keys and the command palette all read it.
+/// The table of all actions, used for keyboard shortcuts, the sheet of keys and the command palette.
 
 #include <functional>
 #include <optional>
@@ -13,10 +13,10 @@
 
 namespace attn::app {
 
-/// Where a key works. A lesson takes its keys before the picture or the run does.
+/// Where a key works. An open lesson takes precedence over the picture and the training run.
 enum class KeyScope : std::uint8_t { Everywhere, Picture, Training, Lesson };
 
-/// A key, or a character that a key types, wherever the keyboard's layout puts it.
+/// A key, or a character independent of the keyboard layout.
 struct KeyChord {
     std::optional<Key> key{};
     char typed = 0;   ///< lower case
@@ -24,37 +24,37 @@ struct KeyChord {
     bool ctrl = false, shift = false;
     bool repeats = false;
     bool none() const { return !key && typed == 0 && letter == 0; }
-    /// "Ctrl + Z", "←", "C"; "" for none.
+    /// Such as "Ctrl + Z", "←", "C"; "" for none.
     std::string text() const;
     bool pressed() const;
     bool operator==(const KeyChord&) const = default;
 };
 
 struct Action {
-    std::string name;              ///< "Causal mask on or off"
-    std::string group;             ///< "Masks"
-    std::vector<KeyChord> chords;  ///< each does it; the first one is shown
+    std::string name;              ///< such as "Causal mask on or off"
+    std::string group;             ///< such as "Masks"
+    std::vector<KeyChord> chords;  ///< alternative keys; the first one is shown
     KeyScope scope = KeyScope::Everywhere;
-    std::string sheet;  ///< its line on the sheet of keys; actions with the same line share it, those without one are not there
+    std::string sheet;  ///< its line on the sheet of keys; shared by actions with the same text, "" for those not listed
     std::function<void(PanelContext&)> run;
-    std::function<bool(const PanelContext&)> available{};  ///< none: always
-    std::string detail{};                                  ///< a sentence for the palette
-    std::string also{};                                    ///< further words by which the palette finds it
-    bool careful = false;                                  ///< gives something up: found only by the beginnings of its words
+    std::function<bool(const PanelContext&)> available{};  ///< empty: always
+    std::string detail{};                                  ///< one sentence for the palette
+    std::string also{};                                    ///< search keywords for the palette
+    bool careful = false;                                  ///< discards something: the palette finds it only by beginnings of words
 
     bool can_run(const PanelContext& context) const { return !available || available(context); }
 };
 
-/// Found by its name alone.
+/// An action without a key, available in the palette only.
 Action without_key(std::string name, std::string group, std::function<void(PanelContext&)> run,
                    std::function<bool(const PanelContext&)> available = {}, std::string detail = {});
 
-/// Those that have keys, and others that are always the same: a further one is a line in actions.cpp.
+/// Actions with keys, and other fixed ones. To add one, add a line in actions.cpp.
 std::span<const Action> actions();
-/// All of them, with those that depend on what there is: views, stages, heads, examples, lessons, tasks, colours.
+/// All actions, including those that depend on the data: views, stages, heads, examples, lessons, tasks, colours.
 std::vector<Action> all_actions(const PanelContext& context);
 
-/// Runs what the pressed keys say, except while text is typed.
+/// Runs the actions whose keys are pressed, except while text is being typed.
 void handle_shortcuts(PanelContext& context);
 
 }  // namespace attn::app

@@ -25,7 +25,7 @@ std::string stage_words(const StageId& id) {
     return words;
 }
 
-/// In the views of many heads it is framed and scrolled to; elsewhere its weights are opened.
+/// Views of many heads frame the head and scroll to it; other views open its weights.
 void show_head(PanelContext& context, StageId weights, std::int64_t head) {
     ViewState& view = context.view;
     if (view.view == View::Grid || view.view == View::Heads)
@@ -79,7 +79,7 @@ void add_examples(std::vector<Action>& all) {
             all.push_back(without_key(
                 "Open the example " + preset.title + (sentence.title.empty() ? "" : ": " + sentence.title), "Example",
                 [&preset, i](PanelContext& c) { open_example(c, preset, i); }, {}, sentence.look_at));
-            all.back().also = preset.name;  // as the menu of models and the command line have it
+            all.back().also = preset.name;  // the name in the models menu and on the command line
         }
     for (const TaskInfo& task : tasks())
         all.push_back(without_key(

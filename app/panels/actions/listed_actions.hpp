@@ -1,5 +1,5 @@
 #pragma once
-/// Actions that stand for what there is a list of: stages, heads, layers, sequences, lessons, examples, tasks, parts, mistakes, colours.
+/// Actions generated from lists: stages, heads, layers, sequences, lessons, examples, tasks, settings sections, mistakes, colours.
 
 #include <vector>
 

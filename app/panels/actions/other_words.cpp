@@ -8,7 +8,7 @@
 namespace attn::app {
 namespace {
 
-/// Of every action whose name begins like this.
+/// Applies to every action whose name begins with `name`.
 struct OtherWords {
     std::string_view name, also;
     bool careful = false;

@@ -1,5 +1,5 @@
 #pragma once
-/// Other words for what can be done, and which of it gives something up: for the command palette.
+/// Synonyms for actions, and which actions discard something, for the command palette.
 
 #include <vector>
 

@@ -21,10 +21,10 @@ char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned 
 
 bool begins_word(std::string_view name, std::size_t at) { return at == 0 || std::isalnum(static_cast<unsigned char>(name[at - 1])) == 0; }
 
-/// Below so many points a letter of a word is scattered over the name, which then is another one.
+/// Minimum score per letter; below it, the letters are scattered over the name and do not count as a match.
 constexpr int kLeastPerLetter = 5;
 
-/// One word, letter by letter: letters in a row and at the beginnings of words count more.
+/// Scores a word letter by letter; consecutive letters and beginnings of words count more.
 std::optional<int> score_word(std::string_view word, std::string_view name) {
     int best = -1;
     for (std::size_t start = 0; start < name.size(); ++start) {
@@ -55,7 +55,7 @@ std::vector<std::string_view> words_of_query(std::string_view typed) {
     }
 }
 
-/// A word of `text` begins with `word`.
+/// Whether a word of `text` begins with `word`.
 bool has_word(std::string_view text, std::string_view word) {
     for (std::size_t at = 0; at + word.size() <= text.size(); ++at) {
         if (!begins_word(text, at)) continue;
@@ -66,7 +66,7 @@ bool has_word(std::string_view text, std::string_view word) {
     return false;
 }
 
-/// Every word that was typed begins one of the action's own or one of those that mean the same.
+/// Whether every typed word is the beginning of one of the action's words or synonyms.
 bool is_meant(const Action& action, std::string_view typed) {
     const std::string text = action.group + " " + action.name + " " + action.also;
     const std::vector<std::string_view> words = words_of_query(typed);
@@ -84,7 +84,7 @@ void remember(PaletteState& palette, const std::string& name) {
     if (palette.recent.size() > kMostRecent) palette.recent.pop_back();
 }
 
-/// One line: what it is about, its name, its key. True when it was pressed.
+/// A line with group, name and key. True if pressed.
 bool draw_line(const PanelContext& context, const Action& action, int index, float width) {
     const auto& [colors, fonts, scale] = context.theme;
     ImGui::PushID(index);
@@ -117,7 +117,7 @@ void choose_by_keys(PaletteState& palette, int count) {
     palette.reveal |= palette.chosen != before;
 }
 
-/// The lines that fit, scrolled so that the chosen one is seen. Returns the one to run, nullptr for none.
+/// Draws the lines that fit, scrolled to the selected one. Returns the action to run, nullptr for none.
 const Action* draw_lines(PanelContext& context, const std::vector<const Action*>& lines) {
     PaletteState& palette = context.view.palette;
     const float high = context.px(kLine) * static_cast<float>(std::clamp<int>(static_cast<int>(lines.size()), 1, kMostLines));
@@ -137,7 +137,7 @@ const Action* draw_lines(PanelContext& context, const std::vector<const Action*>
     return run;
 }
 
-/// Begins the palette's window near the top, wide enough to read from afar.
+/// Begins the palette's window near the top.
 void begin_window(const PanelContext& context) {
     const Palette& colors = context.theme.colors;
     const ImVec2 display = ImGui::GetIO().DisplaySize;
@@ -180,13 +180,13 @@ std::vector<const Action*> palette_lines(const PanelContext& context, std::span<
     for (const Action& action : actions) {
         if (!action.can_run(context)) continue;
         std::optional<int> score = fuzzy_score(palette.query, action.name);
-        // What an action is about finds it too, after those that are called so.
+        // Matches including the group rank below matches of the name alone.
         if (!score)
             if (const auto by_group = fuzzy_score(palette.query, action.group + " " + action.name)) score = *by_group - 6;
         const bool meant = is_meant(action, palette.query);
-        // Whole beginnings of words that mean the same count as much as letters of a name.
+        // Beginnings of words and synonyms count as much as letters of the name.
         if (meant) score = std::max(score.value_or(0), 7 * static_cast<int>(palette.query.size()));
-        // What gives something up is not offered for letters that happen to be in its name.
+        // Do not offer actions that discard something for an accidental match of letters.
         if (!score || (action.careful && !meant)) continue;
         const int recent = place_among_recent(palette, action.name);
         if (recent >= 0) *score += palette.query.empty() ? 1000 - recent : 2;

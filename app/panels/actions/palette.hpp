@@ -1,5 +1,5 @@
 #pragma once
-/// The command palette: every action by its name.
+/// The command palette: all actions by name.
 
 #include <optional>
 #include <span>
@@ -10,11 +10,11 @@
 
 namespace attn::app {
 
-/// How well a name fits what was typed, larger is better; nothing when a word of it is not in the name. Letters may be left out:
-/// "tcm" finds "toggle causal mask"; letters scattered over a name do not find it. Upper and lower case are the same.
+/// How well a name matches what was typed; larger is better, none if a word does not match. Letters may be skipped ("tcm" finds "toggle
+/// causal mask"), but widely scattered letters do not match. Case-insensitive.
 std::optional<int> fuzzy_score(std::string_view typed, std::string_view name);
 
-/// What the palette lists: actions that can be run and fit, the best first; with nothing typed the recent ones first.
+/// The palette's list: matching available actions, best first; recent ones first if nothing is typed.
 std::vector<const Action*> palette_lines(const PanelContext& context, std::span<const Action> actions);
 
 void draw_palette(PanelContext& context);

@@ -1,5 +1,5 @@
 #pragma once
-/// What is typed into the command palette, and what was done with it before.
+/// The state of the command palette: the query and recently used actions.
 
 #include <string>
 #include <vector>
@@ -8,11 +8,11 @@ namespace attn::app {
 
 struct PaletteState {
     bool open = false;
-    bool focus = false;   ///< the field asks for the keyboard
-    bool reveal = false;  ///< the chosen line has to be scrolled to
+    bool focus = false;   ///< the field takes the focus
+    bool reveal = false;  ///< scroll to the selected line
     std::string query;
-    int chosen = 0;                   ///< of the lines that are listed
-    std::vector<std::string> recent;  ///< names of actions, the last one done first
+    int chosen = 0;                   ///< index in the list
+    std::vector<std::string> recent;  ///< names of actions, most recent first
 };
 
 void open_palette(PaletteState& palette);

@@ -8,7 +8,7 @@
 namespace attn::app {
 namespace {
 
-/// Keys that a control with the keyboard (a slider stepped by arrows) needs itself.
+/// Keys that a focused control needs itself, such as arrows for a slider.
 bool belongs_to_controls(const KeyChord& chord) { return chord.key && *chord.key <= Key::Space && *chord.key != Key::Escape; }
 
 bool in_scope(KeyScope scope, const ViewState& view) {
@@ -25,7 +25,7 @@ bool in_scope(KeyScope scope, const ViewState& view) {
     return false;
 }
 
-/// Tab goes from control to control, also inside a menu; Enter and Space press the one it has come to.
+/// Tab moves between controls, also within a menu; Enter and Space press the focused one.
 void focus_keys(PanelContext& context) {
     KeyboardFocus& focus = context.view.focus;
     const ImGuiIO& io = ImGui::GetIO();
@@ -40,13 +40,13 @@ void focus_keys(PanelContext& context) {
     if (focus.visible() && (key_pressed(Key::Enter, false) || key_pressed(Key::Space, false))) focus.press();
 }
 
-/// The actions whose keys are pressed. Of several with the same key the first one counts: the lesson's stand first.
+/// The actions whose keys are pressed. If several share a key, the first one wins; those of lessons come first.
 std::vector<const Action*> pressed_actions(const PanelContext& context) {
     std::vector<const Action*> pressed;
     std::vector<KeyChord> taken;
     for (const Action& action : actions()) {
         if (!in_scope(action.scope, context.view)) continue;
-        // A lesson that does not ask leaves the keys of its answers to the panes.
+        // Unless it asks a question, a lesson leaves the answer keys to the panes.
         if (action.scope == KeyScope::Lesson && !action.can_run(context)) continue;
         for (const KeyChord& chord : action.chords) {
             if (!chord.pressed() || std::find(taken.begin(), taken.end(), chord) != taken.end()) continue;

@@ -57,7 +57,7 @@ std::string shape_words(const Matrix& matrix) {
     return fmt::format("{} × {} ({} × {})", matrix.data.rows, matrix.data.cols, axis_letter(matrix.row_axis), axis_letter(matrix.col_axis));
 }
 
-/// "0.250 − 0.131 = +0.119" for the cell that is pointed at or chosen; what the picture is otherwise.
+/// The difference at the hovered or selected cell, "0.250 − 0.131 = +0.119"; otherwise the names of the two sides.
 std::string cell_formula(const PanelContext& context, const ComparedSides& sides, const Matrix& a, const Matrix& b) {
     std::string names = fmt::format("{} − {}", sides.second, sides.first);
     const AxisSelection& selection = context.view.selection();
@@ -74,7 +74,7 @@ std::string cell_formula(const PanelContext& context, const ComparedSides& sides
     return fmt::format("{} = {} − {} = {}", names, number(b), subtracted, format_number(difference, {.decimals = 4, .plus = true}));
 }
 
-/// Of large maps the chosen row is asked for.
+/// For large maps this requests the selected row's exact numbers.
 std::string formula_of_chosen_cell(const PanelContext& context, const ComparedSides& sides, const Matrix& a, const Matrix& b) {
     const auto row = context.view.selection().on(b.row_axis);
     if (!row) return cell_formula(context, sides, a, b);
@@ -86,7 +86,7 @@ LargeMap place_of(const PanelContext& context, const ComparedSide& side) {
     return {.stage = side.stage, .head = side.head == kMeanHead ? mean : side.head, .non_finite = {}, .state = side.state};
 }
 
-/// Why a side has no numbers yet, or never will; "" where nothing is known of that.
+/// Why a side has no numbers (yet); "" if unknown.
 std::string missing_numbers(const PanelContext& context, const ComparedSide& side) {
     return side.state == context.states.shown ? context.missing(side.stage) : "";
 }
@@ -209,14 +209,14 @@ ComparedSide reference_side(const PanelContext& context, const StageId& id, std:
     else if (side.batch >= stage->value.shape()[0].size)
         side.missing = fmt::format("That state has no text {}: it has {}.", side.batch + 1, stage->value.shape()[0].size);
     else side.trace = trace;
-    // A head of a stage that has none is not worth a word.
+    // If the stage has no heads, keep the head, so that it is not mentioned as a difference.
     if (stage != nullptr && !has_heads(stage->value.shape())) side.head = shown.head;
     const std::string place = where(side, shown);
     side.name = source->source == Compare::Itself && !place.empty() ? place.substr(2) : state_name(context, *source, state) + place;
     return side;
 }
 
-/// Empty for a stage that has no such mean, and while it is being computed.
+/// Empty for a stage without such a mean, and while it is being computed.
 Matrix mean_of_heads(const PanelContext& context, const ComparedSide& side) {
     const RecordedStage<float>* stage = side.trace->find(side.stage);
     if (stage == nullptr) return context.matrices.reduced_mean(*side.trace, side.stage);
@@ -307,7 +307,7 @@ ComparisonPicture comparison_picture(PanelContext& context, const ComparedSides&
 }
 
 SharedRange shared_range(const PanelContext& context, const StageId& id) {
-    // Either side asks for the same pair of stages.
+    // Called with either side of the same pair of stages: map the reference's layer back to the shown one.
     StageId shown = id;
     const Comparison& compare = context.view.compare;
     if (compare.on() && compare.layer && is_layer_stage(id.stage) && id.layer == *compare.layer) shown.layer = context.view.stage.layer;
@@ -319,7 +319,7 @@ SharedRange shared_range(const PanelContext& context, const StageId& id) {
         if (found->finite > 0) include(range, any, found->lo, found->hi);
         return true;
     };
-    // What is beside the stage that is looked at came with it: of a large model nothing more is asked for.
+    // Prefer the part computed for the current stage, so that a large model need not compute another part.
     if (!include_stage(context.snapshot_with(context.view.stage), shown)) include_stage(context.snapshot_with(shown), shown);
     if (!compare.on()) return range;
     if (const ComparedSide side = reference_side(context, shown, context.view.head); !side.empty())

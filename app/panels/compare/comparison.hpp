@@ -1,5 +1,5 @@
 #pragma once
-/// Comparing the shown state (B) with another one (A): another state, layer, head or sequence of the batch.
+/// Compares the shown state (B) with a reference (A): another state, layer, head or sequence of the batch.
 
 #include <cstdint>
 #include <memory>
@@ -14,95 +14,96 @@
 
 namespace attn::app {
 
-/// A state that can be compared with.
+/// A reference state.
 struct ComparedState {
-    StateRef state;                      ///< null: there is no such state
+    StateRef state;                      ///< null: it does not exist
     const Snapshot* snapshot = nullptr;  ///< null: see `missing`
     std::string missing{};               ///< why there are no numbers
 };
 
 struct CompareSource {
     Compare source;
-    std::string_view name;     ///< "unmasked"
+    std::string_view name;     ///< such as "unmasked"
     std::string_view tooltip;  ///< one sentence
-    StateRef States::*state;   ///< which it is
-    std::string_view none;     ///< why there may be no such state, one sentence
-    std::string_view with;     ///< what is compared with, after "comparing with"; "" where the place says it
+    StateRef States::*state;   ///< the state it refers to
+    std::string_view none;     ///< why that state may not exist, one sentence
+    std::string_view with;     ///< the text after "comparing with"; "" if layer, head and text say it
 };
-/// Everything but Off, in the order of the menu.
+/// All except Off, in menu order.
 std::span<const CompareSource> compare_sources();
 
-/// The name of a published model that is not the shown one; "" of every other state.
+/// The name of a published model that is not the shown one; "" for any other state.
 std::string name_of_other_model(const PanelContext& context, const StateRef& state);
 ComparedState compared_state(const PanelContext& context, const CompareSource& source);
-/// There is such a state of what is looked at, or there will be as soon as it is computed.
+/// Whether the reference state exists, computed or not.
 bool can_compare(const PanelContext& context, Compare source);
-/// Once a frame, before anything is drawn: ends a comparison whose other state is gone, or whose own example, model or run is.
+/// To be called once per frame before drawing: ends a comparison whose reference no longer exists, or whose example, model or run is no
+/// longer shown.
 void end_stale_comparison(PanelContext& context);
-/// The chip below, and before it where there is room "A | B | B − A": what of the two is shown. Returns the width they took.
+/// Draws the chip below and, if there is room, the switch "A | B | B − A" before it. Returns their width.
 float draw_comparison(PanelContext& context, float right, float y, float room);
-/// "comparing with step 300 ✕", ending at `right`, for as long as it lasts; returns its width, 0 where nothing is compared.
+/// Draws the chip "comparing with step 300 ✕", right-aligned at `right`, during a comparison. Returns its width, otherwise 0.
 float draw_comparison_chip(PanelContext& context, float right, float y, float room);
-/// Readings of the state that is compared with, for views of whole traces.
+/// The reference state's readings, for views of whole traces.
 struct ComparedReadings {
-    const Readings* readings = nullptr;  ///< null, or a part as long as something is `missing`
+    const Readings* readings = nullptr;  ///< null or partial while `missing` is not empty
     const Snapshot* snapshot = nullptr;
     std::int64_t batch = 0;
     std::string name{}, missing{};
 };
 ComparedReadings compared_readings(const PanelContext& context, ReadingKind kind);
-/// Keeps what is shown as A, and compares with it.
+/// Pins the shown state as A and compares with it.
 void pin_shown_state(PanelContext& context);
-/// Makes the step of the training run nearest to `step` the state that is compared with.
+/// Compares with the step of the training run nearest to `step`.
 void compare_with_step(PanelContext& context, std::int64_t step);
 
-/// One slice of one state.
+/// A slice of one of the two states.
 struct ComparedSide {
     const Trace<float>* trace = nullptr;  ///< null: see `missing`
     StateRef state;
     const Snapshot* snapshot = nullptr;
     StageId stage;
     std::int64_t head = 0, batch = 0;
-    std::string name{};     ///< "unmasked, head 1": what tells it from the other side
+    std::string name{};     ///< such as "unmasked, head 1": how it differs from the other side
     std::string missing{};  ///< why there is nothing to compare with, one sentence
     bool empty() const { return trace == nullptr; }
 };
 
-/// Of stage `id` and head `head`: what is shown, and what it is compared with. The reference is empty, with its reason, where the other
-/// state lacks the stage, the head or the sequence.
+/// The shown side and the reference side for stage `id` and head `head`. The reference is empty, with a reason, if it has no such stage,
+/// head or sequence.
 ComparedSide shown_side(const PanelContext& context, const StageId& id, std::int64_t head);
 ComparedSide reference_side(const PanelContext& context, const StageId& id, std::int64_t head);
 Matrix slice_of(const PanelContext& context, const ComparedSide& side);
 
-/// Both sides as they stand on screen: exchanged while the key is held.
+/// Both sides in the order shown; swapped while the key is held.
 struct ComparedSides {
     ComparedSide a, b;
     std::string_view first = "A", second = "B";
 };
 ComparedSides compared_sides(const PanelContext& context, const StageId& id, std::int64_t head);
 
-/// Of the slices of both sides, B less A: MatrixStore::difference(), and of large maps what is there once it is computed. Empty, without a
-/// problem, where no_difference() says why.
+/// The difference B − A of both slices, see MatrixStore::difference(); for large maps, as far as it has been computed. Empty without a
+/// problem if no_difference() gives a reason.
 ChangedMap difference_of(const PanelContext& context, const ComparedSides& sides, const Matrix& now, const Matrix& before);
 
-/// Why the difference of the two matrices means nothing, "" when it does: their shapes.
+/// Why the two matrices cannot be subtracted (their shapes); "" if they can.
 std::string no_difference(const ComparedSides& sides, const Matrix& a, const Matrix& b);
 
-/// The comparison of the stage that the view shows, laid out as the person wants it; never for CompareLayout::InPlace.
+/// The comparison for the view's stage in the chosen layout; not for CompareLayout::InPlace.
 struct ComparisonPicture {
     Equation equation;
-    std::string formula;  ///< the chosen cell's two numbers and their difference
-    std::string problem;  ///< why this layout cannot be shown, "" when it can
+    std::string formula;  ///< the selected cell's two numbers and their difference
+    std::string problem;  ///< why this layout cannot be shown, "" if it can
 };
 ComparisonPicture comparison_picture(PanelContext& context, const ComparedSides& sides);
 
-/// Smallest and largest number of a stage in both states, so that equal colours are equal numbers on both sides.
+/// The range of a stage over both states, so that equal colours are equal numbers on both sides.
 struct SharedRange {
     float lo = 0, hi = 0;
 };
 SharedRange shared_range(const PanelContext& context, const StageId& id);
 
-/// The settings' section.
+/// The section of the settings.
 void draw_compare_settings(PanelContext& context);
 
 }  // namespace attn::app

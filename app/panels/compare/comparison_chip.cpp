@@ -16,7 +16,8 @@ namespace {
 
 constexpr float kChipHigh = 28, kBadge = 18, kEnd = 28;
 
-/// "step 300", "pinned A, step 300", "layer 1 · head 2". Asks for nothing to be computed: the chip is also there where nothing is shown.
+/// The reference's name, such as "step 300", "pinned A, step 300", "layer 1 · head 2". Does not request any computation, because the chip
+/// is shown in all views.
 std::string name_of_other(const PanelContext& context) {
     const Comparison& compare = context.view.compare;
     std::string name;
@@ -37,7 +38,8 @@ std::string name_of_other(const PanelContext& context) {
     return name.empty() ? "itself" : name;
 }
 
-/// What of the two the picture shows; of lines, which would cover each other, one of them alone.
+/// Which of the parts A, B, B − A the picture shows; -1 for side by side. Lines would cover each other, so they are shown one state at a
+/// time.
 int shown_part(const PanelContext& context) {
     const Comparison& compare = context.view.compare;
     if (compare.layout == CompareLayout::InPlace) return compare.first ? 0 : 1;
@@ -45,7 +47,7 @@ int shown_part(const PanelContext& context) {
     return compare.layout == CompareLayout::SideBySide ? -1 : 2;
 }
 
-/// "A | B | B − A", ending at `right`; returns its width.
+/// Draws the switch "A | B | B − A", right-aligned at `right`; returns its width.
 float draw_parts(PanelContext& context, float right, float y) {
     static constexpr std::array<std::string_view, 3> kParts = {"A", "B", "B − A"};
     const std::span<const std::string_view> parts(kParts.data(), context.view.view == View::Lines ? 2 : 3);
@@ -80,7 +82,7 @@ float draw_comparison_chip(PanelContext& context, float right, float y, float ro
     if (room < least) return 0;
     std::string name = name_of_other(context);
     float words = text_width(fonts.label, with);
-    // In a narrow row the name says it alone, and is cut at last.
+    // In a narrow row drop "comparing with" first, then shorten the name.
     if (ends + words + text_width(fonts.strong, name) > room) words = 0;
     name = elide(fonts.strong, name, room - ends - words);
     const float width = ends + words + text_width(fonts.strong, name), height = context.px(kChipHigh);

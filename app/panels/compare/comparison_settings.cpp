@@ -24,7 +24,7 @@ void draw_sources(PanelContext& context) {
         return;
     if (menu_item(ui, "off", !compare.on(), "No comparison.")) compare.end();
     for (const CompareSource& source : compare_sources()) {
-        // What is not there says why, and is not chosen; a state can be pinned at once.
+        // Unavailable states say why and cannot be chosen. Pinned is always available, since choosing it can pin the state.
         const bool there = can_compare(context, source.source) || source.source == Compare::Pinned;
         if (!menu_item(ui, source.name, source.source == compare.source, there ? source.tooltip : source.none, {}, !there) || !there)
             continue;
@@ -35,7 +35,7 @@ void draw_sources(PanelContext& context) {
     end_menu_button();
 }
 
-/// "same 0 1 2": which layer, head or text A is of; texts are counted from 1.
+/// A row such as "same 0 1 2" for A's layer, head or text; texts are counted from 1.
 void draw_place(const PanelContext& context, const char* label, std::int64_t count, std::optional<std::int64_t>& chosen,
                 std::string_view tooltip, std::int64_t first = 0) {
     std::vector<std::string> texts = {"same"};
@@ -46,7 +46,7 @@ void draw_place(const PanelContext& context, const char* label, std::int64_t cou
     chosen = index == 0 ? std::nullopt : std::optional<std::int64_t>(index - 1);
 }
 
-/// Which step of the run A is of.
+/// A slider for A's training step.
 void draw_step(PanelContext& context) {
     const auto& moments = context.training.snapshot->moments;
     if (context.view.compare.source != Compare::Moment || moments.size() < 2) return;
@@ -63,7 +63,7 @@ void draw_step(PanelContext& context) {
 }
 
 void draw_layouts(PanelContext& context) {
-    // Lines of two states would cover each other: there they change places only.
+    // Lines of two states would cover each other, so there is no choice of layout.
     if (context.view.view == View::Lines) return;
     Comparison& compare = context.view.compare;
     if (context.view.view == View::Lens) {
@@ -95,7 +95,7 @@ void draw_compare_settings(PanelContext& context) {
         const ComparedSide side = reference_side(context, view.stage, view.head);
         const Trace<float>& trace = side.empty() ? context.trace() : *side.trace;
         draw_step(context);
-        // What is read off a whole trace is of all its layers and heads.
+        // Totals and lens cover all layers and heads, so those cannot be chosen.
         if (view.view != View::Totals && view.view != View::Lens) {
             draw_place(context, "layer", trace.config.num_layers, compare.layer, "The layer that A is of.");
             draw_place(context, "head", head_count(trace), compare.head, "The head that A is of.");

@@ -1,5 +1,5 @@
 #pragma once
-/// What the shown state is compared with, as the person chose it.
+/// The user's choice of what to compare with.
 
 #include <cstdint>
 #include <optional>
@@ -7,44 +7,44 @@
 
 namespace attn::app {
 
-/// The state that stands as A beside the shown one, B. A further one is a value here and a line in comparison.cpp.
+/// What is compared as A with the shown state B. To add one, add a value here and a line in comparison.cpp.
 enum class Compare : std::uint8_t {
     Off,
     Itself,    ///< another layer, head or text of the shown state
-    Plain,     ///< without what was changed on purpose: the edits
+    Plain,     ///< without edits
     Unmasked,  ///< without masks and dropout, at temperature 1
-    Correct,   ///< without the mistake that is made on purpose
+    Correct,   ///< without the deliberate mistake
     Moment,    ///< another step of the training run
-    Pinned,    ///< kept by hand, in any view: A of a training run
-    PinnedB,   ///< B of a training run
+    Pinned,    ///< pinned by the user; in the Train view, pinned run A
+    PinnedB,   ///< pinned run B of the Train view
 };
 
 enum class CompareLayout : std::uint8_t {
     All,         ///< B − A = difference
-    SideBySide,  ///< A | B
-    Difference,  ///< B − A alone
-    InPlace,     ///< B as if nothing were compared; A takes its place while the key is held
+    SideBySide,  ///< A and B
+    Difference,  ///< B − A only
+    InPlace,     ///< only B; A while the key is held
 };
 
-/// What is looked at while a comparison is on. When another takes its place the comparison is over: it was not meant.
+/// What was shown when a comparison began. The comparison ends when this changes.
 struct ComparedSubject {
-    std::string preset;           ///< the example
-    const void* model = nullptr;  ///< the published model
-    std::uint64_t run = 0;        ///< the training run; 0: none
+    std::string preset;           ///< name of the example
+    const void* model = nullptr;  ///< identity of the published model
+    std::uint64_t run = 0;        ///< number of the training run; 0: none
     bool operator==(const ComparedSubject&) const = default;
 };
 
 struct Comparison {
     Compare source = Compare::Off;
-    Compare last = Compare::Unmasked;                ///< what is compared with again after Off
-    std::optional<std::int64_t> layer, head, batch;  ///< of A; none: those that are shown
+    Compare last = Compare::Unmasked;                ///< restored when comparing is switched on again
+    std::optional<std::int64_t> layer, head, batch;  ///< of A; none: the same as shown
     CompareLayout layout = CompareLayout::All;
-    bool first = false;                      ///< in place: A stands there, and B while the key is held
-    bool swapped = false;                    ///< A and B have changed places: by `first` or by the key
-    std::optional<ComparedSubject> subject;  ///< what was looked at when it began; none: it has just begun
+    bool first = false;                      ///< in place: A is shown, and B while the key is held
+    bool swapped = false;                    ///< A and B are swapped, by `first` or by the key
+    std::optional<ComparedSubject> subject;  ///< set when the comparison begins; none: it has just begun
 
     bool on() const { return source != Compare::Off; }
-    /// How both are shown. A alone is B's place taken by A.
+    /// Sets the layout. `a_in_place`: show A instead of B.
     void lay_out(CompareLayout next, bool a_in_place = false) {
         layout = next;
         first = a_in_place && next == CompareLayout::InPlace;

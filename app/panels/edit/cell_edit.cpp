@@ -24,7 +24,7 @@ namespace {
 constexpr const char* kField = "##cell_field";
 constexpr const char* kMenu = "##cell_menu";
 
-/// The row of a large map that a cell is in; empty for any other cell, and until it is there.
+/// The exact row of a large map that contains the cell; empty for any other cell, or until it is computed.
 Matrix large_row(PanelContext& context, const CellRef& cell) {
     if (context.snapshot_with(cell.stage).trace->reduced_map(cell.stage) == nullptr) return {};
     Matrix map =
@@ -39,7 +39,7 @@ bool is_masked(PanelContext& context, const CellRef& cell) {
            !stage->mask->may_attend(cell.index[0], cell.index[1], cell.index[2], cell.index[3]);
 }
 
-/// The edit that takes hold of a cell's number, row or head.
+/// An edit of the cell's number, row or head.
 Edit edit_at(const PanelContext& context, const CellRef& cell, EditPart part) {
     Edit edit;
     edit.at = cell.stage;
@@ -52,7 +52,7 @@ Edit edit_at(const PanelContext& context, const CellRef& cell, EditPart part) {
     return edit;
 }
 
-/// None until it is there.
+/// None until it is computed.
 std::optional<float> number_at(PanelContext& context, const CellRef& cell) {
     const auto& i = cell.index;
     if (const Matrix map = large_row(context, cell); !map.empty()) return map.at(i[2], i[3]);
@@ -60,7 +60,7 @@ std::optional<float> number_at(PanelContext& context, const CellRef& cell) {
     return stage == nullptr ? std::nullopt : std::optional(stage->value(i[0], stage->place_of_head(i[1]), i[2], i[3]));
 }
 
-/// A number as people type it: with a comma, a plus or the minus that we write ourselves.
+/// Parses a typed number, accepting a decimal comma, a plus sign and a typographic minus.
 std::optional<double> parse(std::string text) {
     for (std::size_t at; (at = text.find("−")) != std::string::npos;) text.replace(at, std::string_view("−").size(), "-");
     std::erase(text, ' ');
@@ -85,7 +85,7 @@ void ask_for_field(PanelContext& context, const CellRef& cell, EditKind kind = E
     state.offered.clear();
 }
 
-/// Makes the cell the chosen one, so that the arithmetic beside it is that of the number being changed.
+/// Selects the cell, so that the arithmetic shown is that of the number being changed.
 void choose(PanelContext& context, const Matrix& matrix, const HeatmapCell& at, const std::optional<CellRef>& cell) {
     context.view.locked.set(matrix.row_axis, at.row);
     context.view.locked.set(matrix.col_axis, at.col);
@@ -94,16 +94,14 @@ void choose(PanelContext& context, const Matrix& matrix, const HeatmapCell& at, 
     if (has_heads(shape)) context.view.head = query_head(context.trace().config, shape, cell->index[1], context.view.head);
 }
 
-// --- the popups -----------------------------------------------------------------------------------------------------------------
-
-/// `height` is about what it needs.
+/// `height`: the estimated height of the contents.
 bool begin_popup(const PanelContext& context, const char* id, bool opens, float width, float height) {
     const auto& [colors, fonts, scale] = context.theme;
     const EditState& state = context.view.edits;
     if (opens) ImGui::OpenPopup(id);
     const ImVec2 display = ImGui::GetIO().DisplaySize;
     const float margin = context.px(12), needed = context.px(height);
-    // A field keeps clear of its cell; a menu opens at the mouse and moves up as far as it has to.
+    // A field must not cover its cell; a menu opens at the mouse and moves up if needed.
     const bool upwards = state.above < state.below && display.y - state.below - margin < needed && state.above > display.y - state.below;
     const float top = state.above < state.below ? state.below : std::max(std::min(display.y - margin - needed, state.below), margin);
     const bool leftwards = state.x + context.px(width) > display.x - margin;
@@ -126,7 +124,7 @@ void end_popup() {
     ImGui::PopStyleVar(3);
 }
 
-/// A heading with a token in it, which is not to be written in capitals.
+/// A heading that contains a token and therefore is not upper-cased.
 void name_heading(const PanelContext& context, const std::string& name) {
     const auto& [colors, fonts, scale] = context.theme;
     text_line(context.ui(), fonts.small, colors.faint, elide(fonts.small, name, ImGui::GetContentRegionAvail().x));
@@ -140,7 +138,7 @@ void draw_heading(const PanelContext& context, const EditWords& words) {
     text_line(context.ui(), fonts.caption, colors.muted, elide(fonts.caption, words.place, width));
 }
 
-/// "row 6 ‘cat’, key 2 ‘the’": what the field is about.
+/// What the field refers to, such as "row 6 ‘cat’, key 2 ‘the’".
 EditWords field_words(const PanelContext& context) {
     const EditState& state = context.view.edits;
     Edit edit = edit_at(context, state.cell, state.part);
@@ -189,7 +187,7 @@ void draw_field(PanelContext& context, bool opens) {
     end_popup();
 }
 
-/// Emits the edit of a menu line that was chosen.
+/// Emits the edit of the chosen menu item.
 void apply(PanelContext& context, EditPart part, EditKind kind, double value, Pattern pattern = Pattern::Uniform) {
     Edit edit = edit_at(context, context.view.edits.cell, part);
     edit.kind = kind;
@@ -248,7 +246,7 @@ void draw_head_items(PanelContext& context) {
     ImGui::PopID();
 }
 
-/// The edits that made this number what it is.
+/// Menu items that remove the edits affecting this number.
 void draw_removal_items(PanelContext& context) {
     const EditState& state = context.view.edits;
     ForwardSettings forward = context.document.forward;
@@ -268,7 +266,7 @@ void draw_removal_items(PanelContext& context) {
     }
 }
 
-/// Every other row, to take its numbers.
+/// Lists all other rows as sources to copy from.
 void draw_row_picker(PanelContext& context) {
     const EditState& state = context.view.edits;
     const RecordedStage<float>* stage = context.stage(state.cell.stage);
@@ -365,11 +363,11 @@ void edit_chosen_cell(PanelContext& context) {
 
 void draw_cell_edit(PanelContext& context) {
     EditState& state = context.view.edits;
-    state.by_key.reset();  // the map that has the cell is not on screen
+    state.by_key.reset();  // the map with that cell is not on screen
     state.lit = std::exchange(state.next, 0);
     const EditState::Ask ask = std::exchange(state.ask, EditState::Ask::Nothing);
     if (!context.ready()) return;
-    // A cell that is gone with the text or the model it belonged to takes its field with it.
+    // Close the field if its cell no longer exists in the new text or model.
     const bool there = !state.refusal.empty() ||
                        (context.has_stage(state.cell.stage) && is_inside(context.trace().shape_of(state.cell.stage), state.cell));
     if (!there) return;

@@ -47,7 +47,7 @@ void go_to(PanelContext& context, const Edit& edit) {
     go_to_cell(context.view, context.trace(), first_cell(edit, *context.snapshot_with(edit.at).trace));
 }
 
-/// What the edit does, where, and why it does nothing if so. A click leads there.
+/// Shows what the edit does, where, and why it has no effect, if so. A click goes to its cell.
 void draw_line(PanelContext& context, const Edit& edit, std::size_t i) {
     const auto& [colors, fonts, scale] = context.theme;
     const Ui ui = context.ui();

@@ -1,5 +1,5 @@
 #pragma once
-/// The settings' section that lists what was changed.
+/// The settings section that lists the edits.
 
 #include "app/panels/panel_context.hpp"
 

@@ -11,7 +11,7 @@
 namespace attn::app {
 namespace {
 
-/// The last two axes of a stage that can be edited.
+/// The last two axes of an editable stage.
 struct RowsAndColumns {
     Axis row, column;
 };
@@ -22,7 +22,7 @@ RowsAndColumns axes_of(const PanelContext& context, const Edit& edit) {
     return {shape[shape.rank() - 2].axis, shape[shape.rank() - 1].axis};
 }
 
-/// A token by its text and its place, which tells it from others of the same text.
+/// A token by text and position, to distinguish equal texts.
 std::string token_name(const PanelContext& context, const Edit& edit, Axis axis, std::int64_t position) {
     const auto& sequences = tokens_of(context, edit.at, axis);
     if (sequences.empty()) return fmt::format("{}", position);

@@ -1,5 +1,5 @@
 #pragma once
-/// Edits in plain words: "weights, layer 0, head 1: row ‘cat’ set to uniform".
+/// Describes edits in words: "weights, layer 0, head 1: row ‘cat’ set to uniform".
 
 #include <string>
 
@@ -9,19 +9,19 @@
 namespace attn::app {
 
 struct EditWords {
-    std::string place;  ///< "weights, layer 0, head 1"
-    std::string what;   ///< "row ‘cat’ set to uniform"
+    std::string place;  ///< such as "weights, layer 0, head 1"
+    std::string what;   ///< such as "row ‘cat’ set to uniform"
 };
 
 EditWords words_of(const PanelContext& context, const Edit& edit);
 
-/// "row 6 ‘cat’, column 3": what of its stage an edit takes hold of.
+/// What an edit changes within its stage, such as "row 6 ‘cat’, column 3".
 std::string target_of(const PanelContext& context, const Edit& edit);
 
-/// "layer 0, head 1" of a stage that is one of a layer; `head` negative for all or none.
+/// Such as "layer 0, head 1" for a stage of a layer; negative `head`: all or none.
 std::string place_words(const StageId& id, std::int64_t head, Axis heads = Axis::H);
 
-/// "uniform", "the previous token": what a frozen row looks like.
+/// The name of a row pattern: "uniform", "the previous token".
 std::string_view pattern_name(Pattern pattern);
 
 }  // namespace attn::app

@@ -26,7 +26,7 @@ void emit_texts(PanelContext& context, std::vector<std::string> texts, bool sour
     std::vector<std::string>& target = source ? change.source_texts : change.texts;
     if (texts == target) return;
     target = std::move(texts);
-    // The encoder and the decoder read pairs: as many sources as texts.
+    // In an encoder-decoder every text needs a source text.
     if (!change.source_texts.empty()) (source ? change.texts : change.source_texts).resize(target.size());
     context.commands.push_back({std::move(change), gesture_name(context, control)});
 }
@@ -48,7 +48,7 @@ std::string_view error_at(const PanelContext& context, Field field) {
 void close_gesture(PanelContext& context, const Edited& edited) {
     if (!edited.finished) return;
     ++context.view.gesture;
-    // After a drag the arrow keys belong to the stages again.
+    // After a drag, arrow keys control the stages again.
     if (ImGui::IsMouseReleased(0)) release_keyboard_focus();
 }
 

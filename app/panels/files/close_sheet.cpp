@@ -32,7 +32,7 @@ std::string earlier_words(const PanelContext& context) {
 void begin_saving(PanelContext& context) {
     context.view.files.closing = Closing::Saving;
     context.view.files.closing_part = ClosingPart::None;
-    // What is saved is then all there is of the run.
+    // Otherwise the run would continue past the saved state.
     if (context.would_be_lost.run && context.training.snapshot->phase == TrainingPhase::Running)
         context.commands.push_back({command::PauseTraining{}, ""});
 }
@@ -58,11 +58,11 @@ void draw_question(PanelContext& context) {
     ImGui::End();
 }
 
-/// Saves one part after the other; a sheet that is cancelled or a file that cannot be written leaves the window open.
+/// Saves one part after the other. Cancelling a sheet or a failed save leaves the window open.
 void go_on_saving(PanelContext& context) {
     FileView& view = context.view.files;
     if (view.task != FileTask::None || context.files.busy) return;
-    // Earlier runs are no part of it: the question has said so.
+    // Earlier runs are not saved; the question has said so.
     if (!context.would_be_lost.document && !context.would_be_lost.run) {
         view.closing = Closing::Now;
         return;
@@ -70,7 +70,7 @@ void go_on_saving(PanelContext& context) {
     const ClosingPart part = context.would_be_lost.document ? ClosingPart::Document : ClosingPart::Run;
     if (view.closing_part != part) {
         view.closing_part = part;
-        // Differs from any count of the trainer until its sheet is confirmed.
+        // No valid count, so it matches only after the user has confirmed the sheet.
         view.run_notices = ~std::uint64_t{0};
         if (part == ClosingPart::Document) begin_save(context, false);
         else begin_save_run(context);

@@ -1,5 +1,5 @@
 #pragma once
-/// Numbers for the clipboard: the chosen one, its row, or the whole map that is shown.
+/// Copies numbers to the clipboard: the selected one, its row, or the whole map.
 
 #include "app/panels/panel_context.hpp"
 
@@ -7,9 +7,9 @@ namespace attn::app {
 
 enum class CopyPart : std::uint8_t { Value, Row, Map };
 
-/// As text: rows on lines, numbers separated by tabs and exact, masked cells empty. Says what was copied, or why nothing was.
+/// As text: one line per row, exact numbers separated by tabs, masked cells empty. A notice says what was copied, or why nothing was.
 void copy_numbers(PanelContext& context, CopyPart part);
-/// The picture in the centre, as the text of an SVG file.
+/// Copies the centre picture as SVG text.
 void copy_picture(PanelContext& context);
 
 }  // namespace attn::app

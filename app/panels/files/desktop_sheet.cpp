@@ -17,7 +17,7 @@ DesktopFilter filter_by_endings(std::string name, std::span<const std::string_vi
     return filter;
 }
 
-/// In the order of FileFilter. A desktop knows no "all others": texts are those that say so.
+/// In the order of FileFilter. Desktop dialogs cannot filter by exclusion, so texts are matched by their endings.
 std::vector<DesktopFilter> filters_to_open() {
     return {{"All files", {"*"}},
             filter_by_endings("Models and runs", endings_of(FileFilter::Models)),
@@ -110,7 +110,7 @@ std::optional<std::filesystem::path> take_desktop_path(PanelContext& context) {
     case DesktopAnswer::Outcome::Chosen:
         return answer.path;
     case DesktopAnswer::Outcome::Cancelled:
-        // Who came from our sheet is there again.
+        // If the desktop's dialog was opened from our sheet, return to it.
         if (view.desktop.preferred) view.task = FileTask::None;
         view.path.focus = true;
         break;

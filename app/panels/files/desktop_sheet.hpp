@@ -1,5 +1,5 @@
 #pragma once
-/// The desktop's own file dialog in the place of our sheets, and the way from each to the other.
+/// Switching between our own file sheets and the desktop's file dialog.
 
 #include <filesystem>
 #include <optional>
@@ -9,16 +9,16 @@
 
 namespace attn::app {
 
-/// Has the desktop ask for the path of the task, beginning where the view's path is.
+/// Opens the desktop's dialog for the task's path, starting at the current path.
 void ask_desktop(PanelContext& context, DesktopQuestion::What what);
-/// Closes the desktop's dialog, if it is open, and what it had to say.
+/// Closes the desktop's dialog, if open, and clears its result.
 void forget_desktop(FileView& view);
-/// Heading of a sheet of ours, with the way to the desktop's dialog at its right end where there is one. Below it, why that could not be
+/// The heading of one of our sheets, with a link to the desktop's dialog if there is one, and below it the reason if that could not be
 /// opened.
 void draw_sheet_heading(PanelContext& context, std::string_view title, DesktopQuestion::What what);
-/// While the desktop's dialog is open: says so, and leads back.
+/// Shown while the desktop's dialog is open, with a link back to our sheet.
 void draw_desktop_sheet(PanelContext& context);
-/// What was chosen in it, once. Where it failed, our sheet takes its place.
+/// The path chosen in the dialog, returned once. If the dialog failed, our sheet is shown instead.
 std::optional<std::filesystem::path> take_desktop_path(PanelContext& context);
 
 }  // namespace attn::app

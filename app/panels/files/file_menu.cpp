@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kDocumentExtension = ".attnscope.json";
 
-/// The folder of the file used last, with its slash; "" for the current one.
+/// The folder of the file used last, with a trailing slash; "" for the current folder.
 std::string usual_folder(const PanelContext& context) {
     const FilesState& files = context.files;
     if (!files.document.empty()) return files.document.parent_path().string() + "/";
@@ -35,7 +35,7 @@ void begin(PanelContext& context, FileTask task, std::string path) {
     forget_desktop(view);
 }
 
-/// The same in the desktop's dialog, for who wants that first.
+/// The same, but in the desktop's dialog if the user prefers that.
 void begin_where_wanted(PanelContext& context, FileTask task, std::string path) {
     begin(context, task, std::move(path));
     const DesktopDialog& desktop = context.view.files.desktop;
@@ -49,7 +49,7 @@ bool can_compute_again(const PanelContext& context) { return context.has_stage(c
 
 void begin_open(PanelContext& context) {
     const DesktopDialog& desktop = context.view.files.desktop;
-    // Who has opened nothing yet is shown what there is to open.
+    // If nothing has been opened yet, show the available models.
     const bool nothing_yet = context.files.document.empty() && context.files.recent.empty();
     if (nothing_yet && !(desktop.preferred && desktop.there)) return begin_open_model(context);
     begin_where_wanted(context, FileTask::Open, usual_folder(context));
@@ -61,7 +61,7 @@ void begin_open_model(PanelContext& context) {
 }
 
 void begin_beside(PanelContext& context) {
-    // Other precisions of a GGUF file lie beside it.
+    // Other precisions of a GGUF model are usually in the same folder.
     const auto& model = context.document.model;
     const bool file = model != nullptr && model->path().extension() == ".gguf";
     begin(context, FileTask::Beside, file ? model->path().parent_path().string() + "/" : "");

@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kShownLines = 9;
 constexpr std::array<const char*, kExportFormats> kExtensions = {".png", ".svg", ".csv", ".npy", ".safetensors", ".npz"};
 
-/// With the ending that its kind of file has, where none was typed.
+/// Adds the extension for this task if none was typed.
 std::filesystem::path with_ending(std::filesystem::path path, FileTask task) {
     if (path.has_extension()) return path;
     if (task == FileTask::Save) path += ".attnscope.json";
@@ -48,11 +48,11 @@ void put_line(PanelContext& context, const std::string& text, bool chosen, bool&
     clicked = menu_item(ui, visible_text(text, true), chosen, {}, {}, true);
 }
 
-/// What the path could become; a click takes it over.
+/// The list of completions; a click takes one.
 void draw_completions(PanelContext& context) {
     PathField& field = context.view.files.path;
     const auto count = std::min(field.completions.size(), kShownLines);
-    // The list follows what the arrows choose.
+    // Scroll to the completion chosen with the arrow keys.
     const std::size_t first = field.chosen >= static_cast<int>(count) ? static_cast<std::size_t>(field.chosen) + 1 - count : 0;
     for (std::size_t i = first; i < first + count; ++i) {
         bool clicked = false;
@@ -126,7 +126,7 @@ void draw_export_options(PanelContext& context) {
     gap(ui, 8);
 }
 
-/// The format that the name's ending asks for, else the one that was chosen.
+/// The format given by the name's extension, otherwise the chosen one.
 ExportAs format_of(const std::filesystem::path& path, ExportAs chosen) {
     const auto found = std::find(kExtensions.begin(), kExtensions.end(), path.extension().string());
     return found == kExtensions.end() ? chosen : static_cast<ExportAs>(found - kExtensions.begin());
@@ -166,7 +166,7 @@ void confirm(PanelContext& context) {
     view.task = FileTask::None;
 }
 
-/// Why the path cannot be used as it is, or what using it does.
+/// Shows why the path cannot be used, or what using it will do.
 void draw_warning(PanelContext& context) {
     const FileView& view = context.view.files;
     const auto& [colors, fonts, scale] = context.theme;
@@ -193,8 +193,8 @@ std::string path_sheet_title(const PanelContext& context) {
     return task == FileTask::SaveRun ? "Save the training run as" : "Save as";
 }
 
-/// A file chosen in the desktop's dialog, which has asked whether it may be replaced, if it is of exactly this name. What else there is to
-/// choose, or another name, is a matter of our sheet.
+/// Uses a path from the desktop's dialog, which has already asked about overwriting exactly this file. If there are further choices, or the
+/// name must change, our sheet takes over.
 void use_desktop_path(PanelContext& context, const std::filesystem::path& path) {
     FileView& view = context.view.files;
     view.path.text = path.string();
@@ -236,12 +236,12 @@ void draw_path_sheet(PanelContext& context) {
     ImGui::SameLine(0, context.px(16));
     text_line(ui, fonts.caption, colors.faint, "Tab completes, up and down choose, Enter confirms");
     if (entered && can_confirm(context)) confirm(context);
-    else if (entered) view.path.focus = true;  // a folder is gone into, a name is gone on with
+    else if (entered) view.path.focus = true;  // Enter on a folder opens it; on a name, typing continues
     if (!stays || key_pressed(Key::Escape, false)) view.task = FileTask::None;
     ImGui::End();
 }
 
-/// A text that was opened can be looked at, or learned.
+/// Asks whether an opened text should be shown or learned.
 void draw_text_question(PanelContext& context) {
     const Ui ui = context.ui();
     const auto& [colors, fonts, scale] = context.theme;
@@ -268,7 +268,7 @@ void draw_text_question(PanelContext& context) {
     if (*answer == As::Probe && context.view.view == View::Train) context.view.view = View::Step;
 }
 
-/// Where a notice of this size stands: a refusal above the picture, so that nobody looks past it; all else at the foot of the window.
+/// The position of a notice of this size: errors above the picture, so that they are not missed; everything else at the bottom.
 ImVec2 notice_place(const PanelContext& context, ImVec2 size) {
     constexpr float kAbovePicture = 124, kAboveCentreAlone = 26, kFoot = 28;
     const ImVec2 display = ImGui::GetIO().DisplaySize;
@@ -276,7 +276,7 @@ ImVec2 notice_place(const PanelContext& context, ImVec2 size) {
     return {(display.x - size.x) / 2, context.files.failed ? context.px(top) : display.y - size.y - context.px(kFoot)};
 }
 
-/// In a window of its own: a click on it is not one on what lies below.
+/// A window of its own, so that clicks on it do not reach what is below.
 void draw_notice_box(PanelContext& context, const std::string& text) {
     const auto& [colors, fonts, scale] = context.theme;
     const ImVec2 display = ImGui::GetIO().DisplaySize;
@@ -302,7 +302,7 @@ void draw_notice_box(PanelContext& context, const std::string& text) {
     ImGui::End();
 }
 
-/// What became of the last file: for some seconds; what could not be done until it is dismissed.
+/// Shows the outcome of the last file operation for some seconds, errors until they are dismissed.
 void draw_notice(PanelContext& context) {
     const FilesState& files = context.files;
     FileView& view = context.view.files;

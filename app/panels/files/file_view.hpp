@@ -1,5 +1,5 @@
 #pragma once
-/// What the person is doing with files: the sheet that asks for a path, and notices.
+/// The state of the file dialogs: the open sheet, its path, and notices.
 
 #include <cstdint>
 #include <filesystem>
@@ -11,64 +11,64 @@
 
 namespace attn::app {
 
-/// Beside: a file of the same model is opened to be compared with; Tokenizer: one to be followed beside the model's own.
+/// Beside: choose a file of the same model to compare with. Tokenizer: choose a tokenizer to compare with the model's own.
 enum class FileTask : std::uint8_t { None, Open, Beside, Tokenizer, Save, SaveRun, Export };
-/// A file that is there is chosen.
+/// Whether the task is to choose an existing file.
 inline bool chooses_file(FileTask task) { return task == FileTask::Open || task == FileTask::Beside || task == FileTask::Tokenizer; }
 
-/// The way from the wish to close the window to its end.
+/// The steps of closing the window.
 enum class Closing : std::uint8_t { No, Asked, Saving, Now };
-/// What is being saved on that way.
+/// What is being saved before closing.
 enum class ClosingPart : std::uint8_t { None, Document, Run };
 
 enum class RestoreAnswer : std::uint8_t { None, Restore, Discard, Later };
 
-/// What an export becomes, in the order of the sheet's choices.
+/// The export formats, in the order of the sheet.
 enum class ExportAs : std::uint8_t { Png, Svg, Csv, Npy, Trace, Operands };
 inline constexpr int kExportFormats = 6;
 
-/// What the list of the Open sheet shows besides folders, in the order of its choices.
+/// Which files the Open sheet lists besides folders, in the order of its choices.
 enum class FileFilter : std::uint8_t { All, Models, Documents, Tensors, Texts };
 
-/// A picture of the view that is to be written; the platform draws it.
+/// A request to write a picture of the view; carried out by the platform layer.
 struct PictureWish {
-    std::filesystem::path path;  ///< .png or .svg; empty: SVG for the clipboard
-    float scale = 1;             ///< of a .png: pixels for every pixel of the window
-    bool whole_window = false;   ///< else the centre alone
+    std::filesystem::path path;  ///< .png or .svg; empty: SVG to the clipboard
+    float scale = 1;             ///< for .png: pixels of the picture per pixel of the window
+    bool whole_window = false;   ///< otherwise only the centre pane
 };
 
-/// The desktop's own dialog in the place of our sheet.
+/// The state of the desktop's file dialog.
 struct DesktopDialog {
-    bool preferred = false;                   ///< it is asked first
-    bool there = false;                       ///< the desktop has one
-    bool waiting = false;                     ///< the task is the dialog's
-    std::optional<DesktopQuestion> question;  ///< for the platform to ask
-    std::optional<DesktopAnswer> answer;      ///< that the platform brings
-    std::string problem;                      ///< why our sheet stands in its place
+    bool preferred = false;                   ///< use it instead of our sheet
+    bool there = false;                       ///< the desktop has such a dialog
+    bool waiting = false;                     ///< the dialog is open
+    std::optional<DesktopQuestion> question;  ///< to be passed on by the application
+    std::optional<DesktopAnswer> answer;      ///< passed back by the application
+    std::string problem;                      ///< why our sheet is shown instead
 };
 
 struct FileView {
     FileTask task = FileTask::None;
     PathField path;
     ExportAs format = ExportAs::Png;
-    bool whole_tensor = false;  ///< an export holds the whole tensor, not only what is shown
+    bool whole_tensor = false;  ///< export the whole tensor instead of the shown part
     int picture_scale = 2;
     bool whole_window = false;
     DesktopDialog desktop;
-    std::optional<std::string> listed;  ///< the folder whose listing was asked for last
+    std::optional<std::string> listed;  ///< folder of the last requested listing
     FileFilter filter = FileFilter::All;
-    bool shelf = false;                  ///< the list of the Open sheet is the person's models, not a folder
-    std::string models_folder;           ///< where they keep their own; "" for nowhere
-    std::optional<std::string> shelved;  ///< the models folder with which the models were asked for last
-    std::string previewed;               ///< the path whose preview was asked for last
-    std::optional<PictureWish> picture;  ///< for the platform to take
-    std::uint64_t notice = 0;            ///< the one shown, or already gone
-    double notice_until = 0;             ///< seconds
+    bool shelf = false;                  ///< the Open sheet lists models instead of a folder
+    std::string models_folder;           ///< the user's models folder, "" if none is set
+    std::optional<std::string> shelved;  ///< models folder of the last requested list of models
+    std::string previewed;               ///< path of the last requested preview
+    std::optional<PictureWish> picture;  ///< to be passed on by the application
+    std::uint64_t notice = 0;            ///< number of the notice shown last
+    double notice_until = 0;             ///< time until which it is shown, in seconds
     Closing closing = Closing::No;
     ClosingPart closing_part = ClosingPart::None;
-    std::uint64_t run_notices = 0;                ///< of the trainer when it was told to save the run
-    RestoreAnswer restore = RestoreAnswer::None;  ///< for the application to act on
-    bool open_menu = false;                       ///< the File menu opens in the next frame
+    std::uint64_t run_notices = 0;                ///< trainer's notice count when it was told to save the run
+    RestoreAnswer restore = RestoreAnswer::None;  ///< to be handled by the application
+    bool open_menu = false;                       ///< open the File menu in the next frame
 };
 
 }  // namespace attn::app

@@ -1,49 +1,49 @@
 #pragma once
-/// Opening, saving and exporting: the File menu, the sheet that asks for a path, and what became of it.
+/// Opening, saving and exporting: the File menu, the sheets that ask for a path, and notices.
 
 #include "app/panels/panel_context.hpp"
 
 namespace attn::app {
 
-/// The File menu's button at the cursor, as wide as returned (pixels).
+/// Draws the button of the File menu at the cursor; returns its width in pixels.
 float draw_file_menu(PanelContext& context);
-/// True while a sheet about files has all keys.
+/// Whether a file sheet is open, which then receives all keys.
 bool file_sheet_is_open(const PanelContext& context);
-/// True while a notice says what could not be done.
+/// Whether a notice shows an error.
 bool refusal_is_shown(const PanelContext& context);
-/// The sheet that is open, if one is, and the notice about the last file.
+/// Draws the open sheet, if any, and the notice about the last file operation.
 void draw_file_sheet(PanelContext& context);
 
-/// On the folder used last; on the models before anything was opened.
+/// Opens the Open sheet at the folder used last, or at the models if nothing has been opened yet.
 void begin_open(PanelContext& context);
-/// On the models that the person has.
+/// Opens the Open sheet at the user's models.
 void begin_open_model(PanelContext& context);
-/// To choose the other file of the opened model whose weights are compared with it, or the other tokenizer.
+/// Open a sheet to choose the file whose weights are compared with the opened model's, or another tokenizer.
 void begin_beside(PanelContext& context);
 void begin_tokenizer(PanelContext& context);
-/// Makes a file the one that is compared with, and shows it.
+/// Compare with the weights or the tokenizer in a file, and show the comparison.
 void put_model_beside(ViewState& view, const std::string& path);
 void put_tokenizer_beside(ViewState& view, const std::string& path);
-/// A file that was dropped on the window is put beside what is shown: a tokenizer, and any model where two are compared. False: it is to be
-/// opened.
+/// Uses a file dropped onto the window for the current comparison: a tokenizer, or a model in the Precision view. Returns false if it
+/// should be opened instead.
 bool take_dropped(PanelContext& context, const std::string& path);
-/// Saves where the document is, or asks where.
+/// Saves to the document's file, or asks for a path.
 void begin_save(PanelContext& context, bool ask);
 void begin_save_run(PanelContext& context);
 void begin_export(PanelContext& context);
 void copy_snippet(PanelContext& context, bool torch);
 
-/// Closes the window, after a question when something would be lost.
+/// Closes the window, after a question if work would be lost.
 void close_window(PanelContext& context);
-/// The question, while it is open, and the saving that follows from its answer.
+/// Draws that question, and carries out the saving it leads to.
 void draw_close_sheet(PanelContext& context);
-/// The question whether to take up work of a process that is gone.
+/// Asks whether to restore the work of an ended process.
 void draw_restore_sheet(PanelContext& context);
 
-/// A card in the upper half of the window; false when the mouse was pressed outside of it. ImGui::End() follows.
+/// Begins a card in the upper half of the window; false if the user clicked outside of it. End with ImGui::End().
 bool begin_sheet(const PanelContext& context, const char* id, float logical_width);
 
-/// "attnscope", with the document's name, and a dot where it is not saved.
+/// "attnscope" with the document's name, and a dot if it has unsaved changes.
 std::string window_title(const FilesState& files);
 
 }  // namespace attn::app

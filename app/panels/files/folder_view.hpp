@@ -1,5 +1,5 @@
 #pragma once
-/// The folder that a typed path is in: its listing, and what the path could become.
+/// The listing of a typed path's folder, and its completions.
 
 #include <filesystem>
 #include <span>
@@ -10,20 +10,20 @@
 
 namespace attn::app {
 
-/// "~/x" -> "/home/me/x"
+/// Expands "~/x" to "/home/me/x".
 std::string without_tilde(const std::string& path);
-/// "/a/b" -> "/a/"; "" where there is no slash.
+/// "/a/b" -> "/a/"; "" if there is no slash.
 std::string folder_part(const std::string& path);
-/// Asks for the folder's contents when the path has come to name another one.
+/// Requests the folder's contents when the path's folder changes.
 void keep_listing(PanelContext& context);
-/// That of the path's folder; null until it is there.
+/// The listing of the path's folder; null until it is ready.
 const FolderListing* listing_of(const PanelContext& context);
-/// Files and folders whose names go on from what is typed, or else have it in them, as far as the filter lets them through. Where a file
-/// is opened and nothing is typed yet, recent files come first.
+/// Finds files and folders that start with the typed name or, failing that, contain it, and pass the filter. When opening with nothing
+/// typed yet, recent files come first.
 void find_completions(PanelContext& context);
-/// How names of files of that kind end; none: anything, or for texts what is nothing else.
+/// The file name endings of a filter; empty: any file or, for texts, files of no other kind.
 std::span<const std::string_view> endings_of(FileFilter filter);
-/// Whether files of this name are of that kind, by their ending.
+/// Whether a file passes a filter, judged by the ending of its name.
 bool passes_filter(const std::string& name, FileFilter filter);
 
 }  // namespace attn::app

@@ -30,7 +30,7 @@ std::string lower(std::string text) {
     return text;
 }
 
-/// With the home folder as "~".
+/// The path with the home folder shortened to "~".
 std::string short_path(const std::string& path) {
     const char* home = std::getenv("HOME");
     const std::string base = home == nullptr ? "" : home;
@@ -81,7 +81,7 @@ void show_models(PanelContext& context) {
     view.path.text.clear();
     view.path.chosen = -1;
     view.path.focus = true;
-    stop_typing();  // the field takes the new text when it is typed into again
+    stop_typing();  // the field only shows the new text once it is reactivated
 }
 
 bool models_are_listed(const PanelContext& context) {

@@ -1,5 +1,5 @@
 #pragma once
-/// The models that the person has, as the Open sheet lists them in place of a folder.
+/// The list of the user's models in the Open sheet.
 
 #include <string>
 
@@ -7,27 +7,27 @@
 
 namespace attn::app {
 
-/// Turns the sheet to the models.
+/// Switches the sheet to the list of models.
 void show_models(PanelContext& context);
-/// Whether models are listed: until a path is typed.
+/// Whether models are listed, which is the case until a path is typed.
 bool models_are_listed(const PanelContext& context);
-/// Asks for the models, and makes those whose names have in them what is typed the field's completions.
+/// Requests the list of models and makes those whose names contain the typed text the field's completions.
 void find_models(PanelContext& context);
 
-/// What a line of the list shows of the model at this path.
+/// The text of a line in the list.
 struct ModelLine {
     std::string name, note;
 };
 ModelLine model_line(const PanelContext& context, const std::string& path);
 
-/// The models folder, in place of the filter of files.
+/// Shows the models folder, in place of the file filter.
 void draw_models_folder(PanelContext& context);
-/// Makes the folder whose contents are listed the models folder.
+/// A button that makes the listed folder the models folder.
 void draw_models_folder_choice(PanelContext& context);
-/// Where models come from and which are good to begin with; below the models that there are.
+/// Explains where models come from and which are good to start with; shown below the list.
 void draw_model_sources(const PanelContext& context);
 
-/// "548.1 MB"
+/// Such as "548.1 MB".
 std::string bytes_words(std::uint64_t bytes);
 
 }  // namespace attn::app

@@ -31,7 +31,7 @@ void add_place(std::vector<Place>& places, std::string name, std::string folder)
     if (!folder.empty() && !known && places.size() < kMostPlaces) places.push_back({std::move(name), std::move(folder)});
 }
 
-/// Home, the folders of the files used last, and where everything begins.
+/// The home folder, folders of recently used files, and the root.
 std::vector<Place> places(const PanelContext& context) {
     std::vector<Place> all;
     if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/') add_place(all, "Home", std::string(home) + "/");
@@ -51,10 +51,10 @@ void go_to_path(PanelContext& context, const std::string& path) {
     field.text = path;
     field.chosen = -1;
     field.focus = true;
-    stop_typing();  // the field takes the new text when it is typed into again
+    stop_typing();  // the field only shows the new text once it is reactivated
 }
 
-/// One line of a list: the name at the left, what goes with it at the right.
+/// A line of a list: the name at the left, a note at the right.
 Item draw_row(PanelContext& context, const char* id, std::string_view name, std::string_view note, bool chosen, bool folder) {
     const auto& [colors, fonts, scale] = context.theme;
     const Item item =
@@ -87,7 +87,7 @@ void draw_places(PanelContext& context, float height) {
     ImGui::EndChild();
 }
 
-/// What stands at the right end of a line: a size, or that the file is one of the recent ones.
+/// The note at the right of a line: the file's size, or "recent".
 std::string note_of(const PanelContext& context, const std::string& path) {
     const FolderListing* listing = listing_of(context);
     const std::string folder = folder_part(context.view.files.path.text);
@@ -102,7 +102,7 @@ ModelLine path_line(const PanelContext& context, const std::string& folder, cons
     return {visible_text(here ? path.substr(folder.size()) : path, true), note_of(context, path)};
 }
 
-/// The lines are drawn that are seen: a folder may have thousands.
+/// Draws visible lines only, because a folder may have thousands of entries.
 void draw_contents(PanelContext& context, float height, bool& opens) {
     PathField& field = context.view.files.path;
     const auto& [colors, fonts, scale] = context.theme;
@@ -144,7 +144,7 @@ void draw_contents(PanelContext& context, float height, bool& opens) {
     ImGui::EndChild();
 }
 
-/// What would be opened now: the line that is chosen, else the path as it is typed.
+/// What would be opened now: the selected line, otherwise the typed path.
 std::string path_to_open(const PanelContext& context) {
     const PathField& field = context.view.files.path;
     const bool some = field.chosen >= 0 && field.chosen < static_cast<int>(field.completions.size());
@@ -156,7 +156,7 @@ bool is_listed(const PanelContext& context, const std::string& path) {
     return std::any_of(completions.begin(), completions.end(), [&](const std::string& other) { return without_tilde(other) == path; });
 }
 
-/// The preview of what would be opened; null until it is there, and for what is still being typed.
+/// Requests the preview of what would be opened. Null until it is ready, and while a name is incomplete.
 const FilePreview* keep_preview(PanelContext& context) {
     const std::string path = path_to_open(context);
     if (!path.ends_with('/') && !is_listed(context, path)) return nullptr;
@@ -169,14 +169,14 @@ const FilePreview* keep_preview(PanelContext& context) {
     return preview != nullptr && preview->path == path ? preview : nullptr;
 }
 
-/// A folder can be opened where it is a model or a run; one with a tokenizer alone looks like any other.
+/// A folder can be opened if it is a model or a run. A folder with only a tokenizer cannot be told from any other.
 std::string why_not_openable(FileTask task, const std::string& path, const FilePreview* preview) {
     if (path.empty()) return "Type or choose a file first.";
     if (!path.ends_with('/') || task == FileTask::Tokenizer) return "";
     return preview == nullptr || preview->words.empty() || preview->refused ? "This folder is neither a model nor a training run." : "";
 }
 
-/// Enter goes into a folder that nothing is known of.
+/// False for an ordinary folder, which Enter lists instead of opening it.
 bool may_enter(FileTask task, const std::string& path, const FilePreview* preview) {
     return why_not_openable(task == FileTask::Tokenizer ? FileTask::Open : task, path, preview).empty();
 }
@@ -197,7 +197,7 @@ void open_path(PanelContext& context, std::string path) {
     else context.commands.push_back({command::OpenFile{path}, ""});
 }
 
-/// Enter takes the first line where what is typed is only a part of a name.
+/// If only part of a name was typed, Enter takes the first completion.
 void take_first_line(PanelContext& context) {
     PathField& field = context.view.files.path;
     const bool begun = !field.text.empty() && !field.text.ends_with('/');
@@ -268,7 +268,7 @@ void draw_open_sheet(PanelContext& context) {
     if (opens && not_yet.empty()) open_path(context, path_to_open(context));
     else if (typed.entered && may_enter(view.task, without_tilde(view.path.text), preview))
         open_path(context, without_tilde(view.path.text));
-    else if (typed.entered || opens) view.path.focus = true;  // a folder is gone into
+    else if (typed.entered || opens) view.path.focus = true;  // Enter on a folder lists it
     if (!stays || key_pressed(Key::Escape, false)) view.task = FileTask::None;
     ImGui::End();
 }

@@ -1,5 +1,5 @@
 #pragma once
-/// The sheet that opens a file: places, the folder's contents, and what the chosen file is.
+/// The sheet for opening a file: places, the folder's contents, and a preview.
 
 #include <string>
 
@@ -8,7 +8,7 @@
 namespace attn::app {
 
 void draw_open_sheet(PanelContext& context);
-/// What the sheet does with a path, chosen elsewhere.
+/// Handles a path that was chosen elsewhere like one chosen in the sheet.
 void use_chosen_path(PanelContext& context, const std::string& path);
 
 }  // namespace attn::app

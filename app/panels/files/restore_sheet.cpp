@@ -10,7 +10,7 @@
 namespace attn::app {
 namespace {
 
-/// "22 November 2026, 14:03", where the person is.
+/// Such as "22 November 2026, 14:03", in local time.
 std::string date_words(std::int64_t seconds) {
     const auto time = static_cast<std::time_t>(seconds);
     std::tm local{};

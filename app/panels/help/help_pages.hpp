@@ -1,5 +1,5 @@
 #pragma once
-/// The pages of assets/help, as the help sheet shows them.
+/// The pages in assets/help, for the help sheet.
 
 #include <span>
 #include <string>
@@ -16,13 +16,13 @@ struct HelpPage {
     std::vector<MarkdownBlock> blocks;
 };
 
-/// In the order of their files' names. Parsed once.
+/// In the order of file names. Parsed once.
 std::span<const HelpPage> help_pages();
 
-/// The parts of all pages that contain these letters, upper and lower case alike, under the titles of their pages.
+/// The blocks of all pages that contain the text (case-insensitive), under the titles of their pages.
 std::vector<MarkdownBlock> find_in_help(std::string_view letters);
 
-/// Opens the sheet at the page of this title.
+/// Opens the help sheet at the page with this title.
 void open_help_page(ViewState& view, std::string_view title);
 
 }  // namespace attn::app

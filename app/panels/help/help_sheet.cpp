@@ -13,21 +13,21 @@ namespace {
 
 constexpr float kSheetWidth = 1180, kSheetHeight = 820, kRow = 30, kGroupHeading = 36, kWordsAt = 116, kLeastWords = 130;
 
-/// One line of the sheet: the keys of all actions that share it.
+/// A line of the sheet of keys, with the keys of all actions that share it.
 struct SheetRow {
     std::string line;
     std::vector<std::string> keys;
 };
 
-/// The lines of one group, under its heading.
+/// The lines of a group.
 struct SheetGroup {
     std::string name;
     std::vector<SheetRow> rows;
 };
 
-/// Where a row's words stand: beside its keys, or below them where too little room is left.
+/// Where a row's text goes: beside its keys, or below them if there is too little room.
 struct RowPlace {
-    float words_x = 0, words_y = 0;  ///< from the row's corner
+    float words_x = 0, words_y = 0;  ///< relative to the row's corner
     float words_width = 0, height = 0;
 };
 
@@ -49,7 +49,7 @@ float height_of(const PanelContext& context, const SheetGroup& group, float widt
     return height;
 }
 
-/// What everybody needs first, a lesson's own keys last.
+/// The order of groups: the most basic first. Others, such as a lesson's, come last.
 constexpr std::array<std::string_view, 11> kGroups = {"Go to", "View",     "Cell",  "Masks", "Compare", "Text",
                                                       "Edit",  "Training", "Panes", "File",  "Help"};
 
@@ -62,7 +62,7 @@ std::vector<SheetGroup> sheet_groups() {
     for (const std::string_view name : kGroups) group_of(std::string(name));
     for (const Action& action : actions()) {
         if (action.sheet.empty() || action.chords.empty()) continue;
-        // Several groups may share a line: it stands where it is met first.
+        // Actions in several groups may share a line, which is listed in the first of them.
         std::vector<SheetRow>& rows = group_of(action.group).rows;
         auto row = std::find_if(rows.begin(), rows.end(), [&](const SheetRow& r) { return r.line == action.sheet; });
         if (row == rows.end()) row = rows.insert(rows.end(), {action.sheet, {}});
@@ -86,7 +86,7 @@ void draw_group(const PanelContext& context, const SheetGroup& group, ImVec2 at,
     }
 }
 
-/// In columns of about the same height; no group is torn.
+/// Draws the groups in columns of similar height; groups are not split.
 void draw_groups(const PanelContext& context, const std::vector<SheetGroup>& groups, int columns, float width) {
     const ImVec2 origin = ImGui::GetCursorScreenPos();
     const float gap = context.px(24), each = (width - gap * static_cast<float>(columns - 1)) / static_cast<float>(columns);
@@ -96,7 +96,7 @@ void draw_groups(const PanelContext& context, const std::vector<SheetGroup>& gro
     int column = 1;
     for (const SheetGroup& group : groups) {
         const float high = height_of(context, group, each);
-        // Goes over to the next column when most of it would stand beyond this one's share.
+        // Start the next column if most of the group would exceed this column's share.
         if (column < columns && done + high / 2 > all * static_cast<float>(column) / static_cast<float>(columns)) {
             x += each + gap;
             y = origin.y;
@@ -119,7 +119,7 @@ void draw_keys(PanelContext& context) {
         "Point at a cell to read it, click to select it. The wheel zooms a map, dragging moves it. A double click changes a number, the "
         "right button also its row and its head. Click an operand at the right to go back to where it came from. Tab goes from "
         "control to control, Enter presses. Ctrl + K finds everything else by name.");
-    gap(context.ui(), 12);  // the last line is not cut
+    gap(context.ui(), 12);  // keeps the last line from being clipped
 }
 
 void draw_pills(PanelContext& context) {
@@ -164,12 +164,12 @@ void draw_help_sheet(PanelContext& context) {
     ImGui::PopStyleColor(2);
     draw_pills(context);
     gap(context.ui(), 14);
-    // A page of its own scrolls from its own beginning.
+    // A separate child window per page, so that each has its own scroll position.
     const std::string id = "##help_page" + std::to_string(context.view.help_page.page) + context.view.help_page.search;
     ImGui::BeginChild(id.c_str(), {0, 0}, false, ImGuiWindowFlags_NoNav);
     draw_page(context);
     ImGui::EndChild();
-    // A press that a control of the sheet has taken is inside, too.
+    // A click on one of the sheet's controls counts as inside.
     constexpr ImGuiHoveredFlags kInside = ImGuiHoveredFlags_RootAndChildWindows | ImGuiHoveredFlags_AllowWhenBlockedByActiveItem;
     const bool outside = ImGui::IsMouseClicked(0) && !ImGui::IsWindowHovered(kInside) && !ImGui::IsWindowAppearing();
     if (outside) context.view.help = false;

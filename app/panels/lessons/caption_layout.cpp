@@ -5,7 +5,7 @@
 namespace attn::app {
 namespace {
 
-/// Runs that stay together.
+/// Runs without a line break between them.
 using Word = std::vector<PlacedRun>;
 
 float width_of(const Word& word) {

@@ -1,5 +1,5 @@
 #pragma once
-/// Where the words and numbers of a caption stand: plain geometry, in pixels from the caption's corner.
+/// Lays out the words and numbers of a caption. Pure geometry, in pixels from the caption's corner.
 
 #include <cstddef>
 #include <functional>
@@ -11,32 +11,32 @@
 
 namespace attn::app {
 
-/// Text, which breaks at its spaces, or what a quotation gives, which does not break.
+/// Text that wraps at spaces, or a quotation that does not wrap.
 struct CaptionRun {
     std::string text;
-    std::optional<std::size_t> part;  ///< of the caption: a quotation
-    bool cell = false;                ///< it stands in a box of its own, with padding at both sides
+    std::optional<std::size_t> part;  ///< index of the quotation in the caption
+    bool cell = false;                ///< drawn in a box with padding on both sides
 };
 
 struct PlacedRun {
     std::string text;
     std::optional<std::size_t> part;
     bool cell = false;
-    float x = 0, width = 0;  ///< with the padding
+    float x = 0, width = 0;  ///< including padding
     std::size_t line = 0;
 };
 
-/// Pixels, and the width of a text without padding.
+/// In pixels; text_width() excludes padding.
 struct CaptionMeasures {
     float width = 0, space = 0, padding = 0;
     std::function<float(std::string_view)> text_width;
 };
 
-/// What no space parts stays on one line: a number and the quotation marks around it. What is wider than a line has one for itself.
+/// Wraps at spaces only, so that a number and the quotation marks around it stay together. A word wider than a line gets its own line.
 std::vector<PlacedRun> lay_out_caption(std::span<const CaptionRun> runs, const CaptionMeasures& measures);
 std::size_t lines_in(std::span<const PlacedRun> runs);
 
-/// Boxes of these widths from left to right, in as many lines as they need.
+/// Lays out boxes of these widths from left to right, in as many lines as needed.
 struct PlacedBox {
     float x = 0;
     std::size_t line = 0;

@@ -15,12 +15,12 @@ namespace {
 
 constexpr float kCellPadding = 5, kBetweenLines = 6, kLowWindow = 680;
 
-/// Numbers of another state would say something else than the step means.
+/// False while the shown numbers belong to another state, which would contradict the caption.
 bool shows_numbers(const PanelContext& context) {
     return !context.view.lesson.look_pending && context.snapshot.problem.empty() && context.ready();
 }
 
-/// Colours are those of maps, and lists of tokens are none.
+/// Only maps have cell colours; lists of tokens do not.
 bool has_colour(const QuotedPlace& place) { return place.is_cell() && (place.rank > 2 || !place.cell.parameter.empty()); }
 
 std::vector<CaptionRun> runs_of(const PanelContext& context) {
@@ -48,7 +48,7 @@ std::vector<PlacedRun> placed_runs(const PanelContext& context, float width) {
                                               .text_width = [font](std::string_view text) { return text_width(font, text); }});
 }
 
-/// The box of a number: its cell, cut out of the map.
+/// Draws a number's box in the colour of its cell.
 void draw_cell_box(PanelContext& context, const QuotedPlace& place, ImVec2 min, ImVec2 max, std::string_view text) {
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -59,7 +59,7 @@ void draw_cell_box(PanelContext& context, const QuotedPlace& place, ImVec2 min, 
     draw_text_in(list, caption_font(context), min, max, {0.5F, 0.5F}, look.ink, text);
 }
 
-/// What a number does when it is pointed at or pressed.
+/// Handles hovering and clicking a number.
 void follow_number(PanelContext& context, QuotedCell& quoted, ImVec2 min, ImVec2 max) {
     const std::string words = place_words(context, quoted.place);
     const bool can_go = quoted.place.is_cell() && quoted.place.cell.parameter.empty();

@@ -16,7 +16,7 @@ void apply_look(ViewState& view, const Look& look) {
     view.panes.strip = look.stages;
 }
 
-/// Whether the person has turned to something else than the step shows.
+/// Whether the user has navigated away from what the step shows.
 bool looks_elsewhere(const ViewState& view, const Look& look) {
     AxisSelection cell;
     for (const auto& [axis, index] : look.cell) cell.set(axis, index);
@@ -25,7 +25,7 @@ bool looks_elsewhere(const ViewState& view, const Look& look) {
            view.panes.left != look.settings || view.panes.right != look.inspector || view.panes.strip != look.stages;
 }
 
-/// Sets out for what is to be on screen now.
+/// Starts bringing the session to the current step.
 void show_step(LessonView& state) {
     state.goal = LessonGoal(state.shown());
     if (state.may_train) state.goal.allow();
@@ -58,7 +58,7 @@ void open_lesson(ViewState& view, const Document& now, std::shared_ptr<const Les
 
 void open_lesson(ViewState& view, const Document& now, std::shared_ptr<const Lesson> lesson, std::size_t step) {
     LessonView& state = view.lesson;
-    // From one lesson to another what is given back stays what was there before the first.
+    // When switching between lessons, keep the document and view from before the first one.
     if (!state.open()) {
         state.document_before = std::make_shared<const Document>(now);
         state.view_before = std::make_shared<const ViewState>(view);
@@ -130,12 +130,12 @@ void keep_up_with_lesson(PanelContext& context) {
     LessonView& state = context.view.lesson;
     if (!state.open()) return;
     for (Command& command : state.goal.next(context.document, context.training)) {
-        // From here on the run is the lesson's.
+        // The user has allowed the lesson to replace the training run.
         if (std::holds_alternative<command::RestartTraining>(command.what)) state.may_train = true;
         context.commands.push_back(std::move(command));
     }
     if (!state.look_pending) return;
-    // Until the step's own numbers are there, the view is held to stages that the old ones have; so it is asked for again.
+    // Until the step's numbers are ready the view is limited to stages of the old trace, so apply the look in every frame.
     apply_look(context.view, state.shown().look);
     const bool on_the_way = !context.commands.empty() || !state.goal.done();
     const auto& training = state.shown().training;

@@ -1,5 +1,5 @@
 #pragma once
-/// Playing a lesson: its steps, the strip with its sentences, and the way back.
+/// Plays lessons: opens them, moves between steps, draws the strip with the caption, and restores the document afterwards.
 
 #include <cstddef>
 #include <memory>
@@ -9,34 +9,34 @@
 
 namespace attn::app {
 
-/// Opens it at a step, or where it was left before; what the person has is kept to be given back.
+/// Opens a lesson at a step, by default where it was left. The current document and view are restored when it is closed.
 void open_lesson(ViewState& view, const Document& now, std::shared_ptr<const Lesson> lesson);
 void open_lesson(ViewState& view, const Document& now, std::shared_ptr<const Lesson> lesson, std::size_t step);
-/// The lesson that shows the program itself, from its beginning.
+/// Opens the lesson that introduces the program.
 void open_tour(PanelContext& context);
-/// Gives the person back the document and the view that they had.
+/// Closes the lesson and restores the document and the view.
 void close_lesson(PanelContext& context);
 
-/// Nothing happens for a step that the lesson does not have.
+/// Does nothing if there is no such step.
 void go_to_lesson_step(ViewState& view, std::size_t step);
-/// Where a question waits, its step; else the one after it.
+/// Shows the step whose question is waiting, otherwise the next step.
 void next_lesson_step(ViewState& view);
 void previous_lesson_step(ViewState& view);
-/// Shows what the current step has asked about; nothing happens where it does not ask or has no such answer. None: without a guess.
+/// Answers the current step's question and shows the step. None: without a guess. Does nothing if no question or no such answer exists.
 void answer_lesson_question(ViewState& view, std::optional<std::size_t> answer);
-/// Undoes what the person has changed since the step was shown.
+/// Undoes the user's changes since the step was shown.
 void reset_lesson_step(PanelContext& context);
-/// True when there is something that resetting would change.
+/// Whether there are such changes.
 bool lesson_step_is_changed(const PanelContext& context);
 
-/// Call once a frame, before anything is drawn.
+/// To be called once per frame before drawing.
 void keep_up_with_lesson(PanelContext& context);
 
-/// Height in pixels of the strip at this width; 0 when no lesson is open.
+/// Height of the strip in pixels at this width; 0 if no lesson is open.
 float lesson_strip_height(const PanelContext& context, float width);
-/// The strip: title, sentences, place in the lesson and buttons.
+/// Draws the strip: title, caption, progress and buttons.
 void draw_lesson_strip(PanelContext& context);
-/// The menu of the top bar.
+/// Draws the lessons menu of the top bar.
 void draw_lesson_menu(PanelContext& context, ImVec2 at);
 
 }  // namespace attn::app

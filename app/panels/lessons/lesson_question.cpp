@@ -13,12 +13,12 @@
 namespace attn::app {
 namespace {
 
-// Logical pixels.
+// In logical pixels:
 constexpr float kAnswerHeight = 36, kAnswerGap = 10, kAnswerPadding = 12, kKeyWidth = 26, kAboveAnswers = 8, kVerdictHeight = 32;
 
 const LessonQuestion& question_of(const PanelContext& context) { return *context.view.lesson.current().question; }
 
-/// A step heavier than the sentences.
+/// A slightly heavier font than the caption's.
 ImFont* answer_font(const PanelContext& context) {
     const Fonts& fonts = context.theme.fonts;
     return caption_font(context) == fonts.body ? fonts.strong : fonts.title;
@@ -54,7 +54,7 @@ void draw_answer(PanelContext& context, std::size_t place, ImVec2 at, float widt
     if (item.pressed) answer_lesson_question(context.view, place);
 }
 
-/// What is right, once it is known.
+/// The correct answer, once it is known.
 const LessonAnswer* truth(const PanelContext& context) {
     if (context.view.lesson.look_pending || !context.ready() || !context.snapshot.problem.empty()) return nullptr;
     const auto right = right_answer(question_of(context), context.snapshot, context.training);

@@ -1,15 +1,15 @@
 #pragma once
-/// What a step asks before it is shown, the answers to choose from, and afterwards what was expected and what is.
+/// The question asked before a step, its answers, and the verdict shown with the step.
 
 #include "app/panels/panel_context.hpp"
 
 namespace attn::app {
 
-/// Height in pixels of the question and its answers at this width.
+/// Height of the question and its answers in pixels at this width.
 float question_height(const PanelContext& context, float width);
 void draw_question(PanelContext& context, ImVec2 at, float width);
 
-/// Height of the line that says what was expected and what is; 0 for a step that did not ask.
+/// Height of the line that compares the expectation with the result; 0 if the step did not ask.
 float verdict_height(const PanelContext& context);
 void draw_verdict(const PanelContext& context, ImVec2 at, float width);
 

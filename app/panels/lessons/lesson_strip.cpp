@@ -17,11 +17,11 @@ constexpr float kTitleWidth = 188, kButtonsWidth = 196, kWidestCaption = 1120;
 constexpr float kLeast = 96, kTrainingLine = 30;
 
 struct StripLayout {
-    float caption_x = 0, caption_width = 0;  ///< pixels, from the strip's left edge inside the padding
+    float caption_x = 0, caption_width = 0;  ///< in pixels from the strip's left edge, inside the padding
 };
 
 StripLayout lay_out(const PanelContext& context, float width) {
-    // On a narrow window the title gives way: the first words of the caption say it too.
+    // On a narrow window the title gets less space.
     const float title = width < context.px(1000) ? context.px(120) : context.px(kTitleWidth);
     StripLayout layout;
     layout.caption_x = title + context.px(kGap);
@@ -30,7 +30,7 @@ StripLayout lay_out(const PanelContext& context, float width) {
     return layout;
 }
 
-/// What the run of the step does, "" when it has none or has come to its end.
+/// The status of the step's training run; "" if it has none or has ended.
 std::string training_words(const PanelContext& context) {
     const LessonView& state = context.view.lesson;
     if (state.goal.asks()) return "This step trains a model, which ends the run in progress.";
@@ -69,7 +69,7 @@ void draw_training_line(PanelContext& context, ImVec2 at, float width) {
                  std::min(width / context.theme.scale - text / context.theme.scale - 14, 320.F));
 }
 
-/// Back, place, next; below them what is needed less often.
+/// Back, progress and next; below them the less common buttons.
 void draw_buttons(PanelContext& context, ImVec2 at) {
     const Ui ui = context.ui();
     LessonView& state = context.view.lesson;

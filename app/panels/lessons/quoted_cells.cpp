@@ -18,7 +18,7 @@
 namespace attn::app {
 namespace {
 
-/// The parameter as one map: a table, or one row.
+/// A parameter as a map: a matrix, or a single row.
 Matrix parameter_map(PanelContext& context, const std::string& name) {
     const Trace<float>& trace = *context.snapshot.trace;
     const ParameterInfo* info = trace.parameters == nullptr ? nullptr : trace.parameters->layout().find(name);
@@ -27,7 +27,7 @@ Matrix parameter_map(PanelContext& context, const std::string& name) {
     return context.matrices.parameter(trace, name, info->shape.rank() == 2 ? info->shape[0].axis : Axis::N, cols.axis, 0, cols.size);
 }
 
-/// The map that has the place, of the text and the head that it is in.
+/// The map that contains the place, for its sequence and head.
 Matrix map_of(PanelContext& context, const QuotedPlace& place) {
     if (!place.cell.parameter.empty()) return parameter_map(context, place.cell.parameter);
     const Trace<float>& trace = *context.snapshot.trace;
@@ -39,7 +39,7 @@ Matrix map_of(PanelContext& context, const QuotedPlace& place) {
 
 bool is_pointing(const QuotedCell& quoted) { return quoted.pointed_at; }
 
-/// What a person reads for an index: "key 6 “Lily”", "number 3".
+/// An index in words, such as "key 6 “Lily”" or "number 3".
 std::string index_words(const PanelContext& context, const StageId& id, const Shape& shape, Axis axis, std::int64_t index) {
     const bool named = axis == Axis::T || axis == Axis::S || axis == Axis::V;
     const std::string_view what = axis == Axis::S      ? "key"
@@ -50,12 +50,12 @@ std::string index_words(const PanelContext& context, const StageId& id, const Sh
     return named ? fmt::format("{} {} “{}”", what, index, index_label(context, id, axis, index)) : fmt::format("{} {}", what, index);
 }
 
-/// Whether the picture shows numbers of the state that the caption quotes.
+/// Whether the map shows numbers of the state that the caption quotes.
 bool shows_quoted_numbers(const PanelContext& context, const Matrix& matrix) {
     return !matrix.is_difference && !matrix.is_gradient && !matrix.name.ends_with(" before") && !context.view.compare.swapped;
 }
 
-/// Pixels of the place in a map; nothing where it is not in view.
+/// The rectangle of the place in a map; none if it is not visible.
 std::optional<std::pair<ImVec2, ImVec2>> box_in(const Matrix& matrix, const HeatmapGeometry& g, QuotedPlace place) {
     const auto is_whole = [&](int index) { return index >= 0 && place.whole[static_cast<std::size_t>(index)]; };
     const bool all_rows = is_whole(matrix.row_index), all_cols = is_whole(matrix.col_index);
@@ -71,13 +71,13 @@ std::optional<std::pair<ImVec2, ImVec2>> box_in(const Matrix& matrix, const Heat
     return std::pair(min, max);
 }
 
-/// The chosen cell has a frame already.
+/// The selected cell has a frame already.
 bool is_chosen(const PanelContext& context, const QuotedPlace& place) {
     if (!place.cell.parameter.empty()) return false;
     return selected_cell(context.view, *context.snapshot.trace, context.view.locked) == place.cell;
 }
 
-/// Small angles at the corners of a cell, which leave its number and its colour alone. They would hide a very small one.
+/// Marks a cell with brackets at its corners, which leave number and colour visible. Skipped for cells too small for that.
 void draw_corners(ImDrawList& list, const Theme& theme, ImVec2 min, ImVec2 max) {
     const float side = std::min(max.x - min.x, max.y - min.y);
     if (side < theme.px(12)) return;
@@ -95,7 +95,7 @@ void draw_arrow_to(ImDrawList& list, const Theme& theme, ImVec2 from, ImVec2 min
     const Color color = theme.colors.accent;
     list.AddRect({min.x - theme.px(2), min.y - theme.px(2)}, {max.x + theme.px(2), max.y + theme.px(2)}, color, theme.px(2), 0,
                  theme.px(2.5F));
-    // To the nearest point of the frame, as far as that is below the number.
+    // Point at the nearest point of the frame's top edge.
     const ImVec2 to{std::clamp(from.x, min.x, max.x), min.y - theme.px(4)};
     const ImVec2 way{to.x - from.x, to.y - from.y};
     const float length = std::hypot(way.x, way.y), tip = theme.px(9);
@@ -151,7 +151,7 @@ void light_up(PanelContext& context, const QuotedPlace& place) {
     for (int a = 0; a < std::min(place.rank, shape.rank()); ++a) {
         const Axis axis = shape[a].axis;
         const std::int64_t index = place.cell.index[static_cast<std::size_t>(a)];
-        // Of another text or head nothing is lit: maps show the chosen one.
+        // If the place is in another sequence or head, highlight nothing, since maps show the selected one.
         if (axis == Axis::B && index != context.view.batch) return context.view.hovered.clear();
         if (axis == Axis::B || place.whole[static_cast<std::size_t>(a)]) continue;
         if (axis != Axis::H && axis != Axis::G) context.view.hovered.set(axis, index);

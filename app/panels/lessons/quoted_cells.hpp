@@ -1,5 +1,5 @@
 #pragma once
-/// The cells that a lesson's caption speaks of: their colour beside the words, their place in the picture.
+/// Connects the numbers in a lesson's caption with their cells: colours in the text, marks in the picture.
 
 #include <optional>
 #include <string>
@@ -9,24 +9,24 @@
 
 namespace attn::app {
 
-/// How a cell looks in the maps, and ink that can be read on it.
+/// The colours of a cell in the maps, with a readable text colour.
 struct CellLook {
     Color fill = 0, ink = 0;
-    bool masked = false;  ///< hatched; `fill` is then the pane's colour
+    bool masked = false;  ///< hatched; `fill` is the pane's colour
 };
-/// Nothing for rows, for what is no map, and where maps show something else than numbers.
+/// None for rows, for places outside of maps, and if maps show something other than values.
 std::optional<CellLook> look_of_cell(PanelContext& context, const QuotedPlace& place);
 
-/// "Weights, layer 2, head 3: query 16 “?”, key 6 “Lily”"
+/// Such as "Weights, layer 2, head 3: query 16 “?”, key 6 “Lily”".
 std::string place_words(const PanelContext& context, const QuotedPlace& place);
 
-/// Lights up the place in every map, as if the mouse were there.
+/// Highlights the place in all maps as if it were hovered.
 void light_up(PanelContext& context, const QuotedPlace& place);
 
-/// Called by every map that is drawn: notes where the quoted cells lie, and marks them.
+/// To be called for every map drawn: records where quoted cells are, and marks them.
 void mark_quoted_cells(PanelContext& context, const Matrix& matrix, const HeatmapGeometry& geometry);
 
-/// From the number that is pointed at to its cell; once a frame, over the panes.
+/// Draws an arrow from the hovered number to its cell; once per frame, on top of the panes.
 void draw_caption_pointer(const PanelContext& context);
 
 }  // namespace attn::app

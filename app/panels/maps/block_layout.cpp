@@ -6,20 +6,20 @@
 namespace attn::app {
 namespace {
 
-// Logical pixels.
+// In logical pixels:
 constexpr float kWidestGap = 56, kMostMoreForOpen = 220, kMostMoreForOthers = 120;
 constexpr float kInside = 10, kItemGap = 8, kHeadChip = 24, kLeastHeadChip = 13, kHeadGap = 3, kSum = 18;
 
 float whole_pixels(float logical, float scale) { return std::floor(logical * scale); }
 
-/// Width of a row of chips of this width.
+/// The width of a row of head chips.
 float chips_width(std::int64_t heads, float chip, float scale) {
     return static_cast<float>(heads) * (chip + whole_pixels(kHeadGap, scale)) - whole_pixels(kHeadGap, scale);
 }
 
 bool is_attention(const BlockPart& part) { return part.kind != PartKind::FeedForward; }
 
-/// What everything but the heads takes.
+/// The width of everything except the heads.
 float rest_width(const ModelBlock& block, const OpenBlockRoom& room, float scale) {
     const float gap = whole_pixels(kItemGap, scale);
     float width = 2 * whole_pixels(kInside, scale) + room.title;
@@ -31,7 +31,7 @@ float rest_width(const ModelBlock& block, const OpenBlockRoom& room, float scale
     return width;
 }
 
-/// Pixels of a head's chip, of all attentions alike; 0 where there is no room for them.
+/// The width of a head's chip, the same for all attentions; 0 if there is no room.
 float head_chip(const ModelBlock& block, const OpenBlockRoom& room, float width, float scale) {
     const auto rows = std::count_if(block.parts.begin(), block.parts.end(), is_attention);
     if (rows == 0 || room.heads < 1) return 0;
@@ -52,7 +52,7 @@ std::vector<Stretch> lay_out_blocks(std::span<const BlockRoom> blocks, std::size
         gaps += gap ? 1.F : 0.F;
         if (i == open) open_shrinks = blocks[i].natural - blocks[i].smallest;
     }
-    // From 1, as they like, to 0, as small as they can be: first the others, then the open one.
+    // Fractions from 1 (natural size) to 0 (smallest size). The other blocks shrink first, then the open one.
     const float others_range = natural - smallest - open_shrinks;
     const float short_of = std::max(natural - room, 0.F);
     const float others = others_range > 0 ? std::clamp(1 - short_of / others_range, 0.F, 1.F) : short_of > 0 ? 0.F : 1.F;
@@ -76,7 +76,7 @@ std::vector<Stretch> lay_out_blocks(std::span<const BlockRoom> blocks, std::size
         row.push_back({x, x + width});
         x += width;
     }
-    // What still is free is divided between both sides.
+    // Centre the row if space is left.
     if (const float free = room - x; free > 1)
         for (Stretch& place : row) place = {place.min + std::floor(free / 2), place.max + std::floor(free / 2)};
     return row;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::array<std::string_view, 2> kNames = {"values", "gradients"};
 
-/// Why there can be no gradients, "" when there can.
+/// Why gradients are not available, "" if they are.
 std::string_view no_gradients(const PanelContext& context) {
     return context.trace().config.lm_head ? "" : "Without an output head the model predicts nothing, so there is no loss.";
 }

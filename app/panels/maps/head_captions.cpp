@@ -10,7 +10,7 @@
 namespace attn::app {
 namespace {
 
-/// Fewer repeated tokens say nothing about a head.
+/// With fewer repeated tokens the score is not meaningful.
 constexpr std::int64_t kFewestRows = 4;
 
 const HeadScore* find_score(const PanelContext& context, const StageId& weights, std::int64_t head) {

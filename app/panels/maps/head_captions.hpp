@@ -1,5 +1,5 @@
 #pragma once
-/// One short line that says what a head does.
+/// Short captions that describe the behaviour of heads.
 
 #include <string>
 
@@ -8,17 +8,17 @@
 namespace attn::app {
 
 struct HeadCaption {
-    std::string text;  ///< "previous 0.94", "entropy 1.10"
+    std::string text;  ///< such as "previous 0.94" or "entropy 1.10"
     Color color = 0;
 };
 
-/// The pattern that more than half of the head's weight follows, else its entropy; empty when nothing can be said.
+/// The pattern that has more than half of the head's weight, otherwise its entropy; empty if nothing is known.
 HeadCaption head_caption(const PanelContext& context, const StageId& weights, std::int64_t head);
 
-/// Over a small map the figure alone, or nothing where not even that fits.
+/// Shortened to the number alone if needed; "" if not even that fits.
 std::string caption_that_fits(const HeadCaption& caption, const ImFont* font, float room);
 
-/// The head's score by pattern name ("previous token", "first token", "same token", "after a repeat", "alignment"); 0 for unknown heads.
+/// The head's score for a pattern ("previous token", "first token", "same token", "after a repeat", "alignment"); 0 for unknown heads.
 double head_pattern(const PanelContext& context, const StageId& weights, std::int64_t head, const std::string& pattern);
 
 }  // namespace attn::app

@@ -11,7 +11,7 @@
 namespace attn::app {
 namespace {
 
-/// Fewer repeated tokens say nothing about a head.
+/// With fewer repeated tokens the score is not meaningful.
 constexpr std::int64_t kFewestRepeats = 4;
 
 constexpr std::array<PatternInfo, 5> kPatternInfos = {{
@@ -30,7 +30,7 @@ constexpr std::array<PatternInfo, 5> kPatternInfos = {{
 
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
-/// Runs of letters and runs of digits, in lower case: "L5H3, sink" is l 5 h 3 sink.
+/// Splits into lower-case runs of letters and of digits: "L5H3, sink" gives l 5 h 3 sink.
 std::vector<std::string> pieces_of_query(std::string_view typed) {
     std::vector<std::string> pieces;
     bool goes_on = false;
@@ -60,14 +60,14 @@ bool begins_a_word(std::string_view words, std::string_view beginning) {
     return false;
 }
 
-/// What a word means as the place of an attention; 0: nothing.
+/// The attention letter that a word stands for; 0: none.
 char attention_of(std::string_view word) {
     if (word == "e" || word == "encoder") return 'E';
     if (word == "d" || word == "decoder") return 'D';
     return word == "x" || word == "cross" ? 'X' : '\0';
 }
 
-/// The first pattern of whose words all of these are beginnings.
+/// The first pattern for which every given word is the beginning of one of its words.
 std::string_view pattern_of(const std::vector<std::string>& words) {
     for (const PatternInfo& pattern : kPatternInfos)
         if (std::all_of(words.begin(), words.end(), [&](const std::string& word) { return begins_a_word(pattern.words, word); }))
@@ -119,7 +119,7 @@ HeadQuery read_head_query(std::string_view typed) {
             words.push_back(piece);
             continue;
         }
-        // A number by itself is a layer's, the next one a head's.
+        // The first bare number is the layer, the second the head.
         std::optional<std::int64_t>& place = next != nullptr ? *next : query.layer ? query.head : query.layer;
         if (place || !number_of(piece)) query.unknown = piece;
         else place = number_of(piece);

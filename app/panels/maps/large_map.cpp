@@ -7,7 +7,7 @@
 namespace attn::app {
 namespace {
 
-/// Regions begin and end at such cells, of their level, so that what is next to a region in sight is often there already.
+/// Regions are aligned to multiples of this many cells (at their level), so that panning often finds them cached.
 constexpr std::int64_t kAlignment = 64;
 constexpr std::int64_t kMostRegionBytes = 32 << 20;
 
@@ -15,7 +15,7 @@ std::int64_t bytes_of(const MapRegion& region, std::int64_t maps) {
     return region.block_rows() * region.block_cols() * maps * static_cast<std::int64_t>(sizeof(float));
 }
 
-/// The finest level that pixels can show.
+/// The finest level that the pixels can resolve.
 int level_in_sight(const HeatmapGeometry& geometry) {
     const double across = geometry.cols.size() / static_cast<double>(geometry.max.x - geometry.min.x),
                  down = geometry.rows.size() / static_cast<double>(geometry.max.y - geometry.min.y);
@@ -24,7 +24,7 @@ int level_in_sight(const HeatmapGeometry& geometry) {
     return level;
 }
 
-/// From `first` to `last`, both moved outwards to the alignment of a level.
+/// The range extended to the alignment of a level.
 std::pair<std::int64_t, std::int64_t> aligned(std::int64_t first, std::int64_t last, std::int64_t end, int level) {
     const std::int64_t step = kAlignment << level;
     return {std::max<std::int64_t>(first, 0) / step * step, std::min((last + step - 1) / step * step, end)};
@@ -34,7 +34,7 @@ const StateRef& state_of(const PanelContext& context, const LargeMap& map) {
     return map.state != nullptr ? map.state : context.states.shown;
 }
 
-/// Of what is looked at alone; another head may stand beside it.
+/// In the Step view only the selected head is needed, but the other side of a comparison may show another one.
 std::optional<std::int64_t> head_of(const PanelContext& context, const LargeMap& map) {
     return context.only_head() ? std::optional(map.head) : std::nullopt;
 }

@@ -1,29 +1,29 @@
 #pragma once
-/// Attention maps of long texts: they are there reduced, and what is looked at more closely is asked for. It may come a few frames later.
+/// Attention maps of long texts. They are held reduced; finer numbers are requested where needed and may arrive a few frames later.
 
 #include "app/panels/panel_context.hpp"
 #include "app/widgets/heatmap_geometry.hpp"
 
 namespace attn::app {
 
-/// The map with the numbers of one of its rows; any other matrix as it is.
+/// The map with the exact numbers of one row; other matrices are returned unchanged.
 Matrix with_row(const PanelContext& context, Matrix matrix, std::int64_t row);
-/// The same with the rows [first, last), and with a column.
+/// The same with the rows [first, last), or with a column.
 Matrix with_rows(const PanelContext& context, Matrix matrix, std::int64_t first, std::int64_t last);
 Matrix with_column(const PanelContext& context, Matrix matrix, std::int64_t col);
-/// The map with as many numbers of what is in sight as there are pixels for, down to every single one.
+/// The map with its visible part at the resolution of the screen, down to single numbers.
 Matrix with_part_in_sight(const PanelContext& context, Matrix matrix, const HeatmapGeometry& geometry);
 struct ChangedMap {
-    Matrix map;           ///< empty until it is computed
-    std::string problem;  ///< why it cannot be
+    Matrix map;           ///< empty until computed
+    std::string problem;  ///< why it cannot be computed
 };
-/// A large map changed.
+/// A large map with a transformation applied.
 ChangedMap changed_map(const PanelContext& context, const Matrix& map, const facet::MapChange& change);
-/// A map as if it were large, where another beside it is: reduced as that is.
+/// Treats a map like a large one by reducing it to `level`, to match a large map beside it.
 Matrix as_large(Matrix map, const LargeMap& place, int level);
-/// Whether somebody counts what the numbers of a matrix are like: nobody does of means and changes of large maps.
+/// Whether statistics are available for a matrix; they are not for means and transformed large maps.
 bool is_counted(const PanelContext& context, const Matrix& matrix);
-/// What the numbers of the matrix are like; none of a large map until they have been counted.
+/// The statistics of a matrix; null for a large map until they are computed.
 const TensorStatistics* statistics_of_matrix(const PanelContext& context, const Matrix& matrix);
 
 }  // namespace attn::app

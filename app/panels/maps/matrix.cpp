@@ -9,7 +9,7 @@
 namespace attn::app {
 namespace {
 
-/// Order-dependent mixing of a few integers into one identity (SplitMix64's finaliser).
+/// Combines integers to an order-dependent hash (SplitMix64's finalizer).
 std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
     std::uint64_t z = a * 0x9E3779B97F4A7C15ULL + b + 0x7F4A7C15ULL;
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
@@ -133,7 +133,7 @@ Matrix MatrixStore::reduced_total(const Trace<float>& trace, const ReducedMap& m
 }
 
 std::uint64_t MatrixStore::key_of(const LargeMap& map) const {
-    // Not by address: regions come and go from frame to frame, while the numbers of a snapshot's cell stay.
+    // Based on names rather than addresses, because regions are reallocated while their numbers stay the same.
     const facet::MapChange& change = map.change;
     std::uint64_t key = mix(mix_text(mix(serial_, kRegion), tensor_name(map.stage)), static_cast<std::uint64_t>(map.head));
     key = mix(mix(key, change.without_first_key ? 1 : 0), change.times_moved ? 1 : 0);
@@ -193,7 +193,7 @@ Matrix MatrixStore::mean_map(const RecordedStage<float>& stage, const Tensor<flo
     out.name += " mean";
     out.symbol = "mean of the heads";
     out.origin.reset();
-    out.edited = {};  // marks are those of the heads
+    out.edited = {};  // edit marks apply to single heads
     out.data.key = mix(out.data.key, kHeadMean);
     out.data.values = mean.data() + std::min(batch, mean.shape()[0].size - 1) * out.data.rows * out.data.cols;
     return out;
@@ -258,7 +258,7 @@ Matrix MatrixStore::slice(const RecordedStage<float>& stage, std::int64_t batch,
 
 namespace {
 
-/// Lets the data be the view's numbers, where they are.
+/// Lets `data` refer to the view's numbers without copying.
 void show_numbers(const MatrixView& view, HeatmapData& data) {
     data.values = view.numbers<float>();
     data.stored = data.values == nullptr ? view.data : nullptr;
@@ -319,7 +319,7 @@ Matrix MatrixStore::gradient_of(const Matrix& matrix, const Trace<float>& trace,
         const RecordedStage<float>* stage = gradients.find(matrix.origin->stage);
         if (stage == nullptr || stage->value.empty()) return {};
         out = slice(*stage, matrix.origin->index[0], matrix.origin->index[1]);
-        // A masked cell's gradient is exactly 0; it is shown as masked, as its value is.
+        // A masked cell's gradient is exactly 0; show it as masked, like its value.
         const RecordedStage<float>* value = trace.find(matrix.origin->stage, matrix.origin->index[1]);
         if (out.data.keep == nullptr && value != nullptr && value->mask != nullptr && !value->mask->allows_everything())
             out.data.keep = value->mask->keep_row(matrix.origin->index[0], matrix.origin->index[1], 0);
@@ -439,7 +439,7 @@ Matrix MatrixStore::difference(const Matrix& now, const Matrix& before) {
     bool fresh = false;
     Computed& store = computed(out.data.key, fresh);
     if (fresh) {
-        // A masked weight is exactly 0, so weights can be subtracted anywhere; a masked score is no number.
+        // Masked weights are exactly 0 and can be subtracted; masked scores have no value.
         const bool numbers_everywhere = now.content == Content::Probability;
         bool any_masked = false;
         for (std::int64_t r = 0; r < out.data.rows; ++r)

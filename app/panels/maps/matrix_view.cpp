@@ -25,7 +25,7 @@ namespace {
 
 constexpr float kTitleHeight = 22, kColumnLabels = 20;
 
-/// True for columns that are those of the stage itself, as the scores' are the weights'.
+/// Whether the matrix has the same columns as the stage, as scores have those of the weights.
 bool has_columns_of(const PanelContext& context, const StageId& stage, const Matrix& matrix) {
     if (!context.has_stage(stage)) return false;
     const Shape shape = context.trace().shape_of(stage);
@@ -33,7 +33,7 @@ bool has_columns_of(const PanelContext& context, const StageId& stage, const Mat
     return cols.axis == matrix.col_axis && cols.size == matrix.data.cols;
 }
 
-/// Maps of one equation that share an axis also share its zoom: they take it from the result's state and give it back.
+/// Maps of an equation that share an axis also share its zoom. Reads it from the result's zoom state and writes it back.
 class SharedZoom {
 public:
     SharedZoom(PanelContext& context, const MatrixViewOptions& options, const Matrix& matrix)
@@ -81,7 +81,7 @@ float column_room(const PanelContext& context, const MatrixViewOptions& options)
     return !options.col_labels ? 0 : options.column_room > 0 ? options.column_room : context.px(kColumnLabels);
 }
 
-/// "Q [T10 D8]" above the matrix; above the column labels where there are some. True when it was pressed to go to that stage.
+/// Draws the title "Q [T10 D8]" above the matrix and its column labels. True if it was clicked to go to that stage.
 bool draw_title(PanelContext& context, const Matrix& matrix, const Box& box, const MatrixViewOptions& options) {
     if (matrix.symbol.empty()) return false;
     const auto& [colors, fonts, scale] = context.theme;
@@ -91,7 +91,7 @@ bool draw_title(PanelContext& context, const Matrix& matrix, const Box& box, con
     if (options.role == MatrixRole::Strip) at = {box.max.x + context.px(10), box.min.y};
     const bool small = options.role == MatrixRole::Strip;
     ImFont* font = small ? fonts.mono_small : fonts.strong;
-    // Beside the matrix a title has room; above it, it ends before the next one begins.
+    // A title above the matrix must end before the next one; beside the matrix it has room.
     const bool above = options.role != MatrixRole::Top && !small;
     const float room = std::max(box.width() + context.px(30), context.px(60));
     const std::string symbol = above ? elide(font, matrix.symbol, room) : matrix.symbol;
@@ -117,7 +117,7 @@ bool draw_title(PanelContext& context, const Matrix& matrix, const Box& box, con
     return clicked;
 }
 
-/// "query T" above the row labels.
+/// Draws a title such as "query T" above the row labels.
 void draw_row_title(const PanelContext& context, const Matrix& matrix, const Box& box) {
     const std::string_view words = axis_title(matrix.row_axis);
     if (words.empty()) return;
@@ -133,11 +133,11 @@ HeatmapStyle style_for(PanelContext& context, const Matrix& matrix, const Matrix
     if (options.comparing && matrix.name.ends_with(" before")) return style_of(context, matrix, options.stage);
     if (matrix.origin && matrix.origin->parameter.empty() && !matrix.is_difference) return style_of(context, matrix, matrix.origin->stage);
     if (matrix.large && !matrix.large->in_blocks_alone)
-        return style_of(context, matrix, matrix.large->stage);  // the mean: its own range is not known
+        return style_of(context, matrix, matrix.large->stage);  // the mean's own range is not known
     return style_of(context, matrix);
 }
 
-/// Where the zoom bar stands: below the map, beside the axis' title; of one of many maps in its upper corner.
+/// The position of the zoom bar: below the map beside the axis title or, for one of many maps, in its upper corner.
 ImVec2 zoom_bar_place(const PanelContext& context, const Matrix& matrix, const Box& box, const MatrixViewOptions& options) {
     const float width = zoom_bar_size(context.ui()).x;
     if (!options.axis_titles) return {box.max.x - width - context.px(4), box.min.y + context.px(4)};
@@ -146,7 +146,7 @@ ImVec2 zoom_bar_place(const PanelContext& context, const Matrix& matrix, const B
     return {std::max(box.max.x - width, beside), box.max.y + context.px(5)};
 }
 
-/// The zoom bar, while the map is zoomed or pointed at; a double click on the labels beside the cells shows all of the map again.
+/// Shows the zoom bar while the map is zoomed or hovered. A double-click on the labels resets the zoom.
 void offer_zoom(PanelContext& context, const Matrix& matrix, const Box& box, const MatrixViewOptions& options, HeatmapViewState& state) {
     if (matrix.data.rows * matrix.data.cols < 2) return;
     const Ui ui = context.ui();
@@ -163,7 +163,7 @@ void offer_zoom(PanelContext& context, const Matrix& matrix, const Box& box, con
     if (wanted && fits_in) zoom_bar(ui, ("##zoom " + matrix.name).c_str(), at, state, matrix.data.rows, matrix.data.cols);
 }
 
-/// Of a weight that its file packs with others: what it is made of.
+/// A tooltip line for a packed weight that shows how its file encodes it.
 void tell_packing(const PanelContext& context, const Matrix& matrix, HeatmapCell at) {
     const std::optional<CellRef> cell = matrix.is_gradient || matrix.is_difference ? std::nullopt : matrix.cell(at.row, at.col);
     const std::string packed = cell ? packed_words(context.trace(), *cell) : "";
@@ -202,9 +202,9 @@ MatrixViewResult draw_matrix(PanelContext& context, const Matrix& all, const Box
     if (options.summed_over && options.role == MatrixRole::Top) view.marks.row = view.marks.hover_row = -1;
     view.edited = matrix.edited;
     view.edited.lit = context.view.edits.lit;
-    // Where a number cannot be changed, a double click on a zoomed map shows all of it again.
+    // Where numbers cannot be edited, a double-click on a zoomed map resets the zoom.
     view.opens = !context.view.painting && (zoom.state().whole() || why_not_editable(context, matrix).empty());
-    // In an operand's narrow cells a number would lose the digits that make it worth reading.
+    // In an operand's narrow cells numbers would be too short to be useful.
     const float cell = box.width() / static_cast<float>(matrix.data.cols) * std::max(zoom.state().cols.zoom, 1.F);
     view.numbers = options.role != MatrixRole::Strip && (options.role == MatrixRole::Result || cell > context.px(34));
     view.pan = !context.view.painting;
@@ -247,7 +247,7 @@ void draw_color_scale(PanelContext& context, const Matrix& result, const Box& bo
     }
     const float bottom = box.min.y + std::min(box.height(), context.px(400));
     const float numbers = color_bar(context.ui(), box.min, bottom, style, bar);
-    // A fixed range is meant for values, not for differences and gradients.
+    // A manual range is meant for values, not for differences or gradients.
     if (!result.is_difference && !result.is_gradient && !result.is_moved)
         drag_color_ends(context.ui(), "##ends", box.min, bottom, style, colors, bar);
     const float stats_x = box.min.x + context.px(bar.width + 20) + numbers;

@@ -1,5 +1,5 @@
 #pragma once
-/// One matrix of an equation on screen: the heatmap widget with the titles, labels, colours and lights that its role asks for.
+/// Draws a matrix of an equation: a heatmap with titles, labels, colours and highlights according to its role.
 
 #include <optional>
 
@@ -12,7 +12,7 @@ namespace attn::app {
 enum class MatrixRole : std::uint8_t {
     Left,   ///< left operand of a product: shares rows with the result
     Top,    ///< right operand of a product, above the result: shares columns with it
-    Strip,  ///< one row above the result: a bias, γ or β
+    Strip,  ///< a single row above the result: a bias, γ or β
     Input,  ///< beside the result
     Result,
 };
@@ -20,24 +20,24 @@ enum class MatrixRole : std::uint8_t {
 struct MatrixViewOptions {
     MatrixRole role = MatrixRole::Result;
     bool row_labels = false, col_labels = false;
-    float column_room = 0;  ///< pixels for the labels of columns; 0: for upright ones
-    StageId stage;          ///< the stage whose equation it is part of
+    float column_room = 0;  ///< space for column labels in pixels; 0: enough for horizontal ones
+    StageId stage;          ///< the stage to whose equation it belongs
     bool axis_titles = true;
-    float reach = 0;                 ///< of a difference that is one of several: ends of the range that they share; 0: its own
-    bool comparing = false;          ///< part of a comparison: both states share one range
-    const Matrix* before = nullptr;  ///< the map of the same shape whose colours pass over into this one's; null: none
-    bool summed_over = false;  ///< an operand whose inner axis has the letter of the result's columns: what is chosen there is not meant
+    float reach = 0;                 ///< for one of several differences: their common range ±reach; 0: its own range
+    bool comparing = false;          ///< part of a comparison, in which both states share one range
+    const Matrix* before = nullptr;  ///< the map of the same shape that it is animated from; null: none
+    bool summed_over = false;        ///< an operand summed along the letter of the result's columns: ignores selections there
 };
 
 struct MatrixViewResult {
     std::optional<HeatmapCell> hovered, clicked;
     bool title_clicked = false;
-    bool held = false;  ///< the mouse button went down on the matrix and is still down
+    bool held = false;  ///< the mouse was pressed on the matrix and is still down
 };
 
 MatrixViewResult draw_matrix(PanelContext& context, const Matrix& matrix, const Box& box, const MatrixViewOptions& options);
 
-/// Colour bar, range menu and statistics of the result; `comparing` and `reach` as in MatrixViewOptions.
+/// Draws the colour bar, range menu and statistics of the result; `comparing` and `reach` as in MatrixViewOptions.
 void draw_color_scale(PanelContext& context, const Matrix& result, const Box& box, bool comparing, float reach = 0);
 
 }  // namespace attn::app

@@ -7,20 +7,20 @@
 namespace attn::app {
 namespace {
 
-/// The part that a node of a layer belongs to, made when it is the first of it.
+/// The part of that kind; created on first use.
 BlockPart& part_for(ModelBlock& block, PartKind kind) {
     for (BlockPart& part : block.parts)
         if (part.kind == kind) return part;
     return block.parts.emplace_back(BlockPart{kind, {}, {}});
 }
 
-/// A sum belongs to the part whose result it adds to the stream.
+/// Assigns a sum to the part whose result it adds to the residual stream.
 void add_sum(ModelBlock& block, const PlanNode& node) {
     const std::optional<PartKind> kind = part_of(node.inputs.back());
     for (BlockPart& part : block.parts) {
         if (part.kind != kind) continue;
         part.sum = node.id;
-        // Another part was computed before this one's result was added: both read the same.
+        // Another part was computed before this one's result was added, so both read the same input.
         block.parallel |= &part != &block.parts.back();
     }
 }
@@ -28,7 +28,7 @@ void add_sum(ModelBlock& block, const PlanNode& node) {
 void add_to_parts(ModelBlock& block, const PlanNode& node) {
     const std::optional<PartKind> kind = part_of(node.id);
     if (!kind) return add_sum(block, node);
-    // A norm that follows its part begins no other one.
+    // A norm after its part does not start a new part.
     if (node.op == Op::Norm && !block.parts.empty() && block.parts.back().kind == *kind) return;
     const bool known = std::any_of(block.parts.begin(), block.parts.end(), [&](const BlockPart& part) { return part.kind == *kind; });
     BlockPart& part = part_for(block, *kind);

@@ -1,6 +1,5 @@
 #pragma once
-/// The blocks of a model as a diagram shows them, read from its plan: what comes before the layers, each layer with its parts, what
-/// comes after them.
+/// The blocks of a model as shown in a diagram, derived from its plan: the start, each layer with its parts, and the end.
 
 #include <cstddef>
 #include <optional>
@@ -13,40 +12,40 @@ namespace attn::app {
 
 enum class PartKind : std::uint8_t { Attention, CrossAttention, FeedForward };
 
-/// What a layer consists of, in the order of computation.
+/// A part of a layer.
 struct BlockPart {
     PartKind kind = PartKind::Attention;
-    StageId opens;               ///< where a click goes: the weights, or what a feed-forward block gives
-    std::optional<StageId> sum;  ///< where its result is added to the stream; none: it takes the stream's place
+    StageId opens;               ///< where a click leads: the weights, or the output of a feed-forward network
+    std::optional<StageId> sum;  ///< where its result is added to the residual stream; none: it replaces the stream
     bool operator==(const BlockPart&) const = default;
 };
 
 enum class BlockKind : std::uint8_t { Start, Layer, End };
 
-/// Consecutive nodes of the plan.
+/// A range of consecutive plan nodes.
 struct ModelBlock {
     BlockKind kind = BlockKind::Layer;
     Stack stack = Stack::Main;
     int layer = -1;
-    std::size_t first = 0, end = 0;  ///< places among the nodes
-    std::vector<BlockPart> parts;    ///< of a layer; empty for what comes before and after
-    bool parallel = false;           ///< its parts read the stream before any of them is added to it
+    std::size_t first = 0, end = 0;  ///< node indices [first, end)
+    std::vector<BlockPart> parts;    ///< in computation order; empty unless it is a layer
+    bool parallel = false;           ///< all parts read the residual stream before any of their results is added
 
     bool holds(std::size_t node) const { return node >= first && node < end; }
 };
 
-/// In the order of computation; together they are all nodes.
+/// The blocks in computation order; together they contain all nodes.
 std::vector<ModelBlock> model_blocks(const Plan& plan);
-/// The block of a stage; 0 for one that the plan does not have.
+/// The index of the block that contains a stage; 0 if the plan does not have it.
 std::size_t block_of(const std::vector<ModelBlock>& blocks, const Plan& plan, const StageId& id);
-/// Which part of its layer a stage belongs to; none for sums.
+/// The part that a stage belongs to; none for sums.
 std::optional<PartKind> part_of(const StageId& id);
-/// Where to go in a block: to the stage that is shown where the block has it, else to its last one; in a layer to its weights.
+/// The stage to open in a block: the shown one if the block has it, otherwise the weights of a layer or the last stage of another block.
 StageId stage_in(const Plan& plan, const ModelBlock& block, const StageId& shown);
 
-/// "layer 2", "encoder 0", "words in", "next word".
+/// Such as "layer 2", "encoder 0", "words in", "next word".
 std::string block_title(const Plan& plan, const ModelBlock& block);
-/// What it does, in a sentence.
+/// A sentence saying what the block does.
 std::string block_sentence(const Plan& plan, const ModelBlock& block);
 
 }  // namespace attn::app

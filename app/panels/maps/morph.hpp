@@ -1,5 +1,5 @@
 #pragma once
-/// From one map to the next of the same shape: its colours pass over into the new ones. What is told apart are maps, not numbers.
+/// The animation from one map to the next of the same shape, as a cross-fade. It follows which map is shown, not its numbers.
 
 #include <cstdint>
 
@@ -7,10 +7,10 @@
 
 namespace attn::app {
 
-/// Of a picture that shows all heads side by side.
+/// Stands for all heads side by side.
 inline constexpr std::int64_t kEveryHead = -1;
 
-/// Whose numbers a picture shows.
+/// Identifies what a picture shows.
 struct ShownMap {
     StageId stage;
     std::int64_t head = 0, batch = 0;
@@ -19,7 +19,7 @@ struct ShownMap {
     bool operator==(const ShownMap&) const = default;
 };
 
-/// Both maps can lie on each other: the same snapshot's, and of one shape.
+/// Whether the maps can be cross-faded: same snapshot, same sequence and same shape.
 inline bool can_morph(const ShownMap& from, const ShownMap& to) {
     return from.rows > 0 && from.rows == to.rows && from.cols == to.cols && from.serial == to.serial && from.batch == to.batch;
 }
@@ -28,18 +28,18 @@ class Morph {
 public:
     static constexpr double kSeconds = 0.15;
 
-    /// The map that this frame shows. Another than in the frame before is come to gradually if both can lie on each other and `wanted`.
+    /// Sets the map of this frame. If it differs from the previous one, starts the animation if possible and `wanted`.
     void show(const ShownMap& map, double now, bool wanted) {
         if (map == to_) return;
         from_ = to_;
         to_ = map;
         begun_ = wanted && can_morph(from_, to_) ? now : now - kSeconds;
     }
-    /// Nothing that could be come from or gone to is shown.
+    /// To be called when something is shown that cannot be animated.
     void stop() { to_ = {}, begun_ = -kSeconds; }
 
     bool moving(double now) const { return now < begun_ + kSeconds; }
-    /// How much of the new map is seen, 0 to 1: slow at both ends, 1 at rest.
+    /// The opacity of the new map, 0 to 1 with easing; 1 when not moving.
     float share(double now) const {
         if (!moving(now)) return 1;
         const double t = now > begun_ ? (now - begun_) / kSeconds : 0;

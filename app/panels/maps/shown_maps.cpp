@@ -22,7 +22,7 @@ bool shows_difference(const PanelContext& context) {
     return compare.on() && (compare.layout == CompareLayout::All || compare.layout == CompareLayout::Difference);
 }
 
-/// Cross-attention has no first key that all queries would see.
+/// Not for cross-attention, whose first key is not a sink common to all queries.
 bool leaves_out_first_key(const PanelContext& context, const StageId& id) {
     return context.view.without_first_key && (id.stage == Stage::Weights || id.stage == Stage::Dropped) && !context.view.compare.on() &&
            !shows_gradients(context);
@@ -34,7 +34,7 @@ void name_moved(Matrix& weights) {
     weights.is_moved = true;
 }
 
-/// Weights as the person wants to see them; without what is still being computed.
+/// Applies the user's choices of how to measure weights, as far as the numbers are computed.
 Matrix measured(PanelContext& context, const Matrix& values, const StageId& id, std::int64_t head) {
     if (values.large) {
         const facet::MapChange change{.without_first_key = leaves_out_first_key(context, id),
@@ -59,7 +59,7 @@ Matrix difference_of(PanelContext& context, const StageId& id, std::int64_t head
     return difference_of(context, sides, slice_of(context, sides.b), slice_of(context, sides.a)).map;
 }
 
-/// Why there is nothing to compare the map with, "" when there is or will be once it is computed.
+/// Why the map cannot be compared, "" if it can or possibly can once it is computed.
 std::string problem_of(PanelContext& context, const ComparedSides& sides) {
     if (sides.a.empty()) return sides.a.missing;
     if (!shows_difference(context)) return "";
@@ -68,8 +68,8 @@ std::string problem_of(PanelContext& context, const ComparedSides& sides) {
     return problem.empty() ? difference_of(context, sides, b, a).problem : problem;
 }
 
-/// What the comparison shows of a map; `values` where there is nothing to compare them with. Empty while it is computed: other numbers
-/// must not stand under its title.
+/// What the comparison shows for a map; `values` if it cannot be compared. Empty while computing, because other numbers must not appear
+/// under its title.
 Matrix compared_map(PanelContext& context, const Matrix& values, const StageId& id, std::int64_t head) {
     const ComparedSides sides = compared_sides(context, id, head);
     if (!problem_of(context, sides).empty()) return values;
@@ -97,7 +97,7 @@ float shown_reach(PanelContext& context, Stage stage) {
     const bool moved = shows_moved(context, {stage, 0});
     if (!shows_difference(context) && !moved) return reach;
     for (const PlanNode& node : context.trace().plan->nodes()) {
-        // Of a large model the layers that are not looked at are not computed for the sake of a range.
+        // For a large model, layers that are not shown are not computed just for the range.
         const bool looked_at = context.view.view == View::Grid || node.id.layer == context.view.stage.layer;
         if (node.id.stage != stage || ((moved || !context.snapshot.trace->whole()) && !looked_at)) continue;
         for (std::int64_t head = 0; head < context.trace().shape_of(node.id).size_of(Axis::H); ++head) {
@@ -145,7 +145,7 @@ float draw_shown_title(PanelContext& context, const StageId& id, ImVec2 at, floa
     for (ImFont* smaller : {fonts.title, fonts.strong})
         if (text_width(font, title) > right - at.x) font = smaller;
     const std::string shown = elide(font, title, right - at.x);
-    const float down = (font_size(fonts.heading) - font_size(font)) * 0.8F;  // on the same base line
+    const float down = (font_size(fonts.heading) - font_size(font)) * 0.8F;  // aligns the baselines of different font sizes
     draw_text(*ImGui::GetWindowDrawList(), font, {at.x, at.y + down}, context.theme.colors.text, shown);
     return at.x + text_width(font, shown);
 }

@@ -1,5 +1,5 @@
 #pragma once
-/// What the views of many maps show of a head: its numbers, their gradients, or how they differ from another state's.
+/// What views of many maps show for a head: values, gradients, or differences from another state.
 
 #include <string>
 
@@ -7,20 +7,20 @@
 
 namespace attn::app {
 
-/// A recorded stage's slice for a head; empty where the trace has none.
+/// The slice of a recorded stage for a head; empty if the trace does not contain it.
 Matrix shown_slice(PanelContext& context, const StageId& id, std::int64_t head);
-/// Whether maps of this stage show the weights times the length of what they move.
+/// Whether maps of this stage show weights multiplied by the norm of what they move.
 bool shows_moved(const PanelContext& context, const StageId& id);
-/// The largest difference, or weight times what it moves, of any head of any layer, where these are shown; else 0.
+/// The largest magnitude over all heads and layers if differences or multiplied weights are shown; otherwise 0.
 float shown_reach(PanelContext& context, Stage stage);
-/// Colours of a shown slice: equal colours are equal numbers in every head and layer.
+/// The style of such a slice, with the same range for all heads and layers.
 HeatmapStyle shown_style(PanelContext& context, const Matrix& matrix, const StageId& id, float reach);
-/// Heading of the maps that are shown of this stage: "Weights", "Weights: gradient of the loss" "Weights: B − A" "Weights without the
-/// first key, rescaled" or "Weights × ‖v W_O‖".
+/// The heading for maps of this stage: "Weights", "Weights: gradient of the loss", "Weights: B − A", "Weights without the first key,
+/// rescaled" or "Weights × ‖v W_O‖".
 std::string shown_title(PanelContext& context, const StageId& id);
-/// Draws it in the largest letters of a heading in which it ends before `right`, or cut; returns where it ends. In pixels.
+/// Draws the heading in the largest font that fits before `right`, shortened if necessary; returns its right edge in pixels.
 float draw_shown_title(PanelContext& context, const StageId& id, ImVec2 at, float right);
-/// Why the comparison that is asked for cannot be shown for this stage, "" when it can.
+/// Why the current comparison cannot be shown for this stage, "" if it can.
 std::string shown_problem(PanelContext& context, const StageId& id);
 
 }  // namespace attn::app

@@ -1,5 +1,5 @@
 #pragma once
-/// Stages and axes in words: what stands in headings, before code names and letters.
+/// Stages and axes in words, for headings.
 
 #include <string>
 #include <string_view>
@@ -9,11 +9,11 @@
 
 namespace attn::app {
 
-/// "Weights", "Queries", "Cross-weights"; the code name of a stage that has no words.
+/// Such as "Weights", "Queries", "Cross-weights"; the code name if a stage has no title.
 std::string stage_title(Stage stage);
-/// What an axis counts: "positions that ask (queries)".
+/// What an axis counts, such as "positions that ask (queries)".
 std::string_view axis_meaning(Axis axis);
-/// A line for every axis: "T12  positions that ask (queries)".
+/// One line per axis: "T12  positions that ask (queries)".
 std::string shape_words(const Shape& shape);
 
 }  // namespace attn::app

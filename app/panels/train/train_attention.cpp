@@ -24,10 +24,10 @@ namespace {
 
 constexpr float kCaption = 36, kShortCaption = 20, kTileGap = 10, kMaxTile = 240, kMinTile = 36;
 
-/// The two states whose difference can be shown: B, or what is on screen, minus A.
+/// The two states whose difference can be shown: B (or the shown state) minus A.
 struct Moments {
-    std::shared_ptr<const Snapshot> a, b;  ///< null while they are not there
-    float reach = 1;  ///< the largest difference of all heads: one range for all maps, so that equal colours are equal differences
+    std::shared_ptr<const Snapshot> a, b;  ///< null until computed
+    float reach = 1;  ///< the largest difference over all heads: all maps share this range, so that equal colours are equal differences
 };
 
 bool is_of_run(const StateRef& state, std::uint64_t run) {
@@ -35,7 +35,7 @@ bool is_of_run(const StateRef& state, std::uint64_t run) {
     return moment != nullptr && moment->run == run;
 }
 
-/// There is a moment of the run that is shown to be compared with.
+/// Whether A is a moment of the shown run.
 bool has_moments(const PanelContext& context) { return is_of_run(context.states.pinned_a, context.snapshot.run); }
 
 Moments moments_of(const PanelContext& context) {
@@ -54,7 +54,7 @@ struct Tile {
     Color ink = 0;
 };
 
-/// Empty where one of the two states has no such map.
+/// Empty if one of the states has no such map.
 Tile difference_tile(PanelContext& context, const StageId& id, std::int64_t head, const Moments& pins) {
     Tile tile;
     const Matrix after = context.matrices.stage(*pins.b->trace, id, 0, head), before = context.matrices.stage(*pins.a->trace, id, 0, head);
@@ -69,7 +69,7 @@ Tile difference_tile(PanelContext& context, const StageId& id, std::int64_t head
     return tile;
 }
 
-/// Every attention of the model, in the order in which they are computed.
+/// The weights stages of all attentions in computation order.
 std::vector<StageId> attentions_of(const Trace<float>& trace) {
     std::vector<StageId> ids;
     for (const RecordedStage<float>& stage : trace.stages)
@@ -89,7 +89,7 @@ Tile weights_tile(PanelContext& context, const StageId& id, std::int64_t head) {
 }
 
 float largest_difference(PanelContext& context, const Moments& pins) {
-    constexpr float kLeast = 0.05F;  // below it there is nothing to see
+    constexpr float kLeast = 0.05F;  // smaller differences are not visible
     float reach = kLeast;
     for (const StageId& id : attentions_of(context.trace())) {
         for (std::int64_t head = 0; head < context.trace().config.num_heads; ++head) {
@@ -126,7 +126,7 @@ void draw_tile(PanelContext& context, const StageId& id, std::int64_t head, ImVe
     Tile tile = pins != nullptr ? difference_tile(context, id, head, *pins) : weights_tile(context, id, head);
     if (tile.matrix.empty()) return;
     tile.place = attention_name(id, head);
-    // Square cells, also where there are more queries than keys.
+    // Cells are square, even if there are more queries than keys.
     const auto rows = static_cast<float>(tile.matrix.data.rows), columns = static_cast<float>(tile.matrix.data.cols);
     const ImVec2 extent{size * std::min(1.F, columns / rows), size * std::min(1.F, rows / columns)};
     ImGui::SetCursorScreenPos(at);
@@ -147,7 +147,7 @@ void draw_tile(PanelContext& context, const StageId& id, std::int64_t head, ImVe
                            : colors.line,
                  0, 0, context.px(chosen || hovered ? 2 : 1));
     draw_text(list, fonts.mono_small, {at.x, end.y + context.px(4)}, colors.text, elide(fonts.mono_small, tile.place, room));
-    // Of two stacks there are so many that what they are called has to do.
+    // In an encoder-decoder there are so many maps that only the name fits.
     if (id.stack == Stack::Main)
         draw_text(list, fonts.caption, {at.x, end.y + context.px(19)}, tile.ink, elide(fonts.caption, tile.caption, room));
     if (item.pressed || twice) {
@@ -158,14 +158,14 @@ void draw_tile(PanelContext& context, const StageId& id, std::int64_t head, ImVe
     if (hovered && context.view.view == View::Train) hover_tile(context, tile, at, extent);
 }
 
-/// How large the maps of each attention are, and how many stand side by side.
+/// The map size per attention, and the number of columns.
 struct TileRows {
     std::vector<float> sizes;  ///< by attention
     std::int64_t columns = 1;
     float pitch_x = 0, caption = 0;
 };
 
-/// As many columns as heads, or fewer in several rows where the maps would be too small to be read.
+/// One column per head, or fewer columns in several rows if the maps would be too small.
 TileRows same_size_rows(const PanelContext& context, ImVec2 room, std::int64_t attentions, std::int64_t heads) {
     const float gap = context.px(kTileGap), caption = context.px(kCaption), frame = context.px(2);
     TileRows rows{{}, heads, 0, caption};
@@ -184,7 +184,7 @@ TileRows same_size_rows(const PanelContext& context, ImVec2 room, std::int64_t a
     return rows;
 }
 
-/// Of a model of two stacks: what joins them, the cross-attention, in twice the size of the rest.
+/// For an encoder-decoder: cross-attention, which joins the two stacks, gets twice the size of the rest.
 TileRows two_stack_rows(const PanelContext& context, ImVec2 room, const std::vector<StageId>& attentions, std::int64_t heads) {
     const float gap = context.px(kTileGap), caption = context.px(kShortCaption), frame = context.px(2);
     const auto crosses =
@@ -216,7 +216,7 @@ void draw_tiles(PanelContext& context, const Moments* pins) {
     const auto all_lines = static_cast<float>(static_cast<std::int64_t>(attentions.size()) * lines);
     float used = 0;
     for (const float size : rows.sizes) used += static_cast<float>(lines) * (size + rows.caption + gap);
-    const float more = std::clamp((room.y - used) / all_lines, 0.F, context.px(16));  // space that is left goes between the rows
+    const float more = std::clamp((room.y - used) / all_lines, 0.F, context.px(16));  // distribute the remaining space between the rows
     float y = at.y + frame;
     for (std::size_t i = 0; i < attentions.size(); ++i) {
         const float pitch_y = rows.sizes[i] + rows.caption + gap + more;
@@ -232,7 +232,7 @@ void draw_tiles(PanelContext& context, const Moments* pins) {
     ImGui::EndChild();
 }
 
-/// That what is shown is not the model as it was trained, with a way to the list; returns the height it took.
+/// A note that the shown model is edited, with a link to the list of edits; returns its height.
 float draw_edits_note(PanelContext& context, ImVec2 at) {
     const auto& edits = context.document.forward.edits;
     const auto on = std::count_if(edits.begin(), edits.end(), [](const Edit& edit) { return edit.on; });
@@ -245,7 +245,7 @@ float draw_edits_note(PanelContext& context, ImVec2 at) {
     return context.px(22);
 }
 
-/// Heading, probe and the choice between maps, lines and the difference of two moments.
+/// Draws the heading, the probe and the switch between maps, lines and difference.
 float draw_header(PanelContext& context, const Moments& pins, bool difference) {
     const Ui ui = context.ui();
     const auto& [colors, fonts, scale] = context.theme;
@@ -274,7 +274,7 @@ float draw_header(PanelContext& context, const Moments& pins, bool difference) {
         const auto& sequences = context.snapshot.tokens;
         std::string probe;
         const std::string between = context.training.snapshot->tokenizer == TokenizerKind::Word ? " " : "";
-        // Of a translation the sentence that is translated: the answer follows from it.
+        // For a translation, show the source sentence.
         const auto& shown_sequences = context.snapshot.source_tokens.empty() ? sequences : context.snapshot.source_tokens;
         for (const Token& token : shown_sequences[std::min(static_cast<std::size_t>(context.view.batch), shown_sequences.size() - 1)])
             if (!token.padding) probe += (probe.empty() ? "" : between) + visible_text(token.text, true);

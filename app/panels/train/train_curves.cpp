@@ -7,7 +7,7 @@ namespace attn::app {
 namespace {
 
 double value_of(const HeadScore& score, HeadPattern pattern) {
-    // With fewer rows than this a repetition says nothing about a head.
+    // With fewer repeated tokens the score is not meaningful.
     constexpr std::int64_t kFewestRows = 4;
     switch (pattern) {
     case HeadPattern::PreviousToken:
@@ -28,7 +28,7 @@ double value_of(const HeadScore& score, HeadPattern pattern) {
     return std::nan("");
 }
 
-/// True when the run does not begin with what the lines hold: points were taken out of it, or it is another one with the same number.
+/// Whether the run's points no longer start with those drawn so far, because the run was thinned out or replaced.
 bool are_others(const RunLines& lines, const RunCurves& run) {
     const auto differs = [](const Curve& curve, const auto& points) {
         return curve.size() > points.size() || (!curve.empty() && curve.x().back() != static_cast<double>(points[curve.size() - 1].step));
@@ -52,11 +52,11 @@ void add_heads(RunLines& lines, const HeadPoint& point) {
     }
 }
 
-/// What most of the weight follows now; before there is such a thing, the share that is largest.
+/// The pattern with the largest share of the weight now.
 HeadPattern strongest_of(const HeadCurves& head) {
     auto best = HeadPattern::PreviousToken;
     float most = -1;
-    // What followed the same token before says more than that it is also the first token.
+    // Induction comes first, because it is the more specific explanation if the values are equal.
     for (const HeadPattern pattern :
          {HeadPattern::Induction, HeadPattern::PreviousToken, HeadPattern::FirstToken, HeadPattern::SameToken}) {
         const auto values = head.curve(pattern).raw().values();

@@ -43,7 +43,7 @@ void choose(PanelContext& context, const HeadCurves& head) {
     context.view.head = head.head;
 }
 
-/// Which pattern a head's curve shows, and since when most of its weight follows it (below 0: it does not).
+/// The pattern that a head's curve shows, and the step at which it formed (negative: not formed).
 struct Shown {
     HeadPattern pattern;
     double formed;
@@ -55,7 +55,7 @@ Shown shown_of(const HeadCurves& head, HeadPattern chosen) {
 
 std::string head_name(const HeadCurves& head) { return attention_name(head.id, head.head); }
 
-// ---- the row of buttons ----
+// Buttons.
 
 void draw_pattern_menu(PanelContext& context, float width) {
     TrainView& train = context.view.train;
@@ -69,7 +69,7 @@ void draw_pattern_menu(PanelContext& context, float width) {
         train.pattern = static_cast<HeadPattern>(chosen);
 }
 
-/// The step of a pin; none for that of an earlier run, which says nothing about this one.
+/// The step of a pinned moment; none if it belongs to another run.
 std::optional<std::int64_t> step_of_pin(const PanelContext& context, const StateRef& pinned) {
     const MomentOfRun* moment = pinned == nullptr ? nullptr : moment_of(*pinned);
     if (moment == nullptr || moment->run == 0 || moment->run != context.training.snapshot->run) return {};
@@ -106,7 +106,7 @@ void draw_history_header(PanelContext& context) {
             step_of_pin(context, context.states.pinned_a).has_value()))
         pin_shown_state(context);
     x -= context.px(6);
-    // In a narrow window the menu gives way to the buttons, and the title to both.
+    // In a narrow window the menu shrinks first, then the title.
     const float menu = std::clamp((x - at.x) / scale - 4, 60.F, 148.F);
     x -= context.px(menu + 4);
     ImGui::SetCursorScreenPos({x, at.y - context.px(3)});
@@ -127,9 +127,9 @@ void draw_history_header(PanelContext& context) {
         draw_text(list, fonts.label, {left, at.y + context.px(5)}, colors.muted, sentence);
 }
 
-// ---- the curves ----
+// Curves.
 
-/// Names of the heads that have formed, at the moment at which they did; a click goes there.
+/// Labels formed heads at the point of formation; a click goes there.
 void draw_labels(PanelContext& context, const RunLines& run, const PlotArea& area) {
     const Ui ui = context.ui();
     const auto& [colors, fonts, scale] = context.theme;
@@ -145,7 +145,7 @@ void draw_labels(PanelContext& context, const RunLines& run, const PlotArea& are
     }
     std::stable_sort(labels.begin(), labels.end(), [](const Label& a, const Label& b) { return a.last > b.last; });
     if (labels.size() > kMostLabels) labels.resize(kMostLabels);
-    // Placed in the order in which they form, so that a name stays where it is while scores waver.
+    // Placed in order of formation, so that labels keep their positions while scores fluctuate.
     std::stable_sort(labels.begin(), labels.end(), [](const Label& a, const Label& b) { return a.shown.formed < b.shown.formed; });
     ImDrawList& list = *ImGui::GetWindowDrawList();
     std::vector<Box> taken;
@@ -164,7 +164,7 @@ void draw_labels(PanelContext& context, const RunLines& run, const PlotArea& are
                 return x < box.max.x && x + wide > box.min.x && y < box.max.y && y + high > box.min.y;
             });
         };
-        // Further down where another name stands already, else further up.
+        // If a label overlaps another one, try further down, then further up.
         while (overlaps() && y + 2 * high <= area.max.y) y += high;
         for (y = overlaps() ? point.y - high : y; overlaps() && y - high >= area.min.y;) y -= high;
         if (overlaps()) continue;
@@ -185,7 +185,7 @@ void draw_labels(PanelContext& context, const RunLines& run, const PlotArea& are
     }
 }
 
-/// The head whose curve is nearest to the mouse, within reach.
+/// The head whose curve is nearest to the mouse, within a limit.
 const HeadCurves* head_under_mouse(const PanelContext& context, const RunLines& run, const PlotArea& area) {
     const ImVec2 mouse = ImGui::GetIO().MousePos;
     const double x = plot_value(area.x, (mouse.x - area.min.x) / std::max(1.F, area.max.x - area.min.x));
@@ -232,7 +232,7 @@ PlotArea draw_curves(PanelContext& context, const RunLines& run, const Box& box)
                                        : strong ? 2.F
                                                 : 1.F});
     }
-    // Weak heads first, so that nothing lies over the strong ones.
+    // Weak heads are drawn first, so that they do not cover strong ones.
     std::stable_sort(series.begin(), series.end(), [](const PlotSeries& a, const PlotSeries& b) { return a.thickness < b.thickness; });
     PlotOptions options{.x_end = plot_end(context), .legend = false, .scrub = true, .zoom = false};
     if (is_share(train.pattern)) options.y_range = std::pair{0.0, 1.02};
@@ -250,7 +250,7 @@ PlotArea draw_curves(PanelContext& context, const RunLines& run, const Box& box)
     return result.area;
 }
 
-// ---- the slider under the curves ----
+// The slider below the curves.
 
 void draw_slider(PanelContext& context, const PlotArea& area, float y) {
     const Ui ui = context.ui();
@@ -279,7 +279,7 @@ void draw_slider(PanelContext& context, const PlotArea& area, float y) {
     draw_focus_ring(ui, item, context.px(6));
 }
 
-/// A letter in a box below its step. A click goes there, a right click unpins; true when it was unpinned.
+/// Draws a pin: a boxed letter below its step. A click goes there, a right-click unpins. True if it was unpinned.
 bool draw_pin(PanelContext& context, const PlotArea& area, float y, const char* letter, const StateRef& pinned) {
     const std::optional<std::int64_t> step = step_of_pin(context, pinned);
     if (!step) return false;

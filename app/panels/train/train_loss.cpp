@@ -27,13 +27,13 @@ std::optional<double> marker(const PanelContext& context) {
     return step ? std::optional<double>(static_cast<double>(*step)) : std::nullopt;
 }
 
-/// What a plot's click or drag asks for: the model of that step.
+/// Applies a click or drag in a plot: shows the model at that step.
 void take_over(PanelContext& context, const PlotResult& result) {
     if (result.clicked_x) show_step(context, *result.clicked_x);
     if (result.released) ++context.view.gesture;
 }
 
-/// Value of a curve at the step nearest to `step`; NaN for none.
+/// The curve's value at the point nearest to `step`; NaN if it is empty.
 double value_at(const Curve& curve, double step) {
     if (curve.empty()) return std::nan("");
     return static_cast<double>(curve.smoothed().values()[nearest_point(curve.x(), step)]);
@@ -51,7 +51,7 @@ void draw_loss_header(PanelContext& context) {
     draw_text(list, fonts.heading, at, colors.text, "loss");
     const float x = at.x + text_width(fonts.heading, "loss") + context.px(12);
     float left = right;
-    // In a narrow pane what is left out first is what is needed least: nothing covers the title.
+    // In a narrow pane the least important controls are left out first, so that nothing covers the title.
     if (right - context.px(132 + 10 + 2 * 78) > x) {
         left -= context.px(132);
         ImGui::SetCursorScreenPos({left, at.y - context.px(5)});
@@ -81,14 +81,14 @@ void draw_loss_header(PanelContext& context) {
               elide(fonts.label, "cross-entropy, nats per token", left - context.px(12) - x));
 }
 
-/// Names and values at the cursor, at the moment that is shown, or the newest: at the top right, where a falling curve leaves room. A
-/// click on an earlier run goes back to it. Returns where they end.
+/// Draws the legend with values at the cursor, at the shown moment, or the latest ones; at the top right, which falling curves leave free.
+/// A click on an earlier run makes it current. Returns the legend's lower edge.
 float draw_runs(PanelContext& context, const PlotArea& area) {
     const Ui ui = context.ui();
     const auto& [colors, fonts, scale] = context.theme;
     const auto& runs = context.view.train.curves.runs();
     const std::vector<std::string> names = run_names(context.training.runs);
-    // Beside the cursor its step, else that of the moment that is shown: the newest has no need to be named.
+    // Show the step at the cursor or of the shown moment; the latest step is not mentioned.
     std::optional<double> cursor = context.view.train.cursor.x;
     if (const auto rewound = rewound_step(context); !cursor && rewound) cursor = static_cast<double>(*rewound);
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -130,7 +130,7 @@ float draw_runs(PanelContext& context, const PlotArea& area) {
     return y;
 }
 
-/// Beside the marker, under the legend: which step is shown, and what its loss and accuracy are.
+/// Shows step, loss and accuracy of the shown moment beside the marker, below the legend.
 void draw_shown(const PanelContext& context, const PlotArea& area, float below) {
     const auto step = shown_step(context);
     const RunLines* run = context.view.train.curves.find(context.training.snapshot->run);
@@ -140,11 +140,11 @@ void draw_shown(const PanelContext& context, const PlotArea& area, float below) 
     const float x = area.at_x(at);
     if (!(x >= area.min.x && x <= area.max.x)) return;
     const std::string title = fmt::format("step {} (shown)", format_count(*step));
-    // What was measured, not its average; evaluations are further apart than steps.
+    // Show measured values, not averages. Evaluations are less frequent than steps.
     const auto measured = [at](const Curve& curve) {
         return curve.empty() ? std::nan("") : static_cast<double>(curve.raw().values()[nearest_point(curve.x(), at)]);
     };
-    // The untrained model's loss is that of the first step.
+    // The loss of the untrained model is that of the first step.
     const std::string place = *step == 0 ? "" : other_step(run->loss.x(), at);
     const std::string losses =
         fmt::format("train {}{}  held out {}", format_number(measured(run->loss)), place, format_number(measured(run->validation_loss)));
@@ -166,7 +166,7 @@ void draw_shown(const PanelContext& context, const PlotArea& area, float below) 
     draw_text(list, fonts.mono_small, {left + context.px(9), top + context.px(42)}, colors.text, accuracy);
 }
 
-/// Before the first run: what will be here, and the button that makes it so.
+/// Before the first run: explains what will be shown here, with a button to start.
 void draw_invitation(PanelContext& context, const Box& box) {
     const Ui ui = context.ui();
     const auto& [colors, fonts, scale] = context.theme;
@@ -175,7 +175,7 @@ void draw_invitation(PanelContext& context, const Box& box) {
     float y = box.min.y + std::max(0.F, (box.height() - context.px(190)) / 2);
     const auto centred = [&](ImFont* font, Color color, std::string_view text) {
         const std::vector<std::string> lines = lines_of(font, text, box.width() - context.px(20));
-        if (y + static_cast<float>(lines.size()) * (font_size(font) + context.px(2)) > box.max.y) return;  // hints need a higher window
+        if (y + static_cast<float>(lines.size()) * (font_size(font) + context.px(2)) > box.max.y) return;  // hints need a taller window
         for (const std::string& line : lines) {
             draw_text_in(list, font, {box.min.x, y}, {box.max.x, y + font_size(font)}, {0.5F, 0.5F}, color, line);
             y += font_size(font) + context.px(2);
@@ -229,7 +229,7 @@ void draw_small(PanelContext& context, const SmallPlot& plot) {
                           .raw = newest});
         const auto rewound = rewound_step(context);
         const double at_step = train.cursor.x.value_or(rewound ? static_cast<double>(*rewound) : 1e18);
-        // Of the moment that is shown, as everything in the view.
+        // The value at the shown moment, as everywhere in the view.
         if (newest && !curve.empty()) value = plot.format(value_at(curve, at_step));
     }
     const float value_width = text_width(fonts.mono_small, value);
@@ -244,7 +244,7 @@ void draw_small(PanelContext& context, const SmallPlot& plot) {
         draw_text_wrapped(list, fonts.label, min, room.x, colors.faint, plot.empty);
         return;
     }
-    // Two labels beside the curve are enough here, in a narrower margin.
+    // Small plots have a narrow margin with just two labels.
     PlotOptions options{.y_range = plot.y_range, .x_end = plot_end(context), .marker = marker(context), .legend = false, .scrub = true};
     options.from_zero = true;
     options.tooltip = plot.tooltip;

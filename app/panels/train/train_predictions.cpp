@@ -37,14 +37,14 @@ Stack writing_stack(const PanelContext& context) {
     return context.trace().config.architecture == Architecture::EncoderDecoder ? Stack::Decoder : Stack::Main;
 }
 
-/// The last token of a sequence, of a model that fills in the first one that is hidden.
+/// The last position of a sequence, or for a masked language model the first hidden one.
 std::int64_t asked_position(const PanelContext& context, const std::vector<Token>& tokens, std::int64_t length) {
     if (!fills_in(context)) return length - 1;
     const auto blank = std::find_if(tokens.begin(), tokens.end(), [](const Token& token) { return token.text == kBlank; });
     return blank == tokens.end() ? length - 1 : blank - tokens.begin();
 }
 
-/// The position whose prediction is shown: the chosen query, else the one that is asked for.
+/// The position whose prediction is shown: the selected query, otherwise the one asked for.
 struct Position {
     std::int64_t sequence = 0, index = 0;
     std::string token;
@@ -64,7 +64,7 @@ std::optional<Position> position_of(const PanelContext& context) {
     return position;
 }
 
-/// The likeliest next tokens as bars.
+/// Draws the likeliest next tokens as bars.
 void draw_next(PanelContext& context, const Box& box) {
     const auto& [colors, fonts, scale] = context.theme;
     const std::optional<Position> position = position_of(context);
@@ -107,9 +107,9 @@ void draw_next(PanelContext& context, const Box& box) {
     }
 }
 
-/// One cell of a held-out sequence.
+/// A cell of a held-out sequence.
 struct ExampleCell {
-    std::string text, said;  ///< the token, and what the model says in its place where it is wrong
+    std::string text, said;  ///< the correct token, and the model's prediction if it is wrong
     std::int8_t right = -1;  ///< as in HeldOutExample
     float width = 0;
 };
@@ -117,7 +117,7 @@ struct ExampleCell {
 std::vector<ExampleCell> cells_of(const PanelContext& context, const HeldOutExample& example, float room) {
     const auto& [colors, fonts, scale] = context.theme;
     std::vector<ExampleCell> cells(example.tokens.size());
-    // Short sequences get cells to read at ease, long ones such as fit.
+    // Cells shrink for long sequences.
     const float least = std::clamp(room / static_cast<float>(std::max<std::size_t>(cells.size(), 1)), context.px(10), context.px(17));
     for (std::size_t i = 0; i < cells.size(); ++i) {
         ExampleCell& cell = cells[i];
@@ -132,7 +132,7 @@ std::vector<ExampleCell> cells_of(const PanelContext& context, const HeldOutExam
 
 constexpr float kCellHeight = 19, kSaidHeight = 13, kSourceHeight = 17;
 
-/// Draws as many cells as fit; returns the width that they took.
+/// Draws as many cells as fit; returns their width.
 float draw_cells(const PanelContext& context, const std::vector<ExampleCell>& cells, ImVec2 at, float right) {
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -154,7 +154,7 @@ float draw_cells(const PanelContext& context, const std::vector<ExampleCell>& ce
     return x - at.x;
 }
 
-/// Held-out sequences: what was asked for in green where the model is right; in red with what it says instead below. Short ones stand in
+/// Draws held-out sequences: correct predictions in green, wrong ones in red with the prediction below. Short sequences are arranged in
 /// several columns.
 void draw_examples(PanelContext& context, const Box& box) {
     const auto& [colors, fonts, scale] = context.theme;
@@ -190,7 +190,7 @@ void draw_examples(PanelContext& context, const Box& box) {
     }
 }
 
-/// The prompt, and what the model writes after it.
+/// Draws the prompt with the model's continuation.
 void draw_sample(PanelContext& context, const Answer<facet::Sample>& sample, const Box& box) {
     const auto& [colors, fonts, scale] = context.theme;
     const SamplingSettings& sampling = context.document.sampling;
@@ -220,7 +220,7 @@ void draw_sample(PanelContext& context, const Answer<facet::Sample>& sample, con
     };
     bool fits = true;
     const std::string between = context.training.snapshot->tokenizer == TokenizerKind::Word ? " " : "";
-    if (translates) fits = write("→ ", colors.faint);  // what is translated stands above the maps
+    if (translates) fits = write("→ ", colors.faint);  // the source is shown above the maps
     const auto write_all = [&](std::span<const Token> tokens, Color color) {
         for (const std::string& piece : readable_pieces(tokens)) fits = fits && write(piece + between, color);
     };

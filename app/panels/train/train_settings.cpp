@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::string_view kPairIsUnderWay = "Both runs of the pair have the same settings: they can be changed when it has ended.";
 
-/// What the sliders of a run's course show: what is set, or what runs while that cannot be changed.
+/// The settings shown by the sliders for a run's course: the document's or, while they are locked by a pair of runs, those in effect.
 const RunSettings& course(const PanelContext& context) {
     return pair_is_under_way(context) ? context.training.snapshot->settings : context.document.run;
 }
@@ -33,7 +33,7 @@ SliderOptions held_back(const PanelContext& context, SliderOptions options) {
     return options;
 }
 
-/// A slider for one number of the run; `set` writes it.
+/// A slider for a number of the run settings; `set` writes it.
 template <class Set>
 void run_slider(PanelContext& context, const char* label, double value, const SliderOptions& options, const Set& set) {
     const Edited edited = slider_row(context.ui(), label, value, options);
@@ -60,13 +60,13 @@ bool is_pending(const PanelContext& context) {
            (!same_model(set, now) || (set.train.forward.mistake == Mistake::None && now.train.forward.mistake != Mistake::None));
 }
 
-/// The line above belongs to it: the part before may be folded.
+/// A section with a separator above, since the previous section may be collapsed.
 bool run_section(PanelContext& context, const char* name, const char* title, const std::string& value, std::string_view about) {
     separator(context.ui());
     return open_section(context, name, title, value, about);
 }
 
-/// What the text is cut into.
+/// Controls for the tokenizer of a text.
 void draw_text_tokens(PanelContext& context) {
     const Ui ui = context.ui();
     const TaskSettings& task = context.document.run.task;
@@ -126,7 +126,7 @@ void draw_task(PanelContext& context) {
     gap(ui, 8);
 }
 
-/// Start or pause, one step, reset.
+/// Draws the buttons for start or pause, single step and reset.
 void draw_transport(PanelContext& context) {
     const Ui ui = context.ui();
     const TransportWords words = transport_words(context);
@@ -138,7 +138,7 @@ void draw_transport(PanelContext& context) {
                 .height = 36,
                 .icon = width < 200  ? Icon::None
                         : words.runs ? Icon::Pause
-                                     : Icon::Play,  // the word is worth more
+                                     : Icon::Play,  // the text is more useful than an icon
                 .notes = {.tooltip = words.tooltip}}))
         toggle_training(context);
     ImGui::SameLine(0, context.px(8));
@@ -218,7 +218,7 @@ void draw_mistake(PanelContext& context) {
         draw_training_mistake(context);
 }
 
-/// What "length" means for a task, and how long that may be.
+/// The name and range of "length" for a task.
 struct TaskLength {
     double least, most;
     const char* words;
@@ -237,7 +237,7 @@ TaskLength task_length(TaskKind kind) {
     }
 }
 
-/// Why the number of symbols of a task cannot be chosen; "" where it can.
+/// Why a task's number of symbols is fixed; "" if it can be chosen.
 const char* symbols_are_given(TaskKind kind) {
     switch (kind) {
     case TaskKind::Text:
@@ -254,7 +254,7 @@ const char* symbols_are_given(TaskKind kind) {
 
 void draw_task_size(PanelContext& context) {
     const TaskSettings& task = context.document.run.task;
-    if (task.kind == TaskKind::Translate) return;  // its grammar says how long a sentence is
+    if (task.kind == TaskKind::Translate) return;  // its grammar determines the length
     const bool addition = task.kind == TaskKind::Addition;
     const char* const given = symbols_are_given(task.kind);
     const TaskLength length = task_length(task.kind);
@@ -294,7 +294,7 @@ void draw_model(PanelContext& context) {
     count_slider(context, "d_model", run.model.d_model,
                  {.min = 8, .max = 256, .step = 8, .notes = {.tooltip = "How many numbers represent a token."}},
                  [](RunSettings& r, std::int64_t v) {
-                     // The feed-forward layer keeps its proportion.
+                     // Keep the proportion of the feed-forward network.
                      r.model.d_ff = std::max<std::int64_t>(r.model.d_ff * v / std::max<std::int64_t>(r.model.d_model, 1), 1);
                      r.model.d_model = v;
                  });
@@ -405,7 +405,7 @@ std::string_view phase_words(TrainingPhase phase) {
     return phase == TrainingPhase::Finished ? "finished" : phase == TrainingPhase::Failed ? "failed" : "paused";
 }
 
-/// A kept run: a click goes back to it, its cross gives it up at the second press.
+/// Draws a kept run: a click makes it current, the cross deletes it after a second click.
 void draw_kept_run(PanelContext& context, const KeptRun& kept, const std::string& name) {
     const Ui ui = context.ui();
     const auto& [colors, fonts, scale] = context.theme;
@@ -437,7 +437,7 @@ void draw_kept_run(PanelContext& context, const KeptRun& kept, const std::string
     else train.forgetting = kept.run;
 }
 
-/// Runs that others have taken the place of.
+/// Draws the list of kept runs.
 void draw_runs(PanelContext& context) {
     const std::vector<KeptRun>& kept = context.training.snapshot->kept;
     if (kept.empty()) return;
@@ -462,7 +462,7 @@ float progress_height(const PanelContext& context, float width) {
     return context.px(now.run != 0 && now.then != Mistake::None ? 104 : 86) + message;
 }
 
-/// Speed, time, and how far the run is: always in view.
+/// Draws speed, time and progress, which are always visible.
 void draw_progress(PanelContext& context) {
     const Ui ui = context.ui();
     const auto& [colors, fonts, scale] = context.theme;
@@ -490,7 +490,7 @@ void draw_progress(PanelContext& context) {
         return fmt::format("{} tokens/s · {} ms/step", format_count(static_cast<std::int64_t>(now.tokens_per_second)),
                            format_number(now.ms_per_step, {.decimals = decimals}));
     };
-    // A run that was opened has not yet made a step here.
+    // A run that was just opened has no speed yet.
     if (now.ms_per_step > 0) line(speed(text_width(fonts.mono_small, speed(1)) <= width ? 1 : 0));
     std::string time = duration(now.seconds) + " elapsed";
     if (now.seconds_left >= 0 && now.phase == TrainingPhase::Running) time += " · " + duration(now.seconds_left) + " left";
@@ -524,7 +524,7 @@ void draw_train_settings(PanelContext& context) {
     draw_pending(context);
     const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
     const float foot = progress_height(context, room.x);
-    // The scroll bar stands in the pane's padding, so that controls are as wide as those above.
+    // The scrollbar goes into the pane's padding, so that all controls have the same width.
     const float bar = context.px(12);
     pane(context, "##train_scroll", {at, {at.x + room.x + bar, at.y + room.y - foot}}, PaneLook::Bare, {0, 0}, draw_scrolled);
     ImGui::SetCursorScreenPos({at.x, at.y + room.y - foot});

@@ -1,5 +1,5 @@
 #pragma once
-/// What the person looks at in the Train view, and the curves as they are drawn there.
+/// The state of the Train view, including the drawn curves.
 
 #include <array>
 #include <cstdint>
@@ -15,23 +15,23 @@ namespace attn::app {
 struct TrainView {
     TrainCurves curves;
     PlotView plot;          ///< shared by loss, accuracy, gradient norm and learning rate
-    PlotView history_plot;  ///< always whole, so that the slider below it reaches everything
-    PlotCursor cursor;      ///< shared by all
+    PlotView history_plot;  ///< always shows everything, so that the slider below reaches all steps
+    PlotCursor cursor;      ///< shared by all plots
     double smoothing = 0.8;
     bool log_loss = false;
 
     HeadPattern pattern = HeadPattern::Strongest;
-    bool replaying = false;     ///< walks through the kept moments
-    double next_moment_at = 0;  ///< seconds
+    bool replaying = false;     ///< replay of the saved moments
+    double next_moment_at = 0;  ///< time of the next one in seconds
 
     bool difference = false;  ///< the attention pane shows B − A
-    bool lines = false;       ///< the attention pane shows the chosen head's weights as lines
+    bool lines = false;       ///< the attention pane shows the selected head as lines
 
-    std::optional<StopAt> finished_with;  ///< the conditions of which one has ended the run; none while none has
-    std::optional<std::int64_t> query;    ///< the token whose next one is predicted; none: the last
-    int side = 0;                         ///< where only one fits: 0 attention, 1 predictions
-    double ended_at = -1e9;               ///< when a run was last seen running, seconds
-    std::uint64_t forgetting = 0;         ///< the run whose removal waits to be confirmed; 0: none
+    std::optional<StopAt> finished_with;  ///< the stop conditions under which the run has ended; none if it has not
+    std::optional<std::int64_t> query;    ///< the token after which predictions are shown; none: the last
+    int side = 0;                         ///< the pane shown if there is room for one only: 0 attention, 1 predictions
+    double ended_at = -1e9;               ///< when a run was last seen running, in seconds
+    std::uint64_t forgetting = 0;         ///< the run to delete after a second click; 0: none
     std::string text_path, checkpoint_path = "attnscope-run.safetensors";
 };
 

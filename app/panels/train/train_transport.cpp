@@ -15,7 +15,7 @@
 namespace attn::app {
 namespace {
 
-/// A whole history passes in at most this many seconds, at so many moments a second at most.
+/// Replays take at most this many seconds, at no more than this many moments per second.
 constexpr double kReplaySeconds = 10, kReplayRate = 15;
 
 bool is_current(const PanelContext& context) {
@@ -23,13 +23,13 @@ bool is_current(const PanelContext& context) {
     return trained && trained->run == context.training.snapshot->run && trained->run != 0;
 }
 
-/// True when the conditions that ended the run were changed since.
+/// Whether the stop conditions have been changed since they ended the run.
 bool may_go_on(const PanelContext& context) {
     const auto& ended = context.view.train.finished_with;
     return ended && !(*ended == context.training.snapshot->settings.stop);
 }
 
-/// The run can only be followed by another one.
+/// Whether the run is over and can only be replaced by a new one.
 bool has_ended(const PanelContext& context) {
     const TrainingPhase phase = context.training.snapshot->phase;
     return phase == TrainingPhase::Failed || (phase == TrainingPhase::Finished && !may_go_on(context));
@@ -42,7 +42,7 @@ void show_moment(PanelContext& context, std::optional<std::int64_t> step) {
     context.commands.push_back({command::ShowMoment{step}, moment_gesture(context)});
 }
 
-/// Index of the kept moment that is shown; the last one while the newest is followed.
+/// The index of the shown moment; that of the last one while the newest is followed.
 std::size_t shown_moment(const PanelContext& context) {
     const auto& moments = context.training.snapshot->moments;
     if (moments.empty() || follows_newest(context)) return moments.empty() ? 0 : moments.size() - 1;
@@ -85,7 +85,7 @@ void toggle_training_by_key(PanelContext& context) {
 }
 
 void toggle_training(PanelContext& context) {
-    constexpr double kStillMeantForPause = 0.7;  // seconds
+    constexpr double kStillMeantForPause = 0.7;  // in seconds
     if (has_ended(context) && context.now < context.view.train.ended_at + kStillMeantForPause) return;
     switch (context.training.snapshot->phase) {
     case TrainingPhase::Running:

@@ -1,5 +1,5 @@
 #pragma once
-/// Starting, pausing and moving through the moments of a training run: what buttons, keys and plots share.
+/// Training controls shared by buttons, keys and plots: start, pause, and moving through moments.
 
 #include <optional>
 #include <string>
@@ -9,40 +9,40 @@
 
 namespace attn::app {
 
-/// What the large button does now.
+/// The label and tooltip of the main button.
 struct TransportWords {
     std::string_view label, tooltip;
     bool runs = false;
 };
 TransportWords transport_words(const PanelContext& context);
-/// Starts, pauses, goes on, or starts anew after the end. A press that was meant for Pause, just after the end, begins no new run.
+/// Starts, pauses or resumes, or starts a new run after the end. A press just after the end, probably meant as Pause, is ignored.
 void toggle_training(PanelContext& context);
-/// The same by key, which never begins a new run in place of one that has ended: it says how.
+/// The same by key, but shows a hint instead of replacing a finished run.
 void toggle_training_by_key(PanelContext& context);
-/// Two runs that differ in their mistake only are under way: what would change one of them is held back.
+/// Whether two runs that differ only in their mistake are in progress; changes that would affect only one of them are blocked.
 bool pair_is_under_way(const PanelContext& context);
 
-/// The step that the document shows: none when its model is not one of the current run, or nothing of it has been computed yet.
+/// The step that the document shows; none if its model does not belong to the current run, or nothing has been computed yet.
 std::optional<std::int64_t> shown_step(const PanelContext& context);
 bool follows_newest(const PanelContext& context);
-/// The step that everything in the view is of: the shown one when the run is rewound, else none, which means the newest.
+/// The shown step if the run is rewound; none: the newest.
 std::optional<std::int64_t> rewound_step(const PanelContext& context);
-/// What the model of that step, or of the evaluation nearest to it, answered; null before the first evaluation.
+/// The held-out predictions of the evaluation nearest to the shown step; null before the first evaluation.
 const HeldOutAnswers* shown_answers(const PanelContext& context);
-/// Shows the kept moment nearest to `step`; at the newest step and beyond it the newest is followed. All of one gesture is one undo step.
+/// Shows the saved moment nearest to `step`, or follows the newest from the last step on. One gesture forms one undo step.
 void show_step(PanelContext& context, double step);
 void follow_newest(PanelContext& context);
-/// To the moment before or after the shown one.
+/// Shows the next (+1) or previous (-1) moment.
 void step_moment(PanelContext& context, int direction);
 void show_first_moment(PanelContext& context);
 void toggle_replay(PanelContext& context);
-/// Call once a frame: moves on while a replay is under way, and notes with which conditions the run has ended.
+/// To be called once per frame: advances a replay, and records the stop conditions when the run ends.
 void keep_up_with_training(PanelContext& context);
 
-/// Keeps what is shown as B.
+/// Pins the shown state as B.
 void pin_b(PanelContext& context);
 
-/// Play, one step, and which moment is shown, for the row of the text; returns its width in pixels. `right` is where it ends.
+/// Draws play, single step and the shown moment in the text row, right-aligned at `right`; returns the width in pixels.
 float draw_small_transport(PanelContext& context, float right, float y, float room);
 
 }  // namespace attn::app

@@ -16,7 +16,7 @@ constexpr float kGap = 12;
 
 struct TrainLayout {
     Box loss, accuracy, norm, rate, attention, predictions, history;
-    bool side_tabs = false;  ///< attention and predictions share one place
+    bool side_tabs = false;  ///< attention and predictions share a place with tabs
 };
 
 TrainLayout lay_out(const PanelContext& context, const Box& area) {
@@ -59,7 +59,7 @@ TrainLayout lay_out(const PanelContext& context, const Box& area) {
     return layout;
 }
 
-/// Attention and predictions one at a time, chosen by two pills above them.
+/// Draws either attention or predictions, selected with two pills.
 void draw_side(PanelContext& context) {
     static constexpr std::array<std::string_view, 2> kNames = {"attention", "predictions"};
     segmented(context.ui(), "##side", kNames, context.view.train.side, 0, {.tooltip = "What is shown here; a larger window shows both."});
@@ -83,7 +83,7 @@ Color run_color(const PanelContext& context, std::size_t index) {
     const Palette& colors = context.theme.colors;
     const auto& runs = context.view.train.curves.runs();
     if (index + 1 >= runs.size()) return colors.accent;
-    // By the run's number, so that a colour stays when another run is removed.
+    // Depends on the run's number, so that colours do not change when another run is deleted.
     const std::array<Color, 4> earlier = {colors.axis_d, colors.axis_v, colors.axis_t, colors.axis_b};
     return earlier[runs[index].run % earlier.size()];
 }

@@ -23,7 +23,7 @@ std::string_view schedule_name(ScheduleKind kind) {
     return "";
 }
 
-/// "3e−3", "1.5e−3": rates as they are spoken of.
+/// Learning rates in short form, such as "3e−3", "1.5e−3".
 std::string rate_text(double rate) {
     if (!(rate > 0)) return "0";
     const double mantissa = rate / std::pow(10.0, std::floor(std::log10(rate) + 1e-9));
@@ -32,7 +32,7 @@ std::string rate_text(double rate) {
 
 bool several_lengths(const TaskSettings& task) { return shortest_length(task) < task.length; }
 
-/// Everything that two runs can differ in, always in this order.
+/// Everything in which two runs can differ, in a fixed order.
 std::vector<std::string> described(const RunSettings& run) {
     const DropoutSettings& dropout = run.train.forward.dropout;
     return {task_title(run.task),
@@ -116,7 +116,7 @@ std::string accuracy_by_length(std::span<const LengthAccuracy> by_length) {
 
 std::vector<std::string> run_names(std::span<const RunCurves> runs) {
     std::vector<std::vector<std::string>> parts;
-    std::vector<std::vector<bool>> changed;  // on the way: what is shown is what runs
+    std::vector<std::vector<bool>> changed;  // settings changed during the run, shown with their current values
     for (const RunCurves& run : runs) {
         parts.push_back(described(run.settings));
         std::vector<std::string> later = run.later ? described(*run.later) : parts.back();

@@ -38,7 +38,7 @@ std::vector<std::uint8_t> asked_positions(const PanelContext& context) {
         asked.resize(static_cast<std::size_t>(context.trace().tokens.length), 0);
         all.insert(all.end(), asked.begin(), asked.end());
     }
-    // A text of another kind, typed by hand, may have none of what the task asks for: then everything counts.
+    // A text typed by hand may contain nothing that the task asks for; then every position counts.
     const bool some = std::find(all.begin(), all.end(), 1) != all.end(), every = std::find(all.begin(), all.end(), 0) == all.end();
     return some && !every ? all : std::vector<std::uint8_t>();
 }

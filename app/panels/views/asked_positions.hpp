@@ -1,5 +1,6 @@
 #pragma once
-/// Which next tokens of a text its task asks for: the others nobody can guess, and a loss that counts them is none of the model's doing.
+/// Which next tokens of a text its task determines. All others are unpredictable, and a loss that includes them says little about the
+/// model.
 
 #include <cstdint>
 #include <span>
@@ -10,10 +11,10 @@
 
 namespace attn::app {
 
-/// One entry a position of `tokens`: 1 where the task determines the token after it. Copy, reverse and sort: from the separator on; repeat:
-/// once symbols come again; addition: at the sum; everywhere for all else.
+/// One entry per position of `tokens`: 1 if the task determines the next token. Copy, reverse and sort: from the separator on; repeat: once
+/// symbols recur; addition: in the sum; other tasks: everywhere.
 std::vector<std::uint8_t> asked_positions(TaskKind task, std::span<const Token> tokens);
-/// [B,T] of what is shown, of the run that the shown model is of; empty where every position counts.
+/// [B,T] for the shown texts and the task of the shown model's run; empty if every position counts.
 std::vector<std::uint8_t> asked_positions(const PanelContext& context);
 
 }  // namespace attn::app

@@ -25,7 +25,7 @@ std::string headline(const doctor::Diagnosis& diagnosis) {
     return diagnosis.bug ? "Wrong: " + std::string(doctor::bug_title(*diagnosis.bug)) : "Wrong";
 }
 
-/// The stage of the shown trace that a finding is about.
+/// The stage of the shown trace that a finding refers to.
 std::optional<StageId> stage_of(const PanelContext& context, const doctor::Finding& finding) {
     const std::string name = finding.attention.empty() ? finding.stage : finding.attention + "." + finding.stage;
     std::optional<StageId> id = stage_from_tensor_name(name);
@@ -41,7 +41,7 @@ void go_to(PanelContext& context, const doctor::Finding& finding, const StageId&
     context.view.view = View::Step;
 }
 
-/// A spot, wrapped words, and where they lead to; true when they were clicked.
+/// A row with a dot, wrapped text and a link; true if clicked.
 bool row(const PanelContext& context, const char* id, Color spot, const std::string& words, const std::string& place,
          std::string_view tooltip) {
     const auto& [colors, fonts, scale] = context.theme;
@@ -75,7 +75,7 @@ void draw_report(PanelContext& context, const DoctorReport& report) {
     status_badge(ui, leads ? "##own_verdict" : "##dump_verdict", spot_of(colors, diagnosis.verdict), headline(diagnosis), "",
                  "Every stage is recomputed from the one before it; differences are compared with the classic mistakes.");
     gap(ui, 4);
-    // What is wrong is the first of the findings; what is right has none.
+    // A wrong verdict is explained by its first finding; other verdicts have none.
     if (diagnosis.verdict != doctor::Verdict::Wrong) paragraph(ui, fonts.body, colors.muted, diagnosis.explanation);
     ImGui::PushID(leads ? "own" : "dump");
     int number = 0;
@@ -158,7 +158,7 @@ void draw_doctor_view(PanelContext& context) {
     text_line(ui, fonts.heading, colors.text, "Doctor");
     gap(ui, 6);
     ImGui::BeginChild("##doctor", {0, 0}, false, 0);
-    // A file that somebody brings is what they have come for.
+    // If the user has opened a file, show it first.
     const bool brought = context.dump != nullptr;
     if (brought) {
         draw_dump(context);

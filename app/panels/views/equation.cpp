@@ -24,7 +24,7 @@ const char* activation_name(Activation activation) {
     return "";
 }
 
-/// Builds the matrices of one stage's equation: the arguments that all of them share.
+/// Builds the matrices of a stage's equation; holds the arguments they share.
 class Builder {
 public:
     Builder(MatrixStore& store, const Trace<float>& trace, const StageId& id, std::int64_t batch, std::int64_t head)
@@ -101,7 +101,7 @@ private:
         return matrix;
     }
 
-    /// The i-th stage that this one is computed from, under its own name unless a symbol is given.
+    /// The i-th input stage, named after the stage unless a symbol is given.
     Matrix input(std::size_t i, std::string symbol = "") {
         const StageId& id = node_.inputs.at(i);
         return stage(id, symbol.empty() ? std::string(stage_name(id.stage)) : std::move(symbol));
@@ -114,7 +114,7 @@ private:
         equation_.result.symbol = stage_name(id_.stage);
     }
 
-    /// Row by row too, and each row sums to 1.
+    /// Row-wise with rows that sum to 1.
     void distributions(std::string op) {
         rowwise(std::move(op));
         equation_.row_sums = true;
@@ -136,7 +136,7 @@ private:
         }
     }
 
-    /// Number by number: the sum of the inputs, or their product.
+    /// Element-wise: a sum or a product of the inputs.
     void sum(std::string op) {
         equation_.op = std::move(op);
         for (std::size_t i = 0; i < node_.inputs.size(); ++i) {
@@ -159,7 +159,7 @@ private:
         equation_.result.symbol = std::move(symbol);
     }
 
-    /// What the head shown uses of a parameter.
+    /// The part of a parameter that the shown head uses.
     Matrix parameter(const PlanParameter& used, std::string symbol, Axis rows, Axis cols) {
         if (used.empty()) return {};
         const Config& config = trace_.config;

@@ -6,7 +6,7 @@
 namespace attn::app {
 namespace {
 
-// Logical pixels.
+// In logical pixels:
 constexpr float kRowLabels = 62, kColumnLabels = 20, kGap = 34, kBar = 168, kNarrowBar = 84, kBarGap = 26, kTitle = 22, kAxisTitle = 20,
                 kSlantedLabels = 42, kWideColumn = 44;
 constexpr float kFormula = 40, kLowArea = 380;
@@ -17,17 +17,17 @@ float count(std::int64_t n) { return static_cast<float>(std::max<std::int64_t>(n
 
 Box box(float x, float y, float w, float h) { return {{std::floor(x), std::floor(y)}, {std::floor(x + w), std::floor(y + h)}}; }
 
-/// Room for the colour bar and, where there is plenty, the statistics beside it, which the right pane has, too.
+/// The width of the colour bar, plus the statistics if there is ample room (the right pane shows them too).
 float bar_width(const Box& area, float scale) { return px(area.width() > px(1500, scale) ? kBar : kNarrowBar, scale); }
 
 bool is_position(Axis axis) { return axis == Axis::T || axis == Axis::S; }
-/// A map from token to token, whose cells are square.
+/// Whether it is a token-to-token map, whose cells are square.
 bool is_token_map(const Matrix& matrix) { return is_position(matrix.row_axis) && is_position(matrix.col_axis); }
 
-/// Cells of whole pixels where they are not tiny.
+/// Rounds cells down to whole pixels unless they are tiny.
 float whole(float cell) { return cell >= 4 ? std::floor(cell) : cell; }
 
-/// What is free at the right is divided between both sides of the picture.
+/// Centres the equation in the free space.
 void put_in_the_middle(const Box& area, EquationLayout& layout, bool with_text) {
     const float shift = std::floor((area.max.x - layout.bar.max.x) / 2);
     if (shift < 4) return;
@@ -44,7 +44,7 @@ struct Room {
     float width, height;
 };
 
-/// Size of the result: cells no larger than kMostCell; square for maps from token to token, else not much wider than high.
+/// The size of the result: cells up to kMostCell; square for token-to-token maps, otherwise not much wider than high.
 Room fit_result(const Matrix& result, Room room, float scale) {
     const float most = px(kMostCell, scale);
     const float rows = count(result.data.rows), cols = count(result.data.cols);
@@ -54,7 +54,7 @@ Room fit_result(const Matrix& result, Room room, float scale) {
     }
     float height = std::min(room.height, rows * most);
     const float width = std::min(room.width, cols * std::min(most, std::max(height / rows * 1.8F, px(26, scale))));
-    // A single row or a few rows should not become a wall either.
+    // Limit the height of matrices with few rows.
     height = std::min(height, rows * std::max(width / cols * 3.F, px(44, scale)));
     return {width, height};
 }
@@ -86,7 +86,7 @@ void lay_out_product(const Equation& equation, const Box& area, float scale, Equ
     put_in_the_middle(area, layout, true);
 }
 
-/// Matrices in a row, all with the result's height: widths follow their columns, each at least `least`.
+/// Lays out matrices in a row with the result's height; widths are proportional to their columns, each at least `least`.
 void lay_out_row(const Equation& equation, const Box& area, float scale, float text_height, EquationLayout& layout) {
     const bool rowwise = equation.layout == Layout::Rowwise;
     const std::size_t in_row = equation.layout == Layout::Single ? 0 : rowwise ? 1 : equation.operands.size();
@@ -100,10 +100,10 @@ void lay_out_row(const Equation& equation, const Box& area, float scale, float t
     const float usable = area.width() - layout.row_labels - gap * static_cast<float>(in_row) - sums - bar;
 
     const float above = layout.column_labels + px(kTitle, scale) + strips_height;
-    // In a low area the formula stands beside the names of the result's columns, above what goes into it.
+    // In a low area the formula goes beside the column labels, above the input.
     const bool beside_names = rowwise && strips == 0 && text_height <= px(kFormula, scale) && area.height() < px(kLowArea, scale);
 
-    // What goes into a row-wise step was a result itself one step before: it may be narrower.
+    // The input of a row-wise step was shown as the result of the previous step, so it may be narrower.
     const float operand_share = rowwise ? 0.62F : 1.F;
     float columns = count(equation.result.data.cols);
     for (std::size_t i = 0; i < in_row; ++i) columns += operand_share * count(equation.operands[i].data.cols);
@@ -111,7 +111,7 @@ void lay_out_row(const Equation& equation, const Box& area, float scale, float t
         area.min.y + (beside_names ? std::max(above, text_height + px(kTitle, scale)) : text_height + px(kTextGap, scale) + above);
     const Room room{usable * count(equation.result.data.cols) / columns, area.max.y - top - px(kAxisTitle, scale)};
     Room size = fit_result(equation.result, room, scale);
-    // A step row by row: the result first, with the largest cells that fit beside a sliver of what goes into it.
+    // Row-wise steps show the result as large as possible beside a narrow strip of the input.
     const bool sliver = rowwise && in_row == 1 && is_token_map(equation.result);
     if (sliver) size = fit_result(equation.result, {usable - std::min(px(56, scale), usable * 0.3F), room.height}, scale);
     const float per_column = size.width / count(equation.result.data.cols);
@@ -139,8 +139,7 @@ void lay_out_row(const Equation& equation, const Box& area, float scale, float t
     if (beside_names) layout.text.max.x = layout.result.min.x - px(kGap, scale) / 2;
 }
 
-/// The difference large at the left; beside it the two states one above the other, together as high as it is. In a narrow area the
-/// difference stands alone.
+/// The difference large on the left, and beside it the two states stacked to the same height; in a narrow area only the difference.
 void lay_out_difference(const Equation& equation, const Box& area, float scale, float text_height, EquationLayout& layout) {
     const float rows = count(equation.result.data.rows), cols = count(equation.result.data.cols);
     const float gap = px(kGap, scale), between = px(kTitle + 8, scale), bar = bar_width(area, scale) + px(kBarGap, scale);
@@ -173,7 +172,7 @@ void lay_out_difference(const Equation& equation, const Box& area, float scale, 
     put_in_the_middle(area, layout, false);
 }
 
-/// Maps of different texts beside each other, each with square cells of its own and rows of its own.
+/// Maps of different texts side by side, each with its own square cells and rows.
 void lay_out_apart(const Equation& equation, const Box& area, float scale, float text_height, EquationLayout& layout) {
     const float top = area.min.y + text_height + px(kTextGap + kTitle, scale) + layout.column_labels;
     const float gap = px(kGap + 14, scale) + layout.row_labels, bar = bar_width(area, scale) + px(kBarGap, scale);
@@ -209,7 +208,7 @@ EquationLayout lay_out(const Equation& equation, const Box& area, float scale, f
 
 EquationLayout lay_out_equation(const Equation& equation, const Box& area, float scale, float text_height, bool long_labels) {
     const EquationLayout level = lay_out(equation, area, scale, text_height, long_labels ? kColumnLabels : 4);
-    // Above narrow columns the words slant, which takes more room.
+    // Labels above narrow columns are slanted, which takes more height.
     const float column = level.result.width() / count(equation.result.data.cols);
     if (!long_labels || column >= px(kWideColumn, scale)) return level;
     return lay_out(equation, area, scale, text_height, kSlantedLabels);

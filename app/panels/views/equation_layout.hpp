@@ -1,5 +1,5 @@
 #pragma once
-/// Where the parts of an equation go on the blackboard: plain geometry, in pixels, relative to nothing.
+/// Lays out the parts of an equation. Pure geometry in pixels.
 
 #include <imgui.h>
 
@@ -17,17 +17,16 @@ struct Box {
 
 struct EquationLayout {
     Box text;                   ///< formula and sentence
-    std::vector<Box> operands;  ///< one for each of the equation's operands, in its order
+    std::vector<Box> operands;  ///< one per operand, in order
     Box result;
-    Box row_sums;             ///< empty unless the equation shows them
+    Box row_sums;             ///< empty unless row sums are shown
     Box bar;                  ///< colour bar and statistics
-    float row_labels = 0;     ///< room for labels at the left of the first matrix
-    float column_labels = 0;  ///< room for labels above the result (and above a row of matrices)
+    float row_labels = 0;     ///< space for row labels left of the first matrix
+    float column_labels = 0;  ///< space for column labels above the result (and above a row of matrices)
 };
 
-/// Lays the equation out in `area`. `scale` turns logical pixels into pixels; `text_height` is what formula and sentence need at
-/// the width of the area, used where they stand above the matrices. Rows of matrices that share rows have the same height, columns
-/// that share columns the same width.
+/// Lays out the equation in `area`. `scale`: pixels per logical pixel; `text_height`: height of formula and sentence at the area's width,
+/// for layouts with the text above the matrices. Matrices that share rows get the same height, those that share columns the same width.
 EquationLayout lay_out_equation(const Equation& equation, const Box& area, float scale, float text_height, bool long_labels);
 
 }  // namespace attn::app

@@ -1,13 +1,13 @@
 #pragma once
-/// What is looked for among all heads.
+/// The search state of the grid view.
 
 #include <string>
 
 namespace attn::app {
 
 struct GridView {
-    std::string find;    ///< "L5 H3", "layer 5", "sink": see find_heads(); "": nothing, all are alike
-    bool focus = false;  ///< the field takes the keyboard in the next frame
+    std::string find;    ///< such as "L5 H3", "layer 5", "sink": see read_head_query(); "": no search
+    bool focus = false;  ///< the field takes the focus in the next frame
 };
 
 }  // namespace attn::app

@@ -23,22 +23,22 @@
 namespace attn::app {
 namespace {
 
-/// One map of the grid: which stage and head it shows.
+/// A map of the grid.
 struct Tile {
     StageId id;       ///< the shown stage
-    StageId weights;  ///< the weights stage of the same attention, which captions and sorting speak of
+    StageId weights;  ///< the weights stage of the same attention, for captions and sorting
     std::int64_t head = 0;
-    HeadScore score{};  ///< without rows where nothing is known of it yet; of a mean only its place
+    HeadScore score{};  ///< without rows if not known yet; for a mean only its position
 };
 
-/// A last column has the means over the heads, of weights in the order of layers and where values are shown.
+/// Whether there is a last column with means over the heads: for weights in layer order, if values are shown.
 bool shows_mean(const PanelContext& context) {
     const Stage stage = context.view.heads_stage;
     return has_head_mean(stage) && context.trace().config.num_heads > 1 && context.view.sort_heads_by.empty() &&
            !shows_gradients(context) && !shows_moved(context, {stage, 0});
 }
 
-/// Of all heads of one attention, by their numbers.
+/// Adds a tile for each head of an attention.
 void add_tiles(const PanelContext& context, const StageId& id, const StageId& weights, std::vector<Tile>& tiles) {
     const std::size_t first = tiles.size();
     const std::int64_t heads = context.trace().config.num_heads;
@@ -64,11 +64,11 @@ std::vector<Tile> tiles_of(const PanelContext& context) {
     return tiles;
 }
 
-/// How many lines so many things take, so many to a line.
+/// The number of lines needed for `count` items.
 std::int64_t lines_of(std::int64_t count, std::int64_t columns) { return (count + columns - 1) / columns; }
 
 struct GridLayout {
-    std::int64_t columns = 1, lines = 1;  ///< lines of a layer; a layer begins on a line of its own
+    std::int64_t columns = 1, lines = 1;  ///< lines per layer; each layer starts on a new line
     bool captions = true;
     float tile = 0, pitch_x = 0, pitch_y = 0, label = 0;
 };
@@ -76,7 +76,7 @@ struct GridLayout {
 constexpr float kCaption = 20, kTileGap = 10, kDenseGap = 4, kMinTile = 34, kDenseTile = 20, kCaptionedTile = 56, kMaxTile = 320,
                 kSortedPitch = 92;
 
-/// Shrunk until the rows fit; below the smallest legible tile the grid scrolls instead.
+/// Shrinks tiles until all lines fit; below the smallest legible size the grid scrolls instead.
 GridLayout lay_out_tiles(const PanelContext& context, ImVec2 size, std::int64_t columns, std::int64_t lines, bool captions, float legible) {
     GridLayout grid;
     grid.columns = columns;
@@ -95,8 +95,8 @@ GridLayout lay_out_tiles(const PanelContext& context, ImVec2 size, std::int64_t 
     return grid;
 }
 
-/// As many columns as heads. Where the maps would become small they stand close together and their captions are left to the tooltips;
-/// where they would become too small to tell anything, a layer takes several lines. Sorted ones have a place of their own to tell.
+/// One column per head. Small maps are packed without captions (tooltips have them); if even smaller, a layer takes several lines. Sorted
+/// maps have captions that tell their position.
 GridLayout lay_out(const PanelContext& context, ImVec2 size, std::int64_t heads, std::int64_t count) {
     if (!context.view.sort_heads_by.empty()) {
         const auto room = static_cast<std::int64_t>(size.x / context.px(kSortedPitch));
@@ -119,7 +119,7 @@ struct GridPlace {
     std::int64_t row = 0, col = 0;
 };
 
-/// Of the tile with this number, where each group of so many begins on a line of its own.
+/// The position of a tile, where every group of `group` tiles starts on a new line.
 GridPlace place_of(std::int64_t tile, std::int64_t group, const GridLayout& grid) {
     const std::int64_t within = tile % group;
     return {tile / group * grid.lines + within / grid.columns, within % grid.columns};
@@ -138,7 +138,7 @@ bool is_chosen(const PanelContext& context, const Tile& tile) {
            is_cross(tile.id.stage) == is_cross(stage.stage);
 }
 
-/// Another head than in the frame before: it is scrolled to, by keys or by its name.
+/// Whether the selected head has changed since the last frame (by key or search) and must be scrolled to.
 bool has_been_chosen(const PanelContext& context) {
     const StageId& stage = context.view.stage;
     const int now = (stage.layer * 4096 + static_cast<int>(context.view.head)) * 8 + static_cast<int>(stage.stack) * 2 +
@@ -150,12 +150,12 @@ bool has_been_chosen(const PanelContext& context) {
     return other;
 }
 
-/// What a tile looks like beside what it is.
+/// How to draw a tile.
 struct TileLook {
-    float size = 0, room = 0;  ///< of the map; of the caption below it
-    float reach = 0;           ///< of the colours, see shown_reach()
+    float size = 0, room = 0;  ///< size of the map; width for the caption below
+    float reach = 0;           ///< colour range, see shown_reach()
     bool captions = true;
-    bool found = false, sought = false;  ///< it fits what is looked for; something is looked for
+    bool found = false, sought = false;  ///< it matches the search; a search is active
 };
 
 void draw_caption(PanelContext& context, const Tile& tile, ImVec2 at, float room) {
@@ -171,7 +171,7 @@ void draw_caption(PanelContext& context, const Tile& tile, ImVec2 at, float room
               caption_that_fits(caption, fonts.mono_small, room - place_width - context.px(4)));
 }
 
-/// Row and column under the mouse, the head's figures, and a small map once more, larger.
+/// Shows the hovered row and column, the head's scores, and a small map enlarged.
 void tile_tooltip(PanelContext& context, const Tile& tile, const Matrix& matrix, ImVec2 at, const TileLook& look) {
     const auto& [colors, fonts, scale] = context.theme;
     const ImVec2 mouse = ImGui::GetIO().MousePos;
@@ -251,13 +251,13 @@ void draw_heading(PanelContext& context, const Trace<float>& trace, std::size_t 
     draw_gradient_switch(context, right, at.y);
 }
 
-/// The tile itself, in the views of many heads: framed and scrolled to.
+/// Selects a tile, which views of many heads frame and scroll to.
 void choose_tile(PanelContext& context, const Tile& tile) {
     context.view.stage = tile.id;
     context.view.head = std::max<std::int64_t>(tile.head, 0);
 }
 
-/// Enter goes from one that was found to the next; the only one, once chosen, is opened.
+/// Enter selects the next match; if there is a single match and it is selected, opens it.
 void go_to_next_found(PanelContext& context, const std::vector<Tile>& tiles, const std::vector<std::uint8_t>& found) {
     const auto now = static_cast<std::size_t>(
         std::find_if(tiles.begin(), tiles.end(), [&](const Tile& tile) { return is_chosen(context, tile); }) - tiles.begin());
@@ -269,7 +269,7 @@ void go_to_next_found(PanelContext& context, const std::vector<Tile>& tiles, con
     }
 }
 
-/// A pattern with how many heads show it.
+/// A pattern and the number of heads that show it.
 struct PatternChip {
     const PatternInfo* pattern = nullptr;
     std::int64_t count = 0;
@@ -282,7 +282,7 @@ float width_of(const PanelContext& context, const PatternChip& chip) {
     return context.px(18 + 13 + 6) + name + text_width(fonts.mono_small, std::to_string(chip.count));
 }
 
-/// Pressed, the pattern is what is looked for.
+/// A click searches for the pattern.
 void draw_pattern_chip(PanelContext& context, const PatternChip& chip, ImVec2 at) {
     const auto& [colors, fonts, scale] = context.theme;
     const PatternInfo& pattern = *chip.pattern;
@@ -304,7 +304,7 @@ void draw_pattern_chip(PanelContext& context, const PatternChip& chip, ImVec2 at
     if (item.pressed) context.view.grid.find = on ? "" : pattern.name;
 }
 
-/// A chip for each pattern; where they do not find room, the last ones go without their names, which their tooltips begin with.
+/// Draws a chip per pattern; if they do not fit, the last ones lose their names, which their tooltips then show.
 void draw_pattern_chips(PanelContext& context, const std::vector<Tile>& tiles, bool crosses, ImVec2 at, float right) {
     constexpr float kBetween = 6;
     std::vector<PatternChip> chips;
@@ -343,7 +343,7 @@ void draw_sort_menu(PanelContext& context, bool crosses, float width) {
     context.view.sort_heads_by = chosen == 0 ? "" : head_patterns()[static_cast<std::size_t>(chosen - 1)].name;
 }
 
-/// Search field, patterns with their counts, order. Returns which tiles are found.
+/// Draws the search field, the pattern chips and the sort order. Returns which tiles match.
 std::vector<std::uint8_t> draw_search(PanelContext& context, const std::vector<Tile>& tiles, float width) {
     constexpr float kSort = 108, kRoomForAll = 700;
     const float field_width = width < context.px(kRoomForAll) ? 128 : 168;
@@ -385,7 +385,7 @@ std::vector<std::uint8_t> draw_search(PanelContext& context, const std::vector<T
 
 void draw_grid_view(PanelContext& context) {
     if (!context.ready()) return;
-    // The cell at the right belongs to the maps that are shown.
+    // The cell pane must refer to the shown maps.
     StageId& stage = context.view.stage;
     if (to_self(stage.stage) != context.view.heads_stage)
         stage = {is_cross(stage.stage) ? to_cross(context.view.heads_stage) : context.view.heads_stage, std::max(stage.layer, 0),
@@ -409,10 +409,10 @@ void draw_grid_view(PanelContext& context) {
     ImVec2 origin = ImGui::GetCursorScreenPos();
     const float header = context.px(18);
     ImVec2 room = ImGui::GetContentRegionAvail();
-    room.y -= header + context.px(8);  // nothing may scroll that fits
+    room.y -= header + context.px(8);  // exact height, so that no scrollbar appears unnecessarily
     const std::int64_t of_layer = context.trace().config.num_heads + (shows_mean(context) ? 1 : 0);
     const GridLayout grid = lay_out(context, room, of_layer, static_cast<std::int64_t>(tiles.size()));
-    // What is free is divided between both sides.
+    // Centre the grid.
     origin.x += std::floor(std::max(room.x - grid.label - grid.pitch_x * static_cast<float>(grid.columns), 0.F) / 2);
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const float reach = shown_reach(context, context.view.heads_stage);
@@ -441,7 +441,7 @@ void draw_grid_view(PanelContext& context) {
                                             : fmt::format("H{}", tiles[i].head));
         ImGui::SetCursorScreenPos(at);
         ImGui::PushID(static_cast<int>(i));
-        // Its own tooltip shows the map larger, with the head's figures.
+        // It has its own tooltip with an enlarged map.
         const Item item = begin_item(context.ui(), "##tile", {grid.tile, grid.tile}, {.explains_itself = true});
         draw_tile(context, tiles[i], at, {grid.tile, grid.pitch_x, reach, grid.captions, found[i] != 0, sought});
         draw_focus_ring(context.ui(), item, 0);

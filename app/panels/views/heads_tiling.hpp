@@ -1,5 +1,5 @@
 #pragma once
-/// Where the maps of all heads stand in the view Heads.
+/// Arranges the maps of all heads in the Heads view.
 
 #include <cstdint>
 
@@ -7,25 +7,25 @@
 
 namespace attn::app {
 
-/// Pixels that the tiling goes by.
+/// Input sizes in pixels.
 struct HeadsRoom {
-    ImVec2 size;              ///< of all maps with what stands around them
-    float aspect = 1;         ///< a map's width ÷ height
-    float longest_title = 0;  ///< "head 31"
-    float scale = 1;          ///< of the display
+    ImVec2 size;              ///< available for all maps and what surrounds them
+    float aspect = 1;         ///< width ÷ height of a map
+    float longest_title = 0;  ///< width of "head 31"
+    float scale = 1;          ///< display scale
 };
 
-/// Columns, and the sizes of a map and of what stands around it in pixels.
+/// The number of columns and the sizes in pixels.
 struct HeadsTiling {
     std::int64_t columns = 1;
     float width = 0, height = 0;  ///< of one map
-    float above = 0;              ///< from the top of its title to the map
+    float above = 0;              ///< from the top of the title to the map
     float gap = 0;                ///< between maps
-    bool keys_named = true;       ///< tokens above the columns; small maps are larger without
-    bool short_titles = false;    ///< "H31", where "head 31" would run into the next one
+    bool keys_named = true;       ///< show tokens above columns; left out to enlarge small maps
+    bool short_titles = false;    ///< "H31" instead of "head 31", which would not fit
 };
 
-/// The number of columns that makes the maps largest.
+/// Chooses the number of columns that gives the largest maps.
 HeadsTiling tile_heads(const HeadsRoom& room, std::int64_t heads);
 
 }  // namespace attn::app

@@ -20,9 +20,9 @@ namespace attn::app {
 namespace {
 
 constexpr float kTileLabels = 62, kTileColumns = 20, kTileTitle = 26, kHeadGap = 14, kHeadsBar = 132;
-constexpr float kNamedKeys = 84, kDenseHeadGap = 8;  // narrower maps have room for the beginning of one token at most
+constexpr float kNamedKeys = 84, kDenseHeadGap = 8;  // in narrower maps only the beginning of one token would fit
 
-/// The attention whose heads are shown: the layer of the current stage, its cross-attention when the stage belongs to one.
+/// The attention whose heads are shown: in the current stage's layer, cross-attention if the stage belongs to it.
 StageId shown_stage(const PanelContext& context) {
     const ViewState& view = context.view;
     StageId id = view.stage;
@@ -32,7 +32,7 @@ StageId shown_stage(const PanelContext& context) {
     return id;
 }
 
-/// The number of columns that makes the maps largest, with so much above and between them.
+/// The number of columns that gives the largest maps, with this much space above and between them.
 HeadsTiling best_tiling(const HeadsRoom& room, std::int64_t heads, float above, float gap) {
     HeadsTiling best{.above = above, .gap = gap};
     for (std::int64_t columns = 1; columns <= heads; ++columns) {
@@ -46,7 +46,7 @@ HeadsTiling best_tiling(const HeadsRoom& room, std::int64_t heads, float above, 
     return best;
 }
 
-/// Of the stage that was shown of every head before, while it passes over into the shown one; else empty.
+/// The map of the previously shown stage during the animation; otherwise empty.
 Matrix head_before(PanelContext& context, std::int64_t head) {
     const ShownMap& from = context.view.morph.from();
     if (!context.view.morph.moving(context.now) || from.head != kEveryHead || head < 0) return {};
@@ -130,7 +130,7 @@ void draw_heads_view(PanelContext& context) {
     const StageId id = shown_stage(context);
     const std::string missing = context.has_stage(id) ? context.missing(id) : "This model has no such maps.";
     if (!missing.empty()) return void(paragraph(context.ui(), fonts.body, colors.muted, missing));
-    context.view.stage = id;  // the cell at the right belongs to the maps that are shown
+    context.view.stage = id;  // the cell pane must refer to the shown maps
     const ImVec2 origin = ImGui::GetCursorScreenPos();
     ImVec2 room = ImGui::GetContentRegionAvail();
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -157,7 +157,7 @@ void draw_heads_view(PanelContext& context) {
     else
         context.view.morph.show({id, kEveryHead, context.view.batch, shape[2].size, shape[3].size, context.snapshot.serial}, context.now,
                                 context.view.morphing);
-    // What is free is divided between both sides.
+    // Centre the maps.
     const float tiles_width = context.px(kTileLabels) + static_cast<float>(std::min(tiling.columns, tiles)) * (tiling.width + tiling.gap);
     const float shift = std::floor(std::max(room.x - tiles_width, 0.F) / 2);
     const auto rows = static_cast<float>((tiles + tiling.columns - 1) / tiling.columns);
@@ -172,7 +172,7 @@ void draw_heads_view(PanelContext& context) {
                   reach, tiling);
     }
     const Matrix first = shown_slice(context, id, context.view.head);
-    // The menu of the colours stands above the bar, and below the switches.
+    // The colour menu goes above the bar and below the switches.
     const float bar_x = origin.x + room.x - shift + context.px(12),
                 bar_drop = std::max(drop + tiling.above, context.px(kTileTitle + kTileColumns)), bar_y = origin.y + header + bar_drop;
     draw_color_scale(

@@ -1,5 +1,5 @@
 #pragma once
-/// What the inspector showed last.
+/// The explanation last shown by the inspector.
 
 #include <cstdint>
 #include <memory>
@@ -10,7 +10,7 @@ struct Explanation;
 
 struct InspectorState {
     std::shared_ptr<const Explanation> last;
-    std::uint64_t serial = 0;  ///< of the snapshot that it is of
+    std::uint64_t serial = 0;  ///< serial of the snapshot it belongs to
 };
 
 }  // namespace attn::app

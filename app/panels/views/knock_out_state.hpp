@@ -1,5 +1,5 @@
 #pragma once
-/// What the person asks about the worth of the heads.
+/// The state of the knock-out view.
 
 #include <memory>
 
@@ -8,9 +8,9 @@
 namespace attn::app {
 
 struct KnockOutState {
-    bool chance = false;                   ///< how likely the chosen token is, instead of the loss
-    bool stopped = false;                  ///< cancelled by hand: nothing is measured until it is asked for
-    std::shared_ptr<const KnockOut> last;  ///< measured last, to be seen until there is newer
+    bool chance = false;                   ///< measure the probability of the selected token instead of the loss
+    bool stopped = false;                  ///< cancelled by the user: do not measure until requested again
+    std::shared_ptr<const KnockOut> last;  ///< last result, shown until a new one is ready
 };
 
 }  // namespace attn::app

@@ -35,7 +35,7 @@ std::string head_name(const HeadWorth& head) {
     return place_words(head.context, head.head) + (is_cross(head.context.stage) ? ", cross" : "");
 }
 
-/// The changes as a matrix: a row for each attention, a column for each head.
+/// The changes as a matrix: rows are attentions, columns are heads.
 struct WorthMap {
     std::vector<float> values;
     std::vector<std::uint8_t> measured;
@@ -66,7 +66,7 @@ void open_head(PanelContext& context, const HeadWorth& head) {
     context.view.view = View::Step;
 }
 
-/// The question in words: "How likely ‘sat’ is after ‘cat’ (position 6)".
+/// The question in words, such as "probability of ‘sat’ after position 6 ‘cat’".
 std::string question_words(const PanelContext& context, const KnockOutQuestion& question) {
     if (!question.place && !question.counted.empty()) return "loss of predicting what the task asks for; the rest nobody can guess";
     if (!question.place) return "loss of predicting the next token of the shown text";
@@ -102,7 +102,7 @@ void draw_heading(PanelContext& context, const KnockOutQuestion& question) {
     gap(context.ui(), 6);
 }
 
-/// Progress, cancel, measure; what is wrong or outdated.
+/// Draws progress with a cancel or measure button, or what is wrong or outdated.
 void draw_state(PanelContext& context, const Answer<facet::KnockOut>& answer) {
     KnockOutState& state = context.view.knock_out;
     const auto& [colors, fonts, scale] = context.theme;
@@ -135,7 +135,7 @@ void draw_state(PanelContext& context, const Answer<facet::KnockOut>& answer) {
     ImGui::SetCursorScreenPos({at.x, at.y + context.px(42)});
 }
 
-/// The changes in their cells, in powers of ten where they are small.
+/// Draws the changes in their cells, small ones in scientific notation.
 void draw_numbers(const PanelContext& context, const WorthMap& map, const HeatmapStyle& style, const Box& box) {
     ImFont* font = context.theme.fonts.mono_small;
     const float width = box.width() / static_cast<float>(map.heads), height = box.height() / static_cast<float>(map.rows.size());
@@ -189,7 +189,7 @@ void draw_map(PanelContext& context, const KnockOut& result, ImVec2 at, ImVec2 r
     end_tooltip();
 }
 
-/// The heads by how much they change, the most first.
+/// Draws the list of heads by effect, largest first.
 void draw_list(PanelContext& context, const KnockOut& result, bool fresh) {
     const auto& [colors, fonts, scale] = context.theme;
     section_heading(context.ui(), "Heads by their effect");
@@ -258,13 +258,13 @@ void draw_knock_out_view(PanelContext& context) {
                   "A text of one token has no next token to predict, so no loss: write a longer text, or choose a token's probability.");
         return;
     }
-    // Who has stopped it asks again by the button.
+    // After cancelling, nothing is requested until the button is pressed.
     KnockOutState& state = context.view.knock_out;
     Answer<facet::KnockOut> answer;
     if (!state.stopped) answer = context.ask(facet::KnockOut{question});
     const Answer<facet::KnockOut> earlier = answer ? answer : state.stopped ? answer : context.ask_latest(facet::KnockOut{question});
     if (earlier) state.last = earlier.value;
-    // What is measured by now takes the place of an earlier state's, but for a run that is followed, whose last moment is whole.
+    // Partial results replace those of an earlier state, except while a run is followed, when a complete earlier result is better.
     const bool partly = !earlier && answer.so_far != nullptr;
     if (partly) state.last = answer.so_far;
     else if (state.last != nullptr && !is_whole(*state.last) && !state.stopped) state.last = nullptr;

@@ -1,5 +1,5 @@
 #pragma once
-/// The view of what each head is worth: a map of layers and heads, and the heads in order.
+/// The knock-out view: how much each head contributes, as a map of layers and heads and as a sorted list.
 
 #include "app/panels/panel_context.hpp"
 
@@ -7,7 +7,7 @@ namespace attn::app {
 
 void draw_knock_out_view(PanelContext& context);
 
-/// What the view asks about: the loss, or the chance of the chosen token at the chosen position.
+/// The question for the shown selection: the loss, or the probability of the selected token at the selected position.
 KnockOutQuestion knock_out_question(const PanelContext& context);
 
 }  // namespace attn::app

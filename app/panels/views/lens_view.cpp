@@ -25,16 +25,16 @@ constexpr int kMostGuesses = 3;
 constexpr float kComparedRow = 42;
 constexpr HeatmapStyle kProbability{.map = ColorMap::Sequential, .lo = 0, .hi = 1}, kChange{.map = ColorMap::Diverging, .lo = -1, .hi = 1};
 
-/// What there is of it by now.
+/// The result so far.
 struct LensSoFar {
     const LogitLens* lens = nullptr;
-    std::size_t known = 0;  ///< layers whose predictions are there
+    std::size_t known = 0;  ///< number of layers with predictions
     std::string problem{};
     bool whole() const { return lens != nullptr && known == lens->stages.size(); }
 };
 
 LensSoFar lens_of(const PanelContext& context) {
-    const auto answer = context.ask_latest(facet::Readings{});  // what was given stays for the frame
+    const auto answer = context.ask_latest(facet::Readings{});  // the answer's values stay alive for this frame
     const Readings* readings = answer ? answer.value.get() : answer.so_far.get();
     LensSoFar out;
     out.problem = answer.problem;
@@ -54,7 +54,7 @@ std::string row_name(const LogitLens& lens, std::size_t row) {
     return row == 0 ? std::string("embedding") : fmt::format("layer {}{}", row - 1, row + 1 == lens.stages.size() ? ", output" : "");
 }
 
-/// Mean of -ln p(next) over the positions that have a next token, of those that count ([B,T], empty: all); NaN where none has.
+/// The mean of -ln p(next) over positions that have a next token and count ([B,T], empty: all); NaN if there are none.
 double loss_of(const LogitLens& lens, std::size_t row, std::int64_t b, const std::vector<std::uint8_t>& counts) {
     double sum = 0;
     std::int64_t counted = 0;
@@ -72,7 +72,7 @@ double loss_of(const LogitLens& lens, std::size_t row, std::int64_t b, const std
 struct OtherLens {
     const LogitLens* lens = nullptr;  ///< null: none
     std::int64_t batch = 0;
-    std::string name, problem;  ///< why there is none although one is asked for
+    std::string name, problem;  ///< `problem`: why it is not available
 };
 
 OtherLens other_lens(PanelContext& context, const LogitLens& lens) {
@@ -94,18 +94,18 @@ OtherLens other_lens(PanelContext& context, const LogitLens& lens) {
 }
 
 struct Table {
-    const LogitLens* compared = nullptr;  ///< with whose right tokens' probabilities the cells are compared
+    const LogitLens* compared = nullptr;  ///< cells show the change in the correct token's probability relative to this
     std::int64_t compared_batch = 0;
-    ImVec2 origin;  ///< of the first cell, scrolled
+    ImVec2 origin;  ///< of the first cell, including scrolling
     float cell = 0, row = 0;
     std::int64_t batch = 0;
-    std::vector<std::uint8_t> counts{};  ///< positions that the loss counts, [B,T]; empty: all
+    std::vector<std::uint8_t> counts{};  ///< positions that count in the loss, [B,T]; empty: all
     ImVec2 at(std::int64_t t, std::size_t r) const {
         return {std::floor(origin.x + static_cast<float>(t) * cell), std::floor(origin.y + static_cast<float>(r) * row)};
     }
 };
 
-/// The likeliest tokens, the first one larger, as many as there is room for; how far the right one is from the top at the right.
+/// Draws as many of the likeliest tokens as fit, the first one larger, and the rank of the correct one on the right.
 void draw_guesses(const PanelContext& context, const LensCell& cell, ImVec2 min, ImVec2 max, Color ink) {
     const auto& fonts = context.theme.fonts;
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -129,7 +129,7 @@ void draw_guesses(const PanelContext& context, const LensCell& cell, ImVec2 min,
     }
 }
 
-/// What is likeliest, above the other state's first choice where that is another one.
+/// Draws the likeliest token and, if different, the other state's below it.
 void draw_both_guesses(const PanelContext& context, const LensCell& cell, const LensCell& before, ImVec2 min, ImVec2 max, Color ink) {
     const auto& fonts = context.theme.fonts;
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -238,7 +238,7 @@ void cell_tooltip(const PanelContext& context, const LogitLens& lens, const Tabl
     end_tooltip();
 }
 
-/// Takes over what the mouse does to the table.
+/// Handles hovering and clicks on the table.
 void point_at(PanelContext& context, const LogitLens& lens, const Table& table) {
     const ImVec2 mouse = ImGui::GetIO().MousePos;
     const auto t = static_cast<std::int64_t>(std::floor((mouse.x - table.origin.x) / table.cell));
@@ -254,8 +254,8 @@ void point_at(PanelContext& context, const LogitLens& lens, const Table& table) 
     if (ImGui::IsMouseDoubleClicked(0)) context.view.view = View::Step;
 }
 
-/// As wide as the widest prediction, so that short symbols stand close together; long words are cut, and so are more of them where all
-/// columns fit into `room` then.
+/// As wide as the widest prediction within limits, so that short symbols stay close together; narrower if that makes all columns fit into
+/// `room`.
 float least_cell(const PanelContext& context, const LogitLens& lens, float room) {
     float widest = 0;
     for (const LensCell& cell : lens.cells)
@@ -391,7 +391,7 @@ void draw_lens_cell(PanelContext& context) {
     const auto found = std::find(lens->stages.begin(), lens->stages.end(), context.view.stage);
     std::size_t row = found == lens->stages.end() ? lens->stages.size() - 1 : static_cast<std::size_t>(found - lens->stages.begin());
     if (context.view.lens.hovered_row) row = static_cast<std::size_t>(*context.view.lens.hovered_row);
-    if (lens->known[row] == 0) row = lens->stages.size() - 1;  // the first to be there
+    if (lens->known[row] == 0) row = lens->stages.size() - 1;  // the last stage is computed first
     const LensCell& cell = lens->at(row, b, *t);
     text_line(ui, fonts.mono_body, colors.axis(Axis::T), fmt::format("after {}", index_label(context, lens->stages.front(), Axis::T, *t)));
     text_line(ui, fonts.label, colors.muted, row_name(*lens, row) + " · " + tensor_name(lens->stages[row]));

@@ -1,5 +1,5 @@
 #pragma once
-/// Which heads the lines are drawn for, and how.
+/// The state of the lines view.
 
 #include <cstdint>
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace attn::app {
 
-/// A token of one of the two columns: a query (T) or a key (S).
+/// A token in one of the two columns: a query (T) or a key (S).
 struct PointedToken {
     Axis axis = Axis::T;
     std::int64_t index = 0;
@@ -18,11 +18,11 @@ struct PointedToken {
 
 struct LinesView {
     std::set<std::int64_t> hidden;        ///< heads that are switched off
-    std::set<std::int64_t> before_click;  ///< `hidden` before the last click, which may turn out to be the first half of a double-click
-    bool mean = false;                    ///< the mean over the heads is drawn too
-    bool all_layers = false;              ///< small pictures of all layers instead of the chosen one
+    std::set<std::int64_t> before_click;  ///< `hidden` before the last click, which may be the first half of a double-click
+    bool mean = false;                    ///< also draw the mean over the heads
+    bool all_layers = false;              ///< small pictures of all layers instead of the current one
     float threshold = 0.02F;              ///< smaller weights are not drawn
-    std::optional<PointedToken> only;     ///< clicked: its lines alone are drawn
+    std::optional<PointedToken> only;     ///< selected by click: only its lines are drawn
 
     bool shows(std::int64_t head) const { return !hidden.contains(head); }
     /// A click on a head's chip.
@@ -30,7 +30,7 @@ struct LinesView {
         before_click = hidden;
         if (hidden.erase(head) == 0) hidden.insert(head);
     }
-    /// The second click of a double-click: this head alone; all of them where it was alone already.
+    /// A double-click on a chip: shows only this head, or all of them if it was the only one.
     void isolate(std::int64_t head, std::int64_t heads) {
         std::set<std::int64_t> others;
         for (std::int64_t other = 0; other < heads; ++other)

@@ -22,7 +22,7 @@ namespace {
 
 constexpr float kLinesHeader = 40, kChip = 28, kPitch = 26, kLeastPitch = 14, kSide = 140, kMostWidth = 1500, kMostPitch = 52;
 
-/// The attention whose lines are drawn: of the current stage's layer, its cross-attention when the stage belongs to one.
+/// The attention whose lines are drawn: in the current stage's layer, cross-attention if the stage belongs to it.
 StageId shown_weights(const PanelContext& context, int layer) {
     StageId id = context.view.stage;
     id.stage = is_cross(id.stage) ? Stage::CrossWeights : Stage::Weights;
@@ -31,7 +31,7 @@ StageId shown_weights(const PanelContext& context, int layer) {
     return id;
 }
 
-/// What the lines are of: the shown state, or while the key is held the one that it is compared with.
+/// The weights drawn: of the shown state or, while the key is held, of the reference.
 Matrix drawn_weights(const PanelContext& context, const StageId& id, std::int64_t head) {
     return slice_of(context, compared_sides(context, id, head).b);
 }
@@ -44,7 +44,7 @@ TokenLines picture_of(PanelContext& context, const StageId& id) {
         if (lines.shows(head))
             picture.maps.push_back(
                 {drawn_weights(context, id, head), head_color(context.theme.colors, head), fmt::format("head {}", head), head_round(head)});
-    // There is none while it is being computed.
+    // The mean may not be computed yet.
     if (const Matrix mean = lines.mean ? drawn_weights(context, id, kMeanHead) : Matrix(); !mean.empty())
         picture.maps.push_back({mean, context.theme.colors.text, "mean of all heads"});
     const Matrix first = drawn_weights(context, id, 0);
@@ -60,14 +60,14 @@ TokenLines picture_of(PanelContext& context, const StageId& id) {
     return picture;
 }
 
-/// What a click on a chip did; a double-click ends with its second click.
+/// Handles a click on a chip, which may complete a double-click.
 void press_chip(LinesView& lines, std::int64_t head, std::int64_t heads) {
     if (head == kMeanHead) lines.mean = !lines.mean;
     else if (ImGui::IsMouseDoubleClicked(0)) lines.isolate(head, heads);
     else lines.toggle(head);
 }
 
-/// A swatch and the head's number; struck out in faint ink where it is switched off. Returns its width.
+/// Draws a chip with a dot and the head's number, faint if it is switched off. Returns its width.
 float draw_chip(PanelContext& context, std::int64_t head, ImVec2 at) {
     const auto& [colors, fonts, scale] = context.theme;
     LinesView& lines = context.view.lines;
@@ -77,7 +77,7 @@ float draw_chip(PanelContext& context, std::int64_t head, ImVec2 at) {
     const float width = text_width(fonts.label, name) + context.px(32), height = context.px(kChip - 4);
     ImGui::PushID(static_cast<int>(head));
     ImGui::SetCursorScreenPos(at);
-    // On the press, as a double-click is one of presses too.
+    // Acts on press rather than release, because double-clicks are detected on press.
     const Item item = begin_item(context.ui(), "##chip", {width, height},
                                  {.tooltip = mean ? "The mean of all heads' weights."
                                                   : "Click: show or hide this head. Double-click: this head alone, or all again."});
@@ -96,7 +96,7 @@ float draw_chip(PanelContext& context, std::int64_t head, ImVec2 at) {
     const ImVec2 spot{at.x + context.px(14), at.y + height / 2};
     if (on) list.AddCircleFilled(spot, context.px(5), color);
     else list.AddCircle(spot, context.px(5), color, 0, context.px(1.5F));
-    // Dashed lines belong to a spot that is cut through.
+    // Dots of heads with dashed lines are cut in the same rhythm.
     for (std::int64_t cut = 0; !mean && cut < std::min<std::int64_t>(head_round(head), 2); ++cut) {
         const float x = spot.x + context.px(head_round(head) == 1 ? 0 : cut == 0 ? -2 : 2);
         list.AddLine({x, spot.y - context.px(6)}, {x, spot.y + context.px(6)}, on ? colors.raised : colors.pane, context.px(1.5F));
@@ -105,7 +105,7 @@ float draw_chip(PanelContext& context, std::int64_t head, ImVec2 at) {
     return width;
 }
 
-/// Returns the height that the chips took.
+/// Returns the total height of the chips.
 float draw_chips(PanelContext& context, ImVec2 at, float width) {
     float x = at.x, y = at.y;
     const std::int64_t heads = context.trace().config.num_heads;
@@ -132,7 +132,7 @@ void draw_titles(const PanelContext& context, const TokenColumns& columns, float
                  cross ? "queries (target)" : "queries");
 }
 
-/// Takes over what is pointed at and clicked: the strongest partner completes the pair.
+/// Handles hovering and clicks: the token's strongest partner completes the pair.
 void choose(PanelContext& context, const TokenLines& picture, const PointedToken& token, bool clicked) {
     ViewState& view = context.view;
     view.hovered.set(token.axis, token.index);
@@ -145,10 +145,10 @@ void choose(PanelContext& context, const TokenLines& picture, const PointedToken
     view.locked.set(token.axis, token.index);
 }
 
-/// Of a long text the queries in sight have lines, and those that look at the key that is looked at.
+/// For a long text, requests rows for visible queries and the column of the token of interest.
 void take_numbers_in_sight(const PanelContext& context, TokenLines& picture, const TokenColumns& columns,
                            const std::optional<PointedToken>& looked_at) {
-    // In steps, so that scrolling does not ask for other rows in every frame.
+    // Rounded, so that scrolling does not request new rows in every frame.
     constexpr std::int64_t kStep = 16;
     const ImDrawList& list = *ImGui::GetWindowDrawList();
     const auto row_at = [&](float y) { return static_cast<std::int64_t>(std::max((y - columns.top) / columns.pitch, 0.F)); };
@@ -162,14 +162,14 @@ void take_numbers_in_sight(const PanelContext& context, TokenLines& picture, con
     }
 }
 
-/// One layer's lines in a child window that scrolls where there are more tokens than room. Returns the least weight that is drawn.
+/// Draws one layer in a child window that scrolls if necessary. Returns the smallest weight drawn.
 float draw_one_layer(PanelContext& context, const StageId& id, const Box& box) {
     TokenLines picture = picture_of(context, id);
     const auto rows = static_cast<float>(std::max(picture.keys.size(), picture.queries.size()));
     const float heading = context.px(24), width = std::min(box.width(), context.px(kMostWidth));
     const float pitch =
         std::clamp((box.height() - heading - context.px(4)) / std::max(rows, 1.F), context.px(kLeastPitch), context.px(kMostPitch));
-    const float left = std::floor((box.width() - width) / 2);  // what is free is divided between both sides
+    const float left = std::floor((box.width() - width) / 2);  // centred
     draw_titles(context, token_columns({box.min.x + left, box.min.y}, width, std::min(context.px(kSide), width / 5), pitch), box.min.y, id);
     ImGui::SetCursorScreenPos({box.min.x, box.min.y + heading});
     ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
@@ -192,7 +192,7 @@ float draw_one_layer(PanelContext& context, const StageId& id, const Box& box) {
     return least;
 }
 
-/// Every layer as a small picture without names; a click opens it.
+/// Draws every layer as a small picture; a click opens it.
 float draw_all_layers(PanelContext& context, const Box& box) {
     const auto& [colors, fonts, scale] = context.theme;
     const auto layers = context.trace().config.num_layers;
@@ -213,14 +213,14 @@ float draw_all_layers(PanelContext& context, const Box& box) {
     for (std::int64_t layer = 0; layer < layers; ++layer) {
         const StageId id = shown_weights(context, static_cast<int>(layer));
         TokenLines picture = picture_of(context, id);
-        // Of a long text the query that is looked at has lines.
+        // For a long text, only the selected query has lines.
         for (LineMap& map : picture.maps)
             map.weights = with_row(context, std::move(map.weights), context.view.selection().on(Axis::T).value_or(0));
         const auto rows = static_cast<float>(std::max<std::size_t>(std::max(picture.keys.size(), picture.queries.size()), 1));
         const ImVec2 at{std::floor(box.min.x + static_cast<float>(layer % columns) * (tile_w + gap)),
                         std::floor(box.min.y + static_cast<float>(layer / columns) * (tile_h + heading + gap))};
         const float pitch = std::min(tile_h / rows, context.px(kPitch));
-        // Names only where they can be read and leave room for the lines.
+        // Names are shown only if they are legible and leave room for lines.
         picture.labels = pitch >= context.px(9) && tile_w > context.px(200);
         const TokenColumns place =
             token_columns({at.x, at.y + heading}, tile_w, picture.labels ? std::min(context.px(64), tile_w / 4) : context.px(8), pitch);
@@ -278,7 +278,7 @@ void draw_lines_view(PanelContext& context) {
     const StageId id = shown_weights(context, std::max(context.view.stage.layer, 0));
     const std::string missing = context.has_stage(id) ? context.missing(id) : "This model has no such maps.";
     if (!missing.empty()) return void(paragraph(context.ui(), context.theme.fonts.body, context.theme.colors.muted, missing));
-    context.view.stage = id;  // the cell at the right belongs to the lines that are shown
+    context.view.stage = id;  // the cell pane must refer to the shown lines
     const ImVec2 at = ImGui::GetCursorScreenPos();
     ImVec2 room = ImGui::GetContentRegionAvail();
     room.y -= draw_look_at(context, {at.x, at.y + room.y}, room.x);

@@ -15,7 +15,7 @@ namespace {
 constexpr float kLowWindow = 680;
 constexpr std::string_view kGoThere = "Click to see what it speaks of.";
 
-/// To the layer, head and cell that the sentence was written for.
+/// Goes to the layer, head and cell that the sentence describes.
 void go_there(const PanelContext& context) {
     const std::optional<Look> look = look_of(context.document);
     if (!look) return;
@@ -27,11 +27,11 @@ void go_there(const PanelContext& context) {
 
 float draw_look_at(const PanelContext& context, ImVec2 bottom_left, float width) {
     const std::string_view sentence = look_at(context.document, context.view.stage.stage);
-    if (sentence.empty() || context.view.lesson.open()) return 0;  // a lesson says itself what to look at
+    if (sentence.empty() || context.view.lesson.open()) return 0;  // lessons have captions instead
     const auto& [colors, fonts, scale] = context.theme;
     const bool leads = look_of(context.document).has_value();
     if (ImGui::GetIO().DisplaySize.y < context.px(kLowWindow)) {
-        // The picture needs the line: the eye alone, in the corner.
+        // In a low window, only an icon with a tooltip in the corner.
         const float side = context.px(20);
         const Item eye = item_at(context.ui(), "##look_at", {bottom_left.x - context.px(2), bottom_left.y - side}, {side, side},
                                  {.tooltip = leads ? fmt::format("{} {}", sentence, kGoThere) : std::string(sentence)});

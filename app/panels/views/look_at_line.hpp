@@ -1,11 +1,11 @@
 #pragma once
-/// The line with the eye that says what is worth looking at.
+/// The line, marked with an eye, that says what is worth looking at.
 
 #include "app/panels/panel_context.hpp"
 
 namespace attn::app {
 
-/// At the foot of the pane; returns the height it took, 0 where there is nothing to be said.
+/// Draws the line at the bottom of the pane; returns its height, 0 if there is nothing to say.
 float draw_look_at(const PanelContext& context, ImVec2 bottom_left, float width);
 
 }  // namespace attn::app

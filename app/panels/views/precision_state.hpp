@@ -1,5 +1,5 @@
 #pragma once
-/// What the person looks at of the same model at two precisions.
+/// The state of the Precision view, which compares a model at two precisions.
 
 #include <cstdint>
 #include <memory>
@@ -15,18 +15,18 @@ struct WeightsBeside;
 enum class ErrorColumn : std::uint8_t { Name, Relative, Rms, Largest };
 
 struct PrecisionView {
-    std::string other;          ///< the folder or file that is compared with; "" for none
-    std::uint64_t opening = 0;  ///< grows with every one that is chosen
-    bool stopped = false;       ///< cancelled by hand: nothing is compared until it is asked for
-    bool kinds = false;         ///< the same parameters of all layers together
-    std::string filter;         ///< a part of the names that are listed
+    std::string other;          ///< the folder or file to compare with; "" for none
+    std::uint64_t opening = 0;  ///< incremented with every choice
+    bool stopped = false;       ///< cancelled by the user: do not compare until requested again
+    bool kinds = false;         ///< merge the same parameters of all layers
+    std::string filter;         ///< filters the list by parts of names
     ErrorColumn sort = ErrorColumn::Relative;
-    bool upwards = false;                                       ///< names from the first, errors from the least
-    std::string parameter;                                      ///< chosen; "": the worst by its relative error
-    std::optional<std::pair<std::int64_t, std::int64_t>> cell;  ///< row and column of the chosen number
-    /// Both, since the other one was opened in the place of the first, which then is pinned: they stay A and B.
+    bool upwards = false;                                       ///< ascending order
+    std::string parameter;                                      ///< selected; "": the one with the largest relative error
+    std::optional<std::pair<std::int64_t, std::int64_t>> cell;  ///< row and column of the selected number
+    /// Set when B is opened in place of A, which is then pinned; keeps their roles as A and B.
     std::shared_ptr<const OpenedModel> opened_a, opened_b;
-    /// What was compared last, and of which model: it is not compared again after a look at something else.
+    /// The last comparison and its model, so that it need not be repeated after the user has looked at something else.
     std::shared_ptr<const WeightsBeside> last;
     std::shared_ptr<const OpenedModel> last_of;
 };

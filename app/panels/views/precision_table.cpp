@@ -20,15 +20,15 @@ namespace {
 
 constexpr float kTableRow = 24, kFigure = 74, kTypes = 92, kTableTop = 40, kRoomForTypes = 470, kRoomForLargest = 360;
 
-/// A line of the table: a parameter, or a kind.
+/// A line of the table: a parameter, or the same parameter of all layers.
 struct TableLine {
-    std::string name;       ///< as it is shown
-    std::string parameter;  ///< or the kind's part of the names
+    std::string name;       ///< as displayed
+    std::string parameter;  ///< or the common part of the names
     std::string types;
     double relative = 0, rms = 0, max = 0;
 };
 
-/// Biases are named, what most parameters are is not.
+/// Dropped from displayed names; biases keep their suffix.
 constexpr std::string_view kWeight = ".weight";
 
 std::string types_of(std::string_view a, std::string_view b) {
@@ -41,7 +41,7 @@ std::string in_lower_case(std::string_view text) {
     return lower;
 }
 
-/// Every word of the filter is in the name; the "*" of a kind stands for any layer.
+/// Whether every word of the filter occurs in the name; the "*" of a merged line matches any layer.
 bool passes(const std::string& filter, const std::string& name, const std::string& kind) {
     const std::string all = in_lower_case(name + " " + kind), typed = in_lower_case(filter);
     for (std::size_t at = 0; at < typed.size();) {
@@ -71,7 +71,7 @@ std::vector<TableLine> lines_of_table(const PrecisionView& view, const WeightCom
                 lines.push_back({short_weight_name(error.parameter), error.parameter, types_of(error.type_a, error.type_b), error.relative,
                                  error.rms, error.max});
     }
-    // What is not a number counts as the largest error.
+    // NaN counts as the largest error.
     const auto figure = [&](const TableLine& line) {
         const double value = view.sort == ErrorColumn::Relative ? line.relative : view.sort == ErrorColumn::Rms ? line.rms : line.max;
         return std::isnan(value) ? std::numeric_limits<double>::infinity() : value;
@@ -82,7 +82,7 @@ std::vector<TableLine> lines_of_table(const PrecisionView& view, const WeightCom
     return lines;
 }
 
-/// Where the columns end, from the right; a width of 0 leaves one out.
+/// Column widths, from the right; 0 omits a column.
 struct TableColumns {
     float left = 0, right = 0, relative = 0, rms = 0, largest = 0, types = 0;
     float name_end() const { return right - relative - rms - largest - types; }
@@ -102,7 +102,7 @@ void draw_sort_heading(PanelContext& context, const char* id, std::string_view t
     const Item item = item_at(context.ui(), id, min, {max.x - min.x, max.y - min.y}, {.tooltip = tooltip});
     draw_focus_ring(context.ui(), item, context.px(3));
     if (item.pressed) {
-        // Errors from the worst, names from the first.
+        // Start with the largest error, or with names in ascending order.
         view.upwards = view.sort == column ? !view.upwards : column == ErrorColumn::Name;
         view.sort = column;
     }

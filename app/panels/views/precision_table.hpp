@@ -1,5 +1,5 @@
 #pragma once
-/// The list of a model's parameters with the errors of each.
+/// The table of a model's parameters with their errors.
 
 #include <string>
 #include <string_view>
@@ -12,9 +12,9 @@ namespace attn::app {
 
 /// "L3 attention.q" for "layers.3.attention.q.weight", "L3 attention.q.bias" for its bias.
 std::string short_weight_name(std::string_view parameter);
-/// The parameter that is looked at: the chosen one, else the one with the largest relative error; null where there is none.
+/// The selected parameter, otherwise the one with the largest relative error; null if there is none.
 const WeightError* chosen_weight(const PanelContext& context, const WeightComparison& errors);
-/// Filter, headings that sort, and a line for each parameter, or for each kind of them; a click chooses one.
+/// Draws the filter, headings that sort, and a line per parameter or kind of parameter; a click selects one.
 void draw_weight_table(PanelContext& context, const WeightComparison& errors, const Box& box);
 
 }  // namespace attn::app

@@ -22,7 +22,7 @@ namespace {
 
 constexpr float kPrecisionHead = 40, kPrecisionLine = 40, kBesideMenu = 190, kShowButton = 196, kNumbersShare = 0.46F, kTickRoom = 44;
 
-/// A: the opened model, or the one before it, once the other one has been opened in its place.
+/// A: the opened model or, if B was opened in its place, the one before.
 std::shared_ptr<const OpenedModel> model_a(const PanelContext& context) {
     const PrecisionView& view = context.view.precision;
     const bool in_place = view.opened_b != nullptr && context.document.model == view.opened_b;
@@ -43,7 +43,7 @@ Answer<facet::WeightsBeside> asked_weights(const PanelContext& context) {
     return answer;
 }
 
-/// What is known by now; null before the first parameter.
+/// The result so far; null before the first parameter.
 const WeightsBeside* known_weights(const Answer<facet::WeightsBeside>& answer) {
     if (answer) return answer.value.get();
     return answer.so_far.get();
@@ -53,7 +53,7 @@ std::string name_of_file(const std::string& path) { return visible_text(std::fil
 
 std::string percent(double share) { return format_number(100 * share, {.decimals = 2}) + " %"; }
 
-/// The files that the other one may be: opened before, or to be looked for.
+/// The menu for choosing B: recently opened files, or a file dialog.
 void draw_beside_menu(PanelContext& context, ImVec2 at) {
     PrecisionView& view = context.view.precision;
     const std::string shown = view.other.empty() ? "beside: none" : "B: " + name_of_file(view.other);
@@ -72,7 +72,7 @@ void draw_beside_menu(PanelContext& context, ImVec2 at) {
     end_menu_button();
 }
 
-/// Keeps what is shown as A, opens the other model, and shows what it does otherwise.
+/// Pins the shown state as A, opens the other model, and shows the difference between the heads.
 void show_in_heads(PanelContext& context, const WeightsBeside& weights) {
     PrecisionView& view = context.view.precision;
     if (context.document.model != weights.other) {
@@ -87,7 +87,7 @@ void show_in_heads(PanelContext& context, const WeightsBeside& weights) {
     context.view.view = View::Heads;
 }
 
-/// Progress and cancel, what is wrong, or what there is to see; at the right the way to the states.
+/// Draws progress and cancel, a problem, or a summary; at the right, the button that compares states.
 void draw_line(PanelContext& context, const Answer<facet::WeightsBeside>& answer, ImVec2 at, float width) {
     const auto& [colors, fonts, scale] = context.theme;
     const Ui ui = context.ui();
@@ -146,7 +146,7 @@ void draw_precision_heading(PanelContext& context, const WeightsBeside* known, f
     if (a != nullptr) draw_beside_menu(context, {at.x + width - menu, at.y});
 }
 
-/// The numbers of a tile: "outputs 12 to 15, inputs 64 to 95".
+/// The numbers covered by a tile, such as "outputs 12 to 15, inputs 64 to 95".
 std::string tile_words(const WeightError& error, std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns) {
     const auto range = [](std::string_view one, std::int64_t first, std::int64_t count) {
         return count == 1 ? fmt::format("{} {}", one, first) : fmt::format("{}s {} to {}", one, first, first + count - 1);
@@ -155,7 +155,7 @@ std::string tile_words(const WeightError& error, std::int64_t row, std::int64_t 
     return range(error.is_map ? "output" : "row", row, rows) + ", " + range(error.is_map ? "input" : "number", column, columns);
 }
 
-/// The errors of every tile; a click chooses one of its numbers.
+/// Draws the error map; a click selects a number of the tile.
 void draw_error_map(PanelContext& context, const WeightError& error, const WeightErrorMap& map, const Box& box) {
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -198,7 +198,7 @@ void draw_error_map(PanelContext& context, const WeightError& error, const Weigh
     end_tooltip();
 }
 
-/// What one tile of the picture is.
+/// What a tile of the map stands for.
 std::string map_words(const WeightError& error, const WeightErrorMap& map) {
     std::string words = map.group > 0 && map.tile_columns == map.group && map.tile_rows == 1
                             ? fmt::format("a cell: the rms error of {} numbers that share a scale", map.group)
@@ -209,7 +209,7 @@ std::string map_words(const WeightError& error, const WeightErrorMap& map) {
     return words;
 }
 
-/// The differences around the chosen number, each with its figure where there is room.
+/// Draws the differences around the selected number, with figures if they fit.
 void draw_numbers_around(PanelContext& context, const WeightError& error, const WeightNumbers& numbers, const Box& box) {
     PrecisionView& view = context.view.precision;
     float most = 0;
@@ -249,7 +249,7 @@ void draw_numbers_around(PanelContext& context, const WeightError& error, const 
     end_tooltip();
 }
 
-/// The chosen parameter: its errors as a picture, and below it the numbers around the chosen one.
+/// Draws the selected parameter: its error map, with the numbers around the selected one below.
 void draw_parameter(PanelContext& context, const WeightsBeside& weights, const WeightError& error, const Box& box) {
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();

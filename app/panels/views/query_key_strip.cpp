@@ -22,7 +22,7 @@ struct Pair {
     std::int64_t query = 0, key = 0;
 };
 
-/// What is pointed at, completed by what is chosen.
+/// The hovered pair; the selection supplies what is not hovered.
 std::optional<Pair> shown_pair(const ViewState& view, const Shape& shape) {
     const auto on = [&](Axis axis) { return view.hovered.on(axis) ? view.hovered.on(axis) : view.locked.on(axis); };
     const auto query = on(Axis::T), key = on(Axis::S);
@@ -30,7 +30,7 @@ std::optional<Pair> shown_pair(const ViewState& view, const Shape& shape) {
     return Pair{*query, *key};
 }
 
-/// "q·k of head 1:  because → sat   1.234 ÷ √8 = 0.436 → weight 0.131"
+/// Such as "q·k of head 1:  because → sat   1.234 ÷ √8 = 0.436 → weight 0.131".
 void draw_heading(const PanelContext& context, const StageId& scores, std::int64_t head, const Pair& pair, const QueryKeyProduct& product,
                   const Box& box) {
     const auto& [colors, fonts, scale] = context.theme;
@@ -65,7 +65,7 @@ void draw_heading(const PanelContext& context, const StageId& scores, std::int64
     put(fonts.mono, colors.text, after);
 }
 
-/// One row of coloured cells with their numbers where there is room.
+/// Draws a row of coloured cells with numbers if they fit.
 void draw_cells(const PanelContext& context, const std::vector<double>& values, double reach, float x, float y, float cell) {
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -94,7 +94,7 @@ void cell_tooltip(const PanelContext& context, const QueryKeyProduct& product, s
     end_tooltip();
 }
 
-/// Whether the recorded score is this sum, and if not, why.
+/// Whether the recorded score equals the sum and, if not, why.
 std::string score_note(const QueryKeyProduct& product) {
     const std::string recorded = format_number(static_cast<double>(product.score), {.decimals = 6});
     if (product.recorded_differs()) return fmt::format("The recorded score is {}: it was edited or is not finite.", recorded);

@@ -1,5 +1,5 @@
 #pragma once
-/// What is looked at of the readings of a whole trace, and of the histogram.
+/// The state of the totals, the lens and the histogram.
 
 #include <cstdint>
 #include <optional>
@@ -7,17 +7,17 @@
 namespace attn::app {
 
 struct TotalsView {
-    bool rollout = true;                ///< else the plain mean
-    std::optional<std::int64_t> up_to;  ///< the last layer that counts; none: all
+    bool rollout = true;                ///< otherwise the plain mean
+    std::optional<std::int64_t> up_to;  ///< the last layer included; none: all
 };
 
 struct LensView {
-    std::optional<std::int64_t> hovered_row;  ///< under the mouse in this frame
+    std::optional<std::int64_t> hovered_row;  ///< hovered in this frame
 };
 
 struct HistogramView {
-    bool whole = false;  ///< the whole tensor instead of the shown matrix
-    bool log = false;    ///< heights are logarithms of the counts
+    bool whole = false;  ///< of the whole tensor instead of the shown matrix
+    bool log = false;    ///< logarithmic bar heights
 };
 
 }  // namespace attn::app

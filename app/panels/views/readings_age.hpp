@@ -1,5 +1,5 @@
 #pragma once
-/// Readings of a whole trace take longer than the trace: while a run is followed they are of a moment ago.
+/// A note that readings lag behind while a run is followed, because they take longer than the trace.
 
 #include <string_view>
 
@@ -7,7 +7,7 @@
 
 namespace attn::app {
 
-/// " · read once a second" while the document's model is the newest of a run under way, else "".
+/// " · read once a second" while the document follows a running training run, otherwise "".
 inline std::string_view readings_age(const PanelContext& context) {
     const auto& trained = context.document.trained;
     const bool follows = trained && !trained->step && trained->run == context.training.snapshot->run;

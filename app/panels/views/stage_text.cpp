@@ -1,4 +1,4 @@
-/// The words that go with every stage: its formula and one or two plain sentences, a function an operation.
+/// The formula and explanation of every stage, one function per operation.
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 namespace attn::app {
 namespace {
 
-/// A formula in the markup of widgets, and what it means.
+/// A formula in the widgets' markup, and its meaning.
 struct Words {
     std::string formula, sentence;
 };
@@ -49,12 +49,12 @@ Words norm_words(const OpSettings& settings) {
             fmt::format("Every row is shifted to mean 0 and scaled to variance 1 (ε = {}), then multiplied by γ and shifted by β.", eps)};
 }
 
-/// How many query heads read the same keys and values; "" where each has its own.
+/// How many query heads share keys and values; "" if each has its own.
 std::string sharing(const Config& config) {
     return config.grouped() ? fmt::format(" {} query heads share each key/value head.", config.group_size()) : "";
 }
 
-/// Linear maps differ in what they are for, which the stage's name says.
+/// The purpose of a linear map depends on its stage.
 Words linear_words(const Config& config, const PlanNode& node) {
     const char* source = is_cross(node.id.stage) ? "the memory" : "the input";
     const std::string plus = node.bias.empty() ? "" : " + b";

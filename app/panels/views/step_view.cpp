@@ -34,7 +34,7 @@ namespace {
 
 constexpr float kStepHeader = 44, kRoomForSentence = 470;
 
-/// Every number replaced by what it does to the loss; what has no gradient (one-hot rows) stays.
+/// Replaces all values with loss gradients; matrices without gradients (one-hot rows) stay.
 void show_gradients(PanelContext& context, Equation& equation, StageText& text) {
     const GradientTrace<float>& gradients = *shown_gradients(context);
     const auto replace = [&](Matrix& matrix) {
@@ -68,7 +68,7 @@ void draw_play_buttons(PanelContext& context, float right, float y) {
     draw_heads_switch(context, x - context.px(28) - gradient_switch_width(context), y);
 }
 
-/// The shape, whose letters are explained where one points at them; a click opens the glossary.
+/// Draws the shape with a tooltip that explains its letters; a click opens the glossary.
 void draw_explained_shape(PanelContext& context, ImVec2 at, float room, const Shape& shape) {
     ImFont* font = context.theme.fonts.mono_small;
     const std::vector<ColoredText> runs = shape_runs(context.theme, shape);
@@ -90,7 +90,7 @@ void draw_header(PanelContext& context, const StageText& text) {
     draw_text(list, fonts.heading, at, colors.text, text.title);
     const bool there = context.missing(id).empty();
     const Shape shape = context.trace().shape_of(id);
-    // Words first; the code name, the place and the shape are the small second line beside them.
+    // The title in words comes first; code name, place and shape follow in small type.
     std::string where = id.stack == Stack::Encoder ? "encoder · " : id.stack == Stack::Decoder ? "decoder · " : "";
     if (id.layer >= 0) where += fmt::format("layer {}", id.layer);
     if (there && has_heads(shape)) where += fmt::format(" · head {}", context.view.head);
@@ -99,7 +99,7 @@ void draw_header(PanelContext& context, const StageText& text) {
     const float switches = gradient_switch_width(context) + (has_heads_switch(context) ? heads_switch_width(context) + context.px(14) : 0);
     const float end = at.x + width - context.px(3 * 36 + 28) - switches;
     float x = at.x + text_width(fonts.heading, text.title) + context.px(12);
-    // Where not all of it fits, the place is worth more than the code name.
+    // If not everything fits, the place is more important than the code name.
     const std::string code(stage_name(id.stage));
     const float code_width = text_width(fonts.mono_small, code) + context.px(10);
     if (x + code_width + text_width(fonts.label, where) <= end) {
@@ -123,7 +123,7 @@ void draw_text_block(const PanelContext& context, const Box& box, const StageTex
     const float line = font_size(fonts.label), room = box.max.y - at.y;
     if (wrapped_height(fonts.label, box.width(), text.sentence) <= room + line)
         return void(draw_text_wrapped(list, fonts.label, at, box.width(), colors.muted, text.sentence));
-    // In a low window the sentence ends where the operand below it begins.
+    // In a low window the sentence is cut off above the operand.
     std::vector<std::string> lines = lines_of(fonts.label, text.sentence, box.width());
     const auto fit = static_cast<std::size_t>(std::max(room / line, 0.F));
     if (fit == 0) return;
@@ -144,7 +144,7 @@ void draw_operator(const PanelContext& context, const Box& left, const Box& righ
     draw_text_in(*ImGui::GetWindowDrawList(), font, min, max, {0.5F, 0.5F}, colors.muted, op);
 }
 
-/// "÷ √8 →": what is done to every row, written above an arrow between input and result.
+/// Draws an arrow from input to result with the operation above it, such as "÷ √8".
 void draw_arrow(const PanelContext& context, const Box& left, const Box& right, const std::string& op) {
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -154,7 +154,7 @@ void draw_arrow(const PanelContext& context, const Box& left, const Box& right, 
     list.AddTriangleFilled({x1, y}, {x1 - tip, y - tip}, {x1 - tip, y + tip}, colors.muted);
 }
 
-/// Forbids or allows the cells that the mouse is dragged over: as the first of them asks.
+/// Masks or unmasks the cells that the mouse is dragged over; the first cell determines which.
 void paint(PanelContext& context, const HeatmapCell& at) {
     ViewState& view = context.view;
     ForwardSettings forward = context.document.forward;
@@ -174,7 +174,7 @@ void end_stroke(ViewState& view) {
     ++view.gesture;
 }
 
-/// A click on a cell locks it, another lets it go.
+/// A click selects a cell, a second click deselects it.
 void lock_cell(ViewState& view, const Matrix& matrix, const HeatmapCell& cell) {
     const bool again = view.locked.on(matrix.row_axis) == cell.row && view.locked.on(matrix.col_axis) == cell.col;
     if (again) {
@@ -185,7 +185,7 @@ void lock_cell(ViewState& view, const Matrix& matrix, const HeatmapCell& cell) {
     view.locked.set(matrix.col_axis, cell.col);
 }
 
-/// Takes note of which map is shown, so that the next one of its shape can come out of it.
+/// Records the shown map, so that the next one of its shape can be animated from it.
 void follow_morph(PanelContext& context, const Equation& equation) {
     ViewState& view = context.view;
     if (view.compare.on() || shows_gradients(context) || equation.result.empty()) return view.morph.stop();
@@ -193,14 +193,14 @@ void follow_morph(PanelContext& context, const Equation& equation) {
                     context.now, view.morphing);
 }
 
-/// The map out of which the shown one comes at this moment; empty at rest.
+/// The map that the animation comes from; empty if there is none.
 Matrix come_from(PanelContext& context) {
     const ShownMap& from = context.view.morph.from();
     if (!context.view.morph.moving(context.now) || from.head < 0) return {};
     return context.matrices.stage(context.trace(), from.stage, from.batch, from.head);
 }
 
-/// One matrix of the equation with its title; takes over what is hovered and clicked there.
+/// Draws a matrix of the equation with its title and handles hovering and clicks.
 void draw_part(PanelContext& context, const Matrix& matrix, const Box& box, MatrixRole role, bool row_labels, bool col_labels,
                bool comparing, bool summed_over = false, float column_room = 0) {
     const Matrix before = role == MatrixRole::Result ? come_from(context) : Matrix();
@@ -225,17 +225,17 @@ void draw_part(PanelContext& context, const Matrix& matrix, const Box& box, Matr
 }
 
 void draw_product(PanelContext& context, const Equation& equation, const EquationLayout& layout, bool labels) {
-    // W_O is as high as it is wide: the axis that is summed over has the letter of the result's columns.
+    // W_O is square: its summed axis has the same letter as the result's columns.
     const bool same_letter = equation.operands[0].col_axis == equation.result.col_axis;
     draw_part(context, equation.operands[0], layout.operands[0], MatrixRole::Left, true, false, false, same_letter);
     draw_part(context, equation.operands[1], layout.operands[1], MatrixRole::Top, false, false, false, same_letter);
     if (equation.operands.size() > 2) draw_part(context, equation.operands[2], layout.operands[2], MatrixRole::Strip, false, false, false);
     Matrix result = equation.result;
-    result.symbol.clear();  // the heading names it already
+    result.symbol.clear();  // the heading already names it
     draw_part(context, result, layout.result, MatrixRole::Result, false, labels, false, false, layout.column_labels);
 }
 
-/// The difference with its labels, and the two states that it is of beside it.
+/// Draws the difference with labels, and the two states beside it.
 void draw_difference(PanelContext& context, const Equation& equation, const EquationLayout& layout, bool labels) {
     for (std::size_t i = 0; i < equation.operands.size(); ++i)
         draw_part(context, equation.operands[i], layout.operands[i], MatrixRole::Input, false, false, true);
@@ -255,12 +255,12 @@ void draw_row(PanelContext& context, const Equation& equation, const EquationLay
         else if (!equation.op.empty()) draw_operator(context, layout.operands[i], next, i + 1 < in_row ? equation.op : "=");
     }
     Matrix result = equation.result;
-    if (equation.operands.size() > in_row) result.symbol.clear();  // its place is taken by the strips
+    if (equation.operands.size() > in_row) result.symbol.clear();  // strips take its place
     draw_part(context, result, layout.result, MatrixRole::Result, equation.operands.empty() || equation.rows_differ, labels, comparing,
               false, layout.column_labels);
 }
 
-/// The sum of every row that is shown, beside the result: 1 for a softmax, anything after dropout.
+/// Draws the sums of visible rows beside the result: 1 for a softmax, anything after dropout.
 void draw_row_sums(PanelContext& context, const Equation& equation, const Box& box) {
     const auto& [colors, fonts, scale] = context.theme;
     const Matrix sums = context.matrices.row_sums(equation.result);
@@ -268,7 +268,7 @@ void draw_row_sums(PanelContext& context, const Equation& equation, const Box& b
     ImDrawList& list = *ImGui::GetWindowDrawList();
     draw_text_in(list, fonts.mono_small, {box.min.x, box.min.y - context.px(20)}, {box.max.x, box.min.y}, {0.5F, 0.5F}, colors.muted,
                  "row sum");
-    // A sum stands beside its row wherever the map was zoomed to.
+    // Follow the zoom of the map.
     const HeatmapViewState& zoom = context.view.zooms[tensor_name(context.view.stage)];
     const HeatmapGeometry shown = heatmap_geometry(box.min, box.max, sums.data, zoom);
     const float half = font_size(fonts.mono_small) / 2;
@@ -328,7 +328,7 @@ void draw_tokens(PanelContext& context, const Box& area) {
                      fmt::format("{} of {} tokens", shown, tokens.size()));
 }
 
-/// Between a text's way to its pieces and the list of them; returns the height it took.
+/// Draws the switch between tokenization steps and the table of pieces; returns its height.
 float draw_path_switch(PanelContext& context, const Box& area) {
     static constexpr std::array<std::string_view, 2> kWays = {"steps", "table"};
     int way = context.view.token_path.table ? 1 : 0;
@@ -340,7 +340,7 @@ float draw_path_switch(PanelContext& context, const Box& area) {
     return context.px(38);
 }
 
-/// What is to be said of a difference: masked cells have a number in one state at most.
+/// A remark on a difference. Masked cells have a number in at most one of the states.
 const char* difference_words(const Matrix& difference) {
     bool some = false, masked = false;
     for (std::int64_t r = 0; r < difference.data.rows; ++r) {
@@ -353,25 +353,25 @@ const char* difference_words(const Matrix& difference) {
     return masked ? "Where both have a number they are identical." : "Here they are identical.";
 }
 
-/// Sums that say nothing new: a column of ones.
+/// Whether all sums are 1 and therefore not worth showing.
 bool all_are_one(const Matrix& sums) {
     for (std::int64_t row = 0; row < sums.data.rows; ++row)
         if (!(std::abs(sums.at(row, 0) - 1) < 5e-4F)) return false;
     return true;
 }
 
-/// What the centre shows of a stage.
+/// What the centre shows for a stage.
 struct Picture {
     Equation equation;
     StageText text;
     bool comparing = false;
-    std::string problem{};  ///< why the comparison that is asked for is not shown
+    std::string problem{};  ///< why the requested comparison is not shown
 };
 
-/// The other state in the place of the shown one, while the key is held.
+/// Replaces the shown state with the other one while the key is held.
 void show_in_place(PanelContext& context, const ComparedSides& sides, Picture& picture) {
     if (sides.b.empty() || !context.view.compare.swapped) return;
-    const ComparedSide& a = sides.b;  // they have changed places
+    const ComparedSide& a = sides.b;  // the sides are swapped
     picture.equation = equation_of(context.matrices, *a.trace, a.stage, a.batch, a.head);
     picture.text = text_of(*a.trace, a.stage);
     picture.text.title += " · " + a.name;
@@ -420,7 +420,7 @@ void draw_picture(PanelContext& context, const Picture& picture, const Box& area
     draw_color_scale(context, equation.result, layout.bar, picture.comparing);
 }
 
-/// Why the comparison is not shown, above the picture; returns the height it took.
+/// Draws the reason why the comparison is not shown above the picture; returns its height.
 float draw_comparison_problem(const PanelContext& context, const Box& area, std::string_view problem) {
     if (problem.empty()) return 0;
     ImFont* font = context.theme.fonts.label;
@@ -440,7 +440,7 @@ void draw_step_view(PanelContext& context) {
     const ImVec2 origin = ImGui::GetCursorScreenPos();
     const ImVec2 room = ImGui::GetContentRegionAvail();
     Picture picture = picture_of(context);
-    // In a low window the picture comes before the words about it.
+    // In a low window the explanation is dropped in favour of the picture.
     if (room.y < context.px(kRoomForSentence) && picture.equation.layout != Layout::Product && context.view.stage.stage != Stage::Tokens)
         picture.text.sentence.clear();
     draw_header(context, picture.text);

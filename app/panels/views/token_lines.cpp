@@ -14,7 +14,7 @@ namespace attn::app {
 namespace {
 
 constexpr std::size_t kMostDashed = 1'500;
-constexpr float kLeastLookedAt = 0.45F;  // opacity of a line of the token that is looked at
+constexpr float kLeastLookedAt = 0.45F;  // minimum opacity of the lines of the token of interest
 
 std::int64_t rows_of(const TokenLines& picture, Axis axis) {
     return static_cast<std::int64_t>(axis == Axis::T ? picture.queries.size() : picture.keys.size());
@@ -22,13 +22,13 @@ std::int64_t rows_of(const TokenLines& picture, Axis axis) {
 
 bool belongs(const TokenLine& line, const PointedToken& token) { return (token.axis == Axis::T ? line.query : line.key) == token.index; }
 
-/// Lines that end above or below what is visible on both sides would only cost time.
+/// Skips lines that lie entirely above or below the visible area.
 bool out_of_sight(const ImDrawList& list, float y0, float y1) {
     const ImVec2 low = list.GetClipRectMin(), high = list.GetClipRectMax();
     return std::max(y0, y1) < low.y || std::min(y0, y1) > high.y;
 }
 
-/// `dash` is the length of a dash and of the gap after it; 0: drawn through.
+/// `dash`: the length of dashes and gaps; 0: solid.
 void draw_line(ImDrawList& list, ImVec2 from, ImVec2 to, Color color, float thickness, float dash) {
     if (dash <= 0) return list.AddLine(from, to, color, thickness);
     const float dx = to.x - from.x, dy = to.y - from.y, length = std::sqrt(dx * dx + dy * dy);
@@ -38,7 +38,7 @@ void draw_line(ImDrawList& list, ImVec2 from, ImVec2 to, Color color, float thic
     }
 }
 
-/// One column of names; where rows are lower than a letter every second or third token keeps its name.
+/// Draws a column of names; if rows are lower than a letter, only every n-th name.
 void draw_column(const PanelContext& context, const TokenLines& picture, const TokenColumns& columns, Axis axis,
                  const std::optional<PointedToken>& looked_at) {
     const auto& [colors, fonts, scale] = context.theme;
@@ -60,7 +60,7 @@ void draw_column(const PanelContext& context, const TokenLines& picture, const T
     }
 }
 
-/// Weights of the token that is looked at, beside its partners and in the colours of their lines: the strongest first.
+/// Draws the weights of the token of interest beside its strongest partners, in the colours of their lines.
 void draw_numbers(const PanelContext& context, const TokenLines& picture, const TokenColumns& columns, const PointedToken& token) {
     constexpr std::size_t kMost = 4;
     if (columns.pitch < context.px(13)) return;
@@ -108,7 +108,7 @@ std::vector<TokenLine> lines_of(const TokenLines& picture, float& threshold, std
     std::vector<TokenLine> lines;
     for (std::size_t map = 0; map < picture.maps.size(); ++map) {
         const Matrix& weights = picture.maps[map].weights;
-        const HeatmapRegion* rows = weights.large ? weights.data.row : nullptr;  // of a large map some are there
+        const HeatmapRegion* rows = weights.large ? weights.data.row : nullptr;  // of a large map only some rows are held
         if (weights.large && rows == nullptr) continue;
         const std::int64_t first = rows == nullptr ? 0 : rows->first_row, end = rows == nullptr ? weights.data.rows : first + rows->rows;
         for (std::int64_t query = first; query < end; ++query)
@@ -117,7 +117,7 @@ std::vector<TokenLine> lines_of(const TokenLines& picture, float& threshold, std
                 if (weight >= threshold && !weights.masked(query, key)) lines.push_back({map, query, key, weight});
             }
     }
-    // Equal weights in the order of maps, queries and keys, so that a picture is always the same.
+    // Ties are ordered by map, query and key, so that pictures are reproducible.
     const auto weaker = [](const TokenLine& a, const TokenLine& b) {
         return std::tie(a.weight, a.map, a.query, a.key) < std::tie(b.weight, b.map, b.query, b.key);
     };
@@ -140,14 +140,14 @@ float draw_token_lines(const PanelContext& context, const TokenLines& picture, c
     float threshold = picture.threshold;
     const float lane = std::min(context.px(3), columns.pitch * 0.7F / static_cast<float>(std::max<std::size_t>(picture.maps.size(), 1)));
     const std::vector<TokenLine> lines = lines_of(picture, threshold);
-    // Where so many lines cross, dashes could not be seen and would cost a frame's time; those of one token still are.
+    // With too many lines dashes are not discernible and slow; use solid ones.
     const bool dashed = lines.size() <= kMostDashed;
     for (const TokenLine& line : lines) {
         const bool shown = !looked_at || belongs(line, *looked_at);
-        // What is looked at is seen, however small its weight; the others step back.
+        // Lines of the token of interest are visible however small their weight; others are faded.
         const float weight = std::min(line.weight, 1.F);
         const float strength = !shown ? weight * picture.faded : looked_at ? kLeastLookedAt + (1 - kLeastLookedAt) * weight : weight;
-        // Lines of the same two tokens lie side by side, head by head.
+        // Lines between the same tokens are drawn side by side, one per head.
         const float beside = lane * (static_cast<float>(line.map) - static_cast<float>(picture.maps.size() - 1) / 2);
         const float from = columns.middle(line.key) + beside, to = columns.middle(line.query) + beside;
         if (strength <= 0 || out_of_sight(list, from, to)) continue;

@@ -1,5 +1,5 @@
 #pragma once
-/// What the person looks at of a text's way to its pieces.
+/// The state of the view of tokenization steps.
 
 #include <cstdint>
 #include <memory>
@@ -12,13 +12,13 @@ struct OtherTokens;
 struct TokenPath;
 
 struct TokenPathState {
-    bool table = false;                     ///< the pieces as a list instead
-    std::optional<std::size_t> word;        ///< chosen by click; none: that of the chosen token
+    bool table = false;                     ///< show the table of pieces instead
+    std::optional<std::size_t> word;        ///< selected by click; none: that of the selected token
     std::optional<std::size_t> step;        ///< none: the last
-    std::shared_ptr<const TokenPath> last;  ///< shown last, to be seen until there is newer
-    std::string other;                      ///< a tokenizer's file, or a model's, that cuts the text beside; "" for none
-    std::uint64_t opening = 0;              ///< grows with every one that is chosen
-    bool of_other = false;                  ///< whose stages and steps are seen
+    std::shared_ptr<const TokenPath> last;  ///< shown until a newer one is ready
+    std::string other;                      ///< file of another tokenizer or model to compare with; "" for none
+    std::uint64_t opening = 0;              ///< incremented with every choice
+    bool of_other = false;                  ///< show the other tokenizer's stages and steps
     std::shared_ptr<const OtherTokens> last_other;
 };
 

@@ -23,12 +23,12 @@ using Cell = TokenPath::Cell;
 constexpr float kPathLabels = 112, kUnit = 28, kLeastUnit = 13, kScrolledUnit = 20, kPathRow = 36, kPieceRow = 48, kStepRow = 25,
                 kStepUnit = 24, kNoteRow = 22, kOtherMenu = 230, kLeastSteps = 150;
 
-/// Where columns are drawn.
+/// The positions of the columns.
 struct PathColumns {
     float left = 0, unit = 0;
-    std::vector<float> edges;  ///< of column i, in units; one more than columns
+    std::vector<float> edges;  ///< left edges of the columns in units; one more than columns
 
-    /// Wide enough for what stands in them in both paths.
+    /// Wide enough for both paths.
     PathColumns(const TokenPath& path, const TokenPath* other, float width, float most_unit, float least_unit) {
         edges.push_back(0);
         for (std::size_t i = 0; i < path.columns.size(); ++i) {
@@ -45,7 +45,7 @@ struct PathColumns {
     }
 };
 
-/// Text in a box, small where it is long.
+/// Draws text in a box, in a smaller font if it is long.
 void draw_cell_text(const PanelContext& context, ImVec2 min, ImVec2 max, std::string_view shown, Color ink, bool small) {
     const Fonts& fonts = context.theme.fonts;
     ImFont* font = small ? fonts.mono_small : fonts.mono_body;
@@ -62,7 +62,7 @@ void draw_row_label(const PanelContext& context, ImVec2 at, std::string_view nam
     draw_text(list, fonts.caption, {at.x, at.y + context.px(15)}, colors.faint, elide(fonts.caption, note, room));
 }
 
-/// The word that is looked at: the one chosen here, else that of the chosen token, else the one with the most steps.
+/// The shown word: the one selected here, otherwise that of the selected token, otherwise the one with the most steps.
 std::size_t shown_word(const PanelContext& context, const TokenPath& path) {
     const TokenPathState& state = context.view.token_path;
     if (state.word && *state.word < path.words.size()) return *state.word;
@@ -95,7 +95,7 @@ void draw_stage_row(const PanelContext& context, const PathColumns& columns, con
         list.AddRect({columns.at(piece.first) + gap, y}, {columns.at(piece.last) - gap, y + high}, colors.faint, context.px(6));
 }
 
-/// Words can be chosen in the last row of the stages.
+/// Words can be selected in the last row of the stages.
 void draw_words(PanelContext& context, const PathColumns& columns, const TokenPath& path, float y, std::size_t chosen) {
     const Palette& colors = context.theme.colors;
     const float high = context.px(kPathRow - 8), gap = std::max(1.F, context.px(1));
@@ -113,7 +113,7 @@ void draw_words(PanelContext& context, const PathColumns& columns, const TokenPa
     }
 }
 
-/// Pieces of the own tokenizer are positions of the model, and chosen as such.
+/// Selects a piece; pieces of the model's own tokenizer are positions and selected as such.
 void choose_piece(PanelContext& context, const TokenPath& path, std::size_t piece, bool of_other) {
     TokenPathState& state = context.view.token_path;
     if (!of_other) context.view.locked.set(Axis::T, static_cast<std::int64_t>(piece));
@@ -161,21 +161,21 @@ std::string own_name(const PanelContext& context) {
     return model == nullptr ? "own" : visible_text(model->name(), true);
 }
 
-/// What a text is followed to, and beside what.
+/// The paths to draw.
 struct ShownPaths {
     const TokenPath& own;
     const std::vector<Token>& tokens;
-    const OtherTokens* other = nullptr;  ///< none beside it, or none yet
+    const OtherTokens* other = nullptr;  ///< null: none, or not ready yet
     bool of_other = false;
-    bool ends_alone = false;  ///< of the stages only what was typed and the last: in a low window
-    /// Places of the stages that are shown.
+    bool ends_alone = false;  ///< in a low window: only the first and the last stage
+    /// The indices of the stages shown.
     std::vector<std::size_t> stages() const {
         std::vector<std::size_t> places;
         for (std::size_t i = 0; i < seen().rows.size(); ++i)
             if (!ends_alone || i == 0 || i + 1 == seen().rows.size()) places.push_back(i);
         return places;
     }
-    /// Whose stages, words and steps are seen.
+    /// The path whose stages, words and steps are shown.
     const TokenPath& seen() const { return of_other && other != nullptr ? other->path : own; }
 };
 
@@ -194,7 +194,7 @@ void draw_row_labels(const PanelContext& context, const ShownPaths& paths, ImVec
                        pieces_words(paths.other->path));
 }
 
-/// The first place where the two cut the text differently, behind both rows of pieces, and what each has there.
+/// Marks the first place where the tokenizations differ, behind both rows of pieces, and says what each has there.
 void draw_first_difference(const PanelContext& context, const PathColumns& columns, const ShownPaths& paths, float y, float note_x) {
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -214,7 +214,7 @@ void draw_first_difference(const PanelContext& context, const PathColumns& colum
     draw_text(list, fonts.label, {x, y + high}, colors.chosen_text, words);
 }
 
-/// The narrowest column of which everything can be read: a byte is two digits, and takes less than a column where a character has many.
+/// The narrowest legible column: a byte needs two digits, and a character of several bytes is divided among them.
 float least_unit(const PanelContext& context, const ShownPaths& paths) {
     float digits = 0;
     for (const std::size_t stage : paths.stages()) {
@@ -224,7 +224,7 @@ float least_unit(const PanelContext& context, const ShownPaths& paths) {
     return std::max(context.px(kLeastUnit), digits);
 }
 
-/// Whether what is looked at in this window, by any number, is another one than in the frame before: then it is scrolled to.
+/// Whether the item of interest in this child window (given as any number) has changed since the last frame and must be scrolled to.
 bool looks_elsewhere(int now) {
     int& before = *ImGui::GetStateStorage()->GetIntRef(ImGui::GetID("looked_at"), -1);
     return std::exchange(before, now) != now;
@@ -244,7 +244,7 @@ void reveal_step(const TokenPath::Word& word, std::size_t shown, float line) {
     else if (top + line > ImGui::GetScrollY() + room) ImGui::SetScrollY(top + line - room);
 }
 
-/// The stages as rows; returns the height that they took. Longer texts than fit are scrolled.
+/// Draws the stages as rows; returns their height. Long texts scroll.
 float draw_stages(PanelContext& context, const ShownPaths& paths, std::size_t word, const Box& area) {
     const TokenPath& path = paths.seen();
     const float labels = context.px(kPathLabels), row = context.px(kPathRow), room = area.width() - labels;
@@ -280,7 +280,7 @@ float draw_stages(PanelContext& context, const ShownPaths& paths, std::size_t wo
     return high + bar;
 }
 
-/// What the first step of a word is called: it is 0 where nothing has been done yet.
+/// The number of a word's first step: 0 if that step does nothing yet.
 std::size_t first_number(const TokenPath::Word& word) { return word.steps.front().made < 0 ? 0 : 1; }
 
 std::string step_words(const TokenPath::Word& word, std::size_t index) {
@@ -308,7 +308,7 @@ void draw_candidates(const PanelContext& context, const TokenPath& path, const T
     }
 }
 
-/// What one step did and what it chose from; and the way to the steps beside it.
+/// Draws a step: what it did, what it chose from, and buttons to its neighbours.
 void draw_step(PanelContext& context, const TokenPath& path, const TokenPath::Word& word, std::size_t index, const Box& area) {
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -364,7 +364,7 @@ void draw_step_row(PanelContext& context, const PathColumns& columns, const Toke
     draw_text_in(list, fonts.mono_small, row.min, {row.max.x - context.px(8), row.max.y}, {1, 0.5F}, ink, step.number);
 }
 
-/// All steps of a word, a row each; they scroll where there are many.
+/// Draws all steps of a word, one per row; scrolls if there are many.
 void draw_step_rows(PanelContext& context, const TokenPath& path, const TokenPath::Word& word, std::size_t shown, const Box& area) {
     ImGui::SetCursorScreenPos(area.min);
     ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
@@ -373,7 +373,7 @@ void draw_step_rows(PanelContext& context, const TokenPath& path, const TokenPat
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float line = context.px(kStepRow), words = std::min(area.width() * 0.42F, context.px(190)), index = context.px(30);
     const float room = ImGui::GetContentRegionAvail().x;
-    // The word's own columns begin behind the number of the step.
+    // The word's columns start after the step number.
     PathColumns columns(path, nullptr, 1, context.px(kStepUnit), 0);
     const float wide = columns.at(word.last) - columns.at(word.first);
     columns.unit = context.px(kStepUnit);
@@ -417,8 +417,8 @@ bool same_text(const TokenPath& a, const TokenPath& b) {
                       [](const auto& one, const auto& other) { return one.text == other.text; });
 }
 
-/// The other tokenizer's pieces of the shown text; those of the text before until they are there. What is wrong with it is said above
-/// `area`, which becomes smaller.
+/// The other tokenizer's pieces of the shown text; those of the previous text until the new ones are ready. A problem is written at the top
+/// of `area`, which shrinks accordingly.
 const OtherTokens* other_of_text(PanelContext& context, Box& area) {
     const auto& [colors, fonts, scale] = context.theme;
     TokenPathState& state = context.view.token_path;

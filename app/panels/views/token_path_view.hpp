@@ -1,16 +1,15 @@
 #pragma once
-/// A published model's text on its way to the pieces that it reads: one column a character, each stage a row, and what its tokenizer does
-/// to the chosen word step by step.
+/// Shows tokenization step by step: one column per character, one row per stage, and the steps for the selected word.
 
 #include "app/panels/panel_context.hpp"
 #include "app/panels/views/equation_layout.hpp"
 
 namespace attn::app {
 
-/// Whether the shown text has such a way: it was cut by a published model's tokenizer.
+/// Whether the steps of the shown text can be shown.
 bool has_token_path(const PanelContext& context);
 
-/// The choice of a second tokenizer, and whose steps are seen, ending at `right_top`.
+/// Draws the choice of a second tokenizer and of whose steps are shown, right-aligned at `right_top`.
 void draw_other_tokenizer_menu(PanelContext& context, ImVec2 right_top);
 void draw_token_path(PanelContext& context, const Box& area);
 

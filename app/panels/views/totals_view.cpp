@@ -20,14 +20,14 @@ namespace {
 
 constexpr float kHeader = 44;
 
-/// What of the readings the view shows.
+/// The readings shown.
 struct Shown {
     const AttentionTotals* totals = nullptr;
     const Trace<float>* trace = nullptr;
-    std::size_t layer = 0;  ///< the last one that counts
+    std::size_t layer = 0;  ///< the last one included
     StageId weights;        ///< of that layer
     std::int64_t batch = 0;
-    /// Of a long text the numbers of single cells are not held.
+    /// For a long text the numbers of single cells are not held.
     bool is_reduced() const { return totals != nullptr && totals->rollouts.empty(); }
 };
 
@@ -60,7 +60,7 @@ Matrix shown_matrix(const PanelContext& context, const Shown& shown) {
     const Mask* mask = weights == nullptr ? nullptr : weights->mask.get();
     return context.matrices.tokens_to_tokens((rollout ? shown.totals->rollouts : shown.totals->means)[shown.layer], shown.batch,
                                              rollout ? "rollout" : "mean", mask,
-                                             rollout);  // its own position counts even where attention to it is masked
+                                             rollout);  // in a rollout the diagonal counts even if it is masked
 }
 
 std::string layers_words(const Shown& shown) { return shown.layer == 0 ? "layer 0" : fmt::format("layers 0 to {}", shown.layer); }
@@ -108,7 +108,7 @@ void draw_mean_arithmetic(const PanelContext& context, const Shown& shown, std::
              context.theme.colors.text);
 }
 
-/// R[t,s] = Σ over j of Ã[t,j] R[j,s], its largest terms.
+/// Draws the largest terms of R[t,s] = Σ over j of Ã[t,j] R[j,s].
 void draw_rollout_arithmetic(const PanelContext& context, const Shown& shown, std::int64_t t, std::int64_t s) {
     constexpr std::size_t kMost = 12;
     const Palette& colors = context.theme.colors;
@@ -144,13 +144,13 @@ void draw_rollout_arithmetic(const PanelContext& context, const Shown& shown, st
     draw_row(context, "sum", number(sum), colors.text);
 }
 
-/// Of a map that is there in blocks; "" of any other.
+/// The upper bound for a cell of a map held in blocks; "" for any other map.
 std::string most_of_block(const Matrix& matrix, std::int64_t row, std::int64_t col) {
     if (!matrix.large || matrix.masked(row, col)) return "";
     return "≤ " + number(static_cast<double>(matrix.at(row, col)));
 }
 
-/// The matrices side by side, and what they are compared by.
+/// The matrices to show, and the comparison.
 struct TotalsPicture {
     Equation equation;
     std::string words;    ///< what A and B are; "" without a comparison
@@ -211,7 +211,7 @@ TotalsPicture totals_picture(PanelContext& context, const Shown& shown) {
     return picture;
 }
 
-/// Takes over what is hovered and clicked in one of the matrices.
+/// Draws one of the matrices and handles hovering and clicks.
 void draw_part(PanelContext& context, const Matrix& matrix, const Box& box, const StageId& stage, bool row_labels, bool col_labels,
                float column_room, bool comparing) {
     const MatrixViewResult result = draw_matrix(context, matrix, box,
@@ -288,7 +288,7 @@ void draw_totals_view(PanelContext& context) {
     const Equation& equation = picture.equation;
     const EquationLayout layout = lay_out_equation(equation, {{at.x, y}, {at.x + room.x, at.y + room.y}}, scale, text_height, true);
     const bool comparing = !picture.words.empty() && context.view.compare.layout != CompareLayout::InPlace;
-    const bool beside = equation.layout == Layout::Difference;  // the operands: small, without labels of their own
+    const bool beside = equation.layout == Layout::Difference;  // the operands are small and have no labels
     for (std::size_t i = 0; i < equation.operands.size(); ++i)
         if (layout.operands[i].width() > 2)
             draw_part(context, equation.operands[i], layout.operands[i], shown.weights, !beside && i == 0, !beside, layout.column_labels,

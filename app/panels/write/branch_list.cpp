@@ -17,14 +17,14 @@ namespace attn::app {
 namespace {
 
 constexpr float kBranch = 46, kBranchButtons = 104;
-/// Fewer tokens than this tell branches apart on a line.
+/// So many tokens are enough to tell branches apart on one line.
 constexpr std::size_t kTold = 24;
 
-/// One branch as the list tells it.
+/// A branch as listed.
 struct Branch {
-    std::int64_t end = kPrompt, leaves_at = kPrompt;  ///< its last token, and the last that it shares with the one looked at
+    std::int64_t end = kPrompt, leaves_at = kPrompt;  ///< its last token, and the last one it shares with the shown branch
     std::size_t length = 0;
-    double surprise = 0;  ///< mean of -ln of how likely the model found each token
+    double surprise = 0;  ///< mean of -ln p over its tokens
 };
 
 Branch branch_to(const Writing& writing, std::int64_t end) {
@@ -42,7 +42,7 @@ Branch branch_to(const Writing& writing, std::int64_t end) {
     return branch;
 }
 
-/// From where it leaves the branch that is looked at; of that one its last words.
+/// The text from where it leaves the shown branch; for the shown branch, its end.
 std::string words_of_branch(const PanelContext& context, const Branch& branch) {
     const Writing& writing = shown_writing(context);
     const auto& vocabulary = context.snapshot.vocabulary;
@@ -93,7 +93,7 @@ void draw_branch(PanelContext& context, const Branch& branch, std::size_t number
     if (button(
             ui, "##forget",
             {.look = ButtonLook::Flat, .width = 28, .icon = Icon::Close, .notes = {.tooltip = "Gives up what this branch alone has."}})) {
-        // What others share stays.
+        // Tokens shared with other branches are kept.
         std::int64_t first = branch.end;
         while (first != kPrompt) {
             const std::int64_t before = writing.tokens[static_cast<std::size_t>(first)].after;

@@ -1,5 +1,5 @@
 #pragma once
-/// The branches of what was written: each can be looked at, compared with and given up.
+/// The list of generated branches: each can be shown, compared and deleted.
 
 #include "app/panels/panel_context.hpp"
 

@@ -17,13 +17,13 @@ namespace {
 
 constexpr float kRow = 24, kWord = 118, kFigures = 58, kCutRow = 22;
 
-/// Beside a bar that may scroll.
+/// Leaves room for a scrollbar.
 float row_width(const PanelContext& context) { return ImGui::GetContentRegionAvail().x - context.px(6); }
 
-/// What follows the shown moment already.
+/// The tokens that already follow the shown moment.
 struct Following {
-    std::vector<std::int32_t> ids;  ///< all of it
-    std::int32_t on_branch = -1;    ///< in the branch that is looked at
+    std::vector<std::int32_t> ids;  ///< in all branches
+    std::int32_t on_branch = -1;    ///< in the shown branch
 };
 
 Following following(const Writing& writing) {
@@ -45,7 +45,7 @@ std::string word_tooltip(const PanelContext& context, const NextWord& word, cons
     return list.click ? words + "\n" + list.click(word) : words;
 }
 
-/// Word, bar, how likely it is, and how likely the sampler makes it.
+/// Draws a word with its bar, its probability, and its probability of being drawn by the sampler.
 void draw_word(PanelContext& context, const NextWord& word, double largest, const WordList& what) {
     const auto& [colors, fonts, scale] = context.theme;
     ImGui::PushID(word.id);
@@ -83,7 +83,7 @@ void draw_word(PanelContext& context, const NextWord& word, double largest, cons
     if (item.pressed) what.choose(word);
 }
 
-/// The line below which nothing is drawn, and which setting drew it.
+/// Draws the line below which the sampler draws nothing, with the setting responsible.
 void draw_cut(const PanelContext& context, Cut cut) {
     const auto& [colors, fonts, scale] = context.theme;
     const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -97,7 +97,7 @@ void draw_cut(const PanelContext& context, Cut cut) {
     ImGui::Dummy({width, context.px(kCutRow)});
 }
 
-/// "7 of 503 can be drawn, with 92 % of the chance".
+/// Such as "7 of 503 can be drawn; together they have 92 %".
 std::string summary_words(const NextWords& words) {
     const auto all = words.others + static_cast<std::int64_t>(words.likeliest.size());
     if (words.first_cut == Cut::None) return fmt::format("all {} can be drawn", format_count(all));
@@ -105,7 +105,7 @@ std::string summary_words(const NextWords& words) {
                        percent_words(words.kept_share));
 }
 
-/// What can be drawn, and what the columns of figures are.
+/// Draws the summary and the column headings.
 void draw_head(const PanelContext& context, const NextWords& words, bool drawn) {
     const auto& [colors, fonts, scale] = context.theme;
     const ImVec2 at = ImGui::GetCursorScreenPos();

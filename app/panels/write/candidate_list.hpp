@@ -1,5 +1,5 @@
 #pragma once
-/// Words with how likely they are, as bars, with the sampler's cut drawn in.
+/// A list of candidate tokens with their probabilities as bars and the sampler's truncation.
 
 #include <functional>
 #include <string>
@@ -10,16 +10,16 @@
 
 namespace attn::app {
 
-/// What a list of words is for.
+/// Options for a list of candidates.
 struct WordList {
-    std::function<void(const NextWord&)> choose;          ///< a word was clicked
-    std::function<std::string(const NextWord&)> click{};  ///< the tooltip's last line: what a click does
-    std::function<float(const NextWord&)> mark{};         ///< a spot before the word: 0 none, 0.5 small, 1 the one on the branch
-    bool drawn = true;                                    ///< with the sampler's chances and cuts
+    std::function<void(const NextWord&)> choose;          ///< called when a word is clicked
+    std::function<std::string(const NextWord&)> click{};  ///< last line of the tooltip: what a click does
+    std::function<float(const NextWord&)> mark{};         ///< size of the dot before a word: 0 none, 0.5 small, 1 for the shown branch
+    bool drawn = true;                                    ///< show the sampler's probabilities and truncation
 };
 void draw_words(PanelContext& context, const NextWords& words, const WordList& list);
 
-/// What may come next at the moment that is shown.
+/// Draws the candidates for the next token at the shown moment.
 void draw_candidates(PanelContext& context);
 
 }  // namespace attn::app

@@ -18,7 +18,7 @@ namespace attn::app {
 namespace {
 
 constexpr float kWordHeight = 32, kWordPadding = 8, kBetweenWords = 5;
-/// As many words of a long text can be hidden here; others by typing.
+/// The most words shown as buttons; others can be hidden by typing the mask.
 constexpr std::size_t kMostWords = 400;
 
 std::size_t shown_text(const PanelContext& context) {
@@ -32,7 +32,7 @@ void set_text(PanelContext& context, std::string text) {
     emit_texts(context, std::move(texts), false, "");
 }
 
-/// Positions of the masks in the shown text as it is computed.
+/// Positions of the mask tokens in the shown text, as computed.
 std::vector<std::int64_t> hidden_positions(const PanelContext& context) {
     std::vector<std::int64_t> positions;
     const auto& sequences = context.snapshot.tokens;
@@ -52,7 +52,7 @@ std::string what_it_does(const PanelContext& context, const std::string& mask) {
     return reads + fmt::format("and fills in words that are hidden by {}. Click a word to hide it, and a proposal to put it in.", mask);
 }
 
-/// The words of the text as buttons: a click hides one, or looks at one that is hidden.
+/// Draws the words of the text as buttons: a click hides a word, or selects one that is hidden.
 void draw_text_words(PanelContext& context, const std::string& mask, std::optional<std::int64_t> shown,
                      const std::vector<std::int64_t>& hidden) {
     const auto& [colors, fonts, scale] = context.theme;
@@ -71,7 +71,7 @@ void draw_text_words(PanelContext& context, const std::string& mask, std::option
             x = 0;
             y += context.px(kWordHeight) + between;
         }
-        // The text may have another mask already, which the picture does not know yet.
+        // The document may already contain a mask that the snapshot does not.
         const std::optional<std::int64_t> position = word.hidden && masks < hidden.size() ? std::optional(hidden[masks]) : std::nullopt;
         if (word.hidden) ++masks;
         const bool looked_at = position && position == shown;
@@ -96,7 +96,7 @@ void draw_text_words(PanelContext& context, const std::string& mask, std::option
     ImGui::Dummy({width, y + context.px(kWordHeight) + context.px(14)});
 }
 
-/// What the model would put in the place of a hidden word.
+/// Draws the model's candidates for a hidden word.
 void draw_proposals(PanelContext& context, const std::string& mask, std::int64_t position, std::size_t which) {
     const auto& [colors, fonts, scale] = context.theme;
     section_heading(context.ui(), fmt::format("What may stand at position {}", position));

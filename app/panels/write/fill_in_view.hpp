@@ -1,13 +1,13 @@
 #pragma once
-/// The Write view of a model that writes nothing on but fills in hidden words: which are hidden, and what it would put there.
+/// The Write view for masked language models, which do not generate text but fill in hidden words.
 
 #include "app/panels/panel_context.hpp"
 
 namespace attn::app {
 
-/// The shown model is an encoder.
+/// Whether the shown model is an encoder.
 bool reads_both_ways(const PanelContext& context);
-/// The hidden word that is looked at, by its position: the chosen query where that is one, else the first.
+/// The position of the selected hidden word: the selected query if it is one, otherwise the first.
 std::optional<std::int64_t> hidden_position(const PanelContext& context);
 
 void draw_fill_in_view(PanelContext& context);

@@ -1,5 +1,5 @@
 #pragma once
-/// What the right pane of the Write view keeps from one frame to the next.
+/// The cached contents of the Write view's right pane.
 
 #include <memory>
 #include <string>
@@ -10,9 +10,9 @@ namespace attn::app {
 struct HeadRows;
 
 struct HeadRowsView {
-    std::shared_ptr<const HeadRows> last;        ///< of the moment shown last, to be seen until there is newer
-    std::string word;                            ///< that this moment ends with
-    std::vector<std::vector<std::string>> keys;  ///< of each kind of rows, the words that they look at
+    std::shared_ptr<const HeadRows> last;        ///< rows of the last moment, shown until new ones are ready
+    std::string word;                            ///< the last word of that moment
+    std::vector<std::vector<std::string>> keys;  ///< the words attended to, for each kind of rows
 };
 
 }  // namespace attn::app

@@ -24,7 +24,7 @@ constexpr float kHeadLabels = 60, kKeyLabels = 76, kMostHeadRow = 24, kMostKey =
 
 std::string head_label(const HeadRowsOf& rows, std::size_t row) { return fmt::format("L{} H{}", rows.maps[row].layer, rows.heads[row]); }
 
-/// The position that the moment ends with, or of an encoder that of the hidden word.
+/// The last position of the shown moment, or in an encoder the position of the hidden word.
 std::int64_t asked_position(const PanelContext& context) {
     if (const auto hidden = reads_both_ways(context) ? hidden_position(context) : std::nullopt) return *hidden;
     const auto& lengths = context.snapshot.trace->tokens.lengths;
@@ -33,7 +33,7 @@ std::int64_t asked_position(const PanelContext& context) {
     return std::max<std::int64_t>(lengths[sequence] - 1, 0);
 }
 
-/// Of all heads, so that their colours can be compared; in a long text even this may be small.
+/// The largest weight over all heads, so that their colours are comparable; in a long text even this may be small.
 float largest_weight(const HeadRows& rows) {
     float largest = 0.01F;
     for (const HeadRowsOf& kind : rows.kinds)
@@ -49,7 +49,7 @@ void open_row(PanelContext& context, const HeadRowsOf& rows, std::size_t row, st
     context.view.view = View::Step;
 }
 
-/// Newer rows, with the words that they belong to: the text may be another one before the next rows are there.
+/// Stores new rows along with their words, because the text may change before the next rows are ready.
 void keep(const PanelContext& context, std::shared_ptr<const HeadRows> rows, std::string word, HeadRowsView& view) {
     view.last = std::move(rows);
     view.word = std::move(word);
@@ -60,7 +60,7 @@ void keep(const PanelContext& context, std::shared_ptr<const HeadRows> rows, std
     }
 }
 
-/// A cell can be opened where `position` is given: in the rows of the moment that is shown.
+/// Cells can be opened only if `position` is given, which it is for rows of the shown moment.
 void draw_rows(PanelContext& context, const HeadRowsOf& rows, const std::vector<std::string>& keys, std::optional<std::int64_t> position,
                float height, float largest) {
     const auto count = static_cast<std::int64_t>(rows.maps.size());
@@ -114,7 +114,7 @@ void draw_write_cell(PanelContext& context) {
     const auto answer = context.ask(facet::HeadRows{std::max<std::int64_t>(context.view.batch, 0), position});
     HeadRowsView& view = context.view.head_rows;
     if (answer) keep(context, answer.value, word, view);
-    // An earlier moment stays until the next one is there.
+    // Show the rows of an earlier moment until the new ones are ready.
     const bool earlier = !answer && answer.problem.empty() && view.last != nullptr;
     paragraph(
         context.ui(), fonts.label, colors.muted,

@@ -29,7 +29,7 @@ std::string word_of(const PanelContext& context, std::int32_t id) {
     return place < context.snapshot.vocabulary.size() ? shown_bytes(context.snapshot.vocabulary[place]) : std::to_string(id);
 }
 
-/// What is wrong, or what is to be done here.
+/// A problem, or a hint on what to do here.
 std::string words_below(const PanelContext& context) {
     if (!context.writing_problem.empty()) return std::string(context.writing_problem);
     const Writing& writing = shown_writing(context);
@@ -47,7 +47,7 @@ std::string words_below(const PanelContext& context) {
     return "";
 }
 
-/// "token 12 of 40 · branch 2 of 3".
+/// Such as "token 12 of 40 · branch 2 of 3".
 std::string moment_words(const Writing& writing) {
     if (writing.tokens.empty()) return "nothing is written yet";
     const std::vector<std::int64_t> ends = branch_ends(writing);
@@ -57,7 +57,7 @@ std::string moment_words(const Writing& writing) {
     return ends.size() == 1 ? moment : fmt::format("{} · branch {} of {}", moment, branch, ends.size());
 }
 
-/// Heading, and the buttons at its right end.
+/// Draws the heading with the buttons at its right.
 void draw_heading(PanelContext& context) {
     const auto& [colors, fonts, scale] = context.theme;
     const Ui ui = context.ui();
@@ -99,7 +99,7 @@ void draw_heading(PanelContext& context) {
     }
 }
 
-/// A part of the view that scrolls by itself.
+/// A separately scrolling part of the view.
 template <class Draw>
 void part(PanelContext& context, const char* id, const Box& box, const Draw& draw) {
     ImGui::SetCursorScreenPos(box.min);

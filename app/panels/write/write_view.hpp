@@ -1,12 +1,12 @@
 #pragma once
-/// The Write view: the branches of what was written on, what may come next at each moment of them, and where the heads look there.
+/// The Write view: the branches of generated text, the candidates at each moment, and where the heads attend.
 
 #include "app/panels/panel_context.hpp"
 
 namespace attn::app {
 
 void draw_write_view(PanelContext& context);
-/// The right pane: where every head looks at the moment that is shown.
+/// The right pane: where every head attends at the shown moment.
 void draw_write_cell(PanelContext& context);
 
 }  // namespace attn::app

@@ -1,5 +1,5 @@
 #pragma once
-/// Writing on, as several panels offer it.
+/// Text generation actions shared by several panels.
 
 #include <string>
 
@@ -8,40 +8,40 @@
 
 namespace attn::app {
 
-/// The shown model says what may come next, and so can write.
+/// Whether the shown model predicts next tokens and so can generate text.
 bool can_write(const PanelContext& context);
-/// What may come next after the shown sequence, with the document's sampler.
+/// The candidates after the shown sequence, with the document's sampling settings.
 Answer<facet::NextWords> next_words_of(const PanelContext& context);
 
-/// The document's branches where they are of the sequence that is looked at; else none.
+/// The document's branches if they belong to the current sequence, otherwise none.
 const Writing& shown_writing(const PanelContext& context);
 
 void write_on(PanelContext& context);
 void stop_writing(PanelContext& context);
-/// Writes on, or stops.
+/// Starts or stops generation.
 void toggle_writing(PanelContext& context);
-/// The same moment with the next seed.
+/// Generates again from the same moment with the next seed.
 void write_otherwise(PanelContext& context);
-/// The shown text of an encoder-decoder begins with more than what every answer begins with.
+/// Whether the shown text of an encoder-decoder is more than the beginning common to all answers.
 bool can_answer_from_start(const PanelContext& context);
-/// Leaves the source as it is, and lets the model answer it from what every answer begins with.
+/// Keeps the source and lets the model generate its answer from the beginning.
 void answer_from_start(PanelContext& context);
-/// The opened model's text ends with this token.
+/// Whether this token ends a text of the opened model.
 bool ends_text(const PanelContext& context, std::int32_t id);
-/// Puts a word behind what is shown, as a branch where something else follows already.
+/// Appends a token to the shown text, starting a branch if another one already follows.
 void write_word(PanelContext& context, const NextWord& word);
-/// Keeps another branch as A, as long as what is shown where it is long enough, and compares with it.
+/// Pins another branch as A, cut to the length of the shown text if it is longer, and compares with it.
 void compare_with_branch(PanelContext& context, std::int64_t end);
 
-/// "top-k 5".
+/// Such as "top-k 5".
 std::string cut_name(Cut cut, const SamplingSettings& sampling);
-/// One sentence saying why it cuts.
+/// A sentence saying why a token is truncated.
 std::string cut_words(Cut cut, const SamplingSettings& sampling);
-/// "0.0423"; of unlikely words in powers of ten.
+/// Such as "0.0423"; small numbers in scientific notation.
 std::string share_words(double share);
 std::string percent_words(double chance);
 
-/// The settings' section.
+/// The sampler section of the settings.
 void draw_sampler_settings(PanelContext& context);
 std::string sampler_value(const PanelContext& context);
 

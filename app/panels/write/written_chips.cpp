@@ -18,13 +18,13 @@ namespace {
 
 constexpr float kChip = 32, kBetween = 5, kChipPadding = 8, kWidest = 150;
 
-/// One chip: a token of the prompt, or one that was written.
+/// A chip: a token of the prompt or a generated one.
 struct WrittenChip {
     Token token;
-    std::int64_t place = kPrompt;  ///< in the branches; kPrompt: of the prompt
-    bool later = false;            ///< behind the moment that is shown
-    std::size_t others = 0;        ///< that were written in its place
-    ImVec2 at{0, 0};               ///< from the first one's corner
+    std::int64_t place = kPrompt;  ///< index in the branches; kPrompt: part of the prompt
+    bool later = false;            ///< after the shown moment
+    std::size_t others = 0;        ///< how many alternatives were generated in its place
+    ImVec2 at{0, 0};               ///< relative to the first chip's corner
     float width = 0;
 };
 
@@ -35,7 +35,7 @@ std::vector<WrittenChip> chips_of_branch(const PanelContext& context) {
     if (sequences.empty() || context.snapshot.state == nullptr) return chips;
     const auto sequence =
         static_cast<std::size_t>(std::clamp<std::int64_t>(context.view.batch, 0, static_cast<std::int64_t>(sequences.size()) - 1));
-    // The picture may be of an earlier moment than the document: what it has written is not the prompt's.
+    // The snapshot may lag behind the document; exclude its generated tokens from the prompt.
     const Written& shown = context.snapshot.state->setup->written;
     const auto written = static_cast<std::ptrdiff_t>(shown.sequence == static_cast<std::int64_t>(sequence) ? shown.ids.size() : 0);
     const auto& tokens = sequences[sequence];
@@ -55,29 +55,29 @@ std::vector<WrittenChip> chips_of_branch(const PanelContext& context) {
     return chips;
 }
 
-/// Where something else was written in a token's place.
+/// Counts the alternatives to each token.
 void mark_forks(const Writing& writing, std::vector<WrittenChip>& chips) {
-    std::vector<std::size_t> continuations(writing.tokens.size() + 1);  // the first are the prompt's
+    std::vector<std::size_t> continuations(writing.tokens.size() + 1);  // index 0 is for the prompt
     for (const WrittenToken& token : writing.tokens) ++continuations[static_cast<std::size_t>(token.after + 1)];
     for (WrittenChip& chip : chips)
         if (chip.place != kPrompt)
             chip.others = continuations[static_cast<std::size_t>(writing.tokens[static_cast<std::size_t>(chip.place)].after + 1)] - 1;
 }
 
-/// The prompt's last token.
+/// The index of the prompt's last token.
 std::size_t end_of_prompt(const std::vector<WrittenChip>& chips) {
     const auto written = std::find_if(chips.begin(), chips.end(), [](const WrittenChip& chip) { return chip.place != kPrompt; });
     return static_cast<std::size_t>(std::max<std::ptrdiff_t>(written - chips.begin() - 1, 0));
 }
 
-/// Its last token becomes the query that other views look at.
+/// Shows a moment and selects its last token as the query for the other views.
 void go_to_moment(PanelContext& context, const std::vector<WrittenChip>& chips, std::size_t chip) {
     const std::int64_t place = chips[chip].place;
     context.view.locked.set(Axis::T, static_cast<std::int64_t>(place == kPrompt ? end_of_prompt(chips) : chip));
     if (place != shown_writing(context).shown) context.commands.push_back({command::ShowWritten{place}, ""});
 }
 
-/// In lines; returns the height.
+/// Lays out the chips in lines; returns the height.
 float lay_out_chips(const PanelContext& context, std::vector<WrittenChip>& chips, float width) {
     float x = 0, y = 0;
     for (WrittenChip& chip : chips) {
@@ -117,14 +117,14 @@ void draw_chip(const PanelContext& context, const WrittenChip& chip, const Item&
     const Color ink = !written ? colors.muted : chip.later ? colors.faint : colors.text;
     draw_text_in(list, fonts.mono_body, item.min, {item.max.x, item.max.y - context.px(written ? 4 : 0)}, {0.5F, 0.5F}, ink,
                  elide(fonts.mono_body, chip_text(chip.token), item.width() - context.px(6)));
-    // How likely the model found it, as among the next words.
+    // The model's probability for the token, as in the list of candidates.
     if (written) {
         const double predicted = shown_writing(context).tokens[static_cast<std::size_t>(chip.place)].predicted;
         const float left = item.min.x + context.px(6), right = item.max.x - context.px(6), line = item.max.y - context.px(5);
         list.AddRectFilled({left, line}, {left + (right - left) * static_cast<float>(predicted), line + context.px(3)},
                            chip.later ? colors.faint : colors.accent, context.px(1.5F));
     }
-    // A corner mark where something else was written in its place.
+    // A corner mark if alternatives exist.
     if (chip.others > 0)
         list.AddTriangleFilled({item.max.x - context.px(9), item.min.y}, {item.max.x, item.min.y}, {item.max.x, item.min.y + context.px(9)},
                                colors.accent);
@@ -138,7 +138,7 @@ float written_chips_height(const PanelContext& context, float width) {
     return lay_out_chips(context, chips, width - context.px(12)) + context.px(6);
 }
 
-/// Another moment than in the frame before, which has come in or was chosen; else the person scrolls.
+/// Whether the shown moment has changed since the last frame; only then scroll to it, so that the user can scroll freely.
 bool has_been_shown(const WrittenChip& chip) {
     ImGuiStorage& memory = *ImGui::GetStateStorage();
     const ImGuiID id = ImGui::GetID("shown");

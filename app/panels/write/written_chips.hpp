@@ -1,11 +1,11 @@
 #pragma once
-/// The text of the branch that is looked at, from the prompt to its end; every written token is a moment.
+/// The text of the shown branch as chips, from the prompt to its end; every generated token is a moment.
 
 #include "app/panels/panel_context.hpp"
 
 namespace attn::app {
 
-/// Pixels that all of it takes in `width`.
+/// The total height in pixels when wrapped at `width`.
 float written_chips_height(const PanelContext& context, float width);
 void draw_written_chips(PanelContext& context);
 

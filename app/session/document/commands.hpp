@@ -1,5 +1,5 @@
 #pragma once
-/// Everything a user can do to the document, as plain values. Panels emit them; the session applies them.
+/// Every user action as a plain value. Panels emit commands; the session applies them.
 
 #include <cstdint>
 #include <filesystem>
@@ -18,7 +18,7 @@ namespace attn::app {
 namespace command {
 struct SetTexts {
     std::vector<std::string> texts;
-    std::vector<std::string> source_texts;  ///< only for an encoder-decoder
+    std::vector<std::string> source_texts;  ///< encoder-decoders only
 };
 struct SetTokenizer {
     TokenizerKind kind;
@@ -31,121 +31,120 @@ struct SetForward {
 };
 struct OpenPreset {
     std::string name;
-    std::size_t sentence = 0;  ///< which of its sentences
+    std::size_t sentence = 0;  ///< index of the sentence
 };
 struct OpenDocument {
     Document document;
-    bool is_model = false;  ///< it only shows a published model: what is pinned stays, and a text that this model reads as well
+    bool is_model = false;  ///< show a published model: keep the pinned states, and the current text if the model can read it
 };
 
-/// What applies to a run under way does so at once; what takes a new model waits for the next run.
+/// Settings that the current run can take over apply at once; those that need a new model wait for the next run.
 struct SetRun {
     RunSettings run;
 };
-/// Goes on after a pause; begins a new run when there is none, which the document then follows.
+/// Resumes a paused run. Without a run, starts a new one, which the document then follows.
 struct StartTraining {};
 struct PauseTraining {};
-/// One step, then a pause.
+/// Runs one step, then pauses.
 struct StepTraining {};
-/// A new run with the document's settings that waits at step 0.
+/// Creates a new run with the document's settings, paused at step 0.
 struct ResetTraining {};
-/// A new run with the document's settings that starts at once.
+/// Creates a new run with the document's settings and starts it.
 struct RestartTraining {};
-/// Two runs of the same seed, one after the other: without the mistake that the document's run makes, then with it. A right run that has
-/// come to its end already is not made again.
+/// Trains two runs from the same seed, one after the other: first without the document's deliberate mistake, then with it. A correct run
+/// that is already complete is reused.
 struct TrainBoth {};
-/// Makes the document's model that of the kept moment of the current run nearest to `step`, which the run must have made; none: follows
-/// the newest.
+/// Shows the model at the saved moment of the current run nearest to `step`, which must lie within the run. None: follows the newest.
 struct ShowMoment {
     std::optional<std::int64_t> step;
 };
-/// The model of another moment of the shown run, computed beside the shown one from the same text and settings; none: no longer.
+/// Chooses the moment of the shown run to compare with, computed from the same text and settings. None: stops comparing.
 struct CompareMoment {
     std::optional<std::int64_t> step;
 };
-/// Back to freshly drawn parameters.
+/// Goes back to randomly initialised parameters.
 struct ShowUntrained {};
 struct SetSampling {
     SamplingSettings sampling;
 };
-/// Writes on behind what is shown, as the document's sampling says; `tokens`: so many instead.
+/// Generates tokens after the shown text with the document's sampling settings; `tokens` overrides their number.
 struct WriteOn {
-    std::int64_t sequence = 0;  ///< of the batch
+    std::int64_t sequence = 0;  ///< index in the batch
     std::optional<std::int64_t> tokens;
 };
 struct StopWriting {};
-/// Puts a token behind what is shown, as `chosen` says; the sampler is not asked.
+/// Appends a token chosen by hand, without asking the sampler.
 struct WriteToken {
-    std::int64_t sequence = 0;  ///< of the batch
+    std::int64_t sequence = 0;  ///< index in the batch
     std::int32_t id = 0;
     double predicted = 0, chance = 0;
 };
-/// Looks at the text up to a token of the document's branches; kPrompt: at what they begin with.
+/// Shows the text up to a generated token; kPrompt: the prompt only.
 struct ShowWritten {
     std::int64_t token = kPrompt;
 };
-/// Gives up a token and all that was written behind it.
+/// Deletes a generated token and everything after it.
 struct ForgetWritten {
     std::int64_t token = kPrompt;
 };
-/// Takes up an earlier run with its moments; the one under way is kept, paused.
+/// Makes an earlier run current, with its moments; the present one is paused and kept.
 struct ChooseRun {
     std::uint64_t run;
 };
-/// Gives up an earlier run: its curves and its moments.
+/// Deletes an earlier run with its curves and moments.
 struct ForgetRun {
     std::uint64_t run;
 };
-/// The next run learns this text; the file is read at once.
+/// Reads a training text for the next run, immediately.
 struct OpenTrainingText {
     std::filesystem::path path;
 };
 struct SaveCheckpoint {
     std::filesystem::path path;
 };
-/// Takes the run in the file up in place of the current one, paused.
+/// Replaces the current run with the one in the file, paused.
 struct OpenCheckpoint {
     std::filesystem::path path;
 };
 
-/// Keeps a state as A or B; null: no longer.
+/// Pins a state as A or B; null: unpins it.
 struct Pin {
     bool b = false;
     StateRef state;
 };
-/// Keeps the shown state as A, and shows the same text in another published model.
+/// Pins the shown state as A and shows the same text in another published model.
 struct ShowBeside {
     std::shared_ptr<const OpenedModel> model;
 };
-/// Reads and judges attention that other code recorded.
+/// Reads and examines attention recorded by other code.
 struct OpenDump {
     std::filesystem::path path;
 };
 
-// Files: all are read and written by a worker; what became of it stands in FilesState.
+// Files: a worker reads and writes them; the outcome appears in FilesState.
 
-/// Writes the document; from then on it is the one in that file.
+/// Saves the document; from then on it is the document of that file.
 struct SaveDocument {
     std::filesystem::path path;
 };
-/// A document, a training run, a text or a dump: whatever the file turns out to be.
+/// Opens a document, a training run, a text or an attention dump, depending on the file's contents.
 struct OpenFile {
     std::filesystem::path path;
 };
-/// Takes up the work in an autosave's folder: its document, and its run, paused.
+/// Restores the work in an autosave folder: its document, and its run, paused.
 struct RestoreWork {
     std::filesystem::path folder;
 };
-/// What the text that was opened is for.
+/// Says how to use the text that was opened.
 struct UseText {
     enum class As : std::uint8_t { Probe, Training, Nothing } as;
 };
-/// .csv, .npy, .safetensors (of the whole trace, whatever was chosen) or .npz (the operands of the chosen stage).
+/// Writes .csv or .npy, .safetensors (always the whole trace) or .npz (the operands of the chosen stage).
 struct ExportTensor {
     std::filesystem::path path;
     TensorChoice choice;
 };
-/// The program that computes a stage again, for the clipboard.
+/// Copies a program that recomputes a stage to the clipboard.
 struct CopySnippet {
     StageId stage;
     bool torch = false;
@@ -153,19 +152,19 @@ struct CopySnippet {
 struct ListFolder {
     std::filesystem::path folder;
 };
-/// What models there are; `folder` is the person's own for them, empty where they have none.
+/// Lists the models on this machine; `folder` is the user's own model folder, empty if they have none.
 struct ListModels {
     std::filesystem::path folder;
 };
-/// What is computed may take this much memory, from now on.
+/// Sets the memory limit for computed results, effective immediately.
 struct SetMemoryBudget {
     double mib = 0;
 };
-/// A look at what a file is, before it is opened.
+/// Identifies a file before it is opened.
 struct PreviewFile {
     std::filesystem::path path;
 };
-/// Somebody else has written a file, or could not.
+/// Shows the outcome of a file operation done outside the session.
 struct TellFile {
     std::string notice;
     bool failed = false;
@@ -175,8 +174,8 @@ struct Undo {};
 struct Redo {};
 }  // namespace command
 
-/// `merge` joins the command with the one before it into one undo step when both carry the same non-empty name
-/// (the drag of one slider, the typing of one word).
+/// `merge` joins this command with the previous one into one undo step if both carry the same non-empty name, as when a slider is dragged
+/// or a word is typed.
 struct Command {
     std::variant<command::SetTexts, command::SetTokenizer, command::SetConfig, command::SetForward, command::OpenPreset,
                  command::OpenDocument, command::SetRun, command::StartTraining, command::PauseTraining, command::StepTraining,
@@ -191,7 +190,7 @@ struct Command {
     std::string merge;
 };
 
-/// What panels append to in one frame.
+/// Collects the commands that panels emit during a frame.
 using CommandSink = std::vector<Command>;
 
 }  // namespace attn::app

@@ -1,5 +1,5 @@
 #pragma once
-/// What the user set: a plain value from which everything on screen follows.
+/// The user's settings: a plain value that determines everything on screen.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,33 +14,33 @@
 
 namespace attn::app {
 
-/// Parameters that were learned: those of one moment of a training run of this session.
+/// Learned parameters: those of one moment of a training run of this session.
 struct TrainedModel {
     std::uint64_t run = 0;
-    std::optional<std::int64_t> step;  ///< the kept moment nearest to it; none: follows the newest
+    std::optional<std::int64_t> step;  ///< nearest saved moment; none: follow the newest
     bool operator==(const TrainedModel&) const = default;
 };
 
-/// States that are kept to compare others with: A, and B of a training run.
+/// States pinned for comparison.
 struct Pins {
     std::optional<State> a, b;
     bool operator==(const Pins&) const = default;
 };
 
-/// Its setup with the parameters of `trained`, or freshly drawn ones, is the state that is shown.
+/// The shown state is this setup with the parameters of `trained`, or with initial ones.
 struct Document : Setup {
-    std::string preset;                   ///< name of the preset it started from, "" for none
-    std::string look_at;                  ///< the preset's sentence saying what to look at
-    std::optional<TrainedModel> trained;  ///< where the parameters come from; none: freshly drawn as `config` says
+    std::string preset;                   ///< the preset it started from, "" if none
+    std::string look_at;                  ///< the preset's hint on what to look at
+    std::optional<TrainedModel> trained;  ///< where the parameters come from; none: initial ones, as `config` says
     Pins pins;
     SamplingSettings sampling;
-    Writing writing;                                  ///< the branches; `written` is the way to the moment that is shown
-    RunSettings run = default_run(TaskKind::Repeat);  ///< the next training run, and what is to apply to the one under way
+    Writing writing;                                  ///< all branches; `written` holds the tokens up to the shown one
+    RunSettings run = default_run(TaskKind::Repeat);  ///< settings of the next training run; the current run takes over what it can
     bool operator==(const Document&) const = default;
 };
 
-/// What the texts of a document, source texts included, may hold together. A trace of one text this long would not fit by far; every step
-/// of the undo history holds them.
+/// The most that a document's texts and source texts may hold together. A trace of one text this long would not fit into memory by far, and
+/// every undo step stores the texts.
 inline constexpr std::size_t kTextLimitBytes = 128 << 10;
 
 inline std::size_t bytes_of(const std::vector<std::string>& texts) {
@@ -48,7 +48,7 @@ inline std::size_t bytes_of(const std::vector<std::string>& texts) {
     for (const std::string& text : texts) bytes += text.size();
     return bytes;
 }
-/// Of texts and source texts.
+/// Total size of texts and source texts.
 inline std::size_t text_bytes(const Setup& setup) { return bytes_of(setup.texts) + bytes_of(setup.source_texts); }
 
 }  // namespace attn::app

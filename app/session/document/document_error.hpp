@@ -1,5 +1,5 @@
 #pragma once
-/// A document that cannot be computed as it is.
+/// The error for a document that cannot be computed.
 
 #include <string>
 
@@ -8,7 +8,7 @@
 
 namespace attn::app {
 
-/// The message says what is wrong and what would be right; `field` says which setting to change.
+/// The message says what is wrong and what would be valid; `field` names the setting to change.
 class DocumentError : public Error {
 public:
     DocumentError(const std::string& message, Field field) : Error(message), field_(field) {}

@@ -59,7 +59,7 @@ SamplingSettings sampling_from_json(JsonObject object) {
     return sampling;
 }
 
-/// In lists side by side, of which a token takes one place each: there may be thousands.
+/// Stored as parallel arrays, one entry per token in each, because there may be thousands.
 Json to_json(const Writing& writing) {
     Json ids = Json::list(), after = Json::list(), predicted = Json::list(), chance = Json::list();
     for (const WrittenToken& token : writing.tokens) {
@@ -72,7 +72,7 @@ Json to_json(const Writing& writing) {
             {"chance", std::move(chance)},  {"shown", writing.shown}, {"end", writing.end}};
 }
 
-/// Whole numbers.
+/// Reads a list of integers.
 template <class Integer>
 std::vector<Integer> integers_from_json(JsonObject& object, std::string_view key, double least) {
     std::vector<double> numbers;
@@ -106,7 +106,7 @@ Writing writing_from_json(JsonObject object) {
     } catch (const Error& error) {
         object.fail("ids", error.what());
     }
-    return writing.tokens.empty() ? Writing() : writing;  // of nothing only that is kept
+    return writing.tokens.empty() ? Writing() : writing;  // a sequence number without tokens means nothing
 }
 
 Json to_json(const Written& written) {
@@ -126,7 +126,7 @@ Written written_from_json(JsonObject object, std::size_t texts) {
 
 Json to_json(const MomentOfRun& moment) { return {{"run", moment.run}, {"step", moment.step}}; }
 
-/// JSON holds no bytes: pieces are written in letters of bytes.
+/// JSON cannot hold arbitrary bytes, so BPE pieces are written in byte-level letters.
 std::vector<std::string> written_vocabulary(const Setup& setup) {
     std::vector<std::string> words = setup.vocabulary;
     if (setup.tokenizer == TokenizerKind::Bpe)
@@ -204,7 +204,7 @@ Pins pins_from_json(JsonObject object) {
     return pins;
 }
 
-/// The text of the training task stands in the document itself, which then is whole wherever it is taken.
+/// The training text is stored in the document itself, so that the file is self-contained.
 void add_task_text(Json& json, const TaskSettings& task) {
     if (task.text == nullptr) return;
     if (task.text->size() > kMostTaskText)
@@ -222,8 +222,7 @@ void read_model_fields(JsonObject& object, Setup& setup) {
     if (object.read_choice("tokenizer", kTokenizers, tokenizer)) setup.tokenizer = static_cast<TokenizerKind>(tokenizer);
     object.read("special_tokens", setup.special_tokens);
     if (object.has("config")) setup.config = config_from_json(object.object("config"));
-    // The model is opened again: a document holds none of its numbers. Folders are saved with their whole path, those of the program by
-    // name.
+    // Only a reference to the model is stored: the full path of a folder, or the name of an embedded model.
     if (std::string model; object.read("model", model)) {
         if (auto shipped = shipped_model(model)) {
             use_shipped(setup, std::move(shipped));
@@ -276,7 +275,7 @@ Document document_from_json(std::string_view text, std::string_view source) {
     const Written shown{document.writing.sequence, ids_to(document.writing, document.writing.shown)};
     if (document.written != shown && !(shown.ids.empty() && document.written.ids.empty()))
         object.fail("written", "expected the tokens up to the one that \"writing\" says is shown");
-    read_vocabulary(object, document);  // what its words are is known now
+    read_vocabulary(object, document);  // only now is the kind of tokenizer known
     object.expect_no_more();
     return document;
 }

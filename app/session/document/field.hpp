@@ -1,11 +1,11 @@
 #pragma once
-/// The settings that a message can be about.
+/// The settings that an error message can refer to.
 
 #include <cstdint>
 
 namespace attn::app {
 
-/// The setting that a problem is about, so that its message can stand beside the control.
+/// Identifies the control beside which a message is shown.
 enum class Field : std::uint8_t {
     None,
     Texts,

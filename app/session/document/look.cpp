@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, kLessonControls> kControls = {"shown",  "
 constexpr std::array<std::string_view, 3> kPanes = {"settings", "cell", "stages"};
 constexpr std::array<Axis, 6> kCellAxes = {Axis::T, Axis::S, Axis::C, Axis::D, Axis::F, Axis::V};
 
-/// Marks the names of the list under `key` in `chosen`; an unknown one is refused with those that there are.
+/// Sets the flags of the names listed under `key`. An unknown name is an error that lists the valid ones.
 template <std::size_t N>
 void read_names(JsonObject& object, std::string_view key, const std::array<std::string_view, N>& names, std::array<bool, N>& chosen) {
     std::vector<std::string> listed;
@@ -47,7 +47,7 @@ void read_panes(JsonObject& object, Look& look) {
     for (std::size_t i = 0; i < controls.size(); ++i) look.controls[i] = controls[i];
 }
 
-/// A layer beside a stage that has none, or has another one in its name, would mean nothing.
+/// A layer beside a stage without one, or contradicting the stage's own, is an error.
 void expect_layer(const JsonObject& object, const StageId& id, std::int32_t layer) {
     if (id.layer < 0) object.fail("layer", fmt::format("{} belongs to no layer", tensor_name(id)));
     if (id.layer != layer) object.fail("layer", fmt::format("{} is of layer {}", tensor_name(id), id.layer));

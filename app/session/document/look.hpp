@@ -1,5 +1,5 @@
 #pragma once
-/// What is looked at: view, stage, head and cell, as lessons and examples name them.
+/// Where to look: the view, stage, head and cell that lessons and examples open at.
 
 #include <bitset>
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace attn::app {
 
-/// Parts of the settings pane that a lesson can leave out.
+/// Groups of the settings pane that a lesson can hide.
 enum class LessonControl : std::uint8_t { Shown, Masks, Softmax, Compare, Model, Tokens, Parts, Heads, Edits, Mistakes };
 inline constexpr int kLessonControls = 10;
 
@@ -21,15 +21,15 @@ struct Look {
     View view = View::Step;
     StageId stage{Stage::Scores, 0};
     std::int64_t head = 0, sequence = 0;
-    std::vector<std::pair<Axis, std::int64_t>> cell;  ///< chosen indices; empty: nothing is chosen
+    std::vector<std::pair<Axis, std::int64_t>> cell;  ///< selected indices; empty: nothing is selected
     bool gradients = false;
-    bool unmasked = false;                                                         ///< compared with the unmasked state
-    bool settings = true, inspector = true, stages = true;                         ///< the panes
-    std::bitset<kLessonControls> controls = std::bitset<kLessonControls>{}.set();  ///< in the settings
+    bool unmasked = false;                                                         ///< compare with the unmasked state
+    bool settings = true, inspector = true, stages = true;                         ///< which panes are open
+    std::bitset<kLessonControls> controls = std::bitset<kLessonControls>{}.set();  ///< which groups of the settings are shown
     bool operator==(const Look&) const = default;
 };
 
-/// Fields that are missing stay as they are in `look`. Throws FileError naming the field.
+/// Missing fields keep their values in `look`. Throws FileError naming the field.
 void read_look(JsonObject& object, Look& look);
 
 }  // namespace attn::app

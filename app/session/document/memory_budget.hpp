@@ -1,9 +1,9 @@
 #pragma once
-/// How much memory may hold what is computed.
+/// The memory limit for computed results.
 
 namespace attn::app {
 
-/// MiB: a quarter of the machine's memory.
+/// A quarter of the machine's memory, in MiB.
 double default_memory_budget_mib();
 
 }  // namespace attn::app

@@ -1,5 +1,5 @@
 #pragma once
-/// A published model as a document.
+/// A document that shows a published model.
 
 #include <memory>
 
@@ -7,7 +7,7 @@
 
 namespace attn::app {
 
-/// A sentence with something to see in it, computed by the model with the masks that it was trained with.
+/// An example sentence in the model, with the masks it was trained with.
 Document document_of_model(std::shared_ptr<const OpenedModel> model);
 
 }  // namespace attn::app

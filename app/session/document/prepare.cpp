@@ -41,14 +41,14 @@ const Tokenizer& tokenizer_of(const Setup& setup, KeptTokenizer& kept) {
     }
 }
 
-/// Texts as tokens, before they are padded to the longest.
+/// Tokenized texts, before padding to the longest.
 struct Encoded {
     const std::vector<std::string>& texts;
     std::vector<std::vector<TextToken>> sequences;
     std::int64_t longest = 0;
 };
 
-/// Only a fixed vocabulary can lack a symbol: what a model has never learned says nothing about it.
+/// Only a fixed vocabulary can lack a symbol. It is refused, since a trained model has learned nothing about it.
 std::vector<TextToken> known_symbols(const Tokenizer& tokenizer, const std::string& text, Field field) {
     std::vector<TextToken> tokens;
     std::string unknown;
@@ -66,7 +66,7 @@ std::vector<TextToken> known_symbols(const Tokenizer& tokenizer, const std::stri
     return tokens;
 }
 
-/// What was written stands behind its text as it is.
+/// Generated tokens follow their text unchanged, without re-tokenizing.
 void append_written(Encoded& encoded, const Written& written, std::int64_t vocabulary) {
     if (written.ids.empty()) return;
     if (written.sequence < 0 || written.sequence >= static_cast<std::int64_t>(encoded.sequences.size()))
@@ -82,7 +82,7 @@ void append_written(Encoded& encoded, const Written& written, std::int64_t vocab
     encoded.longest = std::max(encoded.longest, static_cast<std::int64_t>(tokens.size()));
 }
 
-/// Its tokens stand nowhere in the text.
+/// Generated tokens have no place in the typed text, so their chips show the vocabulary's text.
 void show_written(const Encoded& text, const Written& written, const SharedWords& vocabulary, std::vector<std::vector<Token>>& chips) {
     if (written.ids.empty()) return;
     const auto b = static_cast<std::size_t>(written.sequence);
@@ -90,7 +90,7 @@ void show_written(const Encoded& text, const Written& written, const SharedWords
     for (std::size_t i = 0; i < written.ids.size(); ++i) chips[b][first + i].text = vocabulary.at(static_cast<std::size_t>(written.ids[i]));
 }
 
-/// What each of the texts is to the model. Beside an encoder the decoder's begin with a token of their own.
+/// Tokenizes all texts of one stack. In an encoder-decoder, decoder texts begin with the decoder start token.
 Encoded encode_all_for(const OpenedModel& model, const std::vector<std::string>& texts, Field field) {
     const bool writes = model.config().architecture == Architecture::EncoderDecoder && field == Field::Texts;
     const Reader reader = writes ? Reader::Decoder : Reader::Model;
@@ -106,14 +106,14 @@ Encoded encode_all_for(const OpenedModel& model, const std::vector<std::string>&
     return encoded;
 }
 
-/// Pieces as the model has them: a part of a character, "##ing", what the template adds and stands nowhere in the text.
+/// Shows the model's own pieces: part of a character, "##ing", or a token added by the template.
 void show_pieces(const std::vector<std::string>& vocabulary, const Encoded& text, std::vector<std::vector<Token>>& chips) {
     for (std::size_t b = 0; b < text.sequences.size(); ++b)
         for (std::size_t t = 0; t < text.sequences[b].size(); ++t)
             chips[b][t].text = vocabulary.at(static_cast<std::size_t>(text.sequences[b][t].id));
 }
 
-/// Every text of a decoder needs one of its encoder.
+/// Every decoder text needs an encoder text.
 void expect_as_many_sources(const Encoded& encoded, const Setup& setup) {
     if (encoded.texts.size() == setup.texts.size()) return;
     throw DocumentError(fmt::format("the encoder has {} text{}, the decoder {}: every sequence needs both", encoded.texts.size(),
@@ -141,7 +141,7 @@ Encoded encode_source(const Tokenizer& tokenizer, const Setup& setup) {
     return encoded;
 }
 
-// Rounded up so that typing one more word rarely changes the model.
+// Powers of two, so that typing one more word rarely changes the model.
 std::int64_t derived_context(std::int64_t longest) {
     std::int64_t context = 64;
     while (context < longest) context *= 2;
@@ -167,10 +167,10 @@ Config derived_config(const Setup& setup, std::int64_t vocab_size, std::int64_t 
     return config;
 }
 
-/// What has to be held at once at least: an outline and one part, or, where that is less, everything.
+/// The least that must be held at once: an outline and one part, or all stages if that is less.
 double least_mib(const TraceSize& size) { return size.parameters + std::min(size.whole, size.outline + size.part); }
 
-// Before anything of that size is allocated.
+// Checks the memory that the trace needs before anything of that size is allocated.
 void measure(Prepared& prepared, const Encoded& text, const Encoded& source, const ForwardSettings& forward, double room_mib) {
     const Config& config = prepared.config;
     const bool in_rows = can_compute_in_rows(Plan(config, forward.mistake), config, prepared.tokens, forward);
@@ -200,7 +200,7 @@ std::vector<std::vector<Token>> chips_of(const Encoded& encoded, std::int32_t pa
     return chips;
 }
 
-/// Numbers of a stage's tensor for one sequence.
+/// How many numbers a stage's tensor has for one sequence.
 double stage_numbers(const Config& config, const PlanNode& node, double positions, double source_positions) {
     const double own = node.id.stack == Stack::Encoder ? source_positions : positions;
     double numbers = 1;

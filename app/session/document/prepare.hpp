@@ -1,5 +1,5 @@
 #pragma once
-/// From what the user set to what the engine is given: vocabulary, token ids, the derived sizes of the model.
+/// Turns the user's settings into the engine's input: vocabulary, token ids and derived model sizes.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,54 +17,52 @@
 
 namespace attn::app {
 
-/// What texts may hold together that only give their symbols to the vocabulary.
+/// The most that the texts that only contribute symbols to the vocabulary may hold together.
 inline constexpr std::size_t kVocabularyTextLimitBytes = 1 << 20;
 
-/// MiB, counted in floating point so that no size overflows.
+/// Sizes in MiB, in floating point so that none overflows.
 struct TraceSize {
     double parameters = 0;
     double whole = 0;      ///< every stage
     double outline = 0;    ///< the residual stream, and keys and values if `attended` (see engine/model/outline.hpp)
-    double part = 0;       ///< the largest part of the model that is computed again at a time
-    bool attended = true;  ///< keys and values are few enough to be held
+    double part = 0;       ///< the largest part that is recomputed at once
+    bool attended = true;  ///< keys and values are small enough to be held
 };
 
-/// Of a float trace of `sequences` sequences, at least. `source_positions` is 0 without an encoder. `in_rows`: a part is computed some
-/// positions at a time (see can_compute_in_rows()), and its attention maps need not be held.
+/// A lower bound for a float trace of `sequences` sequences. `source_positions` is 0 without an encoder. `in_rows`: parts are computed a
+/// few positions at a time (see can_compute_in_rows()), so that their attention maps need not be held.
 TraceSize trace_size(const Config& config, double sequences, double positions, double source_positions, bool in_rows = false);
 
-/// Up to this size, with the parameters, every stage is recorded, checked and gone back through: more takes longer than to compute again
-/// what somebody looks at.
+/// Up to this size, parameters included, every stage is recorded and verified. Above it, recomputing what is looked at is faster.
 inline constexpr double kWholeTraceMiB = 96;
 
 struct Prepared {
     Config config;  ///< with vocab_size and context_length filled in
     TokenBatch tokens;
-    TokenBatch source;                             ///< what the encoder of an encoder-decoder reads; empty for every other model
-    std::vector<std::vector<Token>> chips;         ///< [B][T], what the ids of `tokens` stand for
-    std::vector<std::vector<Token>> source_chips;  ///< the same of `source`
+    TokenBatch source;                             ///< encoder input of an encoder-decoder; otherwise empty
+    std::vector<std::vector<Token>> chips;         ///< [B][T], the displayed tokens of `tokens`
+    std::vector<std::vector<Token>> source_chips;  ///< the displayed tokens of `source`
     SharedWords vocabulary;                        ///< text of every id
-    TraceSize size;                                ///< what its numbers take
-    bool whole = true;                             ///< few enough to record all of them; else an outline, and what is looked at
+    TraceSize size;                                ///< memory that its numbers take
+    bool whole = true;                             ///< small enough to record every stage; otherwise only an outline is kept
 };
 
-/// Throws DocumentError for texts beyond kTextLimitBytes, or such texts beyond theirs.
+/// Throws DocumentError if the texts exceed kTextLimitBytes or the vocabulary texts kVocabularyTextLimitBytes.
 void expect_bearable_texts(const Setup& setup);
 
-/// Throws DocumentError for text that is empty, longer than the context or too large for even an outline in `room_mib`, and for a
-/// configuration that cannot work; nothing large is allocated before the sizes are known to be bearable. `kept` is for whoever prepares one
-/// setup after the other.
+/// Throws DocumentError for text that is empty, longer than the context, or too large for even an outline in `room_mib`, and for an invalid
+/// configuration. Nothing large is allocated before the sizes are checked. `kept` caches the tokenizer between calls.
 Prepared prepare(const Setup& setup, double room_mib = default_memory_budget_mib(), KeptTokenizer* kept = nullptr);
 
-/// The text of every id of a tokenizer of ours. Throws DocumentError as prepare() does.
+/// The text of every id of one of our own tokenizers. Throws DocumentError as prepare() does.
 SharedWords vocabulary_of(const Setup& setup);
 
-/// Throws DocumentError where numbers of `mib` find no room.
+/// Throws DocumentError if `mib` exceeds `room_mib`.
 void expect_room(double mib, double room_mib);
 
-/// The setting that makes `config` invalid: the first whose repair alone makes it valid. None when it is valid.
+/// The setting that makes `config` invalid: the first one whose repair alone makes it valid. None if it is valid.
 Field field_at_fault(const Config& config);
-/// The first setting of a forward pass that is out of range, None when all are in it.
+/// The first forward-pass setting that is out of range; None if all are in range.
 Field field_at_fault(const ForwardSettings& settings);
 
 }  // namespace attn::app

@@ -44,7 +44,7 @@ PresetSentence read_sentence(JsonObject& object, const std::optional<Look>& usua
     return sentence;
 }
 
-/// Ids stay put whichever sentence is chosen.
+/// The texts of all sentences, so that ids do not change with the chosen sentence.
 std::vector<std::string> vocabulary_texts(const std::vector<PresetSentence>& sentences) {
     std::vector<std::string> texts;
     for (const PresetSentence& sentence : sentences) {
@@ -86,7 +86,7 @@ Preset parse_preset(std::string_view json, std::string_view source) {
     }
     object.expect_no_more();
     document.preset = preset.name;
-    // The vocabulary of a trained model is its own.
+    // A trained model brings its own vocabulary.
     if (document.shipped == nullptr) document.vocabulary_texts = vocabulary_texts(preset.sentences);
     return preset;
 }

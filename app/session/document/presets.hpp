@@ -1,5 +1,5 @@
 #pragma once
-/// Worked examples to start from, embedded in the program.
+/// Worked examples embedded in the program.
 
 #include <cstdint>
 #include <optional>
@@ -14,49 +14,48 @@
 
 namespace attn::app {
 
-/// What the window shows at its first start.
+/// Shown when the program is started for the first time.
 inline constexpr std::string_view kFirstPreset = "stories";
-/// For a text of one's own: its model takes any words.
+/// The preset for a text typed by the user: its model accepts any words.
 inline constexpr std::string_view kDefaultPreset = "causal-attention";
 
-/// Something to be seen in an example.
+/// An example sentence with something worth seeing.
 struct PresetSentence {
-    std::string title;  ///< "who is she?"; "" where the preset has only this one
+    std::string title;  ///< such as "who is she?"; "" if it is the preset's only sentence
     std::vector<std::string> texts, source_texts;
-    std::string look_at;       ///< one line saying what to see
-    std::optional<Look> look;  ///< where it is seen, if the preset says so
+    std::string look_at;       ///< one line saying what to look at
+    std::optional<Look> look;  ///< where to see it, if the preset specifies it
 };
 
 struct Preset {
-    std::string name;                       ///< "causal-attention"
-    std::string title;                      ///< "Causal attention"
-    std::int32_t order = 0;                 ///< place in the menu
-    Document document;                      ///< of the first sentence, with `preset` and `look_at` set
+    std::string name;                       ///< identifier, such as "causal-attention"
+    std::string title;                      ///< such as "Causal attention"
+    std::int32_t order = 0;                 ///< position in the menu
+    Document document;                      ///< for the first sentence, with `preset` and `look_at` set
     std::vector<PresetSentence> sentences;  ///< at least one
-    /// The stages that the sentences speak of, the first of which the example opens at; empty: they are true of all.
+    /// The stages that the sentences describe; the example opens at the first. Empty: the sentences apply to all stages.
     std::vector<Stage> look_stages;
 };
 
-/// All presets in the order of the menu, parsed once.
+/// All presets in menu order, parsed once.
 std::span<const Preset> presets();
-/// Throws Error naming the presets that there are.
+/// Throws Error listing the available presets.
 const Preset& find_preset(std::string_view name);
-/// The document of one of its sentences, counted from 0. Throws Error for a sentence or preset that there is not.
+/// The document for one of the preset's sentences, counted from 0. Throws Error if there is no such preset or sentence.
 Document open_preset(std::string_view name, std::size_t sentence = 0);
-/// The sentence of the document's preset that it still shows; null where the person has typed another.
+/// The sentence of the document's preset that the document shows; null if the text has been changed.
 const PresetSentence* shown_sentence(const Document& document);
-/// Where that is worth looking at, if the preset says so and its model is shown.
+/// Where to look at that sentence, if the preset specifies it and its model is shown.
 std::optional<Look> look_of(const Document& document);
 
-/// What is worth looking at in a document: of a mistake made on purpose where it shows, else that of the preset's sentence while text,
-/// model, masks and numbers are the preset's own, for of others it might not be true, and `at` is a stage that it speaks of (none: any).
-/// Else "".
+/// The hint on what to look at: that of a deliberate mistake if there is one, else that of the preset's sentence. The latter only applies
+/// while text, model, masks and numbers are the preset's own and `at` (none: any) is a stage that it describes; otherwise "".
 std::string_view look_at(const Document& document, std::optional<Stage> at = {});
-/// Where one of an example's sentences opens: where it is to be seen, else at the first stage that the example speaks of, the
-/// cross-attention of an encoder-decoder, the scores of others.
+/// Where a preset's sentence opens: at its own look, else at the first stage the preset describes, else at the cross-attention of an
+/// encoder-decoder or the scores of other models.
 Look opening_look(const Preset& preset, std::size_t sentence);
 
-/// Reads a preset's JSON. Throws FileError naming `source` and the place for anything unknown, missing or of a wrong type.
+/// Parses a preset's JSON. Throws FileError naming `source` and the place for anything unknown, missing or of the wrong type.
 Preset parse_preset(std::string_view json, std::string_view source);
 
 }  // namespace attn::app

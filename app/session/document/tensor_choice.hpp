@@ -1,5 +1,5 @@
 #pragma once
-/// Which numbers of a snapshot are meant.
+/// Selects numbers of a snapshot.
 
 #include <cstdint>
 #include <optional>
@@ -9,12 +9,12 @@
 
 namespace attn::app {
 
-/// A stage's tensor, or the part of it that belongs to one sequence or one head; or a parameter.
+/// A stage's tensor, the part of it for one sequence or head, or a parameter.
 struct TensorChoice {
     StageId stage;
     std::optional<std::int64_t> batch, head;
-    bool gradients = false;   ///< what the numbers do to the loss, instead of them
-    std::string parameter{};  ///< its name where a parameter of the model is meant in place of a stage
+    bool gradients = false;   ///< the loss gradients instead of the values
+    std::string parameter{};  ///< a parameter's name; overrides `stage` unless empty
 };
 
 }  // namespace attn::app

@@ -1,5 +1,5 @@
 #pragma once
-/// The views that the window can show, by the names that files, commands and tabs use.
+/// The views of the window, with the names used in files, commands and tabs.
 
 #include <cstdint>
 #include <optional>
@@ -12,13 +12,13 @@ enum class View : std::uint8_t { Step, Heads, Grid, Lines, Totals, Lens, KnockOu
 
 struct ViewInfo {
     View view;
-    std::string_view name;   ///< in files and on the command line: "step"
-    std::string_view title;  ///< on its tab
-    char key;                ///< shows it
-    std::string_view shows;  ///< one sentence
+    std::string_view name;   ///< in files and on the command line, such as "step"
+    std::string_view title;  ///< label of its tab
+    char key;                ///< the key that opens it
+    std::string_view shows;  ///< what it shows, in one sentence
 };
 
-/// All of them, in the order of the enumeration, which is that of the tabs.
+/// All views in enumeration order, which is also the order of the tabs.
 std::span<const ViewInfo> views();
 const ViewInfo& view_info(View view);
 std::optional<View> view_from_name(std::string_view name);

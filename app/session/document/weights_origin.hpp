@@ -1,5 +1,5 @@
 #pragma once
-/// Whether a model has learned anything.
+/// Tells whether a model has been trained.
 
 #include <string>
 
@@ -7,11 +7,11 @@
 
 namespace attn::app {
 
-/// Where the numbers of a model come from.
+/// Where a model's parameters come from.
 struct WeightsOrigin {
-    bool learned = false;    ///< false: drawn at random, so that only the arithmetic means something
-    std::string text;        ///< "trained", "random weights"
-    std::string parameters;  ///< "0.4 M parameters"; "" where they are drawn
+    bool learned = false;    ///< false: random, so that only the arithmetic is meaningful
+    std::string text;        ///< "trained" or "random weights"
+    std::string parameters;  ///< such as "0.4 M parameters"; "" for random ones
 };
 WeightsOrigin weights_origin(const Document& document);
 

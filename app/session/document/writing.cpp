@@ -18,7 +18,7 @@ const WrittenToken& token_at(const Writing& writing, std::int64_t token) { retur
 
 std::int64_t size_of(const Writing& writing) { return static_cast<std::int64_t>(writing.tokens.size()); }
 
-/// Texts are cut into the same tokens in both.
+/// Whether both setups tokenize the texts identically.
 bool read_alike(const Setup& a, const Setup& b) {
     return a.texts == b.texts && a.source_texts == b.source_texts && a.model == b.model && a.shipped == b.shipped &&
            a.tokenizer == b.tokenizer && a.special_tokens == b.special_tokens && a.vocabulary == b.vocabulary &&

@@ -1,5 +1,5 @@
 #pragma once
-/// What a model writes on, token by token: a tree in which every way from the prompt to a token is a text.
+/// Generated text as a tree of tokens; every path from the prompt to a token is a text.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,60 +13,60 @@ struct Document;
 struct Setup;
 struct State;
 
-/// Where the prompt ends and nothing is written yet.
+/// The root of the tree: the end of the prompt.
 inline constexpr std::int64_t kPrompt = -1;
-/// Tokens of all branches together.
+/// The most tokens that all branches together may have.
 inline constexpr std::size_t kMostWritten = 8192;
 
 struct WrittenToken {
     std::int32_t id = 0;
-    std::int64_t after = kPrompt;  ///< the token that it follows
-    double predicted = 0;          ///< how likely the model found it when it was written, at temperature 1
-    double chance = 0;             ///< that the sampler gave it; 0: it was chosen by hand
+    std::int64_t after = kPrompt;  ///< index of the preceding token
+    double predicted = 0;          ///< the model's probability for it when it was generated, at temperature 1
+    double chance = 0;             ///< the sampler's probability of drawing it; 0: chosen by hand
     bool operator==(const WrittenToken&) const = default;
 };
 
-/// The branches of one document. Every token stands behind the one that it follows.
+/// The branches of one document. Every token is stored after the one it follows.
 struct Writing {
-    std::int64_t sequence = 0;  ///< of the batch, which it goes on from
+    std::int64_t sequence = 0;  ///< index of the sequence in the batch that is continued
     std::vector<WrittenToken> tokens;
-    std::int64_t shown = kPrompt;  ///< the moment that is looked at: the text ends with this token
-    std::int64_t end = kPrompt;    ///< of the branch that is looked at: `shown` or a later token of it
+    std::int64_t shown = kPrompt;  ///< the shown text ends with this token
+    std::int64_t end = kPrompt;    ///< last token of the shown branch: `shown` or one after it
     bool operator==(const Writing&) const = default;
 };
 
-/// The tokens from the prompt to this one, the first one first; none for kPrompt.
+/// Indices of the tokens from the prompt to this one, in order; empty for kPrompt.
 std::vector<std::int64_t> way_to(const Writing& writing, std::int64_t token);
 std::vector<std::int32_t> ids_to(const Writing& writing, std::int64_t token);
-/// How many tokens that are.
+/// The number of tokens on that path.
 std::size_t depth_of(const Writing& writing, std::int64_t token);
-/// Whether the way to `token` goes through `before`, or ends there.
+/// Whether the path to `token` contains `before` or ends there.
 bool leads_through(const Writing& writing, std::int64_t token, std::int64_t before);
-/// The tokens that follow this one, in the order in which they were written.
+/// The tokens that directly follow this one, oldest first.
 std::vector<std::int64_t> continuations(const Writing& writing, std::int64_t token);
 /// The last token of every branch.
 std::vector<std::int64_t> branch_ends(const Writing& writing);
-/// The end of the branch that was begun first at this token: the token itself where nothing follows it.
+/// The end of the oldest branch through this token; the token itself if nothing follows it.
 std::int64_t first_end_after(const Writing& writing, std::int64_t token);
 
-/// Puts a token behind `written.after`, unless it is there already, and returns its place. Throws Error beyond kMostWritten.
+/// Adds a token after `written.after` unless it is already there, and returns its index. Throws Error beyond kMostWritten.
 std::int64_t put_token(Writing& writing, const WrittenToken& written);
-/// The same without a token and all that follow it. What is looked at becomes the token before.
+/// The tree without a token and everything after it. If that was shown, the token before it becomes the shown one.
 Writing without_branch(const Writing& writing, std::int64_t token);
 
-/// Looks at the text up to this token; the document's ids follow.
+/// Shows the text up to this token and updates the document's `written` ids.
 void show_written(Document& document, std::int64_t token);
-/// Of a document that was made from `before`: what was written stays where the text before it is read as it was; else the branch that was
-/// looked at becomes part of its text, if that is still there.
+/// To be called for a document derived from `before`. Generated tokens stay if the prompt is still tokenized as before. Otherwise they are
+/// dropped; if the texts themselves are unchanged, the shown branch becomes part of its text.
 void keep_written(Document& document, const Document& before);
-/// As text; where bytes are no whole character they are shown as U+FFFD.
+/// Decodes ids to text; incomplete UTF-8 characters are shown as U+FFFD.
 std::string written_text(const Setup& setup, const std::vector<std::int32_t>& ids);
-/// The document's texts with what was written behind them.
+/// The document's texts, including generated text.
 std::vector<std::string> whole_texts(const Setup& setup);
-/// The shown state with another branch in place of what it has written.
+/// The shown state with another branch as its generated text.
 std::shared_ptr<const State> state_with_written(const State& shown, const Writing& writing, std::int64_t token);
 
-/// Throws Error where a tree that was read from a file is none: what is wrong, in a few words.
+/// Throws Error with a short reason if a tree read from a file is invalid.
 void require_writing(const Writing& writing);
 
 }  // namespace attn::app

@@ -13,8 +13,8 @@
 namespace attn::app {
 namespace {
 
-/// So many positions are verified at a time. For each such step the reference reads all weights of the part again: many are faster, as long
-/// as what they look at is small.
+/// How many positions to verify at a time. The reference reads all weights of the part for every batch of positions, so large batches are
+/// faster as long as their attention maps stay small.
 std::int64_t verified_rows(const Trace<float>& outline) {
     constexpr std::int64_t kFew = 16, kMany = 64, kMostNumbers = std::int64_t{1} << 18;
     const std::int64_t keys = std::max(outline.tokens.length, outline.source_tokens.length);
@@ -25,7 +25,7 @@ std::span<const std::int32_t> first_of(const TokenBatch& batch) {
     return {batch.ids.data(), static_cast<std::size_t>(batch.lengths.at(0))};
 }
 
-/// What an encoder-decoder answers to its source begins as its text does, and ends with the token that the source ends with.
+/// An encoder-decoder's answer begins with the first token of its text and ends with the token that ends the source.
 std::vector<std::int32_t> write_on(const Trace<float>& trace, const SamplingSettings& sampling, std::stop_token stop) {
     Prompt prompt{first_of(trace.tokens)};
     if (trace.config.architecture == Architecture::EncoderDecoder) {
@@ -65,7 +65,7 @@ Computation Computation::engine() {
             Recomputation<float> again(outline, Keep::OneLayer);
             const auto show = [&](const reference::StageRowsObserver<float>& each) {
                 const auto rows = [&](const StageRows<float>& shown) { each(shown.id, shown.first, shown.value, shown.mask); };
-                // The reference takes twice as much for a number, and is told to stop between the rows.
+                // The reference stores doubles, twice the size; stopping is checked between batches of rows.
                 again.show_rows_around(within, rows, stop, verified_rows(*outline));
             };
             return reference::verify_part<float>(*outline, within, show, reference::kFloatAtol, reference::kFloatRtol, stop);

@@ -1,5 +1,5 @@
 #pragma once
-/// The engine's calls that facets are computed with.
+/// The engine calls that compute facets.
 
 #include <cstdint>
 #include <functional>
@@ -19,31 +19,31 @@
 
 namespace attn::app {
 
-/// Tests replace the calls to be slow, to fail or to be wrong. All but the first throw Cancelled once a stop is requested.
+/// Tests replace these calls with slow, failing or wrong ones. All but `parameters` throw Cancelled once a stop is requested.
 struct Computation {
     std::function<Parameters<float>(const Config&, const Parameters<float>* drawn)> parameters;  ///< see initial_parameters()
     std::function<Trace<float>(std::shared_ptr<const Parameters<float>>, const TokenBatch& tokens, const TokenBatch& source,
                                const ForwardSettings&, std::stop_token)>
         forward;
-    /// The same as an outline, with keys and values if `attended`; the second of a text that continues one whose outline is known.
+    /// The same as an outline, with keys and values if `attended`. `continued` extends a known outline to a longer or changed text.
     std::function<Trace<float>(std::shared_ptr<const Parameters<float>>, const TokenBatch& tokens, const TokenBatch& source,
                                const ForwardSettings&, bool attended, std::stop_token)>
         outline;
     std::function<Trace<float>(const Trace<float>& outline, const TokenBatch& tokens, std::stop_token)> continued;
-    /// The same with other edits, and one part of an outline.
+    /// `edited` recomputes a trace with other edits; `inside` computes one part of an outline.
     std::function<Trace<float>(std::shared_ptr<const Trace<float>>, const std::vector<Edit>&, std::stop_token)> edited;
     std::function<LookedAtPart(std::shared_ptr<const Trace<float>> outline, const StageId& within, const WantedOfPart&, std::stop_token)>
         inside;
-    /// A region of a map of an outline; see region_of_map().
+    /// A region of an attention map of an outline; see region_of_map().
     std::function<ReducedMap(const Trace<float>& outline, const StageId&, const MapRegion&, const Trace<float>* held,
                              std::optional<std::int64_t> head, std::stop_token)>
         region;
     std::function<reference::Verification(const Trace<float>&, std::stop_token)> verify;
     std::function<reference::Verification(std::shared_ptr<const Trace<float>> outline, const StageId& within, std::stop_token)> verify_part;
-    std::function<GradientTrace<float>(const Trace<float>&, std::stop_token)> gradients;  ///< of predicting the next token
-    /// What follows the first sequence.
+    std::function<GradientTrace<float>(const Trace<float>&, std::stop_token)> gradients;  ///< of the next-token loss
+    /// A continuation of the first sequence.
     std::function<std::vector<std::int32_t>(const Trace<float>&, const SamplingSettings&, std::stop_token)> sample;
-    /// The same token by token; see generate().
+    /// A continuation generated token by token; see generate().
     std::function<void(const Parameters<float>&, const Prompt&, const ForwardSettings&, const SamplingSettings&,
                        const std::function<void(const DrawnToken&)>& each, std::stop_token, KeptText*)>
         write;
@@ -51,7 +51,7 @@ struct Computation {
     std::function<DoctorReport(const std::shared_ptr<const Trace<float>>&, std::stop_token)> examine;
     std::function<KnockOut(const Trace<float>&, const KnockOutQuestion&, const KnockOutProgress&, std::stop_token)> knock_out;
 
-    /// The engine itself.
+    /// The real engine calls.
     static Computation engine();
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-/// What the doctor says, of the shown trace or of a file with recorded attention: plain data.
+/// The doctor's findings for the shown trace or for a recorded attention dump; plain data.
 
 #include <cstdint>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace attn::app {
 
-/// A token that was changed, and which earlier outputs moved.
+/// A token that was changed as a test, and the earlier outputs that moved.
 struct FutureTest {
     std::int64_t changed = 0;
     std::vector<doctor::Leak> moved;
@@ -18,10 +18,10 @@ struct FutureTest {
 
 struct DoctorReport {
     std::string file;      ///< "" for the shown trace
-    bool reading = false;  ///< the file is being read: nothing else is known yet
-    std::string problem;   ///< why it cannot be judged, "" when it could
+    bool reading = false;  ///< the file is still being read; nothing else is set
+    std::string problem;   ///< why it could not be examined; "" if it was
     doctor::Diagnosis diagnosis;
-    std::vector<FutureTest> future;  ///< of the trace's first sequence, from its second token on; empty for a file
+    std::vector<FutureTest> future;  ///< for the first sequence of a trace, from its second token on; empty for a file
 };
 
 }  // namespace attn::app

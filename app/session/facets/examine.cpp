@@ -15,7 +15,7 @@ namespace attn::app {
 
 namespace {
 
-/// What comes last is large, and nothing is checked of it.
+/// Logits and probabilities are large, and the doctor checks nothing in them.
 bool is_judged(const StageId& id) { return id.stage != Stage::Logits && id.stage != Stage::Probabilities; }
 
 doctor::Diagnosis examine_parts(const std::shared_ptr<const Trace<float>>& outline, const std::stop_token& stop) {
@@ -43,7 +43,7 @@ void expect_to_be_judged(const Trace<float>& trace) {
 }
 
 double mib_to_examine(const Trace<float>& trace, bool at_once) {
-    // Measured: an attention's numbers as doubles, and what known mistakes would make of them.
+    // Measured: the numbers of one attention as doubles, plus the results that known mistakes would give.
     constexpr double kOfOnePart = 8;
     const Plan& plan = *trace.plan;
     double all = 0, largest = 0;
@@ -54,7 +54,7 @@ double mib_to_examine(const Trace<float>& trace, bool at_once) {
         all += part;
         largest = std::max(largest, part);
     }
-    // The stages, and the copies that are examined.
+    // Counts the stages and the copies that are examined.
     return 2 * (at_once ? all : largest) + kOfOnePart * largest;
 }
 

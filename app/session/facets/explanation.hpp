@@ -1,5 +1,5 @@
 #pragma once
-/// The arithmetic behind a cell of a trace, and where its number goes.
+/// The arithmetic behind a cell of a trace, and the cells computed from it.
 
 #include <vector>
 
@@ -10,7 +10,7 @@ namespace attn::app {
 struct Explanation {
     CellRef cell;
     Provenance provenance;
-    std::vector<Operand> next;  ///< a cell of every stage that is computed from this one
+    std::vector<Operand> next;  ///< one cell of every stage that reads this cell
 };
 
 }  // namespace attn::app

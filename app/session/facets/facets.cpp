@@ -32,11 +32,12 @@
 namespace attn::app {
 namespace {
 
-/// Up to this size one thread is done before a team has gathered, above all while the window or a training run keep the cores busy.
+/// Up to this size a single thread finishes before a team of threads has started, especially while the window or a training run keeps the
+/// cores busy.
 constexpr double kOneThreadMiB = 16;
-/// From here on a part takes so long that its progress is worth telling.
+/// From this length on, a part takes long enough to report progress.
 constexpr std::int64_t kLongText = 2048;
-/// More would take the cores from the window and from training.
+/// More threads would starve the window and training.
 constexpr int kMostThreads = 4;
 
 std::uint64_t next_serial() {
@@ -44,7 +45,7 @@ std::uint64_t next_serial() {
     return ++last;
 }
 
-/// The last stage of all is looked at first: where anything differs it nearly always does.
+/// Compares from the last stage backwards, because any difference nearly always shows in the last one.
 bool same_stages(const Trace<float>& a, const Trace<float>& b) {
     return std::equal(a.stages.rbegin(), a.stages.rend(), b.stages.rbegin(), b.stages.rend(), [](const auto& one, const auto& other) {
         const auto left = one.value.values(), right = other.value.values();
@@ -52,7 +53,7 @@ bool same_stages(const Trace<float>& a, const Trace<float>& b) {
     });
 }
 
-/// Outlines end with the layers: what is edited behind them does not show.
+/// Outlines end with the layers, so edits after them do not show in an outline.
 bool edits_behind_layers(const Trace<float>& trace) {
     const auto& nodes = trace.plan->nodes();
     return std::any_of(trace.settings.edits.begin(), trace.settings.edits.end(), [&](const Edit& edit) {
@@ -66,7 +67,7 @@ bool same_numbers(const Trace<float>& a, const Trace<float>& b) {
     return (a.whole() && b.whole()) || a.settings == b.settings || (!edits_behind_layers(a) && !edits_behind_layers(b));
 }
 
-/// The part of an outline that a facet of one stage is about; none where all of the trace is there.
+/// The part of an outline that a facet of one stage needs; none if the trace is whole.
 std::optional<facet::Inside> part_needed(const Facet& facet, const Trace<float>& trace) {
     std::optional<StageId> id;
     std::optional<std::int64_t> head;
@@ -87,13 +88,13 @@ std::optional<facet::Inside> part_needed(const Facet& facet, const Trace<float>&
     return inside_with(trace, *id, head, maps);
 }
 
-/// The part of an outline without which a map cannot be read; none where it is computed some rows at a time.
+/// The part of an outline needed to read a map; none if the map is computed a few rows at a time.
 std::optional<facet::Inside> part_of_map(const Trace<float>& trace, const StageId& map) {
     if (trace.whole() || can_look_in_rows(trace) || trace.plan->find(map) == nullptr) return {};
     return inside_with(trace, map);
 }
 
-/// Of the attention that a map belongs to.
+/// The facet for the attention that a map belongs to.
 facet::MovedNorms norms_of(StageId map) {
     map.stage = is_cross(map.stage) ? Stage::CrossWeights : Stage::Weights;
     return {map};
@@ -138,12 +139,12 @@ bool comes_with_trace(const Request& request) {
     if (request.state == nullptr || info_of(request.facet).lane != Lane::Prompt) return false;
     const auto* statistics = std::get_if<facet::Statistics>(&request.facet);
     const bool waits_for_gradients = statistics != nullptr && statistics->gradients;
-    // Another tokenizer's file has to be read first, which may be long.
+    // Another tokenizer's file has to be read first, which can take long.
     return !waits_for_gradients && !std::holds_alternative<facet::Trace>(request.facet) &&
            !std::holds_alternative<facet::SameNumbers>(request.facet) && !std::holds_alternative<facet::OtherTokens>(request.facet);
 }
 
-/// One function for every facet; a new one does not compile without.
+/// One overload per facet; a facet without one does not compile.
 struct FacetMaker::Make {
     FacetMaker& maker;
     const StateRef& state;
@@ -151,12 +152,12 @@ struct FacetMaker::Make {
 
     const Snapshot& snapshot_of(const StateRef& of) const { return *work.results.find(of, facet::Trace{}); }
     const Trace<float>& trace() const { return *snapshot_of(state).trace; }
-    /// The trace, or the part of an outline that holds what the facet is about.
+    /// The trace, or the part of an outline that the facet needs.
     const Trace<float>& trace_for(const Facet& facet) const {
         const std::optional<facet::Inside> part = part_needed(facet, trace());
         return part ? *work.results.find(state, *part)->trace : trace();
     }
-    /// Every stage, computed for this facet alone where only an outline is held.
+    /// Every stage; computed for this facet alone if only an outline is held.
     std::shared_ptr<const Trace<float>> whole_trace() const {
         const std::shared_ptr<const Trace<float>>& held = snapshot_of(state).trace;
         if (held->whole()) return held;
@@ -169,14 +170,14 @@ struct FacetMaker::Make {
         return {std::make_shared<const T>(std::move(made)), mib};
     }
 
-    /// What is known of the part around a stage beside its maps; null where that is nothing.
+    /// The other stages of the part around a map, such as its queries; null if they are not available.
     const Trace<float>* part_with_queries(const StageId& id) const { return part_with_queries(state, id); }
     const Trace<float>* part_with_queries(const StateRef& of, const StageId& id) const {
         if (const auto part = part_of_map(*snapshot_of(of).trace, id)) return work.results.find(of, *part)->trace.get();
         const auto inside = work.results.find(of, inside_with(*snapshot_of(of).trace, id, {}, MapsWanted::Reduced));
         return inside ? inside->trace.get() : nullptr;
     }
-    /// Of the maps that are there reduced, the row of a cell's position.
+    /// For maps that are held reduced: the full row at a cell's position, for every map.
     std::vector<ReducedMap> rows_of_maps(const Trace<float>& held, const CellRef& cell) const {
         std::vector<ReducedMap> rows;
         if (held.reduced.empty() || !cell.parameter.empty()) return rows;
@@ -192,7 +193,7 @@ struct FacetMaker::Make {
         for (MapReducer& reducer : reducers) rows.push_back(reducer.take());
         return rows;
     }
-    /// In two passes over the rows, as over what is recorded.
+    /// Two passes over the rows, as for recorded stages.
     TensorStatistics statistics_in_rows(const facet::Statistics& facet) const {
         StatisticsSums sums;
         for (int pass = 0; pass < StatisticsSums::kPasses; ++pass) {
@@ -231,7 +232,7 @@ struct FacetMaker::Make {
         if (!trace().config.lm_head)
             throw Error("there are no gradients: a model without an output head predicts nothing, so it has no loss");
         const double mib = snapshot_of(state).whole_mib;
-        expect_room(2 * mib, work.room_mib);  // the pass forward is recorded, too, until the way back is done
+        expect_room(2 * mib, work.room_mib);  // the backward pass first records the forward pass again
         return value(work.engine.gradients(trace(), work.stop), mib);
     }
     FacetValue operator()(const facet::Readings& facet) const {
@@ -242,7 +243,7 @@ struct FacetMaker::Make {
         return value(work.engine.readings(snapshot_of(state).trace, facet.kind, work.stop, tell));
     }
     FacetValue operator()(const facet::Verification& facet) const {
-        // Somebody is looking at the model meanwhile, or training one.
+        // The user or a training run needs the other cores.
         set_thread_budget(std::max(1, maker.threads_ / 2));
         const bool of_part = facet.part && !trace().whole() && trace().plan->find(*facet.part) != nullptr;
         return value(of_part ? work.engine.verify_part(snapshot_of(state).trace, *facet.part, work.stop)
@@ -260,7 +261,7 @@ struct FacetMaker::Make {
                                    static_cast<double>(trace().source_tokens.length))
                             .part,
                         work.room_mib);
-        set_thread_budget(1);  // a long time: the cores belong to the window and to training
+        set_thread_budget(1);  // takes long, so leave the cores to the window and to training
         const auto tell = [&](const KnockOut& so_far, std::size_t done) {
             work.progress(done, so_far.heads.size(), std::make_shared<const KnockOut>(so_far));
         };
@@ -329,7 +330,7 @@ struct FacetMaker::Make {
     }
 };
 
-/// Takes over what is known of a state that differs from this one in its edits alone, or in the end of its text.
+/// Reuses the known trace of a state that differs only in its edits or in the end of its text.
 Trace<float> FacetMaker::Make::computed(const Prepared& prepared, std::shared_ptr<const Parameters<float>> parameters,
                                         const ForwardSettings& settings) const {
     const Computation& engine = work.engine;
@@ -376,7 +377,7 @@ FacetValue FacetMaker::Make::operator()(const facet::Trace&) const {
     made.vocabulary = std::move(prepared.vocabulary);
     made.whole_mib = prepared.size.whole + prepared.size.parameters;
     made.serial = next_serial();
-    // A published model's parameters are pages of its file.
+    // A published model's parameters are pages of its mapped file.
     const double parameters_mib = setup.model == nullptr ? prepared.size.parameters : 0;
     return value(std::move(made), parameters_mib + (prepared.whole ? prepared.size.whole : prepared.size.outline));
 }
@@ -426,7 +427,7 @@ FacetValue FacetMaker::Make::operator()(const facet::Sample& facet) const {
     return value(std::move(sample));
 }
 
-// Of an outline the row alone, or where its maps cannot be computed in rows one map after the other.
+// Of an outline, computes only the row; if maps cannot be computed in rows, computes one map after the other.
 FacetValue FacetMaker::Make::operator()(const facet::HeadRows& facet) const {
     const std::shared_ptr<const Trace<float>>& held = snapshot_of(state).trace;
     const bool in_rows = !held->whole() && can_look_in_rows(*held);

@@ -1,5 +1,5 @@
 #pragma once
-/// How facets are computed.
+/// Computes facets.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,37 +16,38 @@
 
 namespace attn::app {
 
-/// What has to be computed before, as far as the results tell.
+/// What must be computed first, as far as the results so far tell.
 std::vector<Request> needs_of(const Request& request, const Results& results);
 
-/// It needs nothing but its own state and takes a moment: a state is not shown before those of its facets that are shown.
+/// Whether a facet is quick and needs nothing but its own state. A state is only shown once all its requested facets of this kind are
+/// ready.
 bool comes_with_trace(const Request& request);
 
-/// What the computing of one facet is given.
+/// Inputs for computing one facet.
 struct FacetWork {
     const Computation& engine;
-    const Results& results;  ///< with everything that needs_of() names
-    /// `so_far`: the part of the value that is known by then; null where a part means nothing.
+    const Results& results;  ///< contain everything that needs_of() names
+    /// `so_far`: the partial value; null if a partial value makes no sense.
     std::function<void(std::size_t done, std::size_t total, std::shared_ptr<const void> so_far)> progress;
-    double room_mib = 0;  ///< that the memory budget leaves
+    double room_mib = 0;  ///< remaining memory budget
     std::stop_token stop;
 };
 
-/// A value, and what it takes.
+/// A value and the memory it takes.
 struct FacetValue {
     std::shared_ptr<const void> value;
     double mib = 0;
 };
 
-/// How many threads suit numbers of this size, of those that there are.
+/// How many of the available threads to use for numbers of this size.
 int threads_for(double mib, int available);
 
-/// Computes facets for one thread; keeps the parameters that it drew last, and the tokenizer.
+/// Computes facets on one thread. Caches the last randomly initialised parameters and the last tokenizers.
 class FacetMaker {
 public:
-    /// `threads`: that the machine has for us.
+    /// `threads`: the number of hardware threads available.
     explicit FacetMaker(int threads) : threads_(threads) {}
-    /// Throws DocumentError and Error saying why there is no such facet, Cancelled once a stop is requested.
+    /// Throws DocumentError and Error with the reason if the facet does not exist, Cancelled once a stop is requested.
     FacetValue make(const Request& request, const FacetWork& work);
 
 private:
@@ -54,13 +55,13 @@ private:
     void use_threads_for(double mib) const;
     std::shared_ptr<const Parameters<float>> parameters_of(const State& state, const Config& config, const Computation& engine);
 
-    /// Kept from one text to the next.
+    /// Cached, because the text changes more often than the file.
     std::shared_ptr<const ModelTokenizer> tokenizer_of(const facet::OtherTokens& facet);
 
     const int threads_;
     std::shared_ptr<const Parameters<float>> drawn_;
     KeptTokenizer tokenizer_;
-    std::shared_ptr<const ModelTokenizer> other_tokenizer_;  ///< that of this file, as it was opened
+    std::shared_ptr<const ModelTokenizer> other_tokenizer_;  ///< of other_file_ at other_opening_
     std::string other_file_;
     std::uint64_t other_opening_ = 0;
 };

@@ -9,7 +9,7 @@
 namespace attn::app {
 namespace {
 
-/// One row of every head of a map [B,H,T,S], or of that row alone, [1,N,1,S], with N at least H.
+/// Appends one row of every head. `map` is a full map [B,H,T,S] or a single row of it, [1,N,1,S] with N ≥ H.
 void add_rows(HeadRowsOf& rows, const StageId& id, const Tensor<float>& map, std::int64_t sequence, std::int64_t position,
               std::int64_t heads) {
     const std::int64_t planes = map.shape()[1].size, positions = map.shape()[2].size, keys = map.shape()[3].size;

@@ -1,5 +1,5 @@
 #pragma once
-/// Where every head looks from one position: one row of each of a model's attention maps.
+/// Where every head attends from one position: one row of each attention map.
 
 #include <cstdint>
 #include <functional>
@@ -11,22 +11,22 @@
 
 namespace attn::app {
 
-/// The heads of one kind of attention, which look at the same keys.
+/// All heads of one kind of attention; they share the same keys.
 struct HeadRowsOf {
-    bool cross = false;               ///< the keys are of the source
-    std::vector<StageId> maps;        ///< of each row, the weights that it is a row of
-    std::vector<std::int64_t> heads;  ///< of each row
+    bool cross = false;               ///< the keys are those of the source
+    std::vector<StageId> maps;        ///< per row: the weights stage it comes from
+    std::vector<std::int64_t> heads;  ///< per row: the head
     std::int64_t keys = 0;
     std::vector<float> weights;  ///< [rows, keys]
 };
 
 struct HeadRows {
     std::int64_t position = 0;
-    std::vector<HeadRowsOf> kinds;  ///< self-attention of the stack that writes, then its cross-attention where it has one
+    std::vector<HeadRowsOf> kinds;  ///< self-attention of the generating stack, then its cross-attention if it has one
 };
 
-/// Of a trace that holds all maps, or with `map_of`, which computes one of them, or its row at `position` alone; it is called from the
-/// first layer to the last. Throws Error for a position that is not there.
+/// `map_of` returns a whole map or only its row at `position`; it is called from the first layer to the last. Throws Error if there is no
+/// such position.
 HeadRows head_rows(const Trace<float>& trace, std::int64_t sequence, std::int64_t position,
                    const std::function<Tensor<float>(const StageId&)>& map_of);
 

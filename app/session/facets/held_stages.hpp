@@ -1,6 +1,5 @@
 #pragma once
-/// Numbers that an outline leaves out, computed where a file or a command needs them. These calls take as long as that takes: views ask
-/// for facet::Inside instead.
+/// Numbers that an outline leaves out, computed for files and commands. These calls block; views request facet::Inside instead.
 
 #include <memory>
 
@@ -8,9 +7,9 @@
 
 namespace attn::app {
 
-/// The snapshot's trace, or of an outline the part around a stage. Throws Error for a stage that the model does not have.
+/// The snapshot's trace, or the part of its outline around a stage. Throws Error for a stage that the model does not have.
 std::shared_ptr<const Trace<float>> trace_with(const Snapshot& snapshot, const StageId& id);
-/// Every stage.
+/// A trace with every stage.
 std::shared_ptr<const Trace<float>> whole_trace(const Snapshot& snapshot);
 
 }  // namespace attn::app

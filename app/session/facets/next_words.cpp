@@ -11,13 +11,13 @@ namespace {
 
 Stack writing_stack(const Config& config) { return config.architecture == Architecture::EncoderDecoder ? Stack::Decoder : Stack::Main; }
 
-/// One position's row of x [B,T,X].
+/// The row of x [B,T,X] at one position.
 std::span<const float> row_of(const Tensor<float>& x, std::int64_t sequence, std::int64_t position) {
     const std::int64_t width = x.shape()[2].size;
     return x.values().subspan(static_cast<std::size_t>((sequence * x.shape()[1].size + position) * width), static_cast<std::size_t>(width));
 }
 
-/// The logits after a position; of an outline, which ends with the last layer, computed from that.
+/// The logits at a position. An outline ends with the last layer, so there they are computed from its residual stream.
 std::vector<float> logits_at(const Trace<float>& trace, std::int64_t sequence, std::int64_t position) {
     const auto copied = [](std::span<const float> row) { return std::vector<float>(row.begin(), row.end()); };
     if (const RecordedStage<float>* logits = trace.find(trace.plan->logits())) return copied(row_of(logits->value, sequence, position));

@@ -1,5 +1,5 @@
 #pragma once
-/// The words that a model thinks likeliest to come next, or where one is hidden.
+/// The likeliest next tokens, or the likeliest ones for a hidden word.
 
 #include <cstdint>
 #include <optional>
@@ -15,26 +15,27 @@ struct Snapshot;
 struct NextWord {
     std::int32_t id = 0;
     std::string text;
-    double probability = 0;  ///< at the sampler's temperature, before its cuts
-    double predicted = 0;    ///< by the model, at temperature 1
-    double chance = 0;       ///< of being drawn: 0 for what the sampler cuts off
-    Cut cut = Cut::None;     ///< why
+    double probability = 0;  ///< at the sampler's temperature, before truncation
+    double predicted = 0;    ///< the model's probability, at temperature 1
+    double chance = 0;       ///< of being drawn; 0 if truncated by the sampler
+    Cut cut = Cut::None;     ///< why it is truncated
 };
 
 struct NextWords {
-    std::vector<NextWord> likeliest;  ///< the likeliest first; special tokens are left out
-    std::int64_t others = 0;          ///< how many there are besides
-    double rest = 0;                  ///< their probability together
-    std::int64_t kept = 0;            ///< how many of all can be drawn
-    double kept_share = 1;            ///< their probability together
-    Cut first_cut = Cut::None;        ///< why the likeliest of the others cannot; None: all can
+    std::vector<NextWord> likeliest;  ///< likeliest first, without special tokens
+    std::int64_t others = 0;          ///< how many tokens are not listed
+    double rest = 0;                  ///< their total probability
+    std::int64_t kept = 0;            ///< how many tokens can be drawn, listed or not
+    double kept_share = 1;            ///< their total probability
+    Cut first_cut = Cut::None;        ///< why the likeliest unlisted token is truncated; None: it is not
 };
 
-/// How many are named at most.
+/// The most tokens to list.
 inline constexpr std::size_t kMostNextWords = 32;
 
-/// After the last token of this sequence, or of an encoder in the place of that at `position`, at the sampler's temperature (from a small
-/// one up: 0 is all for the first). Throws Error for a model that predicts no such token, and for a text without one.
+/// The tokens that may follow the last token of the sequence, or in an encoder replace the one at `position`, at the sampler's temperature
+/// (clamped from below, since 0 would give everything to the first). Throws Error for a model without such predictions and for an empty
+/// text.
 NextWords next_words(const Snapshot& snapshot, std::int64_t sequence, const SamplingSettings& sampling,
                      std::optional<std::int64_t> position = {});
 

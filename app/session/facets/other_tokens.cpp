@@ -11,7 +11,7 @@
 namespace attn::app {
 namespace {
 
-/// Whole characters that begin before a byte of the text.
+/// The number of characters that begin before a byte of the text.
 float column_of(std::string_view text, std::size_t byte) {
     float column = 0;
     for (std::size_t at = 0; at < std::min(byte, text.size()); ++column) at += first_utf8(text.substr(at)).bytes;

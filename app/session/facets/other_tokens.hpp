@@ -1,5 +1,5 @@
 #pragma once
-/// A text as another tokenizer cuts it, beside the pieces that the model reads.
+/// A text tokenized by another tokenizer, beside the model's own pieces.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,21 +21,21 @@ class KeptTokenizer;
 struct Setup;
 
 struct OtherTokens {
-    /// Where the two cut the text differently for the first time; see first_difference().
+    /// The first place where the two tokenizations differ; see first_difference().
     struct Difference {
         float first = 0, last = 0;                   ///< columns of the path
-        std::size_t own = 0, other = 0;              ///< places of the first pieces that have no equal
-        std::size_t count_own = 0, count_other = 0;  ///< pieces of each up to where both end together again
+        std::size_t own = 0, other = 0;              ///< indices of the first pieces that differ
+        std::size_t count_own = 0, count_other = 0;  ///< how many pieces of each until both end at the same place again
     };
-    std::string name, kind;                ///< "bert", "WordPiece"
+    std::string name, kind;                ///< such as "bert" and "WordPiece"
     std::int64_t vocabulary = 0;           ///< one more than the largest id
-    TokenPath path;                        ///< in the columns of the own path: one for each character
-    std::vector<Token> tokens;             ///< as many as its pieces
-    std::optional<Difference> difference;  ///< none: both cut the text alike
+    TokenPath path;                        ///< in the columns of the model's own path, one per character
+    std::vector<Token> tokens;             ///< one per piece of `path`
+    std::optional<Difference> difference;  ///< none: both split the text identically
 };
 
-/// Of one text of a state; of tokenizers of ours by the `kept` one. Throws Error where that has no path of its own (see token_path()),
-/// ConfigError for a text that the other tokenizer cannot spell.
+/// For one text of a state. `kept` supplies the state's own tokenizer unless it is a published model's. Throws Error if that has no path
+/// (see token_path()), ConfigError for a text that the other tokenizer cannot encode.
 OtherTokens other_tokens(const Setup& setup, std::int64_t sequence, KeptTokenizer& kept, const ModelTokenizer& other, std::string name);
 
 }  // namespace attn::app

@@ -16,7 +16,7 @@ void QuietThread::work(const std::stop_token& stop) {
             news_ = true;
             done_ = done;
             total_ = total;
-            so_far_.swap(so_far);  // what it replaces is destroyed after the lock is given back
+            so_far_.swap(so_far);  // the old value is destroyed after the lock is released
         }
         heard_.notify_all();
     };

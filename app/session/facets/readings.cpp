@@ -7,7 +7,7 @@
 namespace attn::app {
 namespace {
 
-/// Totals whose maps would take more are held reduced, to about so much.
+/// If the maps of the totals would take more than the former, they are held reduced, to about the latter.
 constexpr double kMostTotalsMib = 256;
 constexpr std::int64_t kReducedTotalsBytes = 16 << 20;
 
@@ -20,7 +20,7 @@ bool are_reduced(const Trace<float>& trace) {
     return !trace.whole() && 3 * trace.config.num_layers * mib_of_map(trace) > kMostTotalsMib && can_look_in_rows(trace);
 }
 
-/// One layer after the other, in the memory of one.
+/// Reads one layer after the other, using the memory of a single layer.
 AttentionTotals totals_of_outline(const std::shared_ptr<const Trace<float>>& outline, Stack stack, const std::stop_token& stop,
                                   const std::function<void()>& each) {
     if (are_reduced(*outline)) {
@@ -44,7 +44,7 @@ AttentionTotals totals_of_outline(const std::shared_ptr<const Trace<float>>& out
 double mib_of_totals(const Trace<float>& trace) {
     if (trace.whole()) return 3 * trace.config.num_layers * mib_of_map(trace);
     if (are_reduced(trace)) return kMapsOfTotalsInRows * mib_of_map(trace);
-    // Of a layer two maps of all heads at a time, and two sums in double precision.
+    // Per layer two maps for each head, plus two sums in double precision.
     return (3.0 * static_cast<double>(trace.config.num_layers) + 2.0 * static_cast<double>(trace.config.num_heads) + 4) * mib_of_map(trace);
 }
 

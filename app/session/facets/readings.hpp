@@ -1,5 +1,5 @@
 #pragma once
-/// What is read off a whole trace: what each layer would predict, and attention over all layers.
+/// Results read from a whole trace: the logit lens, and attention accumulated over all layers.
 
 #include <cstddef>
 #include <functional>
@@ -15,9 +15,9 @@
 namespace attn::app {
 
 struct Readings {
-    std::optional<LogitLens> lens;        ///< none for a model without an output head, and of totals
-    std::vector<AttentionTotals> totals;  ///< of every stack; none of a lens
-    /// nullptr where the stack has no attention.
+    std::optional<LogitLens> lens;        ///< none for a model without an output head, or if totals were requested
+    std::vector<AttentionTotals> totals;  ///< one per stack; empty if the lens was requested
+    /// Null if the stack has no attention.
     const AttentionTotals* of(Stack stack) const {
         for (const AttentionTotals& one : totals)
             if (one.stack == stack) return &one;
@@ -25,13 +25,13 @@ struct Readings {
     }
 };
 
-/// Called with what is read by then; of `total` steps so many are done.
+/// Reports the results so far and how many of `total` steps are done.
 using ReadingsProgress = std::function<void(const Readings& so_far, std::size_t done, std::size_t total)>;
 
-/// What computing the totals takes at once, MiB.
+/// Memory needed to compute the totals, MiB.
 double mib_of_totals(const Trace<float>& trace);
 
-/// Of an outline, too, whose layers are computed again one after the other. Throws Cancelled once `stop` is requested.
+/// Also accepts an outline and recomputes its layers one after the other. Throws Cancelled once `stop` is requested.
 Readings read_trace(const std::shared_ptr<const Trace<float>>& trace, ReadingKind kind, const std::stop_token& stop,
                     const ReadingsProgress& each = {});
 

@@ -1,5 +1,5 @@
 #pragma once
-/// What has been computed so far, for whoever asks.
+/// Results computed so far, and the interface through which views request them.
 
 #include <chrono>
 #include <cstddef>
@@ -16,52 +16,52 @@
 
 namespace attn::app {
 
-/// What has become of a request. Immutable.
+/// The outcome of a request. Immutable.
 struct Fact {
     Request request;
-    std::shared_ptr<const void> value;   ///< a Facet's Value; null until it is computed
-    std::string problem;                 ///< why it cannot be computed
-    Field field = Field::None;           ///< the setting that `problem` is about
-    std::size_t done = 0, total = 0;     ///< progress, where the facet tells it
-    std::shared_ptr<const void> so_far;  ///< the part of the value that is known by then, where the facet tells it
-    double mib = 0;                      ///< what the value takes
+    std::shared_ptr<const void> value;   ///< the facet's Value; null until computed
+    std::string problem;                 ///< why it could not be computed
+    Field field = Field::None;           ///< the setting that `problem` refers to
+    std::size_t done = 0, total = 0;     ///< progress, if the facet reports it
+    std::shared_ptr<const void> so_far;  ///< the partial value, if the facet reports one
+    double mib = 0;                      ///< memory that the value takes
     std::chrono::steady_clock::time_point begun, ended;
     bool settled() const { return value != nullptr || !problem.empty(); }
 };
 
-/// The value of a facet, or why there is none: a problem, or that it is being computed.
+/// A facet's value, or the reason why there is none: a problem, or it is still being computed.
 template <class F>
 struct Answer {
     std::shared_ptr<const typename F::Value> value;
     std::string problem;
     std::size_t done = 0, total = 0;
-    std::shared_ptr<const typename F::Value> so_far{};  ///< while it is being computed: the part that is known, where the facet tells it
+    std::shared_ptr<const typename F::Value> so_far{};  ///< the partial value while computing, if the facet reports one
     explicit operator bool() const { return value != nullptr; }
     const typename F::Value& operator*() const { return *value; }
     const typename F::Value* operator->() const { return value.get(); }
     bool computing() const { return value == nullptr && problem.empty(); }
 };
 
-/// All facts of one moment. A value that is passed around; what it holds stays alive with it.
+/// An immutable set of facts. Cheap to copy; keeps its values alive.
 class Results {
 public:
     using Facts = std::vector<std::shared_ptr<const Fact>>;
     Results() = default;
     explicit Results(std::shared_ptr<const Facts> facts) : facts_(std::move(facts)) {}
 
-    /// Null when nothing is known of it.
+    /// Null if nothing is known about the request.
     std::shared_ptr<const Fact> find(const Request& request) const;
     template <class F>
     Answer<F> find(const StateRef& state, const F& facet) const {
         return answer<F>(find({state, facet}).get());
     }
-    /// The same, or where that is not there yet the newest of an earlier moment of its training run.
+    /// The same, but falls back to the newest value from an earlier moment of the same training run.
     template <class F>
     Answer<F> latest(const StateRef& state, const F& facet) const {
         return answer<F>(latest({state, facet}).get());
     }
 
-    /// What is known of a facet of any state.
+    /// The values of a facet for all states.
     template <class F>
     std::vector<std::shared_ptr<const typename F::Value>> all(const F& facet) const {
         std::vector<std::shared_ptr<const typename F::Value>> values;
@@ -85,13 +85,13 @@ private:
     std::shared_ptr<const Facts> facts_;
 };
 
-/// What one frame asks for, and what it is given.
+/// Collects the requests of one frame and answers them from the results so far.
 class Inquiry {
 public:
-    /// Computes what was asked for and gives what there is then.
+    /// Computes a request and returns the results including it.
     using Wait = std::function<Results(const Request&)>;
     Inquiry() = default;
-    /// With `wait`, nothing that is asked for is missing but what `wait` itself leaves out: for pictures that are drawn once, and for
+    /// With `wait`, every request is computed before it is answered, except those that `wait` skips: for rendering single pictures and for
     /// tests.
     explicit Inquiry(Results results, Wait wait = {}) : results_(std::move(results)), wait_(std::move(wait)) {}
 
@@ -100,27 +100,27 @@ public:
         note({state, facet});
         return kept(results_.find(state, facet));
     }
-    /// While a run is followed, what is known of its last moments serves until there is newer.
+    /// Like ask(), but answers from the latest moments of a followed run until the requested one is ready.
     template <class F>
     Answer<F> ask_latest(const StateRef& state, const F& facet) {
         note({state, facet});
         return kept(results_.latest(state, facet));
     }
 
-    /// The snapshot that has a stage of a computed state: of a large model that of the part around it, which is asked for; the outline
-    /// until that is there. `head`: this head alone is looked at, and of a long text is all that is there (see Trace::find()). `maps`: of a
-    /// long text its maps may be there as ReducedMap.
+    /// The snapshot that contains a stage. For a large model this requests the part around the stage and returns the outline until the part
+    /// is ready. `head`: only this head is needed, and for a long text only its maps may be held (see Trace::find()). `maps`: for a long
+    /// text, whether maps may be given as ReducedMap.
     const Snapshot& with(const StateRef& state, const Snapshot& snapshot, const StageId& id, std::optional<std::int64_t> head = {},
                          MapsWanted maps = MapsWanted::Numbers);
 
-    /// Why that snapshot lacks the stage: it is being computed, or cannot be; "" when it has it.
+    /// Why that snapshot lacks the stage (still computing, or a problem); "" if it has it.
     std::string missing(const StateRef& state, const Snapshot& snapshot, const StageId& id, std::optional<std::int64_t> head = {},
                         MapsWanted maps = MapsWanted::Numbers);
 
-    /// What is not there after it was asked for will not come.
+    /// Requests are computed synchronously: a value that is missing after ask() will never come.
     bool waits() const { return wait_ != nullptr; }
     const std::vector<Request>& wanted() const { return wanted_; }
-    /// The tensors that were given: as long as somebody keeps them, no newer one has the address of any of them.
+    /// The tensors handed out this frame. As long as the caller keeps them, no newer tensor can reuse their addresses.
     std::vector<std::shared_ptr<const void>> take_tensors() { return std::move(tensors_); }
 
 private:

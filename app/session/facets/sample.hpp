@@ -1,5 +1,5 @@
 #pragma once
-/// What a model writes on after the first sequence; of an encoder-decoder, what it answers to the first source.
+/// A generated continuation of the first sequence; for an encoder-decoder, the answer to the first source.
 
 #include <cstdint>
 #include <optional>
@@ -11,8 +11,8 @@
 namespace attn::app {
 
 struct Sample {
-    std::optional<std::int64_t> trained_step;  ///< the moment that wrote it
-    std::string text;                          ///< the continuation alone
+    std::optional<std::int64_t> trained_step;  ///< the step of the training run whose model generated it
+    std::string text;                          ///< without the prompt
     std::vector<Token> tokens;
 };
 

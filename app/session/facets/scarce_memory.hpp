@@ -1,5 +1,5 @@
 #pragma once
-/// What a worker has to say however little memory there is, because someone waits for it.
+/// Helpers for worker threads that must report a result even when memory runs out, because someone is waiting for it.
 
 #include <chrono>
 #include <exception>
@@ -9,8 +9,8 @@
 
 namespace attn::app {
 
-/// Calls f() and returns what it returns; where memory is wanting, again and again for a second, since other threads may give some back.
-/// Throws std::bad_alloc after that. `f` has to bear being called again, and not to wait in the same way itself.
+/// Returns f(). On std::bad_alloc it retries for about a second, since other threads may free memory, then throws std::bad_alloc. `f` must
+/// be repeatable and must not call this function itself.
 template <class F>
 auto when_memory_allows(const F& f) {
     constexpr int kAttempts = 100;
@@ -24,7 +24,7 @@ auto when_memory_allows(const F& f) {
     return f();
 }
 
-/// The error's message; `instead` where memory was wanting.
+/// The error's message; `instead` if memory ran out.
 inline std::string message_of(const std::exception& error, const char* instead = "there is not enough memory for this") {
     const bool no_memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
     return when_memory_allows([&] { return std::string(no_memory ? instead : error.what()); });

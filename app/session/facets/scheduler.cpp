@@ -12,11 +12,11 @@
 namespace attn::app {
 namespace {
 
-/// Of what nobody wants just now, so much is kept for whoever comes back to it.
+/// Limits for results that are not requested at the moment but kept in case they are again.
 constexpr std::size_t kMostIdleTraces = 8, kMostIdleOthers = 32;
 constexpr double kMostIdleMiB = 24;
 
-/// The same facet of the same state but for the moment of a training run.
+/// Whether both ask for the same facet of the same state, except for the moment of the training run.
 bool same_but_for_moment(const Request& older, const Request& newer) {
     return older.state != nullptr && newer.state != nullptr && older.facet == newer.facet &&
            app::same_but_for_moment(*older.state, *newer.state);
@@ -42,7 +42,7 @@ Scheduler::~Scheduler() {
 }
 
 void Scheduler::set_budget(double mib) {
-    auto facts = std::make_shared<const Results::Facts>();  // what is dropped is destroyed after the lock is given back
+    auto facts = std::make_shared<const Results::Facts>();  // old facts are destroyed after the lock is released
     {
         const std::lock_guard lock(mutex_);
         if (mib == budget_mib_) return;
@@ -55,14 +55,14 @@ void Scheduler::set_budget(double mib) {
 }
 
 void Scheduler::want(std::vector<Request> wanted, bool following) {
-    std::shared_ptr<const Results::Facts> facts;  // what is dropped is destroyed after the lock is given back
+    std::shared_ptr<const Results::Facts> facts;  // old facts are destroyed after the lock is released
     bool tells = false;
     {
         const std::lock_guard lock(mutex_);
         if (wanted == wanted_ && following == following_) return;
         std::swap(wanted_, wanted);
         following_ = following;
-        tells = std::exchange(untold_, false);  // what was to follow is perhaps not wanted any more
+        tells = std::exchange(untold_, false);  // the result that a wake-up was postponed for may no longer be wanted
         for (Running& running : running_)
             if (running.request && (!is_useful(*running.request) || is_in_the_way(running))) running.stop.request_stop();
         facts = facts_with(nullptr);
@@ -107,7 +107,7 @@ bool Scheduler::is_useful(const Request& request) const {
            std::any_of(wanted_.begin(), wanted_.end(), [&](const Request& wanted) { return same_but_for_moment(request, wanted); });
 }
 
-/// While a run is followed there is always something else to compute.
+/// While a run is followed there is always other work, so a low-priority facet would never finish if it were interrupted.
 bool Scheduler::is_in_the_way(const Running& running) const {
     if (following_ || !info_of(running.request->facet).gives_way) return false;
     return choose(info_of(running.request->facet).lane, false).request.has_value();
@@ -145,7 +145,7 @@ Scheduler::Choice Scheduler::choose(Lane lane, bool gives_way) const {
         const std::vector<Request> needs = needs_of(wanted, Results(facts_));
         const auto need = std::find_if(needs.begin(), needs.end(), [this](const Request& one) { return is_open(one); });
         const Request& next = need == needs.end() ? wanted : *need;
-        // Something of the lane's own is under way and will be let finish.
+        // Already being computed, or belongs to the other lane.
         if (is_running(next) || info_of(next.facet).lane != lane) continue;
         choice.request = next;
         return choice;
@@ -165,11 +165,11 @@ bool Scheduler::await_choice(Lane lane, std::unique_lock<std::mutex>& lock, cons
         if (until == Clock::time_point::max()) changed_.wait(lock, stop, sooner);
         else if (!changed_.wait_until(lock, stop, until, sooner)) look();
     }
-    // Checked under the lock, as the destructor stops the jobs under it: either this sees the stop or that job does.
+    // Checked under the lock because the destructor stops the jobs under it: either this sees the stop or the job does.
     return !stop.stop_requested();
 }
 
-/// What comes first in the list takes precedence: what stands behind it gives way.
+/// Earlier requests in the list have precedence: only the memory that they do not hold is available.
 double Scheduler::room_for(const Request& request) const {
     std::vector<Request> before;
     for (const Request& wanted : wanted_) {
@@ -184,17 +184,17 @@ double Scheduler::room_for(const Request& request) const {
     return budget_mib_ - held;
 }
 
-/// A problem is forgotten as soon as nobody asks, so that asking again is another try.
+/// Problems are dropped as soon as nobody requests them, so that requesting them again retries.
 void Scheduler::drop_old(Results::Facts& facts) const {
     std::size_t traces = 0, others = 0;
     double mib = 0;
     const double most = std::min(kMostIdleMiB, budget_mib_ / 4);
     std::vector<const Fact*> kept;
     std::erase_if(facts, [&](const std::shared_ptr<const Fact>& fact) {
-        // What was refused for want of room is tried again when there is more.
+        // Retry what was refused for lack of memory once there is more.
         if (is_asked_for(fact->request)) return fact->value == nullptr && fact->settled() && room_for(fact->request) > fact->mib;
         if (fact->value == nullptr) return !is_running(fact->request);
-        // Of a run that is followed there are ever newer moments: of each facet the last one serves until then.
+        // A followed run keeps producing moments; keep only the latest value of each facet.
         if (following_ &&
             std::any_of(kept.begin(), kept.end(), [&](const Fact* newer) { return same_but_for_moment(fact->request, newer->request); }))
             return true;
@@ -214,7 +214,7 @@ std::shared_ptr<const Results::Facts> Scheduler::facts_with(const std::shared_pt
     if (fact != nullptr) facts.push_back(fact);
     for (const auto& known : *facts_)
         if (fact == nullptr || known->request != fact->request) facts.push_back(known);
-    // What was asked for last comes first, and so is kept longest.
+    // Recently requested facts come first and are therefore kept longest.
     std::stable_partition(facts.begin(), facts.end(), [this](const auto& known) { return is_asked_for(known->request); });
     drop_old(facts);
     return std::make_shared<const Results::Facts>(std::move(facts));
@@ -251,11 +251,11 @@ void Scheduler::work(Lane lane, const std::stop_token& stop) {
             publish(lane, std::move(so_far), false);
         };
         const auto calculate = [&](const Progress& progress) { fact = compute(*choice.request, results, room_mib, maker, job, progress); };
-        // Nobody waits for a check while a letter is typed.
-        // By reference, so that nothing is allocated here.
+        // Verification and the like must not slow down typing, so they run at the lowest priority.
+        // std::ref avoids an allocation here.
         if (lane == Lane::Patient) quiet_.carry_out(std::ref(calculate), std::ref(tell));
         else calculate(std::ref(tell));
-        // Whatever stopped a computation that nobody waits for any more is of no interest.
+        // An error in a computation that was cancelled is ignored.
         const bool given_up = fact.value == nullptr && job.stop_requested();
         publish(lane, given_up ? nullptr : when_memory_allows([&] { return std::make_shared<const Fact>(fact); }), true);
     }
@@ -291,7 +291,7 @@ Fact Scheduler::compute(const Request& request, const Results& results, double r
     return fact;
 }
 
-/// What else is promptly known of the state is shown together with it: a frame between would only take time from it.
+/// Quick facets of a state are shown together with its trace: an extra frame in between would only delay them.
 bool Scheduler::more_follows_at_once(const Request& request) const {
     const bool prompt = info_of(request.facet).lane == Lane::Prompt;
     return prompt && std::any_of(wanted_.begin(), wanted_.end(), [&](const Request& other) {
@@ -302,13 +302,13 @@ bool Scheduler::more_follows_at_once(const Request& request) const {
 void Scheduler::publish(Lane lane, std::shared_ptr<const Fact> fact, bool ended) {
     bool tells = false;
     {
-        std::shared_ptr<const Results::Facts> facts;  // what it replaces is destroyed after the lock is given back
+        std::shared_ptr<const Results::Facts> facts;  // old facts are destroyed after the lock is released
         const std::lock_guard lock(mutex_);
         if (ended) running_[static_cast<std::size_t>(lane)].request.reset();
         facts = when_memory_allows([&] { return facts_with(fact); });
         facts_.swap(facts);
         const bool follows = fact != nullptr && ended && more_follows_at_once(fact->request);
-        // What was given up is nothing new, but nothing follows it either.
+        // A cancelled computation brings nothing new, but a postponed wake-up must not be lost.
         tells = fact != nullptr ? !follows : untold_;
         untold_ = follows;
     }

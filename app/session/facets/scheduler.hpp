@@ -1,5 +1,5 @@
 #pragma once
-/// The one place where facets are computed in the background.
+/// Computes all facets in the background.
 
 #include <array>
 #include <chrono>
@@ -19,25 +19,25 @@
 
 namespace attn::app {
 
-/// A thread for each lane computes what is wanted, what comes first in the list before the rest, and what it needs before it. What nobody
-/// wants any more is abandoned. Values stay while they are wanted, and a few of them longer. All methods are for one thread (the UI's).
+/// One worker thread per lane computes the wanted requests in list order, each after its dependencies. Requests that are no longer wanted
+/// are cancelled. Values are kept while wanted, and a limited number of them longer. All methods must be called from one thread (the UI's).
 class Scheduler {
 public:
-    /// `wake` is called from a worker whenever there is something new, of what is promptly known of a state when all of that is.
+    /// `wake` is called from a worker when a new result can be shown: for the quick facets of a state, only once all of them are ready.
     Scheduler(Computation computation, std::function<void()> wake, double budget_mib = default_memory_budget_mib());
     ~Scheduler();
     Scheduler(const Scheduler&) = delete;
     Scheduler& operator=(const Scheduler&) = delete;
 
-    /// Takes the place of what was wanted before. `following`: the states are moments of a run under way, of which there will be a newer
-    /// one soon: then facets that take long are let finish, and computed again only from time to time.
+    /// Replaces the previous requests. `following`: the states are moments of a running training run and will soon be superseded. Slow
+    /// facets are then allowed to finish, and are recomputed only from time to time.
     void want(std::vector<Request> wanted, bool following = false);
-    /// From now on; what is known is computed again with it.
+    /// Takes effect at once: all results are dropped and computed again.
     void set_budget(double mib);
     Results results() const;
-    /// Waits until all that is wanted is there, or its problem.
+    /// Waits until every wanted request has a value or a problem.
     void wait();
-    /// The same for one request, which has to be wanted.
+    /// Waits for one request, which must be wanted.
     void wait_for(const Request& request);
 
 private:
@@ -46,7 +46,7 @@ private:
         std::optional<Request> request;
         std::stop_source stop;
     };
-    /// What to compute next, or when to look again.
+    /// The next request to compute, or when to look again.
     struct Choice {
         std::optional<Request> request;
         Clock::time_point look_again = Clock::time_point::max();
@@ -56,28 +56,28 @@ private:
     using Progress = QuietThread::Progress;
     Fact compute(const Request& request, const Results& results, double room_mib, FacetMaker& maker, const std::stop_token& job,
                  const Progress& progress);
-    /// Makes `fact` known; with `ended` nothing is running in the lane any more.
+    /// Publishes `fact`. `ended`: the lane is idle again.
     void publish(Lane lane, std::shared_ptr<const Fact> fact, bool ended);
 
-    // With the lock held:
+    // Require the lock:
     Choice choose(Lane lane) const;
-    /// Of what gives way to others, or of those.
+    /// Chooses only among facets with, or only among those without, FacetInfo::gives_way.
     Choice choose(Lane lane, bool gives_way) const;
     bool is_in_the_way(const Running& running) const;
-    /// Waits until there is something to compute; false when the program ends.
+    /// Waits for work; false if the program is shutting down.
     bool await_choice(Lane lane, std::unique_lock<std::mutex>& lock, const std::stop_token& stop, Choice& choice);
     bool is_open(const Request& request) const;
     bool is_running(const Request& request) const;
     bool more_follows_at_once(const Request& request) const;
-    /// It is wanted, or something that is wanted needs it.
+    /// Whether it is wanted, or a wanted request depends on it.
     bool is_asked_for(const Request& request) const;
-    /// Worth going on with: asked for, or that of a moment ago of a run that is followed.
+    /// Whether to go on computing it: it is asked for, or belongs to a recent moment of a followed run.
     bool is_useful(const Request& request) const;
-    /// When a facet of a run that is followed may be computed again.
+    /// The earliest time at which a facet of a followed run may be recomputed.
     Clock::time_point due(const Request& request) const;
-    /// What the budget leaves for it.
+    /// Memory available to it, MiB.
     double room_for(const Request& request) const;
-    /// `fact` (null: none) and all others that are still of use.
+    /// The facts that are still useful, plus `fact` unless null.
     std::shared_ptr<const Results::Facts> facts_with(const std::shared_ptr<const Fact>& fact) const;
     void drop_old(Results::Facts& facts) const;
 
@@ -85,17 +85,17 @@ private:
     const std::function<void()> wake_;
     const int threads_;
 
-    mutable std::mutex mutex_;  // guards the six below; held for looking things up and pointer swaps only
+    mutable std::mutex mutex_;  // guards the six members below; held only for lookups and pointer swaps
     std::condition_variable_any changed_;
     double budget_mib_;
     std::vector<Request> wanted_;
     bool following_ = false;
-    bool untold_ = false;  ///< nobody was woken for the last fact, as more was to follow at once
+    bool untold_ = false;  ///< the last fact caused no wake-up, because another was to follow at once
     std::array<Running, kLanes> running_;
     std::shared_ptr<const Results::Facts> facts_;
 
-    QuietThread quiet_;                         ///< where the patient lane computes, while its own thread sees to the lock
-    std::array<std::jthread, kLanes> workers_;  // last: they use everything above
+    QuietThread quiet_;                         ///< computes for the patient lane, whose worker handles the locking
+    std::array<std::jthread, kLanes> workers_;  // last, because they use the members above
 };
 
 }  // namespace attn::app

@@ -7,7 +7,7 @@
 namespace attn::app {
 namespace {
 
-/// Calls `use` for every number that is not masked.
+/// Calls `use` for every unmasked number.
 template <class Use>
 void for_each_kept(const NumberGrid& data, Use use) {
     for (std::int64_t row = 0; row < data.rows; ++row) {

@@ -1,5 +1,5 @@
 #pragma once
-/// What the numbers of a tensor are like, at a glance.
+/// Statistics of a tensor's numbers.
 
 #include <array>
 #include <cstdint>
@@ -10,16 +10,16 @@
 
 namespace attn::app {
 
-/// Numbers as rows and columns.
+/// A strided matrix of numbers.
 struct NumberGrid {
     const float* values = nullptr;
     std::int64_t rows = 0, cols = 0;
     std::int64_t row_stride = 0;         ///< distance between rows, in numbers
-    const std::uint8_t* keep = nullptr;  ///< [rows, cols] bytes, 0 = masked; null when nothing is masked
-    std::int64_t col_stride = 1;         ///< distance between columns
-    /// Numbers that are stored in another form, instead of values.
+    const std::uint8_t* keep = nullptr;  ///< [rows, cols] bytes, 0 = masked; null if nothing is masked
+    std::int64_t col_stride = 1;         ///< distance between columns, in numbers
+    /// Numbers in another storage format, read through `read`; replaces `values`.
     const void* stored = nullptr;
-    std::int64_t first = 0;  ///< how many come before the first one
+    std::int64_t first = 0;  ///< index of the first number in `stored`
     NumberReader read = nullptr;
 
     bool empty() const { return values == nullptr && stored == nullptr; }
@@ -29,24 +29,24 @@ struct NumberGrid {
 inline constexpr int kHistogramBins = 24;
 
 struct TensorStatistics {
-    std::int64_t count = 0;              ///< finite and kept: what the figures below are about
-    std::int64_t masked = 0;             ///< whatever their numbers are
-    std::int64_t nan = 0, infinite = 0;  ///< among the kept ones
-    float min = 0, max = 0;              ///< 0 where count is 0
+    std::int64_t count = 0;              ///< finite and unmasked numbers, which the fields below describe
+    std::int64_t masked = 0;             ///< masked numbers, whatever their values
+    std::int64_t nan = 0, infinite = 0;  ///< among the unmasked ones
+    float min = 0, max = 0;              ///< 0 if count is 0
     double mean = 0;
-    double deviation = 0;  ///< standard deviation of all of them (divided by count)
+    double deviation = 0;  ///< population standard deviation (divides by count)
     std::array<std::int64_t, kHistogramBins>
-        histogram{};  ///< equal bins from min to max, the last with its end; one bin where all are equal
+        histogram{};  ///< equal bins from min to max, the last one closed; a single bin if all numbers are equal
     bool empty() const { return count == 0; }
 };
 
-/// The same of numbers that come some at a time, and twice: all of them, then all of them again.
+/// Accumulates statistics of numbers that arrive in pieces. All of them must be added once per pass.
 class StatisticsSums {
 public:
     static constexpr int kPasses = 2;
     void add(const NumberGrid& data);
     void end_pass();
-    /// After all passes.
+    /// To be called after the last pass.
     const TensorStatistics& take() const { return s_; }
 
 private:
@@ -56,9 +56,9 @@ private:
     double sum_ = 0, squares_ = 0;
 };
 
-/// Of several grids taken together, in two passes.
+/// Statistics of several grids taken together, in two passes.
 TensorStatistics statistics_of(std::span<const NumberGrid> parts);
-/// Of a stage, all sequences and heads; masked cells are counted apart.
+/// Statistics of a stage over all sequences and heads; masked cells are only counted.
 TensorStatistics statistics_of(const RecordedStage<float>& stage);
 
 }  // namespace attn::app

@@ -12,7 +12,7 @@ namespace attn::app {
 void let_others_first() {
 #ifdef __linux__
     constexpr int kLeast = 19;
-    // On Linux both belong to the thread. A system that refuses computes as before.
+    // On Linux both calls apply to the calling thread only. If the system refuses, the thread keeps its normal priority.
     const sched_param none{};
     (void)sched_setscheduler(0, SCHED_BATCH, &none);
     (void)setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kLeast);

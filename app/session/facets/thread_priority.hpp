@@ -1,10 +1,10 @@
 #pragma once
-/// How much a thread gets of the processor while others want it, too.
+/// Lowers the scheduling priority of a thread.
 
 namespace attn::app {
 
-/// The calling thread, and those that it starts, run only when no other thread of the program has something to do. Where the system has
-/// no priorities of single threads, nothing changes.
+/// The calling thread and threads it starts will run only when no other thread of the program is runnable. No effect on systems without
+/// per-thread priorities.
 void let_others_first();
 
 }  // namespace attn::app

@@ -28,7 +28,7 @@ std::string hex_bytes(std::string_view bytes) {
     return out;
 }
 
-/// Where the typed text's bytes stand.
+/// Maps bytes of the typed text to columns.
 class Columns {
 public:
     Columns(std::string_view typed, bool wide) : before_(typed.size() + 1) {
@@ -48,7 +48,7 @@ private:
     std::vector<TokenPath::Column> columns_;
 };
 
-/// The characters of a stage; those that come from the same character share its columns.
+/// The characters of a stage; those that come from the same typed character share its columns.
 class StageCells {
 public:
     StageCells(const PieceList& list, const Columns& columns) {
@@ -70,7 +70,7 @@ public:
         }
     }
     const std::vector<Cell>& all() const { return cells_; }
-    /// What stands in bytes begin..end of the content.
+    /// The cell that covers bytes [begin, end) of the content.
     Cell span(std::size_t begin, std::size_t end) const {
         Cell out;
         bool any = false;
@@ -182,13 +182,13 @@ private:
         row.note = counted(row.cells.size(), "byte");
         for (Cell& cell : row.cells) {
             const std::optional<std::string> bytes = bytes_of_letters(cell.text);
-            if (bytes) cell.text = hex_bytes(*bytes);  // not of a special token
+            if (bytes) cell.text = hex_bytes(*bytes);  // none for a special token
             cell.same = cell.first == std::floor(cell.first) && cell.last == std::floor(cell.last);
         }
         path_.rows.push_back(std::move(row));
     }
 
-    /// A part of a word as a person reads it: letters of bytes as what they stand for.
+    /// Part of a word in readable form: byte-level letters are decoded.
     std::string shown(std::string_view text) const {
         if (!letters_) return std::string(text);
         return bytes_of_letters(text).value_or(std::string(text));
@@ -260,7 +260,7 @@ private:
                            shown(word_.substr(pair.middle, pair.end - pair.middle)));
     }
 
-    /// The lowest ranks first; bars by the rank's logarithm, as ranks are spread over thousands.
+    /// Lowest ranks first. Bars use the logarithm of the rank, since ranks spread over thousands.
     std::vector<TokenPath::Candidate> pairs_of(const WordTrace::Join& join) const {
         std::vector<WordTrace::Pair> pairs = join.pairs;
         std::stable_sort(pairs.begin(), pairs.end(), [](const auto& a, const auto& b) { return a.rank < b.rank; });
@@ -329,7 +329,7 @@ private:
         step.candidates = std::move(tried);
     }
 
-    /// Template tokens stand nowhere; all others come from words, in their order.
+    /// Tokens of the template have no place in the text; all others come from words, in order.
     void add_pieces(const StageCells& last) {
         struct Made {
             Cell span;
@@ -373,10 +373,10 @@ private:
 
     const ModelTokenizer& tokenizer_;
     TokenSteps steps_;
-    bool letters_;  ///< the last stage writes bytes as letters
+    bool letters_;  ///< the last stage writes bytes as byte-level letters
     Columns columns_;
     TokenPath path_;
-    // The word that is being laid out.
+    // The word being laid out.
     std::string_view word_;
     std::size_t word_begin_ = 0;
     const StageCells* cells_ = nullptr;

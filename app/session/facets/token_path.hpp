@@ -1,6 +1,6 @@
 #pragma once
-/// A text's way to the pieces that a published model, or one with a tokenizer trained here, reads, laid out in columns: one for each
-/// character that was typed.
+/// The steps from a text to the pieces that a model reads, laid out in columns, one per typed character. For published models and for BPE
+/// tokenizers trained here.
 
 #include <cstdint>
 #include <memory>
@@ -17,63 +17,64 @@ class KeptTokenizer;
 struct Setup;
 
 struct TokenPath {
-    /// What was typed. Characters that are several bytes are wider where bytes matter.
+    /// One typed character. Characters of several bytes are wider where bytes are shown.
     struct Column {
         std::string text;
         float width = 1;
     };
-    /// Something that stands in the columns first..last; parts of a character share its column.
+    /// Something that spans the columns first..last; parts of a character share its column.
     struct Cell {
         float first = 0, last = 0;
         std::string text;
-        bool same = false;  ///< as it was in the stage before
+        bool same = false;  ///< unchanged from the previous stage
     };
     /// The text after one stage.
     struct Row {
         std::string name, note;
         std::vector<Cell> cells;
-        std::vector<Cell> pieces;  ///< words, to be framed; empty while the text is in one piece
-        bool bytes = false;        ///< cells are bytes in hexadecimal
+        std::vector<Cell> pieces;  ///< words to be framed; empty while the text is not split
+        bool bytes = false;        ///< cells show bytes in hexadecimal
     };
-    /// One of those that a step chose from.
+    /// One of the alternatives that a step chose from.
     struct Candidate {
         std::string text, number;
-        double size = 0;  ///< of its bar, 0 to 1
+        double size = 0;  ///< length of its bar, 0 to 1
         bool chosen = false;
     };
     /// A word after one step of the model.
     struct Step {
         std::vector<Cell> parts;
-        std::int32_t made = -1;    ///< which of the parts this step made
-        std::string what, number;  ///< "i + ly", "557"
-        std::string sentence;      ///< why this and no other
+        std::int32_t made = -1;    ///< index of the part that this step made
+        std::string what, number;  ///< such as "i + ly" and "557"
+        std::string sentence;      ///< why this alternative was chosen
         std::vector<Candidate> candidates;
     };
     struct Word {
         float first = 0, last = 0;
         std::string text;
-        std::vector<Step> steps;  ///< none of a special token
+        std::vector<Step> steps;  ///< empty for a special token
     };
     struct Piece {
         float first = 0, last = 0;
-        std::int32_t word = -1;  ///< place in `words`; -1: the template added it
+        std::int32_t word = -1;  ///< index in `words`; -1: added by the template
     };
 
-    std::string rule;  ///< what the model does to a word, in a sentence
+    std::string rule;  ///< one sentence saying how the model splits a word
     std::string candidates_title;
     std::vector<Column> columns;
     std::vector<Row> rows;
     std::vector<Word> words;
-    std::vector<Piece> pieces;  ///< as many as tokens
+    std::vector<Piece> pieces;  ///< one per token
 };
 
-/// One of the texts of a state; the nearest that there is.
+/// A text of the state; `sequence` is clamped to the existing ones.
 const std::string& text_of(const Setup& setup, std::int64_t sequence);
-/// The tokenizer whose path can be followed; of tokenizers of ours the `kept` one. Throws Error where texts are not cut into pieces.
+/// The tokenizer whose steps can be shown; `kept` supplies it unless it is a published model's. Throws Error if the setup's tokenizer does
+/// not split texts into pieces.
 std::shared_ptr<const ModelTokenizer> path_tokenizer(const Setup& setup, KeptTokenizer& kept);
-/// Of a text and any tokenizer. Throws ConfigError for a text that is too long for this, or that the tokenizer cannot spell.
+/// Throws ConfigError for a text that is too long to lay out, or that the tokenizer cannot encode.
 TokenPath token_path(const ModelTokenizer& tokenizer, const std::string& text);
-/// Of one text of a state. Throws Error when it was not cut into pieces, or is too long for this.
+/// For one text of a state. Throws Error if it was not split into pieces, or is too long to lay out.
 TokenPath token_path(const Setup& setup, std::int64_t sequence, KeptTokenizer& kept);
 
 }  // namespace attn::app

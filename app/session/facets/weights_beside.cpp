@@ -9,7 +9,7 @@
 namespace attn::app {
 namespace {
 
-/// The first of `shown` numbers around one of `count`, in steps of `shown`, so that packed blocks stay whole.
+/// The first of a group of `shown` numbers that contains `index`. Groups are aligned, so that packed blocks stay whole.
 std::int64_t first_around(std::int64_t index, std::int64_t shown) { return index / shown * shown; }
 
 }  // namespace

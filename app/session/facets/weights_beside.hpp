@@ -1,5 +1,5 @@
 #pragma once
-/// An opened model beside another file of the same one, perhaps at another precision: by how much their weights differ.
+/// Compares the weights of an opened model with another file of the same model, perhaps at another precision.
 
 #include <cstdint>
 #include <filesystem>
@@ -14,9 +14,9 @@
 
 namespace attn::app {
 
-/// A picture of a parameter's errors has at most so many tiles.
+/// The largest size of an error map, in tiles.
 inline constexpr std::int64_t kMostErrorRows = 256, kMostErrorColumns = 256;
-/// So many numbers of a parameter are shown one by one.
+/// How many numbers of a parameter are shown individually.
 inline constexpr std::int64_t kShownWeightRows = 16, kShownWeightColumns = 32;
 
 struct WeightsBeside {
@@ -24,11 +24,11 @@ struct WeightsBeside {
     WeightComparison errors;  ///< of other - model
 };
 
-/// Some of a parameter's numbers in both, laid out as WeightError says.
+/// A window of a parameter's numbers in both models, laid out as WeightError describes.
 struct WeightNumbers {
     std::int64_t first_row = 0, first_column = 0, rows = 0, columns = 0;
     std::vector<float> a, b, difference;          ///< [rows,columns]
-    std::vector<std::string> packed_a, packed_b;  ///< how their files pack them, see packed_words(); "" for what is stored by itself
+    std::vector<std::string> packed_a, packed_b;  ///< how each file packs them, see packed_words(); "" for numbers stored individually
     std::size_t at(std::int64_t row, std::int64_t column) const {
         return static_cast<std::size_t>((row - first_row) * columns + column - first_column);
     }
@@ -37,7 +37,7 @@ struct WeightNumbers {
     }
 };
 
-/// Called with what is known before the first parameter and after every one; `total`: how many there are.
+/// Called before the first parameter and after each one with the results so far; `total` is the number of parameters.
 using WeightsBesideProgress = std::function<void(const WeightsBeside& so_far, std::size_t total)>;
 
 /// Opens `other` and compares. Throws FileError as OpenedModel::open() and compare_weights() do, Cancelled once `stop` is requested.
@@ -45,7 +45,7 @@ WeightsBeside weights_beside(const OpenedModel& model, const std::filesystem::pa
                              const std::stop_token& stop);
 WeightErrorMap error_map_beside(const OpenedModel& model, const OpenedModel& other, const std::string& parameter,
                                 const std::stop_token& stop);
-/// Around a number. Throws Error for a parameter or a number that not both have.
+/// The window around one number. Throws Error unless both models have the parameter and the number.
 WeightNumbers numbers_beside(const OpenedModel& model, const OpenedModel& other, const std::string& parameter, std::int64_t row,
                              std::int64_t column);
 

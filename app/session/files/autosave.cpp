@@ -52,7 +52,7 @@ void Autosave::flush() {
     if (!dirty_ && !writing_) return;
     hurry_ = true;
     changed_.notify_one();
-    // A full disk is not waited for: one attempt after this call counts.
+    // Waits for one attempt made after this call, successful or not: a full disk must not block the caller.
     const std::uint64_t enough = attempts_ + (writing_ ? 2 : 1);
     rested_.wait(lock, [&] { return (!dirty_ && !writing_) || attempts_ >= enough; });
 }
@@ -106,7 +106,7 @@ void Autosave::run(const std::stop_token& stop) {
         lock.lock();
         writing_ = false;
         ++attempts_;
-        if (!problem.empty()) dirty_ = true;  // tried again after the pause
+        if (!problem.empty()) dirty_ = true;  // retried after the pause
         problem_ = std::move(problem);
         due_ = Clock::now() + pause_;
         rested_.notify_all();
@@ -123,7 +123,7 @@ void Autosave::write(const UnsavedWork& work) {
     const bool same_document = folder_ && work.document == written_.document, same_run = folder_ && work.run == written_.run;
     if (same_document && same_run && work.file == written_.file) return;
     if (!folder_) folder_ = AutosaveFolder::create(parent_);
-    // Until all of it is written nothing counts as written.
+    // Reset first: if a write fails, none of the work counts as written.
     written_ = {};
     if (!same_document) folder_->write_document(work);
     if (!same_run) folder_->write_run(work);

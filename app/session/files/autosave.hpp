@@ -1,5 +1,5 @@
 #pragma once
-/// Keeps work that is not saved on the disk while the window is open, so that no unclean end takes more than its last seconds.
+/// Saves unsaved work to disk while the window is open, so that a crash loses only the last few seconds.
 
 #include <chrono>
 #include <condition_variable>
@@ -16,30 +16,30 @@
 
 namespace attn::app {
 
-/// One thread, which writes what it was given last and only when that changed. What it has written stays on the disk until discard().
+/// A worker thread that writes the latest work it was given, if it has changed. The files stay on disk until discard().
 class Autosave {
 public:
     using Clock = std::chrono::steady_clock;
-    /// Seconds between two writes. With the trainer's (see kHandOverPause) it stays below the 10 s that work may be old.
+    /// Pause between two writes. Together with the trainer's kHandOverPause it must stay below the promised 10 s.
     static constexpr std::chrono::milliseconds kPause{2000};
 
-    /// Nothing is made in `parent` before there is something to keep.
+    /// Creates nothing in `parent` until there is something to save.
     explicit Autosave(std::filesystem::path parent, std::chrono::milliseconds pause = kPause);
-    ~Autosave();  ///< a write under way is finished
+    ~Autosave();  ///< completes a write in progress
     Autosave(const Autosave&) = delete;
     Autosave& operator=(const Autosave&) = delete;
 
-    /// The document as it is; `unsaved`: it would be lost. It goes with a run that is kept, and a run that it shows goes with it.
+    /// Sets the document to save. `unsaved`: it would otherwise be lost. A document and the run it shows are always saved together.
     void keep_document(std::shared_ptr<const Document> document, const std::filesystem::path& file, bool unsaved);
-    /// The run as it stands; `unsaved`: it would be lost. From any thread.
+    /// Sets the run to save. `unsaved`: it would otherwise be lost. Thread-safe.
     void keep_run(std::shared_ptr<const RunFolder> run, bool unsaved);
-    /// Writes what is not written yet, and waits for it.
+    /// Writes pending work now and waits for the attempt.
     void flush();
-    /// Everything is saved or given up: what was written is removed.
+    /// To be called once everything is saved or given up: removes what was written.
     void discard();
-    /// Goes on in the folder of a process that is gone, whose work is now this one's.
+    /// Continues in the folder of a process that has ended, after its work was restored here.
     void adopt(AutosaveFolder folder);
-    /// Why the last write failed, "" when it did not.
+    /// Why the last write failed; "" if it succeeded.
     std::string problem() const;
 
 private:
@@ -49,15 +49,15 @@ private:
         UnsavedWork to_keep() const;
     };
     void run(const std::stop_token& stop);
-    /// Brings the folder up to date. Throws FileError.
+    /// Brings the files up to date. Throws FileError.
     void write(const UnsavedWork& work);
-    /// With the lock held.
+    /// Requires the lock.
     void change(Wanted wanted);
 
     const std::filesystem::path parent_;
     const std::chrono::milliseconds pause_;
 
-    mutable std::mutex mutex_;  // guards the eight below
+    mutable std::mutex mutex_;  // guards the eight members below
     std::condition_variable_any changed_;
     std::condition_variable rested_;
     Wanted wanted_;
@@ -65,13 +65,13 @@ private:
     std::uint64_t attempts_ = 0;
     Clock::time_point due_{};
     std::string problem_;
-    std::optional<AutosaveFolder> adopted_;  // taken over with the next write
+    std::optional<AutosaveFolder> adopted_;  // used from the next write on
 
-    // The worker's own.
+    // Only used by the worker:
     std::optional<AutosaveFolder> folder_;
     UnsavedWork written_;
 
-    std::jthread worker_;  // last: it uses everything above
+    std::jthread worker_;  // last, because it uses the members above
 };
 
 }  // namespace attn::app

@@ -29,7 +29,7 @@ constexpr const char* kTaskName = "task.txt";
 constexpr const char* kRunName = "run";
 constexpr std::uint64_t kMostAbout = 64 << 10;
 constexpr std::int64_t kLatest = std::int64_t{1} << 40;  // seconds
-/// Earlier models are written again with every autosave: a few, as far as they are small.
+/// Every autosave rewrites the run's earlier models, so only a few small ones are included.
 constexpr std::size_t kAutosavedMoments = 8, kMostMomentBytes = std::size_t{16} << 20;
 
 std::string first_words(const Document& document) {
@@ -49,7 +49,7 @@ AutosaveWords words_about(const UnsavedWork& work) {
     return words;
 }
 
-/// What can be said of a folder whose about.json is missing or damaged.
+/// A generic description of a folder whose about.json is missing or damaged.
 AutosaveWords words_without_about(const fs::path& folder, bool document, bool run) {
     AutosaveWords words;
     if (document) words.document = "a document";
@@ -84,10 +84,10 @@ bool is_there(const fs::path& path) {
     return fs::exists(path, unknown);
 }
 
-/// Process and attempt, as in "4711-0".
+/// Folder names consist of process id and attempt, as in "4711-0".
 bool is_name_of_ours(const std::string& name) { return name.find_first_not_of("0123456789-") == std::string::npos; }
 
-/// Whether document_to_json() takes it.
+/// Whether document_to_json() accepts the text.
 bool stands_in_document(const std::string& task_text) { return task_text.size() <= kMostTaskText && !find_invalid_utf8(task_text); }
 
 }  // namespace
@@ -104,10 +104,10 @@ AutosaveFolder AutosaveFolder::create(const fs::path& parent) {
         }
         try {
             AutosaveFolder folder(path);
-            // Another window that starts now may have removed it as one that holds nothing.
+            // A window starting at the same time may have removed the folder because it is still empty.
             if (is_there(path)) return folder;
         } catch (const FileError&) {
-            // Or is about to.
+            // Another process has just locked the folder in order to remove it.
         }
     }
     throw FileError(FileFault::Io, escaped(parent.native(), 0), "", "no new folder can be made in it");
@@ -197,7 +197,7 @@ KeptWork AutosaveFolder::read(const fs::path& path) {
     try {
         work.file = read_about(path / kAboutName).file;
     } catch (const std::exception&) {
-        // The document then has no file of its own.
+        // The document is then restored without its own file.
     }
     if (!work.document && work.run.empty()) throw FileError(FileFault::Schema, escaped(path.native(), 0), "", "there is no work in it");
     return work;
@@ -208,7 +208,7 @@ void AutosaveFolder::remove() noexcept {
         std::error_code ignored;
         fs::remove_all(path_, ignored);
     } catch (const std::exception&) {
-        // Out of memory: it stays.
+        // Out of memory: the folder stays.
     }
     lock_.reset();
 }

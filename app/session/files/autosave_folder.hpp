@@ -1,5 +1,5 @@
 #pragma once
-/// Work that is not saved, on the disk: a folder for every process, so that two windows never write over each other.
+/// Autosaved work on disk. Every process has its own folder, so that two windows never overwrite each other's work.
 
 #include <cstdint>
 #include <filesystem>
@@ -15,52 +15,52 @@
 
 namespace attn::app {
 
-/// What is to be kept.
+/// The work to save.
 struct UnsavedWork {
     std::shared_ptr<const Document> document;  ///< null: none
-    std::filesystem::path file;                ///< that the document was opened from or saved as; empty: none
+    std::filesystem::path file;                ///< the document's own file; empty: none
     std::shared_ptr<const RunFolder> run;      ///< null: none
 };
 
-/// What was read back.
+/// The work read back.
 struct KeptWork {
     std::optional<Document> document;
     std::filesystem::path file;
     std::filesystem::path run;  ///< the run's folder; empty: none
-    std::string problem;        ///< why the document is missing although one was kept; "" when nothing is wrong
+    std::string problem;        ///< why a saved document could not be read; "" if there was no problem
 };
 
-/// A folder that its process holds (see FolderLock) until it ends in whatever way:
+/// A folder locked by its process (see FolderLock) until that process ends, however it ends:
 /// PARENT/NAME/about.json             AutosaveWords and the document's own file
 ///             document.attnscope.json
-///             task.txt               the text to train on, where it cannot stand in the document
+///             task.txt               the training text, if the document cannot contain it
 ///             run/                   the training run (see run_folder.hpp)
 class AutosaveFolder {
 public:
-    /// A new one that is this process's own. Throws FileError.
+    /// Creates and locks a new folder for this process. Throws FileError.
     static AutosaveFolder create(const std::filesystem::path& parent);
-    /// Those whose process is gone, newest first; each is held until it is destroyed. What holds nothing is removed. Never throws for what
-    /// it finds.
+    /// The folders of processes that have ended, newest first, locked until destroyed. Empty ones are removed. Damaged contents never cause
+    /// an exception.
     static std::vector<AutosaveFolder> leftovers(const std::filesystem::path& parent);
 
     const std::filesystem::path& path() const { return path_; }
     const AutosaveWords& words() const { return words_; }
 
-    /// Replaces the document's part by `work`'s, each file whole or not at all. Throws FileError.
+    /// Writes or removes the document's files, each atomically. Throws FileError.
     void write_document(const UnsavedWork& work);
-    /// Replaces the run, or removes it. Throws FileError.
+    /// Writes or removes the run. Throws FileError.
     void write_run(const UnsavedWork& work);
-    /// After both, the words about them. Throws FileError.
+    /// Writes about.json; to be called after the other two. Throws FileError.
     void write_words(const UnsavedWork& work);
-    /// What is in the folder at `path`. Throws FileError when there is nothing that can be used.
+    /// Reads the work in the folder at `path`. Throws FileError if nothing in it is usable.
     static KeptWork read(const std::filesystem::path& path);
-    /// With everything in it. What cannot be removed stays.
+    /// Removes the folder and its contents, as far as possible.
     void remove() noexcept;
 
 private:
-    /// The folder, unless another process holds it.
+    /// Locks the folder; none if another process holds it.
     static std::optional<AutosaveFolder> free_folder(const std::filesystem::path& path);
-    /// Holds the folder; throws FileError when another process does.
+    /// Locks the folder; throws FileError if another process holds it.
     explicit AutosaveFolder(std::filesystem::path path) : path_(std::move(path)), lock_(std::make_unique<FolderLock>(path_)) {}
 
     std::filesystem::path path_;

@@ -26,7 +26,7 @@ namespace attn::app {
 namespace {
 
 constexpr std::size_t kMostRecent = 12, kMostEntries = 5000;
-/// Of a text that is looked at: sequences of a batch, and bytes of each.
+/// The most lines of an opened text that become sequences of the batch, and the most bytes of each.
 constexpr std::size_t kMostLines = 8, kLongestLine = 300;
 
 std::string shown(const std::filesystem::path& path) { return escaped(path.native(), 0); }
@@ -50,7 +50,7 @@ std::shared_ptr<const FolderListing> list_folder(const std::filesystem::path& fo
     return listing;
 }
 
-/// Writes what the extension says; returns what was written, in words.
+/// Writes the format given by the extension; returns a description of what was written.
 std::string export_numbers(const std::filesystem::path& path, const Snapshot& snapshot, const TensorChoice& choice,
                            const GradientTrace<float>* gradients) {
     const std::string extension = path.extension().string();
@@ -72,14 +72,14 @@ std::string export_numbers(const std::filesystem::path& path, const Snapshot& sn
     return (choice.gradients ? "the gradients of " : "") + name;
 }
 
-/// Puts a path first.
+/// Moves a path to the front.
 void remember(std::vector<std::string>& recent, const std::filesystem::path& path) {
     std::erase(recent, path.string());
     recent.insert(recent.begin(), path.string());
     if (recent.size() > kMostRecent) recent.resize(kMostRecent);
 }
 
-/// `recent`, and behind it those of `earlier` that are not in it.
+/// Appends the paths of `earlier` that `recent` does not contain yet.
 void recall_recent(std::vector<std::string>& recent, std::vector<std::string> earlier) {
     for (std::string& path : earlier)
         if (recent.size() < kMostRecent && std::find(recent.begin(), recent.end(), path) == recent.end()) recent.push_back(std::move(path));
@@ -280,9 +280,9 @@ bool FileDesk::would_be_lost(const Document& document) const {
         part(alike);
         return alike == document;
     };
-    // Looking at another moment of a run is no work.
+    // Looking at another moment of a run is not a change worth saving.
     if (same_but_for(by_run_, [&](Document& d) { d.trained = document.trained; })) return false;
-    // Neither are the texts of an example, which the settings remember.
+    // Nor are the texts of an example, which the settings remember.
     const bool remembered = state_.document.empty() && !document.preset.empty() && text_bytes(document) <= kMostRememberedLetters;
     return !remembered || !same_but_for(clean_, [&](Document& d) {
         d.texts = document.texts;
@@ -315,7 +315,7 @@ void FileDesk::use_text(command::UseText::As as, const Document& document) {
     if (as == command::UseText::As::Training) waiting_.push_back({command::OpenTrainingText{opened.path}, ""});
     if (as != command::UseText::As::Probe) return;
     command::SetTexts texts{lines_with_text(*opened.text, kMostLines, kLongestLine), {}};
-    // An encoder goes on reading what it reads, beside every line.
+    // Every new line keeps one of the existing encoder texts.
     const std::vector<std::string>& sources = document.source_texts;
     for (std::size_t i = 0; !sources.empty() && i < texts.texts.size(); ++i) texts.source_texts.push_back(sources[i % sources.size()]);
     waiting_.push_back({std::move(texts), ""});

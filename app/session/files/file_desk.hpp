@@ -1,5 +1,5 @@
 #pragma once
-/// The worker for files, and what is known of them.
+/// The worker for file operations, and their outcome.
 
 #include <condition_variable>
 #include <cstdint>
@@ -21,16 +21,16 @@
 
 namespace attn::app {
 
-/// One thread, which does one job after the other. All methods are for one thread (the UI's).
+/// Runs one job after the other on a worker thread. All methods must be called from one thread (the UI's).
 class FileDesk {
 public:
     /// `wake` is called from the worker after every job.
     explicit FileDesk(std::function<void()> wake);
-    ~FileDesk();  ///< a file under way is finished, what waits is dropped
+    ~FileDesk();  ///< completes the job in progress, drops the waiting ones
     FileDesk(const FileDesk&) = delete;
     FileDesk& operator=(const FileDesk&) = delete;
 
-    // Jobs, each for the command of its name; they work on the document and snapshot given.
+    // One job per command, using the document and snapshot passed in.
     void save(const command::SaveDocument& save, std::shared_ptr<const Document> document);
     void open(const command::OpenFile& open);
     void restore(const command::RestoreWork& restore);
@@ -40,43 +40,43 @@ public:
     void list(const command::ListFolder& list);
     void list_models(const command::ListModels& list);
     void preview(const command::PreviewFile& preview);
-    /// What the text that was opened becomes: commands of the next update.
+    /// Turns the opened text into commands, delivered by the next update().
     void use_text(command::UseText::As as, const Document& document);
     void tell(std::string notice, bool failed);
 
     struct Opened {
-        std::vector<Command> commands;   ///< to be applied
-        std::filesystem::path document;  ///< the file that the document then is in, if one was opened
-        std::optional<KeptWork> kept;    ///< to be taken up; finish_restoring() ends it
+        std::vector<Command> commands;   ///< to be applied by the session
+        std::filesystem::path document;  ///< the document's file, if a document was opened
+        std::optional<KeptWork> kept;    ///< restored work; the session then calls finish_restoring()
     };
-    /// Takes over what the worker has finished.
+    /// Collects the results of finished jobs.
     Opened update(const std::shared_ptr<const Document>& document);
-    /// The document is now as in this file (empty: as in an example).
+    /// Declares the document identical to this file (empty: to an example).
     void set_document(std::filesystem::path path, std::shared_ptr<const Document> document);
-    /// The document is that of a training run, as the session has made it by itself from one in which nothing would have been lost.
+    /// Declares that the session itself created this document for a training run, so that nothing would be lost with it.
     void set_made_by_run(std::shared_ptr<const Document> document);
-    /// What was kept is taken up, as a document that is not as in its file, or could not be.
+    /// Ends a restoration. `done`: the document is the restored one, with unsaved changes; otherwise it could not be restored.
     void finish_restoring(bool done, std::filesystem::path file, std::string notice);
-    /// Those of earlier starts, newest first. What has been opened since, such as a file named on the command line, stays before them.
+    /// Adds the recent files of earlier sessions, newest first, after those opened in this one.
     void set_recent(std::vector<std::string> recent, std::vector<std::string> models);
     const FilesState& state() const { return state_; }
-    /// Waits until every job is done.
+    /// Waits until all jobs are done.
     void wait();
 
 private:
-    /// What a job leaves behind.
+    /// The result of a job.
     struct Result {
         std::string notice;
         bool failed = false;
         std::optional<FileKind> opened;
-        std::filesystem::path path;               ///< of what was opened or saved
-        std::vector<Command> commands;            ///< what follows from it
-        std::shared_ptr<const Document> saved;    ///< a document that now is in `path`
-        std::shared_ptr<const std::string> text;  ///< a Text
+        std::filesystem::path path;               ///< the file opened or saved
+        std::vector<Command> commands;            ///< commands to apply
+        std::shared_ptr<const Document> saved;    ///< the document just saved to `path`
+        std::shared_ptr<const std::string> text;  ///< for FileKind::Text
         std::shared_ptr<const FolderListing> listing;
         std::shared_ptr<const ModelShelf> models;
         std::shared_ptr<const FilePreview> preview;
-        std::shared_ptr<const Lesson> lesson;  ///< a Lesson
+        std::shared_ptr<const Lesson> lesson;  ///< for FileKind::Lesson
         std::string clipboard;
         std::optional<KeptWork> kept;
         bool restoring = false;
@@ -89,19 +89,19 @@ private:
 
     const std::function<void()> wake_;
     FilesState state_;
-    std::shared_ptr<const Document> clean_;     ///< the document as it was opened or saved; null: as in no file
+    std::shared_ptr<const Document> clean_;     ///< the document as opened or saved; null: in no file
     std::shared_ptr<const Document> by_run_;    ///< see set_made_by_run()
-    std::shared_ptr<const Document> compared_;  ///< the one that state_.unsaved speaks of
-    std::vector<Command> waiting_;              ///< for the next update
+    std::shared_ptr<const Document> compared_;  ///< the document that state_.unsaved was computed for
+    std::vector<Command> waiting_;              ///< commands for the next update()
 
-    std::mutex mutex_;  // guards the four below
+    std::mutex mutex_;  // guards the four members below
     std::condition_variable_any ordered_;
     std::condition_variable rested_;
     std::deque<Job> jobs_;
     std::vector<Result> results_;
     std::size_t unfinished_ = 0;
 
-    std::jthread worker_;  // last: it uses everything above
+    std::jthread worker_;  // last, because it uses the members above
 };
 
 }  // namespace attn::app

@@ -28,7 +28,7 @@ constexpr std::uint64_t kStartOfText = 4096;
 
 std::string counted(std::size_t count, std::string_view one) { return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s"); }
 
-/// "2 layers of 4 heads, width 64"
+/// Such as "2 layers of 4 heads, width 64".
 std::string size_words(const Config& config) {
     return fmt::format("{} of {}, width {}", counted(static_cast<std::size_t>(config.num_layers), "layer"),
                        counted(static_cast<std::size_t>(config.num_heads), "head"), config.d_model);
@@ -36,7 +36,7 @@ std::string size_words(const Config& config) {
 
 std::string json_text(const std::filesystem::path& path) { return read_whole_file(path, {.max_bytes = kMaxJsonBytes, .stop = {}}); }
 
-/// Of a published model no more than its config.json is read.
+/// Reads only the config.json of a published model.
 std::string model_words(const std::filesystem::path& folder) {
     const std::string source = escaped((folder / "config.json").native(), 0);
     Json value = Json::parse(json_text(folder / "config.json"), source);
@@ -52,12 +52,12 @@ std::string model_words(const std::filesystem::path& folder) {
     return fmt::format("{} model: {}, vocabulary {}", family->name, size_words(config), config.vocab_size);
 }
 
-/// Of a GGUF file its metadata and the table of its tensors, and of a split one those of all parts.
+/// Reads the metadata and the tensor table of a GGUF file, or of all parts of a split one.
 std::string gguf_words(const std::filesystem::path& path) {
     GgufFile file;
     const std::shared_ptr<const WeightFiles> weights = WeightFiles::open_gguf(path, file);
     const GgufModel model = read_gguf_model(file, *weights);
-    std::map<std::string_view, std::int64_t> numbers;  // by how they are packed
+    std::map<std::string_view, std::int64_t> numbers;  // by tensor type
     for (const WeightFiles::Tensor& tensor : weights->tensors()) numbers[tensor.type_name()] += tensor.count();
     const auto most = std::max_element(numbers.begin(), numbers.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
     return fmt::format("{} model: {}, vocabulary {}, mostly {}{}", model.family->name, size_words(model.config), model.config.vocab_size,
@@ -71,7 +71,7 @@ std::string tensor_words(const SafetensorsHeader& header) {
     return counted(header.entries.size(), "tensor") + names + (header.entries.size() > kNamedTensors ? " …" : "");
 }
 
-/// A run of ours says what it is; everything else lists its tensors.
+/// Describes one of our own training runs by its metadata, any other file by its tensors.
 std::string safetensors_words(const std::filesystem::path& path) {
     InputFile input(path, {.stop = {}});
     const SafetensorsHeader header = read_safetensors_header(input);

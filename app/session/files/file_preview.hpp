@@ -1,5 +1,5 @@
 #pragma once
-/// A look at what a file or folder is before it is opened: at its beginning, so that it costs next to nothing whatever its size.
+/// Describes a file or folder before it is opened. Reads only its beginning, so that it is cheap for files of any size.
 
 #include <filesystem>
 
@@ -7,7 +7,7 @@
 
 namespace attn::app {
 
-/// Never throws but for want of memory: what is wrong with the file is said in its words.
+/// Never throws except for lack of memory; the description says what is wrong with the file.
 FilePreview preview_of(const std::filesystem::path& path);
 
 }  // namespace attn::app

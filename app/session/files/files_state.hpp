@@ -1,5 +1,5 @@
 #pragma once
-/// What there is to know about files: the document's own, what was opened, written and found in a folder.
+/// The state of file operations as the UI sees it: the document's own file, and what was opened, saved, or found in a folder.
 
 #include <cstdint>
 #include <filesystem>
@@ -13,12 +13,12 @@ namespace attn::app {
 struct Lesson;
 struct ModelShelf;
 
-/// What a file turned out to be.
+/// The kinds of files the program can open.
 enum class FileKind : std::uint8_t {
     Document,
-    Run,    ///< a training run: its folder or checkpoint
-    Model,  ///< the folder of a published model
-    Dump,   ///< tensors of some model, by name
+    Run,    ///< a training run: its folder or a checkpoint
+    Model,  ///< folder of a published model
+    Dump,   ///< named tensors of some model
     Text,
     Lesson,
 };
@@ -27,54 +27,54 @@ struct FolderListing {
     struct Entry {
         std::string name;
         bool folder = false;
-        std::uint64_t bytes = 0;  ///< of a file
+        std::uint64_t bytes = 0;  ///< size of a file
     };
     std::filesystem::path folder;
-    std::vector<Entry> entries;  ///< folders first, by name; hidden ones are left out
-    std::string problem;         ///< why there are none, "" when nothing is wrong
+    std::vector<Entry> entries;  ///< folders first, by name, without hidden ones
+    std::string problem;         ///< why the folder could not be read; "" if there was no problem
 };
 
-/// What a file or folder is, told by a look at its beginning.
+/// A description of a file or folder, from its beginning.
 struct FilePreview {
     std::filesystem::path path;
-    std::string words;     ///< "Training run: Copy, step 500, 2 layers of 4 heads"; "" for a folder that is nothing of ours
-    bool refused = false;  ///< the words say why it cannot be opened
+    std::string words;     ///< such as "Training run: Copy, step 500, 2 layers of 4 heads"; "" for a folder of no known kind
+    bool refused = false;  ///< `words` says why it cannot be opened
 };
 
-/// A text that was opened: the person says what it is for.
+/// An opened text; the user decides what it is used for.
 struct OpenedText {
     std::filesystem::path path;
     std::shared_ptr<const std::string> text;
 };
 
-/// What an autosave holds, in words for the person who is asked about it.
+/// A description of an autosave's contents, for the restore dialog.
 struct AutosaveWords {
-    std::string document;         ///< "gpt-tiny: the cat sat"; "" without a document
-    std::string run;              ///< "Copy, step 312"; "" without a run
-    std::int64_t written_at = 0;  ///< seconds since 1970
+    std::string document;         ///< such as "gpt-tiny: the cat sat"; "" without a document
+    std::string run;              ///< such as "Copy, step 312"; "" without a run
+    std::int64_t written_at = 0;  ///< Unix time in seconds
 };
 
 struct FilesState {
-    std::filesystem::path document;                ///< the file of the document; empty while it has none
-    bool unsaved = false;                          ///< the document is not as it was opened or saved
-    bool would_be_lost = false;                    ///< and it would not be there again at the next start
-    bool busy = false;                             ///< something is being read or written
-    std::string notice;                            ///< what became of the last file, in one sentence
-    bool failed = false;                           ///< the notice says what went wrong
-    std::uint64_t notices = 0;                     ///< grows with every notice
-    std::optional<OpenedText> text;                ///< waits for command::UseText
-    std::shared_ptr<const FolderListing> listing;  ///< the one asked for last
-    std::shared_ptr<const FilePreview> preview;    ///< the one asked for last
-    std::shared_ptr<const Lesson> lesson;          ///< the one opened last
+    std::filesystem::path document;                ///< the document's file; empty if it has none
+    bool unsaved = false;                          ///< the document differs from its file
+    bool would_be_lost = false;                    ///< and could not be recreated at the next start
+    bool busy = false;                             ///< a file is being read or written
+    std::string notice;                            ///< outcome of the last file operation, in one sentence
+    bool failed = false;                           ///< `notice` reports an error
+    std::uint64_t notices = 0;                     ///< incremented with every notice
+    std::optional<OpenedText> text;                ///< opened text waiting for command::UseText
+    std::shared_ptr<const FolderListing> listing;  ///< the latest requested
+    std::shared_ptr<const FilePreview> preview;    ///< the latest requested
+    std::shared_ptr<const Lesson> lesson;          ///< the latest opened
     std::vector<std::string> recent;               ///< opened or saved, newest first
-    std::vector<std::string> recent_models;        ///< published ones, newest first
-    std::shared_ptr<const ModelShelf> models;      ///< as asked for last
-    std::string clipboard;                         ///< a text to be copied
-    std::uint64_t copies = 0;                      ///< grows with every such text
-    std::uint64_t restorations = 0;                ///< grows with every RestoreWork that is done or has failed
-    bool restored = false;                         ///< the last of them is done
-    FileKind opened = FileKind::Document;          ///< what was opened last
-    std::uint64_t openings = 0;                    ///< grows with every file that was opened
+    std::vector<std::string> recent_models;        ///< published models, newest first
+    std::shared_ptr<const ModelShelf> models;      ///< the latest requested
+    std::string clipboard;                         ///< text to copy
+    std::uint64_t copies = 0;                      ///< incremented with every text to copy
+    std::uint64_t restorations = 0;                ///< incremented when a RestoreWork succeeds or fails
+    bool restored = false;                         ///< the last RestoreWork succeeded
+    FileKind opened = FileKind::Document;          ///< kind of the file opened last
+    std::uint64_t openings = 0;                    ///< incremented with every file opened
 };
 
 }  // namespace attn::app

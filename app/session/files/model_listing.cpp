@@ -29,7 +29,7 @@ bool is_gguf(const fs::path& path) {
     return path.extension() == ".gguf" && fs::is_regular_file(path, unknown);
 }
 
-/// A model's weights, or one file's.
+/// The size of a model's weights, or of a single file.
 std::uint64_t bytes_of(const fs::path& path) {
     std::error_code unknown;
     if (!fs::is_directory(path, unknown)) {
@@ -45,7 +45,7 @@ std::uint64_t bytes_of(const fs::path& path) {
     return bytes;
 }
 
-/// A folder of transformers' layout. Whether the rest of it is right is found out when it is opened.
+/// Whether a folder has the layout of transformers. Its contents are only checked when it is opened.
 bool looks_like_model(const fs::path& folder) {
     std::error_code unknown;
     return fs::is_regular_file(folder / "config.json", unknown) &&
@@ -62,7 +62,7 @@ public:
         if (shelf_.models.size() < kMostModels && seen_.insert(whole.string()).second) shelf_.models.push_back(std::move(model));
     }
 
-    /// What lies in a folder, and one folder deeper.
+    /// Adds the models in a folder and in its direct subfolders.
     void add_all(const fs::path& folder, ModelShelf::Place place, std::error_code& error) { add_level(folder, "", place, 2, error); }
 
     void add_recent(const std::string& path) {
@@ -76,7 +76,7 @@ public:
     }
 
 private:
-    /// Of a model's folder in the cache: the snapshot's size, or what is wrong with it.
+    /// For a model in the cache: sets the size of its snapshot, or what is wrong with it.
     static void resolve(ModelShelf::Model& model) {
         try {
             model.bytes = bytes_of(model_in_cache(model.path));
@@ -99,7 +99,7 @@ private:
         }
     }
 
-    /// A model's folder in the cache; of one with several GGUF files each of them.
+    /// Adds a model in the cache; if it has several GGUF files, each of them.
     void add_entry(const fs::path& entry, ModelShelf::Place place) {
         ModelShelf::Model model{hub_name(entry), entry, place, 0, ""};
         std::error_code unknown;
@@ -146,7 +146,7 @@ ModelShelf list_models(const fs::path& folder, const std::vector<std::string>& r
     if (!folder.empty()) lister.add_all(folder, ModelShelf::Place::Folder, error);
     if (error) shelf.folder_problem = error.message();
     for (const fs::path& cache : caches) {
-        std::error_code unreadable;  // another program's folder: nothing to tell
+        std::error_code unreadable;  // not ours, so errors are not reported
         lister.add_all(cache, ModelShelf::Place::Cache, unreadable);
     }
     return shelf;

@@ -1,5 +1,5 @@
 #pragma once
-/// Finding the models that a person has.
+/// Finds the models on the user's machine.
 
 #include <filesystem>
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace attn::app {
 
-/// The folders in which transformers keeps what it downloads ($HF_HUB_CACHE, $HF_HOME/hub, else huggingface/hub in $XDG_CACHE_HOME or
-/// ~/.cache), and llama.cpp's ($LLAMA_CACHE, ~/.cache/llama.cpp). Only those that are there.
+/// The existing cache folders of transformers ($HF_HUB_CACHE, $HF_HOME/hub, else huggingface/hub in $XDG_CACHE_HOME or ~/.cache) and
+/// llama.cpp ($LLAMA_CACHE, ~/.cache/llama.cpp).
 std::vector<std::filesystem::path> model_caches();
 
-/// Looks at names and sizes alone. In the models folder and the caches models lie side by side or one folder deeper. Never throws but for
-/// want of memory.
+/// Only looks at names and sizes. Models may lie directly in the models folder and the caches, or one level deeper. Never throws except for
+/// lack of memory.
 ModelShelf list_models(const std::filesystem::path& folder, const std::vector<std::string>& recent,
                        const std::vector<std::filesystem::path>& caches);
 

@@ -1,5 +1,6 @@
 #pragma once
-/// The models that a person has: opened lately, in a folder of their own, and in the caches that other programs keep. Nothing is fetched.
+/// The models found on the user's machine: recently opened, in the models folder, and in the caches of other programs. Nothing is
+/// downloaded.
 
 #include <cstdint>
 #include <filesystem>
@@ -10,18 +11,18 @@ namespace attn::app {
 
 struct ModelShelf {
     enum class Place : std::uint8_t {
-        Recent,  ///< opened before
+        Recent,  ///< opened recently
         Folder,  ///< in the models folder
         Cache,   ///< in a cache
     };
     struct Model {
-        std::string name;  ///< "ORG/NAME" out of Hugging Face's cache, else the path within its place
+        std::string name;  ///< "ORG/NAME" in Hugging Face's cache, otherwise the path relative to its place
         std::filesystem::path path;
         Place place = Place::Cache;
-        std::uint64_t bytes = 0;  ///< of its weights; 0 where that is not known
-        std::string problem;      ///< why it cannot be opened; "" when nothing is known to be wrong
+        std::uint64_t bytes = 0;  ///< size of the weights; 0 if unknown
+        std::string problem;      ///< why it cannot be opened; "" if no problem is known
     };
-    std::filesystem::path folder;  ///< the models folder; empty where none is chosen
+    std::filesystem::path folder;  ///< the models folder; empty if none is set
     std::string folder_problem;    ///< why it cannot be listed
     std::vector<Model> models;     ///< recent ones first, each path once
 };

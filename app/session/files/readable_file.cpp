@@ -16,7 +16,7 @@
 namespace attn::app {
 namespace {
 
-constexpr std::size_t kStart = 16;  // bytes by which kinds of files are told apart
+constexpr std::size_t kStart = 16;  // bytes read to identify the kind of file
 constexpr std::uint64_t kMostHeader = std::uint64_t{16} << 20;
 
 FileError refuse(const std::filesystem::path& path, FileFault fault, std::string_view problem) {
@@ -29,7 +29,7 @@ std::string first_bytes(InputFile& file, std::size_t count) {
     return bytes;
 }
 
-/// A checkpoint says what it is; GPT-2 from elsewhere has its embedding's name; all else is a dump.
+/// A checkpoint identifies itself by its metadata, GPT-2 by the name of its embedding; everything else is a dump.
 FileKind kind_of_safetensors(const std::filesystem::path& path, InputFile& file, const std::string& start) {
     std::uint64_t length = 0;
     if (start.size() < sizeof length) throw refuse(path, FileFault::Truncated, "it ends before the length of its header");
@@ -46,7 +46,7 @@ FileKind kind_of_safetensors(const std::filesystem::path& path, InputFile& file,
     return FileKind::Dump;
 }
 
-/// Throws for a folder that is not one of a training run, nor a GPT-2 without a config.json.
+/// Throws unless the folder holds a training run, or GPT-2 weights without a config.json.
 void expect_run(const std::filesystem::path& folder, const std::stop_token& stop) {
     const std::filesystem::path model = folder / kCheckpointName;
     std::error_code unknown;

@@ -1,5 +1,5 @@
 #pragma once
-/// Finding out what a file is, by what stands in it.
+/// Identifies and reads a file by its contents.
 
 #include <filesystem>
 #include <memory>
@@ -17,19 +17,19 @@ namespace attn::app {
 
 struct ReadableFile {
     FileKind kind = FileKind::Text;
-    std::optional<Document> document;         ///< of a Document, and of a Model: the one to show it in
-    std::shared_ptr<const std::string> text;  ///< of a Text
-    std::shared_ptr<const Lesson> lesson;     ///< of a Lesson
+    std::optional<Document> document;         ///< for a Document; for a Model, a document that shows it
+    std::shared_ptr<const std::string> text;  ///< for a Text
+    std::shared_ptr<const Lesson> lesson;     ///< for a Lesson
 };
 
-/// A Document, a Lesson or a Text is read whole, of a model everything but its weights; of a run and of a dump only as much as tells them
-/// apart. Throws FileError for a file that is missing, broken or of a kind that the program does not read.
+/// Reads a document, lesson or text completely and a model except for its weights; of a run or a dump, only enough to tell them apart.
+/// Throws FileError for a file that is missing, damaged or of an unsupported kind.
 ReadableFile read_any_file(const std::filesystem::path& path, const std::stop_token& stop = {});
 
-/// Whether a JSON file is a lesson: only these have steps. Throws FileError for anything but an object.
+/// Whether a JSON file is a lesson, that is, has steps. Throws FileError unless it holds a JSON object.
 bool is_lesson(const std::filesystem::path& path);
 
-/// Every line that is not blank; at most `most` of them, each cut after `longest` bytes (not inside a character).
+/// The non-blank lines, at most `most`, each truncated to `longest` bytes at a character boundary.
 std::vector<std::string> lines_with_text(std::string_view text, std::size_t most = std::string::npos,
                                          std::size_t longest = std::string::npos);
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t kMaxSettingsBytes = 256 << 10;
 constexpr double kMaxMemoryMiB = 1e9;
-constexpr std::int32_t kMaxPosition = 100'000;  // window systems count in 16 bits; this leaves room for odd ones
+constexpr std::int32_t kMaxPosition = 100'000;  // window systems use 16-bit coordinates; leave some slack
 
 Settings parse(const std::string& text, const std::string& source) {
     JsonObject object(text, source);
@@ -55,7 +55,7 @@ std::filesystem::path absolute_from(const char* variable) {
     return path.is_absolute() ? path : std::filesystem::path();
 }
 
-/// "$VARIABLE/attnscope", else "~/`folder`/attnscope".
+/// "$VARIABLE/attnscope", or "~/`folder`/attnscope" if the variable is not set.
 std::filesystem::path folder_of_user(const char* variable, const char* folder) {
     std::filesystem::path base = absolute_from(variable);
     if (base.empty()) {

@@ -18,11 +18,11 @@
 namespace attn::app {
 namespace {
 
-/// A tensor where it lies.
+/// A complete tensor, without copying it.
 struct Whole {
     Shape shape;
     const float* values = nullptr;
-    std::shared_ptr<const void> held{};  ///< what they are part of
+    std::shared_ptr<const void> held{};  ///< keeps the values alive
 };
 
 const GradientTrace<float>& expect_gradients(const GradientTrace<float>* gradients) {
@@ -49,11 +49,11 @@ Whole whole_tensor(const Snapshot& snapshot, const TensorChoice& choice, const G
     return {stage->value.shape(), stage->value.data(), held};
 }
 
-/// The axes that stay, and which index the fixed ones have. A chosen head is one of the queries: of shared keys and values, the one that
-/// it reads.
+/// The remaining axes, and the indices of the fixed ones. A chosen head is a query head; for shared keys and values it selects the one that
+/// this head reads.
 struct Part {
     Shape shape;
-    std::vector<std::optional<std::int64_t>> fixed;  ///< for every axis of the whole tensor
+    std::vector<std::optional<std::int64_t>> fixed;  ///< one entry per axis of the complete tensor
 };
 
 Part part_of(const Config& config, const Shape& whole, const TensorChoice& choice) {
@@ -71,17 +71,17 @@ Part part_of(const Config& config, const Shape& whole, const TensorChoice& choic
     return part;
 }
 
-/// Names for the indices of one tensor's axes.
+/// Names the indices of a tensor's axes.
 class Labels {
 public:
     Labels(const Snapshot& snapshot, const TensorChoice& choice) : snapshot_(snapshot), choice_(choice) {}
 
-    /// The symbol of an id.
+    /// The vocabulary's text for an id.
     std::string symbol(std::int64_t id) const {
         return id < static_cast<std::int64_t>(snapshot_.vocabulary.size()) ? escaped(snapshot_.vocabulary[static_cast<std::size_t>(id)], 0)
                                                                            : "";
     }
-    /// The token at a position of one sequence.
+    /// The token at a position of a sequence.
     std::string token(Axis axis, std::int64_t batch, std::int64_t position) const {
         const auto& row = tokens(axis)[static_cast<std::size_t>(batch)];
         return escaped(row[static_cast<std::size_t>(position)].text, 0);
@@ -94,7 +94,7 @@ public:
         return name;
     }
     static bool is_position(Axis axis) { return axis == Axis::T || axis == Axis::S; }
-    /// Indices of the axis stand for tokens.
+    /// Whether the indices of an axis stand for tokens.
     static bool is_named(Axis axis) { return is_position(axis) || axis == Axis::V; }
     static std::string name(Axis axis) {
         switch (axis) {
@@ -128,7 +128,7 @@ std::string quoted(const std::string& text) {
     return out + '"';
 }
 
-/// The line of names, and the names before every row of numbers.
+/// Formats the header line and the leading columns of every row.
 class CsvLines {
 public:
     CsvLines(const Shape& shape, const Labels& labels, const TensorChoice& choice) : shape_(shape), labels_(labels), choice_(choice) {}
@@ -192,7 +192,7 @@ void write_contents(const std::filesystem::path& path, const Snapshot& snapshot,
     write_trace(path, *trace, texts_without_padding(snapshot.tokens), texts_without_padding(snapshot.source_tokens), contents);
 }
 
-/// The stages of an outline, computed part by part as they are asked for; remembers the first number that is none.
+/// Computes the stages of an outline part by part as they are requested, and records the first non-finite number.
 class PartByPart {
 public:
     explicit PartByPart(std::shared_ptr<const Trace<float>> outline)
@@ -281,7 +281,7 @@ void write_tensor_npy(const std::filesystem::path& path, const Snapshot& snapsho
 
 void write_tensor_safetensors(const std::filesystem::path& path, const Snapshot& snapshot, const TensorChoice& choice,
                               const GradientTrace<float>* gradients) {
-    whole_tensor(snapshot, choice, gradients);  // says what is not there
+    whole_tensor(snapshot, choice, gradients);  // throws if the numbers do not exist
     TraceContents contents;
     contents.parameter = choice.parameter;
     if (choice.parameter.empty()) contents.stage = choice.stage;
@@ -290,7 +290,7 @@ void write_tensor_safetensors(const std::filesystem::path& path, const Snapshot&
 
 std::optional<NotFiniteCell> write_snapshot_trace(const std::filesystem::path& path, const Snapshot& snapshot) {
     if (snapshot.trace == nullptr) throw Error("nothing has been computed yet");
-    // Beside a mistake the file says what was meant, of which a part knows nothing.
+    // With a deliberate mistake the file also contains the correct numbers, which a part cannot provide.
     if (snapshot.trace->whole() || snapshot.trace->settings.mistake != Mistake::None) {
         write_contents(path, snapshot, nullptr, {});
         return first_not_finite(*snapshot.trace);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kUnknown = "…";
 
-/// In the order of QuoteKind; "" needs no word.
+/// In the order of QuoteKind; "" stands for a quotation without a keyword.
 constexpr std::array<std::string_view, 15> kWords = {"",       "sum",  "min",   "max",   "mean", "std",  "zeros",   "exp",
                                                      "sumexp", "most", "token", "shape", "step", "loss", "accuracy"};
 
@@ -32,7 +32,7 @@ std::int64_t read_index(std::string_view text, std::string_view quote) {
     return index;
 }
 
-/// Takes "[0,*,2]" off the end of `text`.
+/// Strips an index such as "[0,*,2]" from the end of `text` and parses it.
 std::vector<std::optional<std::int64_t>> take_index(std::string_view& text, std::string_view quote) {
     std::vector<std::optional<std::int64_t>> index;
     const std::size_t open = text.find('[');
@@ -52,7 +52,7 @@ std::vector<std::optional<std::int64_t>> take_index(std::string_view& text, std:
     return index;
 }
 
-/// Takes the word before a space, or one of the words that stand alone.
+/// Strips the leading keyword, or a keyword that stands alone.
 QuoteKind take_kind(std::string_view& text, std::string_view quote) {
     const std::size_t end = std::min(text.find_first_of(" ["), text.size());
     const std::string_view word = text.substr(0, end);
@@ -110,11 +110,11 @@ Quote parse_quote(std::string_view source, int layer) {
     return quote;
 }
 
-/// A recorded tensor or a parameter, as numbers with a shape.
+/// The numbers and shape of a recorded tensor or a parameter.
 struct Numbers {
     std::span<const float> values;
     Shape shape;
-    std::vector<float> copied{};  ///< where the values do not lie as the shape says
+    std::vector<float> copied{};  ///< used if the values are not stored contiguously
 };
 
 std::optional<Numbers> numbers_of(const Quote& quote, const Trace<float>& trace) {
@@ -131,7 +131,7 @@ std::optional<Numbers> numbers_of(const Quote& quote, const Trace<float>& trace)
     return out;
 }
 
-/// Where the numbers that the index names stand in memory, in their order; nothing when it points outside.
+/// The offsets of the indexed numbers in memory, in order; none if the index is out of range.
 std::optional<std::vector<std::size_t>> places_of(const Quote& quote, const Numbers& all) {
     const int rank = all.shape.rank();
     if (!quote.index.empty() && static_cast<int>(quote.index.size()) != rank) return std::nullopt;
@@ -152,7 +152,7 @@ std::optional<std::vector<std::size_t>> places_of(const Quote& quote, const Numb
     return places;
 }
 
-/// The numbers that the index names, in their order; nothing when it points outside.
+/// The indexed numbers in order; none if the index is out of range.
 std::optional<std::vector<double>> chosen(const Quote& quote, const Numbers& all) {
     const auto places = places_of(quote, all);
     if (!places) return std::nullopt;
@@ -162,7 +162,7 @@ std::optional<std::vector<double>> chosen(const Quote& quote, const Numbers& all
     return numbers;
 }
 
-/// The cell of one number in memory.
+/// The cell of the number at an offset in memory.
 QuotedPlace cell_at(const Quote& quote, const Shape& shape, std::size_t place) {
     QuotedPlace found{{quote.stage, quote.parameter, {}}, shape.rank(), {}};
     for (int a = shape.rank() - 1; a >= 0; --a) {
@@ -219,14 +219,14 @@ std::optional<std::string> token_at(const std::vector<std::vector<Token>>& token
     return token.padding ? "<pad>" : token.text;
 }
 
-/// The axis that a quotation has * on; none where it has it nowhere.
+/// The axis whose index is *; none if there is no *.
 std::optional<Axis> whole_axis(const Quote& quote, const Shape& shape) {
     const auto star = std::find(quote.index.begin(), quote.index.end(), std::nullopt);
     if (star == quote.index.end()) return std::nullopt;
     return shape[static_cast<int>(star - quote.index.begin())].axis;
 }
 
-/// What stands at a place of a row that is as long as its text or as the vocabulary.
+/// The token at a position of a row along T, S or V.
 std::optional<std::string> most_at(const Quote& quote, const Shape& shape, const Snapshot& snapshot, std::int64_t at) {
     const std::optional<Axis> axis = whole_axis(quote, shape);
     if (axis == Axis::V) {
@@ -238,7 +238,7 @@ std::optional<std::string> most_at(const Quote& quote, const Shape& shape, const
     return token_at(source ? snapshot.source_tokens : snapshot.tokens, quote.index[0].value_or(0), at);
 }
 
-/// What is wrong with the indices for a tensor of this shape; "" when nothing is.
+/// What is wrong with the indices for a tensor of this shape; "" if nothing is.
 std::string fault_of_index(const Quote& quote, const Shape& shape) {
     if (quote.index.empty()) return "";
     if (static_cast<int>(quote.index.size()) != shape.rank())
@@ -259,7 +259,7 @@ std::string fault_of_token(const Quote& quote, const Snapshot& snapshot) {
     return fmt::format("there is no token {}: the text has {}", position, snapshot.tokens[static_cast<std::size_t>(sequence)].size());
 }
 
-/// The last point of the shown run that is not after the shown step.
+/// The last validation of the shown run up to the shown step.
 const ValidationPoint* held_out(const Snapshot& snapshot, const TrainingReport& training) {
     const ValidationPoint* found = nullptr;
     for (const RunCurves& run : training.runs) {

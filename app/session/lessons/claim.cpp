@@ -15,7 +15,7 @@ namespace {
 /// In the order of Relation.
 constexpr std::array<std::string_view, 4> kSigns = {" = ", " != ", " < ", " > "};
 
-/// One quotation, or text.
+/// A single quotation, or plain text.
 Caption side_of(std::string_view text, std::string_view claim, int layer) {
     Caption side = parse_caption(text, layer);
     if (side.size() != 1)
@@ -23,7 +23,7 @@ Caption side_of(std::string_view text, std::string_view claim, int layer) {
     return side;
 }
 
-/// The number that a shown text begins with: "−0.25", "97 %"; none where it begins with none.
+/// The number at the start of a displayed text, such as "−0.25" or "97 %"; none if there is none.
 std::optional<double> number_in(std::string_view text) {
     constexpr std::string_view kMinus = "−", kInfinity = "∞";
     const bool negative = text.starts_with(kMinus) || text.starts_with('-');
@@ -47,7 +47,7 @@ std::optional<std::string> text_of(const Caption& side, const Snapshot& snapshot
 Claim parse_claim(std::string_view text, int layer) {
     Claim claim;
     claim.source = text;
-    // A quotation has no spaces around a sign, so the first sign with spaces is the one between the sides.
+    // Quotations contain no spaces around a sign, so the first sign with spaces separates the two sides.
     std::size_t at = std::string_view::npos;
     for (std::size_t i = 0; i < kSigns.size(); ++i) {
         const std::size_t found = text.find(kSigns[i]);

@@ -1,5 +1,5 @@
 #pragma once
-/// What a lesson says of its numbers in words, written so that it can be checked: "{weights[0,3,16,6]} > 0.9".
+/// A lesson's statements about its numbers in checkable form: "{weights[0,3,16,6]} > 0.9".
 
 #include <cstdint>
 #include <optional>
@@ -13,22 +13,22 @@ namespace attn::app {
 enum class Relation : std::uint8_t { Equal, Unequal, Less, Greater };
 
 struct Claim {
-    Caption left, right;  ///< one quotation, or plain text
+    Caption left, right;  ///< a single quotation, or plain text
     Relation relation = Relation::Equal;
     std::string source;  ///< as written
 };
 
-/// Two sides with =, !=, < or > between spaces. Stages without a layer are those of `layer`. Throws Error saying what is wrong.
+/// Two sides separated by =, !=, < or > with spaces around it. Stages without a layer refer to `layer`. Throws Error saying what is wrong.
 Claim parse_claim(std::string_view text, int layer);
 
-/// Whether it is true. Both sides are taken as the caption would show them: = and != compare their text, < and > their numbers.
-/// Nothing where a side cannot be quoted (yet); false for < and > where a side is no number.
+/// Whether the claim is true. Both sides are taken as displayed: = and != compare text, < and > compare numbers. None if a side is not
+/// available (yet); false for < and > if a side is not a number.
 std::optional<bool> holds(const Claim& claim, const Snapshot& snapshot, const TrainingReport& training);
 
-/// The claim, and what its quotations are in a snapshot: for messages.
+/// The claim with the values of its quotations, for messages.
 std::string claim_words(const Claim& claim, const Snapshot& snapshot, const TrainingReport& training);
 
-/// See why_unquotable() of captions: of the first side that can never be quoted.
+/// As for captions; reports the first side that can never be quoted.
 std::string why_unquotable(const Claim& claim, const Snapshot& snapshot);
 
 }  // namespace attn::app

@@ -24,7 +24,7 @@ constexpr std::size_t kMaxLessonSteps = 200;
 constexpr std::int64_t kMaxTrainingSteps = 1'000'000;
 constexpr std::size_t kLeastAnswers = 2, kMostAnswers = 4;
 
-/// Fields of which it matters later whether this step said them.
+/// Fields for which it matters whether this step specified them.
 constexpr std::array<std::string_view, 4> kPlaces = {"stage", "layer", "cell", "source_texts"};
 constexpr std::array<std::string_view, 3> kTokenizerNames = {"character", "word", "byte"};
 
@@ -32,7 +32,7 @@ void read_texts(JsonObject& object, std::string_view key, std::vector<std::strin
     if (object.read(key, texts) && texts.empty()) object.fail(key, "expected at least one text");
 }
 
-/// The fields of a step that say what is computed; those of a training step change what the run's model is shown with.
+/// Reads the fields that define what is computed; in a training step, those that change how the run's model is shown.
 void read_document(JsonObject& object, LessonStep& step) {
     std::string preset;
     if (object.read("preset", preset)) {
@@ -42,7 +42,7 @@ void read_document(JsonObject& object, LessonStep& step) {
         } catch (const Error& error) {
             object.fail("preset", error.what());
         }
-        step.document.look_at.clear();  // the captions say it
+        step.document.look_at.clear();  // the captions replace it
         step.training.reset();
     }
     if (step.training) {
@@ -66,7 +66,7 @@ void read_document(JsonObject& object, LessonStep& step) {
         step.document.forward = forward_settings_from_json(std::move(*part), std::move(step.document.forward));
 }
 
-/// `until` has the run's own stop conditions; those it does not name are off.
+/// `until` replaces all stop conditions of the run; those it does not mention are off.
 void read_until(JsonObject& object, StopAt& stop) {
     stop = {.steps = kMaxTrainingSteps};
     object.read("steps", stop.steps, 1, kMaxTrainingSteps);
@@ -75,7 +75,7 @@ void read_until(JsonObject& object, StopAt& stop) {
     object.expect_no_more();
 }
 
-/// A run that ends by its steps alone has to learn until then.
+/// A run that ends after a number of steps must have a nonzero learning rate until then.
 void expect_rates(const JsonObject& until, const RunSettings& run) {
     const bool by_steps = until.has("steps") && run.stop.loss == 0 && run.stop.accuracy == 0;
     const Schedule& schedule = run.train.schedule;
@@ -155,7 +155,7 @@ void read_question(JsonObject& object, LessonStep& step, int layer, bool first) 
     step.question = std::move(question);
 }
 
-/// Of an encoder-decoder, stages that name no stack are those of the decoder.
+/// In an encoder-decoder, stages without a stack refer to the decoder.
 void name_stack(const LessonStep& step, StageId& id) {
     const bool two = !step.training && step.document.config.architecture == Architecture::EncoderDecoder;
     if (two && id.stack == Stack::Main) id.stack = Stack::Decoder;

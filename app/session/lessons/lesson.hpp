@@ -1,5 +1,5 @@
 #pragma once
-/// Lessons: steps that each set up document, view and training run, and say a few sentences about what is seen.
+/// Lessons: sequences of steps, each with a document, a view, possibly a training run, and a caption that explains what is shown.
 
 #include <cstdint>
 #include <filesystem>
@@ -19,56 +19,56 @@
 
 namespace attn::app {
 
-/// A training run, begun by the first step that has it and shared by those that go on with it.
+/// A training run, started by the first step that uses it and shared by the steps that continue it.
 struct LessonTraining {
-    RunSettings run;                                ///< `run.stop` says until when
-    std::optional<std::int64_t> moment;             ///< the step whose model is shown; none: the newest
-    std::optional<std::vector<std::string>> texts;  ///< in place of the run's own
-    std::optional<ForwardSettings> forward;         ///< the same
+    RunSettings run;                                ///< `run.stop` says when it ends
+    std::optional<std::int64_t> moment;             ///< the step whose model is shown; none: the latest
+    std::optional<std::vector<std::string>> texts;  ///< shown instead of the run's own
+    std::optional<ForwardSettings> forward;         ///< used instead of the run's own
 };
 
-/// One of the answers to choose from.
+/// One of the choices of a question.
 struct LessonAnswer {
     std::string text;
-    Claim when;  ///< true of what the step shows if this is the right one
+    Claim when;  ///< true for the shown step if this answer is correct
 };
 
-/// What is asked before a step is shown, over the picture of the step before it.
+/// A question asked before a step is shown, over the picture of the previous step.
 struct LessonQuestion {
     std::string text;
-    std::vector<LessonAnswer> answers;  ///< two to four, of which one is right
+    std::vector<LessonAnswer> answers;  ///< two to four, exactly one correct
 };
 
-/// A step as it is to be shown, with all that it has from the steps before it.
+/// A step with everything it inherits from the previous ones.
 struct LessonStep {
     std::string title;
     Caption caption;
-    std::vector<Claim> claims;               ///< what the caption says in words
-    std::optional<LessonQuestion> question;  ///< none: the step is shown at once
-    Document document;                       ///< what is shown where there is no training
+    std::vector<Claim> claims;               ///< the caption's statements in checkable form
+    std::optional<LessonQuestion> question;  ///< none: the step is shown immediately
+    Document document;                       ///< shown if there is no training
     std::optional<LessonTraining> training;
     Look look;
-    std::set<std::string, std::less<>> said;  ///< the fields that the file has for this step; all else stays as it was
+    std::set<std::string, std::less<>> said;  ///< fields specified by this step in the file; all others are inherited
 };
 
 struct Lesson {
-    std::string name;        ///< "masks"
-    std::string title;       ///< "Masks"
-    std::string summary;     ///< one sentence for the menu
-    std::int32_t order = 0;  ///< place in the menu
+    std::string name;        ///< such as "masks"
+    std::string title;       ///< such as "Masks"
+    std::string summary;     ///< one sentence, shown in the menu
+    std::int32_t order = 0;  ///< position in the menu
     std::vector<LessonStep> steps;
 };
 
-/// The answer that is right in what is shown; nothing where none is (yet), or more than one.
+/// The answer that is correct for what is shown; none if there is none (yet), or more than one.
 std::optional<std::size_t> right_answer(const LessonQuestion& question, const Snapshot& snapshot, const TrainingReport& training);
 
-/// Reads a lesson's JSON. Throws FileError naming `source`, the step and the field for anything unknown, missing or impossible. Whether
-/// the places that it names exist, and what it claims is true, is check_lesson()'s question.
+/// Parses a lesson's JSON. Throws FileError naming `source`, the step and the field for anything unknown, missing or impossible. Does not
+/// check whether the places it refers to exist and its claims are true; see check_lesson().
 Lesson parse_lesson(std::string_view json, std::string_view source);
 
-/// The lessons inside the program in the order of the menu, parsed once.
+/// The embedded lessons in menu order, parsed once.
 std::span<const std::shared_ptr<const Lesson>> lessons();
-/// A lesson by its name, or the file of that path, checked. Throws Error naming the lessons that there are, FileError for a bad file.
+/// An embedded lesson by name, or a checked lesson from a file. Throws Error listing the available lessons, FileError for an invalid file.
 std::shared_ptr<const Lesson> find_lesson(const std::string& name_or_file);
 
 }  // namespace attn::app

@@ -19,7 +19,7 @@
 namespace attn::app {
 namespace {
 
-/// Where a message about a part of the document belongs.
+/// The field of the lesson file that a document error refers to.
 std::string_view field_name(Field field) {
     switch (field) {
     case Field::Texts:
@@ -41,13 +41,13 @@ std::string_view field_name(Field field) {
     }
 }
 
-/// A document computed.
+/// A computed document.
 struct Computed {
     Document document;
     Snapshot snapshot;
 };
 
-/// Those of the model in the box that the example is about, else freshly drawn ones.
+/// The parameters of the embedded model used by the example, otherwise freshly initialised ones.
 std::shared_ptr<const Parameters<float>> parameters_of(const Document& document, const Config& config) {
     if (document.shipped == nullptr) return std::make_shared<const Parameters<float>>(initial_parameters<float>(config));
     const auto& trained = document.shipped->checkpoint.parameters;
@@ -68,7 +68,7 @@ Computed compute(Document document, std::shared_ptr<const Parameters<float>> par
     return computed;
 }
 
-/// The run of a step, before its first step.
+/// A step's run before its first training step.
 struct FreshRun {
     RunSettings settings;
     TrainingSnapshot snapshot;
@@ -89,7 +89,7 @@ FreshRun begin(const RunSettings& settings) {
     return fresh;
 }
 
-/// Goes through the steps in their order; what one step computed serves the next where nothing has changed.
+/// Checks the steps in order; reuses the results of the previous step if nothing has changed.
 class Checker {
 public:
     explicit Checker(std::string_view source) : source_(source) {}
@@ -146,7 +146,7 @@ void Checker::take_up_run() {
     run_->snapshot.settings.train = wanted.train;
 }
 
-/// Computes what the step shows, unless the step before has shown the same.
+/// Computes what the step shows, unless it is the same as in the previous step.
 void Checker::show() {
     try {
         take_up_run();
@@ -193,7 +193,7 @@ void Checker::check_indices() {
     if (look().sequence >= texts) fail("sequence", fmt::format("there is no text {}: there are {}", look().sequence, texts));
 }
 
-/// The chosen indices stay when a later step shows a stage that lacks one of their axes, as they do for a person who steps on.
+/// Inherited indices may name axes that a later step's stage lacks, just as when the user steps on with a cell selected.
 void Checker::check_cell() {
     const bool said = step_->said.contains("cell"), maps = look().view != View::Step;
     const RecordedStage<float>* map = trace().find({Stage::Weights, 0, look().stage.stack});
@@ -280,7 +280,7 @@ void Checker::check_question() {
 }  // namespace
 
 void check_lesson(const Lesson& lesson, std::string_view source) {
-    const ThreadScope one_thread(1);  // lessons' models are small: a team would take longer to gather
+    const ThreadScope one_thread(1);  // lesson models are so small that starting a team of threads takes longer than the work
     Checker checker(source);
     for (std::size_t i = 0; i < lesson.steps.size(); ++i) checker.check(lesson.steps[i], i);
 }

@@ -9,7 +9,7 @@
 namespace attn::app {
 namespace {
 
-const std::string kMerge = "lesson";  // one step to undo, however many steps a lesson has gone
+const std::string kMerge = "lesson";  // merges all steps of a lesson into one undo step
 
 bool at_rest(const TrainingSnapshot& run) { return run.phase == TrainingPhase::Finished || run.phase == TrainingPhase::Failed; }
 
@@ -28,7 +28,7 @@ ForwardSettings forward_of(const LessonTraining& training, const TrainingSnapsho
     return forward;
 }
 
-/// The moment that the step shows of a run that may have gone further than the step, or ended before that moment.
+/// The moment that the step shows. The run may have gone on beyond the step, or have ended before that moment.
 std::optional<std::int64_t> moment_of(const LessonTraining& training, const TrainingSnapshot& run) {
     if (training.moment && *training.moment <= run.step) return training.moment;
     if (training.moment) return {};
@@ -71,11 +71,11 @@ std::vector<Command> LessonGoal::go_on(const Document& now, const TrainingSnapsh
     if (!std::exchange(started_, true)) {
         const bool reached = run.step >= wanted.stop.steps || (run.phase == TrainingPhase::Finished && run.settings.stop == wanted.stop);
         commands.push_back({command::SetRun{wanted}, kMerge});
-        // Also where it runs: by the time the order arrives it may have come to the end that it had so far.
+        // Also if it is running: it may reach its old stop condition before the new one arrives.
         if (!reached) commands.push_back({command::StartTraining{}, ""});
-        if (!reached && step_.training->moment) show(run, {}, commands);  // until it gets there
+        if (!reached && step_.training->moment) show(run, {}, commands);  // shown until the run gets there
     } else if (!now.trained || now.trained->run != run.run) {
-        return {};  // it is about to be adopted
+        return {};  // the session is about to adopt the run
     }
     const std::optional<std::int64_t>& moment = step_.training->moment;
     if (moment && run.step < *moment && !at_rest(run)) return commands;

@@ -1,5 +1,5 @@
 #pragma once
-/// Brings a session to where a step of a lesson wants it, and back to where it was before the lesson.
+/// Brings a session to the state that a lesson step describes, and back to where it was before the lesson.
 
 #include <cstdint>
 #include <string>
@@ -11,17 +11,17 @@
 
 namespace attn::app {
 
-/// A value that knows how far it has come. The same run serves all steps that train the same model from the same seed.
+/// A value type that tracks its progress. Steps that train the same model from the same seed share one run.
 class LessonGoal {
 public:
     LessonGoal() = default;
-    /// `restart`: a run under way is begun anew even where it could go on.
+    /// `restart`: starts the run again even if the current one could be continued.
     explicit LessonGoal(LessonStep step, bool restart = false);
 
-    /// What is to be done now. To be asked after every Session::update() until done().
+    /// The commands to apply now. To be called after every Session::update() until done().
     std::vector<Command> next(const Document& now, const TrainingReport& training);
     bool done() const { return done_; }
-    /// A run that is not the lesson's would have to end: nothing happens before allow().
+    /// Whether another run would have to be stopped; then nothing happens until allow().
     bool asks() const { return asks_; }
     void allow() { allowed_ = true; }
 
@@ -34,19 +34,19 @@ private:
     LessonStep step_;
     bool done_ = true, asks_ = false, allowed_ = false;
     bool restart_ = false, ordered_ = false, started_ = false;
-    std::uint64_t replaced_ = 0;  ///< the run that was under way when a new one was ordered
+    std::uint64_t replaced_ = 0;  ///< the run that was current when a new one was requested
 };
 
-/// The document that a step shows: its own, or that of its run.
+/// The document that a step shows: its own, or the one of its run.
 Document shown_document(const LessonStep& step, const TrainingSnapshot& run);
 
-/// Says that the step's run has come to an end before the moment that the step shows; "" where that is not so.
+/// The message that the step's run ended before the moment that the step shows; "" if it did not.
 std::string missing_moment(const LessonStep& step, const TrainingSnapshot& run);
 
-/// What a person has changed since the step was shown, apart from the training run.
+/// Whether the user has changed anything since the step was shown, apart from the training run.
 bool differs(const LessonStep& step, const Document& now, const TrainingReport& training);
 
-/// Makes `before` the document again. Its run may be gone; then it has freshly drawn parameters.
+/// Restores the document `before`. If its run no longer exists, it has freshly initialised parameters.
 std::vector<Command> restore_document(const Document& before, const TrainingReport& training);
 
 }  // namespace attn::app

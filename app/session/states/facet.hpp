@@ -1,5 +1,5 @@
 #pragma once
-/// Facets: what can be known of a state. Views ask for those that they show, and nothing else is computed.
+/// Facets: everything that can be computed from a state. Views request the facets they show; nothing else is computed.
 
 #include <chrono>
 #include <cstdint>
@@ -40,68 +40,69 @@ struct TokenPath;
 struct WeightNumbers;
 struct WeightsBeside;
 
-/// Who computes a facet: what takes a moment never waits for what takes long.
+/// Which worker computes a facet. Two lanes, so that quick facets never queue behind slow ones.
 enum class Lane : std::uint8_t { Prompt, Patient };
 inline constexpr int kLanes = 2;
 
-/// A facet's row of the table; what it needs and how it is computed is in facets.cpp, a function for each.
+/// Static properties of a facet type. Its dependencies and the function that computes it are in facets.cpp.
 struct FacetInfo {
     Lane lane = Lane::Patient;
-    std::string_view failed{};  ///< before the message of an error
-    /// While a run is followed what is patient is computed again after such a pause, and after so many times as long as it took.
+    std::string_view failed{};  ///< prefix of error messages
+    /// While a training run is followed, a patient facet is recomputed at most once per `pause`, and only after `share` times as long as
+    /// the last computation took.
     std::chrono::milliseconds pause{1000};
     int share = 20;
-    bool tensors = false;    ///< views draw its numbers where they lie
-    bool gives_way = false;  ///< to whatever else its lane may compute
+    bool tensors = false;    ///< views keep pointers into its numbers
+    bool gives_way = false;  ///< yields to every other facet of its lane
 };
 
-/// What is read off a whole trace.
+/// Results that need the whole trace.
 enum class ReadingKind : std::uint8_t { Lens, Totals };
 
-/// What a large layer is looked at in.
+/// The halves in which a large layer is computed.
 enum class LayerHalf : std::uint8_t { Attention, FeedForward };
 
 namespace facet {
 
-/// The forward pass with every stage recorded, or of a large one the outline, and what names its axes.
+/// The forward pass with every stage recorded (an outline for large models), plus the names along its axes.
 struct Trace {
     using Value = Snapshot;
     static constexpr FacetInfo kInfo{.lane = Lane::Prompt, .tensors = true};
     bool operator==(const Trace&) const = default;
 };
 
-/// One part of the model (see Plan::part_around), computed again where the trace is an outline; the trace itself where it is whole.
+/// One part of the model (see Plan::part_around), recomputed from an outline. If the trace is whole, the trace itself.
 struct Inside {
     using Value = Snapshot;
     static constexpr FacetInfo kInfo{.lane = Lane::Prompt, .tensors = true};
-    StageId first;  ///< the part's first stage
-    /// Of a long text the part holds few of its attention maps, which are large: this one (of self-attention's name), what it is computed
-    /// from, and the weights. None: all.
+    StageId first;  ///< first stage of the part
+    /// Long texts only: keep just this attention map (named as in self-attention), the map it is computed from, and the weights. None: keep
+    /// all maps.
     std::optional<Stage> map{};
-    /// Of its maps this head alone. None: all.
+    /// Keep the maps of this head only. None: all heads.
     std::optional<std::int64_t> head{};
-    /// Of a layer the stages before its feed-forward, or these alone. None: all.
+    /// Keep only the stages before the layer's feed-forward network, or only those of the feed-forward network. None: both.
     std::optional<LayerHalf> half{};
-    /// Of a long text the maps of all heads, reduced to this level (see ReducedMap). None: their numbers.
+    /// Long texts only: keep the maps of all heads reduced to this level (see ReducedMap). None: keep the full maps.
     std::optional<int> level{};
-    /// With `level` and `map`: that map and nothing else.
+    /// With `level` and `map`: keep that map and no other stage.
     bool maps_alone = false;
     bool operator==(const Inside&) const = default;
 };
 
-/// What becomes of an attention map of a long text before it is drawn; see attn::MapChange.
+/// How an attention map of a long text is transformed before it is drawn; see attn::MapChange.
 struct MapChange {
     bool without_first_key = false, times_moved = false;
-    StateRef minus{};  ///< less what this state has there; null: nothing
+    StateRef minus{};  ///< subtract this state's map; null: subtract nothing
     StageId minus_stage{};
     std::optional<std::int64_t> minus_head{};
     bool operator==(const MapChange&) const = default;
 };
 
-/// A region of an attention map of a long text, of all heads or of one.
+/// A region of an attention map of a long text, for one head or for all.
 struct MapRegion {
     using Value = ReducedMap;
-    static constexpr FacetInfo kInfo{.lane = Lane::Prompt};  // whoever draws it keeps it: see MatrixStore::region()
+    static constexpr FacetInfo kInfo{.lane = Lane::Prompt};  // cached by the view that draws it: see MatrixStore::region()
     StageId stage;
     attn::MapRegion region;
     std::optional<std::int64_t> head{};
@@ -109,7 +110,7 @@ struct MapRegion {
     bool operator==(const MapRegion&) const = default;
 };
 
-/// What is read off the whole trace: the lens or attention over all layers.
+/// Results read from the whole trace: the logit lens, or attention accumulated over all layers.
 struct Readings {
     using Value = app::Readings;
     static constexpr FacetInfo kInfo{.tensors = true};
@@ -117,18 +118,18 @@ struct Readings {
     bool operator==(const Readings&) const = default;
 };
 
-/// What every number does to the loss of predicting the next token.
+/// Gradients of the next-token loss with respect to every number.
 struct Gradients {
     using Value = GradientTrace<float>;
     static constexpr FacetInfo kInfo{.tensors = true};
     bool operator==(const Gradients&) const = default;
 };
 
-/// Whether the reference finds the same numbers: all of them, or of an outline those of one part, from what that part reads.
+/// The comparison with the reference implementation: of the whole trace, or of one part of an outline, given that part's inputs.
 struct Verification {
     using Value = reference::Verification;
     static constexpr FacetInfo kInfo{.failed = "could not check the numbers: ", .gives_way = true};
-    std::optional<StageId> part{};  ///< its first stage
+    std::optional<StageId> part{};  ///< first stage of the part
     bool operator==(const Verification&) const = default;
 };
 
@@ -138,7 +139,7 @@ struct Doctor {
     bool operator==(const Doctor&) const = default;
 };
 
-/// The first sequence written on, by causal models with a head.
+/// A continuation of the first sequence; causal models with an output head only.
 struct Sample {
     using Value = app::Sample;
     static constexpr FacetInfo kInfo{.pause = std::chrono::milliseconds(250), .share = 8};
@@ -146,18 +147,18 @@ struct Sample {
     bool operator==(const Sample&) const = default;
 };
 
-/// What may come after the last word of a sequence, or of an encoder stand at a position of it, and what the sampler makes of it; its seed
-/// and number of tokens do not matter.
+/// The candidates for the next token of a sequence, or in an encoder for the token at `position`, and how the sampler treats them. The
+/// sampler's seed and number of tokens are ignored.
 struct NextWords {
     using Value = app::NextWords;
     static constexpr FacetInfo kInfo{.lane = Lane::Prompt};
     std::int64_t sequence = 0;
     SamplingSettings sampling{};
-    std::optional<std::int64_t> position{};  ///< where an encoder has a hidden word
+    std::optional<std::int64_t> position{};  ///< encoders only: the position of the hidden word
     bool operator==(const NextWords&) const = default;
 };
 
-/// Where every head of all layers looks from one position of one sequence.
+/// The attention row of every head in every layer for one position of one sequence.
 struct HeadRows {
     using Value = app::HeadRows;
     static constexpr FacetInfo kInfo{.failed = "could not compute where the heads look: "};
@@ -165,7 +166,7 @@ struct HeadRows {
     bool operator==(const HeadRows&) const = default;
 };
 
-/// What each head is worth.
+/// How much each head contributes, measured by knocking it out.
 struct KnockOut {
     using Value = attn::KnockOut;
     static constexpr FacetInfo kInfo{.share = 2};
@@ -173,7 +174,7 @@ struct KnockOut {
     bool operator==(const KnockOut&) const = default;
 };
 
-/// Whether another state has the same numbers, all of them.
+/// Whether another state has exactly the same numbers.
 struct SameNumbers {
     using Value = bool;
     static constexpr FacetInfo kInfo{.lane = Lane::Prompt};
@@ -186,13 +187,13 @@ struct Explanation {
     using Value = app::Explanation;
     static constexpr FacetInfo kInfo{.lane = Lane::Prompt};
     CellRef cell;
-    std::optional<std::int64_t> head{};  ///< that is looked at alone, see Inside
-    /// Of the maps of a long text the rows that the arithmetic reads are computed; else they are those of Inside.
+    std::optional<std::int64_t> head{};  ///< compute this head only, see Inside
+    /// Long texts only: compute just the rows of the maps that the arithmetic reads. Otherwise it uses the maps of Inside.
     bool in_rows = false;
     bool operator==(const Explanation&) const = default;
 };
 
-/// The mean of an attention map over its heads, [B,T,S].
+/// An attention map averaged over its heads, [B,T,S].
 struct HeadMean {
     using Value = Tensor<float>;
     static constexpr FacetInfo kInfo{.lane = Lane::Prompt, .tensors = true};
@@ -200,7 +201,7 @@ struct HeadMean {
     bool operator==(const HeadMean&) const = default;
 };
 
-/// How much the heads of an attention move from each key with a weight of 1, [B,H,S]; see moved_norms().
+/// The norm of what each head would add from each key at a weight of 1, [B,H,S]; see moved_norms().
 struct MovedNorms {
     using Value = Tensor<float>;
     static constexpr FacetInfo kInfo{.lane = Lane::Prompt, .tensors = true};
@@ -208,18 +209,18 @@ struct MovedNorms {
     bool operator==(const MovedNorms&) const = default;
 };
 
-/// What all numbers of a stage are like, or the gradients of the loss by them.
+/// Statistics of a stage's numbers, or of the loss gradients with respect to them.
 struct Statistics {
     using Value = TensorStatistics;
     static constexpr FacetInfo kInfo{.lane = Lane::Prompt};
     StageId stage;
     bool gradients = false;
-    /// Of an attention map of a long text: of this head alone. None: all.
+    /// Attention maps of long texts only: statistics of this head. None: all heads.
     std::optional<std::int64_t> head{};
     bool operator==(const Statistics&) const = default;
 };
 
-/// How a published model's tokenizer cut a text, step by step.
+/// The steps by which a tokenizer splits a text into pieces.
 struct TokenPath {
     using Value = app::TokenPath;
     static constexpr FacetInfo kInfo{.lane = Lane::Prompt};
@@ -227,8 +228,8 @@ struct TokenPath {
     bool operator==(const TokenPath&) const = default;
 };
 
-/// The same text cut by another tokenizer: a model's folder or file, or a tokenizer's file. `opening` tells one reading of it from the
-/// next.
+/// The same text tokenized by another tokenizer (a model's folder or file, or a tokenizer file). A new `opening` forces the file to be read
+/// again.
 struct OtherTokens {
     using Value = app::OtherTokens;
     static constexpr FacetInfo kInfo{.lane = Lane::Prompt};
@@ -238,7 +239,7 @@ struct OtherTokens {
     bool operator==(const OtherTokens&) const = default;
 };
 
-/// By how much the weights of another file of the same model differ from an opened one's; of no state. `opening` as above.
+/// How the weights of another file of the same model differ from those of an opened one. Belongs to no state. `opening` as above.
 struct WeightsBeside {
     using Value = app::WeightsBeside;
     static constexpr FacetInfo kInfo{};
@@ -248,7 +249,7 @@ struct WeightsBeside {
     bool operator==(const WeightsBeside&) const = default;
 };
 
-/// The errors of one parameter of theirs as a picture; of no state.
+/// An error map of one parameter in those two files. Belongs to no state.
 struct WeightErrors {
     using Value = WeightErrorMap;
     static constexpr FacetInfo kInfo{.lane = Lane::Prompt, .tensors = true};
@@ -257,7 +258,7 @@ struct WeightErrors {
     bool operator==(const WeightErrors&) const = default;
 };
 
-/// Some of a parameter's numbers in both, around one of them; of no state.
+/// A window of a parameter's numbers in both files, around one of them. Belongs to no state.
 struct WeightNumbers {
     using Value = app::WeightNumbers;
     static constexpr FacetInfo kInfo{.lane = Lane::Prompt, .tensors = true};
@@ -267,7 +268,7 @@ struct WeightNumbers {
     bool operator==(const WeightNumbers&) const = default;
 };
 
-/// A file with attention that other code recorded, examined; of no state. `opening` tells one reading of a file from the next.
+/// A recorded attention dump, examined. Belongs to no state. A new `opening` forces the file to be read again.
 struct Dump {
     using Value = DoctorReport;
     static constexpr FacetInfo kInfo{};
@@ -287,9 +288,9 @@ inline const FacetInfo& info_of(const Facet& facet) {
     return std::visit([](const auto& one) -> const FacetInfo& { return one.kInfo; }, facet);
 }
 
-/// A facet of a state: what a view asks for.
+/// A facet of a state; what a view asks for.
 struct Request {
-    StateRef state;  ///< null for a facet of no state
+    StateRef state;  ///< null for facets that belong to no state
     Facet facet;
     bool operator==(const Request&) const = default;
 };

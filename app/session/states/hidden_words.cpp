@@ -13,7 +13,7 @@ constexpr std::string_view kContinues = "##";
 
 bool is_space_byte(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-/// An apostrophe and a hyphen belong to the word around them.
+/// Apostrophes and hyphens count as part of a word.
 bool is_word_byte(char c) {
     const auto byte = static_cast<unsigned char>(c);
     const bool letter = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9');

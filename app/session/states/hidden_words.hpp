@@ -1,5 +1,5 @@
 #pragma once
-/// Hiding the words of a text for a model that fills them in.
+/// Hides words of a text so that a masked language model can fill them in.
 
 #include <cstddef>
 #include <string>
@@ -10,24 +10,25 @@ namespace attn::app {
 
 struct Setup;
 
-/// What stands for a hidden word in the model's texts, as it is typed; "" where nothing does.
+/// The model's mask token as typed in a text; "" if it has none.
 std::string mask_word(const Setup& setup);
 
-/// A word of a text, bytes begin..end, without the punctuation around it.
+/// A word of a text: bytes [begin, end), without surrounding punctuation.
 struct TextWord {
     std::size_t begin = 0, end = 0;
-    bool hidden = false;  ///< it is the mask
+    bool hidden = false;  ///< the word is the mask token
     bool operator==(const TextWord&) const = default;
 };
 
-/// In their order; what is neither white space nor ASCII punctuation makes up words. `mask` is not empty.
+/// The words of the text in order. A word is a run of characters that are neither white space nor ASCII punctuation. `mask` must not be
+/// empty.
 std::vector<TextWord> words_of(std::string_view text, std::string_view mask);
 
-/// The text with `mask` in a word's place.
+/// The text with `word` replaced by `mask`.
 std::string with_hidden(std::string_view text, const TextWord& word, std::string_view mask);
 
-/// The text with `piece`, as a model's vocabulary has it, in place of the mask number `which`, from 0. The space of " piece" is not
-/// doubled, and "##piece" goes on where the word before it ends. Unchanged where there are fewer masks.
+/// The text with mask number `which` (from 0) replaced by `piece`, spelled as in the model's vocabulary. The space of " piece" is not
+/// doubled, and "##piece" is joined to the word before it. Unchanged if there is no such mask.
 std::string with_filled_in(std::string_view text, std::string_view mask, std::size_t which, std::string_view piece);
 
 }  // namespace attn::app

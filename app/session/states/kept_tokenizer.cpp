@@ -3,7 +3,7 @@
 namespace attn::app {
 namespace {
 
-/// Its symbols are those of the texts.
+/// A tokenizer whose vocabulary comes from the texts.
 Tokenizer tokenizer_of_texts(const Setup& setup) {
     std::vector<std::string> texts = setup.vocabulary_texts;
     if (setup.config.architecture == Architecture::EncoderDecoder)

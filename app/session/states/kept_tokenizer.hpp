@@ -1,6 +1,5 @@
 #pragma once
-/// The tokenizer of a setup without a published model, kept until another one is asked for: putting one of pieces together takes longer
-/// than everything that follows a typed letter.
+/// A cached tokenizer for setups without a published model: building one takes longer than everything else a keystroke triggers.
 
 #include <optional>
 
@@ -9,10 +8,10 @@
 
 namespace attn::app {
 
-/// For one thread.
+/// Not thread-safe.
 class KeptTokenizer {
 public:
-    /// Valid until the next call. Throws ConfigError as Tokenizer does.
+    /// The reference is valid until the next call. Throws ConfigError as Tokenizer does.
     const Tokenizer& of(const Setup& setup);
 
 private:

@@ -1,5 +1,5 @@
 #pragma once
-/// How a published model is given a text, by the window and by every command.
+/// How a text becomes the tokens of a published model, shared by the window and all commands.
 
 #include <cstdint>
 #include <optional>
@@ -13,20 +13,20 @@
 
 namespace attn::app {
 
-/// Who reads a text.
+/// Which stack reads a text.
 enum class Reader : std::uint8_t {
-    Model,    ///< all of it, or its encoder: the tokenizer's template is put around the text
-    Decoder,  ///< that of an encoder-decoder: the text stands behind a token of the model's own, which begins every answer
+    Model,    ///< a decoder-only model, or the encoder of any other; the tokenizer's template is applied
+    Decoder,  ///< the decoder of an encoder-decoder; the text follows the model's decoder start token
 };
 
-/// Throws ConfigError as ModelTokenizer::encode() does, and for a token that the model has no id for.
+/// Throws ConfigError as ModelTokenizer::encode() does, and for a token without an id in the model.
 std::vector<TextToken> tokens_for(const OpenedModel& model, const std::string& text, Reader reader);
 
-/// The segment of every position of a model that tells the two texts of a pair apart: a separator that was typed ends the first. Empty
-/// where there is no pair.
+/// The segment id of every position, for models that distinguish the two texts of a pair; a typed separator ends the first. Empty if the
+/// text is not a pair.
 std::vector<std::int32_t> segments_for(const OpenedModel& model, const TokenBatch& tokens);
 
-/// What stands for a hidden word; nothing where the model has no such token.
+/// The mask token; none if the model has none.
 std::optional<AddedToken> mask_token(const OpenedModel& model);
 
 }  // namespace attn::app

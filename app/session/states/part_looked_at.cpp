@@ -8,7 +8,7 @@
 namespace attn::app {
 namespace {
 
-/// The map that a stage shows or is computed from; the weights, which are always there, for a stage that has to do with none.
+/// The map that a stage shows or is computed from. For stages without one, the weights, which are always kept.
 Stage map_for(const StageId& id) {
     const Stage self = to_self(id.stage);
     if (self == Stage::Context) return Stage::Dropped;
@@ -17,7 +17,7 @@ Stage map_for(const StageId& id) {
 
 bool is_map(const StageId& id) { return is_attention_map(id.stage); }
 
-/// The maps of an attention follow each other, each computed from the one before.
+/// Within an attention, each map is computed from the one before.
 bool holds_map(const facet::Inside& inside, const StageId& id) {
     if (!inside.map) return true;
     const Stage self = to_self(id.stage);
@@ -26,7 +26,7 @@ bool holds_map(const facet::Inside& inside, const StageId& id) {
     return self == *inside.map || self == Stage::Weights || is_input;
 }
 
-/// What the reduced maps of a stage take at most, and those of a view of all layers.
+/// Upper bounds for the reduced maps of one stage, and for those of a view of all layers.
 constexpr std::int64_t kReducedBytes = 2 << 20, kReducedBytesOfAllLayers = 16 << 20;
 
 int level_for(const Trace<float>& trace, bool of_all_layers) {
@@ -102,7 +102,7 @@ double products_to_check(const Trace<float>& trace, const StageId& within) {
     for (std::size_t i = part.first; i < part.end; ++i) {
         const PlanNode& node = trace.plan->nodes()[i];
         const auto numbers = static_cast<double>(trace.shape_of(node.id).count());
-        // Each number of a linear map is a sum over its inputs; each of the scores, and each that weights are mixed by, over a head.
+        // A number of a linear map is a sum over its inputs; a score, or a mix by weights, is a sum over a head's dimensions.
         if (node.op == Op::Linear) {
             const Shape inputs = trace.shape_of(node.inputs[0]);
             products += numbers * static_cast<double>(inputs[inputs.rank() - 1].size);
@@ -127,7 +127,7 @@ double mib_to_compute(const facet::Inside& inside, const Trace<float>& outline) 
     const PlanPart part = outline.plan->part_around(inside.first);
     double all = 0;
     for (std::size_t i = part.first; i < part.end; ++i) all += mib_of_stage(outline, outline.plan->nodes()[i].id);
-    // What is kept of some stages is copied, all stages together are moved.
+    // A selection of the stages is copied out; a complete part is moved.
     return inside.map || inside.half ? all + kept : all;
 }
 

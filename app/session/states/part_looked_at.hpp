@@ -1,5 +1,5 @@
 #pragma once
-/// Which part of an outline a stage is looked at in.
+/// Chooses which part of an outline to recompute in order to show a stage.
 
 #include <optional>
 #include <vector>
@@ -9,32 +9,32 @@
 
 namespace attn::app {
 
-/// What a stage takes as a whole, MiB.
+/// Memory of a complete stage, MiB.
 double mib_of_stage(const Trace<float>& trace, const StageId& id);
 
-/// Of a part more than this of attention maps, and more than this of other stages, is not held at once; of keys and values of all layers
-/// neither. MiB: what hardly counts beside the model itself.
+/// The most memory, in MiB, that may be held for a part's attention maps, for its other stages, and for the keys and values of all layers
+/// (each separately): negligible compared with the model's parameters.
 double most_beside_model_mib(double parameters_mib);
 
-/// What whoever asks wants of the attention maps of a long text, where their numbers would take much.
+/// In which form a view needs the attention maps of a long text, whose full numbers would take too much memory.
 enum class MapsWanted : std::uint8_t {
     Numbers,
-    Reduced,       ///< the maps of all heads, reduced
-    ReducedAlone,  ///< those of one stage and nothing else: for views of all layers
+    Reduced,       ///< reduced maps of all heads
+    ReducedAlone,  ///< reduced maps of one stage and nothing else: for views of all layers
 };
 
-/// The part around a stage that the model has. `head`: whoever asks looks at this head alone.
+/// The part to recompute for a stage of the model. `head`: only this head is needed.
 facet::Inside inside_with(const Trace<float>& trace, const StageId& id, std::optional<std::int64_t> head = {},
                           MapsWanted maps = MapsWanted::Numbers);
-/// The stages that it holds.
+/// The stages that such a part holds.
 std::vector<StageId> stages_of(const facet::Inside& inside, const Trace<float>& trace);
-/// What they take, MiB.
+/// Memory of those stages, MiB.
 double mib_of(const facet::Inside& inside, const Trace<float>& outline);
 
-/// What it takes while it is computed, MiB: all stages of the part beside it, where that cannot be computed some positions at a time.
+/// Peak memory while the part is computed, MiB; includes all its stages unless it can be computed a few positions at a time.
 double mib_to_compute(const facet::Inside& inside, const Trace<float>& outline);
 
-/// So many products of two numbers does checking the part around a stage take, at least: those of its linear maps and of its attention.
+/// A lower bound on the multiplications needed to verify the part around a stage: those of its linear maps and its attention.
 double products_to_check(const Trace<float>& trace, const StageId& within);
 
 }  // namespace attn::app

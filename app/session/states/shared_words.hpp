@@ -1,5 +1,5 @@
 #pragma once
-/// The text of every id. Immutable; copies share it, because a published model has a great many and every snapshot has them.
+/// The text of every token id. Immutable, and copies share the memory: vocabularies are large and every snapshot holds one.
 
 #include <cstddef>
 #include <memory>
@@ -20,7 +20,7 @@ public:
     const std::string& at(std::size_t id) const { return words_->at(id); }
     auto begin() const { return words_->begin(); }
     auto end() const { return words_->end(); }
-    /// The same memory, not only the same words.
+    /// Whether both share the same memory, not merely equal words.
     bool shares_with(const SharedWords& other) const { return words_ == other.words_; }
     friend bool operator==(const SharedWords& a, const SharedWords& b) { return a.words_ == b.words_ || *a.words_ == *b.words_; }
 

@@ -16,7 +16,7 @@ constexpr std::string_view kModelFolder = "models/", kModelExtension = ".safeten
 
 std::string asset_of(std::string_view name) { return std::string(kModelFolder) + std::string(name) + std::string(kModelExtension); }
 
-/// Those that were read.
+/// Cache of the models read so far.
 struct OpenedOnes {
     std::mutex mutex;
     std::map<std::string, std::shared_ptr<const ShippedModel>, std::less<>> models;

@@ -1,5 +1,5 @@
 #pragma once
-/// Trained models that the program carries inside itself, ready offline.
+/// Trained models embedded in the program, available offline.
 
 #include <memory>
 #include <string>
@@ -12,18 +12,18 @@ namespace attn::app {
 
 struct Setup;
 
-/// Parameters, vocabulary, and the settings of the run that made them (assets/models/NAME.json, see `./dev models`).
+/// Parameters, vocabulary and the settings of the training run (assets/models/NAME.json, see `./dev models`).
 struct ShippedModel {
     std::string name;
     Checkpoint checkpoint;
 };
 
-/// "stories", ...
+/// Their names, such as "stories".
 std::vector<std::string> shipped_models();
-/// Null when there is none of that name. Read once, when it is first asked for; all states about it share it.
+/// Null if there is no model of that name. Read on first use, then shared by all states that use it.
 std::shared_ptr<const ShippedModel> shipped_model(std::string_view name);
 
-/// Makes the setup one about that model: its configuration and vocabulary, and the masks that it was trained with.
+/// Makes `setup` use that model: its configuration, its vocabulary and the masks it was trained with.
 void use_shipped(Setup& setup, std::shared_ptr<const ShippedModel> model);
 
 }  // namespace attn::app

@@ -1,5 +1,5 @@
 #pragma once
-/// A state names everything its numbers follow from: whose parameters, what they are applied to, and what is changed on the way.
+/// A state identifies everything its numbers depend on: the parameters, their inputs, and all interventions.
 
 #include <cstdint>
 #include <memory>
@@ -18,45 +18,45 @@ namespace attn::app {
 
 using attn::TokenizerKind;
 
-/// Tokens behind one of the texts whose ids stand as they were written, however the tokenizer would cut them as text.
+/// Generated tokens appended to one of the texts, kept as ids: re-tokenizing them as text could give other ids.
 struct Written {
-    std::int64_t sequence = 0;  ///< of the batch
+    std::int64_t sequence = 0;  ///< index in the batch
     std::vector<std::int32_t> ids;
     bool operator==(const Written&) const = default;
 };
 
-/// What a model is applied to and how: all of a state but its parameters.
+/// Everything in a state except the parameters: the inputs and how the model is applied to them.
 struct Setup {
-    std::vector<std::string> texts{""};     ///< sequences of the batch, at least one
-    Written written;                        ///< behind one of `texts`
-    std::vector<std::string> source_texts;  ///< what the encoder of an encoder-decoder reads, one for each of `texts`; else empty
+    std::vector<std::string> texts{""};     ///< the sequences of the batch, at least one
+    Written written;                        ///< appended to one of `texts`
+    std::vector<std::string> source_texts;  ///< encoder inputs of an encoder-decoder, one per text; otherwise empty
     ForwardSettings forward;
-    /// A published model, whose own configuration and tokenizer apply; null: the fields below say what the model is.
+    /// A published model, with its own configuration and tokenizer. Null: the fields below define the model.
     std::shared_ptr<const OpenedModel> model;
-    /// A trained model of the program itself, whose parameters apply; null: the parameters are drawn. The fields below are the model's.
+    /// An embedded trained model, whose parameters are used; the fields below describe it. Null: parameters are initialised at random.
     std::shared_ptr<const ShippedModel> shipped;
     TokenizerKind tokenizer = TokenizerKind::Word;
-    bool special_tokens = true;  ///< ids 0 and 1 are "<pad>" and "<unk>"; off: ids begin with the first symbol
-    /// Texts whose symbols make up the vocabulary, before those of `texts` themselves; a preset keeps its own text here so that ids
-    /// stay put while the user types.
+    bool special_tokens = true;  ///< ids 0 and 1 are "<pad>" and "<unk>"; if false, ids start at the first symbol
+    /// Texts whose symbols enter the vocabulary before those of `texts`. A preset keeps its own texts here so that ids do not shift while
+    /// the user types.
     std::vector<std::string> vocabulary_texts;
-    /// The fixed vocabulary of a trained model, text of every id; other symbols are refused. Empty: made from the texts.
+    /// The fixed vocabulary of a trained model (text of every id); other symbols are rejected. Empty: derived from the texts.
     std::vector<std::string> vocabulary;
-    /// vocab_size is derived from the texts whatever it says here; context_length 0 is derived too, any other is the user's limit.
+    /// vocab_size is always derived from the texts; context_length is derived if 0, otherwise it is the user's limit.
     Config config{.context_length = 0};
     bool operator==(const Setup&) const = default;
 };
 
-/// The parameters of the setup's published or shipped model, or drawn from the configuration's seed where there is none.
+/// The parameters of the setup's published or embedded model; without one, random parameters from the configuration's seed.
 struct Drawn {
     bool operator==(const Drawn&) const = default;
 };
 
-/// Parameters that a training run of this session had after `step` steps.
+/// The parameters of a training run of this session after `step` steps.
 struct MomentOfRun {
-    std::uint64_t run = 0;  ///< counted from 1; 0: of a run that is gone, known from a file
+    std::uint64_t run = 0;  ///< counted from 1; 0: a run known only from a file
     std::int64_t step = 0;
-    std::shared_ptr<const Parameters<float>> parameters;  ///< null when they are gone
+    std::shared_ptr<const Parameters<float>> parameters;  ///< null if no longer available
     bool operator==(const MomentOfRun& other) const { return run == other.run && step == other.step; }
 };
 
@@ -69,28 +69,28 @@ struct State {
     bool operator==(const State& other) const { return source == other.source && (setup == other.setup || *setup == *other.setup); }
 };
 
-/// One object for every state in use: they are told apart by their addresses.
+/// A state in use, interned by StateTable: equal states share one object and can be compared by address.
 using StateRef = std::shared_ptr<const State>;
 
-/// Null for freshly drawn parameters.
+/// Null unless the parameters come from a training run.
 inline const MomentOfRun* moment_of(const State& state) { return std::get_if<MomentOfRun>(&state.source); }
 
-/// `newer` is `older` with the parameters of another moment of the same run.
+/// Whether the states differ only in the moment of the same training run.
 bool same_but_for_moment(const State& older, const State& newer);
 
-/// What every answer of an encoder-decoder begins with, as it is typed; "": an opened model puts a token of its own before it.
+/// The text with which every answer of an encoder-decoder begins, as typed; "" for opened models, which have a decoder start token.
 std::string answer_beginning(const Setup& setup);
 
-// The states that a state is compared with; none where that would be the state itself.
+// States to compare a state with; none if that would be the state itself.
 
-/// Without what was changed by hand: the edits.
+/// Without edits made by hand.
 std::optional<State> without_edits(const State& state);
-/// Without masks, dropout, edits and mistakes, at temperature 1. A state that has none of them is its own.
+/// Without masks, dropout, edits and mistakes, at temperature 1; equal to `state` if it has none of these.
 State without_masks(const State& state);
-/// Computed right where a mistake is made on purpose.
+/// Without the deliberate mistake.
 std::optional<State> without_mistake(const State& state);
 
-/// Gives the same object for equal states as long as any of them is in use. One thread.
+/// Interns states: equal states share one object as long as any reference to it is alive. Not thread-safe.
 class StateTable {
 public:
     StateRef find(State state);
@@ -99,7 +99,7 @@ private:
     std::vector<std::weak_ptr<const State>> known_;
 };
 
-/// What is shown, and what it can be compared with; null where there is no such state.
+/// The shown state and the states it can be compared with; null where there is none.
 struct States {
     StateRef shown, unedited, unmasked, correct, other_moment, pinned_a, pinned_b;
 };

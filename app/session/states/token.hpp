@@ -1,5 +1,5 @@
 #pragma once
-/// A token of a text, as it is shown.
+/// A token of a text, as displayed.
 
 #include <cstdint>
 #include <string>
@@ -7,7 +7,7 @@
 namespace attn::app {
 
 struct Token {
-    std::string text;  ///< as typed, or as a published model has the piece: perhaps a part of a character; shown escaped by widgets
+    std::string text;  ///< as typed, or the model's piece, possibly part of a character; widgets escape it
     std::int32_t id = 0;
     bool padding = false;
     bool unknown = false;

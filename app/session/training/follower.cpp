@@ -7,9 +7,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Two frames of a screen with 60 a second, whose lengths vary a little.
+/// A little less than two frames at 60 Hz, since frame times vary.
 constexpr std::chrono::milliseconds kPause = 28ms;
-/// The pause is at least so many times as long as what it follows.
+/// The pause is at least this many times the duration of the last forward pass.
 constexpr int kShare = 4;
 
 }  // namespace

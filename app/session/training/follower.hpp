@@ -1,5 +1,5 @@
 #pragma once
-/// How often the newest parameters of a run under way are shown.
+/// Decides how often the newest parameters of a running training run are shown.
 
 #include <chrono>
 #include <cstdint>
@@ -8,14 +8,14 @@
 
 namespace attn::app {
 
-/// The trace keeps up with the run, 30 times a second where the model allows it. One thread.
+/// Shows new parameters up to 30 times a second if the model is fast enough. Not thread-safe.
 class Follower {
 public:
     using Clock = std::chrono::steady_clock;
 
-    /// Whether to show the newest parameters now. `compute_ms` is what the last trace took.
+    /// Whether to show the newest parameters now. `compute_ms`: the duration of the last forward pass.
     bool is_due(const TrainingSnapshot& run, double compute_ms, Clock::time_point now) const;
-    /// They are shown from now on, because they were due or because the person changed the document.
+    /// To be called when new parameters are shown, whether due or because the user changed the document.
     void shown(const TrainingSnapshot& run, Clock::time_point now);
 
 private:

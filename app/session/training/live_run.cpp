@@ -14,7 +14,7 @@
 namespace attn::app {
 namespace {
 
-/// The first sequences of `all`.
+/// The first `count` sequences of `all`.
 TokenBatch first_of(const TokenBatch& all, std::int64_t count) {
     const auto first = static_cast<std::ptrdiff_t>(std::min(count, all.size()));
     return {all.length, {all.ids.begin(), all.ids.begin() + first * all.length}, {all.lengths.begin(), all.lengths.begin() + first}};
@@ -64,19 +64,19 @@ public:
     PastPoints take_past() override { return std::exchange(past_, {}); }
     Checkpoint checkpoint() const override { return take_checkpoint(*run_); }
     void save(const std::filesystem::path& path) override {
-        // Under this name another process may be saving a run of its own.
+        // Lock the folder, because another process may be saving a run under this name.
         std::optional<FolderLock> lock;
         if (path.filename() == kCheckpointName) lock.emplace(path.has_parent_path() ? path.parent_path() : ".");
         write_checkpoint(path, checkpoint());
     }
 
 private:
-    /// The tokens of an example, before the model has said anything.
+    /// The tokens of an example, without predictions.
     HeldOutExample unanswered(std::int64_t sequence, bool fills_in) const;
 
     std::unique_ptr<TrainingRun> run_;
     PastPoints past_;
-    double earlier_seconds_;  // of training before the run was taken up
+    double earlier_seconds_;  // training time before the run was resumed
     std::int64_t earlier_tokens_;
     Batch probe_, examples_;
 };
@@ -97,7 +97,7 @@ std::vector<HeldOutExample> EngineRun::examples(const std::stop_token& stop) {
             const std::int32_t target = examples_.targets[at];
             if (target == kIgnoredTarget) continue;
             const std::int32_t predicted = likeliest(logits.subspan(at * symbols.size(), symbols.size()));
-            // A token that is hidden is predicted in its place, any other one before it.
+            // A masked token is predicted at its own position, any other at the position before it.
             const std::size_t place = at - first + (fills_in ? 0 : 1);
             example.tokens[place] = symbols[static_cast<std::size_t>(target)];
             example.predicted[place] = symbols[static_cast<std::size_t>(predicted)];
@@ -118,7 +118,7 @@ HeldOutExample EngineRun::unanswered(std::int64_t sequence, bool fills_in) const
     };
     HeldOutExample example{words(examples_.tokens), {}, {}, words(examples_.source)};
     const std::size_t last = static_cast<std::size_t>(sequence * examples_.tokens.length) + example.tokens.size() - 1;
-    // The last symbol of a sequence is only ever predicted.
+    // The last symbol of a sequence is only a target, never an input.
     if (!fills_in && examples_.targets[last] != kIgnoredTarget) example.tokens.emplace_back();
     example.predicted.resize(example.tokens.size());
     example.right.assign(example.tokens.size(), -1);

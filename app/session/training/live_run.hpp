@@ -1,5 +1,5 @@
 #pragma once
-/// What the trainer drives: a training run of the engine, or a test's stand-in for one.
+/// The interface through which the trainer drives a run: one of the engine's, or a test double.
 
 #include <filesystem>
 #include <functional>
@@ -15,14 +15,14 @@
 
 namespace attn::app {
 
-/// What a run that is taken up from its folder has told before.
+/// The curves that a resumed run had already reported before.
 struct PastPoints {
     std::vector<LossPoint> losses;
     std::vector<ValidationPoint> validations;
     std::vector<HeadPoint> heads;
 };
 
-/// One thread at a time. The calls and their errors are those of TrainingRun.
+/// To be used by one thread at a time. Methods and errors are those of TrainingRun.
 class LiveRun {
 public:
     virtual ~LiveRun() = default;
@@ -31,37 +31,37 @@ public:
     virtual const std::string& probe() const = 0;
     virtual const std::string& probe_source() const = 0;
     virtual const History& history() const = 0;
-    /// Another budget for the history from now on.
+    /// Changes the memory budget of the history.
     virtual void limit_history(std::size_t budget_bytes) = 0;
     virtual std::int64_t steps() const = 0;
-    /// The parameters now, which the history keeps as its newest moment.
+    /// The current parameters, stored in the history as its newest moment.
     virtual Moment keep() = 0;
     virtual void apply(const RunSettings& settings) = 0;
     virtual LossPoint step(const std::stop_token& stop) = 0;
     virtual bool evaluation_due() const = 0;
     virtual ValidationPoint evaluate(const std::stop_token& stop) = 0;
     virtual std::string finished() const = 0;
-    /// Every head's scores on the probe.
+    /// Scores every head on the probe.
     virtual HeadPoint score_heads(const Moment& moment, const std::stop_token& stop) = 0;
-    /// A few held-out sequences, always the same ones, and what the model predicts for them now.
+    /// A few held-out sequences, always the same, with the model's current predictions.
     virtual std::vector<HeldOutExample> examples(const std::stop_token& stop) = 0;
-    /// To be asked for once, before the first step.
+    /// To be called once, before the first step.
     virtual PastPoints take_past() { return {}; }
-    /// The run as it stands, from which it can be taken up.
+    /// A checkpoint from which the run can be resumed.
     virtual Checkpoint checkpoint() const = 0;
-    /// Writes it; throws FileError.
+    /// Writes the checkpoint; throws FileError.
     virtual void save(const std::filesystem::path& path) = 0;
 };
 
-/// Where runs come from; tests replace it.
+/// Creates runs; tests replace it.
 struct TrainingEngine {
     std::function<std::unique_ptr<LiveRun>(const RunSettings&)> start;  ///< throws ConfigError
     std::function<std::unique_ptr<LiveRun>(const std::filesystem::path&)>
-        open;  ///< a run's folder or checkpoint; throws FileError, ConfigError
+        open;  ///< opens a run's folder or checkpoint; throws FileError, ConfigError
     static TrainingEngine engine();
 };
 
-/// Held-out examples that are shown.
+/// The number of held-out examples shown.
 inline constexpr std::int64_t kExamples = 6;
 
 }  // namespace attn::app

@@ -40,7 +40,7 @@ Document document_of_run(Document document, const TrainingSnapshot& run, std::op
     document.vocabulary = run.vocabulary;
     ForwardSettings forward = run.settings.train.forward;
     forward.dropout = {};
-    // What was asked of the model of the run before is asked of this one too, but for the mistake: that is the run's own.
+    // Keep the forward settings chosen for the previous run's model, except the mistake, which belongs to the run.
     if (document.trained.has_value() && document.config == config) {
         const Mistake mistake = forward.mistake;
         forward = std::move(document.forward);
@@ -57,7 +57,7 @@ Document document_of_run(Document document, const TrainingSnapshot& run, std::op
 Document untrained(Document document) {
     document.trained.reset();
     document.shipped.reset();
-    // Every symbol as a text of its own, in the order of the ids, gives the same ids again.
+    // Listing every symbol as a text of its own, in the order of the ids, reproduces the same ids.
     if (!document.vocabulary.empty()) document.vocabulary_texts = std::exchange(document.vocabulary, {});
     return document;
 }

@@ -1,5 +1,5 @@
 #pragma once
-/// From documents with freshly drawn parameters to those of a training run, and back.
+/// Converts between documents with initial parameters and documents that show a training run.
 
 #include <cstdint>
 #include <optional>
@@ -10,18 +10,19 @@
 
 namespace attn::app {
 
-/// The held-out sequence with which a run is watched.
+/// The held-out sequence used to watch a run.
 struct Probe {
-    std::string text, source;  ///< the source is "" where the model reads none
+    std::string text, source;  ///< the source is "" for models without an encoder
     bool operator==(const Probe&) const = default;
 };
 Probe probe_of(const TrainingSnapshot& run);
 
-/// The document of a moment of the run (none: its newest). Model, vocabulary and masks become the run's; the texts become its probe
-/// unless the person has set others, different from `last_probe`, for a run of the same vocabulary, context and architecture.
+/// The document for a moment of the run (none: the newest). It takes model, vocabulary and masks from the run. The texts become the run's
+/// probe unless the user has set other ones, different from `last_probe`, for a run with the same vocabulary, context and architecture.
 Document document_of_run(Document document, const TrainingSnapshot& run, std::optional<std::int64_t> step, const Probe& last_probe);
 
-/// The same model with freshly drawn parameters: those of its run before the first step. Ids stay, the vocabulary grows with the texts.
+/// The same model with initial parameters: those of its run before the first step. Ids stay the same; new symbols in the texts extend the
+/// vocabulary.
 Document untrained(Document document);
 
 }  // namespace attn::app

@@ -16,12 +16,12 @@ namespace attn::app {
 namespace {
 
 constexpr std::chrono::milliseconds kPublicationPause{33};
-/// Scoring the heads takes at most one part in so many of the training time.
+/// Scoring heads takes at most 1 / kHeadsShare of the training time.
 constexpr int kHeadsShare = 30;
-/// Copying parameters for what is shown takes at most one part in so many of the training time.
+/// Copying parameters for display takes at most 1 / kCopiesShare of the training time.
 constexpr int kCopiesShare = 50;
-constexpr double kSpeedSeconds = 0.5;      // over which speed is measured
-constexpr std::size_t kMostAnswers = 513;  // odd, so that the newest stays when every second one goes
+constexpr double kSpeedSeconds = 0.5;      // averaging window of the training speed
+constexpr std::size_t kMostAnswers = 513;  // odd, so that the newest one stays when every second one is dropped
 
 template <class T>
 void append(std::vector<T>& all, std::vector<T>& more) {
@@ -49,7 +49,7 @@ void add_copies(RunCurves& all, const RunCurves& more) {
     add_copies(all.heads, more.heads);
 }
 
-/// The curves of `run` among `runs`, begun at the end when they are not there.
+/// The curves of the same run in `runs`; appended if missing.
 RunCurves& curves_of(std::vector<RunCurves>& runs, const RunCurves& run) {
     const auto found = std::find_if(runs.begin(), runs.end(), [&](const RunCurves& other) { return other.run == run.run; });
     if (found != runs.end()) return *found;
@@ -59,7 +59,7 @@ RunCurves& curves_of(std::vector<RunCurves>& runs, const RunCurves& run) {
     return begun;
 }
 
-/// Oldest first, but that of the run under way last.
+/// Sorts by age, but puts the current run last.
 void put_in_order(std::vector<RunCurves>& runs, std::uint64_t under_way) {
     std::stable_sort(runs.begin(), runs.end(), [&](const RunCurves& a, const RunCurves& b) {
         return std::pair(a.run == under_way, a.run) < std::pair(b.run == under_way, b.run);
@@ -120,7 +120,7 @@ void Trainer::update(TrainingReport& report) {
         curves.swap(curves_);
     }
     for (RunCurves& more : curves) {
-        // A run that was given up before its first step has nothing to compare with.
+        // Drop the curves of a run that was abandoned before its first step.
         if (!report.runs.empty() && report.runs.back().run != more.run && report.runs.back().losses.empty()) report.runs.pop_back();
         append(curves_of(report.runs, more), more);
     }
@@ -153,7 +153,7 @@ void Trainer::work(const std::stop_token& stop) {
             rests_ = orders_.empty() && !running;
             if (rests_) resting_.notify_all();
             ordered_.wait(lock, stop, [&] { return running || !orders_.empty(); });
-            // Checked under the lock, as the destructor stops the job under it: either this sees the stop or that job does.
+            // Checked under the lock because the destructor stops the job under it: either this sees the stop or the job does.
             if (stop.stop_requested()) return;
             if (job_.stop_requested()) job_ = std::move(fresh);
             job = job_.get_token();
@@ -177,9 +177,9 @@ void Trainer::turn(const std::optional<Order>& order, const std::stop_token& job
             if (Clock::now() >= publication_due_) publish(false);
         }
     } catch (const Cancelled&) {
-        // By the new run that is ordered, or by the end of the program.
+        // Cancelled by a new run or at shutdown.
     } catch (const ConfigError& error) {
-        // What is ordered cannot be done; the run under way goes on as it is.
+        // The order is invalid; the current run continues unchanged.
         when_memory_allows([&] {
             if (order.has_value() && run_ != nullptr) notice(error.what(), true);
             else set_phase(TrainingPhase::Failed, error.what());
@@ -192,7 +192,7 @@ void Trainer::turn(const std::optional<Order>& order, const std::stop_token& job
 }
 
 std::unique_ptr<LiveRun> Trainer::new_run(RunSettings settings, bool runs) {
-    settings.train.schedule.continued.reset();  // where another run was continued
+    settings.train.schedule.continued.reset();  // set only in continued runs
     if (const std::string idle = learns_nothing(settings, 0); runs && !idle.empty()) throw ConfigError(idle);
     return engine_.start(settings);
 }
@@ -244,7 +244,7 @@ void Trainer::carry_out(const Apply& apply, const std::stop_token&) {
     publish(true);
 }
 
-/// A curve is that of the mistake its run began with; and what changed one run of a pair alone would be taken for the mistake's doing.
+/// The mistake of a run never changes. A paired run does not change at all, since any other difference would be attributed to the mistake.
 void Trainer::adopt(RunSettings settings) {
     if (state_.paired) return;
     settings.train.forward.mistake = run_->settings().train.forward.mistake;
@@ -320,7 +320,7 @@ void Trainer::take_up(std::unique_ptr<LiveRun> run, TrainingPhase phase, bool fr
 
 void Trainer::add_past() {
     PastPoints past = run_->take_past();
-    // What is measured of the model as it stands is measured again at once.
+    // Points for the current step are dropped, because they are measured again at once.
     const std::int64_t now = run_->steps();
     if (run_->evaluation_due()) std::erase_if(past.validations, [now](const ValidationPoint& point) { return point.step >= now; });
     std::erase_if(past.heads, [now](const HeadPoint& point) { return point.step >= now; });
@@ -330,7 +330,7 @@ void Trainer::add_past() {
 }
 
 void Trainer::advance(const std::stop_token& job) {
-    evaluate_if_due(job);  // what a new run that came to nothing has kept from being done
+    evaluate_if_due(job);  // pending if it was interrupted by a new run that could not be created
     train_one(job);
     const std::string finished = run_->finished();
     score_heads(!finished.empty(), job);
@@ -401,7 +401,7 @@ void Trainer::hand_over() {
         keep(std::make_shared<const RunFolder>(std::move(taken)), state_.saved_step != run_->steps());
         handed_step_ = run_->steps();
     } catch (const std::bad_alloc&) {
-        // What was handed over before is kept on; another try comes after the pause.
+        // The previously saved state is kept; retried after the pause.
     }
 }
 
@@ -426,7 +426,7 @@ void Trainer::take_parameters() {
         state_.parameters = newest.parameters;
         state_.parameters_step = newest.step;
     } catch (const std::bad_alloc&) {
-        // An earlier moment is shown; whether training can go on is the next step's question.
+        // Shows an earlier moment. If memory stays short, the next training step will report it.
     }
     const auto end = Clock::now();
     parameters_due_ = end + kCopiesShare * (end - begin);
@@ -447,7 +447,7 @@ void Trainer::publish(bool newest) {
     }
     ++state_.serial;
     add_copies(told_, fresh_);
-    // What these replace is destroyed at the end, after the lock is given back and the window is told.
+    // The old values are destroyed at the end, after the lock is released and the window notified.
     auto snapshot = std::make_shared<const TrainingSnapshot>(state_);
     {
         const std::lock_guard lock(mutex_);
@@ -455,7 +455,7 @@ void Trainer::publish(bool newest) {
         moments_.swap(moments);
         if (run_ != nullptr) append(curves_of(curves_, fresh_), fresh_);
     }
-    // From when it was due: steps a little shorter than the pause would else be published only every second time.
+    // Measured from the due time; otherwise steps slightly shorter than the pause would be published only every second time.
     publication_due_ = std::max(publication_due_ + kPublicationPause, Clock::now());
     wake_();
 }

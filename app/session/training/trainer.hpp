@@ -1,5 +1,5 @@
 #pragma once
-/// The worker that trains.
+/// The worker that trains models.
 
 #include <chrono>
 #include <condition_variable>
@@ -22,47 +22,47 @@
 
 namespace attn::app {
 
-/// Seconds of training between two such calls; a run that rests is handed over at once.
+/// Pause between two calls of KeepRun while training; an idle run is handed over at once.
 inline constexpr std::chrono::milliseconds kHandOverPause{4000};
 
-/// One thread, which owns the run under way. It carries out orders in their order, between two steps; a new run abandons the step under
-/// way. It publishes a snapshot at every change of phase and else at most 30 times a second, with all points since the last one. All
-/// methods are for one thread (the UI's).
+/// One thread that owns the current run. It executes orders in sequence, between training steps; a new run cancels the step in progress. It
+/// publishes a snapshot at every change of phase and otherwise at most 30 times a second, with all points since the last one. All methods
+/// must be called from one thread (the UI's).
 class Trainer {
 public:
-    /// `wake` is called from the worker after every publication.
+    /// `wake` is called from the worker after every published snapshot.
     Trainer(TrainingEngine engine, std::function<void()> wake);
-    ~Trainer();  ///< abandons the step under way
+    ~Trainer();  ///< cancels the step in progress
     Trainer(const Trainer&) = delete;
     Trainer& operator=(const Trainer&) = delete;
 
-    /// Goes on with the run under way as `settings` say, as far as they apply to it; begins one when there is none.
+    /// Continues the current run with `settings` as far as they apply to it; without a run, starts one.
     void start(RunSettings settings);
     void pause();
-    /// One step, also of a run that is finished, then a pause. None where its learning rate is 0: the message says so, as start() does for
-    /// a run whose remaining rates are all 0.
+    /// Runs one step, even if the run is finished, then pauses. Does nothing but set a message if the learning rate is 0; likewise start()
+    /// if all remaining rates are 0.
     void step(RunSettings settings);
-    void reset(RunSettings settings);    ///< a new run, paused
-    void restart(RunSettings settings);  ///< a new run, running
-    /// Runs `first` and, when it has come to its end, `second`, unless another run is begun meanwhile.
+    void reset(RunSettings settings);    ///< creates a new run, paused
+    void restart(RunSettings settings);  ///< creates a new run and starts it
+    /// Runs `first`, then `second`, unless another run is started in between.
     void chain(RunSettings first, RunSettings second);
-    void apply(RunSettings settings);  ///< to the run under way, but for a mistake: that is made from a run's first step on
+    void apply(RunSettings settings);  ///< to the current run, except the mistake, which is fixed for a run
     void save(std::filesystem::path path);
-    /// Takes up the run in the file, paused; the one under way goes on when the file cannot be used. `kept`: the file is an autosave, so
-    /// the run still counts as unsaved.
+    /// Resumes the run in the file, paused; if the file cannot be used, the current run continues. `kept`: the file is an autosave, so the
+    /// run still counts as unsaved.
     void open(std::filesystem::path path, bool kept = false);
-    /// Takes up a run that was kept, paused where it was running; the one under way is kept in its place.
+    /// Makes a kept run current again, paused if it was running, and keeps the present one.
     void choose(std::uint64_t run);
-    /// Gives up a run that was kept.
+    /// Deletes a kept run.
     void forget(std::uint64_t run);
-    /// From now on runs are handed over to `keep`.
+    /// Runs are passed to `keep` from now on.
     void hand_over_to(KeepRun keep);
 
-    /// Brings the report up to date: the newest snapshot, and every point up to its step.
+    /// Brings the report up to date: the newest snapshot and all points up to its step.
     void update(TrainingReport& report);
-    /// The kept moment nearest to `step` of this run, the one under way or another; without parameters when the run is gone.
+    /// The saved moment nearest to `step`, of the current or a kept run; without parameters if the run no longer exists.
     Moment moment(std::uint64_t run, std::int64_t step) const;
-    /// Waits until all orders are carried out and no run is running. For tests and programs without a window.
+    /// Waits until all orders are done and no run is running. For tests and programs without a window.
     void wait();
 
 private:
@@ -101,7 +101,7 @@ private:
     void send(Order order);
 
     void work(const std::stop_token& stop);
-    /// Carries out `order` if there is one, else goes on training.
+    /// Executes `order` if there is one, otherwise continues training.
     void turn(const std::optional<Order>& order, const std::stop_token& job);
     void carry_out(const Start& start, const std::stop_token& job);
     void carry_out(const Pause& pause, const std::stop_token& job);
@@ -113,64 +113,64 @@ private:
     void carry_out(const Open& open, const std::stop_token& job);
     void carry_out(const Choose& choose, const std::stop_token& job);
     void carry_out(const Forget& forget, const std::stop_token& job);
-    /// Keeps the run under way, if it has made a step, before another takes its place.
+    /// Keeps the current run, if it has made a step, before another replaces it.
     void keep_run();
-    /// Shares the memory for moments among the kept runs, and notes what there is of them.
+    /// Divides the memory for moments among the kept runs and updates their list.
     void note_kept_runs();
-    /// Throws ConfigError as the engine does, and when it `runs` without ever learning.
+    /// Throws ConfigError as the engine does, and if a run that is to start (`runs`) would never learn.
     std::unique_ptr<LiveRun> new_run(RunSettings settings, bool runs);
     void take_up(std::unique_ptr<LiveRun> run, TrainingPhase phase, bool from_file, const std::stop_token& job);
-    /// What a run from a folder has told before.
+    /// Takes over the curves of a resumed run.
     void add_past();
     void advance(const std::stop_token& job);
     void adopt(RunSettings settings);
     void train_one(const std::stop_token& job);
     void evaluate_if_due(const std::stop_token& job);
-    /// Of moments that the history keeps, as many as cost little; `always` those of this step.
+    /// Scores the heads at as many moments as is cheap enough; `always`: at this step in any case.
     void score_heads(bool always, const std::stop_token& job);
     void set_phase(TrainingPhase phase, std::string message = "");
     void notice(std::string text, bool refused = false);
-    /// When the run has changed since the last time, and it is time again or the run rests.
+    /// Hands the run over if it has changed and the pause has passed or the run is idle.
     void hand_over();
     void measure_speed();
     void take_parameters();
-    /// `newest`: with the parameters as they are now, else with those of a few steps ago when copying them would cost too much.
+    /// `newest`: with the current parameters; otherwise with slightly older ones if copying is too expensive now.
     void publish(bool newest);
 
     const TrainingEngine engine_;
     const std::function<void()> wake_;
 
-    mutable std::mutex mutex_;  // guards the eight below; held for moves and pointer swaps only
+    mutable std::mutex mutex_;  // guards the eight members below; held only for moves and pointer swaps
     std::condition_variable_any ordered_;
     std::condition_variable resting_;
     std::deque<Order> orders_;
-    std::stop_source job_;  // of what is under way
-    bool rests_ = true;     // nothing is ordered, under way or running
+    std::stop_source job_;  // cancels the work in progress
+    bool rests_ = true;     // no order is waiting or in progress and no run is running
     std::shared_ptr<const TrainingSnapshot> latest_;
-    std::vector<Moment> moments_;                                // of the run of latest_, as long as its moments
-    std::map<std::uint64_t, std::vector<Moment>> kept_moments_;  // of the kept runs
-    std::vector<RunCurves> curves_;                              // what the UI has not taken yet
-    KeepRun keep_;                                               // none: nobody keeps it
+    std::vector<Moment> moments_;                                // moments of the run in latest_
+    std::map<std::uint64_t, std::vector<Moment>> kept_moments_;  // moments of the kept runs
+    std::vector<RunCurves> curves_;                              // not yet collected by the UI
+    KeepRun keep_;                                               // may be empty
 
-    // The worker's own.
+    // Only used by the worker:
     std::unique_ptr<LiveRun> run_;
-    std::optional<RunSettings> then_;  // of the run that begins when this one has ended
-    TrainingSnapshot state_;           // as it is to be published next
-    RunCurves fresh_;                  // points since the last publication
-    RunCurves told_;                   // the points of the run that are published
-    std::int64_t handed_step_ = -1;    // of the run as it was handed over last; -1: it is to be
+    std::optional<RunSettings> then_;  // settings of the run that starts when this one ends
+    TrainingSnapshot state_;           // the next snapshot to publish
+    RunCurves fresh_;                  // points since the last snapshot
+    RunCurves told_;                   // points published so far
+    std::int64_t handed_step_ = -1;    // step of the run when last handed over; -1: hand over again
     Clock::time_point hand_over_due_;
     std::int64_t heads_step_ = -1;
     Clock::time_point heads_due_, parameters_due_, publication_due_;
-    double busy_ = 0;  // seconds of training so far, evaluations included
+    double busy_ = 0;  // seconds of training so far, including evaluations
     struct Mark {
         double busy = 0;
         std::int64_t step = 0, tokens = 0;
-    } mark_;  // from where speed is measured
+    } mark_;  // start of the speed measurement
     std::int64_t tokens_ = 0;
     std::uint64_t last_run_ = 0;  // number of the newest run
 
-    /// A run that waits to be taken up again, with what is known of it.
+    /// A kept run and what is known about it.
     struct Shelved {
         std::unique_ptr<LiveRun> run;
         TrainingSnapshot state;
@@ -181,7 +181,7 @@ private:
     };
     std::vector<Shelved> shelf_;
 
-    std::jthread worker_;  // last: it uses everything above
+    std::jthread worker_;  // last, because it uses the members above
 };
 
 }  // namespace attn::app

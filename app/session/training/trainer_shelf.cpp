@@ -1,4 +1,4 @@
-/// Runs that others have taken the place of: nothing that was trained is given up unasked.
+/// Keeping replaced runs: trained models are never discarded unasked.
 
 #include <algorithm>
 #include <utility>
@@ -9,14 +9,14 @@
 namespace attn::app {
 namespace {
 
-/// All kept runs share this much for their moments; of what does not fit every second moment goes.
+/// The memory for moments that all kept runs share; if it is exceeded, every second moment is dropped.
 constexpr std::size_t kShelfBytes = History::kDefaultBudget;
 
 }  // namespace
 
 void Trainer::keep_run() {
     if (run_ == nullptr) return;
-    publish(false);  // its last points
+    publish(false);  // publishes its last points
     if (run_->steps() == 0) return;
     if (state_.phase == TrainingPhase::Running) state_.phase = TrainingPhase::Paused;
     state_.then = Mistake::None;
@@ -63,7 +63,7 @@ void Trainer::carry_out(const Choose& choose, const std::stop_token&) {
     fresh_.run = state_.run;
     fresh_.settings = chosen.told.settings;
     told_ = std::move(chosen.told);
-    handed_step_ = -1;  // the autosave keeps the run that is looked at
+    handed_step_ = -1;  // the autosave keeps the current run
     heads_step_ = chosen.heads_step;
     heads_due_ = {};
     busy_ = chosen.busy;
