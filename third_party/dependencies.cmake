@@ -1,19 +1,19 @@
-# Every dependency behind one imported target: found on the system first, else fetched at a pinned hash.
-# libzip, Oniguruma, utf8proc, libpng and OpenGL come from the system only: they are part of every desktop and drag further libraries with them.
+# Every dependency is one imported target, found on the system or else fetched at a pinned hash.
+# libzip, Oniguruma, utf8proc, libpng and OpenGL must come from the system: every desktop has them, and they need further libraries.
 # FETCHCONTENT_FULLY_DISCONNECTED=ON forbids fetching.
 include(FetchContent)
 set(FETCHCONTENT_QUIET OFF)
 
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
-# g++'s OpenMP runtime is not instrumented, so the thread sanitizer would report it falsely.
+# g++'s OpenMP runtime is not instrumented, so the thread sanitizer would report false races.
 if(NOT ATTNSCOPE_SANITIZE MATCHES "thread")
   find_package(OpenMP REQUIRED COMPONENTS CXX)
 endif()
 pkg_check_modules(LIBZIP REQUIRED IMPORTED_TARGET GLOBAL libzip)
 pkg_check_modules(ONIGURUMA REQUIRED IMPORTED_TARGET GLOBAL oniguruma)
 pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET GLOBAL libutf8proc)
-set_target_properties(PkgConfig::UTF8PROC PROPERTIES INTERFACE_COMPILE_OPTIONS "")  # what Debian lists there is for building the library
+set_target_properties(PkgConfig::UTF8PROC PROPERTIES INTERFACE_COMPILE_OPTIONS "")  # Debian's flags are for building the library itself
 include(${CMAKE_CURRENT_LIST_DIR}/embed.cmake)
 
 find_package(nlohmann_json 3.10 QUIET)
@@ -26,7 +26,7 @@ endif()
 
 find_package(Eigen3 3.4 QUIET NO_MODULE)
 if(NOT TARGET Eigen3::Eigen)
-  # Headers alone: its own build would bring tests and Fortran.
+  # Only the headers: Eigen's own build would bring tests and Fortran.
   FetchContent_Declare(eigen URL https://gitlab.com/libeigen/eigen/-/archive/3.4.0/eigen-3.4.0.tar.gz
     URL_HASH SHA256=8586084f71f9bde545ee7fa6d00288b264a2b7ac3607b974e54d13e7162c1c72 SOURCE_SUBDIR headers-alone)
   FetchContent_MakeAvailable(eigen)
@@ -64,16 +64,16 @@ if(ATTNSCOPE_BUILD_APP)
     FetchContent_MakeAvailable(glfw)
   endif()
 
-  pkg_check_modules(FONTCONFIG QUIET IMPORTED_TARGET GLOBAL fontconfig)  # may be missing: letters of more scripts
+  pkg_check_modules(FONTCONFIG QUIET IMPORTED_TARGET GLOBAL fontconfig)  # optional: fonts for more scripts
 
-  pkg_check_modules(DBUS QUIET IMPORTED_TARGET GLOBAL dbus-1)  # may be missing: the desktop's own file dialog
+  pkg_check_modules(DBUS QUIET IMPORTED_TARGET GLOBAL dbus-1)  # optional: the desktop's own file dialog
   if(NOT DBUS_FOUND)
-    message(STATUS "libdbus-1 was not found (libdbus-1-dev): files are chosen in attnscope's own dialog alone")
+    message(STATUS "libdbus-1 was not found (libdbus-1-dev): only attnscope's own file dialog is available")
   endif()
 
   pkg_check_modules(IMGUI QUIET IMPORTED_TARGET GLOBAL imgui)
   if(NOT TARGET PkgConfig::IMGUI)
-    # It has no CMake of its own: the core and the two backends, as Debian's library has them.
+    # ImGui has no CMake build: compile the core and two backends, like Debian's library.
     FetchContent_Declare(imgui URL https://github.com/ocornut/imgui/archive/v1.86.tar.gz
       URL_HASH SHA256=6ba6ae8425a19bc52c5e067702c48b70e4403cd339cba02073a462730a63e825)
     FetchContent_MakeAvailable(imgui)

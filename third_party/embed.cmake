@@ -1,9 +1,9 @@
 enable_language(ASM)
 
 # attn_embed(TARGET FUNCTION FILES FILE... NAMES NAME...)
-# Puts files into the program: TARGET gets a generated source that defines
+# Embeds files in the program: TARGET gets a generated source that defines
 #   std::span<const attn::app::EmbeddedFile> attn::app::FUNCTION()
-# with the files under the given names. The assembler reads the bytes itself, so big files cost no compile time,
+# with the files under the given names. The assembler reads the bytes itself, so large files take no compile time,
 # and a changed file rebuilds one object.
 function(attn_embed TARGET FUNCTION)
   cmake_parse_arguments(PARSE_ARGV 2 EMBED "" "" "FILES;NAMES")
@@ -42,7 +42,7 @@ ${ENTRIES}    }};
 endfunction()
 
 # attn_embed_text(TARGET NAME FILE)
-# Puts one file into TARGET: its bytes lie between the symbols NAME_begin and NAME_end.
+# Embeds one file in TARGET: its bytes are between the symbols NAME_begin and NAME_end.
 function(attn_embed_text TARGET NAME FILE)
   set(ASM_FILE ${CMAKE_CURRENT_BINARY_DIR}/${NAME}.S)
   file(CONFIGURE OUTPUT ${ASM_FILE} CONTENT "    .section .note.GNU-stack,\"\",%progbits

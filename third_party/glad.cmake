@@ -1,4 +1,4 @@
-# The OpenGL loader, generated at build time: nothing of it is committed.
+# The OpenGL loader is generated at build time and not committed.
 find_program(GLAD_EXECUTABLE glad REQUIRED DOC "glad 2, the OpenGL loader generator (python3-glad)")
 
 set(GLAD_DIR ${CMAKE_BINARY_DIR}/glad)

@@ -467,15 +467,15 @@ Group verdicts() {
              {"attnscope lesson --list", says("masks ")},
              // The repository cannot be cloned here; the result would be this folder.
              {"git clone <this repository> attnscope && cd attnscope", says("usage: ./dev"), ATTN_SOURCE "/dev help"},
-             {"./dev test every test, with or without a screen", says("test [ARGS]"), ATTN_SOURCE "/dev help"},
-             {"./dev lint clang-format and clang-tidy; --changed for what differs from main", says("--changed"), ATTN_SOURCE "/dev help"},
-             {"./dev models", says("models [NAME...]"), ATTN_SOURCE "/dev help"},
-             {"./dev models train the models in the box again, bit for bit (x86-64, g++ 12)", says("models [NAME...]"),
+             {"./dev test run every test, with or without a display", says("test [ARGS]"), ATTN_SOURCE "/dev help"},
+             {"./dev lint run clang-format and clang-tidy; --changed for files that differ from main", says("--changed"),
               ATTN_SOURCE "/dev help"},
+             {"./dev models", says("models [NAME...]"), ATTN_SOURCE "/dev help"},
+             {"./dev models retrain the bundled models, bit for bit (x86-64, g++ 12)", says("models [NAME...]"), ATTN_SOURCE "/dev help"},
              {"./dev package", says("package "), ATTN_SOURCE "/dev help"},
-             {"./dev package the .deb and the .tar.gz, in build/package", says("package "), ATTN_SOURCE "/dev help"},
-             {"./dev bench benchmarks", says("bench [ARGS]"), ATTN_SOURCE "/dev help"},
-             {"./dev fuzz the file readers against mutated input", says("fuzz [SECONDS]"), ATTN_SOURCE "/dev help"}}};
+             {"./dev package build the .deb and the .tar.gz in build/package", says("package "), ATTN_SOURCE "/dev help"},
+             {"./dev bench run the benchmarks", says("bench [ARGS]"), ATTN_SOURCE "/dev help"},
+             {"./dev fuzz fuzz the file readers", says("fuzz [SECONDS]"), ATTN_SOURCE "/dev help"}}};
 }
 
 std::vector<Group> groups() { return {training(), copying(), pictures(), numbers(), verdicts()}; }

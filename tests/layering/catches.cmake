@@ -1,4 +1,4 @@
-# cmake -DSCRATCH=<folder> -P catches.cmake: plants one line at a time and fails unless exactly the forbidden ones are reported.
+# cmake -DSCRATCH=<folder> -P catches.cmake: plants one line at a time, and fails unless exactly the forbidden lines are reported.
 include(${CMAKE_CURRENT_LIST_DIR}/rules.cmake)
 
 # expect(<reported|accepted> <file> <line>)

@@ -1,7 +1,7 @@
-# cmake -DROOT=<source folder> -P check.cmake: fails when a source of the project includes what its layer may not know.
+# cmake -DROOT=<source folder> -P check.cmake: fails if a source file includes what its layer may not use.
 include(${CMAKE_CURRENT_LIST_DIR}/rules.cmake)
 check_layers(${ROOT} VIOLATIONS)
 if(VIOLATIONS)
   list(JOIN VIOLATIONS "\n  " TEXT)
-  message(FATAL_ERROR "The layers are not kept:\n  ${TEXT}")
+  message(FATAL_ERROR "The layering is violated:\n  ${TEXT}")
 endif()

@@ -1,13 +1,13 @@
 cmake_minimum_required(VERSION 3.22)
-# Who may include what, and who may write files. check_layers(ROOT RESULT) reads the sources under ROOT and returns one sentence per
-# violation.
-# Dependencies point one way: engine <- session <- panels <- main, and among the session's rooms; render knows numbers, not the engine;
-# panels know states, facets and commands, not GL and not the engine's calls.
+# Which files may include what, and which may write files. check_layers(ROOT RESULT) reads the sources under ROOT and returns one sentence
+# per violation.
+# Dependencies point one way: engine <- session <- panels <- main, and among the session's folders. render uses numbers, not the engine;
+# panels use states, facets and commands, but not OpenGL or the engine's functions.
 
-# Headers of plain data: what the app may know of the engine without calling it.
+# Headers of plain data, which the app may use without calling the engine.
 set(DATA_HEADERS "engine/tensor/|engine/plan/|engine/trace/|engine/explain/|engine/weights/parameters\\.hpp|engine/attention/mask\\.hpp|engine/reference/verification\\.hpp|engine/train/(run_settings|schedule|curve|moment_steps)\\.hpp")
 
-# The first folder that fits a file decides which of the project's headers it may include.
+# The first folder that matches a file decides which of the project's headers it may include.
 set(LAYERS
   "engine/reference/" "engine/tensor/|engine/plan/|engine/trace/|engine/reference/|engine/io/|engine/weights/parameters\\.hpp|engine/attention/mask\\.hpp"
   "engine/"           "engine/"
@@ -38,11 +38,11 @@ set(LIBRARIES
   "zip\\.h"                    "engine/io/"
   "oniguruma\\.h|utf8proc\\.h" "engine/tokenizer/")
 
-# Everything that is written goes through one place, which never leaves half a file and never follows a planted link.
+# All files are written in one place, which never leaves half a file and never follows a planted link.
 set(WRITER "engine/io/atomic_file\\.cpp")
 set(WRITING "std::(basic_)?(o?fstream|filebuf)|fopen *\\(|fdopen|freopen|O_CREAT|O_WRONLY|O_RDWR|O_TRUNC|O_APPEND|mkstemp|mkostemp|tmpfile|copy_file|[^a-z_]creat *\\(|create_symlink|create_hard_link|resize_file")
 
-# What grows with the model is computed in the background: panels ask for it as a facet of a state.
+# Anything that grows with the model is computed in the background: panels ask for it as a facet of a state.
 set(HEAVY_CALLS "explain|where_it_goes|head_mean|attention_totals|logit_lens|stage_ranges?|head_scores|idle_edits|statistics_of|first_not_finite|trace_forward|trace_gradients|prepare|read_trace|examine_trace|knock_out_heads|compare_weights|weight_error_map|verify")
 
 function(check_calls ROOT FILE RESULT)
@@ -65,7 +65,7 @@ function(check_writing ROOT FILE RESULT)
     file(STRINGS ${ROOT}/${FILE} LINES REGEX "${WRITING}")
     foreach(LINE IN LISTS LINES)
       string(STRIP "${LINE}" LINE)
-      # Members of an archive in memory, and words in comments.
+      # Skips members of an archive in memory, and comments.
       if(LINE MATCHES "^//|zip_fd?open")
         continue()
       endif()
@@ -110,7 +110,7 @@ function(check_file ROOT FILE RESULT)
   set(${RESULT} "${FOUND}" PARENT_SCOPE)
 endfunction()
 
-# The engine's folders depend on each other in one direction: whoever needs nobody is taken away until nobody is left, or a circle is.
+# The engine's folders must not depend on each other in a circle. Folders that need no other are removed; a circle would be left over.
 function(check_circles ROOT RESULT)
   file(GLOB_RECURSE FILES RELATIVE ${ROOT} ${ROOT}/engine/*.[ch]pp)
   set(FOLDERS "")
@@ -147,7 +147,7 @@ function(check_circles ROOT RESULT)
 
   if(LEFT)
     list(JOIN LEFT ", " TEXT)
-    set(${RESULT} "these folders of the engine need each other in a circle: ${TEXT}" PARENT_SCOPE)
+    set(${RESULT} "these folders of the engine depend on each other in a circle: ${TEXT}" PARENT_SCOPE)
   else()
     set(${RESULT} "" PARENT_SCOPE)
   endif()
