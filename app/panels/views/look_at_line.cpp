@@ -13,7 +13,7 @@ namespace attn::app {
 namespace {
 
 constexpr float kLowWindow = 680;
-constexpr std::string_view kGoThere = "Click to see what it speaks of.";
+constexpr std::string_view kGoThere = "Click to go there.";
 
 /// To the layer, head and cell that the sentence was written for.
 void go_there(const PanelContext& context) {
