@@ -524,9 +524,9 @@ std::set<std::string> known_commands() {
     std::set<std::string> known;
     for (const Group& group : groups())
         for (const Example& example : group.examples)
-            EXPECT_TRUE(known.insert(example.command).second) << example.command << " is there twice";
+            EXPECT_TRUE(known.insert(example.command).second) << example.command << " is given twice";
     for (const WindowExample& example : windows())
-        EXPECT_TRUE(known.insert(example.command).second) << example.command << " is there twice";
+        EXPECT_TRUE(known.insert(example.command).second) << example.command << " is given twice";
     return known;
 }
 

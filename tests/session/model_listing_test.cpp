@@ -92,7 +92,7 @@ TEST_F(Shelf, RecentModelsComeFirstAndOnceAndSayWhenTheyAreGone) {
     EXPECT_THAT(names(shelf), ElementsAre("other", "gone", "gpt2"));
     EXPECT_EQ(shelf.models[0].place, ModelShelf::Place::Recent);
     EXPECT_EQ(shelf.models[0].problem, "");
-    EXPECT_EQ(shelf.models[1].problem, "it is not there any more");
+    EXPECT_EQ(shelf.models[1].problem, "it no longer exists");
 }
 
 TEST_F(Shelf, LinksInACircleEndTheListing) {
