@@ -40,7 +40,7 @@ void print_stages(const std::vector<TextStage>& stages) {
     const TextStage* before = nullptr;
     for (const TextStage& stage : stages) {
         std::string line;
-        if (before != nullptr && stage_pieces(*before) == stage_pieces(stage)) line = "as it was";
+        if (before != nullptr && stage_pieces(*before) == stage_pieces(stage)) line = "unchanged";
         else
             for (const std::string_view piece : stage_pieces(stage)) line += (line.empty() ? "" : " ") + shown_text(piece);
         fmt::print("  {:<16} {}\n", stage_name(stage), line);
@@ -100,8 +100,7 @@ void print_spellings(std::string_view word, const WordTrace& trace) {
 
 void print_look_ups(std::string_view word, const WordTrace& trace) {
     for (const WordTrace::LookUp& look : trace.look_ups)
-        fmt::print("    {} {}{}\n", look.found ? '*' : ' ', look.begin > 0 ? "... " : "",
-                   shown_text(bytes_of(word, look.begin, look.end)));
+        fmt::print("    {} {}{}\n", look.found ? '*' : ' ', look.begin > 0 ? "... " : "", shown_text(bytes_of(word, look.begin, look.end)));
 }
 
 Json pair_json(const WordTrace::Pair& pair) {

@@ -77,7 +77,7 @@ TEST(BadInput, FilesAndFoldersThatTheWindowCannotOpen) {
     model[model.size() - 5] ^= 1;
     folder.file("damaged/model.safetensors", model);
 
-    expect_refused({folder.path("missing")}, "neither a command nor a file");
+    expect_refused({folder.path("missing")}, "no command or file");
     expect_refused({folder.path("empty")}, "holds neither a training run nor a published model: it has no model.safetensors");
     expect_refused({folder.path("foreign")}, "holds no training run: its model.safetensors is neither");
     expect_refused({folder.path("damaged")}, "model.safetensors");

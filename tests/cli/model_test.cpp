@@ -23,10 +23,10 @@ const std::string kFolders = std::string(ATTN_TEST_DATA) + "/golden/hf/";
 TEST(ModelCommand, ListsEveryTensor) {
     const Outcome outcome = attnscope({"model", kFolders + "gpt2"});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    for (const char* text :
-         {"GPT-2 (GPT2LMHeadModel)", "2 layers, width 48, 4 heads of 12, feed-forward 96, context 64, vocabulary 366",
-          "58656 parameters, F32", "tokenizer: BPE, 366 ids, 1 added tokens", "28 tensors, 0 not used",
-          "token_embedding.weight, and the head", "layers.1.attention.q.weight, layers.1.attention.k.weight, layers.1.attention.v.weight"})
+    for (const char* text : {"GPT-2 (GPT2LMHeadModel)", "2 layers, width 48, 4 heads of 12, feed-forward 96, context 64, vocabulary 366",
+                             "58656 parameters, F32", "tokenizer: BPE, 366 ids, 1 added tokens", "28 tensors, 0 not used",
+                             "token_embedding.weight, and the output head",
+                             "layers.1.attention.q.weight, layers.1.attention.k.weight, layers.1.attention.v.weight"})
         EXPECT_THAT(outcome.out, HasSubstr(text));
 }
 
@@ -44,7 +44,7 @@ TEST(ModelCommand, SaysWhatAModelHasAndWhatEveryTensorIsFor) {
     says(kFolders + "bart", {"feed-forward 68 and 76, "});
     says(kFolders + "gpt_neox", {"  layers.0.attention.q.weight (transposed, in another order), "});
     says(kFolders + "bert_hub", {"5 not used\n", "[1, 64]    not used: can be computed\n", "not used: a part that is not computed\n"});
-    says(gguf + "llama3.gguf", {"  1 layer, ", " in 1 file\n", "assumed, as the file does not record it: feed-forward activation SiLU\n",
+    says(gguf + "llama3.gguf", {"  1 layer, ", " in 1 file\n", "not recorded in the file, so assumed: feed-forward activation SiLU\n",
                                 " 0 not used\n", "a setting: what rotary frequencies are divided by\n"});
 }
 
@@ -64,7 +64,7 @@ TEST(ModelCommand, NamesTensorsThatItCannotPlace) {
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_THAT(outcome.out, HasSubstr("30 tensors, 2 not used"));
     EXPECT_THAT(outcome.out, HasSubstr("not used: tied to the token embedding\n"));
-    EXPECT_THAT(outcome.out, HasSubstr("not used: no parameter of this family\n"));
+    EXPECT_THAT(outcome.out, HasSubstr("not used: not a parameter of this family\n"));
 }
 
 TEST(ModelCommand, RefusesWhatIsNoModel) {
@@ -124,7 +124,7 @@ TEST(TokenizeCommand, TwoTokenizersStandSideBySide) {
     EXPECT_EQ(shown.exit_code, 0) << shown.err;
     EXPECT_THAT(shown.out, HasSubstr("first difference: bytes 10 to 14"));
     EXPECT_THAT(attnscope({"tokenize", "--model", one, "--model", one, "--text", "The caf\u00E9 \U0001F639"}).out,
-                HasSubstr("both cut it alike"));
+                HasSubstr("both split it the same way"));
     const Outcome line = attnscope({"tokenize", "--model", one, "--model", other, "--text", "The caf\u00E9 \U0001F639", "--json"});
     for (const char* key : {"\"a\":", "\"b\":", "\"first_difference\":"}) EXPECT_THAT(line.out, HasSubstr(key));
     EXPECT_EQ(attnscope({"tokenize", "--model", one, "--model", one, "--model", one, "--text", "a"}).exit_code, 2);
