@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::array<MistakeInfo, 17> kMistakes = {{
     {Mistake::NoScale, "no_scale", "No scaling", "the scores are not divided by √d_head",
-     "Scores spread √d_head times further, so that rows of the weights sit on one key."},
+     "Scores spread √d_head times further, so that rows of the weights concentrate on one key."},
     {Mistake::ScaleByModelWidth, "scale_d_model", "Scaling by d_model", "the scores are divided by √d_model instead of √d_head",
-     "Scaled scores lie closer together the more heads there are, and the weights are flatter than they should be."},
+     "The more heads there are, the closer together the scaled scores and the flatter the weights."},
     {Mistake::ScaledTwice, "scaled_twice", "Scaled twice", "the scores are divided by √d_head twice",
      "Scaled scores lie closer together, and the weights are close to uniform."},
     {Mistake::SoftmaxOverQueries, "softmax_over_queries", "Softmax over queries", "the softmax runs over the queries instead of the keys",
@@ -21,7 +21,7 @@ constexpr std::array<MistakeInfo, 17> kMistakes = {{
     {Mistake::MaskAfterSoftmax, "mask_after_softmax", "Mask after softmax", "the mask is applied after the softmax",
      "Rows of the weights sum to less than 1 wherever something is masked: what the mask took is lost."},
     {Mistake::InvertedMask, "inverted_mask", "Inverted mask", "the mask is inverted",
-     "Weights lie exactly where none may be; under a causal mask every position sees only the future."},
+     "There is weight exactly where there must be none; under a causal mask every position sees only the future."},
     {Mistake::MaskMissing, "mask_missing", "Mask missing", "the mask is not applied",
      "No cell is masked: the future and padding get weight like everything else."},
     {Mistake::CausalLeaksOne, "causal_leaks_one", "Causal mask leaks one",
@@ -31,7 +31,7 @@ constexpr std::array<MistakeInfo, 17> kMistakes = {{
      "The diagonal is masked, and the first row has no key at all."},
     {Mistake::PaddingOnQueries, "padding_on_queries", "Padding on queries",
      "the padding mask is applied to the queries instead of the keys",
-     "With texts of different lengths: whole rows are masked while padded columns get weight."},
+     "With texts of different lengths, whole rows are masked while padded columns get weight."},
     {Mistake::HeadsSplitWithoutTranspose, "heads_split_without_transpose", "Split without transpose",
      "the heads are split by a reshape without a transpose",
      "A head's rows are pieces of neighbouring positions, so that heads mix positions instead of dimensions."},
@@ -41,13 +41,13 @@ constexpr std::array<MistakeInfo, 17> kMistakes = {{
     {Mistake::DropoutLeftOn, "dropout_left_on", "Dropout left on", "dropout is on",
      "Weights are dropped outside of training: rows of dropped do not sum to 1, and another seed gives other numbers."},
     {Mistake::KeysValuesSwapped, "kv_swapped", "K and V swapped", "keys and values are swapped",
-     "Scores are products of q and v, and the context is made of keys."},
+     "Scores are products of q and v, and the context is a mixture of keys."},
     {Mistake::NoPositions, "no_positions", "No positions", "positions are not added to the embedding",
      "The embedding is that of the tokens alone: equal tokens have equal rows, wherever they stand."},
-    {Mistake::NoResidual, "no_residual", "No residual", "a block's result replaces the stream instead of being added to it",
+    {Mistake::NoResidual, "no_residual", "No residual", "a block's result replaces the residual stream instead of being added to it",
      "The residual stages equal the block's own output, and deeper layers forget the text."},
-    {Mistake::MissingNorm, "missing_norm", "Missing norm", "layer norms pass their input on",
-     "The norm's stages equal their input: its rows no longer have mean 0 and deviation 1."},
+    {Mistake::MissingNorm, "missing_norm", "Missing norm", "layer norms return their input unchanged",
+     "The norm stages equal their input: their rows do not have mean 0 and deviation 1."},
 }};
 
 }  // namespace

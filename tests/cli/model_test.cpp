@@ -39,7 +39,7 @@ TEST(ModelCommand, SaysWhatAModelHasAndWhatEveryTensorIsFor) {
     const std::string gguf = std::string(ATTN_TEST_DATA) + "/golden/gguf/";
     says(kFolders + "gpt2", {"writing ends with <|endoftext|> (365)\n"});
     says(kFolders + "llama", {"6 heads of 8, 2 of keys and values, ", "in 3 files\n", "writing ends with (2)\n",
-                              "The folder has no tokenizer that can be read", "  lm_head.weight (transposed)\n"});
+                              "The folder has no readable tokenizer", "  lm_head.weight (transposed)\n"});
     says(kFolders + "t5", {"  2 + 1 layers, "});
     says(kFolders + "bart", {"feed-forward 68 and 76, "});
     says(kFolders + "gpt_neox", {"  layers.0.attention.q.weight (transposed, in another order), "});
@@ -152,7 +152,7 @@ TEST(ModelCommand, OpensWhatLiesInTheCache) {
                                                {"trace", "--model", entry, "--out", folder.path("x.safetensors")}}) {
         const Outcome refused = attnscope(command);
         EXPECT_EQ(refused.exit_code, 2);
-        EXPECT_THAT(refused.err, HasSubstr("there is no snapshot in this folder of Hugging Face's cache"));
+        EXPECT_THAT(refused.err, HasSubstr("this folder of Hugging Face's cache has no snapshot"));
     }
 }
 
@@ -167,7 +167,7 @@ TEST(TokenizeCommand, RefusesInOneLine) {
         EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1);
     };
     refused({"tokenize", "--model", model}, "expected a text");
-    refused({"tokenize", "--model", model, "--texts", folder.path("numbers.json")}, "/1: expected a list of texts");
+    refused({"tokenize", "--model", model, "--texts", folder.path("numbers.json")}, "/1: expected a list of strings");
     refused({"tokenize", "--model", folder.path(""), "--text", "a"}, "has no tokenizer: expected tokenizer.json");
     refused({"tokenize", "--model", folder.path("none.gguf"), "--text", "a"}, "cannot be opened");
     const auto hostile = [&](const std::string& name, const std::string& bytes, const std::string& words) {
@@ -178,8 +178,8 @@ TEST(TokenizeCommand, RefusesInOneLine) {
     hostile("tokenizer.json",
             R"({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []},
                 "pre_tokenizer": {"type": "Split", "pattern": {"Regex": "(a|aa)+$"}, "behavior": "Isolated"}})",
-            "the tokenizer's regular expressions take too long for this text");
-    hostile("a.model", "\x0A\xFF\xFF\xFF\x7F", "field 1 announces 268435455 bytes, 0 are left");
+            "the tokenizer's regular expressions take too long on this text");
+    hostile("a.model", "\x0A\xFF\xFF\xFF\x7F", "field 1 declares 268435455 bytes, but only 0 are left");
     hostile("a.tiktoken", "AA== 0\nAA== 1\n", "a.tiktoken, line 2: the token");
     hostile("a.txt", "a\nb\n", "the unknown token \"[UNK]\" is not in the vocabulary");
     hostile("a.gguf", "GGUF", "too short for a GGUF file");
