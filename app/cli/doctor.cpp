@@ -120,10 +120,10 @@ int look_for_leaks(const DoctorOptions& options) {
         for (const doctor::Leak& leak : leaks) line["moved"].push_back({{"position", leak.position}, {"change", leak.change}});
         fmt::print("{}\n", line.dump(-1, Json::InvalidUtf8::Replace));
     } else if (leaks.empty()) {
-        fmt::print("With another token at position {} (\"{}\") no earlier output changes: the future does not leak.\n", *options.leak,
+        fmt::print("With a different token at position {} (\"{}\") no earlier output changes: the future does not leak.\n", *options.leak,
                    escaped(token, 0));
     } else {
-        fmt::print("With another token at position {} (\"{}\") earlier outputs change, {}:\n", *options.leak, escaped(token, 0),
+        fmt::print("With a different token at position {} (\"{}\") earlier outputs change, {}:\n", *options.leak, escaped(token, 0),
                    trace->settings.masks.causal ? "so the future leaks" : "as they do without a causal mask");
         for (const doctor::Leak& leak : leaks) fmt::print("  position {} by up to {:.3g}\n", leak.position, leak.change);
     }

@@ -120,12 +120,11 @@ void draw_training_mistake(PanelContext& context) {
                             : std::string(mistake_info(set).look));
             if (waits && link(ui, "start the broken one now", "The curve of the correct run is kept as far as it got."))
                 context.commands.push_back({command::RestartTraining{}, ""});
-        } else if (button(
-                       ui, "Train correct and broken",
-                       {.look = ButtonLook::Accent,
-                        .width = -1,
-                        .notes = {.tooltip = "Two runs of the same seed, the correct one first; both curves stay. A correct run that has "
-                                             "already ended is not repeated."}})) {
+        } else if (button(ui, "Train correct and broken",
+                          {.look = ButtonLook::Accent,
+                           .width = -1,
+                           .notes = {.tooltip = "Two runs with the same seed, the correct one first; both curves are kept. A correct run "
+                                                "that has already ended is not repeated."}})) {
             train_both(context, set);
         }
     }
@@ -154,8 +153,7 @@ void draw_mistake_sign(PanelContext& context) {
             ui, "train with it",
             {.width = train,
              .height = 26,
-             .notes = {.tooltip =
-                           "Two training runs of the same seed, one correct and one with this mistake, with their curves side by side."}}))
+             .notes = {.tooltip = "Two training runs with the same seed, one correct and one with this mistake, with both curves shown."}}))
         train_both(context, mistake);
     ImGui::SetCursorScreenPos({at.x + width - context.px(repair + 4), at.y + context.px(3)});
     if (button(ui, "repair", {.width = repair, .height = 26, .notes = {.tooltip = "Computes correctly again."}}))

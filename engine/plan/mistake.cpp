@@ -39,7 +39,7 @@ constexpr std::array<MistakeInfo, 17> kMistakes = {{
      "the heads are joined by a reshape without a transpose",
      "Rows of concat hold one head's context of several positions, so that even the future leaks under a causal mask."},
     {Mistake::DropoutLeftOn, "dropout_left_on", "Dropout left on", "dropout is on",
-     "Weights are dropped outside of training: rows of dropped do not sum to 1, and another seed gives other numbers."},
+     "Weights are dropped outside of training: rows of dropped do not sum to 1, and another seed gives different numbers."},
     {Mistake::KeysValuesSwapped, "kv_swapped", "K and V swapped", "keys and values are swapped",
      "Scores are products of q and v, and the context is a mixture of keys."},
     {Mistake::NoPositions, "no_positions", "No positions", "positions are not added to the embedding",

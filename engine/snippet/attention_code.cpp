@@ -84,7 +84,7 @@ void write_rotate(Script& script) {
     script.line(fmt::format("first, second = {0}[..., :half], {0}[..., half:2 * half]", x));
     std::string parts = "first * cos - second * sin, second * cos + first * sin";
     if (rule.size < shape[3].size) {
-        script.remark("Only the first numbers of a head are turned.");
+        script.remark("Only the first numbers of a head are rotated.");
         parts += fmt::format(", {}[..., 2 * half:]", x);
     }
     script.line(fmt::format("{} = np.concatenate([{}], axis=-1)", name, parts), fmt::format("{} = torch.cat([{}], dim=-1)", name, parts));

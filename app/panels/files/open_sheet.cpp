@@ -263,7 +263,7 @@ void draw_open_sheet(PanelContext& context) {
     ImGui::SameLine(0, context.px(8));
     if (button(ui, "Cancel", {.width = 100, .notes = {.tooltip = "Esc"}})) stays = false;
     ImGui::SameLine(0, context.px(16));
-    text_line(ui, fonts.caption, colors.faint, "type to filter, ↑ ↓ choose, Enter opens, Backspace goes up");
+    text_line(ui, fonts.caption, colors.faint, "type to filter, up and down choose, Enter opens, Backspace goes up");
     if (typed.entered) take_first_line(context);
     if (opens && not_yet.empty()) open_path(context, path_to_open(context));
     else if (typed.entered && may_enter(view.task, without_tilde(view.path.text), preview))

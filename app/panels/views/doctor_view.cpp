@@ -119,7 +119,7 @@ void draw_future(PanelContext& context, const DoctorReport& report) {
         const std::string token = visible_text(context.snapshot.tokens.at(0).at(static_cast<std::size_t>(test.changed)).text);
         ImGui::PushID(static_cast<int>(test.changed));
         row(context, "##leak", colors.bad,
-            fmt::format("Another token at {} ({}) changes position{} {} by up to {:.2g}.", test.changed, token,
+            fmt::format("A different token at {} ({}) changes position{} {} by up to {:.2g}.", test.changed, token,
                         positions.size() == 1 ? "" : "s", fmt::join(positions, ", "), change),
             "", "");
         ImGui::PopID();

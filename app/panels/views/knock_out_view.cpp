@@ -111,7 +111,7 @@ void draw_state(PanelContext& context, const Answer<facet::KnockOut>& answer) {
     else if (state.stopped) words = state.last == nullptr || is_whole(*state.last) ? "not measured" : "stopped before all were measured";
     else if (!answer.problem.empty()) words = answer.problem;
     else if (answer.total == 0) words = "measuring with all heads";
-    else words = fmt::format("{} of {} heads, largest contributions first", answer.done, answer.total);
+    else words = fmt::format("{} of {} heads, strongest first", answer.done, answer.total);
     if (!fresh && answer.so_far == nullptr && state.last != nullptr && is_whole(*state.last)) words += " · below: an earlier state";
     float x = at.x;
     if (!state.stopped && answer.computing()) {

@@ -88,7 +88,7 @@ OtherLens other_lens(PanelContext& context, const LogitLens& lens) {
     other.problem.clear();
     if (!found || found->stages != lens.stages || found->positions != lens.positions || readings.batch >= found->batches ||
         readings.snapshot->vocabulary != context.snapshot.vocabulary)
-        other.problem = "That state has another text, vocabulary or number of layers: its predictions cannot be matched.";
+        other.problem = "That state has a different text, vocabulary or number of layers: its predictions cannot be compared.";
     else other.lens = &*found;
     return other;
 }
