@@ -130,7 +130,7 @@ void refuse_unknown_arithmetic(GgufKeys& keys) {
          {"logit_scale", "scaled logits"},
          {"residual_scale", "scaled sublayer outputs"},
          {"embedding_scale", "a scaled embedding"},
-         {"rope.scaling.yarn_log_multiplier", "a different scale of scores"}}};
+         {"rope.scaling.yarn_log_multiplier", "a different scaling of the scores"}}};
     for (const auto& [key, needs] : kRefused) {
         double value = 0;
         if (keys.read(key, value, -kMostFactor, kMostFactor) && value != 0)

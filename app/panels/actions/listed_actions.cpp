@@ -139,7 +139,7 @@ void add_parts(std::vector<Action>& all) {
                 config.*field = !(config.*field);
                 emit_config(c, config, "");
             },
-            {}, "Draws new parameters; a trained model is left."));
+            {}, "Draws new parameters, even in place of a trained model's."));
     for (Action& action : all) action.careful |= action.group == "Model";
 }
 

@@ -323,7 +323,7 @@ std::string why_not_editable(const PanelContext& context, const Matrix& matrix) 
     if (matrix.is_difference) return "A difference of two states: switch the comparison off (B) to change a number.";
     if (matrix.is_gradient) return "A gradient: switch to the values (D) to change a number.";
     if (context.view.compare.swapped || matrix.name.ends_with(" before")) return "This is state A of the comparison.";
-    if (!matrix.origin && matrix.name == "one-hot tokens") return "It is set by the tokens: change the text.";
+    if (!matrix.origin && matrix.name == "one-hot tokens") return "It follows from the tokens: change the text.";
     if (!matrix.origin) return "It is computed from other numbers for this picture: change those.";
     if (!matrix.origin->parameter.empty()) return "It is a parameter of the model, which training changes. Change a stage instead.";
     if (matrix.origin->stage.stage == Stage::Tokens) return "Tokens are text: change the text (T).";

@@ -62,10 +62,10 @@ void draw_pattern_menu(PanelContext& context, float width) {
     std::array<std::string_view, kHeadPatterns> names;
     for (int i = 0; i < kHeadPatterns; ++i) names[static_cast<std::size_t>(i)] = pattern_name(static_cast<HeadPattern>(i));
     int chosen = static_cast<int>(train.pattern);
-    if (drop_down(
-            context.ui(), "##pattern", names, chosen, width,
-            {.tooltip = "What is plotted for every head, measured on the held-out sequence. After-repeat is the weight on what followed an "
-                        "earlier occurrence of the same token: induction heads show it, but the pattern alone proves nothing."}))
+    if (drop_down(context.ui(), "##pattern", names, chosen, width,
+                  {.tooltip =
+                       "What is plotted for every head, measured on the held-out sequence. After-repeat is the weight on what followed an "
+                       "earlier occurrence of the same token: induction heads show it, but the pattern alone proves nothing."}))
         train.pattern = static_cast<HeadPattern>(chosen);
 }
 
@@ -92,11 +92,11 @@ void draw_history_header(PanelContext& context) {
     if (put("Follow the newest", 148, Icon::None, "Shows the newest model and follows the run (End)", follows_newest(context)))
         follow_newest(context);
     x -= context.px(6);
-    if (put("##next", 32, Icon::Next, "Next step kept (Right)")) step_moment(context, +1);
+    if (put("##next", 32, Icon::Next, "Next kept step (Right)")) step_moment(context, +1);
     if (put(train.replaying ? "Stop##replay" : "Play##replay", 76, train.replaying ? Icon::Pause : Icon::Play,
             "Plays all kept steps from here on (M)"))
         toggle_replay(context);
-    if (put("##previous", 32, Icon::Previous, "Previous step kept (Left)")) step_moment(context, -1);
+    if (put("##previous", 32, Icon::Previous, "Previous kept step (Left)")) step_moment(context, -1);
     if (put("##first", 32, Icon::First, "Before the first step (Home)")) show_first_moment(context);
     x -= context.px(6);
     if (put("Pin B", 58, Icon::None, "Keeps what is shown as B: the attention can then show B − A (B)",
@@ -259,7 +259,7 @@ void draw_slider(PanelContext& context, const PlotArea& area, float y) {
     const float half = context.px(3), radius = context.px(8), middle = y + context.px(kSlider) / 2;
     const Item item =
         item_at(ui, "##moment", {area.min.x - radius, y}, {area.max.x - area.min.x + 2 * radius, context.px(kSlider)},
-                {.tooltip = "Drag to bring back the model of that step in all views. Left and Right go to the previous and next step kept.",
+                {.tooltip = "Drag to bring back the model of that step in all views. Left and Right go to the previous and next kept step.",
                  .disabled = now.run == 0 ? "There is no run yet." : ""});
     const bool released = ImGui::IsItemDeactivated();
     ImDrawList& list = *ImGui::GetWindowDrawList();

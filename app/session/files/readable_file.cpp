@@ -56,7 +56,7 @@ void expect_run(const std::filesystem::path& folder, const std::stop_token& stop
     InputFile input(model, {.stop = stop});
     if (kind_of_safetensors(model, input, first_bytes(input, kStart)) != FileKind::Run)
         throw refuse(folder, FileFault::Schema,
-                     "this folder holds no training run: its model.safetensors is neither a checkpoint of attnscope nor a GPT-2");
+                     "this folder holds no training run: its model.safetensors is neither a checkpoint of attnscope nor a GPT-2 model");
 }
 
 bool begins_with(const std::string& bytes, std::string_view start) { return bytes.compare(0, start.size(), start) == 0; }
