@@ -91,9 +91,9 @@ void add_view_options(CliCommand command, ViewOptions& options) {
                 "How to show both. all (default): both and their difference; side: side by side; difference")
         .shown_as("LAYOUT")
         .one_of({"all", "side", "difference"});
-    command.option("--compare-layer", options.compare_layer, "Layer to compare with").shown_as("N");
-    command.option("--compare-head", options.compare_head, "Head to compare with").shown_as("N");
-    command.option("--compare-text", options.compare_text, "Text to compare with").shown_as("N");
+    command.option("--compare-layer", options.compare_layer, "Layer to compare with, from 0").shown_as("N");
+    command.option("--compare-head", options.compare_head, "Head to compare with, from 0").shown_as("N");
+    command.option("--compare-text", options.compare_text, "Text to compare with, from 0").shown_as("N");
     command
         .option("--beside", options.beside,
                 "With --view precision, another folder or file of the same model; with --stage tokens, another tokenizer")
