@@ -30,7 +30,7 @@ std::string reason(const std::exception& error) {
     if (system == nullptr) return error.what();
     if (std::ferror(stdout) != 0) return std::string(kOutputLost) + ": " + system->code().message();
     if (system->code() != std::errc::resource_unavailable_try_again) return error.what();
-    return "the system refuses to start another thread (ulimit -u and ulimit -v show its limits)";
+    return "the system cannot start another thread (ulimit -u and ulimit -v show its limits)";
 }
 
 /// Shortens arguments that the parser quotes in full.

@@ -46,7 +46,7 @@ double median(std::vector<double> values) {
 
 void add_bench_options(CliCommand command, BenchOptions& options) {
     command.option("--threads", options.threads, "Threads to use (default: all processors)").between(1, kMostThreads);
-    command.option("--steps", options.steps, "Measured repetitions, after some to warm up").between(1, 1'000'000);
+    command.option("--steps", options.steps, "Repetitions to measure, after a warm-up").between(1, 1'000'000);
     command.flag("--json", options.json, "Print one line of JSON");
 }
 
@@ -98,11 +98,11 @@ void append_fields(const BenchResult& result, Json& line) {
 }
 
 std::string describe(const BenchResult& result, const std::string& step) {
-    std::string text = fmt::format("  {:.3f} ms a {} (median of {}, least {:.3f}), {:.0f} tokens/s\n", result.timing.median_ms, step,
+    std::string text = fmt::format("  {:.3f} ms per {} (median of {}, min {:.3f}), {:.0f} tokens/s\n", result.timing.median_ms, step,
                                    result.timing.count, result.timing.min_ms, result.tokens / result.timing.median_ms * 1e3);
     text += fmt::format("  {}\n", describe_rate(result));
     text += fmt::format("  {}\n", describe_momentary(result, step));
-    text += fmt::format("  peak memory {:.1f} MiB, {:.0f} bytes a token\n", static_cast<double>(result.peak_bytes) / (1 << 20),
+    text += fmt::format("  peak memory {:.1f} MiB, {:.0f} bytes per token\n", static_cast<double>(result.peak_bytes) / (1 << 20),
                         result.bytes_per_token);
     text += fmt::format("  kernels {}, {} thread{}, peak {:.1f} GFLOP/s, load average {:.1f}\n", kernel_build_name(active_kernel_build()),
                         result.threads, result.threads == 1 ? "" : "s", result.peak_gflops, load_average());
@@ -113,11 +113,11 @@ void add_bench_command(CliCommand program, int&) {
     CliCommand command = program.command("bench", "Measure training, attention, matrix products, models and the processor");
     command.require_command();
     command.footer(
-        "Operations are those of the matrix products: 2 m n k forward, three times that for forward and backward together. Attention\n"
-        "maps count as whole squares; for a causal mask a second figure leaves out the masked half. The peak is that of multiply-adds\n"
-        "in registers by the best kernels, with the same threads, measured before and after the steps. Machines that others share\n"
-        "change their speed within a run: the second share is the median of the steps' shares of what the same loop reached in the\n"
-        "fraction of a millisecond before and after each. ATTNSCOPE_KERNELS=baseline, v3 or v4 chooses the kernels.");
+        "Operations are those of the matrix products: 2 m n k forward, three times that for forward and backward together. Attention\nmaps "
+        "count as whole squares; for a causal mask a second figure leaves out the masked half. The peak is that of multiply-adds\nin "
+        "registers by the best kernels, with the same threads, measured before and after the steps. Shared machines change\nspeed during a "
+        "run: the second percentage compares each step with what the same loop reached in the fraction of a millisecond\nbefore and after "
+        "it, and is the median over the steps. ATTNSCOPE_KERNELS=baseline, v3 or v4 chooses the kernels.");
     add_bench_train(command);
     add_bench_attention(command);
     add_bench_gemm(command);

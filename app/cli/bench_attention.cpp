@@ -92,9 +92,9 @@ void add_bench_attention(CliCommand bench) {
     command.flag("--causal", options->causal, "No position attends to a later one");
     add_bench_options(command, *options);
     command.footer(
-        "Measures the forward pass from packed q, k and v to the context, batch 1, 12 heads of 64, float, with all weights [12,T,T]\n"
-        "kept: q k^T, scale, mask, softmax, product with v. Projections are not part of it. As in training, all calls write to\n"
-        "the same map, where the zeros of a causal mask stay from the first on. Bytes a token: what the process grew by.");
+        "Measures the forward pass from packed q, k and v to the context, batch 1, 12 heads of 64, float, with all weights [12,T,T]\nkept: "
+        "q k^T, scale, mask, softmax, product with v. Projections are not included. As in training, all calls write to\nthe same map, "
+        "where the zeros of a causal mask stay from the first call on. Bytes per token: what the process grew by.");
     command.on_run([options] { run(*options); });
 }
 

@@ -189,11 +189,10 @@ void add_bench_gemm(CliCommand bench) {
     auto options = std::make_shared<BenchOptions>();
     CliCommand command = bench.command("gemm", "Measure our matrix product and Eigen's side by side");
     add_bench_options(command, *options);
-    command.footer(
-        "C [m,n] = A B with k terms a sum, float, on the shapes of bench's models, of GPT-2 small over 64 tokens and of GPT-2 small\n"
-        "over one. Both products are built for the kernels in use and take turns; the last column is the median of Eigen's time over\n"
-        "ours, so above 1 ours is the faster. Neither gets operands packed beforehand, as training and sampling keep them for ours.\n"
-        "Results that differ by more than rounding end the run.");
+    command.footer("C [m,n] = A B with sums of k terms, float, on the shapes of bench's models, of GPT-2 small over 64 tokens and of GPT-2 "
+                   "small\nover one. Both products are built for the kernels in use and take turns; the last column is the median of "
+                   "Eigen's time over\nours, so above 1 ours is faster. Neither gets prepacked operands, which training and sampling keep "
+                   "for ours.\nResults that differ by more than rounding end the run.");
     command.on_run([options] { run(*options); });
 }
 

@@ -94,10 +94,10 @@ public:
         : folder_(folder), options_(options), threads_(use_threads(options)), parameters_(load_parameters<float>(folder)) {
         settings_.masks.causal = true;
         if (!can_cache(folder.config, settings_))
-            throw Error("bench model measures models that read from left to right: " + std::string(folder.family->name) + " is none");
+            throw Error("bench model measures models that write from left to right, and " + std::string(folder.family->name) + " does not");
         for (const std::int64_t length : lengths_of(options.positions)) {
             if (length > folder.config.context_length)
-                throw Error(fmt::format("--T: {} tokens are more than the {} that the model reads", length, folder.config.context_length));
+                throw Error(fmt::format("--T: {} tokens exceed the model's context length of {}", length, folder.config.context_length));
             lengths_.push_back(length);
         }
     }
@@ -193,7 +193,7 @@ private:
 };
 
 std::string text_of(const Measured& m) {
-    std::string text = fmt::format("{:<8} {:>5}  {:9.2f} ms (least {:.2f})", m.what, m.positions, m.timing.median_ms, m.timing.min_ms);
+    std::string text = fmt::format("{:<8} {:>5}  {:9.2f} ms (min {:.2f})", m.what, m.positions, m.timing.median_ms, m.timing.min_ms);
     return m.tokens > 0 ? fmt::format("{}  {:8.1f} tokens/s", text, m.tokens_per_second()) : text;
 }
 
@@ -241,12 +241,11 @@ void add_bench_model(CliCommand bench) {
     CliCommand command = bench.command("model", "Measure passes over a published model");
     command.option("--model", options->model, "Folder or file of a model").required().shown_as("DIR");
     command.option("--T", options->positions, "Lengths of text, separated by commas (default: 64,256,1024)").shown_as("N,N,...");
-    command.option("--decode", options->decode, "Tokens computed one after the other behind the first length; 0: none").between(0, 100'000);
+    command.option("--decode", options->decode, "Tokens decoded one by one after the first length; 0: none").between(0, 100'000);
     add_bench_options(command, *options);
-    command.footer(
-        "Forward computes every layer and the logits of every position, and keeps what every stage can be shown from. Prefill computes\n"
-        "the logits after the last token only, decode those of one token more. Read is the time to read the weights once from memory:\n"
-        "no token can be had faster. The texts are random tokens.");
+    command.footer("Forward computes every layer and the logits of every position, and keeps what is needed to show every stage. Prefill "
+                   "computes\nthe logits after the last token only, decode those after one more token. Read is the time to read the "
+                   "weights once from memory:\nno token can be computed faster. The texts are random tokens.");
     command.on_run([options] { run(*options); });
 }
 

@@ -46,10 +46,9 @@ void add_bench_peak(CliCommand bench) {
     auto json = std::make_shared<bool>(false);
     CliCommand command = bench.command("peak", "Measure the peak of the processor and its memory");
     command.flag("--json", *json, "Print one line of JSON");
-    command.footer(
-        "Arithmetic: independent multiply-adds of float in the widest registers of each kernel build that the processor can run, 2\n"
-        "operations each. Memory: y = a + b over arrays of 64 MiB, 12 bytes an element. On 1 thread and on all at once, the best of\n"
-        "several runs.");
+    command.footer("Arithmetic: independent multiply-adds of float in the widest registers of each kernel build that the processor can "
+                   "run, 2\noperations each. Memory: y = a + b over arrays of 64 MiB, 12 bytes per element. On 1 thread and on all at "
+                   "once, the best of\nseveral runs.");
     command.on_run([json] { measure(*json); });
 }
 

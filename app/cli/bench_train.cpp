@@ -126,10 +126,10 @@ void run(const BenchTrainOptions& options) {
     const TrainSize& size = *std::find_if(kSizes.begin(), kSizes.end(), [&](const TrainSize& s) { return s.name == options.config; });
     const TrainResult result = measure(size, options);
     if (!options.json) {
-        fmt::print(
-            "train {}: T {}, B {}, d_model {}, {} heads, {} layers, d_ff {}, {} parameters\n{}  loss {:.4f} at first, {:.4f} at last\n",
-            size.name, size.positions, size.batch, size.d_model, size.heads, size.layers, size.d_ff, result.parameters,
-            describe(result, "step"), result.first_loss, result.last_loss);
+        fmt::print("train {}: T {}, B {}, d_model {}, {} heads, {} layers, d_ff {}, {} parameters\n{}  loss {:.4f} at the start, {:.4f} at "
+                   "the end\n",
+                   size.name, size.positions, size.batch, size.d_model, size.heads, size.layers, size.d_ff, result.parameters,
+                   describe(result, "step"), result.first_loss, result.last_loss);
         return;
     }
     Json line{
@@ -154,12 +154,11 @@ void add_bench_train(CliCommand bench) {
     for (const TrainSize& s : kSizes)
         sizes += fmt::format("  {:<6}  T {}, B {}, d_model {}, {} heads, {} layers, d_ff {}; {} steps\n", s.name, s.positions, s.batch,
                              s.d_model, s.heads, s.layers, s.d_ff, s.steps);
-    command.footer(
-        sizes +
-        "Decoder-only, pre-norm, GELU (tanh), learned positions, untied head, no dropout, vocabulary 65, float. A step is forward,\n"
-        "cross-entropy, backward, clipping and AdamW on a new synthetic batch, drawn outside the measured time. The first loss is\n"
-        "that of the first step, before the 3 that warm up. Bytes a token: what the process grew by, less 16 bytes a parameter for\n"
-        "the parameters, their gradients and AdamW's two moments, divided by the tokens of a batch.");
+    command.footer(sizes +
+                   "Decoder-only, pre-norm, GELU (tanh), learned positions, untied head, no dropout, vocabulary 65, float. A step is "
+                   "forward,\ncross-entropy, backward, clipping and AdamW on a new synthetic batch, drawn outside the measured time. The "
+                   "first loss is\nthat of the first step, before the 3 that warm up. Bytes per token: what the process grew by, less 16 "
+                   "bytes per parameter for\nthe parameters, their gradients and AdamW's two moments, divided by the tokens of a batch.");
     command.on_run([options] { run(*options); });
 }
 

@@ -63,7 +63,7 @@ void print_comparison(const CompareOptions& options, const WeightComparison& com
     };
     std::stable_sort(worst.begin(), worst.end(), [&](const auto& a, const auto& b) { return share(a) > share(b); });
     worst.resize(std::min(worst.size(), kListedBlocks));
-    fmt::print("worst blocks, beside the rms of their parameter in a\n");
+    fmt::print("worst blocks, with their rms error in percent of the parameter's rms in a\n");
     for (const auto& entry : worst)
         fmt::print("  {:<{}}  {:<32}  largest {:<9.3g}  rms {:<9.3g}  {:.3g}%\n", entry.first->parameter, name_width,
                    block_place(*entry.first, *entry.second), entry.second->max, entry.second->rms, 100 * share(entry));
@@ -98,12 +98,10 @@ void add_compare_weights_command(CliCommand program, int&) {
     auto options = std::make_shared<CompareOptions>();
     CliCommand command = program.command("compare-weights", "Compare the weights of the same model at two precisions, tensor by tensor");
     command.option("A", options->a, "A model's folder or GGUF file").required();
-    command.option("B", options->b, "Another one of the same model, such as a quantized one").required();
+    command.option("B", options->b, "Another one of the same model, such as a quantized file").required();
     command.flag("--json", options->json, "One line of JSON: every parameter with its errors and worst blocks");
-    command.footer("Each parameter's largest error, root mean square, and that beside the root mean square of the parameter itself.\n"
-                   "The order in which the two files have their rows makes no difference.\n"
-                   "Example:\n"
-                   "  attnscope compare-weights DIR FILE.gguf\n");
+    command.footer("Lists each parameter's largest error, its rms error, and the latter in percent of the parameter's own rms.\nThe order "
+                   "of rows in the two files makes no difference.\nExample:\n  attnscope compare-weights DIR FILE.gguf\n");
     command.on_run([options] {
         const WeightComparison comparison = compare_weights(open_model_folder(options->a), open_model_folder(options->b));
         if (options->json) print_json(*options, comparison);

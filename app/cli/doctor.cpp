@@ -120,10 +120,10 @@ int look_for_leaks(const DoctorOptions& options) {
         for (const doctor::Leak& leak : leaks) line["moved"].push_back({{"position", leak.position}, {"change", leak.change}});
         fmt::print("{}\n", line.dump(-1, Json::InvalidUtf8::Replace));
     } else if (leaks.empty()) {
-        fmt::print("With another token at position {} (\"{}\") no earlier output moves: the future does not leak.\n", *options.leak,
+        fmt::print("With a different token at position {} (\"{}\") no earlier output changes: the future does not leak.\n", *options.leak,
                    escaped(token, 0));
     } else {
-        fmt::print("With another token at position {} (\"{}\") earlier outputs move, {}:\n", *options.leak, escaped(token, 0),
+        fmt::print("With a different token at position {} (\"{}\") earlier outputs change, {}:\n", *options.leak, escaped(token, 0),
                    trace->settings.masks.causal ? "so the future leaks" : "as they do without a causal mask");
         for (const doctor::Leak& leak : leaks) fmt::print("  position {} by up to {:.3g}\n", leak.position, leak.change);
     }
@@ -132,7 +132,8 @@ int look_for_leaks(const DoctorOptions& options) {
 
 int run(const DoctorOptions& options) {
     if (options.leak.has_value() == !options.files.empty())
-        throw Error(options.leak ? "--leak tests a model of this program's own: give no files" : "give files to judge, or --leak POSITION");
+        throw Error(options.leak ? "--leak tests one of this program's models: give no files"
+                                 : "give files to examine, or --leak POSITION");
     if (!options.leak && options.document.given()) throw Error("--preset, --text and --bug belong to --leak");
     return options.leak ? look_for_leaks(options) : examine_all(options);
 }
@@ -146,12 +147,12 @@ void add_doctor_command(CliCommand program, int& exit_code) {
     command.flag("--json", options->json, "Print one line of JSON for each file");
     command
         .option("--leak", options->leak,
-                "Instead of files: change this token of a model's text, from 0, and list the earlier outputs that moved")
+                "Instead of files: change this token of a model's text, from 0, and list the earlier outputs that changed")
         .shown_as("POSITION")
         .between(0, std::int64_t{1} << 30);
     add_document_options(command, options->document);
-    command.footer("Exit code: 0 healthy, 1 something is wrong, 2 unreadable or not enough to judge. assets/help/6-doctor.md describes "
-                   "what a file holds.");
+    command.footer("Exit code: 0 healthy, 1 something is wrong, 2 unreadable or not enough to judge. The help page on the doctor (press ? "
+                   "in the window) says what a file may hold.");
     command.on_run([options, &exit_code] { exit_code = run(*options); });
 }
 

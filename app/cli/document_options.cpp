@@ -49,16 +49,16 @@ std::vector<std::string> given_texts(const DocumentOptions& options) {
     if (!options.texts.empty() && !options.text_file.empty()) throw Error("--text and --text-file cannot be given together");
     if (options.text_file.empty()) return options.texts;
     std::vector<std::string> lines = lines_with_text(read_text_file(options.text_file, {.max_bytes = kTextLimitBytes, .stop = {}}).text);
-    if (lines.empty()) throw FileError(FileFault::Schema, options.text_file.string(), "", "there is no text in it");
+    if (lines.empty()) throw FileError(FileFault::Schema, options.text_file.string(), "", "it contains no text");
     return lines;
 }
 
 Document make_document(const DocumentOptions& options) {
     if (!options.document.empty() && !options.preset.empty()) throw Error("--document and --preset cannot be given together");
     if (options.sentence > 0 && options.gives_text())
-        throw Error("--sentence is a text of the example's: give neither --text nor --text-file with it");
+        throw Error("--sentence chooses one of the example's texts: give it without --text and --text-file");
     if (options.sentence > 0 && (!options.document.empty() || !options.model.empty()))
-        throw Error("--sentence is one of an example's: give it with --preset");
+        throw Error("--sentence chooses one of an example's texts: give it with --preset");
     if (!options.model.empty() && (!options.document.empty() || !options.preset.empty()))
         throw Error("--model cannot be given together with --preset or --document");
     Document document = !options.model.empty() ? document_of_model(OpenedModel::open(options.model))
@@ -68,8 +68,7 @@ Document make_document(const DocumentOptions& options) {
                                           static_cast<std::size_t>(std::max<std::int64_t>(options.sentence, 1) - 1));
     if (options.gives_text()) document.texts = given_texts(options);
     if (!options.sources.empty()) {
-        if (document.config.architecture != Architecture::EncoderDecoder)
-            throw Error("--source: this model has no encoder beside a decoder");
+        if (document.config.architecture != Architecture::EncoderDecoder) throw Error("--source: this model is not an encoder-decoder");
         document.source_texts = options.sources;
     }
     if (!options.bug.empty()) document.forward.mistake = mistake_by_name(options.bug);

@@ -30,7 +30,7 @@ int open(const LessonOptions& options) {
         print_list();
         return kExitOk;
     }
-    if (options.lesson.empty()) throw Error("which lesson? attnscope lesson --list lists them");
+    if (options.lesson.empty()) throw Error("expected the name of a lesson; attnscope lesson --list lists them");
     WindowStart start;
     start.lesson = find_lesson(options.lesson);
     start.lesson_step = lesson_step_index(*start.lesson, options.step);

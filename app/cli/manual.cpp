@@ -19,7 +19,7 @@ void add_man_command(CliCommand program, const std::string& version) {
 
 void add_completion_command(CliCommand program) {
     auto shell = std::make_shared<std::string>();
-    CliCommand command = program.command("completion", "Print the script by which a shell completes this command line");
+    CliCommand command = program.command("completion", "Print the completion script for a shell");
     command.option("SHELL", *shell, "The shell").required().one_of({"bash", "zsh", "fish"});
     command.footer("Packages install all three. Without one:\n"
                    "  attnscope completion bash > ~/.local/share/bash-completion/completions/attnscope\n");

@@ -41,7 +41,7 @@ std::string tensor_use_text(const TensorUse& use, const Config& config) {
         case Leftover::Setting:
             return "a setting: what rotary frequencies are divided by";
         case Leftover::Unknown:
-            return "not used: no parameter of this family";
+            return "not used: not a parameter of this family";
         }
     }
     std::string text;
@@ -50,7 +50,7 @@ std::string tensor_use_text(const TensorUse& use, const Config& config) {
                             source.runs.size() > 1 ? " (transposed, in another order)"
                             : source.transposed    ? " (transposed)"
                                                    : "");
-    if (config.tied_lm_head && config.lm_head && text == "token_embedding.weight") text += ", and the head";
+    if (config.tied_lm_head && config.lm_head && text == "token_embedding.weight") text += ", and the output head";
     return text;
 }
 
@@ -90,7 +90,7 @@ void print_model(const std::filesystem::path& path) {
         fmt::print("  tokenizer: {}, {} ids, {} added tokens\n", folder.tokenizer->model_type(), folder.tokenizer->size(),
                    folder.tokenizer->added_tokens().size());
     if (!folder.ends.empty()) fmt::print("  writing ends with {}\n", end_words(folder));
-    if (!folder.assumed.empty()) fmt::print("  assumed, as the file does not record it: {}\n", fmt::join(folder.assumed, "; "));
+    if (!folder.assumed.empty()) fmt::print("  not recorded in the file, so assumed: {}\n", fmt::join(folder.assumed, "; "));
     for (const std::string& note : folder.notes) fmt::print("  {}\n", note);
     fmt::print("{} tensors, {} not used\n", folder.tensors.size(), unused);
     for (const TensorUse& use : folder.tensors)
@@ -107,15 +107,13 @@ void add_model_command(CliCommand program, int&) {
         program.command("model", "List what a model's folder or GGUF file holds: family, sizes, every tensor and where it goes");
     command
         .option("DIR|FILE.gguf", *path,
-                "Folder of Hugging Face's layout: config.json, model.safetensors, a tokenizer; or a GGUF file, any part of a split one")
+                "Folder in Hugging Face's layout (config.json, model.safetensors, a tokenizer), or a GGUF file (any part of a split one)")
         .required();
     std::string names;
     for (const Family* family : families()) names += fmt::format("{}{}", names.empty() ? "" : ", ", family->name);
     command.footer("Families: " + names +
-                   ".\nA tensor that is missing or has another shape than its metadata say is an error.\n"
-                   "Examples:\n"
-                   "  attnscope model DIR\n"
-                   "  attnscope model FILE.gguf\n");
+                   ".\nA tensor that is missing or has a different shape than its metadata say is an error.\nExamples:\n  attnscope model "
+                   "DIR\n  attnscope model FILE.gguf\n");
     command.on_run([path] { print_model(*path); });
 }
 

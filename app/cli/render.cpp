@@ -94,9 +94,9 @@ std::string summary(const RenderOptions& options, const ViewState& view, const S
     case View::KnockOut:
         return what + "what each head is worth\n";
     case View::Write:
-        return what + "writing on\n";
+        return what + "the model's continuation\n";
     case View::Precision:
-        return what + "weights beside another file's\n";
+        return what + "weights compared with another file's\n";
     case View::Train:
         return what + "training\n";
     case View::Doctor:
@@ -107,7 +107,7 @@ std::string summary(const RenderOptions& options, const ViewState& view, const S
 
 void expect_answer(const Lesson& lesson, std::size_t step, std::int64_t answer) {
     const auto& question = lesson.steps[step].question;
-    if (!question) throw Error(fmt::format("--answer: step {} of the lesson {} does not ask", step + 1, lesson.name));
+    if (!question) throw Error(fmt::format("--answer: step {} of the lesson {} has no question", step + 1, lesson.name));
     const auto count = static_cast<std::int64_t>(question->answers.size());
     if (answer < 1 || answer > count) throw Error(fmt::format("--answer: the question of step {} has answers 1 to {}", step + 1, count));
 }
@@ -191,9 +191,9 @@ void add_render_command(CliCommand program, int&) {
     add_view_options(command, options->view);
     add_training_options(command, options->training);
     const Argument lesson =
-        command.option("--lesson", options->lesson, "Draw a step of this lesson, or of a lesson file; --step N says which, from 1")
+        command.option("--lesson", options->lesson, "Draw a step of this lesson or lesson file; --step N says which, from 1")
             .shown_as("NAME|FILE");
-    command.option("--answer", options->answer, "Answer the step's question with this one, from 1, which shows what is true")
+    command.option("--answer", options->answer, "Answer the step's question with this one, from 1, and show what is true")
         .shown_as("N")
         .needs(lesson);
     command.option("--dump", options->dump, "Draw the doctor's report on this file, with --view doctor").shown_as("FILE");
@@ -203,9 +203,9 @@ void add_render_command(CliCommand program, int&) {
         .check(check_picture_path);
     command.flag("--centre", options->centre, "Only the picture in the centre");
     command.flag("--check", options->check,
-                 "Wait for the check of what is shown however long it takes; without it, a large model's may not be there yet");
+                 "Wait until what is shown has been checked, however long it takes; otherwise a large model may be drawn unchecked");
     command.option("--size", options->size, "Pixels of the picture, 1600x1000 by default").shown_as("WxH").check(check_size);
-    command.option("--scale", options->scale, "Size of everything in it, as on a display with that scale")
+    command.option("--scale", options->scale, "Scale of everything in it, as on a display with that scale")
         .shown_as("FACTOR")
         .check(check_scale);
     command.on_run([options] { render(*options); });

@@ -65,7 +65,7 @@ void add_save_options(CliCommand command, SaveOptions& options) {
     command.flag("--force", options.force, "Replace the run that DIR holds; it stays readable until the new one is saved").needs(out);
     command
         .option("--save-every", options.every,
-                "Save after so many steps (500) or so much time (30s, 5m) (default: 15s, for at most a twentieth of the time)")
+                "Save every N steps (500) or at intervals (30s, 5m); default: every 15s, for at most a twentieth of the time")
         .shown_as("N")
         .check(check_pace)
         .needs(out);

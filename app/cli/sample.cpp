@@ -211,7 +211,8 @@ Writer open_writer(const std::filesystem::path& path) {
 Writer open_example(const std::string& name) {
     const std::shared_ptr<const ShippedModel> model = find_preset(name).document.shipped;
     if (model == nullptr)
-        throw Error("the example " + name + " has random weights; trained are " + fmt::format("{}", fmt::join(shipped_models(), ", ")));
+        throw Error("the example " + name + " has random weights; the trained examples are " +
+                    fmt::format("{}", fmt::join(shipped_models(), ", ")));
     return {model->checkpoint.parameters, model->checkpoint.settings.train.forward, ModelText(model->checkpoint)};
 }
 
@@ -239,7 +240,7 @@ void print_filled_in(const SampleOptions& options, const Writer& writer) {
 }
 
 void tell_end(const ModelText& words, std::int32_t id, std::size_t written) {
-    fmt::print(stderr, "The model ended its text after {} token{} with {} (id {}); --ignore-end goes on.\n", written,
+    fmt::print(stderr, "The model ended its text after {} token{} with {} (id {}); --ignore-end continues past it.\n", written,
                written == 1 ? "" : "s", escaped(words.text(id)), id);
 }
 
@@ -247,7 +248,7 @@ void tell_end(const ModelText& words, std::int32_t id, std::size_t written) {
 void print_written(SampleOptions options, const Writer& writer) {
     const ModelText& words = writer.words;
     const bool translates = writer.parameters->config().architecture == Architecture::EncoderDecoder;
-    if (translates && options.source.empty()) throw Error("--source: this model translates: say what");
+    if (translates && options.source.empty()) throw Error("--source: this model translates, so give a text");
     if (translates && options.prompt.empty()) options.prompt = words.answer_begins();
     std::vector<std::int32_t> source;
     if (translates) source = words.ids(options.source, "--source");
@@ -280,7 +281,7 @@ void print_written(SampleOptions options, const Writer& writer) {
 
 void sample(const SampleOptions& options) {
     require_sampling(options.sampling);
-    if (options.model.empty() == options.preset.empty()) throw Error("say which model writes on: --model FILE or --preset NAME");
+    if (options.model.empty() == options.preset.empty()) throw Error("say which model to use: --model FILE or --preset NAME");
     const Writer writer = options.preset.empty() ? open_writer(options.model) : open_example(options.preset);
     const Architecture architecture = writer.parameters->config().architecture;
     if (architecture != Architecture::EncoderDecoder && !options.source.empty())
@@ -315,29 +316,26 @@ void add_sample_command(CliCommand program, int&) {
     command.option("--top-k", sampling.top_k, "Sample from the K likeliest only; 0 (default): from all")
         .shown_as("K")
         .check(check_whole_number);
-    command.option("--top-p", sampling.top_p, "Sample from the likeliest that together reach P only; 1 (default): from all")
+    command.option("--top-p", sampling.top_p, "Sample only from the likeliest that together reach P; 1 (default): from all")
         .shown_as("P")
         .check(check_number);
     command.option("--min-p", sampling.min_p, "Sample only from what is at least P times as likely as the likeliest; 0 (default): from all")
         .shown_as("P")
         .check(check_number);
     command.option("--seed", sampling.seed, "The same seed gives the same text").shown_as("N").check(check_whole_number);
-    command.flag("--ignore-end", options->ignore_end, "Go on where the model ends its text");
-    command.flag(
-        "--json", options->json,
-        "Print one line of JSON: prompt, text, whether the model ended it, and of every token its probability, how many the sampler "
-        "kept, and the likeliest");
+    command.flag("--ignore-end", options->ignore_end, "Continue past the model's end tokens");
+    command.flag("--json", options->json,
+                 "Print one line of JSON: prompt, text, whether the model ended it, and for every token its probability, how many the "
+                 "sampler kept, and the likeliest");
     command.footer(
-        "Examples:\n"
-        "  attnscope sample --preset stories --prompt \"Lily and Tom are in the park .\" --tokens 40\n"
-        "  attnscope sample --preset translation --source \"the small cat often sees a red fox .\" --temperature 0\n"
-        "  attnscope sample --model runs/my/model.safetensors --prompt \"The sea \" --tokens 200 --temperature 0.8 --top-p 0.9\n"
-        "  attnscope sample --preset stories --prompt \"Lily and Tom are in the park .\" --min-p 0.05 --top-k 40 --seed 7 --json\n"
-        "  attnscope train --task copy --out runs/copy\n"
-        "  attnscope sample --model runs/copy --prompt \"adbc>\" --tokens 4 --temperature 0\n"
-        "The last one prints adbc>adbc. A translation ends with the token that the source ends with; --prompt says how it begins, \">\"\n"
-        "where nothing is said. A published model stops at the end tokens that its files name, which is said on standard error;\n"
-        "--ignore-end goes on. Chat templates are not interpreted: a chat model goes on from the prompt exactly as it stands.\n");
+        "Examples:\n  attnscope sample --preset stories --prompt \"Lily and Tom are in the park .\" --tokens 40\n  attnscope sample "
+        "--preset translation --source \"the small cat often sees a red fox .\" --temperature 0\n  attnscope sample --model "
+        "runs/my/model.safetensors --prompt \"The sea \" --tokens 200 --temperature 0.8 --top-p 0.9\n  attnscope sample --preset stories "
+        "--prompt \"Lily and Tom are in the park .\" --min-p 0.05 --top-k 40 --seed 7 --json\n  attnscope train --task copy --out "
+        "runs/copy\n  attnscope sample --model runs/copy --prompt \"adbc>\" --tokens 4 --temperature 0\nThe last one prints adbc>adbc. A "
+        "translation ends with the token that the source ends with; --prompt says how it begins, by\ndefault with \">\". A published model "
+        "stops at the end tokens named in its files and says so on standard error; --ignore-end\ncontinues past them. Chat templates are "
+        "not interpreted: a chat model continues the prompt exactly as it is.\n");
     command.on_run([options] { sample(*options); });
 }
 

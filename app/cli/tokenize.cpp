@@ -34,9 +34,7 @@ struct TokenizeOptions {
 std::vector<std::string> read_text_list(const std::filesystem::path& path) {
     const std::string source = escaped(path.native(), 0);
     const Json list = Json::parse(read_whole_file(path, {.max_bytes = kMaxTextBytes, .stop = {}}), source, kMaxTextBytes);
-    const auto refuse = [&](const std::string& place) {
-        return FileError(FileFault::Format, source, place, "expected a list of texts in quotes");
-    };
+    const auto refuse = [&](const std::string& place) { return FileError(FileFault::Format, source, place, "expected a list of strings"); };
     if (!list.is_list()) throw refuse("/");
     std::vector<std::string> texts;
     for (const Json& item : list.items()) {
@@ -127,7 +125,7 @@ void print_comparison(const std::vector<NamedTokenizer>& both, const std::string
     fmt::print("  {:<{}}  {:>4} {}  {}\n", both[1].name, width, b.size(), b.size() == 1 ? "token " : "tokens",
                quoted_pieces(other, b, 0, b.size()));
     const std::optional<TokenDifference> found = first_difference(text, a, b);
-    if (!found) return fmt::print("  both cut it alike\n");
+    if (!found) return fmt::print("  both split it the same way\n");
     fmt::print("  first difference: bytes {} to {}, \"{}\": {} here, {} there\n", found->begin, found->end,
                escaped(text.substr(found->begin, found->end - found->begin)), quoted_pieces(one, a, found->a, found->count_a),
                quoted_pieces(other, b, found->b, found->count_b));
@@ -152,11 +150,11 @@ Json comparison_json(const std::vector<NamedTokenizer>& both, const std::string&
 void tokenize(TokenizeOptions options) {
     if (!options.texts_file.empty())
         for (std::string& text : read_text_list(options.texts_file)) options.texts.push_back(std::move(text));
-    else if (options.texts.empty()) throw Error("tokenize: expected a text, by --text or --texts");
+    else if (options.texts.empty()) throw Error("tokenize: expected a text, given by --text or --texts");
     std::vector<NamedTokenizer> tokenizers;
     if (options.models.size() > 2)
         throw Error(fmt::format("--model: expected one tokenizer, or two to compare, found {}", options.models.size()));
-    if (options.models.size() == 2 && options.steps) throw Error("--steps follows one tokenizer: give one --model");
+    if (options.models.size() == 2 && options.steps) throw Error("--steps works with one tokenizer: give one --model");
     for (const std::filesystem::path& model : options.models) {
         tokenizers.push_back({escaped(model.native(), 0), read_tokenizer(model)});
         for (const std::string& note : tokenizers.back().tokenizer->notes()) fmt::print(stderr, "attnscope: {}\n", note);
@@ -183,16 +181,14 @@ void add_tokenize_command(CliCommand program, int&) {
     CliCommand command = program.command("tokenize", "Split texts into tokens as a published model's tokenizer does");
     command
         .option("--model", options->models,
-                "Given twice, two tokenizers side by side, with the first piece that differs. Folder with a tokenizer (tokenizer.json, "
-                "vocab.json and merges.txt, tokenizer.model, vocab.txt, NAME.tiktoken), such a "
-                "file, or "
-                "a GGUF file")
+                "Folder with a tokenizer (tokenizer.json, vocab.json and merges.txt, tokenizer.model, vocab.txt, NAME.tiktoken), such a "
+                "file, or a GGUF file; given twice, shows both tokenizers side by side and the first piece that differs")
         .shown_as("DIR|FILE.gguf")
         .one_at_a_time()
         .required();
     command.option("--text", options->texts, "A text; may be given several times").shown_as("TEXT").one_at_a_time();
     command.option("--texts", options->texts_file, "A JSON file with a list of texts").shown_as("FILE.json");
-    command.flag("--no-special", options->no_special, "Without the tokens that the template puts around a text");
+    command.flag("--no-special", options->no_special, "Leave out the tokens that the template puts around a text");
     command.flag("--steps", options->steps, "Every step from the text to its tokens: stages, words, and each join with its rank");
     command.flag("--json", options->json, "One line of JSON per text: ids, tokens, and offsets in code points");
     command.footer("Examples:\n"

@@ -40,7 +40,7 @@ void print_stages(const std::vector<TextStage>& stages) {
     const TextStage* before = nullptr;
     for (const TextStage& stage : stages) {
         std::string line;
-        if (before != nullptr && stage_pieces(*before) == stage_pieces(stage)) line = "as it was";
+        if (before != nullptr && stage_pieces(*before) == stage_pieces(stage)) line = "unchanged";
         else
             for (const std::string_view piece : stage_pieces(stage)) line += (line.empty() ? "" : " ") + shown_text(piece);
         fmt::print("  {:<16} {}\n", stage_name(stage), line);
@@ -158,7 +158,7 @@ void print_token_steps(const ModelTokenizer& tokenizer, std::string_view text, c
     for (const TokenSteps::Word& step : steps.words) {
         const std::string_view word = last.text_of(step.piece);
         if (!step.piece.is_text()) {
-            fmt::print("  {} is token {} as it stands\n", shown_text(word), step.piece.token);
+            fmt::print("  {} is token {}, taken as it is\n", shown_text(word), step.piece.token);
             continue;
         }
         fmt::print("  {}\n", shown_text(word));

@@ -94,7 +94,7 @@ private:
             }
         } catch (const NotFinite& error) {
             return fmt::format("{}; {}", error.what(),
-                               options_.save.out.empty() ? "nothing was kept, as there is no --out" : "the weights before it are kept");
+                               options_.save.out.empty() ? "nothing was saved, as there is no --out" : "the weights before it are saved");
         }
         return "";
     }

@@ -70,7 +70,8 @@ RunSettings new_settings(const TrainOptions& options) {
         settings.task.text_name = options.text_file.filename().string();
         settings.task.text = std::make_shared<const std::string>(read_text_file(options.text_file).text);
     } else if (!settings.task.text_name.empty()) {
-        throw Error(fmt::format("a configuration does not hold the text {}: give it with --text-file", escaped(settings.task.text_name)));
+        throw Error(
+            fmt::format("a configuration does not contain the text {} itself: give it with --text-file", escaped(settings.task.text_name)));
     }
     return settings;
 }
@@ -129,7 +130,7 @@ void add_train_options(CliCommand command, TrainOptions& options) {
                               .excludes(task);
     command
         .option("--tokenizer", options.tokenizer,
-                "What a text is cut into: character, or bpe, pieces that byte-pair encoding learns from it")
+                "What a text is split into: character, or bpe, pieces that byte-pair encoding learns from it")
         .shown_as("NAME")
         .one_of({"character", "bpe"});
     command.option("--vocab", options.vocab, "Pieces of --tokenizer bpe, the 256 bytes included (1024 by default)")
@@ -141,14 +142,15 @@ void add_train_options(CliCommand command, TrainOptions& options) {
                               .check(check_whole_number);
     command.option("--config", options.config_file, "Settings as a JSON object; what it leaves out keeps the task's own values")
         .shown_as("FILE.json");
-    command.option("--set", options.assignments, "One setting by name (below), overriding the configuration; repeat it for more")
+    command.option("--set", options.assignments, "One setting by name (below), overriding the configuration; may be repeated")
         .shown_as("KEY=VALUE")
         .one_at_a_time();
     command.option("--bug", options.bug, with_names("Make this mistake on purpose, in training and evaluation", bug_names()))
         .shown_as("NAME")
         .suggest(bug_names());
     add_save_options(command, options.save);
-    command.option("--half", options.half_file, "Write the finished model by itself, in half precision: what models in the box are")
+    command
+        .option("--half", options.half_file, "Write only the finished model, in half precision, like the models that come with the program")
         .shown_as("FILE");
     command
         .option("--resume", options.resume_file,

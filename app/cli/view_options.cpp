@@ -67,14 +67,10 @@ void add_view_options(CliCommand command, ViewOptions& options) {
     for (const ViewInfo& info : views()) names.emplace_back(info.name);
     command
         .option("--view", options.view,
-                "What to show. step: one stage as an equation (default, unless the example has a view of its own); heads: all heads of a "
-                "layer; grid: "
-                "all layers; lines: weights as lines from "
-                "token to token; totals: attention over all layers; lens: what each layer would predict; "
-                "knock-out: what each head is worth; write: what may come next, and what is written on; precision: weights beside another "
-                "file's "
-                "(--beside); train: a training run; "
-                "doctor: what is wrong")
+                "What to show. step: one stage as an equation (default, unless the example has its own view); heads: all heads of a layer; "
+                "grid: all layers; lines: weights as lines from token to token; totals: attention over all layers; lens: what each layer "
+                "would predict; knock-out: what each head is worth; write: the model's continuation and what may come next; precision: "
+                "weights compared with another file's (--beside); train: a training run; doctor: what is wrong")
         .shown_as("VIEW")
         .one_of(names);
     command.option("--stage", options.stage, "Stage, such as scores, masked or residual_1; weights by default").shown_as("STAGE");
@@ -95,12 +91,12 @@ void add_view_options(CliCommand command, ViewOptions& options) {
                 "How to show both. all (default): both and their difference; side: side by side; difference")
         .shown_as("LAYOUT")
         .one_of({"all", "side", "difference"});
-    command.option("--compare-layer", options.compare_layer, "Layer to compare with").shown_as("N");
-    command.option("--compare-head", options.compare_head, "Head to compare with").shown_as("N");
-    command.option("--compare-text", options.compare_text, "Text to compare with").shown_as("N");
+    command.option("--compare-layer", options.compare_layer, "Layer to compare with, from 0").shown_as("N");
+    command.option("--compare-head", options.compare_head, "Head to compare with, from 0").shown_as("N");
+    command.option("--compare-text", options.compare_text, "Text to compare with, from 0").shown_as("N");
     command
         .option("--beside", options.beside,
-                "With --view precision the other folder or file of the same model; with --stage tokens another tokenizer")
+                "With --view precision, another folder or file of the same model; with --stage tokens, another tokenizer")
         .shown_as("DIR|FILE");
     command.option("--theme", options.theme, "dark (default) or light").shown_as("THEME").one_of({"dark", "light"});
 }

@@ -23,7 +23,7 @@ bool is_preset(const std::string& name) {
 void expect_file(const std::filesystem::path& file) {
     std::error_code unknown;
     if (!std::filesystem::exists(file, unknown))
-        throw FileError(FileFault::Io, escaped(file.native()), "", "there is neither a command nor a file of that name (see --help)");
+        throw FileError(FileFault::Io, escaped(file.native()), "", "there is no command or file of that name (see --help)");
 }
 
 /// The document that was open last, unless the options specify another one.
@@ -53,7 +53,7 @@ void add_window_options(CliCommand program, WindowStart& start) {
 
 int open_window(const WindowStart& start) {
     // An unreadable file ends the program before a window opens.
-    if (!start.file.empty() && start.document.given()) throw Error("a file has its own text: give neither --preset nor --text");
+    if (!start.file.empty() && start.document.given()) throw Error("a file has its own text: give it without --preset and --text");
     if (!start.file.empty()) expect_file(start.file);
     const std::filesystem::path settings_file = settings_path();
     LoadedSettings loaded = load_settings(settings_file);

@@ -59,7 +59,7 @@ void draw_figures(const PanelContext& context, const TensorStatistics& s) {
         row("largest", static_cast<double>(s.max), "Maximum.");
     }
     value_row(ui, "numbers", format_count(s.count), "Finite and not masked: the numbers counted above.");
-    if (s.masked > 0) value_row(ui, "masked", format_count(s.masked), "Cells that may not be attended to; not counted above.");
+    if (s.masked > 0) value_row(ui, "masked", format_count(s.masked), "Masked cells; not counted above.");
     value_row(ui, "NaN", format_count(s.nan), "Not a number.");
     value_row(ui, "infinite", format_count(s.infinite), "Infinities of either sign.");
 }
@@ -83,8 +83,8 @@ void draw_histogram_section(PanelContext& context) {
     if (segmented(ui, "##histogram_of", kParts, part, 0,
                   {.tooltip = "Numbers of the map that is shown, or of all heads and texts of this stage.",
                    .disabled = values        ? ""
-                               : shown.large ? "Of a long text the shown map is counted."
-                                             : "Gradients and differences are counted for the shown map."}))
+                               : shown.large ? "For a long text, only the shown map is counted."
+                                             : "For gradients and differences, only the shown map is counted."}))
         view.whole = part == 1;
     gap(ui, 8);
     const auto of_all = view.whole && values ? context.ask(facet::Statistics{id}) : Answer<facet::Statistics>();
@@ -92,14 +92,13 @@ void draw_histogram_section(PanelContext& context) {
     if (counted == nullptr) return void(paragraph(ui, context.theme.fonts.label, context.theme.colors.faint, "Counting …"));
     const TensorStatistics& s = *counted;
     const HeatmapStyle style = values || shown.large ? style_of(context, shown, context.view.stage) : style_of(context, shown);
-    if (s.empty()) paragraph(ui, context.theme.fonts.label, context.theme.colors.faint, "There is no finite number to count.");
+    if (s.empty()) paragraph(ui, context.theme.fonts.label, context.theme.colors.faint, "There are no finite numbers to count.");
     else draw_bars(context, s, style);
     if (!s.empty() && s.min == s.max)
         paragraph(ui, context.theme.fonts.label, context.theme.colors.faint,
                   s.count == 1 ? "There is one number." : "All numbers are equal.");
     draw_figures(context, s);
-    toggle_row(ui, "Logarithmic", view.log, "heights are logarithms of the counts",
-               {.tooltip = "Makes rare numbers visible beside common ones."});
+    toggle_row(ui, "Logarithmic", view.log, "heights show log counts", {.tooltip = "Makes rare numbers visible next to common ones."});
 }
 
 }  // namespace attn::app

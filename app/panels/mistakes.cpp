@@ -78,7 +78,7 @@ void draw_mistake_settings(PanelContext& context) {
     gap(ui, 4);
     paragraph(ui, context.theme.fonts.label, context.theme.colors.faint,
               now == Mistake::None ? "Each makes one classic mistake and shows it beside the correct computation."
-                                   : std::string("Look for this: ") + std::string(mistake_info(now).look));
+                                   : std::string("What to look for: ") + std::string(mistake_info(now).look));
 }
 
 void train_both(PanelContext& context, Mistake mistake) {
@@ -108,7 +108,7 @@ void draw_training_mistake(PanelContext& context) {
     gap(ui, 4);
     const TrainingSnapshot& now = *context.training.snapshot;
     if (set == Mistake::None) {
-        paragraph(ui, fonts.label, colors.faint, "Choose one to see its curve beside that of a correct run.");
+        paragraph(ui, fonts.label, colors.faint, "Choose one to see its curve next to that of a correct run.");
     } else {
         paragraph(ui, fonts.label, colors.bad, "Broken on purpose: " + std::string(mistake_info(set).words) + ".");
         const bool running = now.phase == TrainingPhase::Running || now.phase == TrainingPhase::Paused;
@@ -116,16 +116,15 @@ void draw_training_mistake(PanelContext& context) {
         if (under_way) {
             const bool waits = now.then == set;
             paragraph(ui, fonts.label, colors.muted,
-                      waits ? "This is the correct run. The broken one, with the same seed, follows when it has ended."
+                      waits ? "This is the correct run. The broken one, with the same seed, starts when it ends."
                             : std::string(mistake_info(set).look));
-            if (waits && link(ui, "start the broken one now", "The curve of the correct run stays as far as it got."))
+            if (waits && link(ui, "start the broken one now", "The curve of the correct run is kept as far as it got."))
                 context.commands.push_back({command::RestartTraining{}, ""});
-        } else if (button(
-                       ui, "Train correct and broken",
-                       {.look = ButtonLook::Accent,
-                        .width = -1,
-                        .notes = {.tooltip = "Two runs of the same seed, the correct one first; both curves stay. A correct run that has "
-                                             "already ended is not repeated."}})) {
+        } else if (button(ui, "Train correct and broken",
+                          {.look = ButtonLook::Accent,
+                           .width = -1,
+                           .notes = {.tooltip = "Two runs with the same seed, the correct one first; both curves are kept. A correct run "
+                                                "that has already ended is not repeated."}})) {
             train_both(context, set);
         }
     }
@@ -154,8 +153,7 @@ void draw_mistake_sign(PanelContext& context) {
             ui, "train with it",
             {.width = train,
              .height = 26,
-             .notes = {.tooltip =
-                           "Two training runs of the same seed, one correct and one with this mistake, with their curves side by side."}}))
+             .notes = {.tooltip = "Two training runs with the same seed, one correct and one with this mistake, with both curves shown."}}))
         train_both(context, mistake);
     ImGui::SetCursorScreenPos({at.x + width - context.px(repair + 4), at.y + context.px(3)});
     if (button(ui, "repair", {.width = repair, .height = 26, .notes = {.tooltip = "Computes correctly again."}}))

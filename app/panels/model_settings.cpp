@@ -78,9 +78,8 @@ void draw_key_heads(PanelContext& context) {
     const std::vector<std::string_view> names(texts.begin(), texts.end());
     int chosen = static_cast<int>(std::find(divisors.begin(), divisors.end(), config.kv_heads()) - divisors.begin());
     if (!segmented_row(context.ui(), "K/V heads", names, chosen, 76,
-                       {.tooltip =
-                            "Heads of keys and values. Fewer than heads: several queries share one (grouped-query attention); 1: all "
-                            "share it (multi-query).",
+                       {.tooltip = "Key/value heads. If there are fewer than heads, several query heads share each (grouped-query "
+                                   "attention); if there is 1, all share it (multi-query).",
                         .error = error_at(context, Field::KeyHeads)}))
         return;
     Config changed = config;
@@ -97,7 +96,7 @@ void draw_rotary_base(PanelContext& context) {
          .max = 1'000'000,
          .log = true,
          .decimals = 0,
-         .notes = {.tooltip = "The slowest pair of dimensions turns about once in 2π times this many tokens; larger for longer texts.",
+         .notes = {.tooltip = "The slowest pair of dimensions rotates about once in 2π times this many tokens; larger suits longer texts.",
                    .error = error_at(context, Field::RotaryBase)}});
     if (edited) {
         Config config = context.document.config;
@@ -113,10 +112,10 @@ void draw_feed_forward(PanelContext& context) {
     config_toggle(context, "Feed-forward", &Config::feed_forward, "", "The second sublayer of a block.");
     if (!context.document.config.feed_forward) return;
     config_choice(context, "feed-forward layer", &Config::ffn_gated, kKinds,
-                  "Gated: the hidden numbers are multiplied by the activation of a second linear map, the gate. With SiLU that is SwiGLU.");
+                  "Gated: the hidden units are multiplied by the activation of a second linear map, the gate. With SiLU this is SwiGLU.");
     config_choice(context, "activation", &Config::activation, kActivations,
                   "ReLU, GELU with the error function, GELU's tanh approximation, or SiLU, x times its sigmoid.");
-    config_toggle(context, "Feed-forward bias", &Config::ffn_bias, "", "A constant added to every hidden number and to the result.");
+    config_toggle(context, "Feed-forward bias", &Config::ffn_bias, "", "A constant added to every hidden unit and to the result.");
 }
 
 void draw_seed(PanelContext& context) {
@@ -138,9 +137,9 @@ void draw_model_settings(PanelContext& context) {
     const Ui ui = context.ui();
     const Config& config = context.document.config;
     config_slider(context, "layers", &Config::num_layers, 1, 12,
-                  {.tooltip = "How often the block is repeated.", .error = error_at(context, Field::Layers)});
+                  {.tooltip = "How many times the block is repeated.", .error = error_at(context, Field::Layers)});
     config_slider(context, "heads", &Config::num_heads, 1, 16,
-                  {.tooltip = "How many attention heads run side by side. They share d_model.", .error = error_at(context, Field::Heads)});
+                  {.tooltip = "How many attention heads run in parallel. They share d_model.", .error = error_at(context, Field::Heads)});
     draw_key_heads(context);
     config_slider(context, "d_model", &Config::d_model, 1, 256,
                   {.tooltip = "How many numbers represent a token.", .error = error_at(context, Field::DModel)});

@@ -42,10 +42,9 @@ float draw_next_word(PanelContext& context, const NextWord& word, double largest
     ImGui::PushID(word.id);
     const std::string tooltip =
         word.cut == Cut::None
-            ? fmt::format(
-                  "What may come next, and how likely the model finds it. The sampler draws it with {}. Click to put it behind the text.",
-                  percent_words(word.chance))
-            : cut_words(word.cut, context.document.sampling) + " Click to put it behind the text all the same.";
+            ? fmt::format("A possible next token and its probability. The sampler draws it with {}. Click to add it to the text.",
+                          percent_words(word.chance))
+            : cut_words(word.cut, context.document.sampling) + " Click to add it to the text anyway.";
     const Item item = item_at(context.ui(), "##next_word", at, {width, height}, {.tooltip = tooltip});
     ImGui::PopID();
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -71,8 +70,8 @@ void draw_write_button(PanelContext& context, ImVec2 at) {
                {.look = on ? ButtonLook::Plain : ButtonLook::Accent,
                 .width = kWriteButton,
                 .icon = on ? Icon::Pause : Icon::Play,
-                .notes = {.tooltip = on ? "Stops at the token that is there (Y)."
-                                        : "The model writes on, token by token; the Write view shows every moment of it (Y)."}}))
+                .notes = {.tooltip = on ? "Stops after the current token (Y)."
+                                        : "The model continues the text token by token; the Write view shows every step (Y)."}}))
         toggle_writing(context);
 }
 
@@ -118,7 +117,7 @@ void draw_next_row(PanelContext& context) {
     SamplingSettings sampling = context.document.sampling;
     const Edited edited =
         slider_row(ui, "temperature##next", sampling.temperature,
-                   {.min = 0, .max = 2, .step = 0.05, .notes = {.tooltip = "Below 1 the likeliest words gain, above 1 the others."}});
+                   {.min = 0, .max = 2, .step = 0.05, .notes = {.tooltip = "Below 1 favours the likeliest words, above 1 the others."}});
     if (edited) emit_sampling(context, sampling, "temperature");
     close_gesture(context, edited);
     ImGui::EndChild();
@@ -149,7 +148,7 @@ void draw_next_row(PanelContext& context) {
     const auto others = words->others + static_cast<std::int64_t>(words->likeliest.size() - shown);
     const SamplingSettings& drawn_with = context.document.sampling;
     std::string hint = others == 0 ? std::string("what may come next · click one to write it")
-                                   : fmt::format("{} on {} others", percent_words(std::max(1 - named, 0.0)), format_count(others));
+                                   : fmt::format("{} for {} others", percent_words(std::max(1 - named, 0.0)), format_count(others));
     if (words->first_cut != Cut::None)
         hint = fmt::format("{}: {} can be drawn", cut_name(words->first_cut, drawn_with), format_count(words->kept));
     if (x + text_width(fonts.label, hint) + context.px(8) < right)

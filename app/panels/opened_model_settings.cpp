@@ -35,28 +35,28 @@ void draw_opened_model(PanelContext& context) {
     const Config& config = model.config();
     value_row(ui, model.path().extension() == ".gguf" ? "file" : "folder", visible_text(model.name()), visible_text(model.path().native()));
     value_row(ui, "family", model.family());
-    value_row(ui, "layers", format_count(config.num_layers), "How often the block is repeated.");
+    value_row(ui, "layers", format_count(config.num_layers), "How many times the block is repeated.");
     value_row(ui, "heads",
-              config.grouped() ? fmt::format("{} over {} of keys", config.num_heads, config.kv_heads()) : format_count(config.num_heads),
-              "How many attentions run side by side.");
+              config.grouped() ? fmt::format("{}, {} key/value", config.num_heads, config.kv_heads()) : format_count(config.num_heads),
+              "How many attention heads run in parallel.");
     value_row(ui, "d_model", format_count(config.d_model), "How many numbers describe a token.");
     value_row(ui, "d_head", format_count(config.head_size()));
-    value_row(ui, "d_ff", format_count(config.d_ff), "Width of the feed-forward block's hidden layer.");
+    value_row(ui, "d_ff", format_count(config.d_ff), "Width of the feed-forward layer.");
     value_row(ui, "context", format_count(config.context_length), "The longest text, in tokens.");
     if (const std::string windows = window_words(config); !windows.empty())
         value_row(ui, "window", windows,
-                  "How many tokens a query sees in some layers, itself included. The sentence at Masked says it of a layer.");
-    value_row(ui, "vocabulary", format_count(config.vocab_size), "Different tokens the model knows.");
+                  "How many tokens a query sees in some layers, itself included. The Masked stage of a layer says whether it has one.");
+    value_row(ui, "vocabulary", format_count(config.vocab_size), "How many different tokens the model knows.");
     if (!model.ends().empty()) {
         std::string ends;
         for (const std::int32_t id : model.ends())
             ends += (ends.empty() ? "" : ", ") + shown_bytes(model.vocabulary()[static_cast<std::size_t>(id)]);
-        value_row(ui, "text ends with", ends, "Writing stops at these tokens, and goes on from there when you say so.");
+        value_row(ui, "text ends with", ends, "Writing stops at these tokens; Write on continues past them.");
     }
     if (!model.assumed().empty()) {
         gap(ui, 4);
         paragraph(ui, context.theme.fonts.caption, context.theme.colors.faint,
-                  fmt::format("Assumed, as the file does not record it: {}.", fmt::join(model.assumed(), "; ")));
+                  fmt::format("Not recorded in the file, so assumed: {}.", fmt::join(model.assumed(), "; ")));
     }
     for (const std::string& note : model.notes()) {
         gap(ui, 4);

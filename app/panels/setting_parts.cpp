@@ -44,7 +44,7 @@ void draw_shown_stage(PanelContext& context) {
     std::int64_t layer = std::max(view.stage.layer, 0);
     if (view.view == View::Totals) {
         std::int64_t last = std::min(view.totals.up_to.value_or(trace.config.num_layers - 1), trace.config.num_layers - 1);
-        if (index_row(context, "up to", trace.config.num_layers, last, "The last layer that is counted.")) view.totals.up_to = last;
+        if (index_row(context, "up to", trace.config.num_layers, last, "The last layer included.")) view.totals.up_to = last;
     } else if (view.view != View::Lens && view.view != View::Write && view.view != View::Precision &&
                index_row(context, "layer", trace.config.num_layers, layer, "Up and Down change the layer.")) {
         go_to_layer(view, trace, static_cast<int>(layer));
@@ -59,7 +59,7 @@ void draw_shown_maps(PanelContext& context) {
     static constexpr std::array<Stage, 5> kStages = {Stage::Scores, Stage::Scaled, Stage::Masked, Stage::Weights, Stage::Dropped};
     static constexpr std::array<std::string_view, 5> kNames = {"scores", "scaled", "masked", "weights", "dropped"};
     int chosen = static_cast<int>(std::find(kStages.begin(), kStages.end(), context.view.heads_stage) - kStages.begin());
-    if (drop_down(context.ui(), "##heads_stage", kNames, chosen, -1, {.tooltip = "Which map is shown of every head."}))
+    if (drop_down(context.ui(), "##heads_stage", kNames, chosen, -1, {.tooltip = "Which map is shown for every head."}))
         context.view.heads_stage = kStages[static_cast<std::size_t>(chosen)];
     if (context.ready() && batch_size(context.trace()) > 1)
         index_row(context, "text", batch_size(context.trace()), context.view.batch, "The sequences of the batch.", 1);
@@ -94,15 +94,12 @@ void draw_shown(PanelContext& context) {
 
 void draw_measure(PanelContext& context) {
     const Ui ui = context.ui();
-    toggle_row(ui, "Leave out the first key", context.view.without_first_key, "and rescale the rest: for the picture alone",
-               {.tooltip =
-                    "Heads that have nothing to do put their weight on the first key, called a sink; it hides what else they look at. "
-                    "The weights on it are left out of the maps and the others divided by what they have together. Nothing is "
-                    "computed with that."});
-    toggle_row(ui, "Times what they move", context.view.times_moved, "weight × ‖v W_O‖: the length of what is added",
-               {.tooltip =
-                    "A large weight on a value of no length moves nothing. Every weight is multiplied by the length of what its value "
-                    "adds to the stream through W_O (Kobayashi et al., 2020). For the picture alone."});
+    toggle_row(ui, "Leave out the first key", context.view.without_first_key, "and rescale the rest, in the picture only",
+               {.tooltip = "Heads with nothing to do put their weight on the first key, called a sink, which hides what else they attend "
+                           "to. The maps leave this weight out and rescale the others to sum to 1. Nothing else changes."});
+    toggle_row(ui, "Times value norm", context.view.times_moved, "weight × ‖v W_O‖, in the picture only",
+               {.tooltip = "A large weight on a value near zero has no effect. The maps multiply every weight by the norm of what its "
+                           "value adds to the residual stream through W_O (Kobayashi et al., 2020). Nothing else changes."});
 }
 
 void draw_masks(PanelContext& context) {
@@ -208,7 +205,7 @@ void draw_softmax(PanelContext& context) {
 void draw_lines_settings(PanelContext& context) {
     const Ui ui = context.ui();
     LinesView& lines = context.view.lines;
-    slider_row(ui, "least weight", lines.threshold,
+    slider_row(ui, "min weight", lines.threshold,
                {.min = 0.001, .max = 0.5, .log = true, .decimals = 3, .notes = {.tooltip = "Smaller weights are not drawn."}});
     toggle_row(ui, "All layers", lines.all_layers, "a small picture of each", {.tooltip = "One picture per layer; click one to open it."});
 }
@@ -220,7 +217,7 @@ void draw_tokenizer(PanelContext& context) {
         context.commands.push_back({command::SetTokenizer{static_cast<TokenizerKind>(chosen)}, ""});
     if (context.ready())
         value_row(context.ui(), "vocabulary", format_count(static_cast<std::int64_t>(context.snapshot.vocabulary.size())),
-                  "Number of tokens that the model knows, special ones included.");
+                  "How many different tokens the model knows, special ones included.");
 }
 
 void draw_memory_settings(PanelContext& context) {
@@ -230,19 +227,18 @@ void draw_memory_settings(PanelContext& context) {
     const std::string shown = memory_value(context);
     double& chosen = context.view.memory_mib;
     double mib = memory_in_use(context);
-    const Edited edited =
-        slider_row(ui, "memory", mib,
-                   {.min = kLeastMemoryMiB,
-                    .max = std::max(4 * usual, 2 * kLeastMemoryMiB),
-                    .log = true,
-                    .decimals = 0,
-                    .shown = shown,
-                    .notes = {.tooltip = "Memory that computed numbers may take, in MiB; the model's file is not counted."}});
+    const Edited edited = slider_row(ui, "memory", mib,
+                                     {.min = kLeastMemoryMiB,
+                                      .max = std::max(4 * usual, 2 * kLeastMemoryMiB),
+                                      .log = true,
+                                      .decimals = 0,
+                                      .shown = shown,
+                                      .notes = {.tooltip = "Memory for computed numbers, in MiB; the model's file is not counted."}});
     if (edited) chosen = mib;
     bool apply = edited.finished;
     paragraph(ui, context.theme.fonts.label, context.theme.colors.faint,
-              "Of what does not fit, the residual stream, keys and values are kept, and the rest is computed again where it is looked at.");
-    if (chosen > 0 && link(ui, "A quarter of this machine's", "As long as nothing else was chosen.")) {
+              "When not everything fits, the residual stream, keys and values are kept, and the rest is recomputed when you look at it.");
+    if (chosen > 0 && link(ui, "A quarter of this machine's", "Back to the default.")) {
         chosen = 0;
         apply = true;
     }
@@ -263,7 +259,7 @@ void draw_find_heads(PanelContext& context) {
     }
     paragraph(ui, context.theme.fonts.label, context.theme.colors.faint,
               context.view.sort_heads_by.empty()
-                  ? "Heads with more than half their weight there. Click a pattern to list the heads that show it most first."
+                  ? "Counts heads with more than half their weight there. Click a pattern to sort the heads by it."
                   : "Sorted by " + context.view.sort_heads_by + ". Click it again for layer order.");
 }
 

@@ -30,7 +30,7 @@ std::string shown_value(const PanelContext& context) {
     return fmt::format("layer {}, head {}", layer, view.head);
 }
 
-std::string lines_value(const PanelContext& context) { return fmt::format("from {:.3f} on", context.view.lines.threshold); }
+std::string lines_value(const PanelContext& context) { return fmt::format("≥ {:.3f}", context.view.lines.threshold); }
 
 std::string find_heads_value(const PanelContext& context) {
     return context.view.sort_heads_by.empty() ? "by pattern" : "by " + context.view.sort_heads_by;
@@ -39,8 +39,8 @@ std::string find_heads_value(const PanelContext& context) {
 std::string measure_value(const PanelContext& context) {
     std::vector<std::string> words;
     if (context.view.without_first_key) words.emplace_back("no first key");
-    if (context.view.times_moved) words.emplace_back("moved");
-    return words.empty() ? "they are" : listed(words);
+    if (context.view.times_moved) words.emplace_back("× norm");
+    return words.empty() ? "as computed" : listed(words);
 }
 
 std::string masks_value(const PanelContext& context) {

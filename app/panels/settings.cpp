@@ -67,11 +67,11 @@ constexpr std::array<SettingSection, 16> kSections = {{
     {"sampler", "Sampler", "write on temperature top-k top-p min-p tokens seed", LessonControl::Shown, shows_writing, sampler_value,
      draw_sampler_settings},
     {"shown", "Shown", "stage layer head text sequence up to", LessonControl::Shown, has_something_to_choose, shown_value, draw_shown},
-    {"lines", "Lines", "least weight threshold all layers", LessonControl::Shown, shows_lines, lines_value, draw_lines_settings},
+    {"lines", "Lines", "min weight least threshold all layers", LessonControl::Shown, shows_lines, lines_value, draw_lines_settings},
     {"heads", "Find heads", "previous token first token same token after a repeat induction pattern sorted sink alignment",
      LessonControl::Heads, shows_many_heads, find_heads_value, draw_find_heads},
-    {"measure", "Weights as", "leave out first key sink times what they move norm length", LessonControl::Shown, shows_weights_of_heads,
-     measure_value, draw_measure},
+    {"measure", "Weights", "leave out first key sink times value norm length", LessonControl::Shown, shows_weights_of_heads, measure_value,
+     draw_measure},
     {"masks", "Masks", "causal padding", LessonControl::Masks, has_no_own_settings, masks_value, draw_masks},
     {"masks aside", "Masks", "causal padding", LessonControl::Masks, has_own_settings, masks_value, draw_masks},
     {"other masks", "Other masks", "window sliding prefix block paint clear mask", LessonControl::Masks, in_every_view, other_masks_value,
@@ -119,7 +119,7 @@ void draw_search(PanelContext& context) {
     if (search.focus) focus_next_field();
     const float room = ImGui::GetContentRegionAvail().x / context.theme.scale;
     text_field(ui, "##settings_search", search.text, "Search settings  /", searching ? room - 38 : -1,
-               {.tooltip = "Finds settings by their names, folded ones too (/)."});
+               {.tooltip = "Finds settings by name, including folded ones (/)."});
     if (ImGui::IsItemActive()) search.focus = false;
     if (searching) {
         ImGui::SameLine(0, context.px(6));

@@ -188,7 +188,7 @@ bool chip(PanelContext& context, const char* id, ImVec2 min, ImVec2 max, std::st
 bool sum_sign(PanelContext& context, ImVec2 min, ImVec2 max, bool chosen) {
     const Palette& colors = context.theme.colors;
     const Item item = item_at(context.ui(), "##sum", min, {max.x - min.x, max.y - min.y},
-                              {.tooltip = "Here the result is added to what goes on along the line."});
+                              {.tooltip = "Here the result is added to the residual stream."});
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const ImVec2 middle{(min.x + max.x) / 2, (min.y + max.y) / 2};
     const float radius = context.px(7.5F), arm = context.px(4), line = context.px(1.5F);
@@ -248,7 +248,7 @@ void draw_open_block(PanelContext& context, const MapPicture& picture, ImVec2 mi
                     go_to_stage(context, part.opens);
             } else if (item.kind == BlockItem::Kind::Part) {
                 if (chip(context, "##part", low, top, part_label(part.kind), shown == part.kind,
-                         tensor_name(part.opens) + ": works on each word by itself."))
+                         tensor_name(part.opens) + ": processes each word on its own."))
                     go_to_stage(context, part.opens);
             } else if (part.sum && sum_sign(context, low, top, context.view.stage == *part.sum)) {
                 go_to_stage(context, *part.sum);
@@ -311,7 +311,7 @@ Stretch draw_map(PanelContext& context, bool folded) {
         ImDrawList& list = *ImGui::GetWindowDrawList();
         const float x = origin.x + context.px(10);
         draw_spaced_text(list, fonts.small, {x, origin.y + context.px(10)}, colors.muted, "MODEL", context.px(1));
-        draw_text(list, fonts.label, {x, origin.y + context.px(27)}, colors.faint, "click a block; ← → walk");
+        draw_text(list, fonts.label, {x, origin.y + context.px(27)}, colors.faint, "click a block; ← → step");
     }
     const float room = all - header - context.px(8);
     const MapPicture picture = picture_of_map(context, room);

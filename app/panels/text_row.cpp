@@ -130,7 +130,7 @@ void draw_chips(PanelContext& context, float width) {
     const float hint_x = at.x + result.width + context.px(14);
     // Right-to-left text is not reordered, because ids and positions run from left to right.
     const bool turned = has_right_to_left(shown_texts(context)[shown_index(context)]);
-    const std::string hint = turned ? "right-to-left text, in the order in which it is read" : "click here to edit the text";
+    const std::string hint = turned ? "right-to-left text, in reading order" : "click here to edit the text";
     if (hint_x + text_width(context.theme.fonts.label, hint) < at.x + width)
         draw_text_in(*ImGui::GetWindowDrawList(), context.theme.fonts.label, {hint_x, at.y}, {at.x + width, at.y + context.px(kChipHeight)},
                      {0, 0.5F}, context.theme.colors.faint, hint);

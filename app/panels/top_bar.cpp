@@ -46,10 +46,9 @@ float draw_origin(PanelContext& context, ImVec2 at, float room) {
     if (width_of(text) > room) text = origin.text;
     if (width_of(text) > room) text.clear();
     place(at.x, at.y + context.px(12));
-    const std::string tooltip =
-        origin.learned ? "The numbers of this model were learned: what its heads do means something."
-                       : "The numbers of this model are drawn at random: it shows the arithmetic, its patterns and predictions mean "
-                         "nothing. The example stories is a trained model.";
+    const std::string tooltip = origin.learned ? "This model was trained: what its heads do means something."
+                                               : "This model has random weights: it shows the arithmetic, but its patterns and predictions "
+                                                 "mean nothing. The example “stories” is a trained model.";
     const Item item = begin_item(context.ui(), "##origin", {text.empty() ? context.px(14) : width_of(text), context.px(24)},
                                  {.tooltip = text.empty() ? origin_text(origin) + ". " + tooltip : tooltip});
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -99,23 +98,24 @@ Badge badge_of(const PanelContext& context) {
     if (!verification.problem.empty()) return {colors.bad, "not verified", "", verification.problem};
     if (!verification && context.inquiry.waits())
         return {colors.faint, part_words(context.view.stage) + " not checked", "",
-                "The check takes long for a model and a text of this size: a picture waits for it with --check."};
+                "Checking a model and a text of this size takes a while; with --check, render waits for it."};
     if (!verification) return {colors.faint, "checking", "", "The trace is being recomputed with plain loops in double precision."};
     if (const reference::StageError* failure = verification->first_failure())
         return {colors.bad, fmt::format("{} is wrong", tensor_name(failure->id)), "error " + format_scientific(failure->max_abs),
                 "The fast engine and the reference disagree on this stage: do not trust its numbers."};
     const bool whole = context.snapshot.trace->whole();
     const std::string part = whole ? "" : part_words(context.view.stage);
-    std::string table = fmt::format("{} was recomputed with plain loops in double precision. Allowed: 2e-5 + 1e-4 of the value. {}Largest "
-                                    "error of each stage:\n",
-                                    whole ? "Every stage" : "Every stage of " + part,
-                                    whole ? "" : "Of a model this large the part that you look at is checked, from what it reads. ");
+    std::string table =
+        fmt::format("{} was recomputed with plain loops in double precision. Allowed: 2e-5 + 1e-4 of the value. {}Largest "
+                    "error of each stage:\n",
+                    whole ? "Every stage" : "Every stage of " + part,
+                    whole ? "" : "In a model this large, only the part on screen is checked, starting from its recorded input. ");
     for (const reference::StageError& stage : verification->stages)
         if (stage.max_abs > 0) table += fmt::format("{}  {}\n", tensor_name(stage.id), format_scientific(stage.max_abs));
     // A green badge beside a warning would suggest that all is well.
     if (context.document.forward.mistake != Mistake::None)
         return {colors.bad, "broken on purpose", "",
-                "These are the numbers of the mistake: the reference makes it, too, and finds the same.\n" + table};
+                "These numbers contain the deliberate mistake; the reference makes it too, and agrees.\n" + table};
     return {colors.good, whole ? "verified" : part + " verified", "max error " + format_scientific(verification->max_abs), table};
 }
 

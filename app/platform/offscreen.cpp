@@ -24,7 +24,7 @@ void with_picture(const OffscreenOptions& options, const DrawUi& ui, const Take&
     if (width < 1 || height < 1 || width > kMaxImageSide || height > kMaxImageSide || std::int64_t{width} * height > kMaxImagePixels)
         throw PlatformError("a picture of " + std::to_string(width) + " x " + std::to_string(height) +
                             " pixels cannot be drawn: each side is 1 to " + std::to_string(kMaxImageSide) + ", 64 million in all");
-    if (!(std::isfinite(options.scale) && options.scale > 0)) throw PlatformError("the scale of a picture has to be a positive number");
+    if (!(std::isfinite(options.scale) && options.scale > 0)) throw PlatformError("the scale of a picture must be a positive number");
     WindowPlacement placement;
     placement.width = placement.height = 1;
     const GlWindow window("attnscope", placement, false);

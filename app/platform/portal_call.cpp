@@ -133,7 +133,7 @@ DesktopAnswer answer_of(DBusMessage* response) {
     DBusMessageIter arguments;
     std::uint32_t code = 2;
     if (dbus_message_iter_init(response, &arguments) == FALSE || dbus_message_iter_get_arg_type(&arguments) != DBUS_TYPE_UINT32)
-        return failed("its answer cannot be understood");
+        return failed("its answer cannot be read");
     dbus_message_iter_get_basic(&arguments, &code);
     if (code == 1) return {};
     if (code != 0) return failed("it was closed without an answer");
@@ -141,14 +141,13 @@ DesktopAnswer answer_of(DBusMessage* response) {
     const std::optional<std::string> uri = first_uri(arguments);
     if (!uri) return failed("its answer names no file");
     const std::optional<std::filesystem::path> path = path_of_uri(*uri);
-    if (!path) return failed("what it names is no file on this machine");
+    if (!path) return failed("what it names is not a file on this machine");
     return {DesktopAnswer::Outcome::Chosen, *path, ""};
 }
 
 std::string text_argument(DBusMessage* message, int type) {
     const char* text = nullptr;
-    if (dbus_message_get_args(message, nullptr, type, &text, DBUS_TYPE_INVALID) == FALSE)
-        throw PlatformError("its answer cannot be understood");
+    if (dbus_message_get_args(message, nullptr, type, &text, DBUS_TYPE_INVALID) == FALSE) throw PlatformError("its answer cannot be read");
     return text;
 }
 
@@ -168,7 +167,7 @@ DesktopAnswer wait_for_response(SessionBus& bus, const std::string& portal, cons
         const bool is_response = dbus_message_is_signal(signal.get(), kRequest, "Response") != FALSE && sender != nullptr &&
                                  sender == portal && dbus_message_has_path(signal.get(), request.c_str()) != FALSE;
         if (is_response) return answer_of(signal.get());
-        if (portal_is_gone(signal.get())) return failed("it has gone away");
+        if (portal_is_gone(signal.get())) return failed("it has quit");
     }
     bus.send(method(kRequest, "Close", request.c_str()));
     return {};

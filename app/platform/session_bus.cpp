@@ -28,7 +28,7 @@ DBusConnection* connected(const std::string& address) {
 
 BusMessage bus_method(const char* service, const char* object, const char* interface, const char* name) {
     BusMessage message(dbus_message_new_method_call(service, object, interface, name));
-    if (message == nullptr) throw PlatformError("there is no memory for a message");
+    if (message == nullptr) throw PlatformError("there is not enough memory for a message");
     return message;
 }
 
@@ -38,7 +38,7 @@ SessionBus::SessionBus(const std::string& address, std::function<bool()> given_u
         const BusMessage hello = call(bus_method(DBUS_SERVICE_DBUS, DBUS_PATH_DBUS, DBUS_INTERFACE_DBUS, "Hello"), deadline);
         const char* name = nullptr;
         if (dbus_message_get_args(hello.get(), nullptr, DBUS_TYPE_STRING, &name, DBUS_TYPE_INVALID) == FALSE)
-            throw PlatformError("the bus has given no name");
+            throw PlatformError("the bus has assigned no name");
         dbus_bus_set_unique_name(connection_, name);
     } catch (...) {
         dbus_connection_close(connection_);
@@ -68,7 +68,7 @@ void SessionBus::send(BusMessage message) {
 
 BusMessage SessionBus::call(BusMessage message, BusClock::time_point deadline) {
     dbus_uint32_t serial = 0;
-    if (dbus_connection_send(connection_, message.get(), &serial) == FALSE) throw PlatformError("there is no memory for a message");
+    if (dbus_connection_send(connection_, message.get(), &serial) == FALSE) throw PlatformError("there is not enough memory for a message");
     while (!given_up_()) {
         if (BusClock::now() > deadline) throw PlatformError("it does not answer");
         BusMessage come = next_message();
@@ -81,7 +81,7 @@ BusMessage SessionBus::call(BusMessage message, BusClock::time_point deadline) {
             return come;
         }
     }
-    throw PlatformError("nobody waits any more");
+    throw PlatformError("the wait was cancelled");
 }
 
 BusMessage SessionBus::next_signal() {
@@ -97,7 +97,7 @@ BusMessage SessionBus::next_signal() {
 
 BusMessage SessionBus::next_message() {
     if (DBusMessage* waiting = dbus_connection_pop_message(connection_); waiting != nullptr) return BusMessage(waiting);
-    if (dbus_connection_read_write(connection_, kLookMilliseconds) == FALSE) throw PlatformError("the bus has gone away");
+    if (dbus_connection_read_write(connection_, kLookMilliseconds) == FALSE) throw PlatformError("the bus has closed the connection");
     return BusMessage(dbus_connection_pop_message(connection_));
 }
 

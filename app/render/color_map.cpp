@@ -62,7 +62,7 @@ std::vector<std::uint32_t> control_points(ColorMap map, const HeatmapTheme& them
     case ColorMap::Grey:
         return {theme.pane, theme.text};
     }
-    throw std::invalid_argument("a colour map has to be chosen before it is drawn");
+    throw std::invalid_argument("a colour map must be chosen before it is drawn");
 }
 
 }  // namespace

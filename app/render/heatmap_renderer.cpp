@@ -39,7 +39,7 @@ AxisView axis_view(float pixel0, float pixel1, float visible0, float visible1, f
 
 void check(const HeatmapRequest& request) {
     const HeatmapData& data = request.data;
-    if (request.style.map == ColorMap::Auto) throw std::invalid_argument("a heatmap's colour map has to be chosen before it is drawn");
+    if (request.style.map == ColorMap::Auto) throw std::invalid_argument("a heatmap's colour map must be chosen before it is drawn");
     if (data.rows < 0 || data.cols < 0 || (data.rows > 1 && data.col_stride == 1 && data.row_stride < ((data.cols - 1) >> data.level) + 1))
         throw std::invalid_argument("a heatmap of " + std::to_string(data.rows) + " x " + std::to_string(data.cols) + " cannot have rows " +
                                     std::to_string(data.row_stride) + " numbers apart");

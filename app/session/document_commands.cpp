@@ -34,7 +34,7 @@ void Session::Impl::carry_out(const command::SetTexts& set, const std::string& m
 }
 
 void Session::Impl::carry_out(const command::SetTokenizer& set, const std::string& merge) {
-    if (document().model != nullptr) throw Error("a published model has a tokenizer of its own");
+    if (document().model != nullptr) throw Error("a published model has its own tokenizer");
     if (set.kind == document().tokenizer) return;
     // The symbols of the old kind cannot serve as vocabulary texts for the new one.
     const bool fixed = !document().vocabulary.empty();
@@ -45,7 +45,7 @@ void Session::Impl::carry_out(const command::SetTokenizer& set, const std::strin
 }
 
 void Session::Impl::carry_out(const command::SetConfig& set, const std::string& merge) {
-    if (document().model != nullptr) throw Error("a published model is what it is: choose an example to change a model's settings");
+    if (document().model != nullptr) throw Error("the settings of a published model cannot be changed: choose an example for that");
     if (set.config == document().config) return;
     Document next = untrained(document());
     next.config = set.config;
@@ -97,7 +97,7 @@ void Session::Impl::carry_out(const command::OpenPreset& open, const std::string
     next.pins = document().pins;
     if (std::optional<Document> kept = with_typed_sentence(next, document())) {
         next = std::move(*kept);
-        files.tell("Your sentence is kept. Choose the example again for its own.", false);
+        files.tell("Your sentence is kept. Choose the example again to get its own.", false);
     }
     change(std::move(next), merge);
     files.set_document({}, history.current());

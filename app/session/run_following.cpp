@@ -41,7 +41,7 @@ void Session::Impl::adopt_run_of_document() {
     change(std::move(next), "");
     if (nothing_lost) files.set_made_by_run(history.current());
     if (kept < edits)
-        files.tell(fmt::format("The run's model is another one: {} stayed behind with the model before. Undo goes back there.",
+        files.tell(fmt::format("The run has a different model: {} stayed with the previous one. Undo goes back to it.",
                                edits == 1 ? "the edit" : fmt::format("{} edits", edits)),
                    false);
 }

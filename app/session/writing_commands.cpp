@@ -44,7 +44,7 @@ WritingJob job_of(const Trace<float>& trace, const OpenedModel* model, std::int6
     WritingJob job;
     job.parameters = trace.parameters;
     job.text = sequence_of(trace.tokens, sequence);
-    if (job.text.empty()) throw Error("there is no text to write on from");
+    if (job.text.empty()) throw Error("there is no text to continue");
     if (config.architecture == Architecture::EncoderDecoder) {
         job.source = sequence_of(trace.source_tokens, sequence);
         if (job.source.empty()) throw Error("there is no source to answer");

@@ -69,8 +69,8 @@ struct AutomaticRange {
 constexpr std::array<AutomaticRange, 5> kAutomatic = {{{RangeMode::Auto, "auto"},
                                                        {RangeMode::UnitRange, "0 to 1"},
                                                        {RangeMode::Symmetric, "± largest"},
-                                                       {RangeMode::Tensor, "least to largest"},
-                                                       {RangeMode::Uniform, "4 × even share"}}};
+                                                       {RangeMode::Tensor, "min to max"},
+                                                       {RangeMode::Uniform, "4 × uniform"}}};
 
 bool is_fixed(RangeMode mode) { return mode == RangeMode::Manual; }
 
@@ -105,7 +105,7 @@ bool end_field(const Ui& ui, const char* label, float& value, float speed) {
     Item item;
     item.min = ImGui::GetItemRectMin();
     item.max = ImGui::GetItemRectMax();
-    const ControlNotes notes{.tooltip = "Drag it, or double-click to type: numbers beyond it have the colour of the end."};
+    const ControlNotes notes{.tooltip = "Drag it, or double-click to type. Numbers beyond it get the colour of this end."};
     if (join_keyboard(ui, label, notes, item)) wanted = 1;
     if (!ImGui::IsItemActive()) tooltip_for_last(ui, notes.tooltip);
     draw_focus_ring(ui, item, ui.px(4));
@@ -131,8 +131,8 @@ void range_part(const Ui& ui, ColorOptions& options, bool probability, const Hea
     section_heading(ui, "range");
     int kind = is_fixed(options.range) ? 1 : options.range == RangeMode::Row ? 2 : 0;
     if (segmented(ui, "##kind", kKinds, kind, 0,
-                  {.tooltip = "Automatic follows the numbers. Fixed stays, so that other stages and texts can be compared. Each row by "
-                              "itself: one colour can mean different numbers in two rows."})) {
+                  {.tooltip = "Automatic follows the numbers. Fixed stays, so that you can compare stages and texts. Each row has its own "
+                              "range: one colour can mean different numbers in two rows."})) {
         if (kind == 1) fix_range(options, shown);
         else options.range = kind == 2 ? RangeMode::Row : RangeMode::Auto;
     }
@@ -151,15 +151,15 @@ void range_part(const Ui& ui, ColorOptions& options, bool probability, const Hea
     const RangeMode now = !probability && options.range == RangeMode::Symmetric ? RangeMode::Auto : options.range;
     int chosen = static_cast<int>(std::find(modes.begin(), modes.end(), now) - modes.begin());
     if (segmented(ui, "##automatic", names, chosen, 0,
-                  {.tooltip = probability ? "By weights: 0 to 1, over more than 24 keys to twelve even shares. An even share is what "
-                                            "every key gets when all get the same."
-                                          : "± largest: symmetric about 0, as far as the largest number."}))
+                  {.tooltip = probability ? "By weights: 0 to 1, or with more than 24 keys up to twelve times the uniform weight, which is "
+                                            "1 ÷ the number of keys."
+                                          : "± largest: symmetric about 0, up to the largest magnitude."}))
         options.range = modes[static_cast<std::size_t>(chosen)];
 }
 
 void scale_part(const Ui& ui, ColorOptions& options, const HeatmapStyle& shown) {
     toggle_row(ui, "Logarithmic", options.log, "small numbers spread out",
-               {.tooltip = "Every factor of ten takes the same part of the bar."});
+               {.tooltip = "Every factor of ten takes the same length of the bar."});
     bool diverging = shown.map == ColorMap::Diverging;
     if (toggle_row(ui, "Diverging", diverging, "two colours, 0 in the middle",
                    {.tooltip = "Negative numbers are blue, positive ones orange; the range is symmetric about 0."}))
@@ -172,7 +172,7 @@ void colors_part(const Ui& ui, ColorOptions& options) {
     for (int i = 0; i < kColorMapCount; ++i) names.push_back(color_map_words(static_cast<ColorMap>(i)));
     int chosen = static_cast<int>(options.map);
     if (segmented(ui, "##map", names, chosen, 0,
-                  {.tooltip = "Which colours stand for numbers. Automatic: blue for weights, blue to orange for others."}))
+                  {.tooltip = "Which colours are used. Automatic: blue for weights, blue to orange for other numbers."}))
         options.map = static_cast<ColorMap>(chosen);
 }
 
@@ -253,7 +253,7 @@ bool drag_color_ends(const Ui& ui, const char* id, ImVec2 min, float bottom, con
 bool color_menu(const Ui& ui, const char* id, ColorOptions& options, bool probability, const HeatmapStyle& shown, bool* gradual) {
     const ColorOptions before = options;
     const std::string words = range_words(options, probability, shown.hi);
-    if (!begin_menu_link(ui, id, words, {.tooltip = "Which number has which colour: automatic or fixed range, logarithmic, diverging."}))
+    if (!begin_menu_link(ui, id, words, {.tooltip = "Which colour means which number: automatic or fixed range, logarithmic, diverging."}))
         return false;
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(ui.px(8), ui.px(4)));
     ImGui::Dummy(ImVec2(ui.px(kMenuContents), 1));
@@ -265,8 +265,8 @@ bool color_menu(const Ui& ui, const char* id, ColorOptions& options, bool probab
     colors_part(ui, options);
     if (gradual != nullptr) {
         gap(ui, 4);
-        toggle_row(ui, "Gradual change", *gradual, "from one map to the next of its shape",
-                   {.tooltip = "Colours pass over within 150 ms; the numbers are the new ones at once. It is remembered."});
+        toggle_row(ui, "Fade colours", *gradual, "between maps of the same shape",
+                   {.tooltip = "Colours fade within 150 ms; the numbers change at once. This setting is remembered."});
     }
     ImGui::Unindent(ui.px(6));
     ImGui::PopStyleVar();

@@ -14,7 +14,7 @@ void split_heads(const Tensor<Scalar>& packed, const HeadCut& cut, Tensor<Scalar
     const std::int64_t first_column = cut.first_column, heads = cut.heads.size, head_size = cut.head_size;
     if (shape.rank() != 3 || first_column < 0 || first_column + heads * head_size > shape[2].size)
         throw ShapeError("columns " + std::to_string(first_column) + " to " + std::to_string(first_column + heads * head_size) +
-                         " cannot be split off " + shape.text());
+                         " cannot be split into heads from " + shape.text());
     const std::int64_t batches = shape[0].size, positions = shape[1].size, width = shape[2].size;
     out.resize({{Axis::B, batches}, cut.heads, {cut.position, positions}, {Axis::D, head_size}});
     parallel_for(batches * heads, positions * head_size, [&](std::int64_t bh) {

@@ -138,7 +138,7 @@ private:
         const std::string name = run + ".input_ids", answers = run + ".decoder_input_ids";
         std::vector<Text> read = texts(run, name), written;
         if (two_stacks()) written = texts(run, answers);
-        if (two_stacks() && written.size() != read.size()) file_.fail(answers, "has another number of texts than input_ids");
+        if (two_stacks() && written.size() != read.size()) file_.fail(answers, "has a different number of texts than input_ids");
         std::vector<Sequence<Scalar>> sequences;
         for (std::size_t b = 0; b < read.size(); ++b) {
             Sequence<Scalar>& sequence = sequences.emplace_back();
@@ -199,7 +199,7 @@ private:
                 if (meant.cross) id.stage = to_cross(id.stage);
                 if (const RecordedStage<Scalar>* stage = trace.find(id)) return stage->value;
             }
-            file_.fail(tensor, "is not among what attnscope computes of this model");
+            file_.fail(tensor, "is not something attnscope computes for this model");
         };
         const auto left = [&](int layer) -> const Tensor<Scalar>& {
             const std::vector<StageId> streams = trace.plan->streams(meant.stack);
@@ -287,7 +287,7 @@ private:
         const std::int64_t width = folder_.config.d_model;
         const std::vector<double> expected = file_.numbers<double>(tensor);
         if (file_.sizes(tensor) != std::vector<std::int64_t>{static_cast<std::int64_t>(sequences.size()), width})
-            file_.fail(tensor, "has another shape than texts and width");
+            file_.fail(tensor, "does not have the shape [texts, width]");
         const auto numbers = [&](const std::string& name) {
             for (const std::string& prefix : {std::string(), std::string(folder_.family->prefixes.front())})
                 if (const WeightFiles::Tensor* found = folder_.weights->find(prefix + name)) {
@@ -295,11 +295,11 @@ private:
                     copy_values<double>(found->array, folder_.weights->file_name(*found), values);
                     return values;
                 }
-            file_.fail(tensor, "is told, but the folder has no " + name);
+            file_.fail(tensor, "is given, but the folder has no " + name);
         };
         const std::vector<double> weight = numbers("pooler.dense.weight"), bias = numbers("pooler.dense.bias");
         if (static_cast<std::int64_t>(weight.size()) != width * width || static_cast<std::int64_t>(bias.size()) != width)
-            file_.fail(tensor, "is told, but the pooler's tensors have another shape");
+            file_.fail(tensor, "is given, but the pooler's tensors have a different shape");
         std::vector<Scalar> computed;
         for (const Sequence<Scalar>& sequence : sequences) {
             const Tensor<Scalar>& last = value(tensor, "last_hidden_state", sequence.trace);

@@ -63,7 +63,7 @@ template <class Scalar>
 void RoundingReach::add_run(const Parameters<Scalar>& end, const Parameters<Scalar>& perturbed_end) {
     if (end.count() != layout_.count() || perturbed_end.count() != layout_.count())
         throw ShapeError("runs of " + std::to_string(end.count()) + " and " + std::to_string(perturbed_end.count()) +
-                         " parameters do not compare with " + std::to_string(layout_.count()));
+                         " parameters cannot be compared with " + std::to_string(layout_.count()));
     const Numbers gaps = (in_double(perturbed_end.data(), end.count()) - in_double(end.data(), end.count())).abs();
     Numbers::MapType reach(reach_.data(), end.count());
     reach = (kBeyondSample * gaps > reach).select(kBeyondSample * gaps, reach);

@@ -141,10 +141,9 @@ private:
         const bool complete = !found.empty() && found.front().complete(wrong);
         if (!complete && dropout_may_hide(static_cast<Part>(first))) {
             out_.verdict = Verdict::Unknown;
-            out_.explanation =
-                fmt::format("{} differs from what weights without dropout give. The file says that this is training: it takes "
-                            "dropped, the weights after dropout, to judge it.",
-                            out_.stage);
+            out_.explanation = fmt::format("{} differs from what weights without dropout give. As the file says that this is training, "
+                                           "dropped, the weights after dropout, is needed to judge it.",
+                                           out_.stage);
             clear_place();
             return;
         }
@@ -178,15 +177,14 @@ private:
     static const char* reason_for_doubt(Undecided undecided) {
         switch (undecided) {
         case Undecided::Mask:
-            return "without a mask, with a causal one or with padding at an end, nor by a known mistake: it takes the mask or the weights "
-                   "to "
-                   "tell.";
+            return "without a mask, with a causal mask, with padding at one end, or by a known mistake: the mask or the weights are needed "
+                   "to judge it.";
         case Undecided::Scale:
-            return "from the scores whatever they are multiplied by. It takes q and k, or head_size in the metadata, and mask to tell.";
+            return "from the scores, whatever their scale: q and k, or head_dim in the metadata, and mask are needed to judge it.";
         case Undecided::Nothing:
             break;
         }
-        return "from the tensors given; they may be what goes into the projections instead of what comes out.";
+        return "from the tensors given; they may be the inputs of the projections instead of their outputs.";
     }
 
     /// During training the context may come from dropped weights that the file does not contain.
@@ -209,7 +207,7 @@ private:
             return " If this is a training step, say so in the metadata: training = true.";
         if (best.complete(wrong)) return bug_advice(best.suspect->bug).empty() ? "" : fmt::format(" {}", bug_advice(best.suspect->bug));
         if (best.sequences < wrong) return fmt::format(" This explains {} of {} sequences that differ.", best.sequences, wrong);
-        return fmt::format(" This explains the stage, but {} differs besides.", part_name(static_cast<Part>(best.first_failure)));
+        return fmt::format(" This explains the stage, but {} differs too.", part_name(static_cast<Part>(best.first_failure)));
     }
 
     /// Names the first cell of the part that differs.
@@ -226,7 +224,7 @@ private:
             difference_ = "The bias in the file cannot be right.";
         else
             difference_ = std::isnan(comparison.expected) && (part == Part::Masked || comparison.recorded == 0)
-                              ? fmt::format("{} where the mask lets a score through.", recorded)
+                              ? fmt::format("{} where the mask allows attention.", recorded)
                               : fmt::format("{} where {} follows from the stages before it.", recorded, number_text(comparison.expected));
     }
     void clear_place() {
@@ -274,13 +272,13 @@ private:
 
     std::string reason_for_odd(Part part, std::size_t b, std::ptrdiff_t flat) const {
         const Sequence& sequence = attention_.sequences[b];
-        if (part <= Part::VRotated) return " It came in with the input.";
+        if (part <= Part::VRotated) return " It was already in the input.";
         if (part == Part::Scores || part == Part::Scaled) return " A product is too large for its number format.";
         if (!is_map(part)) return "";
         const Keep& keep = *judged_[b].plan.keep;
         const std::ptrdiff_t row = flat / sequence.keys * sequence.keys;
         const bool empty = std::none_of(keep.begin() + row, keep.begin() + row + sequence.keys, [](std::uint8_t k) { return k != 0; });
-        return empty ? " Its query may attend to no key at all, and the softmax of nothing but minus infinity is NaN." : "";
+        return empty ? " Its query may attend to no key at all, and the softmax of a row of minus infinities is NaN." : "";
     }
 
     /// Dropout in a file that says there should be none.
@@ -295,10 +293,9 @@ private:
         if (rate == 0) return false;
         const bool forbidden = hints_.training == false || (hints_.dropout == 0.0 && hints_.training != true);
         if (!forbidden) {
-            add(Severity::Note,
-                fmt::format("Dropout with rate {:.2f} lies between weights and dropped: that is why rows of dropped do not sum to 1. "
-                            "In training it belongs there.",
-                            rate));
+            add(Severity::Note, fmt::format("Dropout with rate {:.2f} was applied between weights and dropped, so rows of dropped do not "
+                                            "sum to 1. In training that is expected.",
+                                            rate));
             return false;
         }
         const Sequence& sequence = attention_.sequences[b];
@@ -333,7 +330,7 @@ private:
     std::string right_text() const {
         const std::vector<std::string> names = parts_where(true);
         if (names.empty()) return "";
-        return fmt::format("{} {} from what stands before {}.", list_text(names), names.size() == 1 ? "follows" : "follow",
+        return fmt::format("{} {} from the stages before {}.", list_text(names), names.size() == 1 ? "follows" : "follow",
                            names.size() == 1 ? "it" : "them");
     }
 
@@ -347,7 +344,7 @@ private:
         } else {
             const bool sums_only = !recomputed_weights() && attention_.sequences.front().has(Part::Weights);
             out_.explanation = sums_only && parts_where(true).size() == 1
-                                   ? "The rows of the weights sum to 1 and nothing lies where the mask forbids it."
+                                   ? "The rows of the weights sum to 1, and masked cells have no weight."
                                    : fmt::format("{} The largest error is {:.3g}.", right_text(), out_.max_error);
             if (!lacking.empty()) out_.explanation += " " + lacking;
         }
@@ -376,7 +373,7 @@ private:
         if (!q) names.emplace_back("q");
         if (!k) names.emplace_back("k");
         if (names.empty() && !map && !end)
-            return "weights (or scores, or context with v) are missing: nothing is recorded that could be recomputed.";
+            return "weights (or scores, or context with v) are missing: nothing that is recorded could be recomputed.";
         std::vector<std::string> sentences;
         if (!names.empty()) sentences.push_back(fmt::format("Without {} the scores and their scaling cannot be judged.", list_text(names)));
         if (end && !v) sentences.emplace_back("Without v the context cannot be judged.");

@@ -41,7 +41,7 @@ std::string not_known(const std::vector<std::string>& names) {
     if (names.empty()) return "";
     std::vector<std::string> some;
     for (std::size_t i = 0; i < std::min(names.size(), kMost); ++i) some.push_back(escaped(names[i]));
-    return fmt::format(" Not known by name: {}{}.", fmt::join(some, ", "), names.size() > kMost ? ", ..." : "");
+    return fmt::format(" Unknown names: {}{}.", fmt::join(some, ", "), names.size() > kMost ? ", ..." : "");
 }
 
 Diagnosis examine_group(const ArrayFile& file, const Group& group, const Hints& hints) {
@@ -124,9 +124,8 @@ Diagnosis Examination::conclude() {
     Diagnosis attentions = combined(std::move(attentions_));
     if (attentions.verdict == Verdict::Wrong && has_other_parts_) {
         Diagnosis unknown;
-        unknown.explanation =
-            "This model's attention has steps that the doctor does not compute, such as norms of queries and keys, caps, biases of the "
-            "distance or another scale: it can neither name a mistake in it nor rule one out.";
+        unknown.explanation = "This model's attention has steps that the doctor does not compute, such as norms of queries and keys, caps, "
+                              "distance biases or an unusual scale: it can neither name a mistake nor rule one out.";
         return unknown;
     }
     if (attentions.verdict == Verdict::Wrong || !outside_) return attentions;

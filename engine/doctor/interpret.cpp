@@ -70,16 +70,16 @@ private:
         const Part last = part == Part::Weights ? Part::Dropped : Part::Masked;
         while (named.meaning.may_be_later && has(part) && part < last) part = static_cast<Part>(index_of(part) + 1);
         if (has(part)) {
-            out_.doubts.push_back(fmt::format("{} is not used: {} is taken for {}.", escaped(named.array->name),
+            out_.doubts.push_back(fmt::format("{} is not used: {} is taken as {}.", escaped(named.array->name),
                                               escaped(arrays_[index_of(part)]->name), part_name(part)));
             return;
         }
         const bool floating = named.array->dtype == DType::F16 || named.array->dtype == DType::BF16 || named.array->dtype == DType::F32 ||
                               named.array->dtype == DType::F64;
         take(part, named);
-        if (!floating) fail(part, fmt::format("is {}: numbers with a fraction are needed", dtype_name(named.array->dtype)));
+        if (!floating) fail(part, fmt::format("is {}; expected floating-point numbers", dtype_name(named.array->dtype)));
         for (const std::int64_t size : named.array->shape)
-            if (size == 0) fail(part, "has shape " + shape_text(named.array->shape) + ": there is nothing in it");
+            if (size == 0) fail(part, "has shape " + shape_text(named.array->shape) + ": it is empty");
     }
 
     void move(Part from, Part to) {
@@ -119,18 +119,17 @@ private:
             const bool too_few = hints_.num_heads.value_or(1) > 1 && (size.size() < 3 || size[0] != hints_.num_heads);
             const std::string name = escaped(arrays_[index_of(part)]->name);
             if (beside_heads || (too_few && any_but_maps())) {
-                out_.doubts.push_back(fmt::format("{} is not used: it has no axis of heads, as if it were the mean over them "
-                                                  "(average_attn_weights = False gives them all).",
-                                                  name));
+                out_.doubts.push_back(fmt::format(
+                    "{} is not used: it has no axis of heads and may be their mean (average_attn_weights = False gives them all).", name));
                 arrays_[index_of(part)] = nullptr;
             } else if (too_few) {
                 mean_ = true;
-                out_.doubts.push_back(fmt::format("{} has shape {} and no axis for the {} heads: it is taken for their mean, of which only "
-                                                  "the sums of the rows can be judged.",
-                                                  name, shape_text(size), *hints_.num_heads));
+                out_.doubts.push_back(fmt::format(
+                    "{} has shape {} and no axis for the {} heads: it is taken as their mean, of which only the row sums can be judged.",
+                    name, shape_text(size), *hints_.num_heads));
             } else if (!any_but_maps() && size.size() == 3 && !hints_.num_heads) {
-                out_.doubts.push_back(fmt::format("{} has shape {}: the first axis is taken for heads. If it is the mean over heads, or "
-                                                  "counts sequences, say so with num_heads; [B, H, T, S] leaves no doubt.",
+                out_.doubts.push_back(fmt::format("{} has shape {}: the first axis is taken as heads. If this is the mean over heads, or "
+                                                  "the axis counts sequences, give num_heads; the shape [B, H, T, S] leaves no doubt.",
                                                   name, shape_text(size)));
             }
         }
@@ -197,7 +196,7 @@ private:
         else if (known != size) misfit(part, expected);
     }
     [[noreturn]] void misfit(Part part, const std::string& expected) const {
-        fail(part, fmt::format("has shape {} where {} is needed", shape_text(shape(part)), expected));
+        fail(part, fmt::format("has shape {}; expected {}", shape_text(shape(part)), expected));
     }
     static std::string named(const char* letter, std::int64_t size) {
         return size == 0 ? std::string(letter) : fmt::format("{}={}", letter, size);
@@ -212,7 +211,7 @@ private:
         } else if (rank >= 2 && rank <= 4) {
             return (rank == 4 ? "BHP" : rank == 3 ? std::string(1, lead_) + "P" : "P") + last;
         }
-        fail(part, fmt::format("has shape {} where {} is needed", shape_text(shape(part)),
+        fail(part, fmt::format("has shape {}; expected {}", shape_text(shape(part)),
                                is_packed(part) ? "[B,T,C]"
                                : is_map(part)  ? "[B,H,T,S]"
                                                : "[B,H,T,D]"));
@@ -265,7 +264,7 @@ private:
             if (hints_.num_key_heads && is_shared(part) && stored != heads_ && stored != *hints_.num_key_heads)
                 contradicts("num_kv_heads", *hints_.num_key_heads, fmt::format("{} head{}", stored, stored == 1 ? "" : "s"));
             if (hints_.head_size && head_size_ > 0 && *hints_.head_size != head_size_ && !is_map(part) && !is_value_part(part))
-                contradicts("head_dim", *hints_.head_size, fmt::format("{} dimension{} a head", head_size_, head_size_ == 1 ? "" : "s"));
+                contradicts("head_dim", *hints_.head_size, fmt::format("{} dimension{} per head", head_size_, head_size_ == 1 ? "" : "s"));
         }
     }
 
@@ -298,7 +297,7 @@ private:
     void read_packed_width(Part part) {
         std::int64_t& size = is_value_part(part) ? value_size_ : head_size_;
         const std::int64_t width = size_on(part, 'C');
-        if (width % heads_ != 0) misfit(part, fmt::format("a width that {} heads divide", heads_));
+        if (width % heads_ != 0) misfit(part, fmt::format("a width divisible by {} heads", heads_));
         set(size, width / heads_, part, fmt::format("[{}, {}, C={}]", named("B", batches_), is_shared(part) ? "S" : "T", heads_ * size));
     }
 
@@ -316,7 +315,7 @@ private:
             if (size > 0)
                 misfit(part, fmt::format("[{}, {}, C={}] or fewer heads of {} columns", named("B", batches_), named("S", keys_),
                                          heads_ * size, size));
-            misfit(part, fmt::format("a width that {} heads divide", heads_));
+            misfit(part, fmt::format("a width divisible by {} heads", heads_));
         }
         if (size == 0) size = width / stored;
         layout(part).heads_per_stored_head = heads_ / stored;
@@ -360,7 +359,7 @@ private:
         if (cells > kMostJudgedCells || static_cast<double>(batches_) * cells > kMaxCellsInAll)
             throw FileError(
                 FileFault::Limit, file_.source, "",
-                fmt::format("its attention maps [{}, {}, {}, {}] are larger than this program judges", batches_, heads_, queries_, keys_));
+                fmt::format("its attention maps [{}, {}, {}, {}] are larger than the doctor can judge", batches_, heads_, queries_, keys_));
         Sequence base;
         base.heads = heads_;
         base.queries = queries_;

@@ -166,7 +166,7 @@ private:
         excuse_rotation(excused, warnings);
         if (known_.concat_may_be_projected && excused.first_failure() == static_cast<int>(Part::Concat)) {
             part_of(excused, Part::Concat).reset();
-            warnings.push_back("The attention's output is not its heads side by side; it may be what W_O made of them, and is not judged.");
+            warnings.push_back("The attention's output is not its heads side by side; it may be the output of W_O, and is not judged.");
         }
         if (excused.first_failure() < kPartCount) return;
         out_.right = true;
@@ -181,11 +181,11 @@ private:
         const bool differ = std::any_of(std::begin(kTurned), std::end(kTurned), [&](Part part) { return fails(outcome, part); });
         if (!differ || sequence_.rotation || !turned_alike(sequence_, rounding_)) return;
         for (const Part part : kTurned) part_of(outcome, part).reset();
-        warnings.push_back("q and k are turned by rotary positions whose base is not a usual one; state it as rope_theta.");
+        warnings.push_back("q and k are rotated by rotary positions with an unusual base: give it as rope_theta.");
     }
 
     static std::string rotation_words(const Rotation& rotation) {
-        return fmt::format("q and k are turned by rotary positions before their product ({}, base {:g}), which the file does not show.",
+        return fmt::format("q and k are rotated by rotary positions before their product ({}, base {:g}), which the file does not show.",
                            rotation.halves ? "half-split" : "interleaved", rotation.base);
     }
 
@@ -273,7 +273,8 @@ private:
         if (first > static_cast<int>(Part::Weights)) return !sequence_.has(Part::Weights) && find_alibi();
         const auto scores = scaled_scores(sequence_, correct_recipe(sequence_, out_.plan), rounding_, shared_);
         if (scores == nullptr) return false;
-        constexpr const char* kWarning = "The scores hold a position bias, a number for every head and distance, that the file does not.";
+        constexpr const char* kWarning =
+            "The scores contain a position bias, a number for every head and distance, that is not in the file.";
         if (known_.bias != nullptr) return judge_with(*known_.bias, kWarning);
         if (find_alibi()) return true;
         if (const auto bias = observed_position_bias(sequence_, *scores, *out_.plan.keep, rounding_); bias && judge_with(*bias, kWarning)) {
@@ -282,8 +283,7 @@ private:
         }
         return first == static_cast<int>(Part::Masked) && sequence_.has(Part::Scaled) &&
                judge_with(cell_biases(),
-                          "masked differs from scaled by finite amounts, as if a position bias had been added; the file does "
-                          "not hold it.");
+                          "masked differs from scaled by finite amounts, as if a position bias had been added; it is not in the file.");
     }
 
     /// ALiBi's own slopes need no cells to confirm them. Whether the sign is correct is judged afterwards.
@@ -291,7 +291,7 @@ private:
         for (const bool wrong_sign : {false, true}) {
             const PositionBias alibi{alibi_bias(sequence_, wrong_sign)};
             if ((is_small() || explains_more(with_bias(alibi))) &&
-                judge_with(alibi, "The scores hold ALiBi's position bias, which the file does not."))
+                judge_with(alibi, "The scores contain ALiBi's position bias, which is not in the file."))
                 return true;
         }
         return false;
@@ -353,7 +353,7 @@ private:
         if (intent.queries_only && is_subset(full_keep(sequence_), *out_.plan.keep)) bug.reset();
         if (!bug || (!intent.given && !out_.plan.observed)) return;
         if (bug == Bug::PaddingOnQueries && intent.given && !intent.queries_only) {
-            out_.warnings.push_back("The file's mask leaves whole queries without a key; padding is usually about keys.");
+            out_.warnings.push_back("The file's mask leaves whole queries without a key; a padding mask usually hides keys.");
             return;
         }
         const std::vector<std::uint8_t> used = keys_used(sequence_, *out_.plan.keep);
@@ -368,8 +368,8 @@ private:
         Plan plan;
         plan.keep = std::make_shared<const Keep>(std::move(meant));
         out_.outcome = evaluate(sequence_, correct_recipe(sequence_, plan), rounding_, shared_);
-        out_.suspects = {
-            {*bug, intent.given ? "The mask in the file is like that itself." : "The file holds no mask, but nobody means this one."}};
+        out_.suspects = {{*bug, intent.given ? "The mask in the file itself is like that."
+                                             : "The file has no mask, but this one can hardly be intended."}};
     }
 
     /// If all heads' keys or values are recorded and equal ones are not adjacent, they were tiled.
@@ -384,7 +384,7 @@ private:
                 const Estimate repeated = repeat_heads({{rows.begin(), different}, {}}, stored, heads);
                 out_.right = false;
                 part_of(out_.outcome, part) = compare(rows, repeated);
-                out_.suspects = {{Bug::GroupedHeadsTiled, fmt::format("Head {} of {} is head 0 again.", stored, part_name(part))}};
+                out_.suspects = {{Bug::GroupedHeadsTiled, fmt::format("Head {} of {} is a copy of head 0.", stored, part_name(part))}};
                 return;
             }
         }
@@ -452,7 +452,7 @@ Judgement judge_in_any_precision(const Sequence& sequence, const Known& known) {
     assumed.computed_with_32_bits = true;
     Judgement again = Judge(shorter, assumed).run();
     if (!explained(again) || explained(judgement)) return judgement;
-    again.warnings.push_back("The numbers have 64 bits, but were computed with 32.");
+    again.warnings.push_back("The numbers are stored with 64 bits but were computed with 32.");
     return again;
 }
 

@@ -63,8 +63,8 @@ private:
             }
         if (count == 0) return;
         add(Severity::Warning, Part::Masked, {},
-            fmt::format("{} row{} of the maps {} fully masked, the first that of {}: programs give zeros, equal weights or NaN there.",
-                        count, count == 1 ? "" : "s", count == 1 ? "is" : "are", first));
+            fmt::format("{} row{} of the maps {} fully masked, first that of {}: programs give zeros, equal weights or NaN there.", count,
+                        count == 1 ? "" : "s", count == 1 ? "is" : "are", first));
     }
 
     void row_sums() {
@@ -102,7 +102,7 @@ private:
                     static_cast<std::int64_t>(h));
             if (sums[h].entropy_share / n > kUniform) {
                 ++uniform;
-                add(Severity::Warning, Part::Weights, {}, fmt::format("Head {} is uniform: it weighs all its keys alike.", h),
+                add(Severity::Warning, Part::Weights, {}, fmt::format("Head {} is uniform: it gives all its keys the same weight.", h),
                     static_cast<std::int64_t>(h));
             }
         }

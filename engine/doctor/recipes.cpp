@@ -66,7 +66,8 @@ private:
                 add(both(intent_.keep, causal_keep(sequence_, offset)), false,
                     intent_.causal == true ? "" : "The attention is causal too, although the file does not say so.");
         if (!intent_.complete && mistaken_pattern(sequence_, intent_.keep) == Bug::InvertedMask)
-            add(complement(intent_.keep), false, "The mask is stored the other way round: true means that a position may not be attended.");
+            add(complement(intent_.keep), false,
+                "The mask is stored the other way round: true means that a position may not be attended to.");
     }
 
     bool is_causal(const Keep& keep) const {
@@ -92,7 +93,8 @@ private:
             const Keep keys = keep_of_keys(sequence_, keys_used(sequence_, observed ? *observed : cells_in_use()));
             const std::size_t known = out_.size();
             for (std::size_t i = 0; i < known; ++i)
-                add_padded(both(*out_[i].keep, keys), "Some keys are never attended, as if they were padding; the file does not say so.");
+                add_padded(both(*out_[i].keep, keys),
+                           "Some keys are never attended to, as if they were padding; the file does not say so.");
         } else if (sequence_.has(Part::Context) || sequence_.has(Part::Concat)) {
             guess_padding();
         }
@@ -120,7 +122,7 @@ private:
         for (std::int64_t n = 1; n < sequence_.keys; ++n)
             for (const Keep& keys : {key_range_keep(sequence_, 0, n), key_range_keep(sequence_, n, sequence_.keys)})
                 for (std::size_t i = 0; i < known; ++i)
-                    add_padded(both(*out_[i].keep, keys), "Some keys take no part, as if they were padding; the file does not say so.");
+                    add_padded(both(*out_[i].keep, keys), "Some keys are left out, as if they were padding; the file does not say so.");
     }
 
     const Sequence& sequence_;
@@ -186,7 +188,7 @@ private:
             Recipe& all = add(Bug::KeysValuesSwapped);
             all.scores_use_values = all.context_uses_keys = true;
             add(Bug::KeysValuesSwapped, "The scores are products of q and v.").scores_use_values = true;
-            add(Bug::KeysValuesSwapped, "The context is made of k.").context_uses_keys = true;
+            add(Bug::KeysValuesSwapped, "The context is computed from k.").context_uses_keys = true;
             add(Bug::KeysValuesSwapped, "k comes from v_proj and v from k_proj.").projections_swapped = true;
         }
     }
@@ -201,17 +203,17 @@ private:
             Recipe& all = add(Bug::GroupedHeadsTiled);
             all.keys_tiled = all.values_tiled = true;
         }
-        if (keys) add(Bug::GroupedHeadsTiled, values ? "Those of the keys are." : "").keys_tiled = true;
-        if (values) add(Bug::GroupedHeadsTiled, keys ? "Those of the values are." : "").values_tiled = true;
+        if (keys) add(Bug::GroupedHeadsTiled, values ? "Only the keys are tiled." : "").keys_tiled = true;
+        if (values) add(Bug::GroupedHeadsTiled, keys ? "Only the values are tiled." : "").values_tiled = true;
     }
 
     void rotations() {
         if (sequence_.rotation) {
             const std::int64_t meant = sequence_.rotation->first_key + sequence_.first_query(), seen = sequence_.rotation->first_query;
             if (seen != meant)
-                add(Bug::PositionOffset, fmt::format("The first query is turned as position {} and the first key as position {}; the query "
-                                                     "should be at {}.",
-                                                     seen, sequence_.rotation->first_key, meant))
+                add(Bug::PositionOffset,
+                    fmt::format("The first query is rotated for position {} and the first key for position {}; the query should be at {}.",
+                                seen, sequence_.rotation->first_key, meant))
                     .positions_as_seen = true;
             add(Bug::RotatedValues).values_rotated = sequence_.rotation;
         } else if ((sequence_.has(Part::Context) || sequence_.has(Part::Concat)) &&
@@ -327,8 +329,8 @@ private:
             const Keep causal = causal_keep(sequence_, offset);
             if (both(causal, keys) != *plan_.keep) continue;
             if (padded) {
-                add_mask(Bug::InvertedMask, both(complement(causal), keys), "The causal part of it is.");
-                add_mask(Bug::InvertedMask, both(causal, complement(keys)), "The padding part of it is.");
+                add_mask(Bug::InvertedMask, both(complement(causal), keys), "Only its causal part is inverted.");
+                add_mask(Bug::InvertedMask, both(causal, complement(keys)), "Only its padding part is inverted.");
             }
             add_mask(Bug::InvertedMask, both(complement(causal_keep(sequence_, offset - 1)), keys),
                      "Every position attends to itself and to later ones.");
@@ -357,18 +359,17 @@ private:
 
     void dropouts() {
         add(Bug::DropoutLeftOn).dropout = DropoutUse::InWeights;
-        add(Bug::DropoutLeftOn, "It hit weights that the file does not hold.").dropout = DropoutUse::InContext;
+        add(Bug::DropoutLeftOn, "It was applied to weights that are not in the file.").dropout = DropoutUse::InContext;
         if (sequence_.has(Part::Dropped))
-            add(Bug::Other, "The context is that of the weights before dropout.").context_ignores_dropout = true;
+            add(Bug::Other, "The context was computed from the weights before dropout.").context_ignores_dropout = true;
     }
 
     /// The last resort: no named mistake, but a single factor for all scores.
     void custom_scale() {
         if (const std::optional<double> seen = observed_scale(sequence_)) {
-            Recipe& custom =
-                add(Bug::Other, fmt::format("The scores are multiplied by {0:.6g} throughout, which is neither {1:.6g} nor a known "
-                                            "mistake. If it is meant, say so in the metadata: scale = {0:.6g}.",
-                                            *seen, right_.scale));
+            Recipe& custom = add(Bug::Other, fmt::format("The scores are multiplied by {0:.6g} throughout, which is neither {1:.6g} nor a "
+                                                         "known mistake. If it is intended, say so in the metadata: scale = {0:.6g}.",
+                                                         *seen, right_.scale));
             custom.scale = *seen;
             custom.scale_is_observed = true;
             custom.partial.push_back(*seen);

@@ -28,7 +28,7 @@ public:
         } else if (const std::optional<Bug> bug = mistaken_pattern(sequence_, observed_);
                    bug && !sequence_.intent.complete &&
                    std::none_of(weights_.begin(), weights_.end(), [](double w) { return std::isnan(w); })) {
-            out.suspects.push_back({*bug, "The file holds no mask, but nobody means this one."});
+            out.suspects.push_back({*bug, "The file has no mask, but this one can hardly be intended."});
             const Keep& keep = *meant(*bug);
             comparison = compare_rows(&keep);
             for (std::size_t i = 0; i < weights_.size() && comparison.ok(); ++i)
@@ -44,8 +44,9 @@ public:
     /// The mistake that the row sums reveal, whatever the scores are.
     std::optional<Suspect> suspect_of_sums() const {
         if (masked_late()) return Suspect{Bug::MaskAfterSoftmax, "Rows sum to less than 1 by what the mask took from them."};
-        if (columns_alone_sum_to_one()) return Suspect{Bug::SoftmaxOverQueries, "The columns sum to 1, the rows do not."};
-        if (heads_alone_sum_to_one()) return Suspect{Bug::SoftmaxOverHeads, "Each cell's sum over the heads is 1, the rows' are not."};
+        if (columns_alone_sum_to_one()) return Suspect{Bug::SoftmaxOverQueries, "The columns sum to 1, but the rows do not."};
+        if (heads_alone_sum_to_one())
+            return Suspect{Bug::SoftmaxOverHeads, "Each cell sums to 1 over the heads, but the rows do not sum to 1."};
         if (const std::optional<double> rate = dropout_rate()) {
             Suspect suspect{Bug::DropoutLeftOn, "Some weights are 0 and rows sum to more than 1."};
             suspect.dropout_rate = *rate;

@@ -38,14 +38,15 @@ std::vector<std::string> forbidding_rules(const TraceCells& cells, const PlanNod
     if (from_memory || node.id.stack == Stack::Encoder) return rules;
     if (const std::string causal = causal_rule(masks, rule, t, s); !causal.empty()) rules.push_back(causal);
     if (node.settings.window > 0 && std::abs(t - s) >= node.settings.window)
-        rules.push_back("the key is " + number(std::abs(t - s)) + " positions away, and this layer sees " + number(node.settings.window));
+        rules.push_back("the key is " + number(std::abs(t - s)) + " positions away, and the window of this layer is " +
+                        number(node.settings.window));
     if (masks.window > 0 && std::abs(t - s) >= masks.window)
         rules.push_back("the key is " + number(std::abs(t - s)) + " positions away (window " + number(masks.window) + ")");
     if (masks.block > 0 && t / masks.block != s / masks.block)
         rules.push_back("the key is in another block (blocks of " + number(masks.block) + ")");
     for (const PaintedCell& painted : masks.painted)
         if (painted.query == t && painted.key == s) {
-            rules.push_back("the cell was painted over");
+            rules.push_back("the cell was painted out");
             break;
         }
     return rules;
@@ -107,11 +108,11 @@ Divisor divisor_of(const TraceCells& cells, double factor) {
         return {"√" + number(size), root(size),
                 " divided by the square root of the " + number(size) +
                     " dimensions of a head, so that its spread does not grow with them."};
-    if (is(1)) return {"", 1, " as it is: nothing is divided."};
+    if (is(1)) return {"", 1, " as it is: it is not divided."};
     if (is(root(width)))
         return {"√" + number(width), root(width), " divided by the square root of the " + number(width) + " dimensions of the model."};
     if (is(static_cast<double>(size)))
-        return {number(size), static_cast<double>(size), " divided by √" + number(size) + " twice, which is by " + number(size) + "."};
+        return {number(size), static_cast<double>(size), " divided by √" + number(size) + " twice, that is by " + number(size) + "."};
     const std::string symbol = fmt::format("{:g}", divisor);
     return {symbol, divisor, " divided by " + symbol + "."};
 }
@@ -125,7 +126,7 @@ Provenance scale(const TraceCells& cells, const PlanNode& node, const Index& ind
         const std::string factor = fmt::format("{:g}", node.settings.factor);
         Provenance out;
         out.formula = cell(cells, id, index) + " = " + cell(cells, input, index) + " · " + factor;
-        out.sentence = "What the head reads is multiplied by " + factor + ".";
+        out.sentence = "The input of the output head is multiplied by " + factor + ".";
         out.terms.push_back(product("", cells.operand(input, index), constant("factor", node.settings.factor)));
         out.result = out.terms.front().value;
         return out;
@@ -158,8 +159,8 @@ Provenance learned_bias(const TraceCells& cells, const PlanNode& node, const Ind
     const Operand score = cells.operand(node.inputs.at(0), index);
     Provenance out;
     out.formula = cell(cells, node.id, index) + " = " + score.label + " + bias[" + number(bucket) + "," + number(head) + "]";
-    out.sentence = "The key stands " + number(std::abs(offset)) + " positions " + (offset > 0 ? "behind" : "before") +
-                   " the query, which is range " + number(bucket) + " of distances; each head has learned a number for it.";
+    out.sentence = "The key is " + number(std::abs(offset)) + " positions " + (offset > 0 ? "after" : "before") +
+                   " the query, in distance range " + number(bucket) + "; each head has learned a number for each range.";
     out.terms.push_back(single("", score));
     out.terms.push_back(single("bias", cells.parameter(node.weight.name, {bucket, head, 0, 0})));
     out.result = sum_of(out.terms);
@@ -176,7 +177,7 @@ Provenance bias(const TraceCells& cells, const PlanNode& node, const Index& inde
     const Operand score = cells.operand(node.inputs.at(0), index);
     Provenance out;
     out.formula = cell(cells, node.id, index) + " = " + score.label + " − " + number(distance) + " · slope";
-    out.sentence = "The key stands " + number(distance) + " positions before the query; in head " + number(head) + " each of them costs " +
+    out.sentence = "The key is " + number(distance) + " positions before the query; in head " + number(head) + " each of them costs " +
                    fmt::format("{:g}", slope) + ".";
     out.terms.push_back(single("", score));
     out.terms.push_back(product("distance", constant("−slope", -slope), constant("distance", static_cast<double>(distance))));
@@ -246,7 +247,7 @@ Provenance softmax(const TraceCells& cells, const PlanNode& node, const Index& i
     if (temperature != 1) out.steps.push_back({"temperature τ", temperature, {}});
     out.steps.push_back({"Σ exp", sum, {}});
     const std::string amount = number(allowed);
-    if (allowed == 0 && down) out.sentence = "Key position " + number(own) + " is attended to by no query: its whole column is 0.";
+    if (allowed == 0 && down) out.sentence = "Key position " + number(own) + " may be attended to by no query: its whole column is 0.";
     else if (allowed == 0) out.sentence = "Query position " + number(t) + " may attend to no key: its whole row is 0.";
     else if (down)
         out.sentence = "The share of query position " + number(t) + " in what attends to key position " + number(own) + ", among " +
@@ -258,7 +259,7 @@ Provenance softmax(const TraceCells& cells, const PlanNode& node, const Index& i
     out.steps.push_back({"exp ÷ Σ exp", out.result, {}});
     if (!late || !out.masked) return out;
     out.sentence = "Query position " + number(t) + " may not attend to key position " + number(own) +
-                   ": the weight becomes 0 after the softmax, and its share is lost to the row.";
+                   ": its weight is set to 0 after the softmax, so the row sums to less than 1.";
     out.result = 0;
     return out;
 }

@@ -30,8 +30,8 @@ Provenance layer_norm(const TraceCells& cells, const PlanNode& node, const Index
     out.formula = cell(cells, node.id, index) + " = γ[" + number(column) + "] · (" + name + "[" + number(t) + "," + number(column) +
                   "] - mean) ÷ √(variance + ε) + β[" + number(column) + "]";
     out.sentence = "Row " + number(t) + " of " + name +
-                   " is brought to mean 0 and variance 1, then scaled and shifted per column. "
-                   "Each term is a squared distance from the mean.";
+                   " is shifted to mean 0 and scaled to variance 1, then scaled and shifted per column. Each term is a squared distance "
+                   "from the mean.";
     double mean = 0;
     for (std::int64_t c = 0; c < width; ++c) {
         out.terms.push_back(single(number(c), cells.operand(input, {b, t, c, 0})));
@@ -94,7 +94,8 @@ Provenance rms_norm(const TraceCells& cells, const PlanNode& node, const Index& 
     Provenance out;
     out.formula = cell(cells, node.id, index) + " = " + (plus_one ? "(1 + " + gain + ")" : gain) + " · " + cell(cells, input, index) +
                   " ÷ √(mean square + ε)";
-    out.sentence = row.sentence + " is divided by its root mean square, then scaled per column; its mean stays. Each term is a square.";
+    out.sentence =
+        row.sentence + " is divided by its root mean square, then scaled per column; its mean is not removed. Each term is a square.";
     for (std::size_t i = 0; i < row.cells.size(); ++i) {
         out.terms.push_back(single(number(static_cast<std::int64_t>(i)), cells.operand(input, row.cells[i])));
         out.terms.back().own = i == row.own;
@@ -137,7 +138,7 @@ Provenance activate(const TraceCells& cells, const PlanNode& node, const Index& 
     case Activation::GeluErf: {
         const double phi = 0.5 * (1 + std::erf(x / std::numbers::sqrt2));
         out.formula = left + "x · Φ(x)" + from;
-        out.sentence = "GELU: x times the share of a normal distribution that lies below x.";
+        out.sentence = "GELU: x times the share of a normal distribution below x.";
         out.result = x * phi;
         out.steps = {{"x ÷ √2", x / std::numbers::sqrt2, {}}, {"Φ(x) = ½ (1 + erf(x ÷ √2))", phi, {}}};
         break;
@@ -168,7 +169,7 @@ Provenance multiply(const TraceCells& cells, const PlanNode& node, const Index& 
     Provenance out;
     out.terms.push_back(product("", cells.operand(gate, index), cells.operand(hidden, index)));
     out.formula = cell(cells, node.id, index) + " = " + cell(cells, gate, index) + " · " + cell(cells, hidden, index);
-    out.sentence = "The activated gate decides how much of the hidden number passes.";
+    out.sentence = "The activated gate decides how much of the hidden unit passes.";
     out.result = out.terms.front().value;
     return out;
 }
@@ -179,7 +180,7 @@ Provenance cap(const TraceCells& cells, const PlanNode& node, const Index& index
     const std::string limit = fmt::format("{:g}", most);
     Provenance out;
     out.formula = cell(cells, node.id, index) + " = " + limit + " · tanh(" + x.label + " ÷ " + limit + ")";
-    out.sentence = "Small numbers pass almost unchanged, large ones come close to " + limit + " but never pass it.";
+    out.sentence = "Small numbers pass almost unchanged; large ones approach " + limit + " but never exceed it.";
     out.terms.push_back(single("", x));
     out.result = most * bent;
     out.steps = {{"x ÷ " + limit, x.value / most, {}}, {"tanh", bent, {}}, {"× " + limit, out.result, {}}};

@@ -8,7 +8,7 @@ namespace {
 std::string pattern_words(Pattern pattern) {
     switch (pattern) {
     case Pattern::Uniform:
-        return "the same weight on every key that may be attended";
+        return "the same weight on every key that may be attended to";
     case Pattern::Previous:
         return "each position attends to the one before it";
     case Pattern::Self:

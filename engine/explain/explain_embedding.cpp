@@ -57,7 +57,7 @@ Provenance embed(const TraceCells& cells, const PlanNode& node, const Index& ind
     out.formula = cell(cells, id, index) + " = Σ over v of one-hot(" + number(row) + ")[v] · W_E[v," + number(column) + "] = W_E[" +
                   number(row) + "," + number(column) + "]";
     out.sentence = "The token's id " + number(row) + " picks row " + number(row) +
-                   " of the embedding table: the same as a one-hot row times the table.";
+                   " of the embedding table, which equals a one-hot row times the table.";
     add_one_hot(out, cells, node.weight.name, row, column);
     if (const double factor = node.settings.factor; factor != 1) {
         const std::string times = fmt::format("{:g}", factor);
@@ -98,7 +98,7 @@ Provenance segments(const TraceCells& cells, const PlanNode& node, const Index& 
     const std::int64_t row = batch.segments.empty() ? 0 : batch.segments[static_cast<std::size_t>(b * batch.length + t)];
     Provenance out;
     out.formula = cell(cells, node.id, index) + " = S[" + number(row) + "," + number(column) + "]";
-    out.sentence = "The token belongs to part " + number(row) + " of the text and gets row " + number(row) + " of the table of parts.";
+    out.sentence = "The token belongs to segment " + number(row) + " of the text and gets row " + number(row) + " of the segment table.";
     out.terms.push_back(single("", cells.parameter(node.weight.name, {row, column, 0, 0})));
     out.result = out.terms.front().value;
     return out;

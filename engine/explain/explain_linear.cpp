@@ -29,7 +29,7 @@ std::string weight_text(const PlanNode& node, const std::string& running, std::i
 
 std::string sentence_of(const PlanNode& node, const Index& index, const Place& place) {
     if (node.id.stage == Stage::Logits)
-        return "How well the last row at position " + number(index[1]) + " fits token id " + number(place.column) + ".";
+        return "How well the last row at position " + number(index[1]) + " matches token id " + number(place.column) + ".";
     const Stage self = to_self(node.id.stage);
     const std::string matrix = "W_" + letter_of(node), input = name_of(node.inputs.at(0));
     const std::string product = "ow " + number(place.row) + " of " + input + " times column " + number(place.column) + " of " + matrix;

@@ -12,7 +12,7 @@ Provenance rotate(const TraceCells& cells, const PlanNode& node, const Index& in
     Provenance out;
     if (dim >= rule.size) {
         out.formula = cell(cells, node.id, index) + " = " + own.label;
-        out.sentence = "Only the first " + number(rule.size) + " numbers of a head are turned; this one passes unchanged.";
+        out.sentence = "Only the first " + number(rule.size) + " dimensions of a head are rotated; this one passes unchanged.";
         out.terms.push_back(single("", own));
         out.result = own.value;
         return out;
@@ -29,8 +29,8 @@ Provenance rotate(const TraceCells& cells, const PlanNode& node, const Index& in
     out.formula = cell(cells, node.id, index) + " = " + own.label + " · " + times + "cos θ " + (first ? "− " : "+ ") + other.label + " · " +
                   times + "sin θ with θ = " + number(position) + " · " + (stretched ? "frequency " + number(pair) : power);
     out.sentence = "Dimensions " + number(pair) + " and " + number(pair + half) +
-                   " are turned together by an angle that grows with the position, " +
-                   "so that the product of a query and a key depends on how far apart they stand.";
+                   " are rotated together by an angle that grows with the position, " +
+                   "so that the product of a query and a key depends on how far apart they are.";
     out.terms.push_back(product(number(dim), own, constant(times + "cos θ", cosine)));
     out.terms.push_back(product(number(partner), other, first ? constant("−" + times + "sin θ", -sine) : constant(times + "sin θ", sine)));
     out.terms.front().own = true;

@@ -81,14 +81,14 @@ Provenance explain_stage(const TraceCells& cells, const StageId& id, const Index
     case Op::Probabilities:
         return probabilities(cells, node, index);
     }
-    throw Error("there is no operation behind " + tensor_name(id));
+    throw Error("there is no operation for " + tensor_name(id));
 }
 
 Provenance explain_parameter(const TraceCells& cells, const CellRef& cell) {
     Provenance out;
     const Operand parameter = cells.operand(cell);
     out.formula = parameter.label + " of " + cell.parameter;
-    out.sentence = "A parameter of the model: drawn at the start, changed only by training.";
+    out.sentence = "A parameter of the model, changed only by training.";
     out.result = parameter.value;
     return out;
 }

@@ -25,7 +25,7 @@ Config read_bart_config(JsonObject& json) {
     config.num_heads = required_size(json, "decoder_attention_heads");
     if (const std::int64_t heads = required_size(json, "encoder_attention_heads"); heads != config.num_heads)
         json.fail("encoder_attention_heads",
-                  fmt::format("is {}, which would need another number of heads than the decoder's {}", heads, config.num_heads),
+                  fmt::format("is {}, but a number of heads other than the decoder's {} is not supported", heads, config.num_heads),
                   FileFault::Unsupported);
     config.d_ff = required_size(json, "decoder_ffn_dim");
     if (const std::int64_t wide = required_size(json, "encoder_ffn_dim"); wide != config.d_ff) config.encoder_ff = wide;
@@ -35,7 +35,7 @@ Config read_bart_config(JsonObject& json) {
     config.final_norm = false;
     config.embedding_norm = true;
     config.lm_head_bias = true;
-    require_option(json, "tie_word_embeddings", true, true, "an output head of its own");
+    require_option(json, "tie_word_embeddings", true, true, "a separate output head");
     config.activation = read_activation_word(json, "activation_function", Activation::GeluErf);
     bool scaled = false;
     json.read("scale_embedding", scaled);

@@ -24,7 +24,7 @@ Config encoder_config(JsonObject& json) {
     config.final_norm = false;
     config.embedding_norm = true;
     config.tied_lm_head = true;
-    require_option(json, "tie_word_embeddings", true, true, "an output head of its own");
+    require_option(json, "tie_word_embeddings", true, true, "a separate output head");
     config.lm_head = names_class(json, {"ForMaskedLM", "ForPreTraining"});
     config.head_transform = config.lm_head_bias = config.lm_head;
     return config;
@@ -36,7 +36,7 @@ Config read_bert_config(JsonObject& json) {
     std::string positions = "absolute";
     json.read("position_embedding_type", positions);
     if (positions != "absolute")
-        json.fail("position_embedding_type", fmt::format("is \"{}\", which would need positions of another kind", escaped(positions)),
+        json.fail("position_embedding_type", fmt::format("is \"{}\"; only \"absolute\" is supported", escaped(positions)),
                   FileFault::Unsupported);
     config.d_model = required_size(json, "hidden_size");
     config.num_layers = required_size(json, "num_hidden_layers");
@@ -55,7 +55,7 @@ Config read_roberta_config(JsonObject& json) {
     std::int64_t padding = 1;
     json.read("pad_token_id", padding, 0, std::int64_t{1} << 24);
     if (padding + 1 != kUnusedPositions)
-        json.fail("pad_token_id", fmt::format("is {}, which would need positions that are counted from {}", padding, padding + 1),
+        json.fail("pad_token_id", fmt::format("is {}, which would need positions counted from {}", padding, padding + 1),
                   FileFault::Unsupported);
     config.context_length -= kUnusedPositions;
     return config;

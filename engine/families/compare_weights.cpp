@@ -191,7 +191,7 @@ std::vector<std::string> common_names(const WeightSide& a, const WeightSide& b) 
     const auto require = [](const WeightSide& side, const WeightSide& other, const std::string& name) {
         if (side.find(name) == nullptr)
             throw FileError(FileFault::Schema, shown_path(side.folder()), name,
-                            fmt::format("there is no such parameter, which {} has: this is another model", shown_path(other.folder())));
+                            fmt::format("this parameter of {} is missing: this is a different model", shown_path(other.folder())));
     };
     for (const std::string& name : names) require(b, a, name);
     for (const std::string& name : b.names()) {
@@ -210,8 +210,8 @@ std::pair<WeightRows, WeightRows> rows_of_both(WeightSide& a, WeightSide& b, con
     const auto& [rows_a, rows_b] = both;
     if (rows_a.rows != rows_b.rows || rows_a.columns != rows_b.columns)
         throw FileError(FileFault::Schema, shown_path(b.folder()), name,
-                        fmt::format("has {} rows of {} numbers; in {} it has {} of {}: this is another model", rows_b.rows, rows_b.columns,
-                                    shown_path(a.folder()), rows_a.rows, rows_a.columns));
+                        fmt::format("has {} rows of {} numbers; in {} it has {} of {}: this is a different model", rows_b.rows,
+                                    rows_b.columns, shown_path(a.folder()), rows_a.rows, rows_a.columns));
     return both;
 }
 

@@ -25,7 +25,7 @@ public:
     void add(double id) {
         if (!(id >= 0 && id < static_cast<double>(vocab_size_))) {
             found_.notes.push_back(
-                fmt::format("The end token {} is not among the model's {} ids: writing cannot end there.", id, vocab_size_));
+                fmt::format("The end token {} is beyond the model's {} ids: writing cannot end there.", id, vocab_size_));
             return;
         }
         found_.ids.push_back(static_cast<std::int32_t>(id));

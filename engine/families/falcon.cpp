@@ -30,7 +30,7 @@ Config read_falcon_config(JsonObject& json) {
     std::int64_t norms = new_order ? 2 : 1;
     json.read("num_ln_in_parallel_attn", norms, 1, 2);
     if (new_order || parallel) config.order = norms == 2 && new_order ? BlockOrder::Parallel : BlockOrder::ParallelOneNorm;
-    require_option(json, "alibi", false, false, "scores that fall with the distance before they are scaled");
+    require_option(json, "alibi", false, false, "ALiBi biases added before the scores are scaled");
     json.read("bias", config.qkv_bias);
     config.output_bias = config.ffn_bias = config.qkv_bias;
     config.d_ff = json.has("ffn_hidden_size") ? required_size(json, "ffn_hidden_size") : 4 * config.d_model;

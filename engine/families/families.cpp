@@ -46,7 +46,7 @@ Activation read_activation_word(JsonObject& json, std::string_view key, Activati
         if (name == word) return activation;
     std::string known;
     for (const auto& [name, activation] : kActivations) known += fmt::format("{}{}", known.empty() ? "" : ", ", name);
-    json.fail(key, fmt::format("the activation \"{}\" is not among those of attnscope: {}", escaped(word), known), FileFault::Unsupported);
+    json.fail(key, fmt::format("the activation \"{}\" is not supported; expected one of {}", escaped(word), known), FileFault::Unsupported);
 }
 
 std::string_view activation_word(Activation activation) {

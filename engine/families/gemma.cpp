@@ -37,7 +37,7 @@ Config read_gemma_config(JsonObject& json) {
     if (!json.has("tie_word_embeddings")) config.tied_lm_head = true;
     json.read("attention_bias", config.qkv_bias);
     config.output_bias = config.qkv_bias;
-    require_option(json, "use_bidirectional_attention", false, false, "attention to what comes later");
+    require_option(json, "use_bidirectional_attention", false, false, "attention to later positions");
     // transformers rounds this factor to the model's precision; here everything is float32.
     config.embedding_factor = static_cast<double>(std::sqrt(static_cast<float>(config.d_model)));
     read_rotary(json, config);

@@ -39,7 +39,7 @@ public:
         if (layers.empty()) fail(key, "is an empty list", FileFault::Format);
         if (std::any_of(layers.begin(), layers.end(), [&](double layer) { return layer != layers.front(); }))
             fail(key, "differs from layer to layer, which would need layers of several sizes", FileFault::Unsupported);
-        if (layers.front() != std::floor(layers.front())) fail(key, "is no whole number", FileFault::Format);
+        if (layers.front() != std::floor(layers.front())) fail(key, "is not a whole number", FileFault::Format);
         value = static_cast<std::int64_t>(layers.front());
         return true;
     }
@@ -66,7 +66,7 @@ public:
         for (std::size_t i = 0; i < out.size(); ++i)
             if (!(out[i] >= kLeastFactor && out[i] <= kMostFactor))
                 throw FileError(FileFault::Range, weights_.file_name(*tensor), name,
-                                fmt::format("number {} is {}, by which no frequency can be divided", i, out[i]));
+                                fmt::format("number {} is {}, which cannot divide a frequency", i, out[i]));
         return out;
     }
     const std::string& source() const { return file_.source(); }
@@ -124,13 +124,13 @@ std::string activation_words(Activation activation) {
 /// Refuses options that no architecture here supports.
 void refuse_unknown_arithmetic(GgufKeys& keys) {
     constexpr std::array<std::pair<const char*, const char*>, 7> kRefused = {
-        {{"expert_count", "a choice between experts"},
-         {"attention.clamp_kqv", "bounds of queries, keys and values"},
-         {"attention.max_alibi_bias", "scores that fall with the distance"},
-         {"logit_scale", "a factor of the logits"},
-         {"residual_scale", "a factor of what sublayers find"},
-         {"embedding_scale", "a factor of the embedding"},
-         {"rope.scaling.yarn_log_multiplier", "another factor of scores"}}};
+        {{"expert_count", "a mixture of experts"},
+         {"attention.clamp_kqv", "clamping of queries, keys and values"},
+         {"attention.max_alibi_bias", "ALiBi biases"},
+         {"logit_scale", "scaled logits"},
+         {"residual_scale", "scaled sublayer outputs"},
+         {"embedding_scale", "a scaled embedding"},
+         {"rope.scaling.yarn_log_multiplier", "a different scaling of the scores"}}};
     for (const auto& [key, needs] : kRefused) {
         double value = 0;
         if (keys.read(key, value, -kMostFactor, kMostFactor) && value != 0)
@@ -141,7 +141,7 @@ void refuse_unknown_arithmetic(GgufKeys& keys) {
 Config read_gguf_sizes(GgufKeys& keys) {
     Config config;
     const std::vector<std::int64_t> table = keys.shape("token_embd.weight");
-    if (table.size() != 2) throw FileError(FileFault::Schema, keys.source(), "token_embd.weight", "there is no such table of words");
+    if (table.size() != 2) throw FileError(FileFault::Schema, keys.source(), "token_embd.weight", "the token embedding is missing");
     config.vocab_size = table[0];
     config.d_model = keys.size("embedding_length");
     config.num_layers = keys.size("block_count", 1, kMostLayers);
@@ -151,7 +151,8 @@ Config read_gguf_sizes(GgufKeys& keys) {
     keys.read_size("attention.key_length", config.d_head);
     const std::int64_t values = keys.has("attention.value_length") ? keys.size("attention.value_length") : config.head_size();
     if (config.num_heads > 0 && values != config.head_size())
-        keys.fail("attention.value_length", fmt::format("is {}, that of keys {}: heads would need two sizes", values, config.head_size()),
+        keys.fail("attention.value_length",
+                  fmt::format("is {}, but that of keys is {}: values of another size are not supported", values, config.head_size()),
                   FileFault::Unsupported);
     if (config.d_head * config.num_heads == config.d_model) config.d_head = 0;
     config.d_ff = keys.size("feed_forward_length");
@@ -189,14 +190,14 @@ void read_gguf_stretch(GgufKeys& keys, Config& config) {
         stretch.amplitude = amplitude * (0.1 * std::log(stretch.factor) + 1);
     } else if (type != "none" && type != "longrope") {
         keys.fail("rope.scaling.type",
-                  fmt::format("is \"{}\"; rotary frequencies there are, are none, linear, yarn and longrope", escaped(type)),
+                  fmt::format("is \"{}\", which is not supported; expected none, linear, yarn or longrope", escaped(type)),
                   FileFault::Unsupported);
     }
     // Llama 3's scaling does not depend on the text's length, and GGUF stores it as a divisor per frequency.
     const std::vector<double> always = keys.factors("rope_freqs.weight");
     const std::vector<double> longer = always.empty() ? keys.factors("rope_factors_long.weight") : always;
     if (longer.empty()) return;
-    if (stretch.kind != RotaryScaling::None) keys.fail("rope.scaling.type", "is given beside frequencies that are stretched one by one");
+    if (stretch.kind != RotaryScaling::None) keys.fail("rope.scaling.type", "is given together with a factor for each frequency");
     stretch.kind = RotaryScaling::LongRope;
     stretch.long_factors = longer;
     stretch.short_factors = always.empty() ? keys.factors("rope_factors_short.weight") : always;
@@ -212,7 +213,7 @@ void read_gguf_rotary(GgufKeys& keys, Config& config) {
     std::int64_t turned = config.head_size();
     keys.read_size("rope.dimension_count", turned);
     if (turned > config.head_size())
-        keys.fail("rope.dimension_count", fmt::format("is {}; a head has {} numbers", turned, config.head_size()));
+        keys.fail("rope.dimension_count", fmt::format("is {}, but a head has only {} dimensions", turned, config.head_size()));
     config.rotary_size = turned == config.head_size() ? 0 : turned;
     read_gguf_stretch(keys, config);
 }
@@ -229,7 +230,7 @@ void read_gguf_windows(GgufKeys& keys, Config& config, std::int64_t usual_full, 
         for (std::size_t i = 0; i < slides.size(); ++i) {
             const Json& entry = pattern->items()[i];
             if (!entry.is_boolean() && !entry.is_unsigned())
-                keys.fail("attention.sliding_window_pattern", "expected truth values", FileFault::Format);
+                keys.fail("attention.sliding_window_pattern", "expected true or false for every layer", FileFault::Format);
             slides[i] = entry.is_boolean() ? entry.boolean() : entry.as_unsigned() != 0;
         }
     } else {
@@ -380,7 +381,7 @@ void settle_t5(GgufKeys& keys, Config& config) {
     config.score_factor = 1;
     config.position = PositionKind::Buckets;
     config.position_buckets = keys.size("attention.relative_buckets_count", 4);
-    keys.assume({}, fmt::format("the same range for all distances from {}", config.position_distance));
+    keys.assume({}, fmt::format("one range for all distances from {}", config.position_distance));
     config.ffn_gated = keys.has_tensor("enc.blk.0.ffn_gate.weight");
     config.activation = config.ffn_gated ? Activation::GeluTanh : Activation::Relu;
     if (config.tied_lm_head) config.head_factor = 1 / std::sqrt(static_cast<double>(config.d_model));
@@ -433,7 +434,7 @@ GgufModel read_gguf_model(const GgufFile& file, const WeightFiles& weights) {
     bool causal = architecture.causal;
     keys.read("attention.causal", causal);
     if (causal != architecture.causal)
-        keys.fail("attention.causal", fmt::format("is {}, which would need another model than {}", causal, model.family->name),
+        keys.fail("attention.causal", fmt::format("is {}, which is not supported for {}", causal, model.family->name),
                   FileFault::Unsupported);
     Config& config = model.config;
     config = read_gguf_sizes(keys);
@@ -451,7 +452,7 @@ GgufModel read_gguf_model(const GgufFile& file, const WeightFiles& weights) {
     if (config.architecture == Architecture::EncoderDecoder) {
         const std::int64_t start = keys.size("decoder_start_token_id", 0);
         if (start >= config.vocab_size)
-            keys.fail("decoder_start_token_id", fmt::format("is {}; the vocabulary has {} words", start, config.vocab_size));
+            keys.fail("decoder_start_token_id", fmt::format("is {}, but the vocabulary has only {} tokens", start, config.vocab_size));
         model.decoder_start = static_cast<std::int32_t>(start);
     }
     GgufLayout layout = architecture.layout;

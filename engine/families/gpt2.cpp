@@ -24,7 +24,7 @@ Config read_gpt2_config(JsonObject& json) {
     read_gpt2_arithmetic(json, config);
     config.tied_lm_head = true;
     json.read("tie_word_embeddings", config.tied_lm_head);
-    require_option(json, "add_cross_attention", false, false, "cross-attention in a model of one stack");
+    require_option(json, "add_cross_attention", false, false, "cross-attention in a decoder-only model");
     // reorder_and_upcast_attn only selects the precision of a product, which is at least float32 here.
     return config;
 }
@@ -86,7 +86,7 @@ std::string gpt2_config_json(const Config& config) {
 void read_gpt2_arithmetic(JsonObject& json, Config& config) {
     config.activation = read_activation_word(json, "activation_function", Activation::GeluTanh);
     json.read("layer_norm_epsilon", config.layer_norm_eps, 1e-30, 1);
-    require_option(json, "scale_attn_weights", true, true, "scores that are not divided by the root of the head's size");
+    require_option(json, "scale_attn_weights", true, true, "scores that are not divided by √d_head");
     json.read("scale_attn_by_inverse_layer_idx", config.scale_by_layer);
 }
 

@@ -58,19 +58,16 @@ private:
         if (text.empty()) {
             config_.num_heads = config_.d_model / kUsualHead;
             if (config_.d_model % kUsualHead != 0)
-                fail("",
-                     fmt::format(
-                         "the number of heads is unknown: {} columns are no multiple of {}, GPT-2's head size; a config.json beside the "
-                         "file would tell",
-                         config_.d_model, kUsualHead));
+                fail("", fmt::format("the number of heads is unknown: {} columns are not a multiple of {}, GPT-2's head size; expected a "
+                                     "config.json next to the file",
+                                     config_.d_model, kUsualHead));
             return;
         }
         const std::string source = file_.source + ", its config.json";
         JsonObject object(text, source);
         if (!object.read("n_head", config_.num_heads, 1, 1 << 12)) object.fail_missing("n_head");
         read_gpt2_arithmetic(object, config_);
-        if (config_.scale_by_layer)
-            object.fail("scale_attn_by_inverse_layer_idx", "expected false: such a model is opened with its whole folder");
+        if (config_.scale_by_layer) object.fail("scale_attn_by_inverse_layer_idx", "expected false: open such a model as a folder");
     }
 
     [[noreturn]] void fail(std::string_view tensor, std::string_view problem) const {
@@ -87,8 +84,8 @@ private:
 
     std::pair<std::int64_t, std::int64_t> matrix(std::string_view name) const {
         const NamedArray* array = file_.find(name);
-        if (array == nullptr) fail(name, "this tensor is missing: neither a checkpoint of attnscope nor a GPT-2 model");
-        if (array->shape.size() != 2) fail(name, fmt::format("expected two axes, found the shape {}", shape_text(array->shape)));
+        if (array == nullptr) fail(name, "this tensor is missing: the file is neither a checkpoint of attnscope nor a GPT-2 model");
+        if (array->shape.size() != 2) fail(name, fmt::format("expected two axes, found shape {}", shape_text(array->shape)));
         return {array->shape[0], array->shape[1]};
     }
 

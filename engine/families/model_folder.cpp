@@ -92,11 +92,11 @@ void match_tensors(ModelFolder& folder, std::vector<TensorSource> sources) {
             continue;
         }
         const ParameterPlace place = layout.place(source.parameter);
-        if (place.whole == nullptr) throw Error(fmt::format("{} names no parameter {}", folder.family->name, source.parameter));
+        if (place.whole == nullptr) throw Error(fmt::format("{} has no parameter {}", folder.family->name, source.parameter));
         const std::vector<std::int64_t> expected = stored_shape(source, place);
         if (tensor->array.shape != expected)
             throw FileError(FileFault::Schema, folder.weights->file_name(*tensor), escaped(tensor->array.name),
-                            fmt::format("has the shape {}; by {} it would be {}", shape_text(tensor->array.shape),
+                            fmt::format("has shape {}; {} requires {}", shape_text(tensor->array.shape),
                                         is_gguf_file(folder.path) ? "the metadata" : kConfigName, shape_text(expected)));
         used[tensor].push_back(std::move(source));
     }
@@ -121,7 +121,7 @@ void check_types(const ModelFolder& folder) {
     for (const TensorUse& use : folder.tensors)
         if (!use.parameters.empty() && !use.tensor->blocks && !is_readable_number(use.tensor->array.dtype))
             throw FileError(FileFault::Unsupported, folder.weights->file_name(*use.tensor), escaped(use.tensor->array.name),
-                            fmt::format("holds {}; weights are F32, F16, BF16 or F64", use.tensor->type_name()));
+                            fmt::format("holds {}; expected F32, F16, BF16 or F64", use.tensor->type_name()));
 }
 
 /// Owns the memory that a set of parameters refers to.
@@ -277,16 +277,16 @@ std::vector<TensorSource> read_file(ModelFolder& folder) {
 void add_notes(ModelFolder& folder) {
     if (folder.tokenizer == nullptr) {
         folder.notes.emplace_back(is_gguf_file(folder.path)
-                                      ? "The file has no tokenizer that can be read: it can be listed and compared, not opened."
-                                      : "The folder has no tokenizer that can be read: it cannot be opened; attnscope sample takes ids.");
+                                      ? "The file has no readable tokenizer: it can be listed and compared, but not opened."
+                                      : "The folder has no readable tokenizer, so it cannot be opened; attnscope sample takes token ids.");
         return;
     }
     folder.notes.insert(folder.notes.end(), folder.tokenizer->notes().begin(), folder.tokenizer->notes().end());
     if (folder.config.architecture == Architecture::Encoder && !folder.config.lm_head)
         folder.notes.push_back(
-            fmt::format("The {} has no head that fills in hidden words.", is_gguf_file(folder.path) ? "file" : "folder"));
+            fmt::format("The {} has no output head to fill in hidden words with.", is_gguf_file(folder.path) ? "file" : "folder"));
     if (folder.tokenizer->size() > folder.config.vocab_size)
-        folder.notes.push_back(fmt::format("The tokenizer has {} ids, the model {}: texts with ids beyond that are refused.",
+        folder.notes.push_back(fmt::format("The tokenizer has {} ids, but the model only {}: texts with ids beyond that are refused.",
                                            folder.tokenizer->size(), folder.config.vocab_size));
 }
 

@@ -30,7 +30,7 @@ Config read_opt_config(JsonObject& json) {
     if (json.has("word_embed_proj_dim")) config.d_embedding = required_size(json, "word_embed_proj_dim");
     if (config.d_embedding == config.d_model) config.d_embedding = 0;
     if (config.d_embedding != 0 && !config.tied_lm_head)
-        json.fail("tie_word_embeddings", "is false, which with narrower word vectors would need a head of their width",
+        json.fail("tie_word_embeddings", "is false, which would need a separate output head as narrow as the word vectors",
                   FileFault::Unsupported);
     return config;
 }

@@ -20,7 +20,7 @@ Config read_phi_config(JsonObject& json) {
     config.d_ff = required_size(json, "intermediate_size");
     config.activation = read_activation_word(json, "hidden_act", Activation::GeluTanh);
     json.read("layer_norm_eps", config.layer_norm_eps, 1e-30, 1);
-    require_option(json, "qk_layernorm", false, false, "a LayerNorm of queries and keys");
+    require_option(json, "qk_layernorm", false, false, "LayerNorms of queries and keys");
     read_rotary(json, config);
     return config;
 }

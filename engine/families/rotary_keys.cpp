@@ -44,7 +44,7 @@ void read_longrope(JsonObject& json, const Config& config, std::int64_t original
     if (longer > 1) stretch.amplitude = std::sqrt(1 + std::log(longer) / std::log(static_cast<double>(stretch.original_context)));
     json.read("attention_factor", stretch.amplitude, kLeast, kMost);
     for (const char* key : {"short_mscale", "long_mscale"})
-        if (json.has(key)) json.fail(key, "would need another factor for short texts than for long ones", FileFault::Unsupported);
+        if (json.has(key)) json.fail(key, "would need different factors for short and long texts", FileFault::Unsupported);
 }
 
 /// Reads frequency scaling. `original` is the original context length given at the top level, or 0.
@@ -57,10 +57,7 @@ void read_stretch(JsonObject& json, const Config& config, std::int64_t original,
     if (type == "yarn") return read_yarn(json, config, stretch);
     if (type == "longrope" || type == "su") return read_longrope(json, config, original, stretch);
     if (type != "linear" && type != "llama3")
-        json.fail(name,
-                  fmt::format("is \"{}\", which would need rotary frequencies of another kind: those there are, are linear, dynamic, "
-                              "llama3, yarn and longrope",
-                              escaped(type)),
+        json.fail(name, fmt::format("is \"{}\", which is not supported; expected linear, dynamic, llama3, yarn or longrope", escaped(type)),
                   FileFault::Unsupported);
     stretch.kind = type == "linear" ? RotaryScaling::Linear : RotaryScaling::Llama3;
     if (!json.read("factor", stretch.factor, 1, kMost)) json.fail_missing("factor");
@@ -92,7 +89,7 @@ void read_rotary(JsonObject& json, Config& config) {
             read_keys(*local, config.rotary_local_base, unused);
             read_stretch(*local, config, 0, none);
             if (none.kind != RotaryScaling::None)
-                local->fail("rope_type", "would need stretched rotary positions in layers with a window", FileFault::Unsupported);
+                local->fail("rope_type", "would need scaled rotary positions in layers with a window", FileFault::Unsupported);
         }
         auto full = rotary->optional_object("full_attention");
         JsonObject& used = full ? *full : *rotary;
@@ -101,7 +98,7 @@ void read_rotary(JsonObject& json, Config& config) {
     }
     const auto turned = static_cast<std::int64_t>(static_cast<double>(config.head_size()) * share);
     config.rotary_size = share == 1 ? 0 : turned;
-    if (share != 1 && turned < 2) json.fail("partial_rotary_factor", "leaves nothing of a head to be turned");
+    if (share != 1 && turned < 2) json.fail("partial_rotary_factor", "leaves no dimension of a head to rotate");
 }
 
 }  // namespace attn

@@ -38,7 +38,8 @@ void read_windows(JsonObject& json, std::int64_t window, Config& config, const s
     for (std::size_t layer = 0; layer < kinds.size(); ++layer) {
         const bool listed = !types.empty();
         if (listed && types[layer] != "sliding_attention" && types[layer] != "full_attention")
-            json.fail("layer_types", fmt::format("names \"{}\", which would need layers of another kind", escaped(types[layer])),
+            json.fail("layer_types",
+                      fmt::format("names \"{}\"; only sliding_attention and full_attention are supported", escaped(types[layer])),
                       FileFault::Unsupported);
         if (listed ? types[layer] == "sliding_attention" : slides(static_cast<std::int64_t>(layer))) kinds[layer].window = window;
     }

@@ -25,9 +25,7 @@ void read_feed_forward(JsonObject& json, Config& config) {
     else if (word == "gelu") config.activation = config.ffn_gated ? Activation::GeluTanh : Activation::GeluErf;
     else if (word == "gelu_new") config.activation = Activation::GeluTanh;
     else if (word == "silu") config.activation = Activation::Silu;
-    else
-        json.fail("feed_forward_proj", fmt::format("the activation \"{}\" is not among those of attnscope", escaped(word)),
-                  FileFault::Unsupported);
+    else json.fail("feed_forward_proj", fmt::format("the activation \"{}\" is not supported", escaped(word)), FileFault::Unsupported);
 }
 
 Config read_t5_config(JsonObject& json) {

@@ -24,7 +24,7 @@ void expect_scales(const WeightFiles& files, const WeightFiles::Tensor& tensor) 
         if (!found[static_cast<std::size_t>(part)]) continue;
         const std::int64_t block = part * kBlocksAtOnce + *found[static_cast<std::size_t>(part)];
         throw FileError(FileFault::Range, files.file_name(tensor), escaped(tensor.array.name),
-                        fmt::format("block {}, with the numbers {} to {}, has a scale that is not a number", block, block * format.numbers,
+                        fmt::format("block {}, with the numbers {} to {}, has a scale that is not finite", block, block * format.numbers,
                                     (block + 1) * format.numbers - 1));
     }
 }

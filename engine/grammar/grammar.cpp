@@ -129,7 +129,7 @@ double NextWord::chance_of(std::int32_t word) const {
 Grammar::Grammar(std::vector<std::string> vocabulary, Telling telling) : vocabulary_(std::move(vocabulary)), telling_(telling) {
     for (const std::string& word : vocabulary_)
         if (!ids_.emplace(word, static_cast<std::int32_t>(ids_.size())).second)
-            throw Error("the word \"" + word + "\" stands twice in the vocabulary of a grammar");
+            throw Error("the word \"" + word + "\" is given twice in the vocabulary of a grammar");
 }
 
 std::int32_t Grammar::id_of(std::string_view word) const {

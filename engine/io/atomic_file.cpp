@@ -162,7 +162,7 @@ void AtomicFile::flush() {
 
 void AtomicFile::commit() {
     flush();
-    if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("cannot be given its name", errno);
+    if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("cannot be renamed into place", errno);
     // rename() leaves both names if they are links to the same file.
     if (fd_ < 0) ::unlink(temporary_.c_str());
     temporary_.clear();

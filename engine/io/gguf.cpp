@@ -120,23 +120,25 @@ private:
         file_.version_ = value<std::uint32_t>();
         if ((file_.version_ & 0xFFFFU) == 0) throw source_.error_at(FileFault::Unsupported, 4, "is big-endian, which cannot be read");
         if (file_.version_ != 2 && file_.version_ != 3)
-            throw source_.error_at(FileFault::Unsupported, 4, fmt::format("is of version {}; 2 and 3 can be read", file_.version_));
+            throw source_.error_at(FileFault::Unsupported, 4, fmt::format("has version {}; expected 2 or 3", file_.version_));
         count_ = value<std::uint64_t>();
         keys_ = value<std::uint64_t>();
         constexpr std::uint64_t kLeastKey = 8 + 4 + 1, kLeastTensor = 8 + 4 + 8 + 4 + 8;
         if (count_ > kGgufMaxEntries || count_ > in_.remaining() / kLeastTensor)
-            throw source_.error_at(FileFault::Limit, 8, fmt::format("announces {} tensors, more than the file can hold", count_));
+            throw source_.error_at(FileFault::Limit, 8, fmt::format("declares {} tensors, more than the file can hold", count_));
         if (keys_ > kGgufMaxEntries || keys_ > in_.remaining() / kLeastKey)
-            throw source_.error_at(FileFault::Limit, 16, fmt::format("announces {} keys, more than the file can hold", keys_));
+            throw source_.error_at(FileFault::Limit, 16, fmt::format("declares {} keys, more than the file can hold", keys_));
     }
 
     std::string text(std::uint64_t longest) {
         const auto length = value<std::uint64_t>();
         texts_held_ += length;
         if (length > longest || texts_held_ > kGgufMaxTexts)
-            throw in_.error(FileFault::Limit, fmt::format("a text of {} bytes; at most {} are read", length, longest));
+            throw in_.error(FileFault::Limit,
+                            fmt::format("a string of {} bytes; at most {} are read, and {} in all", length, longest, kGgufMaxTexts));
         if (length > in_.remaining())
-            throw in_.error(FileFault::Truncated, fmt::format("a text of {} bytes is announced, {} are left", length, in_.remaining()));
+            throw in_.error(FileFault::Truncated,
+                            fmt::format("a string of {} bytes is declared, but only {} are left", length, in_.remaining()));
         std::string out(static_cast<std::size_t>(length), '\0');
         in_.read(out.data(), out.size());
         return out;
@@ -168,7 +170,7 @@ private:
             return static_cast<double>(value<float>());
         case kGgufBool: {
             const auto byte = value<std::uint8_t>();
-            if (byte > 1) throw in_.error(FileFault::Range, fmt::format("a truth value of {}", byte));
+            if (byte > 1) throw in_.error(FileFault::Range, fmt::format("a bool of {}; expected 0 or 1", byte));
             return byte == 1;
         }
         case kGgufText:
@@ -182,7 +184,7 @@ private:
         case kGgufF64:
             return value<double>();
         default:
-            throw in_.error(FileFault::Unsupported, fmt::format("there is no type {} of values", type));
+            throw in_.error(FileFault::Unsupported, fmt::format("there is no value type {}", type));
         }
     }
 
@@ -191,7 +193,7 @@ private:
         if (depth == kDeepest) throw in_.error(FileFault::Limit, fmt::format("more than {} nested lists", kDeepest));
         const auto type = value<std::uint32_t>();
         const auto count = value<std::uint64_t>();
-        if (type >= kGgufValueTypes) throw in_.error(FileFault::Unsupported, fmt::format("there is no type {} of values", type));
+        if (type >= kGgufValueTypes) throw in_.error(FileFault::Unsupported, fmt::format("there is no value type {}", type));
         if (count > in_.remaining() / kGgufLeastBytes.at(type))
             throw in_.error(FileFault::Limit, fmt::format("a list of {} values, more than the file can hold", count));
         if (type == kGgufU8 || type == kGgufI8) return byte_list(count);
@@ -207,7 +209,8 @@ private:
     Json byte_list(std::uint64_t count) {
         texts_held_ += count;
         if (count > kGgufMaxText || texts_held_ > kGgufMaxTexts)
-            throw in_.error(FileFault::Limit, fmt::format("a list of {} bytes; at most {} are read", count, kGgufMaxText));
+            throw in_.error(FileFault::Limit,
+                            fmt::format("a list of {} bytes; at most {} are read, and {} in all", count, kGgufMaxText, kGgufMaxTexts));
         std::string out(static_cast<std::size_t>(count), '\0');
         in_.read(out.data(), out.size());
         return out;
@@ -232,7 +235,7 @@ private:
         tensor.type = value<std::uint32_t>();
         tensor.begin = value<std::uint64_t>();
         const GgufType* type = gguf_type(tensor.type);
-        if (type == nullptr) throw refuse(FileFault::Unsupported, fmt::format("is packed as type {}, which cannot be read", tensor.type));
+        if (type == nullptr) throw refuse(FileFault::Unsupported, fmt::format("has type {}, which cannot be read", tensor.type));
         const std::int64_t row = tensor.shape.empty() ? 1 : tensor.shape.back();
         if (row % type->numbers != 0)
             throw refuse(FileFault::Schema,
@@ -248,7 +251,7 @@ private:
         if (const Json* given = file_.find("general.alignment")) {
             alignment = given->is_unsigned() ? given->as_unsigned() : 0;
             if (!std::has_single_bit(alignment) || alignment > (std::uint64_t{1} << 20))
-                throw FileError(FileFault::Range, file_.source_, "general.alignment", "is not a power of two");
+                throw FileError(FileFault::Range, file_.source_, "general.alignment", "expected a power of two up to 1048576");
         }
         const std::uint64_t data = (in_.position() + alignment - 1) / alignment * alignment;
         std::vector<const GgufTensor*> by_place;
@@ -261,7 +264,7 @@ private:
             if (data > source_.size() || tensor.begin > source_.size() - data || length > source_.size() - data - tensor.begin)
                 throw FileError(
                     FileFault::Truncated, file_.source_, place,
-                    fmt::format("lies at {} with {} bytes, beyond the end of a file of {}", tensor.begin, length, source_.size()));
+                    fmt::format("lies at {} with {} bytes, beyond the end of the file of {}", tensor.begin, length, source_.size()));
             tensor.begin += data;
             tensor.end = tensor.begin + length;
             by_place.push_back(&tensor);
@@ -285,7 +288,7 @@ GgufFile GgufFile::read(ByteSource& source) {
     try {
         return GgufReader(source).read();
     } catch (const std::bad_alloc&) {
-        throw FileError(FileFault::Memory, source.name(), "", "its metadata do not fit the memory that is left");
+        throw FileError(FileFault::Memory, source.name(), "", "its metadata do not fit in the memory that is left");
     }
 }
 
@@ -305,7 +308,7 @@ const Json* GgufFile::find(std::string_view key) const {
 const std::string& GgufFile::text(std::string_view key) const {
     const Json* value = find(key);
     if (value == nullptr) throw FileError(FileFault::Schema, source_, key, "this key is missing");
-    if (!value->is_string()) throw FileError(FileFault::Format, source_, key, "expected a text");
+    if (!value->is_string()) throw FileError(FileFault::Format, source_, key, "expected a string");
     return value->text();
 }
 

@@ -45,7 +45,7 @@ WeightFiles::Tensor tensor_of(const GgufTensor& stored, std::span<const std::byt
     std::string known = "F32, F16, BF16, F64";
     for (const BlockKind kind : kPackedTypes) known += fmt::format(", {}", block_format(kind).name);
     throw FileError(FileFault::Unsupported, source, fmt::format("tensor \"{}\"", escaped(stored.name)),
-                    fmt::format("is packed as {}, which cannot be read; what can be read is {}", type, known));
+                    fmt::format("has type {}, which cannot be read; expected one of {}", type, known));
 }
 
 /// The number under `key`, or `usual` if it is missing.
@@ -54,7 +54,7 @@ std::uint64_t split_number(const GgufFile& file, std::string_view key, std::uint
     if (value == nullptr) return usual;
     if (value->is_unsigned()) return value->as_unsigned();
     if (value->is_signed() && value->as_signed() >= 0) return static_cast<std::uint64_t>(value->as_signed());
-    throw FileError(FileFault::Format, file.source(), key, "expected a number from 0 on");
+    throw FileError(FileFault::Format, file.source(), key, "expected a whole number of at least 0");
 }
 
 /// A name such as "NAME-00002-of-00003": the part before the number, the number, and the count.
@@ -80,7 +80,7 @@ void expect_part(const GgufFile& file, std::uint64_t number, std::uint64_t count
     const std::uint64_t own = split_number(file, "split.no", 0), all = split_number(file, "split.count", 1);
     if (own != number || all != count)
         throw FileError(FileFault::Schema, file.source(), "split.no",
-                        fmt::format("says it is part {} of {}; by its name it would be part {} of {}", own + 1, all, number + 1, count));
+                        fmt::format("says it is part {} of {}, but its name says part {} of {}", own + 1, all, number + 1, count));
 }
 
 }  // namespace
@@ -107,9 +107,8 @@ std::shared_ptr<const WeightFiles> WeightFiles::open_gguf(const std::filesystem:
     if (count > 1) {
         const std::optional<SplitName> name = split_name(path.stem().string());
         if (!name || name->count != count || name->number < 1 || name->number > count)
-            throw FileError(
-                FileFault::Schema, file.source(), "split.count",
-                fmt::format("says it is one of {} files, which are found by names like NAME-00001-of-{:05}.gguf", count, count));
+            throw FileError(FileFault::Schema, file.source(), "split.count",
+                            fmt::format("says it is one of {} files, which must have names like NAME-00001-of-{:05}.gguf", count, count));
         weights.reset(new WeightFiles);
         for (std::uint64_t i = 0; i < count; ++i) {
             const std::string part = fmt::format("{}-{:05}-of-{:05}{}", name->before, i + 1, count, path.extension().string());
@@ -122,7 +121,7 @@ std::shared_ptr<const WeightFiles> WeightFiles::open_gguf(const std::filesystem:
     const std::uint64_t announced = split_number(file, "split.tensors.count", weights->tensors_.size());
     if (announced != weights->tensors_.size())
         throw FileError(FileFault::Schema, file.source(), "split.tensors.count",
-                        fmt::format("announces {} tensors; there are {}", announced, weights->tensors_.size()));
+                        fmt::format("declares {} tensors, but there are {}", announced, weights->tensors_.size()));
     return weights;
 }
 

@@ -69,11 +69,10 @@ fs::path snapshot_of(const fs::path& entry) {
     std::error_code unknown;
     if (const std::string commit = main_commit(entry); !commit.empty()) {
         if (fs::is_directory(snapshots / commit, unknown)) return snapshots / commit;
-        throw broken_entry(entry,
-                           fmt::format("refs/main names the snapshot {}, which is not there: the download was not finished", commit));
+        throw broken_entry(entry, fmt::format("refs/main names the snapshot {}, which does not exist: the download is incomplete", commit));
     }
     const fs::path newest = newest_snapshot(snapshots);
-    if (newest.empty()) throw broken_entry(entry, "there is no snapshot in this folder of Hugging Face's cache: nothing was downloaded");
+    if (newest.empty()) throw broken_entry(entry, "this folder of Hugging Face's cache has no snapshot: nothing was downloaded");
     return newest;
 }
 
@@ -90,7 +89,7 @@ void expect_whole_links(const fs::path& snapshot, const std::vector<std::string>
         if (!may_be_needed(name) || fs::exists(fs::status(snapshot / name, error))) continue;
         const bool circle = error == std::errc::too_many_symbolic_link_levels;
         throw broken_entry(snapshot / name, circle ? "this link leads in a circle"
-                                                   : "this link leads to a file that is not there: the download was not finished");
+                                                   : "this link leads to a file that does not exist: the download is incomplete");
     }
 }
 

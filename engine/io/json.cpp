@@ -80,7 +80,7 @@ std::string leaf(const nlohmann::json& value, Json::InvalidUtf8 stray) {
     try {
         return value.dump(-1, ' ', false, stray == Json::InvalidUtf8::Replace ? Handler::replace : Handler::strict);
     } catch (const nlohmann::json::type_error&) {
-        throw Error("a text that is not UTF-8 cannot be written as JSON");
+        throw Error("a string that is not UTF-8 cannot be written as JSON");
     }
 }
 

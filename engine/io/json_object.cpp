@@ -92,7 +92,7 @@ bool JsonObject::read(std::string_view key, bool& value) {
 bool JsonObject::read(std::string_view key, std::string& value) {
     const Json* found = take(key);
     if (found == nullptr) return false;
-    if (!found->is_string()) fail_at(FileFault::Format, source_, pointer_to(key), "a text in quotes", *found);
+    if (!found->is_string()) fail_at(FileFault::Format, source_, pointer_to(key), "a string", *found);
     value = found->text();
     return true;
 }
@@ -100,11 +100,10 @@ bool JsonObject::read(std::string_view key, std::string& value) {
 bool JsonObject::read(std::string_view key, std::vector<std::string>& value) {
     const Json* found = take(key);
     if (found == nullptr) return false;
-    if (!found->is_list()) fail_at(FileFault::Format, source_, pointer_to(key), "a list of texts", *found);
+    if (!found->is_list()) fail_at(FileFault::Format, source_, pointer_to(key), "a list of strings", *found);
     std::vector<std::string> texts;
     for (const Json& item : found->items()) {
-        if (!item.is_string())
-            fail_at(FileFault::Format, source_, fmt::format("{}/{}", pointer_to(key), texts.size()), "a text in quotes", item);
+        if (!item.is_string()) fail_at(FileFault::Format, source_, fmt::format("{}/{}", pointer_to(key), texts.size()), "a string", item);
         texts.push_back(item.text());
     }
     value = std::move(texts);
@@ -200,7 +199,7 @@ void JsonObject::expect_no_more() const {
     for (const auto& [key, value] : object_->members()) {
         if (asked_.contains(key)) continue;
         throw FileError(FileFault::Schema, source_, escaped(pointer_to(key), kLongestPlace),
-                        fmt::format("there is no such field; the fields are {}", fmt::join(asked_.begin(), asked_.end(), ", ")));
+                        fmt::format("there is no such field; expected one of {}", fmt::join(asked_.begin(), asked_.end(), ", ")));
     }
 }
 

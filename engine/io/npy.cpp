@@ -32,8 +32,7 @@ NpyHeader read_header(ByteSource& source) {
     const auto major = read_number<std::uint8_t>(source);
     const auto minor = read_number<std::uint8_t>(source);
     if (major < 1 || major > 3 || minor != 0)
-        throw source.error_at(FileFault::Format, 6,
-                              fmt::format("expected version 1.0, 2.0 or 3.0 of the format, found {}.{}", major, minor));
+        throw source.error_at(FileFault::Format, 6, fmt::format("expected format version 1.0, 2.0 or 3.0, found {}.{}", major, minor));
     const std::uint64_t place = source.position();
     const std::uint32_t length = major == 1 ? read_number<std::uint16_t>(source) : read_number<std::uint32_t>(source);
     if (length > kMaxHeader)
@@ -46,7 +45,7 @@ NpyHeader read_header(ByteSource& source) {
             ? find_invalid_utf8(text).value_or(text.size())
             : static_cast<std::size_t>(std::find_if(text.begin(), text.end(), [](char c) { return (c & 0x80) != 0; }) - text.begin());
     const std::size_t stop = std::min(bad, text.find('\0'));
-    if (stop < text.size()) throw source.error_at(FileFault::Format, first_byte + stop, "a byte that no header may hold");
+    if (stop < text.size()) throw source.error_at(FileFault::Format, first_byte + stop, "a byte that is not allowed in a header");
     return parse_npy_header(text, source.name(), first_byte);
 }
 
@@ -133,7 +132,7 @@ NamedArray read_npy(ByteSource& source) {
     try {
         return read_array(source);
     } catch (const std::bad_alloc&) {
-        throw FileError(FileFault::Memory, source.name(), "", fmt::format("{} bytes do not fit the memory that is left", source.size()));
+        throw FileError(FileFault::Memory, source.name(), "", fmt::format("{} bytes do not fit in the memory that is left", source.size()));
     }
 }
 

@@ -25,7 +25,7 @@ public:
             ++at_;
         }
         expect('}', "the dictionary does not end with }");
-        if (peek() != '\0' || at_ != text_.size()) fail(FileFault::Format, "something follows the dictionary");
+        if (peek() != '\0' || at_ != text_.size()) fail(FileFault::Format, "unexpected text after the dictionary");
         for (const auto& [seen, name] :
              {std::pair(seen_descr_, "descr"), std::pair(seen_order_, "fortran_order"), std::pair(seen_shape_, "shape")})
             if (!seen) fail(FileFault::Format, fmt::format("the dictionary has no '{}'", name));
@@ -50,10 +50,10 @@ private:
         if (quote != '\'' && quote != '"') fail(FileFault::Format, expected);
         const std::size_t begin = ++at_;
         while (at_ < text_.size() && text_[at_] != quote) {
-            if (text_[at_] == '\\' || text_[at_] == '\n') fail(FileFault::Format, "an escape or line end in a text");
+            if (text_[at_] == '\\' || text_[at_] == '\n') fail(FileFault::Format, "an escape or a line break in a string");
             ++at_;
         }
-        if (at_ == text_.size()) fail(FileFault::Format, "a text does not end");
+        if (at_ == text_.size()) fail(FileFault::Format, "a string does not end");
         return text_.substr(begin, at_++ - begin);
     }
     void read_entry() {
@@ -114,7 +114,8 @@ void HeaderParser::read_descr() {
 std::int64_t HeaderParser::read_size() {
     const char first = peek();
     if (first == '-') fail(FileFault::Range, "a negative size");
-    if (text_.substr(at_).starts_with("True") || text_.substr(at_).starts_with("False")) fail(FileFault::Range, "a truth value as size");
+    if (text_.substr(at_).starts_with("True") || text_.substr(at_).starts_with("False"))
+        fail(FileFault::Range, "a size that is True or False");
     if (!is_digit(first)) fail(FileFault::Format, "expected a size");
     std::int64_t size = 0;
     const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), size);

@@ -96,7 +96,7 @@ void expect_same_directory(zip_t* archive, const InputFile& file, const std::vec
         same = zip_stat_index(archive, i, 0, &found) == 0 && found.size == entries[i].unpacked && found.comp_size == entries[i].packed &&
                found.crc == entries[i].crc && found.comp_method == entries[i].method;
     }
-    if (!same) throw FileError(FileFault::Format, file.name(), "", "its directory is ambiguous: two readers would find different entries");
+    if (!same) throw FileError(FileFault::Format, file.name(), "", "its directory is ambiguous: two readers could find different entries");
 }
 
 void check_sizes(const InputFile& file, const ZipEntry& entry, std::uint64_t& total) {
@@ -112,8 +112,9 @@ void check_sizes(const InputFile& file, const ZipEntry& entry, std::uint64_t& to
     if (entry.unpacked / kMaxNpzRatio > entry.packed)
         throw refuse(FileFault::Limit,
                      fmt::format("claims that {} bytes unpack to {}, more than compression can do", entry.packed, entry.unpacked));
-    total += entry.unpacked;  // cannot overflow: at most kMaxArrays terms of at most kMaxNpzArrayBytes
-    if (total > kMaxNpzTotalBytes) throw refuse(FileFault::Limit, fmt::format("brings the file to more than {} bytes", kMaxNpzTotalBytes));
+    total += entry.unpacked;  // at most kMaxArrays terms of at most kMaxNpzArrayBytes: no overflow
+    if (total > kMaxNpzTotalBytes)
+        throw refuse(FileFault::Limit, fmt::format("brings the file to more than {} bytes in all", kMaxNpzTotalBytes));
 }
 
 ArrayFile read_all(InputFile& file, const std::stop_token& stop) {
@@ -157,7 +158,7 @@ std::vector<PendingEntry> prepare_entries(const std::string& file, std::span<con
         };
         if (!names.insert(array.name).second) throw refuse(FileFault::Duplicate, "two arrays have this name");
         if (find_invalid_utf8(array.name) || array.name.find('\0') != std::string::npos)
-            throw refuse(FileFault::Format, "a name has to be UTF-8 without NUL");
+            throw refuse(FileFault::Format, "a name must be UTF-8 without NUL");
         if (array.name.size() + kExtension.size() > kMaxArrayName) throw refuse(FileFault::Limit, "the name is too long");
         if (array.bytes.size() > kMaxNpzArrayBytes / 2) throw refuse(FileFault::Limit, "the array is too large");
         PendingEntry& entry = entries[i];
@@ -209,7 +210,7 @@ ArrayFile read_npz(const std::filesystem::path& path, ReadLimits limits) {
         file.expect_unchanged();
         return out;
     } catch (const std::bad_alloc&) {
-        throw FileError(FileFault::Memory, file.name(), "", "its arrays do not fit the memory that is left");
+        throw FileError(FileFault::Memory, file.name(), "", "its arrays do not fit in the memory that is left");
     }
 }
 

@@ -64,8 +64,9 @@ std::optional<ProtobufField> ProtobufMessage::next() {
     case ProtobufField::Wire::Bytes: {
         const std::uint64_t length = take_number();
         if (length > bytes_.size() - at_)
-            throw protobuf_error(FileFault::Truncated, source_, field.at,
-                                 fmt::format("field {} announces {} bytes, {} are left", field.number, length, bytes_.size() - at_));
+            throw protobuf_error(
+                FileFault::Truncated, source_, field.at,
+                fmt::format("field {} declares {} bytes, but only {} are left", field.number, length, bytes_.size() - at_));
         field.at = first_byte_ + at_;
         field.bytes = bytes_.substr(at_, static_cast<std::size_t>(length));
         at_ += static_cast<std::size_t>(length);
@@ -73,7 +74,7 @@ std::optional<ProtobufField> ProtobufMessage::next() {
     }
     }
     throw protobuf_error(FileFault::Unsupported, source_, first_byte_ + begin,
-                         fmt::format("field {} is of kind {}, which cannot be read", field.number, tag & 7U));
+                         fmt::format("field {} has wire type {}, which cannot be read", field.number, tag & 7U));
 }
 
 void ProtobufMessage::expect(const ProtobufField& field, ProtobufField::Wire wire, std::string_view what) const {
@@ -87,7 +88,7 @@ ProtobufMessage ProtobufMessage::message(const ProtobufField& field) const {
 }
 
 std::string ProtobufMessage::text(const ProtobufField& field) const {
-    expect(field, ProtobufField::Wire::Bytes, "a text");
+    expect(field, ProtobufField::Wire::Bytes, "a string");
     return std::string(field.bytes);
 }
 

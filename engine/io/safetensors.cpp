@@ -45,13 +45,13 @@ void check_writable(const std::string& file, const std::map<std::string, std::st
         return FileError(fault, file, fmt::format("\"{}\"", escaped(name)), problem);
     };
     for (const auto& [key, value] : metadata)
-        if (find_invalid_utf8(key) || find_invalid_utf8(value)) throw refuse(FileFault::Format, key, "metadata have to be UTF-8");
+        if (find_invalid_utf8(key) || find_invalid_utf8(value)) throw refuse(FileFault::Format, key, "metadata must be UTF-8");
     if (arrays.size() > kMaxArrays || metadata.size() > kMaxArrays)
         throw FileError(FileFault::Limit, file, "", fmt::format("more than {} tensors or metadata entries", kMaxArrays));
     std::set<std::string_view> names;
     for (const PlannedArray& array : arrays) {
         if (array.name == "__metadata__") throw refuse(FileFault::Format, array.name, "no tensor can have this name");
-        if (find_invalid_utf8(array.name)) throw refuse(FileFault::Format, array.name, "a tensor's name has to be UTF-8");
+        if (find_invalid_utf8(array.name)) throw refuse(FileFault::Format, array.name, "a tensor's name must be UTF-8");
         if (array.name.size() > kMaxArrayName) throw refuse(FileFault::Limit, array.name, "the name is too long");
         if (array.shape.size() > kMaxArrayRank) throw refuse(FileFault::Limit, array.name, "too many axes");
         for (const std::int64_t size : array.shape)
@@ -66,7 +66,7 @@ ArrayFile read_safetensors(ByteSource& source) {
     try {
         return read_all(source);
     } catch (const std::bad_alloc&) {
-        throw FileError(FileFault::Memory, source.name(), "", fmt::format("{} bytes do not fit the memory that is left", source.size()));
+        throw FileError(FileFault::Memory, source.name(), "", fmt::format("{} bytes do not fit in the memory that is left", source.size()));
     }
 }
 

@@ -32,7 +32,7 @@ public:
     }
     bool number_float(number_float_t, const string_t& text) override {
         if (in_ != Inside::Shape && in_ != Inside::Offsets) return other("a number");
-        fail(FileFault::Range, fmt::format("{} is not an integer of 64 bits", escaped(text)));
+        fail(FileFault::Range, fmt::format("{} is not a 64-bit integer", escaped(text)));
     }
     bool number_unsigned(number_unsigned_t value) override;
     bool string(string_t& value) override;
@@ -67,9 +67,9 @@ private:
         case Inside::Top:
             fail(FileFault::Format, fmt::format("\"{}\": expected an object, found {}", escaped(name_), found));
         case Inside::Metadata:
-            fail(FileFault::Format, fmt::format("expected a text, found {}", found));
+            fail(FileFault::Format, fmt::format("expected a string, found {}", found));
         case Inside::Entry:
-            fail(FileFault::Format, fmt::format("expected {}, found {}", field_ == kDtype ? "a text" : "a list", found));
+            fail(FileFault::Format, fmt::format("expected {}, found {}", field_ == kDtype ? "a string" : "a list", found));
         case Inside::Shape:
         case Inside::Offsets:
             fail(FileFault::Range, fmt::format("expected an integer, found {}", found));
@@ -93,7 +93,7 @@ private:
 bool HeaderBuilder::number_unsigned(number_unsigned_t value) {
     if (in_ == Inside::Shape) {
         if (value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
-            fail(FileFault::Range, fmt::format("size {} is impossible", value));
+            fail(FileFault::Range, fmt::format("size {} is too large", value));
         if (entry_.shape.size() == kMaxArrayRank) fail(FileFault::Limit, fmt::format("more than {} axes", kMaxArrayRank));
         entry_.shape.push_back(static_cast<std::int64_t>(value));
         return true;
@@ -110,7 +110,7 @@ bool HeaderBuilder::string(string_t& value) {
         if (header.metadata.size() > kMaxArrays) fail(FileFault::Limit, fmt::format("more than {} metadata entries", kMaxArrays));
         return true;
     }
-    if (in_ != Inside::Entry || field_ != kDtype) return other("a text");
+    if (in_ != Inside::Entry || field_ != kDtype) return other("a string");
     const std::optional<DType> dtype = dtype_from_name(value);
     if (!dtype) fail(FileFault::Unsupported, fmt::format("element type \"{}\" cannot be read", escaped(value)));
     entry_.dtype = *dtype;
@@ -154,7 +154,7 @@ bool HeaderBuilder::key(string_t& value) {
     if (field_name_ == "dtype") field_ = kDtype;
     if (field_name_ == "shape") field_ = kShape;
     if (field_name_ == "data_offsets") field_ = kOffsets;
-    if (field_ == kNoField) fail(FileFault::Format, "there is no such field; expected dtype, shape and data_offsets");
+    if (field_ == kNoField) fail(FileFault::Format, "there is no such field; expected dtype, shape or data_offsets");
     if ((fields_seen_ & field_) != 0) fail(FileFault::Duplicate, "given twice");
     fields_seen_ |= field_;
     return true;
@@ -269,7 +269,7 @@ std::uint64_t read_header_length(ByteSource& source) {
             fmt::format("a header of {} bytes; at most {} are read (is this a .safetensors file?)", length, kMaxSafetensorsHeader));
     if (length > source.remaining())
         throw source.error_at(FileFault::Truncated, 0,
-                              fmt::format("a header of {} bytes is announced, {} are left", length, source.remaining()));
+                              fmt::format("a header of {} bytes is declared, but only {} are left", length, source.remaining()));
     if (length < 2) throw source.error_at(FileFault::Truncated, 0, fmt::format("a header of {} bytes is too short", length));
     return length;
 }

@@ -55,9 +55,9 @@ TextFile read_text_file(const std::filesystem::path& path, ReadLimits limits) {
         throw FileError(FileFault::Format, name, fmt::format("byte {}", at), "a NUL byte: expected a text file");
     if (file.text.starts_with(kUtf8Mark)) file.text.erase(0, kUtf8Mark.size());
     if (const auto at = find_invalid_utf8(file.text))
-        file.notes.push_back(fmt::format("{} bytes are not UTF-8, the first is byte {}; each becomes a symbol of its own",
-                                         count_stray_bytes(file.text), *at));
-    if (unify_line_ends(file.text)) file.notes.emplace_back("line ends were changed to LF");
+        file.notes.push_back(
+            fmt::format("{} bytes are not UTF-8, the first at byte {}; each becomes its own symbol", count_stray_bytes(file.text), *at));
+    if (unify_line_ends(file.text)) file.notes.emplace_back("line endings were changed to LF");
     return file;
 }
 

@@ -28,7 +28,7 @@ std::map<std::string, std::string> read_index(const std::filesystem::path& path)
     JsonObject map = index.object("weight_map");
     std::map<std::string, std::string> files;
     for (const auto& [tensor, file] : map.whole().members()) {
-        if (!file.is_string()) map.fail(tensor, "expected the name of a file", FileFault::Format);
+        if (!file.is_string()) map.fail(tensor, "expected a file name", FileFault::Format);
         const std::string& name = file.text();
         // Shards must be in the index's folder: any other path could refer to an arbitrary file the user can read.
         if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos || name.find('\0') != std::string::npos)
@@ -58,7 +58,7 @@ void WeightFiles::index_tensors() {
     for (std::size_t i = 0; i < tensors_.size(); ++i)
         if (!places_.emplace(tensors_[i].array.name, i).second)
             throw FileError(FileFault::Duplicate, file_name(tensors_[i]), escaped(tensors_[i].array.name),
-                            fmt::format("stands in {} too", file_name(*find(tensors_[i].array.name))));
+                            fmt::format("is also in {}", file_name(*find(tensors_[i].array.name))));
 }
 
 std::int64_t WeightFiles::Tensor::count() const {
@@ -80,7 +80,7 @@ std::shared_ptr<const WeightFiles> WeightFiles::open_folder(const std::filesyste
     if (!holds(folder, kIndex)) {
         if (holds(folder, kSingle)) return open_file(folder / kSingle);
         throw FileError(FileFault::Schema, escaped(folder.native(), 0), "",
-                        fmt::format("has no weights that can be read: expected {} or {}", kSingle, kIndex));
+                        fmt::format("has no readable weights: expected {} or {}", kSingle, kIndex));
     }
     const std::map<std::string, std::string> index = read_index(folder / kIndex);
     std::map<std::string, std::size_t> files;

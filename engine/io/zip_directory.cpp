@@ -96,12 +96,14 @@ Directory find_directory(InputFile& file) {
                             fmt::format("the directory cannot be {} bytes at byte {}", directory.bytes, directory.offset));
     if (directory.end - directory.offset != directory.bytes)
         throw file.error_at(FileFault::Format, directory.offset + directory.bytes,
-                            "something stands between the directory and its end record");
+                            "there are bytes between the directory and its end record");
     if (directory.entries > kMaxArrays || directory.bytes > kMaxDirectory)
-        throw file.error_at(FileFault::Limit, end.place(), fmt::format("{} entries; at most {} are read", directory.entries, kMaxArrays));
+        throw file.error_at(FileFault::Limit, end.place(),
+                            fmt::format("{} entries in {} bytes; at most {} in {} bytes are read", directory.entries, directory.bytes,
+                                        kMaxArrays, kMaxDirectory));
     if (directory.entries > directory.bytes / kEntryBytes)
         throw file.error_at(FileFault::Format, end.place(),
-                            fmt::format("{} entries do not fit a directory of {} bytes", directory.entries, directory.bytes));
+                            fmt::format("{} entries do not fit in a directory of {} bytes", directory.entries, directory.bytes));
     return directory;
 }
 
@@ -159,7 +161,8 @@ std::vector<ZipEntry> read_entries(InputFile& file, const Directory& directory) 
         Zip64Numbers wide(all.text(at + kEntryBytes + name, extra));
         if (!wide.resolve(entry.unpacked) || !wide.resolve(entry.packed) || !wide.resolve(entry.offset))
             throw refuse(FileFault::Format, "the zip64 numbers of an entry are missing");
-        if (entry.name.size() > kMaxArrayName) throw refuse(FileFault::Limit, fmt::format("a name of {} bytes", entry.name.size()));
+        if (entry.name.size() > kMaxArrayName)
+            throw refuse(FileFault::Limit, fmt::format("a name of {} bytes is too long", entry.name.size()));
         if (all.get<std::uint16_t>(at + 34) != 0) throw refuse(FileFault::Unsupported, "the archive is split into several files");
         entries.push_back(std::move(entry));
         at += kEntryBytes + name + extra + comment;
@@ -191,7 +194,7 @@ std::uint64_t check_local_header(InputFile& file, const ZipEntry& entry, std::ui
     if (names.text(0, name_bytes) != entry.name)
         throw entry_error(file, entry, FileFault::Format, fmt::format("its data are labelled \"{}\"", escaped(names.text(0, name_bytes))));
     if (local.get<std::uint16_t>(8) != entry.method || ((local.get<std::uint16_t>(6) ^ entry.flags) & 1U) != 0)
-        throw entry_error(file, entry, FileFault::Format, "its data are labelled with another method");
+        throw entry_error(file, entry, FileFault::Format, "its data are labelled with a different method");
     std::uint64_t packed = local.get<std::uint32_t>(18), unpacked = local.get<std::uint32_t>(22);
     Zip64Numbers wide(names.text(name_bytes, extra_bytes));
     const bool resolved = wide.resolve(unpacked) && wide.resolve(packed);
@@ -199,7 +202,7 @@ std::uint64_t check_local_header(InputFile& file, const ZipEntry& entry, std::ui
     const bool same = packed == entry.packed && unpacked == entry.unpacked && local.get<std::uint32_t>(14) == entry.crc;
     if (!later && (!resolved || !same)) throw entry_error(file, entry, FileFault::Range, "its sizes or checksum contradict the directory");
     if (entry.method == 0 && !entry.encrypted() && entry.packed != entry.unpacked)
-        throw entry_error(file, entry, FileFault::Range, "it is stored as it is, but its two sizes differ");
+        throw entry_error(file, entry, FileFault::Range, "it is stored uncompressed, but its two sizes differ");
     return data + entry.packed;
 }
 
@@ -217,7 +220,7 @@ void check_places(InputFile& file, const std::vector<ZipEntry>& entries, std::ui
     std::sort(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) { return a->offset < b->offset; });
     std::uint64_t free_from = 0;
     for (const ZipEntry* entry : sorted) {
-        if (entry->offset < free_from) throw entry_error(file, *entry, FileFault::Range, "it overlaps the entry before");
+        if (entry->offset < free_from) throw entry_error(file, *entry, FileFault::Range, "it overlaps the previous entry");
         free_from = check_local_header(file, *entry, directory_offset);
     }
 }

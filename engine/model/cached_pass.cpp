@@ -22,9 +22,9 @@ void keep_last_row(Tensor<Scalar>& x) {
 const Config& require_can_cache(const Config& config, const ForwardSettings& settings) {
     require_settings(settings);
     if (!can_cache(config, settings))
-        throw ConfigError("keys and values can be kept only by a decoder-only model under the causal mask alone, without mistakes, edits "
-                          "and dropout");
-    if (!config.lm_head) throw ConfigError("a model without a head predicts no tokens");
+        throw ConfigError("keys and values can be cached only for a decoder-only model with only the causal mask and without mistakes, "
+                          "edits and dropout");
+    if (!config.lm_head) throw ConfigError("a model without an output head predicts no tokens");
     return config;
 }
 
@@ -85,9 +85,9 @@ template <class Scalar>
 std::span<const Scalar> CachedPass<Scalar>::extend(std::span<const std::int32_t> ids) {
     const Config& config = weights_.config();
     const std::int64_t before = length(), added = static_cast<std::int64_t>(ids.size()), after = before + added;
-    if (ids.empty()) throw Error("a text is continued by at least one token");
+    if (ids.empty()) throw Error("expected at least one token to continue the text with");
     if (after > config.context_length)
-        throw ConfigError("the text: " + std::to_string(after) + " positions are more than the context length " +
+        throw ConfigError("the text has " + std::to_string(after) + " positions, more than the context length " +
                           std::to_string(config.context_length));
     require_ids(ids, config.vocab_size, "token id");
     if (!keeps_positions(plan_, before, after)) {

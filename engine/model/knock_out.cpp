@@ -164,7 +164,7 @@ KnockOut knock_out_heads(const Trace<float>& trace, const KnockOutQuestion& ques
     if (question.place) require_place(trace, *question.place);
     std::vector<std::int32_t> targets = next_tokens(trace.tokens);
     if (!question.counted.empty() && question.counted.size() != targets.size())
-        throw Error("what counts is said of " + std::to_string(question.counted.size()) + " positions, but there are " +
+        throw Error("which positions count is given for " + std::to_string(question.counted.size()) + " positions, but there are " +
                     std::to_string(targets.size()));
     for (std::size_t at = 0; at < question.counted.size(); ++at)
         if (question.counted[at] == 0) targets[at] = kIgnoredTarget;

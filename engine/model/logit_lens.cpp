@@ -61,7 +61,8 @@ const Tensor<Scalar>& require_stream(const Trace<Scalar>& trace, const StageId& 
     if (stage == nullptr) throw Error("the trace has no " + tensor_name(stream));
     const Shape& shape = stage->value.shape();
     if (shape.rank() != 3 || shape[2].size != config.d_model)
-        throw ShapeError(tensor_name(stream) + " " + shape.text() + " is no stream of d_model " + std::to_string(config.d_model));
+        throw ShapeError(tensor_name(stream) + " " + shape.text() + " is not a residual stream of d_model " +
+                         std::to_string(config.d_model));
     return stage->value;
 }
 

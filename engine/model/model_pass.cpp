@@ -19,7 +19,7 @@ void require_one_batch(const TokenBatch& batch, const Config& config, const char
             throw ShapeError(std::string(what) + ": a sequence of length " + std::to_string(length) + " in " +
                              std::to_string(batch.length) + " positions");
     if (batch.length > config.context_length)
-        throw ConfigError(std::string(what) + ": " + std::to_string(batch.length) + " positions are more than the context length " +
+        throw ConfigError(std::string(what) + ": " + std::to_string(batch.length) + " positions exceed the context length " +
                           std::to_string(config.context_length));
     require_ids(batch.ids, config.vocab_size, "token id");
     if (batch.segments.empty() || config.num_segments == 0) return;
@@ -106,7 +106,7 @@ const Tensor<Scalar>& ModelPass<Scalar>::logits() {
 
 template <class Scalar>
 CrossEntropy ModelPass<Scalar>::loss(std::span<const std::int32_t> targets, std::int64_t counted_in_all) {
-    if (!config_.lm_head) throw ConfigError("a model without a head predicts nothing to compare with targets");
+    if (!config_.lm_head) throw ConfigError("a model without an output head predicts nothing to compare with targets");
     if (targets.size() != tokens_.ids.size())
         throw ShapeError(std::to_string(targets.size()) + " targets for " + std::to_string(tokens_.ids.size()) + " tokens");
     targets_.assign(targets.begin(), targets.end());

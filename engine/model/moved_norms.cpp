@@ -14,7 +14,7 @@ StageId values_of(const StageId& weights) {
 }
 
 Tensor<float> moved_norms(const Trace<float>& trace, const StageId& weights) {
-    if (to_self(weights.stage) != Stage::Weights) throw Error(tensor_name(weights) + " are no weights of attention");
+    if (to_self(weights.stage) != Stage::Weights) throw Error(tensor_name(weights) + " are not attention weights");
     const RecordedStage<float>* values = trace.find(values_of(weights));
     if (values == nullptr) throw Error("the trace has no " + tensor_name(values_of(weights)));
     StageId out = weights;

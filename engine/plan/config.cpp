@@ -40,12 +40,12 @@ void require_factors(const char* name, const std::vector<double>& factors, std::
                        std::all_of(factors.begin(), factors.end(), [](double factor) { return factor > 0 && std::isfinite(factor); });
     if (!right)
         throw ConfigError(std::string("rotary_stretch.") + name + ": expected " + std::to_string(pairs) +
-                          " positive numbers, one for each pair that is turned");
+                          " positive numbers, one for each rotated pair");
 }
 
 void require_stretch(const RotaryStretch& stretch, std::int64_t pairs) {
     if (!(stretch.factor >= 1 && std::isfinite(stretch.factor)))
-        throw ConfigError("rotary_stretch.factor is " + std::to_string(stretch.factor) + "; expected a number from 1 on");
+        throw ConfigError("rotary_stretch.factor is " + std::to_string(stretch.factor) + "; expected a number of at least 1");
     if (!(stretch.low > 0 && stretch.high > stretch.low && std::isfinite(stretch.high)) || stretch.original_context < 1)
         throw ConfigError("rotary_stretch: expected 0 < low < high and an original context of at least 1");
     if (!(stretch.amplitude > 0 && std::isfinite(stretch.amplitude)))
@@ -61,8 +61,8 @@ void require_rotatable(const Config& config) {
     if (config.rotary_size == 0 && config.head_size() % 2 != 0)
         throw ConfigError("d_head " + std::to_string(config.head_size()) + " is odd; rotary positions need an even one");
     if (config.rotary_size < 0 || config.rotary_size % 2 != 0 || config.rotary_size > config.head_size())
-        throw ConfigError("rotary_size is " + std::to_string(config.rotary_size) + "; expected an even number up to d_head, which is " +
-                          std::to_string(config.head_size()) + ", or 0 for all of it");
+        throw ConfigError("rotary_size is " + std::to_string(config.rotary_size) +
+                          "; expected an even number up to d_head = " + std::to_string(config.head_size()) + ", or 0 for all of it");
     for (const auto& [name, base] : {std::pair{"rotary_base", config.rotary_base}, {"rotary_local_base", config.rotary_local_base}})
         if (!(base > 0 && std::isfinite(base)))
             throw ConfigError(std::string(name) + " is " + std::to_string(base) + "; expected a positive number such as 10000");
@@ -77,7 +77,7 @@ void require_width_kept(const Config& config) {
                                  !config.lm_head && !normed && config.architecture != Architecture::EncoderDecoder;
     if (nothing_follows) return;
     throw ConfigError("without an output projection the heads' width " + std::to_string(config.attention_width()) + " (" +
-                      std::to_string(config.num_heads) + " x " + std::to_string(config.head_size()) + ") has to equal d_model " +
+                      std::to_string(config.num_heads) + " x " + std::to_string(config.head_size()) + ") must equal d_model " +
                       std::to_string(config.d_model) + ", or nothing may follow the attention");
 }
 
@@ -103,21 +103,21 @@ void require_kinds(const Config& config) {
 /// Cross-attention has no norm for its output.
 void require_norm_of_results(const Config& config) {
     if (config.norms_result() && config.architecture == Architecture::EncoderDecoder)
-        throw ConfigError("norms of what sublayers find need a model of one stack");
+        throw ConfigError("norms of sublayer outputs need a model with a single stack");
 }
 
 /// Parallel blocks both add to the stream they read.
 void require_parallel(const Config& config) {
     if (config.order == BlockOrder::InTurn) return;
     if (config.norm == NormPlacement::Post || config.architecture == Architecture::EncoderDecoder || !config.residual)
-        throw ConfigError("attention and feed-forward side by side need residual connections, one stack, and no norm of the sum");
+        throw ConfigError("attention and feed-forward in parallel need residual connections, a single stack, and no norm after the sum");
     if (config.order == BlockOrder::ParallelOneNorm && !config.norms_input())
-        throw ConfigError("attention and feed-forward can share a norm only where there is one before them");
+        throw ConfigError("attention and feed-forward can share a norm only if it comes before them");
 }
 
 void require_factor(std::string_view what, double value) {
     if (!(value >= 0 && std::isfinite(value)))
-        throw ConfigError(std::string(what) + " is " + std::to_string(value) + "; expected a number from 0 on");
+        throw ConfigError(std::string(what) + " is " + std::to_string(value) + "; expected a number of at least 0");
 }
 
 /// Half of the buckets are for single distances; in an encoder, half of all are for keys after the query.

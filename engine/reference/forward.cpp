@@ -160,7 +160,7 @@ private:
         case Op::Probabilities:
             return softmax(input(node));
         }
-        throw Error("there is no operation behind " + tensor_name(node.id));
+        throw Error("there is no operation for " + tensor_name(node.id));
     }
 
     const ReferenceStage& record(const PlanNode& node, Matrix value, const SharedPermissions& permissions) {

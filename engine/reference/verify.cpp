@@ -13,7 +13,7 @@
 namespace attn::reference {
 namespace {
 
-constexpr const char* kOtherNumbers = "other numbers";
+constexpr const char* kOtherNumbers = "different numbers";
 
 /// |a - b|; 0 for equal infinities and for two NaNs, infinite if anything else is not finite.
 double distance(double a, double b) {
@@ -63,7 +63,7 @@ StageError compare_stage(const StageId& id, const Tensor<Scalar>& value, const M
         error.problem = "shape " + value.shape().text() + " instead of " + expected.value.shape().text();
     else if (expected.permissions != nullptr && mask == nullptr) error.problem = "no mask was recorded";
     else if (expected.permissions != nullptr && !same_mask(*mask, *expected.permissions, expected.value.shape()))
-        error.problem = "the recorded mask allows other cells than the settings";
+        error.problem = "the recorded mask does not match the settings";
     else compare_values(value, expected.value, atol + kRoundingAllowance * rounding, rtol, error);
     return error;
 }
@@ -154,7 +154,7 @@ public:
         const Shape& shape = value.shape();
         const bool some = shape.rank() == whole.rank() && shape != whole && shape == with_positions(whole, shape[rows.axis].size);
         const std::int64_t count = some ? shape[rows.axis].size : rows.positions;
-        StageError found = first != seen_[i] ? structural_failure(id, "other positions than those that follow")
+        StageError found = first != seen_[i] ? structural_failure(id, "positions other than those that follow")
                                              : compare_stage(id, value, mask, exact_.stage(id, some ? Rows{first, count} : Rows{}), atol_,
                                                              rtol_, rounding_.empty() ? 0 : rounding_[i]);
         if (some) found.worst_index = whole_index(shape, whole, first, found.worst_index);

@@ -70,7 +70,7 @@ void write_rotate(Script& script) {
         script.line("frequency = base ** (-np.arange(half) / half)",
                     "frequency = base ** (-torch.arange(half, dtype=torch.float64) / half)");
     } else {
-        script.remark("base ** (-i / half), lowered for texts that are longer than those of the first training.");
+        script.remark("base ** (-i / half), lowered for texts longer than those in the original training.");
         const std::string numbers = fmt::format("[{:.17g}]", fmt::join(rotary_frequencies(rule, shape[2].size), ", "));
         script.line("frequency = np.array(" + numbers + ")", "frequency = torch.tensor(" + numbers + ", dtype=torch.float64)");
     }
@@ -84,7 +84,7 @@ void write_rotate(Script& script) {
     script.line(fmt::format("first, second = {0}[..., :half], {0}[..., half:2 * half]", x));
     std::string parts = "first * cos - second * sin, second * cos + first * sin";
     if (rule.size < shape[3].size) {
-        script.remark("Only the first numbers of a head are turned.");
+        script.remark("Only the first numbers of a head are rotated.");
         parts += fmt::format(", {}[..., 2 * half:]", x);
     }
     script.line(fmt::format("{} = np.concatenate([{}], axis=-1)", name, parts), fmt::format("{} = torch.cat([{}], dim=-1)", name, parts));
@@ -116,7 +116,7 @@ void write_learned_bias(Script& script) {
     for (std::int64_t t = 0; t < shape[2].size; ++t)
         for (std::int64_t s = 0; s < shape[3].size; ++s) ranges.push_back(bucket_of(script.node().settings.buckets, s - t));
     script.integers("ranges", {shape[2].size, shape[3].size}, ranges);
-    script.remark("ranges: which range of distances a query and a key belong to; each head has a number for each.");
+    script.remark("ranges: which distance range a query and a key fall in; each head has a number for each range.");
     script.line(fmt::format("{} = {} + {}[ranges].transpose(2, 0, 1)", script.result_name(), scaled, table),
                 fmt::format("{} = {} + {}[ranges].permute(2, 0, 1)", script.result_name(), scaled, table));
 }
@@ -129,7 +129,7 @@ void write_bias(Script& script) {
     const std::string scaled = script.input();
     script.line(fmt::format("slope = np.array([{:.17g}])[:, None, None]", fmt::join(script.node().settings.slopes, ", ")),
                 fmt::format("slope = torch.tensor([{:.17g}])[:, None, None]", fmt::join(script.node().settings.slopes, ", ")));
-    script.remark("How far before the query a key stands.");
+    script.remark("How far before the query a key is.");
     script.line(fmt::format("distance = np.arange({})[:, None] - np.arange({})", shape[2].size, shape[3].size),
                 fmt::format("distance = torch.arange({})[:, None] - torch.arange({})", shape[2].size, shape[3].size));
     script.line(fmt::format("{} = {} - slope * distance", script.result_name(), scaled));
@@ -175,7 +175,7 @@ void write_softmax(Script& script) {
     }
     if (!nan && !(empty_rows && script.torch())) return;
     write_keep(script, mask);
-    script.remark("What may not be attended to has weight 0, also in a row that may attend nowhere.");
+    script.remark("What may not be attended to has weight 0, even in a row that may attend nowhere.");
     script.line(fmt::format("{0} = np.where(keep, {0}, 0)", name), fmt::format("{0} = torch.where(keep, {0}, 0.0)", name));
 }
 

@@ -12,7 +12,7 @@ void write_norm(Script& script) {
     std::string gamma = script.parameter(script.node().weight, "gamma");
     if (settings.norm_kind != NormKind::LayerNorm) {
         if (settings.norm_kind == NormKind::RmsPlusOne) {
-            script.remark("What is stored is how much more than 1 the gain is.");
+            script.remark("What is stored is the gain minus 1.");
             gamma = "(1 + " + gamma + ")";
         }
         std::string numpy_axis = "-1", torch_axis = "-1";

@@ -126,7 +126,7 @@ Snippet Script::finish(const SnippetOptions& options, const std::string& heading
     std::string data;
     if (snippet.needs_file) {
         if (!options.operands_in_file)
-            data += fmt::format("# As text its operands would take about {} kB: they are in a file.\n", size / 1000);
+            data += fmt::format("# Its operands would take about {} kB as text, so they are in a file.\n", size / 1000);
         data += fmt::format("stored = np.load({})\n", python_string(options.operands_file));
     }
     const auto written = [&](const NamedArray& array) { return snippet.needs_file ? loaded(array) : literal(array); };

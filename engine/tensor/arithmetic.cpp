@@ -15,7 +15,7 @@ void require_ieee() {
     const Scalar nan = infinity - infinity, below_normal = smallest / 4;
     const bool knows_nan = std::isnan(nan) && !(nan == nan) && !(nan < 0) && !(nan >= 0);
     const bool knows_infinity = std::isinf(infinity) && -infinity < std::numeric_limits<Scalar>::lowest() && 1 / infinity == 0;
-    if (!knows_nan || !knows_infinity) throw Error("this build does not tell NaN and infinities from numbers: build without -ffast-math");
+    if (!knows_nan || !knows_infinity) throw Error("this build does not recognise NaN and infinities: build without -ffast-math");
     if (!(below_normal > 0) || below_normal * 4 != smallest)
         throw Error("numbers below the normal range are flushed to 0 in this process, which changes results");
 }

@@ -21,7 +21,7 @@ Shape::Shape(std::initializer_list<Dim> dims) {
 
 void Shape::push_back(Dim dim) {
     constexpr std::int64_t kLimit = std::int64_t{1} << 62;
-    if (rank_ == kMaxRank) throw ShapeError("a tensor has at most 4 axes, not one more than " + text());
+    if (rank_ == kMaxRank) throw ShapeError("a tensor has at most 4 axes; cannot add one to " + text());
     if (dim.size < 0) throw ShapeError("axis " + std::string(axis_letter(dim.axis)) + " has the negative size " + std::to_string(dim.size));
     if (dim.size > 0 && count() > kLimit / dim.size)
         throw ShapeError("a tensor of shape " + text() + " x " + std::to_string(dim.size) + " is too large");

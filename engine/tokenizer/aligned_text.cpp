@@ -24,7 +24,7 @@ std::string utf8_of(char32_t character) {
 
 AlignedText AlignedText::of(std::string_view typed) {
     if (typed.size() > kMaxTextBytes)
-        throw ConfigError(fmt::format("a text of {} bytes is too long; at most {} are taken", typed.size(), kMaxTextBytes));
+        throw ConfigError(fmt::format("a text of {} bytes is too long; at most {} are accepted", typed.size(), kMaxTextBytes));
     AlignedText out;
     out.text.reserve(typed.size());
     out.origins.reserve(typed.size());

@@ -236,7 +236,7 @@ std::unique_ptr<TokenModel> read_bpe(JsonObject& json) {
     json.read("ignore_merges", options.whole_words_first);
     double dropout = 0;
     json.read("dropout", dropout, 0, 1);
-    if (dropout > 0) json.fail("dropout", "merges left out at random would give other tokens each time", FileFault::Unsupported);
+    if (dropout > 0) json.fail("dropout", "merges left out at random would give different tokens each time", FileFault::Unsupported);
     Vocabulary vocabulary = read_vocabulary(json, "vocab");
     std::vector<Bpe::Merge> merges;
     if (const Json* list = json.value("merges")) {

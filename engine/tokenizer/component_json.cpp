@@ -23,7 +23,7 @@ TextPattern read_pattern(JsonObject& json) {
 
 Vocabulary read_vocabulary(JsonObject& json, std::string_view key) {
     const Json* members = json.value(key);
-    if (members == nullptr || !members->is_object()) json.fail(key, "expected an object from texts to ids", FileFault::Format);
+    if (members == nullptr || !members->is_object()) json.fail(key, "expected an object that maps strings to ids", FileFault::Format);
     return at_field(json, key, [&] {
         Vocabulary vocabulary;
         for (const auto& [text, id] : members->members()) {
@@ -35,7 +35,7 @@ Vocabulary read_vocabulary(JsonObject& json, std::string_view key) {
 }
 
 void refuse_type(JsonObject& json, std::string_view kind, std::string_view type) {
-    json.fail("type", fmt::format("there is no {} \"{}\" in attnscope", kind, escaped(type)), FileFault::Unsupported);
+    json.fail("type", fmt::format("attnscope does not support the {} \"{}\"", kind, escaped(type)), FileFault::Unsupported);
 }
 
 }  // namespace attn

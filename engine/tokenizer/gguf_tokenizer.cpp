@@ -21,10 +21,10 @@ public:
         if (tokens_.empty() || tokens_.size() > static_cast<std::size_t>(Vocabulary::kMaxIds))
             refuse(kTokens, fmt::format("{} tokens; expected 1 to {}", tokens_.size(), Vocabulary::kMaxIds));
         for (const Json& token : tokens_)
-            if (!token.is_string()) refuse(kTokens, "expected a list of texts");
+            if (!token.is_string()) refuse(kTokens, "expected a list of strings");
         for (const Json& type : numbers(kTypes)) {
             const double number = type.number();
-            if (!(number >= 0 && number <= 6)) refuse(kTypes, fmt::format("there is no type {} of tokens", number), FileFault::Unsupported);
+            if (!(number >= 0 && number <= 6)) refuse(kTypes, fmt::format("there is no token type {}", number), FileFault::Unsupported);
             types_.push_back(number < 1 ? PieceType::Normal : static_cast<PieceType>(static_cast<int>(number)));
         }
     }
@@ -38,7 +38,8 @@ public:
             else if (model == "t5") parts = read_sentence_piece(SentencePieceModel::Kind::Unigram, false, true);
             else if (model == "bert") parts = read_word_piece();
             else
-                refuse(kModel, fmt::format("there is no tokenizer \"{}\" in attnscope; there are gpt2, llama, t5 and bert", escaped(model)),
+                refuse(kModel,
+                       fmt::format("attnscope does not support the tokenizer \"{}\"; expected gpt2, llama, t5 or bert", escaped(model)),
                        FileFault::Unsupported);
             return std::make_shared<const ModelTokenizer>(std::move(parts));
         } catch (const ConfigError& error) {
@@ -79,7 +80,7 @@ private:
     std::optional<std::int32_t> token_id(std::string_view key) const {
         const Json* value = file_.find(key);
         if (value == nullptr) return std::nullopt;
-        if (!value->is_unsigned() || value->as_unsigned() >= tokens_.size()) refuse(key, "is no token's id");
+        if (!value->is_unsigned() || value->as_unsigned() >= tokens_.size()) refuse(key, "is not the id of a token");
         return static_cast<std::int32_t>(value->as_unsigned());
     }
 
@@ -116,9 +117,10 @@ private:
         const std::string pre = named ? file_.text(kPre) : "default";
         std::optional<WordSplit> split = find_word_split(pre);
         if (!split)
-            refuse(kPre, fmt::format("there is no way of cutting \"{}\" in attnscope; there are {}", escaped(pre), word_split_names()),
+            refuse(kPre,
+                   fmt::format("attnscope does not support the pre-tokenizer \"{}\"; expected one of {}", escaped(pre), word_split_names()),
                    FileFault::Unsupported);
-        if (!named) parts.notes.push_back("The file does not say how its model cuts words: they are cut as llama.cpp does by default.");
+        if (!named) parts.notes.push_back("The file does not say how its model splits text into words: llama.cpp's default is used.");
         add_special_tokens(parts);
         add_template(parts, split->begins, false);
         parts.normalizers = std::move(split->normalizers);

@@ -55,11 +55,12 @@ void check_ids(const TokenizerParts& parts) {
     };
     for (const AddedToken& token : parts.added_tokens) {
         const auto [place, fresh] = added.emplace(token.id, token.content);
-        if (!fresh && place->second != token.content) refuse(token.content, token.id, fmt::format("as \"{}\" has", escaped(place->second)));
+        if (!fresh && place->second != token.content)
+            refuse(token.content, token.id, fmt::format("which \"{}\" has, too", escaped(place->second)));
         if (const auto id = vocabulary.find(token.content); id && *id != token.id)
-            refuse(token.content, token.id, fmt::format("but {} in the vocabulary", *id));
+            refuse(token.content, token.id, fmt::format("but has {} in the vocabulary", *id));
         if (const std::string* text = vocabulary.text(token.id); text != nullptr && *text != token.content)
-            refuse(token.content, token.id, fmt::format("which is that of \"{}\" in the vocabulary", escaped(*text)));
+            refuse(token.content, token.id, fmt::format("which belongs to \"{}\" in the vocabulary", escaped(*text)));
     }
 }
 
@@ -137,8 +138,8 @@ Encoding ModelTokenizer::encode(std::string_view text, bool special, std::vector
 
 TokenSteps ModelTokenizer::steps(std::string_view text, bool special) const {
     if (text.size() > kMaxStepsBytes)
-        throw ConfigError(
-            fmt::format("a text of {} bytes is too long to be followed step by step; at most {} are", text.size(), kMaxStepsBytes));
+        throw ConfigError(fmt::format("a text of {} bytes is too long to be followed step by step; at most {} are accepted", text.size(),
+                                      kMaxStepsBytes));
     TokenSteps steps;
     const PieceList list = words_of(text, [&](TextStage::Kind kind, std::string_view name, const PieceList& now) {
         steps.stages.push_back({kind, std::string(name), now});

@@ -186,7 +186,7 @@ public:
         for (std::size_t id = kByteTokens; id < tokens_.size(); ++id) {
             const std::vector<std::int32_t> parts = parts_of(tokens_[id]);
             if (parts.size() != 2)
-                throw ConfigError(fmt::format("the piece of id {}, \"{}\", is not joined from two before it", id, escaped(tokens_[id])));
+                throw ConfigError(fmt::format("the piece of id {}, \"{}\", is not made of two earlier pieces", id, escaped(tokens_[id])));
             const auto whole = static_cast<std::int32_t>(id);
             ranks_[pair_of(parts[0], parts[1])] = whole;
             joins.push_back({parts[0], parts[1], whole, whole - static_cast<std::int32_t>(kByteTokens)});
@@ -198,7 +198,7 @@ private:
     /// What the merges so far reduce a token's bytes to.
     std::vector<std::int32_t> parts_of(std::string_view token) const {
         if (token.size() > kLongestOwnToken)
-            throw ConfigError(fmt::format("a piece of {} bytes is too long; at most {} are taken", token.size(), kLongestOwnToken));
+            throw ConfigError(fmt::format("a piece of {} bytes is too long; at most {} are accepted", token.size(), kLongestOwnToken));
         std::vector<std::int32_t> parts;
         for (const char byte : token) parts.push_back(ids_[static_cast<unsigned char>(byte)]);
         while (true) {
@@ -227,13 +227,13 @@ std::vector<std::string> train_bpe(std::string_view text, std::int64_t size) {
     if (size < kByteTokens || size > kMostOwnTokens)
         throw ConfigError(fmt::format("a vocabulary of {} pieces cannot be trained: expected {} to {}", size, kByteTokens, kMostOwnTokens));
     if (text.size() > kMaxTextBytes)
-        throw ConfigError(fmt::format("a text of {} bytes is too long; at most {} are taken", text.size(), kMaxTextBytes));
+        throw ConfigError(fmt::format("a text of {} bytes is too long; at most {} are accepted", text.size(), kMaxTextBytes));
     return BpeTrainer(text, size).train();
 }
 
 std::shared_ptr<const ModelTokenizer> own_bpe(std::span<const std::string> tokens) {
     if (static_cast<std::int64_t>(tokens.size()) > kMostOwnTokens)
-        throw ConfigError(fmt::format("a vocabulary of {} pieces is too large; at most {} are taken", tokens.size(), kMostOwnTokens));
+        throw ConfigError(fmt::format("a vocabulary of {} pieces is too large; at most {} are accepted", tokens.size(), kMostOwnTokens));
     const std::vector<BpeJoin> joins = JoinFinder(tokens).find();
     Vocabulary vocabulary;
     for (std::size_t id = 0; id < tokens.size(); ++id) vocabulary.add(letters_of_bytes(tokens[id]), static_cast<std::int64_t>(id));

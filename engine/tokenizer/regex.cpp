@@ -53,7 +53,8 @@ const OnigUChar* bytes(std::string_view text) { return reinterpret_cast<const On
 struct Regex::Compiled {
     explicit Compiled(std::string_view pattern) {
         if (pattern.size() > kLongestPattern)
-            throw ConfigError(fmt::format("a regular expression of {} bytes; at most {} are taken", pattern.size(), kLongestPattern));
+            throw ConfigError(
+                fmt::format("a regular expression of {} bytes is too long; at most {} are accepted", pattern.size(), kLongestPattern));
         initialise();
         OnigErrorInfo info{};
         const int code = onig_new(&handle, bytes(pattern), bytes(pattern) + pattern.size(), ONIG_OPTION_NONE, ONIG_ENCODING_UTF8,
@@ -94,11 +95,11 @@ public:
             time_.take(taken);
             if (place == ONIGERR_MEMORY) throw std::bad_alloc();
             if (time_.left() < (is_over_limit(place) ? taken : 0))
-                throw ConfigError("the tokenizer's regular expressions take too long for this text: they were given up");
+                throw ConfigError("the tokenizer's regular expressions take too long on this text and were stopped");
             if (place >= 0) return Match{static_cast<std::size_t>(region_->beg[0]), static_cast<std::size_t>(region_->end[0])};
             if (place == ONIG_MISMATCH) return std::nullopt;
             if (!is_over_limit(place))
-                throw ConfigError(fmt::format("the tokenizer's regular expression fails at this text: {}", error_text(place)));
+                throw ConfigError(fmt::format("the tokenizer's regular expression fails on this text: {}", error_text(place)));
             const double more = time_.left() / std::max(taken, 1e-6);
             steps = static_cast<unsigned long>(static_cast<double>(steps) * std::min<double>(kMoreSteps, more));
         }

@@ -47,12 +47,12 @@ private:
             else if (field->number == kPieceScore) piece.score = message.real(*field);
             else if (field->number == kPieceType) {
                 const std::uint64_t type = message.number(*field);
-                if (type < 1 || type > 6) refuse_piece(fmt::format("there is no type {} of pieces", type), FileFault::Unsupported);
+                if (type < 1 || type > 6) refuse_piece(fmt::format("there is no piece type {}", type), FileFault::Unsupported);
                 piece.type = static_cast<PieceType>(type);
             }
         }
         if (!texts_.insert(piece.text).second)
-            refuse_piece(fmt::format("\"{}\" is there already", escaped(piece.text)), FileFault::Duplicate);
+            refuse_piece(fmt::format("\"{}\" is given twice", escaped(piece.text)), FileFault::Duplicate);
     }
 
     void read_trainer(ProtobufMessage message) {
@@ -71,7 +71,7 @@ private:
         else if (kind == 2) file_.model.kind = SentencePieceModel::Kind::Bpe;
         else
             throw FileError(FileFault::Unsupported, source_, "model_type",
-                            fmt::format("there is no model \"{}\" in attnscope; there are unigram and bpe",
+                            fmt::format("attnscope does not support the model \"{}\"; expected unigram or bpe",
                                         kind < kKinds.size() && kind > 0 ? std::string(kKinds[kind]) : std::to_string(kind)));
     }
 

@@ -103,7 +103,7 @@ Vocabulary read_ranks(std::string_view text, std::string_view source) {
         const auto refuse = [&](FileFault fault, std::string_view why) {
             throw FileError(fault, source, fmt::format("line {}", line), why);
         };
-        if (vocabulary.find(letters)) refuse(FileFault::Duplicate, fmt::format("the token \"{}\" is there already", escaped(letters)));
+        if (vocabulary.find(letters)) refuse(FileFault::Duplicate, fmt::format("the token \"{}\" is given twice", escaped(letters)));
         try {
             vocabulary.add(letters, rank);
         } catch (const ConfigError& error) {
@@ -132,8 +132,8 @@ TokenizerParts parse_tiktoken(std::string_view text, std::string_view source) {
     const bool found = known != kKnownRanks.end();
     if (found) known->add_special(parts.added_tokens);
     else
-        parts.notes.push_back(
-            fmt::format("No published vocabulary has {} ranks: words are cut as Llama 3 does, and there are no special tokens.", count));
+        parts.notes.push_back(fmt::format(
+            "No published vocabulary has {} ranks: text is split into words as in Llama 3, and there are no special tokens.", count));
     WordSplit split = found ? *find_word_split(known->split) : split_by(kLlama3Split);
     if (found && known->begin >= 0) parts.post_processors = {begin_and_end(known->begin, std::nullopt)};
     parts.normalizers = std::move(split.normalizers);

@@ -74,7 +74,7 @@ Symbol first_piece(TokenizerKind kind, std::string_view text) {
 
 void expect_length(std::string_view text) {
     if (text.size() > kMaxTextBytes)
-        throw ConfigError(fmt::format("a text of {} bytes is too long; at most {} are taken", text.size(), kMaxTextBytes));
+        throw ConfigError(fmt::format("a text of {} bytes is too long; at most {} are accepted", text.size(), kMaxTextBytes));
 }
 
 /// Calls use(symbol, bytes, index of the first byte) for every token of the text.
@@ -100,7 +100,7 @@ Tokenizer::Tokenizer(TokenizerKind kind, bool special_tokens) : kind_(kind), spe
 }
 
 Tokenizer::Tokenizer(TokenizerKind kind, std::span<const std::string> texts, bool special_tokens) : Tokenizer(kind, special_tokens) {
-    if (kind_ == TokenizerKind::Bpe) throw ConfigError("the pieces of a tokenizer of kind bpe are trained: there is no vocabulary of them");
+    if (kind_ == TokenizerKind::Bpe) throw ConfigError("the pieces of a bpe tokenizer must be trained first");
     for (const std::string& text : texts)
         each_token(kind_, text, [this](std::string_view symbol, const Symbol&, std::size_t) { add(symbol); });
 }
@@ -121,14 +121,14 @@ Tokenizer Tokenizer::trained(std::string_view text, std::int64_t size) {
 Tokenizer Tokenizer::from_vocabulary(TokenizerKind kind, std::span<const std::string> vocabulary, bool special_tokens) {
     Tokenizer tokenizer(kind, special_tokens);
     if (kind == TokenizerKind::Bpe) {
-        if (special_tokens) throw ConfigError("a vocabulary of kind bpe has no special tokens");
+        if (special_tokens) throw ConfigError("a bpe vocabulary has no special tokens");
         tokenizer.pieces_ = own_bpe(vocabulary);
         tokenizer.vocabulary_.assign(vocabulary.begin(), vocabulary.end());
         return tokenizer;
     }
     const std::vector<std::string>& specials = tokenizer.vocabulary_;
     if (vocabulary.size() < specials.size() || !std::equal(specials.begin(), specials.end(), vocabulary.begin()))
-        throw ConfigError(fmt::format("a vocabulary with special tokens begins with {} and {}", kPad, kUnknown));
+        throw ConfigError(fmt::format("a vocabulary with special tokens must begin with {} and {}", kPad, kUnknown));
     for (std::size_t id = specials.size(); id < vocabulary.size(); ++id) {
         const std::string& symbol = vocabulary[id];
         if (symbol.empty()) throw ConfigError(fmt::format("the symbol of id {} is empty", id));
@@ -179,7 +179,7 @@ TokenBatch make_batch(std::span<const std::vector<TextToken>> sequences, std::in
     }
     // Padding many short sequences to one long one multiplies their size.
     if (batch.length > kMaxPositions / batch.size())
-        throw ConfigError(fmt::format("{} sequences padded to {} tokens are too many; at most {} positions are taken", batch.size(),
+        throw ConfigError(fmt::format("{} sequences padded to {} tokens are too many; at most {} positions are accepted", batch.size(),
                                       batch.length, kMaxPositions));
     batch.ids.assign(static_cast<std::size_t>(batch.size() * batch.length), pad_id);
     for (std::int64_t b = 0; b < batch.size(); ++b)

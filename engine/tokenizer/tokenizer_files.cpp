@@ -56,10 +56,9 @@ void add_settings(TokenizerParts& parts, const TokenizerConfig& config, const Se
     const bool llama = name.starts_with("LlamaTokenizer") || name.starts_with("GemmaTokenizer");
     const bool t5 = name.starts_with("T5Tokenizer");
     if (!llama && !t5 && !(config.add_bos_token && config.add_eos_token))
-        parts.notes.push_back(
-            fmt::format("tokenizer_config.json does not say which tokens are put around a text, and the class \"{}\" is not "
-                        "known: none but what it names.",
-                        escaped(name)));
+        parts.notes.push_back(fmt::format("tokenizer_config.json does not say which tokens to put around a text, and the class \"{}\" is "
+                                          "unknown: only those it names are added.",
+                                          escaped(name)));
     std::optional<std::int32_t> begin, end;
     const auto count = static_cast<std::int64_t>(file.model.pieces.size());
     if (config.add_bos_token.value_or(llama) && file.begin >= 0 && file.begin < count) begin = file.begin;

@@ -118,13 +118,13 @@ std::unique_ptr<TokenModel> read_unigram(JsonObject& json) {
     std::int32_t unknown = 0;
     if (json.read("unk_id", unknown, 0, static_cast<std::int32_t>(Vocabulary::kMaxIds - 1))) options.unknown = unknown;
     const Json* list = json.value("vocab");
-    if (list == nullptr || !list->is_list() || list->empty()) json.fail("vocab", "expected a list of [text, score]", FileFault::Format);
+    if (list == nullptr || !list->is_list() || list->empty()) json.fail("vocab", "expected a list of [string, score]", FileFault::Format);
     return at_field(json, "vocab", [&] {
         Vocabulary vocabulary;
         std::vector<double> scores;
         for (const Json& item : list->items()) {
             if (!item.is_list() || item.size() != 2 || !item.items()[0].is_string() || !item.items()[1].is_number())
-                json.fail("vocab", fmt::format("entry {} is not [text, score]", scores.size()), FileFault::Format);
+                json.fail("vocab", fmt::format("entry {} is not [string, score]", scores.size()), FileFault::Format);
             vocabulary.add(item.items()[0].text(), static_cast<std::int64_t>(scores.size()));
             scores.push_back(item.items()[1].number());
         }

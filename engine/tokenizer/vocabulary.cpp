@@ -9,7 +9,7 @@ namespace attn {
 
 void Vocabulary::add(std::string_view text, std::int64_t id) {
     if (id < 0 || id >= kMaxIds)
-        throw ConfigError(fmt::format("the token \"{}\" has the id {}; ids go from 0 to {}", escaped(text), id, kMaxIds - 1));
+        throw ConfigError(fmt::format("the token \"{}\" has the id {}; expected 0 to {}", escaped(text), id, kMaxIds - 1));
     if (id >= size()) texts_.resize(static_cast<std::size_t>(id) + 1);
     std::optional<std::string>& place = texts_[static_cast<std::size_t>(id)];
     if (place) throw ConfigError(fmt::format("the tokens \"{}\" and \"{}\" have the same id {}", escaped(*place), escaped(text), id));

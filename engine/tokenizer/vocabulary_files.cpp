@@ -74,7 +74,8 @@ Vocabulary parse_bert_vocabulary(std::string_view text, std::string_view source)
             throw FileError(fault, source, fmt::format("line {}", id + 1), why);
         };
         if (find_invalid_utf8(line)) refuse(FileFault::Format, "is not UTF-8");
-        if (id == Vocabulary::kMaxIds) refuse(FileFault::Limit, fmt::format("is one more than the {} that are taken", Vocabulary::kMaxIds));
+        if (id == Vocabulary::kMaxIds)
+            refuse(FileFault::Limit, fmt::format("is one more than the {} that are accepted", Vocabulary::kMaxIds));
         pieces.add(line, id);
     }
     return pieces;

@@ -36,7 +36,7 @@ void roll_on(const Tensor<float>& mean, Tensor<double>& rollout) {
 
 Tensor<float> head_mean(const RecordedStage<float>& weights) {
     const Shape& shape = weights.value.shape();
-    if (shape.rank() != 4) throw ShapeError(tensor_name(weights.id) + " " + shape.text() + " is no attention map");
+    if (shape.rank() != 4) throw ShapeError(tensor_name(weights.id) + " " + shape.text() + " is not an attention map");
     const std::int64_t heads = shape[1].size, queries = shape[2].size, keys = shape[3].size;
     Tensor<float> out({shape[0], shape[2], shape[3]});
     parallel_for(shape[0].size, heads * queries * keys, [&](std::int64_t b) {

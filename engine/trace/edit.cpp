@@ -13,8 +13,8 @@ bool has_mask(Stage stage) {
     return self == Stage::Masked || self == Stage::Weights || self == Stage::Dropped;
 }
 
-std::string beyond(const char* what, std::int64_t index, std::int64_t size) {
-    return std::string(what) + " " + std::to_string(index) + " is not there: there are " + std::to_string(size);
+std::string only(std::int64_t count, const char* what) {
+    return "there " + std::string(count == 1 ? "is only 1 " : "are only " + std::to_string(count) + " ") + what + (count == 1 ? "" : "s");
 }
 
 }  // namespace
@@ -40,18 +40,18 @@ void require_edit(const Edit& edit) {
 }
 
 std::string why_without_effect(const Edit& edit, const Shape& shape, const Mask* mask) {
-    if (!is_editable(edit.at.stage, edit.kind)) return "this stage has no such edit";
+    if (!is_editable(edit.at.stage, edit.kind)) return "this stage cannot be edited like this";
     const EditReach reach(edit, shape, mask);
     const auto outside = [](std::int64_t i, std::int64_t size) { return i != Edit::kAll && (i < 0 || i >= size); };
-    if (outside(edit.sequence, reach.sequences())) return beyond("text", edit.sequence, reach.sequences());
-    if (shape.rank() == 4 && outside(edit.head, reach.heads())) return beyond("head", edit.head, reach.heads());
-    if (outside(edit.row, reach.rows())) return beyond("position", edit.row, reach.rows());
+    if (outside(edit.sequence, reach.sequences())) return only(reach.sequences(), "text");
+    if (shape.rank() == 4 && outside(edit.head, reach.heads())) return only(reach.heads(), "head");
+    if (outside(edit.row, reach.rows())) return only(reach.rows(), "position");
     if (edit.kind == EditKind::TakeRow) {
-        if (edit.row == Edit::kAll) return "no position is chosen to receive the other's row";
-        if (edit.from < 0 || edit.from >= reach.rows()) return beyond("position", edit.from, reach.rows());
+        if (edit.row == Edit::kAll) return "no row is chosen to be replaced";
+        if (edit.from < 0 || edit.from >= reach.rows()) return only(reach.rows(), "position");
         if (edit.from == edit.row) return "a row cannot be replaced by itself";
     } else if (edit.kind != EditKind::Freeze && outside(edit.column, reach.columns())) {
-        return beyond("column", edit.column, reach.columns());
+        return only(reach.columns(), "column");
     }
     if (reach.first()) return "";
     return mask != nullptr ? "every cell it would change is masked" : "there is nothing to change";

@@ -50,7 +50,7 @@ Edit edit_from_json(JsonObject object) {
     if (!id) object.fail("stage", "there is no stage \"" + escaped(stage) + "\"");
     edit.at = *id;
     if (!is_editable(edit.at.stage, edit.kind))
-        object.fail("stage", "the numbers of \"" + escaped(stage) + "\" cannot be edited in this way");
+        object.fail("stage", "the numbers of \"" + escaped(stage) + "\" cannot be edited like this");
     object.read("sequence", edit.sequence, 0, kMostIndex);
     object.read("head", edit.head, 0, kMostIndex);
     const bool has_row = object.read("row", edit.row, 0, kMostIndex);

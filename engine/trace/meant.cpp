@@ -10,7 +10,7 @@ namespace attn {
 Tensor<float> projection_before_split(const Trace<float>& trace, const StageId& id) {
     const PlanNode& node = trace.plan->at(id);
     const RecordedStage<float>* input = trace.find(node.inputs.at(0));
-    if (trace.parameters == nullptr || input == nullptr) throw Error("the trace does not hold what " + tensor_name(id) + " is made of");
+    if (trace.parameters == nullptr || input == nullptr) throw Error("the trace does not hold the inputs of " + tensor_name(id));
     const MatrixView weight = trace.parameters->view(node.weight.name), bias = trace.parameters->view(node.bias.name);
     if (!weight) throw Error("the model has no parameter " + node.weight.name);
     const Shape& shape = input->value.shape();

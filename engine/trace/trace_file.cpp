@@ -33,7 +33,7 @@ Json token_lists(const TokenBatch& batch, const TokenTexts& texts, const char* w
     Json lists = Json::list();
     const bool fits = std::equal(batch.lengths.begin(), batch.lengths.end(), texts.begin(), texts.end(),
                                  [](std::int64_t length, const auto& sequence) { return std::cmp_equal(length, sequence.size()); });
-    if (!fits) throw ShapeError(fmt::format("the {} texts do not fit the trace's {} sequences", what, batch.size()));
+    if (!fits) throw ShapeError(fmt::format("there are {} texts for the trace's {} sequences", what, batch.size()));
     for (const auto& sequence : texts) {
         Json list = Json::list();
         for (const std::string& token : sequence) list.push_back(escaped(token, 0));

@@ -27,9 +27,7 @@ public:
                 (is_held_out(content, seed, settings.validation_share) ? held_out_ : training_).push_back({a, b});
             }
         if (held_out_.empty() || training_.empty())
-            throw ConfigError(fmt::format(
-                "the table of addition modulo {} is too small to be split into training and held-out sums: choose a larger modulus",
-                modulus_));
+            throw ConfigError(fmt::format("there are too few sums modulo {} to hold some out: choose a larger modulus", modulus_));
     }
 
     Tokenizer tokenizer() const override {

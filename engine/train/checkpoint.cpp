@@ -106,13 +106,13 @@ void read_vocabulary(const std::string& text, const std::string& source, Checkpo
     object.expect_no_more();
     for (const auto& [id, byte] : bytes) {
         if (id >= static_cast<std::int64_t>(checkpoint.vocabulary.size()) || byte < 0x80 || byte > 0xFF)
-            object.fail("bytes", fmt::format("[{}, {}] is not an id and a byte of 128 to 255", id, byte));
+            object.fail("bytes", fmt::format("[{}, {}] is not an id and a byte from 128 to 255", id, byte));
         checkpoint.vocabulary[static_cast<std::size_t>(id)] = std::string(1, static_cast<char>(byte));
     }
     if (checkpoint.tokenizer == TokenizerKind::Bpe)
         for (std::string& symbol : checkpoint.vocabulary) {
             std::optional<std::string> spelled = bytes_of_letters(symbol);
-            if (!spelled) object.fail("symbols", fmt::format("\"{}\" is not written in letters of bytes", escaped(symbol)));
+            if (!spelled) object.fail("symbols", fmt::format("\"{}\" is not in byte-level letters", escaped(symbol)));
             symbol = std::move(*spelled);
         }
     try {
@@ -177,9 +177,9 @@ public:
             if (array == nullptr) {
                 note(name, "is missing");
             } else if (array->shape != parameter.shape()) {
-                note(name, fmt::format("has the shape {} where {} is needed", shape_text(array->shape), shape_text(parameter.shape())));
+                note(name, fmt::format("has shape {}; expected {}", shape_text(array->shape), shape_text(parameter.shape())));
             } else if (std::find(dtypes.begin(), dtypes.end(), array->dtype) == dtypes.end()) {
-                note(name, fmt::format("holds {}, not {}", dtype_name(array->dtype),
+                note(name, fmt::format("holds {}; expected {}", dtype_name(array->dtype),
                                        dtypes.size() == 1 ? dtype_name(dtypes.front()) : "floating-point numbers"));
             }
         }
@@ -259,7 +259,8 @@ void read_metadata(const ArrayFile& file, Checkpoint& checkpoint) {
     read_vocabulary(file.metadata_at(kVocabulary), file.source + ", metadata vocabulary", checkpoint);
     const std::int64_t symbols = static_cast<std::int64_t>(checkpoint.vocabulary.size()), size = checkpoint.settings.model.vocab_size;
     if (symbols != size)
-        throw FileError(FileFault::Schema, file.source, "metadata vocabulary", fmt::format("has {} symbols, the model {}", symbols, size));
+        throw FileError(FileFault::Schema, file.source, "metadata vocabulary",
+                        fmt::format("has {} symbols, but the model {}", symbols, size));
 }
 
 void require_checksum(const ArrayFile& file) {

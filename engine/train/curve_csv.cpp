@@ -69,7 +69,7 @@ private:
         ++line_;
         if (text_.empty()) return false;
         const std::size_t end = text_.find('\n');
-        if (end == std::string_view::npos) fail(FileFault::Truncated, "the last line does not end");
+        if (end == std::string_view::npos) fail(FileFault::Truncated, "the last line is incomplete");
         row_ = text_.substr(0, end);
         text_.remove_prefix(end + 1);
         return true;
@@ -93,10 +93,10 @@ std::vector<std::int64_t> lengths_in_header(const CsvReader& reader) {
     for (std::string_view rest = reader.more_columns(); !rest.empty();) {
         rest.remove_prefix(1);
         const std::string_view name = rest.substr(0, rest.find(','));
-        if (!name.starts_with(kLengthColumn)) reader.fail(FileFault::Schema, fmt::format("the column \"{}\" is unknown", escaped(name)));
+        if (!name.starts_with(kLengthColumn)) reader.fail(FileFault::Schema, fmt::format("there is no column \"{}\"", escaped(name)));
         const std::int64_t length = reader.count(name.substr(kLengthColumn.size()));
         if (!lengths.empty() && length <= lengths.back())
-            reader.fail(FileFault::Schema, fmt::format("the column of length {} after that of {}", length, lengths.back()));
+            reader.fail(FileFault::Schema, fmt::format("the column of length {} comes after that of {}", length, lengths.back()));
         lengths.push_back(length);
         rest.remove_prefix(name.size());
     }
@@ -152,7 +152,7 @@ Curves curves_from_csv(std::string_view text, std::string_view source) {
     std::int64_t last = -1;
     for (std::vector<std::string_view> cells(kCurveCells + lengths.size()); reader.next(cells);) {
         const std::int64_t step = reader.count(cells[0]);
-        if (step <= last) reader.fail(FileFault::Range, fmt::format("step {} after step {}", step, last));
+        if (step <= last) reader.fail(FileFault::Range, fmt::format("step {} comes after step {}", step, last));
         last = step;
         const auto empty = [&](std::size_t from, std::size_t to) {
             return std::all_of(cells.begin() + static_cast<std::ptrdiff_t>(from), cells.begin() + static_cast<std::ptrdiff_t>(to),
@@ -192,7 +192,7 @@ std::vector<HeadPoint> heads_from_csv(std::string_view text, std::string_view so
     for (std::array<std::string_view, kHeadCells> cells; reader.next(cells);) {
         const std::int64_t step = reader.count(cells[0]);
         if (!heads.empty() && step < heads.back().step)
-            reader.fail(FileFault::Range, fmt::format("step {} after step {}", step, heads.back().step));
+            reader.fail(FileFault::Range, fmt::format("step {} comes after step {}", step, heads.back().step));
         const std::optional<StageId> stage = stage_from_tensor_name(cells[1]);
         if (!stage || to_self(stage->stage) != Stage::Weights)
             reader.fail(FileFault::Format, fmt::format("\"{}\" is not a stage of attention weights", escaped(cells[1])));

@@ -15,9 +15,8 @@ namespace attn {
 namespace {
 
 void require_can_write(const Config& config) {
-    if (config.architecture == Architecture::Encoder)
-        throw ConfigError("an encoder cannot continue a text: it fills in words that are hidden in one");
-    if (!config.lm_head) throw ConfigError("a model without a head predicts no tokens");
+    if (config.architecture == Architecture::Encoder) throw ConfigError("an encoder cannot continue a text: it fills in hidden words");
+    if (!config.lm_head) throw ConfigError("a model without an output head predicts no tokens");
 }
 
 void require_ids(const char* what, std::span<const std::int32_t> ids, const Config& config) {
@@ -111,8 +110,8 @@ std::vector<std::int32_t> generate(const Parameters<float>& parameters, const Pr
 std::vector<std::int32_t> fill_in(const Parameters<float>& parameters, const TokenBatch& text, std::int32_t blank,
                                   const ForwardSettings& settings, const SamplingSettings& sampling, std::stop_token stop) {
     const Config& config = parameters.config();
-    if (config.architecture != Architecture::Encoder) throw ConfigError("only an encoder fills in words: this model continues a text");
-    if (!config.lm_head) throw ConfigError("a model without a head predicts no tokens");
+    if (config.architecture != Architecture::Encoder) throw ConfigError("this model continues a text: only an encoder fills in words");
+    if (!config.lm_head) throw ConfigError("a model without an output head predicts no tokens");
     require_sampling(sampling);
     require_ids("text", text.ids, config);
     if (std::find(text.ids.begin(), text.ids.end(), blank) == text.ids.end()) throw Error("there is nothing to fill in");

@@ -33,10 +33,9 @@ bool History::wants(std::int64_t step) const {
 }
 
 void History::add(Moment moment) {
-    if (moment.parameters == nullptr) throw Error("a moment without parameters cannot be kept");
+    if (moment.parameters == nullptr) throw Error("a step without parameters cannot be kept");
     if (!moments_.empty() && moment.step <= moments_.back().step)
-        throw Error("the moment of step " + std::to_string(moment.step) + " cannot follow that of step " +
-                    std::to_string(moments_.back().step));
+        throw Error("step " + std::to_string(moment.step) + " cannot be kept after step " + std::to_string(moments_.back().step));
     if (!moments_.empty() && !stays(moments_.back(), spacing_)) {
         bytes_ -= bytes_of(moments_.back());
         moments_.pop_back();

@@ -25,8 +25,8 @@ std::int64_t named_moment(std::span<const std::int64_t> kept, std::int64_t steps
     require_step(steps, step);
     const std::size_t place = nearest_moment(kept, step);
     if (kept[place] < step && place + 1 < kept.size() && step - kept[place] == kept[place + 1] - step)
-        throw Error(fmt::format("step {} was not kept and lies halfway between the moments {} and {}: choose one of them", step,
-                                kept[place], kept[place + 1]));
+        throw Error(fmt::format("step {} was not kept and lies halfway between steps {} and {}: choose one of them", step, kept[place],
+                                kept[place + 1]));
     return kept[place];
 }
 

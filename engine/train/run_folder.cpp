@@ -64,7 +64,8 @@ std::vector<Moment> read_moments(const fs::path& folder, const Checkpoint& check
         const Checkpoint moment = read_checkpoint(path);
         if (moment.steps != step || !(moment.parameters->config() == checkpoint.parameters->config()) ||
             moment.vocabulary != checkpoint.vocabulary || moment.settings.seed != checkpoint.settings.seed)
-            throw FileError(FileFault::Schema, escaped(path.native(), 0), "", "is of another run than the checkpoint of this folder");
+            throw FileError(FileFault::Schema, escaped(path.native(), 0), "",
+                            "belongs to a different run than the checkpoint in this folder");
         moments.push_back({step, moment.parameters});
     }
     moments.push_back({checkpoint.steps, checkpoint.parameters});
@@ -90,7 +91,7 @@ RunFolder read_run_folder(const fs::path& folder) {
     const fs::path checkpoint = folder / kCheckpointName;
     if (!is_there(checkpoint))
         throw FileError(FileFault::Schema, escaped(folder.native(), 0), "",
-                        fmt::format("there is no {} in it: not the folder of a training run", kCheckpointName));
+                        fmt::format("it has no {}: this is not the folder of a training run", kCheckpointName));
     run.checkpoint = read_checkpoint(checkpoint);
     const std::int64_t steps = run.checkpoint.steps;
     if (const auto text = table(folder / kCurvesName)) {

@@ -24,7 +24,7 @@ constexpr std::string_view kConfigName = "config.json";
 void make_folder(const fs::path& folder) {
     std::error_code error;
     fs::create_directories(folder, error);
-    if (error) throw FileError(FileFault::Io, escaped(folder.native(), 0), "", fmt::format("cannot be made: {}", error.message()));
+    if (error) throw FileError(FileFault::Io, escaped(folder.native(), 0), "", fmt::format("cannot be created: {}", error.message()));
 }
 
 const fs::path& made(const fs::path& folder) {

@@ -24,19 +24,19 @@ constexpr std::array<TaskInfo, 11> kTasks = {{
     {TaskKind::Repeat, "repeat", "Repeat",
      "A random string repeats: find the current symbol further back and write what followed it there.",
      "Correct symbols from the first repeated one on."},
-    {TaskKind::Addition, "addition", "Modular addition", "Add two numbers modulo a third from only a part of the table.",
+    {TaskKind::Addition, "addition", "Modular addition", "Add two numbers modulo a third, having seen only part of the table.",
      "Correct sums of pairs that were never shown in either order."},
-    {TaskKind::Bigram, "bigram", "Bigram", "Each symbol is drawn by the one before it, from a fixed random table.",
+    {TaskKind::Bigram, "bigram", "Bigram", "Each symbol is drawn according to the one before it, from a fixed random table.",
      "How often the likeliest symbol came; chance keeps it below 100 %."},
     {TaskKind::Text, "text", "Text", "Write the next character or piece of a text.", "Correct next tokens in the held-out part."},
-    {TaskKind::Sum, "sum", "Addition on paper", "Add two numbers column by column from the right, and write down what is carried.",
+    {TaskKind::Sum, "sum", "Addition on paper", "Add two numbers column by column from the right, and write down the carries.",
      "Correct characters after the colon, of pairs that were never shown in either order."},
     {TaskKind::Stories, "stories", "Stories", "Write the next word of a short story: who has what, who she is, why somebody is sad.",
      "How often the likeliest word came; what a story leaves open keeps it below 100 %."},
-    {TaskKind::FillIn, "fill-in", "Fill in", "Find the words that are hidden in a short story, from what stands before and after them.",
+    {TaskKind::FillIn, "fill-in", "Fill in", "Find the words hidden in a short story from those before and after them.",
      "How often the likeliest word was the hidden one; what the story leaves open keeps it below 100 %.", Architecture::Encoder},
     {TaskKind::Translate, "translate", "Translate",
-     "Translate sentences into a language with another order of words, agreement, and two words for some.",
+     "Translate sentences into a language with a different word order, agreement, and two words for some.",
      "Correct words of translations, each after the correct ones before it.", Architecture::EncoderDecoder},
 }};
 
@@ -66,8 +66,8 @@ void require_model(const RunSettings& settings) {
     validate(config);
     if (const TaskInfo& task = task_info(settings.task.kind); config.architecture != task.model)
         throw ConfigError(
-            fmt::format("the task {} is learned by {}, and this is {}", task.name, words_of(task.model), words_of(config.architecture)));
-    if (!config.lm_head) throw ConfigError("a model without a head predicts nothing: switch the head on");
+            fmt::format("the task {} needs {}, but this is {}", task.name, words_of(task.model), words_of(config.architecture)));
+    if (!config.lm_head) throw ConfigError("a model without an output head predicts nothing: switch the output head on");
 }
 
 void require_training(const TrainSettings& train, Architecture model) {
@@ -125,15 +125,15 @@ std::string learns_nothing(const RunSettings& settings, std::int64_t steps) {
     if (rates.empty() || std::any_of(rates.begin(), rates.end(), [](const RateAt& at) { return at.rate > 0; })) return "";
     const Schedule& schedule = settings.train.schedule;
     return fmt::format(
-        "every learning rate from step {} on is 0, so nothing would be learned (schedule: rate {}, last_rate {}, total_steps {})",
-        steps + 1, schedule.rate, schedule.last_rate, schedule.total_steps);
+        "the learning rate is 0 from step {} on, so nothing would be learned (schedule: rate {}, last_rate {}, total_steps {})", steps + 1,
+        schedule.rate, schedule.last_rate, schedule.total_steps);
 }
 
 void validate(const TaskSettings& task) {
     constexpr std::int64_t kLongest = 1024, kSymbols = 62, kLargestModulus = 997, kMostDigits = 8, kShortestStory = 16;
     require_between("the share held out", task.validation_share, 0.01, 0.9);
     if (task.tokenizer != TokenizerKind::Character && (task.kind != TaskKind::Text || task.tokenizer != TokenizerKind::Bpe))
-        throw ConfigError("only the task text has a choice of tokenizer: character or bpe");
+        throw ConfigError("only the task text has a choice of tokenizer, character or bpe");
     if (task.tokenizer == TokenizerKind::Bpe) require_between("the number of pieces", task.vocab, kByteTokens, kMostOwnTokens);
     if (task.kind == TaskKind::Translate) return;
     if (task.kind == TaskKind::Addition) {
@@ -153,7 +153,7 @@ void validate(const TaskSettings& task) {
     if (task.kind == TaskKind::Text) return;
     require_between("the number of symbols", task.symbols, std::int64_t{2}, kSymbols);
     if (task.kind == TaskKind::Repeat && task.symbols < task.length)
-        throw ConfigError(fmt::format("{} symbols do not suffice for {} different ones in a row: {} symbols or a length of {} would",
+        throw ConfigError(fmt::format("{} symbols are too few for {} different ones in a row: choose {} symbols or a length of {}",
                                       task.symbols, task.length, std::min(task.length, kSymbols), task.symbols));
 }
 

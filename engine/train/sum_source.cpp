@@ -38,8 +38,7 @@ public:
         bool trains = false;
         for (int i = 0; i < kAttempts && !trains; ++i) trains = !is_held_out(any(others));
         if (held_out_.empty() || !trains)
-            throw ConfigError(
-                fmt::format("there are too few sums of numbers of {} digits to hold some out: choose a greater length", digits_));
+            throw ConfigError(fmt::format("there are too few sums of {}-digit numbers to hold some out: choose a greater length", digits_));
     }
 
     Tokenizer tokenizer() const override {

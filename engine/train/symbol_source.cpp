@@ -168,10 +168,9 @@ private:
     }
 
     [[noreturn]] void refuse_few() const {
-        throw ConfigError(
-            fmt::format("{} symbols and a length of {} make too few different sequences to hold some out: choose more symbols "
-                        "or a greater length",
-                        settings_.symbols, settings_.length));
+        throw ConfigError(fmt::format(
+            "{} symbols and a length of {} give too few different sequences to hold some out: choose more symbols or a greater length",
+            settings_.symbols, settings_.length));
     }
 
     TaskSettings settings_;

@@ -105,9 +105,9 @@ CrossEntropy TrainingState<Scalar>::run(const TokenBatch& tokens, const TokenBat
                                         bool learns, std::stop_token stop) {
     const Config& config = parameters_.config();
     require_settings(forward_);
-    if (!forward_.edits.empty()) throw ConfigError("edits belong to one text: a model is trained without them");
+    if (!forward_.edits.empty()) throw ConfigError("edits belong to one text: a model cannot be trained with them");
     require_batch(config, tokens, source);
-    if (!config.lm_head) throw ConfigError("a model without a head predicts nothing to compare with targets");
+    if (!config.lm_head) throw ConfigError("a model without an output head predicts nothing to compare with targets");
     if (targets.size() != tokens.ids.size())
         throw ShapeError(std::to_string(targets.size()) + " targets for " + std::to_string(tokens.ids.size()) + " tokens");
     CrossEntropy sum;

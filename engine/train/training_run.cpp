@@ -80,7 +80,7 @@ void TrainingRun::restore(const Parameters<float>& parameters, std::span<const f
                           std::int64_t steps, std::span<const Moment> earlier, const Plateau& plateau) {
     Parameters<float> ours(impl_->settings.model);
     if (!same_layout(parameters, ours))
-        throw ShapeError(fmt::format("{} parameters of another model do not fit this one of {} with {} tokens in its vocabulary",
+        throw ShapeError(fmt::format("{} parameters of a different model do not fit this one of {} with {} tokens in its vocabulary",
                                      parameters.count(), ours.count(), impl_->settings.model.vocab_size));
     if (steps < 0) throw ConfigError(fmt::format("a run cannot be resumed after {} steps", steps));
     std::copy(parameters.data(), parameters.data() + parameters.count(), ours.data());

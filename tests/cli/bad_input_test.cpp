@@ -77,9 +77,9 @@ TEST(BadInput, FilesAndFoldersThatTheWindowCannotOpen) {
     model[model.size() - 5] ^= 1;
     folder.file("damaged/model.safetensors", model);
 
-    expect_refused({folder.path("missing")}, "neither a command nor a file");
-    expect_refused({folder.path("empty")}, "holds no training run of attnscope and no published model: there is no model.safetensors");
-    expect_refused({folder.path("foreign")}, "holds no training run of attnscope: its model.safetensors is neither");
+    expect_refused({folder.path("missing")}, "no command or file");
+    expect_refused({folder.path("empty")}, "holds neither a training run nor a published model: it has no model.safetensors");
+    expect_refused({folder.path("foreign")}, "holds no training run: its model.safetensors is neither");
     expect_refused({folder.path("damaged")}, "model.safetensors");
     expect_refused({folder.file("empty.txt", "")}, "empty.txt");
     expect_refused({folder.file("broken.json", "{")}, "broken.json");

@@ -155,7 +155,7 @@ TEST(BenchCommand, WithoutJsonItSaysTheSameInWords) {
     const Outcome train = attnscope({"bench", "train", "--config", "tiny", "--steps", "2", "--threads", "1"});
     EXPECT_EQ(train.exit_code, 0) << train.err;
     for (const char* words :
-         {"ms a step", "tokens/s", "GFLOP/s", "% of peak", "% of the peak measured around each", "loss", "bytes a token", "1 thread,"})
+         {"ms per step", "tokens/s", "GFLOP/s", "% of peak", "% of the peak measured around each", "loss", "bytes per token", "1 thread,"})
         EXPECT_THAT(train.out, testing::HasSubstr(words));
     const Outcome peak = attnscope({"bench", "peak"});
     EXPECT_EQ(peak.exit_code, 0) << peak.err;

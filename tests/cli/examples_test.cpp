@@ -407,7 +407,7 @@ Group verdicts() {
              {"attnscope doctor FILE... [--json]",
               [](const Outcome& outcome, const Place&) { EXPECT_EQ(json::parse(outcome.out).at("bug"), "no_scale"); },
               "attnscope doctor dump.safetensors --json; test $? = 1"},
-             {"attnscope doctor --leak 3 --preset gpt-tiny", says("no earlier output moves")},
+             {"attnscope doctor --leak 3 --preset gpt-tiny", says("no earlier output changes")},
              {"attnscope check tests/golden/*.{safetensors,npz}",
               [](const Outcome& outcome, const Place&) {
                   std::size_t files = 0;
@@ -439,7 +439,7 @@ Group verdicts() {
               "attnscope tokenize --model tests/golden/hf/gpt2 --text \"The cat sat\" --text \"on the mat\""},
              {"attnscope tokenize --model DIR --text \"unhappily\" --steps", says(": rank "),
               "attnscope tokenize --model tests/golden/hf/gpt2 --text \"the weights\" --steps"},
-             {"attnscope tokenize --model DIR --model FILE.gguf --text \"unhappily\"", says("both cut it alike"),
+             {"attnscope tokenize --model DIR --model FILE.gguf --text \"unhappily\"", says("both split it the same way"),
               "attnscope tokenize --model tests/golden/hf/gpt2 --model tests/golden/hf/gpt2 --text \"unhappily\""},
              {"attnscope tokenize --model DIR --texts FILE.json --no-special --json",
               [](const Outcome& outcome, const Place&) { EXPECT_EQ(lines_of(outcome.out).size(), 2U); },
@@ -524,9 +524,9 @@ std::set<std::string> known_commands() {
     std::set<std::string> known;
     for (const Group& group : groups())
         for (const Example& example : group.examples)
-            EXPECT_TRUE(known.insert(example.command).second) << example.command << " is there twice";
+            EXPECT_TRUE(known.insert(example.command).second) << example.command << " is given twice";
     for (const WindowExample& example : windows())
-        EXPECT_TRUE(known.insert(example.command).second) << example.command << " is there twice";
+        EXPECT_TRUE(known.insert(example.command).second) << example.command << " is given twice";
     return known;
 }
 

@@ -47,7 +47,7 @@ TEST(LessonCommand, RefusesWhatThereIsNot) {
     expect_refused({"render", "--out", out, "--lesson", "no-such-lesson"}, "no-such-lesson");
     expect_refused({"render", "--out", out, "--lesson", "masks", "--step", "99"}, "steps 1 to 10");
     expect_refused({"render", "--out", out, "--lesson", "masks", "--step", "1", "--answer", "1"},
-                   "step 1 of the lesson masks does not ask");
+                   "step 1 of the lesson masks has no question");
     expect_refused({"render", "--out", out, "--lesson", "masks", "--step", "3", "--answer", "0"}, "answers 1 to 3");
     expect_refused({"render", "--out", out, "--lesson", "masks", "--step", "3", "--answer", "4"}, "answers 1 to 3");
     expect_refused({"render", "--out", out, "--answer", "1"}, "--lesson");

@@ -23,10 +23,10 @@ const std::string kFolders = std::string(ATTN_TEST_DATA) + "/golden/hf/";
 TEST(ModelCommand, ListsEveryTensor) {
     const Outcome outcome = attnscope({"model", kFolders + "gpt2"});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    for (const char* text :
-         {"GPT-2 (GPT2LMHeadModel)", "2 layers, width 48, 4 heads of 12, feed-forward 96, context 64, vocabulary 366",
-          "58656 parameters, F32", "tokenizer: BPE, 366 ids, 1 added tokens", "28 tensors, 0 not used",
-          "token_embedding.weight, and the head", "layers.1.attention.q.weight, layers.1.attention.k.weight, layers.1.attention.v.weight"})
+    for (const char* text : {"GPT-2 (GPT2LMHeadModel)", "2 layers, width 48, 4 heads of 12, feed-forward 96, context 64, vocabulary 366",
+                             "58656 parameters, F32", "tokenizer: BPE, 366 ids, 1 added tokens", "28 tensors, 0 not used",
+                             "token_embedding.weight, and the output head",
+                             "layers.1.attention.q.weight, layers.1.attention.k.weight, layers.1.attention.v.weight"})
         EXPECT_THAT(outcome.out, HasSubstr(text));
 }
 
@@ -39,12 +39,12 @@ TEST(ModelCommand, SaysWhatAModelHasAndWhatEveryTensorIsFor) {
     const std::string gguf = std::string(ATTN_TEST_DATA) + "/golden/gguf/";
     says(kFolders + "gpt2", {"writing ends with <|endoftext|> (365)\n"});
     says(kFolders + "llama", {"6 heads of 8, 2 of keys and values, ", "in 3 files\n", "writing ends with (2)\n",
-                              "The folder has no tokenizer that can be read", "  lm_head.weight (transposed)\n"});
+                              "The folder has no readable tokenizer", "  lm_head.weight (transposed)\n"});
     says(kFolders + "t5", {"  2 + 1 layers, "});
     says(kFolders + "bart", {"feed-forward 68 and 76, "});
     says(kFolders + "gpt_neox", {"  layers.0.attention.q.weight (transposed, in another order), "});
     says(kFolders + "bert_hub", {"5 not used\n", "[1, 64]    not used: can be computed\n", "not used: a part that is not computed\n"});
-    says(gguf + "llama3.gguf", {"  1 layer, ", " in 1 file\n", "assumed, as the file does not record it: feed-forward activation SiLU\n",
+    says(gguf + "llama3.gguf", {"  1 layer, ", " in 1 file\n", "not recorded in the file, so assumed: feed-forward activation SiLU\n",
                                 " 0 not used\n", "a setting: what rotary frequencies are divided by\n"});
 }
 
@@ -64,7 +64,7 @@ TEST(ModelCommand, NamesTensorsThatItCannotPlace) {
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_THAT(outcome.out, HasSubstr("30 tensors, 2 not used"));
     EXPECT_THAT(outcome.out, HasSubstr("not used: tied to the token embedding\n"));
-    EXPECT_THAT(outcome.out, HasSubstr("not used: no parameter of this family\n"));
+    EXPECT_THAT(outcome.out, HasSubstr("not used: not a parameter of this family\n"));
 }
 
 TEST(ModelCommand, RefusesWhatIsNoModel) {
@@ -124,7 +124,7 @@ TEST(TokenizeCommand, TwoTokenizersStandSideBySide) {
     EXPECT_EQ(shown.exit_code, 0) << shown.err;
     EXPECT_THAT(shown.out, HasSubstr("first difference: bytes 10 to 14"));
     EXPECT_THAT(attnscope({"tokenize", "--model", one, "--model", one, "--text", "The caf\u00E9 \U0001F639"}).out,
-                HasSubstr("both cut it alike"));
+                HasSubstr("both split it the same way"));
     const Outcome line = attnscope({"tokenize", "--model", one, "--model", other, "--text", "The caf\u00E9 \U0001F639", "--json"});
     for (const char* key : {"\"a\":", "\"b\":", "\"first_difference\":"}) EXPECT_THAT(line.out, HasSubstr(key));
     EXPECT_EQ(attnscope({"tokenize", "--model", one, "--model", one, "--model", one, "--text", "a"}).exit_code, 2);
@@ -152,7 +152,7 @@ TEST(ModelCommand, OpensWhatLiesInTheCache) {
                                                {"trace", "--model", entry, "--out", folder.path("x.safetensors")}}) {
         const Outcome refused = attnscope(command);
         EXPECT_EQ(refused.exit_code, 2);
-        EXPECT_THAT(refused.err, HasSubstr("there is no snapshot in this folder of Hugging Face's cache"));
+        EXPECT_THAT(refused.err, HasSubstr("this folder of Hugging Face's cache has no snapshot"));
     }
 }
 
@@ -167,7 +167,7 @@ TEST(TokenizeCommand, RefusesInOneLine) {
         EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1);
     };
     refused({"tokenize", "--model", model}, "expected a text");
-    refused({"tokenize", "--model", model, "--texts", folder.path("numbers.json")}, "/1: expected a list of texts");
+    refused({"tokenize", "--model", model, "--texts", folder.path("numbers.json")}, "/1: expected a list of strings");
     refused({"tokenize", "--model", folder.path(""), "--text", "a"}, "has no tokenizer: expected tokenizer.json");
     refused({"tokenize", "--model", folder.path("none.gguf"), "--text", "a"}, "cannot be opened");
     const auto hostile = [&](const std::string& name, const std::string& bytes, const std::string& words) {
@@ -178,8 +178,8 @@ TEST(TokenizeCommand, RefusesInOneLine) {
     hostile("tokenizer.json",
             R"({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []},
                 "pre_tokenizer": {"type": "Split", "pattern": {"Regex": "(a|aa)+$"}, "behavior": "Isolated"}})",
-            "the tokenizer's regular expressions take too long for this text");
-    hostile("a.model", "\x0A\xFF\xFF\xFF\x7F", "field 1 announces 268435455 bytes, 0 are left");
+            "the tokenizer's regular expressions take too long on this text");
+    hostile("a.model", "\x0A\xFF\xFF\xFF\x7F", "field 1 declares 268435455 bytes, but only 0 are left");
     hostile("a.tiktoken", "AA== 0\nAA== 1\n", "a.tiktoken, line 2: the token");
     hostile("a.txt", "a\nb\n", "the unknown token \"[UNK]\" is not in the vocabulary");
     hostile("a.gguf", "GGUF", "too short for a GGUF file");

@@ -220,7 +220,7 @@ TEST(Train, ARunThatWouldLearnNothingIsRefused) {
             EXPECT_EQ(outcome.exit_code, 2) << more.back();
             EXPECT_EQ(outcome.out, "");
             EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
-            EXPECT_THAT(outcome.err, HasSubstr("every learning rate from step 21 on is 0"));
+            EXPECT_THAT(outcome.err, HasSubstr("the learning rate is 0 from step 21 on"));
         }
     EXPECT_TRUE(read_bytes(model) == bytes);
     // A new run that learns nothing is an error as well; one with nothing left to do is complete.

@@ -111,11 +111,11 @@ TEST_F(FilePortalTest, OnesThatCannotAnswerSayWhy) {
     portal.reset();
     EXPECT_THAT(ask({.refuses = true}).problem, "Portals are not for you");
     portal.reset();
-    EXPECT_THAT(ask({.responds = false, .vanishes = true}).problem, "it has gone away");
+    EXPECT_THAT(ask({.responds = false, .vanishes = true}).problem, "it has quit");
     portal.reset();
     EXPECT_THAT(ask({}).problem, "its answer names no file");
     portal.reset();
-    EXPECT_THAT(ask({.uris = {"https://example.org/a"}}).problem, "what it names is no file on this machine");
+    EXPECT_THAT(ask({.uris = {"https://example.org/a"}}).problem, "what it names is not a file on this machine");
 }
 
 TEST_F(FilePortalTest, ADialogThatIsGivenUpIsClosed) {

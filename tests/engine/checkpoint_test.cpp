@@ -337,7 +337,7 @@ TEST(CheckpointBad, NamesTheTensorAtFault) {
         expect_refused(label, fault, place, 8 * kLittle, [&] { parse(bytes); });
     };
     const char* fc = "transformer.h.1.mlp.c_fc.weight";
-    refused("transposed", FileFault::Schema, "transformer.h.1.mlp.c_fc.weight has the shape [12, 8] where [8, 12] is needed",
+    refused("transposed", FileFault::Schema, "transformer.h.1.mlp.c_fc.weight has shape [12, 8]; expected [8, 12]",
             [&](ArrayFile& file) { std::swap(array_of(file, fc).shape[0], array_of(file, fc).shape[1]); });
     refused("integers", FileFault::Schema, "transformer.h.1.mlp.c_fc.weight holds I32",
             [&](ArrayFile& file) { array_of(file, fc).dtype = DType::I32; });
@@ -377,7 +377,7 @@ TEST(CheckpointBad, NamesTheMetadataAtFault) {
     refused(FileFault::Format, "metadata settings", "settings", "");
     refused(FileFault::Schema, "metadata settings, /batch", "settings", R"({"batch": 1})");
     refused(FileFault::Schema, "d_model 9 is not divisible", "settings", R"({"model": {"vocab_size": 5, "d_model": 9, "num_heads": 2}})");
-    refused(FileFault::Schema, "has 5 symbols, the model 6", "settings", R"({"model": {"vocab_size": 6}})");
+    refused(FileFault::Schema, "has 5 symbols, but the model 6", "settings", R"({"model": {"vocab_size": 6}})");
     // A model far larger than its file is refused before it is allocated.
     refused(FileFault::Schema, "where", "settings", R"({"model": {"vocab_size": 5, "d_model": 32768, "num_heads": 1, "d_ff": 32768}})");
     const auto vocabulary = [&](FileFault fault, std::string_view place, const std::string& symbols, const std::string& bytes = "[]") {
@@ -387,7 +387,7 @@ TEST(CheckpointBad, NamesTheMetadataAtFault) {
     vocabulary(FileFault::Range, "given twice", R"(["a", "b", "a", "c", "d"])");
     vocabulary(FileFault::Range, "is empty", R"(["a", "b", "", "c", "d"])");
     vocabulary(FileFault::Range, "is not one character", R"(["a", "b", "xx", "c", "d"])");
-    vocabulary(FileFault::Schema, "has 2 symbols, the model 5", R"(["a", "b"])");
+    vocabulary(FileFault::Schema, "has 2 symbols, but the model 5", R"(["a", "b"])");
     vocabulary(FileFault::Range, "/bytes", R"(["a", "b", "", "c", "d"])", "[[7, 255]]");
     vocabulary(FileFault::Range, "/bytes", R"(["a", "b", "", "c", "d"])", "[[2, 65]]");
     refused(FileFault::Schema, "/kind", "vocabulary", "{}");

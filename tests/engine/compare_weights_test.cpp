@@ -116,10 +116,10 @@ TEST(CompareWeights, OfAnotherModelAreRefused) {
         }
         return "";
     };
-    EXPECT_THAT(refusal("llama", "llama_biased"), HasSubstr("this is another model"));
-    EXPECT_THAT(refusal("llama", "smollm3"), HasSubstr("this is another model"));
+    EXPECT_THAT(refusal("llama", "llama_biased"), HasSubstr("this is a different model"));
+    EXPECT_THAT(refusal("llama", "smollm3"), HasSubstr("this is a different model"));
     EXPECT_THAT(refusal("llama_q8_0", "llama_q4_k"), HasSubstr("token_embedding.weight: has 48 rows of 256 numbers; in "));
-    EXPECT_THAT(refusal("gpt2", "bloom"), HasSubstr("this is another model"));
+    EXPECT_THAT(refusal("gpt2", "bloom"), HasSubstr("this is a different model"));
 }
 
 /// The same for merged parameters of all layers.

@@ -197,7 +197,7 @@ TEST(DoctorInDoubt, HoldsMaskedScoresAgainstTheMaskAlone) {
     EXPECT_EQ(examine(missing).stage, "masked");
     const Diagnosis diagnosis = examine(other);
     EXPECT_EQ(diagnosis.verdict, Verdict::Wrong);
-    EXPECT_THAT(diagnosis.explanation, HasSubstr("where the mask lets a score through"));
+    EXPECT_THAT(diagnosis.explanation, HasSubstr("where the mask allows attention"));
 }
 
 TEST(DoctorInDoubt, NamesAMaskAfterTheSoftmaxWithoutTheScaledScores) {
@@ -355,7 +355,7 @@ TEST(DoctorInDoubt, LeavesOutTheMeanOverHeads) {
     const Diagnosis diagnosis = examine(file);
     EXPECT_EQ(diagnosis.verdict, Verdict::Correct) << diagnosis.explanation;
     EXPECT_TRUE(std::any_of(diagnosis.findings.begin(), diagnosis.findings.end(),
-                            [](const Finding& f) { return f.sentence.find("mean over them") != std::string::npos; }));
+                            [](const Finding& f) { return f.sentence.find("may be their mean") != std::string::npos; }));
 }
 
 TEST(DoctorInDoubt, SaysWhichNamesItDoesNotKnow) {

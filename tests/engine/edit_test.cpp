@@ -286,23 +286,23 @@ TEST_F(EditKinds, WhatReachesBeyondTheTextChangesNothingAndSaysSo) {
     Edit edit = edit_of(EditKind::Set, Stage::Q);
     edit.row = edit.column = 0, edit.value = 1e3;
     for (const auto& [field, word] :
-         {std::pair{&Edit::sequence, "text 9"}, {&Edit::head, "head 9"}, {&Edit::row, "position 9"}, {&Edit::column, "column 9"}}) {
+         {std::pair{&Edit::sequence, "text"}, {&Edit::head, "head"}, {&Edit::row, "position"}, {&Edit::column, "column"}}) {
         Edit far = edit;
         far.*field = 9;
         expect_inert(far, word);
     }
     Edit take = edit_of(EditKind::TakeRow, Stage::Q);
-    expect_inert(take, "no position is chosen");
+    expect_inert(take, "no row is chosen");
     take.row = 0, take.from = 9;
-    expect_inert(take, "position 9");
+    expect_inert(take, "position");
     take.from = take.row;
     expect_inert(take, "itself");
     Edit masked = edit_of(EditKind::Set, Stage::Weights);
     masked.row = 1, masked.column = 3, masked.value = 1;
     expect_inert(masked, "masked");
-    expect_inert(edit_of(EditKind::Freeze, Stage::Scores), "no such edit");
-    expect_inert(edit_of(EditKind::TakeRow, Stage::Weights), "no such edit");
-    expect_inert(edit_of(EditKind::Set, Stage::Tokens, -1), "no such edit");
+    expect_inert(edit_of(EditKind::Freeze, Stage::Scores), "cannot be edited like this");
+    expect_inert(edit_of(EditKind::TakeRow, Stage::Weights), "cannot be edited like this");
+    expect_inert(edit_of(EditKind::Set, Stage::Tokens, -1), "cannot be edited like this");
     Edit good = edit;
     good.row = 4;
     EXPECT_EQ(why_without_effect(good, value(before, Stage::Q).shape(), nullptr), "");

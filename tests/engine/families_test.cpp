@@ -150,13 +150,13 @@ TEST(FamilyOptions, ThatWouldNeedOtherArithmeticAreRefusedByName) {
     EXPECT_THAT(family_refusal("falcon", R"("alibi": false)", R"("alibi": true)"), HasSubstr("/alibi: is true, which would need"));
     EXPECT_THAT(family_refusal("bloom", R"("apply_residual_connection_post_layernorm": false)",
                                R"("apply_residual_connection_post_layernorm": true)"),
-                HasSubstr("residual connections that begin behind the norm"));
+                HasSubstr("residual connections that start after the norm"));
     EXPECT_THAT(family_refusal("phi", R"("qk_layernorm": false)", R"("qk_layernorm": true)"), HasSubstr("/qk_layernorm"));
     EXPECT_THAT(family_refusal("gemma3", R"("use_bidirectional_attention": false)", R"("use_bidirectional_attention": true)"),
-                HasSubstr("attention to what comes later"));
+                HasSubstr("attention to later positions"));
     EXPECT_THAT(family_refusal("gpt_neo", R"("local")", R"("strided")"), HasSubstr("names \"strided\", which is neither global nor local"));
     EXPECT_THAT(family_refusal("phi3_long", R"("short_factor")", R"("short_factors")"), HasSubstr("/rope_parameters/short_factor"));
-    EXPECT_THAT(family_refusal("opt_post", R"("word_embed_proj_dim": 40)", R"("word_embed_proj_dim": 41)"), HasSubstr("has the shape"));
+    EXPECT_THAT(family_refusal("opt_post", R"("word_embed_proj_dim": 40)", R"("word_embed_proj_dim": 41)"), HasSubstr("has shape"));
 }
 
 }  // namespace

@@ -218,10 +218,10 @@ TEST(GgufModel, RefusesMetadataThatCannotBe) {
     EXPECT_THAT(with("llama.block_count", 4, le(~std::uint32_t{0})), HasSubstr("/llama.block_count"));
     EXPECT_THAT(with("llama.block_count", 4, le<std::uint32_t>(9'000'000)),
                 HasSubstr("/llama.block_count: expected an integer from 1 to 1024"));
-    EXPECT_THAT(with("llama.embedding_length", 4, le<std::uint32_t>(48)), HasSubstr("by the metadata it would be"));
+    EXPECT_THAT(with("llama.embedding_length", 4, le<std::uint32_t>(48)), HasSubstr("the metadata requires"));
     EXPECT_THAT(with("llama.attention.head_count", 4, le<std::uint32_t>(5)), HasSubstr("llama.gguf"));
     EXPECT_THAT(with("llama.attention.head_count_kv", 4, le<std::uint32_t>(3)), HasSubstr("llama.gguf"));
-    EXPECT_THAT(with("llama.attention.value_length", 4, le<std::uint32_t>(4)), HasSubstr("heads would need two sizes"));
+    EXPECT_THAT(with("llama.attention.value_length", 4, le<std::uint32_t>(4)), HasSubstr("values of another size are not supported"));
     EXPECT_THAT(with("llama.rope.dimension_count", 4, le<std::uint32_t>(99)), HasSubstr("a head has 8 numbers"));
     EXPECT_THAT(with("llama.rope.freq_base", 6, le(std::numeric_limits<float>::quiet_NaN())),
                 AllOf(HasSubstr("/llama.rope.freq_base"), HasSubstr("found nan")));
@@ -238,10 +238,10 @@ TEST(GgufModel, RefusesOptionsThatWouldNeedOtherArithmetic) {
         return file.refusal();
     };
     EXPECT_EQ(with("llama", "llama.expert_count", 4, le<std::uint32_t>(0)), "");
-    EXPECT_THAT(with("llama", "llama.expert_count", 4, le<std::uint32_t>(8)), HasSubstr("is 8, which would need a choice between experts"));
+    EXPECT_THAT(with("llama", "llama.expert_count", 4, le<std::uint32_t>(8)), HasSubstr("is 8, which would need a mixture of experts"));
     EXPECT_THAT(with("llama", "llama.logit_scale", 6, le(0.5F)), HasSubstr("/llama.logit_scale: is 0.5, which would need"));
     EXPECT_THAT(with("llama", "llama.expert_count", 8, test::gguf_text("many")), HasSubstr("/llama.expert_count"));
-    EXPECT_THAT(with("gpt2", "gpt2.attention.clamp_kqv", 6, le(8.0F)), HasSubstr("bounds of queries, keys and values"));
+    EXPECT_THAT(with("gpt2", "gpt2.attention.clamp_kqv", 6, le(8.0F)), HasSubstr("clamping of queries, keys and values"));
     const std::string heads = test::gguf_list(4, 2, le<std::uint32_t>(4) + le<std::uint32_t>(2));
     EXPECT_THAT(with("qwen2", "qwen2.attention.key_length", 9, heads), HasSubstr("differs from layer to layer"));
     const std::string pattern = test::gguf_list(7, 1, le<std::uint8_t>(1));
@@ -255,7 +255,7 @@ TEST(GgufModel, RefusesOptionsThatWouldNeedOtherArithmetic) {
     EXPECT_THAT(scaling.refusal(), HasSubstr("is \"cubic!\"; rotary frequencies there are"));
     ChangedGguf causal("bert");
     causal.set("bert.attention.causal", 7, le<std::uint8_t>(1));
-    EXPECT_THAT(causal.refusal(), HasSubstr("is true, which would need another model than BERT"));
+    EXPECT_THAT(causal.refusal(), HasSubstr("is true, which is not supported for BERT"));
 }
 
 TEST(GgufModel, RefusesTensorsThatAreMissingOrCannotBeRead) {
@@ -264,14 +264,14 @@ TEST(GgufModel, RefusesTensorsThatAreMissingOrCannotBeRead) {
     EXPECT_THAT(renamed.refusal(), HasSubstr("1 of 12 tensors are missing: blk.0.ffn_down.weight"));
     ChangedGguf table("llama");
     table.replace("token_embd.weight", "token_umbd.weight");
-    EXPECT_THAT(table.refusal(), HasSubstr("token_embd.weight: there is no such table of words"));
+    EXPECT_THAT(table.refusal(), HasSubstr("token_embd.weight: the token embedding is missing"));
     // Q4_0 and IQ4_NL have blocks of the same size, but the code book is missing.
     ChangedGguf book("llama_q4_0");
     const std::string name = test::gguf_text("blk.0.ffn_up.weight");
     const std::size_t at = book.bytes.find(name) + name.size() + 4 + 16;
     ASSERT_EQ(book.bytes.substr(at, 4), le<std::uint32_t>(2));
     book.bytes.replace(at, 4, le<std::uint32_t>(20));
-    EXPECT_THAT(book.refusal(), HasSubstr("tensor \"blk.0.ffn_up.weight\": is packed as IQ4_NL, which cannot be read"));
+    EXPECT_THAT(book.refusal(), HasSubstr("tensor \"blk.0.ffn_up.weight\": has type IQ4_NL, which cannot be read"));
 }
 
 TEST(GgufModel, RefusesABlockWithANanScale) {
@@ -365,9 +365,9 @@ TEST_F(SplitGguf, RefusesPartsThatAreMissing) {
 
 TEST_F(SplitGguf, RefusesPartsThatStandForOthers) {
     put_file(part(2), file_bytes(part(1)));
-    EXPECT_THAT(refusal(), HasSubstr("says it is part 1 of 3; by its name it would be part 2 of 3"));
+    EXPECT_THAT(refusal(), HasSubstr("says it is part 1 of 3, but its name says part 2 of 3"));
     put_file(part(2), file_bytes(part(3)));
-    EXPECT_THAT(refusal(), HasSubstr("says it is part 3 of 3; by its name it would be part 2 of 3"));
+    EXPECT_THAT(refusal(), HasSubstr("says it is part 3 of 3, but its name says part 2 of 3"));
     fs::remove(part(2));
     fs::create_symlink(part(1), part(2));
     EXPECT_THAT(refusal(), HasSubstr("says it is part 1 of 3"));
@@ -379,7 +379,7 @@ TEST_F(SplitGguf, RefusesNamesThatTellNothing) {
         open_model_folder(folder_.path() / "model.gguf");
         FAIL() << "opened";
     } catch (const FileError& error) {
-        EXPECT_THAT(error.what(), HasSubstr("says it is one of 3 files, which are found by names like NAME-00001-of-00003.gguf"));
+        EXPECT_THAT(error.what(), HasSubstr("says it is one of 3 files, which must have names like NAME-00001-of-00003.gguf"));
     }
 }
 
@@ -387,7 +387,7 @@ TEST_F(SplitGguf, RefusesNumbersThatLie) {
     const std::string first = file_bytes(part(1)), key = test::gguf_text("split.tensors.count");
     const std::size_t at = first.find(key) + key.size() + 4;
     put_file(part(1), std::string(first).replace(at, 4, le<std::uint32_t>(13)));
-    EXPECT_THAT(refusal(), HasSubstr("split.tensors.count: announces 13 tensors; there are 12"));
+    EXPECT_THAT(refusal(), HasSubstr("split.tensors.count: declares 13 tensors, but there are 12"));
     const std::string count = test::gguf_text("split.count");
     put_file(part(1), std::string(first).replace(first.find(count) + count.size() + 4, 2, le<std::uint16_t>(60'000)));
     EXPECT_THAT(refusal(), HasSubstr("at most 512 are read"));

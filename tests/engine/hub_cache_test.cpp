@@ -102,9 +102,9 @@ TEST_F(HubCache, AFolderWithItsModelInItIsNoEntryWhateverItsName) {
 
 TEST_F(HubCache, BrokenCachesAreToldInOneSentence) {
     fs::create_directories(entry());
-    EXPECT_THAT(refusal(), HasSubstr("models--some--tiny-model: there is no snapshot in this folder of Hugging Face's cache"));
+    EXPECT_THAT(refusal(), HasSubstr("models--some--tiny-model: this folder of Hugging Face's cache has no snapshot"));
     put_main("abc");
-    EXPECT_THAT(refusal(), HasSubstr("refs/main names the snapshot abc, which is not there"));
+    EXPECT_THAT(refusal(), HasSubstr("refs/main names the snapshot abc, which does not exist"));
     for (const char* text : {"../../../etc", "..", "", "a b", "a/b", "\x01"}) {
         put_main(text);
         EXPECT_THAT(refusal(), HasSubstr("refs/main: expected the name of a snapshot")) << text;
@@ -113,15 +113,15 @@ TEST_F(HubCache, BrokenCachesAreToldInOneSentence) {
     EXPECT_THAT(refusal(), HasSubstr("refs/main"));
     put_main("abc");
     link("abc", "config.json", "../../blobs/gone");
-    EXPECT_THAT(refusal(), HasSubstr("abc/config.json: this link leads to a file that is not there"));
+    EXPECT_THAT(refusal(), HasSubstr("abc/config.json: this link leads to a file that does not exist"));
     fs::remove(snapshot("abc") / "config.json");
     link("abc", "config.json", "config.json");
     EXPECT_THAT(refusal(), HasSubstr("abc/config.json: this link leads in a circle"));
     fs::remove_all(snapshot("abc"));
     fs::create_symlink("abc", snapshot("abc"));
-    EXPECT_THAT(refusal(), HasSubstr("refs/main names the snapshot abc, which is not there"));
+    EXPECT_THAT(refusal(), HasSubstr("refs/main names the snapshot abc, which does not exist"));
     fs::remove_all(entry() / "refs");
-    EXPECT_THAT(refusal(), HasSubstr("there is no snapshot"));
+    EXPECT_THAT(refusal(), HasSubstr("has no snapshot"));
 }
 
 TEST_F(HubCache, WhatIsNotNeededMayBeMissing) {
@@ -129,7 +129,7 @@ TEST_F(HubCache, WhatIsNotNeededMayBeMissing) {
     link("abc", "picture.png", "../../blobs/gone");
     EXPECT_EQ(model_in_cache(entry()), snapshot("abc"));
     link("abc", "model-00002-of-00002.safetensors", "../../blobs/gone");
-    EXPECT_THAT(refusal(), HasSubstr("model-00002-of-00002.safetensors: this link leads to a file that is not there"));
+    EXPECT_THAT(refusal(), HasSubstr("model-00002-of-00002.safetensors: this link leads to a file that does not exist"));
 }
 
 TEST_F(HubCache, OfGgufFilesTheOnlyOneIsTaken) {

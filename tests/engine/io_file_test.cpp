@@ -231,7 +231,7 @@ TEST(TextFile, ReadsText) {
     const TextFile stray = read("ab\xFF\xC3");
     EXPECT_EQ(stray.text, "ab\xFF\xC3") << "T04";
     ASSERT_EQ(stray.notes.size(), 1U);
-    EXPECT_NE(stray.notes[0].find("2 bytes are not UTF-8, the first is byte 2"), std::string::npos) << stray.notes[0];
+    EXPECT_NE(stray.notes[0].find("2 bytes are not UTF-8, the first at byte 2"), std::string::npos) << stray.notes[0];
 }
 
 TEST(TextFile, RefusesWhatIsNoText) {

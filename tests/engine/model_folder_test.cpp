@@ -158,11 +158,11 @@ TEST(ModelFolder, LlamasThatWouldNeedOtherArithmeticAreRefusedByName) {
     EXPECT_THAT(with("\"rope_scaling\": null", R"("rope_scaling": {"type": "linear", "factor": 0.5})"), HasSubstr("/rope_scaling/factor"));
     EXPECT_THAT(with("\"rope_scaling\": null", R"("rope_scaling": {"type": "longrope", "short_factor": [1], "long_factor": [2]})"),
                 HasSubstr("rotary_stretch.short_factors: expected 6 positive numbers"));
-    EXPECT_THAT(with("\"rope_scaling\": null", R"("partial_rotary_factor": 0.05)"), HasSubstr("leaves nothing of a head to be turned"));
+    EXPECT_THAT(with("\"rope_scaling\": null", R"("partial_rotary_factor": 0.05)"), HasSubstr("leaves no dimension of a head to rotate"));
     EXPECT_THAT(with("\"model_type\": \"llama\"", R"("model_type": "mistral", "layer_types": ["sliding_attention"])"),
                 HasSubstr("/layer_types: has 1 entries for 2 layers"));
     EXPECT_THAT(with("\"model_type\": \"llama\"", R"("model_type": "mistral", "layer_types": ["full_attention", "chunked_attention"])"),
-                HasSubstr("names \"chunked_attention\", which would need layers of another kind"));
+                HasSubstr("names \"chunked_attention\"; only sliding_attention and full_attention are supported"));
     EXPECT_THAT(with("\"num_attention_heads\": 4", "\"num_attention_heads\": 3"), HasSubstr("does not divide the 3 heads"));
 }
 
@@ -332,7 +332,7 @@ TEST(ModelFolder, SixteenBitWeightsAreWidenedExactly) {
         NamedArray& array = tensor_named(file, "transformer.ln_f.bias");
         array = make_array<std::int32_t>(array.name, array.shape, std::vector<std::int32_t>(48));
     });
-    EXPECT_THAT(folder.refusal(), HasSubstr("holds I32; weights are F32, F16, BF16 or F64"));
+    EXPECT_THAT(folder.refusal(), HasSubstr("holds I32; expected F32, F16, BF16 or F64"));
 }
 
 TEST(ModelFolder, OptionsThatWouldNeedOtherArithmeticAreRefusedByName) {
@@ -350,15 +350,15 @@ TEST(ModelFolder, OptionsThatWouldNeedOtherArithmeticAreRefusedByName) {
     EXPECT_THAT(with("\"n_embd\": 48", "\"n_embd\": 9223372036854775807"), HasSubstr("/n_embd: expected an integer from 1 to"));
     EXPECT_THAT(with("\"n_layer\": 2", "\"n_layer\": 3"), HasSubstr("12 of 40 tensors are missing: h.2.ln_1.weight"));
     EXPECT_THAT(with("\"vocab_size\": 366", "\"vocab_size\": 367"),
-                HasSubstr("transformer.wte.weight: has the shape [366, 48]; by config.json it would be [367, 48]"));
-    EXPECT_THAT(with("\"n_layer\": 2", "\"n_layer\": 1"), "");  // the other layer's tensors are unused and listed
+                HasSubstr("transformer.wte.weight: has shape [366, 48]; config.json requires [367, 48]"));
+    EXPECT_THAT(with("\"n_layer\": 2", "\"n_layer\": 1"), "");  // the other layer's tensors are left over, and listed
 }
 
 TEST(ModelFolder, RefusesWhatIsMissingOrDamaged) {
     {
         const Copied folder;
         fs::remove(folder.path() / "model.safetensors");
-        EXPECT_THAT(folder.refusal(), HasSubstr("has no weights that can be read: expected model.safetensors"));
+        EXPECT_THAT(folder.refusal(), HasSubstr("has no readable weights: expected model.safetensors"));
     }
     {
         const Copied folder;
@@ -371,7 +371,7 @@ TEST(ModelFolder, RefusesWhatIsMissingOrDamaged) {
             NamedArray& array = tensor_named(file, "transformer.h.0.attn.c_proj.bias");
             array.shape = {24, 2};
         });
-        EXPECT_THAT(folder.refusal(), HasSubstr("has the shape [24, 2]; by config.json it would be [48]"));
+        EXPECT_THAT(folder.refusal(), HasSubstr("has shape [24, 2]; config.json requires [48]"));
     }
     {
         const Copied folder;

@@ -186,9 +186,9 @@ TEST(OwnBpe, AVocabularyWhoseOrderMakesNoSenseIsRefused) {
         return std::string();
     };
     EXPECT_EQ(refusal([](auto&) {}), "");
-    EXPECT_THAT(refusal([](auto& t) { t.back() = "xyz"; }), HasSubstr("\"xyz\", is not joined from two before it"));
-    EXPECT_THAT(refusal([](auto& t) { t.push_back(t.back()); }), HasSubstr("is not joined from two before it"));
-    EXPECT_THAT(refusal([](auto& t) { t.push_back(""); }), HasSubstr("is not joined from two before it"));
+    EXPECT_THAT(refusal([](auto& t) { t.back() = "xyz"; }), HasSubstr("\"xyz\", is not made of two earlier pieces"));
+    EXPECT_THAT(refusal([](auto& t) { t.push_back(t.back()); }), HasSubstr("is not made of two earlier pieces"));
+    EXPECT_THAT(refusal([](auto& t) { t.push_back(""); }), HasSubstr("is not made of two earlier pieces"));
     EXPECT_THAT(refusal([](auto& t) { std::swap(t[0], t[1]); }), HasSubstr("the 256 bytes come first"));
     EXPECT_THAT(refusal([](auto& t) { t.resize(200); }), HasSubstr("the 256 bytes come first"));
     EXPECT_THAT(refusal([](auto& t) { t.push_back(std::string(300, 'a')); }), HasSubstr("a piece of 300 bytes is too long"));

@@ -47,21 +47,21 @@ TEST(Regex, FindsTheSameHoweverManyStepsItTakes) {
 
 TEST(Regex, GivesUpOneMatchThatTakesTooLong) {
     SearchTime time;
-    EXPECT_THAT(failure(kDoubling, repeated("a", 60) + "c", time), HasSubstr("take too long for this text"));
+    EXPECT_THAT(failure(kDoubling, repeated("a", 60) + "c", time), HasSubstr("take too long on this text"));
 }
 
 /// Reads the whole run of letters at each position, without any backtracking.
 TEST(Regex, GivesUpWhatTakesLongWithoutGoingBack) {
     const Regex whole_runs("(?>a+)!");
     SearchTime time;
-    EXPECT_THAT(failure(whole_runs, repeated("a", 150'000) + "c!", time), HasSubstr("take too long for this text"));
+    EXPECT_THAT(failure(whole_runs, repeated("a", 150'000) + "c!", time), HasSubstr("take too long on this text"));
 }
 
 /// Each match succeeds, so no single search is aborted.
 TEST(Regex, GivesUpMatchesThatTakeTooLongThoughTheySucceed) {
     const Regex to_the_end("a(?=a*+!)");
     SearchTime time;
-    EXPECT_THAT(failure(to_the_end, repeated("a", 150'000) + "!", time), HasSubstr("take too long for this text"));
+    EXPECT_THAT(failure(to_the_end, repeated("a", 150'000) + "!", time), HasSubstr("take too long on this text"));
 }
 
 TEST(Regex, GivesUpManyMatchesThatTakeTooLongTogether) {
@@ -69,12 +69,12 @@ TEST(Regex, GivesUpManyMatchesThatTakeTooLongTogether) {
     SearchTime few;
     EXPECT_EQ(failure(kDoubling, repeated(one, 3), few), "") << "each of them is bearable";
     SearchTime many;
-    EXPECT_THAT(failure(kDoubling, repeated(one, 5000), many), HasSubstr("given up"));
+    EXPECT_THAT(failure(kDoubling, repeated(one, 5000), many), HasSubstr("were stopped"));
     // The same if the text comes in pieces.
     SearchTime pieces;
     std::string refused;
     for (int i = 0; i < 5000 && refused.empty(); ++i) refused = failure(kDoubling, one, pieces);
-    EXPECT_THAT(refused, HasSubstr("given up"));
+    EXPECT_THAT(refused, HasSubstr("were stopped"));
 }
 
 TEST(Regex, TakesLongTextsWithTheExpressionsOfKnownTokenizers) {

@@ -95,7 +95,7 @@ TEST(RunJson, PartsOfPartsKeepTheBase) {
 
 TEST(RunJson, RefusesWhatItDoesNotKnow) {
     refused(R"({"batch": 4})", FileFault::Schema,
-            ", /batch: there is no such field; the fields are batch_size, evaluate_every, model, seed, stop");
+            ", /batch: there is no such field; expected one of batch_size, evaluate_every, model, seed, stop");
     refused(R"({"task": {"name": "copy"}})", FileFault::Schema, ", /task/name");
     refused(R"({"train": {"schedule": {"lr": 1}}})", FileFault::Schema, ", /train/schedule/lr");
     refused(R"({"train": {"forward": {"dropout": {"rate": 1}}}})", FileFault::Schema, ", /train/forward/dropout/rate");

@@ -98,7 +98,7 @@ TEST_F(CellEditTest, ADoubleClickOpensAFieldAndEnterSetsTheNumber) {
     ASSERT_EQ(edits().size(), 1U);
     EXPECT_EQ(value(Stage::Scores, 0, 3, 1), 2.5F);
     EXPECT_NE(value(Stage::Weights, 0, 3, 1), before);
-    EXPECT_EQ(words(0), "scores, layer 0, head 0, text 0: row 3 ‘" + session->snapshot()->tokens[0][3].text + "’, key 1 ‘" +
+    EXPECT_EQ(words(0), "scores, layer 0, head 0, text 1: row 3 ‘" + session->snapshot()->tokens[0][3].text + "’, key 1 ‘" +
                             session->snapshot()->tokens[0][1].text + "’ set to 2.5");
     session->apply({command::Undo{}, ""});
     session->wait();

@@ -425,7 +425,8 @@ TEST_F(ComparisonTest, ShapesThatDoNotFitAreNamedAndStandSideBySide) {
         with_context([&](PanelContext& context) { out = comparison_picture(context, compared_sides(context, view.stage, view.head)); });
         return out;
     };
-    EXPECT_EQ(picture().problem, "A is 10 × 10 (T × S) and B is 2 × 2 (T × S): they can be shown side by side, but have no difference.");
+    EXPECT_EQ(picture().problem,
+              "A is 10 × 10 (T × S) and B is 2 × 2 (T × S): their shapes differ, so they can only be shown side by side.");
     frames(2, ui_frame);
     view.compare.layout = CompareLayout::SideBySide;
     EXPECT_EQ(picture().problem, "");

@@ -32,7 +32,7 @@ protected:
     void put_models() {
         auto shelf = std::make_shared<ModelShelf>();
         shelf->folder = view.files.models_folder;
-        shelf->models = {{"mine/gpt2", "/m/gpt2", ModelShelf::Place::Recent, 0, "it is not there any more"},
+        shelf->models = {{"mine/gpt2", "/m/gpt2", ModelShelf::Place::Recent, 0, "it no longer exists"},
                          {"openai-community/gpt2", "/c/models--openai-community--gpt2", ModelShelf::Place::Cache, 548'105'171, ""},
                          {"small.gguf", "/m/small.gguf", ModelShelf::Place::Folder, 900, ""}};
         files.models = shelf;
@@ -98,7 +98,7 @@ TEST_F(ModelList, LinesSayWhereAModelIsHowLargeAndWhatIsWrong) {
     with_context([](const PanelContext& context) {
         EXPECT_EQ(model_line(context, "/c/models--openai-community--gpt2").name, "openai-community/gpt2");
         EXPECT_EQ(model_line(context, "/c/models--openai-community--gpt2").note, "cache   548.1 MB");
-        EXPECT_EQ(model_line(context, "/m/gpt2").note, "it is not there any more");
+        EXPECT_EQ(model_line(context, "/m/gpt2").note, "it no longer exists");
         EXPECT_EQ(model_line(context, "/m/small.gguf").note, "models folder      900 B");
     });
 }

@@ -122,7 +122,7 @@ TEST_F(PaletteTest, DoesWhatIsTyped) {
     EXPECT_EQ(view.grid.find, "repeat");
     run("leave out first key");
     EXPECT_TRUE(view.without_first_key);
-    run("times what they move");
+    run("times value norm");
     EXPECT_TRUE(view.times_moved);
     run("gpt");
     EXPECT_EQ(session->document().preset, "gpt-tiny");
@@ -139,7 +139,7 @@ TEST_F(PaletteTest, DoesWhatIsTyped) {
 
 TEST_F(PaletteTest, HeadsAreFoundByWhatTheyDo) {
     view.palette.query = "sink";
-    EXPECT_THAT(lines(), testing::UnorderedElementsAre("Find heads: sink", "Leave out the first key on or off"));
+    EXPECT_THAT(lines(), testing::UnorderedElementsAre("Find heads: sink", "Leave out the first key: on or off"));
     view.palette.query = "find heads alignment";
     EXPECT_THAT(lines(), testing::IsEmpty()) << "this model has no cross-attention";
     open_example("translation");

@@ -162,7 +162,7 @@ TEST_F(Precision, OneButtonLeadsToBothStates) {
 TEST_F(Precision, AnotherModelIsRefusedInASentenceAndTheWindowGoesOn) {
     open();
     put_beside(other_sizes);
-    EXPECT_THAT(weights(session->document().model).problem, HasSubstr("this is another model"));
+    EXPECT_THAT(weights(session->document().model).problem, HasSubstr("this is a different model"));
     EXPECT_FALSE(find("##centre", {"Show B − A in Heads"})) << "there is nothing to show";
     put_beside(coarser);
     EXPECT_TRUE(find("##centre", {"Show B − A in Heads"}));

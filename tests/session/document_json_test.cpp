@@ -56,7 +56,7 @@ TEST(DocumentJson, WhatIsWrittenGoesOnFromATextThatThereIs) {
         document_from_json(with_writing("2", one), "d");
         ADD_FAILURE() << "accepted";
     } catch (const FileError& error) {
-        EXPECT_NE(std::string(error.what()).find("/writing: goes on from text 3, and there are 2"), std::string::npos) << error.what();
+        EXPECT_NE(std::string(error.what()).find("/writing: continues text 3, but there are only 2"), std::string::npos) << error.what();
     }
 }
 

@@ -71,7 +71,7 @@ TEST(Examination, AMapThatIsTooLargeIsRefusedBeforeItIsComputed) {
     Session session(document, [] {});
     ASSERT_NE(session.wait()->trace, nullptr);
     const auto report = session.compute(session.states().shown, facet::Doctor{});
-    EXPECT_NE(report.problem.find("the doctor judges texts of up to 1448 tokens of a model with 8 heads, and this one has 1500"),
+    EXPECT_NE(report.problem.find("the doctor examines texts of up to 1448 tokens for a model with 8 heads, and this one has 1500"),
               std::string::npos)
         << report.problem;
 }

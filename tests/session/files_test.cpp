@@ -154,7 +154,7 @@ TEST_F(Files, WhatCannotBeReadIsSaidOnceAndChangesNothing) {
         {put("array.npy", "\x93NUMPY......"), ".npz"},
         {folder.path(), "model.safetensors"},
         {foreign_folder(), "neither a checkpoint of attnscope nor a GPT-2"},
-        {empty_folder(), "holds no training run of attnscope and no published model: there is no model.safetensors"},
+        {empty_folder(), "holds neither a training run nor a published model: it has no model.safetensors"},
     };
     const Document before = session.document();
     for (const auto& [path, words] : bad) {
@@ -266,7 +266,7 @@ TEST_F(Files, TextsThatAreTooLongAreRefusedWithOneSentence) {
     session.apply({command::SetTexts{{longest, "y"}, {}}, ""});
     EXPECT_EQ(session.document(), before);
     EXPECT_TRUE(files().failed);
-    EXPECT_EQ(files().notice, "the text is 129 KiB long: at most 128 KiB can be looked at");
+    EXPECT_EQ(files().notice, "the text is 129 KiB long; at most 128 KiB can be shown");
     session.apply({command::SetTexts{{longest}, {}}, ""});
     EXPECT_EQ(session.document().texts, std::vector{longest}) << "as much as the limit is taken";
     Document big = before;

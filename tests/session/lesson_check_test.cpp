@@ -73,7 +73,7 @@ TEST(LessonFiles, ErrorsNameFileStepAndField) {
          "expected 2 to 4 answers, found 1"},
         {R"({"caption": "x", "ask": {"question": "?", "answers": [{"text": "a", "when": "{token[0]} = a"},
             {"text": "a", "when": "{token[0]} = b"}]}})",
-         "my.json, /steps/1/ask/answers: \"a\" is there twice"},
+         "my.json, /steps/1/ask/answers: \"a\" is given twice"},
         {R"({"caption": "x", "ask": {"question": "?", "right": 1}})", "my.json, /steps/1/ask"},
         {R"("x")", "my.json, /steps/1: "}};
     for (const auto& [step, expected] : steps) EXPECT_THAT(refusal(step), HasSubstr(expected)) << step;
@@ -131,7 +131,7 @@ TEST(LessonPlaces, WhatDoesNotExistIsNamedByFileStepAndField) {
         {R"("stage": "cross_weights")", "stage: this model has no stage layers.0.cross_attention.weights"},
         {R"("stage": "encoder.tokens")", "stage: this model has no stage encoder.tokens"},
         {R"("stage": "logits", "layer": 1)", "layer: logits belongs to no layer"},
-        {R"("stage": "layers.0.attention.q", "layer": 1)", "layer: layers.0.attention.q is of layer 0"},
+        {R"("stage": "layers.0.attention.q", "layer": 1)", "layer: layers.0.attention.q belongs to layer 0"},
         {R"("head": 9)", "head: there is no head 9: the model has 4"},
         {R"("sequence": 1)", "sequence: there is no text 1: there are 1"},
         {R"("cell": {"T": 99})", "cell/T: there is no T 99"},

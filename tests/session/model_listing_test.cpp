@@ -78,7 +78,7 @@ TEST_F(Shelf, TheCachesModelsHaveTheirNamesAndTheirProblems) {
     put_file("models--some--quants/snapshots/abc/q8.gguf");
     const ModelShelf shelf = list_models({}, {}, {folder.path()});
     EXPECT_THAT(names(shelf), ElementsAre("some/empty", "some/quants/q4.gguf", "some/quants/q8.gguf", "some/tiny"));
-    EXPECT_THAT(shelf.models[0].problem, HasSubstr("there is no snapshot"));
+    EXPECT_THAT(shelf.models[0].problem, HasSubstr("has no snapshot"));
     EXPECT_EQ(shelf.models[3].problem, "");
     EXPECT_EQ(shelf.models[3].path, whole);
     EXPECT_EQ(shelf.models[3].bytes,
@@ -92,7 +92,7 @@ TEST_F(Shelf, RecentModelsComeFirstAndOnceAndSayWhenTheyAreGone) {
     EXPECT_THAT(names(shelf), ElementsAre("other", "gone", "gpt2"));
     EXPECT_EQ(shelf.models[0].place, ModelShelf::Place::Recent);
     EXPECT_EQ(shelf.models[0].problem, "");
-    EXPECT_EQ(shelf.models[1].problem, "it is not there any more");
+    EXPECT_EQ(shelf.models[1].problem, "it no longer exists");
 }
 
 TEST_F(Shelf, LinksInACircleEndTheListing) {
@@ -153,7 +153,7 @@ TEST_F(Shelf, AModelOfTheCacheOpensByItsFolderAndIsRemembered) {
     session.apply({command::OpenFile{entry}, ""});
     session.wait_for_files();
     EXPECT_TRUE(session.files().failed);
-    EXPECT_THAT(session.files().notice, HasSubstr("there is no snapshot"));
+    EXPECT_THAT(session.files().notice, HasSubstr("has no snapshot"));
     EXPECT_EQ(session.document().model->name(), "some/tiny") << "what was open stays";
 }
 

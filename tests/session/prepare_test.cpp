@@ -90,9 +90,9 @@ TEST(Prepare, TheContextLengthIsDerivedUnlessItIsSet) {
     document.config.context_length = 65;
     EXPECT_EQ(prepare(document).config.context_length, 65);
     document.config.context_length = 64;
-    EXPECT_EQ(error_of(document),
-              (std::pair<std::string, Field>{
-                  "the text has 65 tokens, the context length is 64: shorten the text or raise the context length", Field::ContextLength}));
+    EXPECT_EQ(error_of(document), (std::pair<std::string, Field>{
+                                      "the text has 65 tokens, but the context length is 64: shorten the text or raise the context length",
+                                      Field::ContextLength}));
 }
 
 TEST(Prepare, OneEmptySequenceIsPaddingAllEmptyIsAProblem) {
@@ -169,7 +169,7 @@ TEST(Prepare, RefusesAbsurdSizesWithTheMemoryTheyWouldTake) {
 
 TEST(Prepare, RefusesATextBeyondTheLimitBeforeReadingIt) {
     EXPECT_EQ(error_of(with_texts({std::string(kTextLimitBytes + 1, 'x')})),
-              (std::pair<std::string, Field>{"the text is 129 KiB long: at most 128 KiB can be looked at", Field::Texts}));
+              (std::pair<std::string, Field>{"the text is 129 KiB long; at most 128 KiB can be shown", Field::Texts}));
 }
 
 TEST(Prepare, AnEncoderDecoderNeedsATextOnEachSide) {

@@ -81,7 +81,7 @@ TEST(WeightsBeside, AreAFacetAndSayInASentenceWhatIsWrong) {
     EXPECT_EQ(drawn->rms.size(), static_cast<std::size_t>(drawn->map_rows * drawn->map_columns));
     const facet::WeightNumbers numbers{model, good->other, "layers.0.ffn.in.weight", 3, 4};
     EXPECT_TRUE(session.wait_for({nullptr, numbers}).find(nullptr, numbers));
-    EXPECT_THAT(ask(kOtherSizes).problem, HasSubstr("this is another model"));
+    EXPECT_THAT(ask(kOtherSizes).problem, HasSubstr("this is a different model"));
     EXPECT_THAT(ask(fs::path(ATTN_TEST_DATA) / "golden/gguf/gpt2.gguf").problem, HasSubstr("there is no tokenizer in this file"));
     EXPECT_THAT(ask(folder / "nothing.gguf").problem, HasSubstr("nothing.gguf"));
     const std::string unfit = ask(fs::path(ATTN_TEST_DATA) / "golden/gpt2.safetensors").problem;

@@ -101,7 +101,7 @@ void add_mistakes(std::vector<Action>& all) {
         all.push_back(without_key(
             fmt::format("Train right and broken: {}", info.title), "Break",
             [mistake = info.mistake](PanelContext& c) { train_both(c, mistake); }, {},
-            "Two runs of the same seed, one without the mistake and one with it."));
+            "Two runs with the same seed, one without the mistake and one with it."));
     add("Undo the deliberate mistake", Mistake::None, "Computes correctly again.");
 }
 
@@ -139,7 +139,7 @@ void add_parts(std::vector<Action>& all) {
                 config.*field = !(config.*field);
                 emit_config(c, config, "");
             },
-            {}, "Draws new parameters; leaves a trained model."));
+            {}, "Draws new parameters, even in place of a trained model's."));
     for (Action& action : all) action.careful |= action.group == "Model";
 }
 

@@ -36,7 +36,7 @@ constexpr std::array kOtherWords = {
     OtherWords{"New run, started at once", "restart train again", true},
     OtherWords{"Back to untrained parameters", "random weights forget", true},
     OtherWords{"Follow the newest step", "live latest last"},
-    OtherWords{"Play through the moments", "rewind replay history movie"},
+    OtherWords{"Play through the run", "rewind replay history movie"},
     OtherWords{"Fit the picture", "reset zoom pan whole"},
     OtherWords{"Causal mask", "triangle future lookahead"},
     OtherWords{"Compare, or stop comparing", "difference diff end"},

@@ -48,7 +48,7 @@ void add_lines(const C& context, std::vector<Action>& all) {
                 c.view.lines.toggle(head);
                 c.view.view = View::Lines;
             },
-            "As a click on its chip.");
+            "Same as a click on its chip.");
         add(
             all, fmt::format("Lines of head {} alone", head), "Lines",
             [head, heads](C& c) {
@@ -57,7 +57,7 @@ void add_lines(const C& context, std::vector<Action>& all) {
                 c.view.head = head;
                 c.view.view = View::Lines;
             },
-            "As a double-click on its chip.");
+            "Same as a double-click on its chip.");
     }
 }
 
@@ -74,12 +74,12 @@ void add_totals(std::vector<Action>& all) {
 
 void add_many_heads(const C& context, std::vector<Action>& all) {
     add(
-        all, "Leave out the first key on or off", "Heads", [](C& c) { c.view.without_first_key = !c.view.without_first_key; },
-        "In the maps of Heads and Grid: what else sinks look at.");
+        all, "Leave out the first key: on or off", "Heads", [](C& c) { c.view.without_first_key = !c.view.without_first_key; },
+        "In Heads and Grid: shows what else sinks attend to.");
     all.back().also = "sink";
     add(
-        all, "Weights times what they move on or off", "Heads", [](C& c) { c.view.times_moved = !c.view.times_moved; },
-        "In the maps of Heads and Grid: weight × ‖v W_O‖.");
+        all, "Weights times value norm: on or off", "Heads", [](C& c) { c.view.times_moved = !c.view.times_moved; },
+        "In Heads and Grid: weight × ‖v W_O‖.");
     all.back().also = "norm length";
     const bool cross = context.ready() && context.trace().config.architecture == Architecture::EncoderDecoder;
     for (const PatternInfo& pattern : head_patterns()) {

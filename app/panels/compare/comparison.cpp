@@ -20,14 +20,14 @@ constexpr std::array<CompareSource, 7> kSources = {{
     {Compare::Plain, "unedited", "The same without the edits.", &States::unedited, "Nothing is edited.", "the unedited state"},
     {Compare::Unmasked, "unmasked", "The same without masks and dropout, at temperature 1.", &States::unmasked, "Nothing is computed yet.",
      "the unmasked state"},
-    {Compare::Correct, "without the mistake", "The correct computation, while a mistake is made on purpose.", &States::correct,
-     "No mistake is made on purpose: see “break it on purpose” in the settings.", "the correct computation"},
+    {Compare::Correct, "without the mistake", "The correct computation, while a deliberate mistake is active.", &States::correct,
+     "No mistake is active: choose one under “Break it on purpose” in the settings.", "the correct computation"},
     {Compare::Moment, "another step", "Another step of the training run, with the same text, masks and edits.", &States::other_moment,
      "This model has no training steps to compare with: train one first (R).", ""},
-    {Compare::Pinned, "pinned A", "The state kept with “pin this state”, or moment A of a training run.", &States::pinned_a,
+    {Compare::Pinned, "pinned A", "The state kept with “pin this state”, or the step of a training run pinned as A.", &States::pinned_a,
      "Nothing is pinned as A.", "pinned A"},
-    {Compare::PinnedB, "pinned B", "Moment B of a training run.", &States::pinned_b, "Nothing is pinned as B: press B in the Train view.",
-     "pinned B"},
+    {Compare::PinnedB, "pinned B", "The step of a training run pinned as B.", &States::pinned_b,
+     "Nothing is pinned as B: press B in the Train view.", "pinned B"},
 }};
 
 const CompareSource* chosen_source(const PanelContext& context) {
@@ -159,7 +159,7 @@ ComparedReadings compared_readings(const PanelContext& context, ReadingKind kind
     if (state.snapshot == nullptr) return out;
     const auto readings = context.inquiry.ask(state.state, facet::Readings{kind});
     out.readings = readings ? readings.value.get() : readings.so_far.get();
-    out.missing = readings.computing() ? "The readings of that state are being computed." : readings.problem;
+    out.missing = readings.computing() ? "That state's results are being computed." : readings.problem;
     return out;
 }
 
@@ -264,7 +264,7 @@ ChangedMap difference_of(const PanelContext& context, const ComparedSides& sides
 
 std::string no_difference(const ComparedSides& sides, const Matrix& a, const Matrix& b) {
     if (a.empty() || b.empty() || (a.data.rows == b.data.rows && a.data.cols == b.data.cols)) return "";
-    return fmt::format("{} is {} and {} is {}: they can be shown side by side, but have no difference.", sides.first, shape_words(a),
+    return fmt::format("{} is {} and {} is {}: their shapes differ, so they can only be shown side by side.", sides.first, shape_words(a),
                        sides.second, shape_words(b));
 }
 

@@ -56,7 +56,7 @@ float draw_parts(PanelContext& context, float right, float y) {
     ImGui::SetCursorScreenPos({right - width, y - context.px(1)});
     int part = shown_part(context);
     if (segmented(ui, "##compared", parts, part, width / context.theme.scale + 1,
-                  {.tooltip = "A is what is compared with, B what you look at. Hold X to swap them."}))
+                  {.tooltip = "A is the state compared with, B the one shown. Hold X to swap them."}))
         context.view.compare.lay_out(part == 2 ? CompareLayout::All : CompareLayout::InPlace, part == 0);
     return width;
 }

@@ -69,17 +69,17 @@ void draw_layouts(PanelContext& context) {
     if (context.view.view == View::Lens) {
         static constexpr std::array<std::string_view, 2> kOfLens = {"B − A", "in place"};
         int chosen = compare.layout == CompareLayout::InPlace ? 1 : 0;
-        if (segmented(context.ui(), "##lens_layout", kOfLens, chosen, 0,
-                      {.tooltip =
-                           "How much more likely the correct token is than in A, or the shown state with A in its place while X is held."}))
+        if (segmented(
+                context.ui(), "##lens_layout", kOfLens, chosen, 0,
+                {.tooltip = "How much more likely the correct token is than in A, or the shown state, replaced by A while X is held."}))
             compare.lay_out(chosen == 1 ? CompareLayout::InPlace : CompareLayout::All);
         return;
     }
     static constexpr std::array<std::string_view, 4> kLayouts = {"B − A = Δ", "A | B", "B − A", "in place"};
     int layout = static_cast<int>(compare.layout);
     if (segmented(context.ui(), "##compare_layout", kLayouts, layout, 0,
-                  {.tooltip = "Both states and their difference, both side by side, the difference alone, or the shown state with A "
-                              "in its place while X is held."}))
+                  {.tooltip = "Both states and their difference, both side by side, the difference alone, or the shown state, replaced by "
+                              "A while X is held."}))
         compare.lay_out(static_cast<CompareLayout>(layout));
 }
 
@@ -97,10 +97,10 @@ void draw_compare_settings(PanelContext& context) {
         draw_step(context);
         // Totals and lens cover all layers and heads, so those cannot be chosen.
         if (view.view != View::Totals && view.view != View::Lens) {
-            draw_place(context, "layer", trace.config.num_layers, compare.layer, "The layer that A is of.");
-            draw_place(context, "head", head_count(trace), compare.head, "The head that A is of.");
+            draw_place(context, "layer", trace.config.num_layers, compare.layer, "The layer shown as A.");
+            draw_place(context, "head", head_count(trace), compare.head, "The head shown as A.");
         }
-        if (batch_size(trace) > 1) draw_place(context, "text", batch_size(trace), compare.batch, "The sequence that A is of.", 1);
+        if (batch_size(trace) > 1) draw_place(context, "text", batch_size(trace), compare.batch, "The sequence shown as A.", 1);
         draw_layouts(context);
         paragraph(ui, context.theme.fonts.label, context.theme.colors.faint, "Hold X to swap A and B.");
         gap(ui, 6);

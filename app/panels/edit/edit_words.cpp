@@ -83,7 +83,7 @@ EditWords words_of(const PanelContext& context, const Edit& edit) {
     if (const std::string place = place_words(edit.at, has_heads ? edit.head : Edit::kAll, heads); !place.empty())
         words.place += ", " + place;
     if (has_heads && edit.head == Edit::kAll) words.place += ", all heads";
-    if (edit.sequence != Edit::kAll && context.snapshot.tokens.size() > 1) words.place += fmt::format(", text {}", edit.sequence);
+    if (edit.sequence != Edit::kAll && context.snapshot.tokens.size() > 1) words.place += fmt::format(", text {}", edit.sequence + 1);
 
     const std::string target_words = target_of(context, edit);
     switch (edit.kind) {

@@ -52,7 +52,8 @@ void draw_question(PanelContext& context) {
         key_pressed(Key::Enter, false))
         begin_saving(context);
     ImGui::SameLine(0, context.px(8));
-    if (button(ui, "Close without saving", {.notes = {.tooltip = "Unsaved work is lost, with its autosave."}})) view.closing = Closing::Now;
+    if (button(ui, "Close without saving", {.notes = {.tooltip = "Unsaved work is lost, and so is its autosave."}}))
+        view.closing = Closing::Now;
     ImGui::SameLine(0, context.px(8));
     if (button(ui, "Cancel", {.notes = {.tooltip = "Esc"}}) || key_pressed(Key::Escape, false)) view.closing = Closing::No;
     ImGui::End();

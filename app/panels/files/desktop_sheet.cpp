@@ -74,7 +74,7 @@ void draw_sheet_heading(PanelContext& context, std::string_view title, DesktopQu
     if (desktop.there) {
         constexpr const char* kLink = "Desktop's dialog";
         ImGui::SameLine(ImGui::GetWindowWidth() - ImGui::GetStyle().WindowPadding.x - text_width(fonts.label, kLink) - context.px(30));
-        if (link(ui, kLink, "Chooses in the desktop's own file dialog. The File menu says which of the two comes first."))
+        if (link(ui, kLink, "Opens the desktop's own file dialog. The File menu sets which dialog comes first."))
             ask_desktop(context, what);
     }
     if (!desktop.problem.empty()) text_line(ui, fonts.label, colors.chosen_text, desktop.problem);
@@ -87,9 +87,9 @@ void draw_desktop_sheet(PanelContext& context) {
     begin_sheet(context, "##desktop_sheet", 460);
     text_line(ui, fonts.heading, colors.text, "In the desktop's dialog");
     gap(ui, 4);
-    paragraph(ui, fonts.body, colors.muted, "Choose there. It may lie behind this window.");
+    paragraph(ui, fonts.body, colors.muted, "Choose a file there. The dialog may be behind this window.");
     gap(ui, 8);
-    if (button(ui, "Use attnscope's own", {.notes = {.tooltip = "Closes the desktop's dialog and goes on in ours."}})) {
+    if (button(ui, "Use attnscope's own", {.notes = {.tooltip = "Closes the desktop's dialog and returns to this one."}})) {
         forget_desktop(view);
         view.path.focus = true;
     }

@@ -138,12 +138,12 @@ float draw_file_menu(PanelContext& context) {
     const Ui ui = context.ui();
     constexpr float kWidth = 64;
     if (!begin_menu_button(ui, "##file", "File", kWidth,
-                           {.tooltip = "Open, save, export pictures and numbers, copy numbers, picture or program."}))
+                           {.tooltip = "Open, save, export pictures and numbers, copy numbers, a picture or a program."}))
         return context.px(kWidth);
     if (menu_item(ui, "Open ...", false, "A document, training run or text; files can also be dropped on the window.", "Ctrl + O"))
         begin_open(context);
     if (menu_item(ui, "Open a model ...", false,
-                  "Models opened lately, those of your models folder, and what transformers has downloaded."))
+                  "Recently opened models, those in your models folder, and what transformers has downloaded."))
         begin_open_model(context);
     DesktopDialog& desktop = context.view.files.desktop;
     if (desktop.there && menu_item(ui, "Open a folder ...", false, "Of a model or a training run, in the desktop's own dialog.")) {
@@ -156,11 +156,12 @@ float draw_file_menu(PanelContext& context) {
     if (menu_item(ui, "Copy the value", false, "The chosen number.", "Ctrl + C")) copy_numbers(context, CopyPart::Value);
     if (menu_item(ui, "Copy the row", false, "The chosen row, separated by tabs.")) copy_numbers(context, CopyPart::Row);
     if (menu_item(ui, "Copy the map", false, "All numbers that are shown, for a spreadsheet.")) copy_numbers(context, CopyPart::Map);
-    if (menu_item(ui, "Copy the picture", false, "As the text of an SVG file.")) copy_picture(context);
-    if (menu_item(ui, "Copy the program as NumPy", false, "Computes this stage again from its operands.", "Ctrl + Shift + C"))
+    if (menu_item(ui, "Copy the picture", false, "As SVG source.")) copy_picture(context);
+    if (menu_item(ui, "Copy the program as NumPy", false, "Recomputes this stage from its operands.", "Ctrl + Shift + C"))
         copy_snippet(context, false);
     if (menu_item(ui, "Copy the program as PyTorch", false, {})) copy_snippet(context, true);
-    if (desktop.there && menu_item(ui, "The desktop's dialog first", desktop.preferred, "For Open and Save; each leads to the other."))
+    if (desktop.there &&
+        menu_item(ui, "The desktop's dialog first", desktop.preferred, "For opening and saving; a button leads to the other dialog."))
         desktop.preferred = !desktop.preferred;
     end_menu_button();
     return context.px(kWidth);

@@ -88,7 +88,7 @@ void draw_picture_options(PanelContext& context) {
 void draw_number_options(PanelContext& context) {
     const Ui ui = context.ui();
     FileView& view = context.view.files;
-    const std::string one = fmt::format("sequence {}, head {}", context.view.batch, context.view.head);
+    const std::string one = fmt::format("sequence {}, head {}", context.view.batch + 1, context.view.head);
     const std::array<std::string_view, 2> what_names = {one, "whole tensor"};
     int what = view.whole_tensor ? 1 : 0;
     if (segmented_row(ui, "What", what_names, what, 76, {.tooltip = "The matrix that is shown, or all sequences and heads."}))
@@ -102,7 +102,7 @@ void draw_export_options(PanelContext& context) {
     static constexpr std::array<std::string_view, kExportFormats> kNames = {"PNG", "SVG", "CSV", ".npy", "trace", "operands"};
     int format = static_cast<int>(view.format);
     if (segmented_row(ui, "Format", kNames, format, 76,
-                      {.tooltip = "A picture; the numbers; the whole trace as .safetensors; what this stage is computed from as .npz."})) {
+                      {.tooltip = "A picture; the numbers; the whole trace as .safetensors; this stage's operands as .npz."})) {
         view.format = static_cast<ExportAs>(format);
         set_extension(view.path, kExtensions[static_cast<std::size_t>(format)]);
     }
@@ -120,7 +120,7 @@ void draw_export_options(PanelContext& context) {
         text_line(ui, fonts.label, colors.muted, "Every stage with its axis names, masks and tokens.");
         break;
     case ExportAs::Operands:
-        text_line(ui, fonts.label, colors.muted, "What this stage is computed from, for the program that is copied.");
+        text_line(ui, fonts.label, colors.muted, "What this stage is computed from, for the copied program.");
         break;
     }
     gap(ui, 8);
@@ -176,7 +176,7 @@ void draw_warning(PanelContext& context) {
     else if (view.task == FileTask::Export &&
              std::filesystem::path(view.path.text).extension() != kExtensions[static_cast<std::size_t>(view.format)])
         text = fmt::format("The name must end in {}.", kExtensions[static_cast<std::size_t>(view.format)]);
-    else if (is_there(context) && without_tilde(view.path.text) != context.files.document) text = "File exists: it will be replaced.";
+    else if (is_there(context) && without_tilde(view.path.text) != context.files.document) text = "The file exists and will be replaced.";
     text_line(context.ui(), fonts.label, colors.chosen_text, text.empty() ? " " : text);
 }
 

@@ -18,12 +18,11 @@ namespace attn::app {
 namespace {
 
 constexpr std::array<const char*, 4> kSources = {
-    "A folder from Hugging Face, cloned or downloaded by other means: config.json, .safetensors files and a tokenizer.",
-    "The cache that transformers keeps (~/.cache/huggingface/hub): the models in it are listed here by themselves.",
-    "GGUF files of llama.cpp; of Ollama a link to the model's blob whose name ends in .gguf.",
-    "Good to begin with: openai-community/gpt2, EleutherAI/pythia-70m, HuggingFaceTB/SmolLM2-135M, Qwen/Qwen2.5-0.5B. Nothing is "
-    "downloaded by "
-    "attnscope."};
+    "A folder cloned or downloaded from Hugging Face: config.json, .safetensors files and a tokenizer.",
+    "The cache that transformers keeps (~/.cache/huggingface/hub): its models are listed here automatically.",
+    "GGUF files from llama.cpp; for Ollama, a link to the model's blob, named so that it ends in .gguf.",
+    "Good ones to start with: openai-community/gpt2, EleutherAI/pythia-70m, HuggingFaceTB/SmolLM2-135M, Qwen/Qwen2.5-0.5B. attnscope "
+    "itself downloads nothing."};
 
 std::string lower(std::string text) {
     std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -117,7 +116,7 @@ void draw_models_folder(PanelContext& context) {
     const ModelShelf* shelf = shelf_of(context);
     ImGui::BeginGroup();
     if (folder.empty()) {
-        text_line(ui, fonts.label, colors.muted, "Models folder: none. Go to a folder of models and use it as yours.");
+        text_line(ui, fonts.label, colors.muted, "Models folder: none. Go to one and choose “Use as models folder”.");
     } else {
         const std::string problem = shelf != nullptr && !shelf->folder_problem.empty() ? " cannot be read: " + shelf->folder_problem : "";
         const float room = ImGui::GetContentRegionAvail().x - context.px(90);
@@ -134,7 +133,7 @@ void draw_models_folder_choice(PanelContext& context) {
     const std::string& folder = context.view.files.models_folder;
     if (models_are_listed(context) || here.empty() || here == folder + "/") return;
     gap(context.ui(), 8);
-    if (link(context.ui(), "Use as models folder", "Its models, also those one folder deeper, are listed under Models from now on."))
+    if (link(context.ui(), "Use as models folder", "From now on, its models, and those one folder deeper, are listed under Models."))
         use_models_folder(context, here);
 }
 
@@ -146,7 +145,7 @@ void draw_model_sources(const PanelContext& context) {
     if (!field.text.empty()) {
         if (field.completions.empty())
             paragraph(context.ui(), fonts.label, colors.muted,
-                      fmt::format("No model's name has “{}” in it. A path begins with / or ~.", visible_text(field.text, true)));
+                      fmt::format("No model's name contains “{}”. A path begins with / or ~.", visible_text(field.text, true)));
         return;
     }
     gap(context.ui(), 6);

@@ -76,7 +76,7 @@ void draw_places(PanelContext& context, float height) {
     const std::string here = models ? "" : without_tilde(folder_part(context.view.files.path.text));
     const Item shelf = draw_row(context, "##models", "Models", "", models, true);
     if (shelf.hovered)
-        tooltip_for_last(context.ui(), "Models opened lately, those of your models folder, and what transformers has downloaded.");
+        tooltip_for_last(context.ui(), "Recently opened models, those in your models folder, and what transformers has downloaded.");
     if (shelf.pressed) show_models(context);
     for (const Place& place : places(context)) {
         const Item item = draw_row(context, place.folder.c_str(), place.name, "", place.folder == here, false);
@@ -139,7 +139,7 @@ void draw_contents(PanelContext& context, float height, bool& opens) {
     if (models) draw_model_sources(context);
     if (field.completions.empty() && listing != nullptr)
         paragraph(context.ui(), fonts.label, colors.faint,
-                  !listing->problem.empty() ? "This folder cannot be read: " + listing->problem + "." : "Nothing here fits.");
+                  !listing->problem.empty() ? "This folder cannot be read: " + listing->problem + "." : "Nothing here matches.");
     ImGui::PopStyleVar();
     ImGui::EndChild();
 }
@@ -208,7 +208,7 @@ void take_first_line(PanelContext& context) {
 void draw_filter(PanelContext& context) {
     static constexpr std::array<std::string_view, 5> kNames = {"all", "models, runs", "documents, lessons", "tensors", "texts"};
     int filter = static_cast<int>(context.view.files.filter);
-    if (segmented(context.ui(), "##filter", kNames, filter, 0, {.tooltip = "Which files are listed; folders always are."})) {
+    if (segmented(context.ui(), "##filter", kNames, filter, 0, {.tooltip = "Which files are listed; folders are always listed."})) {
         context.view.files.filter = static_cast<FileFilter>(filter);
         context.view.files.path.chosen = -1;
     }
@@ -224,8 +224,8 @@ void draw_open_sheet(PanelContext& context) {
     FileView& view = context.view.files;
     bool stays = begin_sheet(context, "##open_sheet", kSheetWidth);
     draw_sheet_heading(context,
-                       view.task == FileTask::Beside      ? "Compare the weights with those of"
-                       : view.task == FileTask::Tokenizer ? "Cut the text with the tokenizer of"
+                       view.task == FileTask::Beside      ? "Compare the weights with"
+                       : view.task == FileTask::Tokenizer ? "Split the text with"
                                                           : "Open",
                        DesktopQuestion::What::OpenFile);
     gap(ui, 6);
@@ -239,9 +239,9 @@ void draw_open_sheet(PanelContext& context) {
     }
     const PathFieldResult typed =
         path_field(ui, "##path", view.path,
-                   view.task == FileTask::Tokenizer ? "name of a model, path of its folder or file, or of a tokenizer.json"
-                   : view.task == FileTask::Beside  ? "name of a model, path of its folder or GGUF file"
-                                                    : "name of a model, path of a file, or of the folder of a model or a run");
+                   view.task == FileTask::Tokenizer ? "model name, or path of a model or a tokenizer.json"
+                   : view.task == FileTask::Beside  ? "model name, or path of its folder or GGUF file"
+                                                    : "model name, or path of a file, a model folder or a run folder");
     gap(ui, 8);
     if (models) draw_models_folder(context);
     else draw_filter(context);

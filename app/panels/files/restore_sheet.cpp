@@ -38,7 +38,7 @@ void draw_restore_sheet(PanelContext& context) {
     text_line(ui, fonts.heading, colors.text, "Restore?");
     gap(ui, 4);
     paragraph(ui, fonts.body, colors.muted,
-              fmt::format("attnscope was not closed properly. This was not saved, as of {}:", date_words(context.leftover->written_at)));
+              fmt::format("attnscope did not close properly. Unsaved work, as of {}:", date_words(context.leftover->written_at)));
     gap(ui, 8);
     part(context, "Document", context.leftover->document);
     part(context, "Training run", context.leftover->run);

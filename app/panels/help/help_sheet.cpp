@@ -114,12 +114,11 @@ void draw_keys(PanelContext& context) {
     const float width = ImGui::GetContentRegionAvail().x;
     const int columns = width >= context.px(1050) ? 3 : width >= context.px(640) ? 2 : 1;
     draw_groups(context, sheet_groups(), columns, width);
-    paragraph(
-        context.ui(), context.theme.fonts.label, context.theme.colors.muted,
-        "Point at a cell to read it, click to select it. The wheel zooms a map, dragging moves it. A double click changes a number, the "
-        "right button also its row and its head. Click an operand at the right to go back to where it came from. Tab goes from "
-        "control to control, Enter presses. Ctrl + K finds everything else by name.");
-    gap(context.ui(), 12);  // keeps the last line from being clipped
+    paragraph(context.ui(), context.theme.fonts.label, context.theme.colors.muted,
+              "Point at a cell to read it, click to select it. The wheel zooms a map, dragging moves it. Double-click a number to change "
+              "it, right-click for its row and head. Click an operand on the right to go back to where it came from. Tab moves between "
+              "controls, Enter presses one. Ctrl + K finds everything else by name.");
+    gap(context.ui(), 12);  // the last line is not cut
 }
 
 void draw_pills(PanelContext& context) {

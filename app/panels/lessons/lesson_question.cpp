@@ -40,7 +40,7 @@ void draw_answer(PanelContext& context, std::size_t place, ImVec2 at, float widt
     const Ui ui = context.ui();
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const std::string &text = question_of(context).answers[place].text, key = std::to_string(place + 1);
-    const std::string tooltip = fmt::format("Answer {} (key {}): shows what is true.", key, key);
+    const std::string tooltip = fmt::format("Answer {} (key {}), then see what is true.", key, key);
     const Item item =
         item_at(ui, fmt::format("{}##answer{}", text, place).c_str(), at, {width, context.px(kAnswerHeight)}, {.tooltip = tooltip});
     const ImVec2 max{at.x + width, at.y + context.px(kAnswerHeight)};

@@ -96,7 +96,7 @@ void draw_buttons(PanelContext& context, ImVec2 at) {
                                  .icon = asking ? Icon::Eye
                                          : last ? Icon::Check
                                                 : Icon::Next,
-                                 .notes = {.tooltip = asking ? "Shows what is true without a guess (→, Page Down)."
+                                 .notes = {.tooltip = asking ? "Shows the answer without a guess (→, Page Down)."
                                                       : last ? "Closes the lesson and restores what you had before."
                                                              : "Next step (→, Page Down)"}});
     ImGui::SetCursorScreenPos({at.x, at.y + context.px(42)});
@@ -106,7 +106,7 @@ void draw_buttons(PanelContext& context, ImVec2 at) {
                 .width = 104,
                 .height = 26,
                 .icon = Icon::Reset,
-                .notes = {.tooltip = "Undo what you have changed in this step (Backspace).",
+                .notes = {.tooltip = "Undoes what you have changed in this step (Backspace).",
                           .disabled = changed ? "" : "Change whatever you like; this restores the step."}}))
         reset_lesson_step(context);
     ImGui::SetCursorScreenPos({at.x + context.px(114), at.y + context.px(42)});

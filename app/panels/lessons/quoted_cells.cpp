@@ -138,7 +138,7 @@ std::string place_words(const PanelContext& context, const QuotedPlace& place) {
         const Axis axis = shape[a].axis;
         const std::int64_t index = place.cell.index[static_cast<std::size_t>(a)];
         if (place.whole[static_cast<std::size_t>(a)]) continue;
-        if (axis == Axis::B && shape[a].size > 1) words += fmt::format(", text {}", index);
+        if (axis == Axis::B && shape[a].size > 1) words += fmt::format(", text {}", index + 1);
         else if (axis == Axis::H || axis == Axis::G) words += fmt::format(", head {}", index);
         else if (axis != Axis::B) add(index_words(context, id, shape, axis, index));
     }

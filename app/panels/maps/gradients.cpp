@@ -27,8 +27,8 @@ std::string missing_gradients(const PanelContext& context) {
     if (!context.view.gradients || !context.ready()) return "";
     const Answer<facet::Gradients> gradients = context.ask(facet::Gradients{});
     if (gradients) return "";
-    return gradients.computing() ? "These are the values: the gradients are being computed."
-                                 : "These are the values; there are no gradients: " + gradients.problem + ".";
+    return gradients.computing() ? "Values are shown while the gradients are being computed."
+                                 : "Values are shown, as there are no gradients: " + gradients.problem + ".";
 }
 
 float gradient_switch_width(const PanelContext& context) { return segmented_width(context.ui(), kNames); }

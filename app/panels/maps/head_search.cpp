@@ -16,16 +16,16 @@ constexpr std::int64_t kFewestRepeats = 4;
 
 constexpr std::array<PatternInfo, 5> kPatternInfos = {{
     {"first token", "sink", "first token sinks",
-     "Weight on the first token of the text. A head that puts most of it there is called a sink: it parks what it does not need, and does "
-     "next to nothing at this place."},
+     "Weight on the first token of the text. A head that puts most of it there is called a sink: it parks attention that it does not need, "
+     "and does next to nothing at that position."},
     {"previous token", "previous", "previous token", "Weight on the token just before the query."},
     {"after a repeat", "repeat", "after a repeat induction",
-     "Weight on what followed an earlier occurrence of the same token, where at least four queries have one. Induction heads show it; but "
-     "the pattern alone proves none: one layer can show it by the positions."},
+     "Weight on what followed an earlier occurrence of the same token, where at least four queries have one. Induction heads show it, but "
+     "the pattern alone proves nothing: a single layer can produce it from positions."},
     {"same token", "same", "same token itself", "Weight on the query's own position."},
     {"alignment", "aligned", "alignment aligned",
-     "Of cross-attention: how much of each row lies on one source token, in the mean. A head with nearly all of it there says which source "
-     "token each target token goes with."},
+     "For cross-attention: how much of each row lies on one source token, on average. A head with nearly all of it there shows which "
+     "source token each target token corresponds to."},
 }};
 
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }

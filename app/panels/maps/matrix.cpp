@@ -379,7 +379,7 @@ Matrix MatrixStore::without_first_key(const Matrix& weights) {
 Matrix MatrixStore::times_moved(const Matrix& weights, const Tensor<float>& norms, std::int64_t batch, std::int64_t head) {
     if (weights.large) return {};
     Matrix out = weights;
-    out.name += " times moved";
+    out.name += " × value norm";
     out.symbol = weights.symbol + " ‖v W_O‖";
     out.is_moved = true;
     out.data.row_stride = out.data.cols;

@@ -104,13 +104,13 @@ std::string block_title(const Plan& plan, const ModelBlock& block) {
 std::string block_sentence(const Plan& plan, const ModelBlock& block) {
     if (block.kind == BlockKind::Start) return "Every word becomes a vector, together with its place in the text.";
     if (block.kind == BlockKind::End)
-        return predicts(plan, block) ? "The last vectors become a chance for every word of the vocabulary."
-                                     : "The vectors as they come out of the last layer.";
+        return predicts(plan, block) ? "The final vectors become a probability for every word in the vocabulary."
+                                     : "The vectors that come out of the last layer.";
     std::string sentence;
     for (const BlockPart& part : block.parts) {
-        const char* words = part.kind == PartKind::Attention        ? "words take in what other words hold (attention)"
-                            : part.kind == PartKind::CrossAttention ? "they take in the source text (cross-attention)"
-                                                                    : "each is worked on by itself (feed-forward)";
+        const char* words = part.kind == PartKind::Attention        ? "words gather what other words hold (attention)"
+                            : part.kind == PartKind::CrossAttention ? "they gather from the source text (cross-attention)"
+                                                                    : "each is processed on its own (feed-forward)";
         sentence += (sentence.empty() ? "" : block.parallel ? ", and at the same time " : ", then ") + std::string(words);
     }
     if (!sentence.empty()) sentence[0] = static_cast<char>(sentence[0] - 'a' + 'A');

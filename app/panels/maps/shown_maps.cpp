@@ -29,7 +29,7 @@ bool leaves_out_first_key(const PanelContext& context, const StageId& id) {
 }
 
 void name_moved(Matrix& weights) {
-    weights.name += " times moved";
+    weights.name += " × value norm";
     weights.symbol += " ‖v W_O‖";
     weights.is_moved = true;
 }

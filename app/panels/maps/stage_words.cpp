@@ -12,7 +12,7 @@ constexpr std::array<std::pair<Stage, std::string_view>, 44> kTitles = {{
     {Stage::Tokens, "Words"},
     {Stage::TokenEmbedding, "Word vectors"},
     {Stage::PositionEmbedding, "Positions"},
-    {Stage::SegmentEmbedding, "Parts"},
+    {Stage::SegmentEmbedding, "Segments"},
     {Stage::EmbeddingIn, "Widened"},
     {Stage::Embedding, "Embedding"},
     {Stage::EmbeddingNorm, "Embedding norm"},
@@ -20,21 +20,21 @@ constexpr std::array<std::pair<Stage, std::string_view>, 44> kTitles = {{
     {Stage::Q, "Queries"},
     {Stage::K, "Keys"},
     {Stage::V, "Values"},
-    {Stage::QNormed, "Queries normed"},
-    {Stage::KNormed, "Keys normed"},
-    {Stage::QRotated, "Queries turned"},
-    {Stage::KRotated, "Keys turned"},
+    {Stage::QNormed, "Normed queries"},
+    {Stage::KNormed, "Normed keys"},
+    {Stage::QRotated, "Rotated queries"},
+    {Stage::KRotated, "Rotated keys"},
     {Stage::Scores, "Scores"},
     {Stage::Scaled, "Scaled"},
     {Stage::Capped, "Capped"},
-    {Stage::Biased, "Distance counted"},
+    {Stage::Biased, "Distance bias"},
     {Stage::Masked, "Masked"},
     {Stage::Weights, "Weights"},
     {Stage::Dropped, "After dropout"},
     {Stage::Context, "Mixed values"},
-    {Stage::Concat, "Heads joined"},
+    {Stage::Concat, "Joined heads"},
     {Stage::AttentionOut, "Projected"},
-    {Stage::AttentionNorm, "Norm of it"},
+    {Stage::AttentionNorm, "Output norm"},
     {Stage::Residual1, "Added"},
     {Stage::Norm2, "Norm"},
     {Stage::FfnGate, "Gate"},
@@ -42,16 +42,16 @@ constexpr std::array<std::pair<Stage, std::string_view>, 44> kTitles = {{
     {Stage::FfnActivation, "Activated"},
     {Stage::FfnGated, "Gated"},
     {Stage::FfnOut, "Feed-forward"},
-    {Stage::FfnNorm, "Norm of it"},
+    {Stage::FfnNorm, "Output norm"},
     {Stage::Residual2, "Added"},
     {Stage::FinalNorm, "Final norm"},
-    {Stage::HeadHidden, "Mapped for the head"},
-    {Stage::HeadActivation, "Activated for the head"},
+    {Stage::HeadHidden, "Head projection"},
+    {Stage::HeadActivation, "Head activation"},
     {Stage::HeadNorm, "Head norm"},
-    {Stage::HeadScaled, "Scaled for the head"},
+    {Stage::HeadScaled, "Head scaling"},
     {Stage::HeadIn, "Narrowed"},
     {Stage::Logits, "Logits"},
-    {Stage::LogitsCapped, "Logits capped"},
+    {Stage::LogitsCapped, "Capped logits"},
     {Stage::Probabilities, "Next word"},
 }};
 
@@ -77,11 +77,11 @@ std::string_view axis_meaning(Axis axis) {
     case Axis::H:
         return "heads, side by side";
     case Axis::G:
-        return "heads of keys and values, shared by those of queries";
+        return "key/value heads, shared by the query heads";
     case Axis::T:
-        return "positions that ask (queries)";
+        return "positions that attend (queries)";
     case Axis::S:
-        return "positions that are asked (keys)";
+        return "positions attended to (keys)";
     case Axis::C:
         return "numbers of a word's vector (d_model)";
     case Axis::D:

@@ -263,7 +263,7 @@ float draw_header(PanelContext& context, const Moments& pins, bool difference) {
     int chosen = difference ? 2 : train.lines ? 1 : 0;
     if (segmented(ui, "##attention", names, chosen, 0,
                   {.tooltip = "Every head's weights as maps, the chosen head's as lines from query to key, or how the maps differ between "
-                              "the pinned moments. The other views compare with A."})) {
+                              "the pinned steps. The other views compare with A."})) {
         train.lines = chosen == 1;
         train.difference = chosen == 2;
     }
@@ -300,7 +300,7 @@ void draw_empty(PanelContext& context) {
         paragraph(ui, fonts.label, colors.faint, "The model is being computed.");
         return;
     }
-    paragraph(ui, fonts.label, colors.muted, "The other views show another model than this run's.");
+    paragraph(ui, fonts.label, colors.muted, "The other views do not show this run's model.");
     gap(ui, 8);
     if (button(ui, "Show the run's newest model", {.notes = {.tooltip = "Shows the run's model in all views (End)"}}))
         follow_newest(context);

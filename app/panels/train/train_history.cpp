@@ -63,9 +63,9 @@ void draw_pattern_menu(PanelContext& context, float width) {
     for (int i = 0; i < kHeadPatterns; ++i) names[static_cast<std::size_t>(i)] = pattern_name(static_cast<HeadPattern>(i));
     int chosen = static_cast<int>(train.pattern);
     if (drop_down(context.ui(), "##pattern", names, chosen, width,
-                  {.tooltip = "What is plotted for every head, measured on the held-out sequence. After-repeat is the weight on what "
-                              "followed an earlier "
-                              "occurrence of the same token: induction heads show it, but it alone proves none."}))
+                  {.tooltip =
+                       "What is plotted for every head, measured on the held-out sequence. After-repeat is the weight on what followed an "
+                       "earlier occurrence of the same token: induction heads show it, but the pattern alone proves nothing."}))
         train.pattern = static_cast<HeadPattern>(chosen);
 }
 
@@ -92,11 +92,11 @@ void draw_history_header(PanelContext& context) {
     if (put("Follow the newest", 148, Icon::None, "Shows the newest model and follows the run (End)", follows_newest(context)))
         follow_newest(context);
     x -= context.px(6);
-    if (put("##next", 32, Icon::Next, "Next kept moment (Right)")) step_moment(context, +1);
+    if (put("##next", 32, Icon::Next, "Next kept step (Right)")) step_moment(context, +1);
     if (put(train.replaying ? "Stop##replay" : "Play##replay", 76, train.replaying ? Icon::Pause : Icon::Play,
-            "Plays all kept moments from the shown one on (M)"))
+            "Plays all kept steps from here on (M)"))
         toggle_replay(context);
-    if (put("##previous", 32, Icon::Previous, "Previous kept moment (Left)")) step_moment(context, -1);
+    if (put("##previous", 32, Icon::Previous, "Previous kept step (Left)")) step_moment(context, -1);
     if (put("##first", 32, Icon::First, "Before the first step (Home)")) show_first_moment(context);
     x -= context.px(6);
     if (put("Pin B", 58, Icon::None, "Keeps what is shown as B: the attention can then show B − A (B)",
@@ -118,7 +118,7 @@ void draw_history_header(PanelContext& context) {
         return format_number(static_cast<double>(bytes) / (1 << 20), {.decimals = bytes < (10U << 20) ? 1 : 0});
     };
     const std::string kept =
-        now.run == 0 ? "" : fmt::format("{} moments · {} of {} MB", now.moments.size(), mib(now.history_bytes), mib(now.history_budget));
+        now.run == 0 ? "" : fmt::format("{} steps · {} of {} MB", now.moments.size(), mib(now.history_bytes), mib(now.history_budget));
     const std::string_view sentence = "every head's score by step; drag to rewind the model itself";
     const float kept_width = text_width(fonts.mono_small, kept);
     if (kept_width <= room)
@@ -259,7 +259,7 @@ void draw_slider(PanelContext& context, const PlotArea& area, float y) {
     const float half = context.px(3), radius = context.px(8), middle = y + context.px(kSlider) / 2;
     const Item item =
         item_at(ui, "##moment", {area.min.x - radius, y}, {area.max.x - area.min.x + 2 * radius, context.px(kSlider)},
-                {.tooltip = "Drag to bring back the model of that step in all views. Left and Right go from moment to moment.",
+                {.tooltip = "Drag to bring back the model of that step in all views. Left and Right go to the previous and next kept step.",
                  .disabled = now.run == 0 ? "There is no run yet." : ""});
     const bool released = ImGui::IsItemDeactivated();
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -286,7 +286,7 @@ bool draw_pin(PanelContext& context, const PlotArea& area, float y, const char* 
     const auto& [colors, fonts, scale] = context.theme;
     const float side = context.px(18), x = std::clamp(area.at_x(static_cast<double>(*step)), area.min.x, area.max.x);
     const Item item =
-        item_at(context.ui(), letter, {x - side / 2, y}, {side, side}, {.tooltip = "Click: show this moment · right-click: unpin it"});
+        item_at(context.ui(), letter, {x - side / 2, y}, {side, side}, {.tooltip = "Click: show this step · right-click: unpin it"});
     ImDrawList& list = *ImGui::GetWindowDrawList();
     list.AddRectFilled(item.min, item.max, item.hovered ? colors.raised : colors.pane, context.px(4));
     list.AddRect(item.min, item.max, colors.chosen, context.px(4), 0, context.px(1.5F));
@@ -328,8 +328,8 @@ void draw_train_history(PanelContext& context) {
     const RunLines* run = train.curves.find(context.training.snapshot->run);
     if (run == nullptr) {
         draw_text_wrapped(*ImGui::GetWindowDrawList(), fonts.label, {at.x, box.min.y}, room.x, colors.faint,
-                          "Here: how much of each head's weight follows a pattern, step by step, so that the moment a head forms can "
-                          "be seen. The slider brings back the model of any step, for other texts, masks and edits.");
+                          "Here: how much of each head's weight follows a pattern, step by step, so that you can see when a head forms. "
+                          "The slider brings back the model of any step, for other texts, masks and edits.");
         draw_slider(context, {{at.x + context.px(44), box.min.y}, {box.max.x, box.max.y}, {}, {}}, slider);
         return;
     }

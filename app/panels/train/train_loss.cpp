@@ -121,8 +121,8 @@ float draw_runs(PanelContext& context, const PlotArea& area) {
         const std::string text = fmt::format("{}  {}", names[i], format_number(value_at(curve, at)));
         const float wide = text_width(fonts.mono_small, text);
         ImGui::PushID(static_cast<int>(run.run));
-        const Item item = item_at(ui, "##choose", {right - wide, y - context.px(1)}, {wide, line},
-                                  {.tooltip = "Back to this run, with its moments: it is as it was left."});
+        const Item item =
+            item_at(ui, "##choose", {right - wide, y - context.px(1)}, {wide, line}, {.tooltip = "Back to this run, as you left it."});
         ImGui::PopID();
         if (item.pressed) context.commands.push_back({command::ChooseRun{run.run}, ""});
         write(item.hovered ? colors.text : run_color(context, i), text, right);
@@ -191,7 +191,7 @@ void draw_invitation(PanelContext& context, const Box& box) {
                 .width = 220,
                 .height = 44,
                 .icon = Icon::Play,
-                .notes = {.tooltip = "Starts a training run with the settings at the left (Space)"}}))
+                .notes = {.tooltip = "Starts a training run with the settings on the left (Space)"}}))
         toggle_training(context);
     y += context.px(60);
     centred(fonts.label, colors.faint, "Here: the loss of every step, faint; its average and the held-out loss, bold.");

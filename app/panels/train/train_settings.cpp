@@ -21,7 +21,7 @@
 namespace attn::app {
 namespace {
 
-constexpr std::string_view kPairIsUnderWay = "Both runs of the pair have the same settings: they can be changed when it has ended.";
+constexpr std::string_view kPairIsUnderWay = "Both runs of the pair share these settings: change them when the pair has ended.";
 
 /// The settings shown by the sliders for a run's course: the document's or, while they are locked by a pair of runs, those in effect.
 const RunSettings& course(const PanelContext& context) {
@@ -161,12 +161,12 @@ void draw_pending(PanelContext& context) {
                {.look = ButtonLook::Accent, .width = -1, .notes = {.tooltip = "Starts a new run with the changed task or model."}}))
         context.commands.push_back({command::RestartTraining{}, ""});
     paragraph(ui, context.theme.fonts.caption, context.theme.colors.chosen_text,
-              "Task, model or mistake changed; until then this run continues as it is.");
+              "Task, model or mistake changed: this run continues unchanged until you restart.");
 }
 
 void draw_optimizer(PanelContext& context) {
     if (!run_section(context, "run optimizer", "Optimizer", optimizer_words(course(context)),
-                     pair_is_under_way(context) ? "Both runs of the pair have the same." : "Changes apply at once."))
+                     pair_is_under_way(context) ? "The same for both runs of the pair." : "Changes apply at once."))
         return;
     const Ui ui = context.ui();
     const RunSettings& run = course(context);
@@ -233,7 +233,7 @@ TaskLength task_length(TaskKind kind) {
     case TaskKind::FillIn:
         return {16, 128, "Words of a story; longer ones are cut off."};
     default:
-        return {2, 32, "Symbols of a question, of the half that repeats, of a sequence."};
+        return {2, 32, "Symbols in a question, in the half that repeats, or in a sequence."};
     }
 }
 
@@ -270,7 +270,7 @@ void draw_task_size(PanelContext& context) {
         count_slider(context, "shortest", shortest_length(task),
                      {.min = 1,
                       .max = static_cast<double>(task.length),
-                      .notes = {.tooltip = "Questions have all lengths from this one up to the length."}},
+                      .notes = {.tooltip = "Questions have every length from this one up to the full length."}},
                      [](RunSettings& r, std::int64_t v) { r.task.shortest = v; });
     count_slider(
         context, addition ? "modulus" : "symbols", task.symbols,
@@ -284,12 +284,13 @@ void draw_model(PanelContext& context) {
     if (!run_section(context, "run model", "Task and model", size_words(context.document.run), "Changes begin a new run.")) return;
     const RunSettings& run = context.document.run;
     draw_task_size(context);
-    count_slider(context, "layers", run.model.num_layers, {.min = 1, .max = 6, .notes = {.tooltip = "How often the block is repeated."}},
+    count_slider(context, "layers", run.model.num_layers,
+                 {.min = 1, .max = 6, .notes = {.tooltip = "How many times the block is repeated."}},
                  [](RunSettings& r, std::int64_t v) { r.model.num_layers = v; });
     const bool divides = run.model.num_heads > 0 && run.model.d_model % run.model.num_heads == 0;
     const std::string odd = divides ? "" : fmt::format("{} heads cannot share {} numbers evenly.", run.model.num_heads, run.model.d_model);
     count_slider(context, "heads", run.model.num_heads,
-                 {.min = 1, .max = 8, .notes = {.tooltip = "Attention heads that run side by side and share d_model.", .error = odd}},
+                 {.min = 1, .max = 8, .notes = {.tooltip = "Attention heads that run in parallel and share d_model.", .error = odd}},
                  [](RunSettings& r, std::int64_t v) { r.model.num_heads = v; });
     count_slider(context, "d_model", run.model.d_model,
                  {.min = 8, .max = 256, .step = 8, .notes = {.tooltip = "How many numbers represent a token."}},
@@ -302,7 +303,7 @@ void draw_model(PanelContext& context) {
                  {.min = 0,
                   .max = 99,
                   .shown = run.seed == 0 ? "0" : "",
-                  .notes = {.tooltip = "Of parameters, data and dropout: the same seed gives the same losses, bit for bit."}},
+                  .notes = {.tooltip = "For parameters, data and dropout: the same seed gives the same losses, bit for bit."}},
                  [](RunSettings& r, std::int64_t v) { r.seed = static_cast<std::uint64_t>(v); });
 }
 
@@ -413,18 +414,17 @@ void draw_kept_run(PanelContext& context, const KeptRun& kept, const std::string
     const float width = ImGui::GetContentRegionAvail().x, high = context.px(38), cross = context.px(24);
     const bool asked = train.forgetting == kept.run;
     ImGui::PushID(static_cast<int>(kept.run));
-    const Item row =
-        begin_item(ui, "##choose", {width - cross, high}, {.tooltip = "Back to this run, with its moments: it is as it was left."});
+    const Item row = begin_item(ui, "##choose", {width - cross, high}, {.tooltip = "Back to this run, as you left it."});
     const Item forget = item_at(ui, "##forget", {row.max.x, row.min.y}, {cross, high},
-                                {.tooltip = asked ? "Gives this run up, with its moments." : "Removes this run; asks first."});
+                                {.tooltip = asked ? "Removes this run and its kept steps." : "Removes this run; asks first."});
     ImGui::PopID();
     ImDrawList& list = *ImGui::GetWindowDrawList();
     if (row.hovered) list.AddRectFilled(row.min, {forget.max.x, row.max.y}, colors.raised, context.px(6));
     const float x = row.min.x + context.px(6), room = row.width() - context.px(8);
     draw_text(list, fonts.label, {x, row.min.y + context.px(3)}, colors.text, elide(fonts.label, name, room));
-    const std::string detail =
-        asked ? "press × again to remove it"
-              : fmt::format("{} at step {} · {} moments", phase_words(kept.phase), format_count(kept.step), kept.moments);
+    const std::string detail = asked
+                                   ? "press × again to remove it"
+                                   : fmt::format("{} at step {} · {} kept", phase_words(kept.phase), format_count(kept.step), kept.moments);
     draw_text(list, fonts.caption, {x, row.min.y + context.px(20)}, asked ? colors.bad : colors.muted, elide(fonts.caption, detail, room));
     draw_icon(list, Icon::Close, {forget.max.x - cross / 2, row.min.y + high / 2}, context.px(8),
               asked || forget.hovered ? colors.bad : colors.faint);

@@ -107,7 +107,7 @@ void draw_future(PanelContext& context, const DoctorReport& report) {
         leaking == 0 ? colors.good
         : causal     ? colors.bad
                      : colors.faint,
-        verdict, "", "Each token is replaced in turn, and earlier positions are compared with what they were.");
+        verdict, "", "Each token is replaced in turn, and the outputs at earlier positions are compared with before.");
     for (const FutureTest& test : report.future) {
         if (test.moved.empty() || !causal) continue;
         std::vector<std::int64_t> positions;
@@ -119,7 +119,7 @@ void draw_future(PanelContext& context, const DoctorReport& report) {
         const std::string token = visible_text(context.snapshot.tokens.at(0).at(static_cast<std::size_t>(test.changed)).text);
         ImGui::PushID(static_cast<int>(test.changed));
         row(context, "##leak", colors.bad,
-            fmt::format("Another token at {} ({}) moves position{} {} by up to {:.2g}.", test.changed, token,
+            fmt::format("A different token at {} ({}) changes position{} {} by up to {:.2g}.", test.changed, token,
                         positions.size() == 1 ? "" : "s", fmt::join(positions, ", "), change),
             "", "");
         ImGui::PopID();
@@ -140,7 +140,7 @@ void draw_dump(PanelContext& context) {
     gap(ui, 6);
     if (context.dump == nullptr) {
         paragraph(ui, fonts.label, colors.faint,
-                  "Save q, k, v and the stages your own attention has; the doctor names the first one that goes wrong.");
+                  "Save q, k, v and the stages of your own attention; the doctor names the first one that goes wrong.");
         return;
     }
     text_line(ui, fonts.strong, colors.text, visible_text(context.dump->file, true));

@@ -338,7 +338,7 @@ void draw_sort_menu(PanelContext& context, bool crosses, float width) {
         names.emplace_back(pattern.short_name);
     }
     if (!drop_down(context.ui(), "##sort", names, chosen, width,
-                   {.tooltip = "The order of the heads: by layer, or those first that show a pattern most."}))
+                   {.tooltip = "The order of the heads: by layer, or by how strongly they show a pattern."}))
         return;
     context.view.sort_heads_by = chosen == 0 ? "" : head_patterns()[static_cast<std::size_t>(chosen - 1)].name;
 }
@@ -368,7 +368,7 @@ std::vector<std::uint8_t> draw_search(PanelContext& context, const std::vector<T
     draw_sort_menu(context, crosses, kSort);
     if (!query.empty()) {
         const auto count = std::count(found.begin(), found.end(), 1);
-        const std::string words = !query.unknown.empty() ? fmt::format("“{}” is no layer, head or pattern", query.unknown)
+        const std::string words = !query.unknown.empty() ? fmt::format("“{}” is not a layer, head or pattern", query.unknown)
                                   : count == 1           ? std::string("one head")
                                                          : fmt::format("{} heads", count);
         const auto& fonts = context.theme.fonts;

@@ -68,8 +68,8 @@ void open_head(PanelContext& context, const HeadWorth& head) {
 
 /// The question in words, such as "probability of ‘sat’ after position 6 ‘cat’".
 std::string question_words(const PanelContext& context, const KnockOutQuestion& question) {
-    if (!question.place && !question.counted.empty()) return "loss of predicting what the task asks for; the rest nobody can guess";
-    if (!question.place) return "loss of predicting the next token of the shown text";
+    if (!question.place && !question.counted.empty()) return "loss on what the task asks for; the rest cannot be predicted";
+    if (!question.place) return "next-token loss on the shown text";
     const auto& place = *question.place;
     return fmt::format("probability of ‘{}’ after position {} ‘{}’", index_label(context, {Stage::Logits, -1}, Axis::V, place.token),
                        place.position, index_label(context, {Stage::Logits, -1}, Axis::T, place.position));
@@ -86,19 +86,16 @@ void draw_heading(PanelContext& context, const KnockOutQuestion& question) {
               elide(fonts.label, question_words(context, question), at.x + width - switch_width - context.px(14) - detail_x));
     ImGui::SetCursorScreenPos({at.x + width - switch_width, at.y + context.px(1)});
     int chosen = context.view.knock_out.chance ? 1 : 0;
-    if (segmented(
-            context.ui(), "##measure", kMeasures, chosen, switch_width + 1,
-            {.tooltip =
-                 "The loss over the whole text, or the probability of one token after the chosen position: that of the text, or the one "
-                 "chosen among the logits or probabilities."}))
+    if (segmented(context.ui(), "##measure", kMeasures, chosen, switch_width + 1,
+                  {.tooltip = "The loss over the whole text, or the probability of one token after the chosen position: the text's own, or "
+                              "the one chosen among the logits or probabilities."}))
         context.view.knock_out.chance = chosen == 1;
     ImGui::SetCursorScreenPos({at.x, at.y + context.px(38)});
     paragraph(context.ui(), fonts.label, colors.muted,
-              context.view.knock_out.chance
-                  ? "Change of the probability when a head's context is set to zero and everything after it is recomputed. Blue: the head "
-                    "favours the token. Orange: it opposes it."
-                  : "Change of the loss when a head's context is set to zero and everything after it is recomputed. Orange: the head "
-                    "helps, as the loss is larger without it. Blue: it does harm here.");
+              context.view.knock_out.chance ? "Change in the probability when a head's context is set to zero and everything after it is "
+                                              "recomputed. Blue: the head favours the token. Orange: it opposes it."
+                                            : "Change in the loss when a head's context is set to zero and everything after it is "
+                                              "recomputed. Orange: the head helps, as the loss is larger without it. Blue: it hurts.");
     gap(context.ui(), 6);
 }
 
@@ -114,7 +111,7 @@ void draw_state(PanelContext& context, const Answer<facet::KnockOut>& answer) {
     else if (state.stopped) words = state.last == nullptr || is_whole(*state.last) ? "not measured" : "stopped before all were measured";
     else if (!answer.problem.empty()) words = answer.problem;
     else if (answer.total == 0) words = "measuring with all heads";
-    else words = fmt::format("{} of {} heads, those first that add most", answer.done, answer.total);
+    else words = fmt::format("{} of {} heads, strongest first", answer.done, answer.total);
     if (!fresh && answer.so_far == nullptr && state.last != nullptr && is_whole(*state.last)) words += " · below: an earlier state";
     float x = at.x;
     if (!state.stopped && answer.computing()) {
@@ -254,8 +251,9 @@ void draw_knock_out_view(PanelContext& context) {
     }
     const auto& lengths = context.trace().tokens.lengths;
     if (!question.place && std::none_of(lengths.begin(), lengths.end(), [](std::int64_t length) { return length > 1; })) {
-        paragraph(context.ui(), fonts.body, colors.muted,
-                  "A text of one token has no next token to predict, so no loss: write a longer text, or choose a token's probability.");
+        paragraph(
+            context.ui(), fonts.body, colors.muted,
+            "A text of one token has no next token to predict, so there is no loss: write a longer text, or choose a token's probability.");
         return;
     }
     // After cancelling, nothing is requested until the button is pressed.

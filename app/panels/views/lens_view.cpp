@@ -88,7 +88,7 @@ OtherLens other_lens(PanelContext& context, const LogitLens& lens) {
     other.problem.clear();
     if (!found || found->stages != lens.stages || found->positions != lens.positions || readings.batch >= found->batches ||
         readings.snapshot->vocabulary != context.snapshot.vocabulary)
-        other.problem = "That state has another text, vocabulary or number of layers: its predictions cannot be matched.";
+        other.problem = "That state has a different text, vocabulary or number of layers: its predictions cannot be compared.";
     else other.lens = &*found;
     return other;
 }
@@ -360,7 +360,7 @@ void draw_lens_view(PanelContext& context) {
     const bool in_place = compare.swapped || compare.layout == CompareLayout::InPlace;
     std::string legend = "The likeliest tokens, most likely first. Framed: the token that actually follows. #3: it is the third likeliest. "
                          "loss: mean of −ln p of the tokens that follow.";
-    if (!asked_positions(context).empty()) legend += " It counts what the task asks for: nobody can guess the rest.";
+    if (!asked_positions(context).empty()) legend += " Only what the task asks for is counted: the rest cannot be predicted.";
     if (!other.problem.empty()) legend = other.problem;
     else if (other.lens != nullptr && !in_place)
         legend =

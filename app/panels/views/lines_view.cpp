@@ -261,7 +261,7 @@ void draw_heading(const PanelContext& context, const StageId& id, ImVec2 at, flo
     std::string detail = fmt::format("{}{} · weights of at least {}; opacity shows the weight", stack, layers,
                                      format_number(static_cast<double>(least), {.decimals = 3}));
     if (context.trace().reduced_map(id) != nullptr)
-        detail += context.view.lines.all_layers ? " · of the chosen query" : " · of the queries in sight and of the key that is looked at";
+        detail += context.view.lines.all_layers ? " · of the chosen query" : " · of the queries on screen and of the key under the pointer";
     if (context.view.compare.on()) {
         const ComparedSides sides = compared_sides(context, id, context.view.head);
         detail += context.view.compare.swapped ? fmt::format(" · {}: {}", sides.second, sides.b.name)

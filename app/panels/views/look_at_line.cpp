@@ -13,7 +13,7 @@ namespace attn::app {
 namespace {
 
 constexpr float kLowWindow = 680;
-constexpr std::string_view kGoThere = "Click to see what it speaks of.";
+constexpr std::string_view kGoThere = "Click to go there.";
 
 /// Goes to the layer, head and cell that the sentence describes.
 void go_there(const PanelContext& context) {

@@ -124,13 +124,13 @@ void draw_table_headings(PanelContext& context, const TableColumns& columns, flo
         if (width > 0) draw_sort_heading(context, id, title, column, {right - width, y}, {right, y + high}, tooltip);
         right -= width;
     };
-    heading("##largest", "largest", ErrorColumn::Largest, columns.largest, "Sort by the largest error of any number.");
-    heading("##rms", "rms", ErrorColumn::Rms, columns.rms, "Sort by the root of the mean square of the errors.");
+    heading("##largest", "largest", ErrorColumn::Largest, columns.largest, "Sort by largest error.");
+    heading("##rms", "rms", ErrorColumn::Rms, columns.rms, "Sort by rms error.");
     heading("##relative", "relative", ErrorColumn::Relative, columns.relative,
-            "Sort by the rms error beside the rms of the numbers themselves, in percent.");
+            "Sort by rms error relative to the rms of the numbers themselves, in percent.");
     right -= columns.types;
     draw_sort_heading(context, "##name", context.view.precision.kinds ? "kind of tensor" : "tensor", ErrorColumn::Name, {columns.left, y},
-                      {right, y + high}, "Sort in the order of the model.");
+                      {right, y + high}, "Sort in model order.");
 }
 
 void press_line(PanelContext& context, const TableLine& line) {
@@ -198,7 +198,7 @@ void draw_weight_table(PanelContext& context, const WeightComparison& errors, co
     const float pills = segmented_width(ui, kWhat);
     ImGui::SetCursorScreenPos(box.min);
     text_field(ui, "##tensors", view.filter, "Filter: L3 attention", (box.width() - pills) / context.theme.scale - 10,
-               {.tooltip = "Lists the tensors whose names have these words in them."});
+               {.tooltip = "Lists the tensors whose names contain these words."});
     ImGui::SetCursorScreenPos({box.max.x - pills, box.min.y});
     int what = view.kinds ? 1 : 0;
     if (segmented(ui, "##what", kWhat, what, pills / context.theme.scale + 1,
@@ -230,7 +230,7 @@ void draw_weight_table(PanelContext& context, const WeightComparison& errors, co
             if (item.pressed) press_line(context, line);
         }
     clipper.End();
-    if (lines.empty()) paragraph(ui, context.theme.fonts.label, context.theme.colors.faint, "No tensor has these words in its name.");
+    if (lines.empty()) paragraph(ui, context.theme.fonts.label, context.theme.colors.faint, "No tensor's name contains these words.");
     ImGui::EndChild();
     ImGui::PopStyleVar();
 }

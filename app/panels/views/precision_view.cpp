@@ -56,7 +56,7 @@ std::string percent(double share) { return format_number(100 * share, {.decimals
 /// The menu for choosing B: recently opened files, or a file dialog.
 void draw_beside_menu(PanelContext& context, ImVec2 at) {
     PrecisionView& view = context.view.precision;
-    const std::string shown = view.other.empty() ? "beside: none" : "B: " + name_of_file(view.other);
+    const std::string shown = view.other.empty() ? "B: none" : "B: " + name_of_file(view.other);
     ImGui::SetCursorScreenPos(at);
     if (!begin_menu_button(context.ui(), "##beside", elide(context.theme.fonts.label, shown, context.px(kBesideMenu - 40)), kBesideMenu,
                            {.tooltip = "The file whose weights are compared: the same model at another precision, as a folder or a GGUF "
@@ -101,9 +101,8 @@ void draw_line(PanelContext& context, const Answer<facet::WeightsBeside>& answer
         if (button(ui, "Show B − A in Heads",
                    {.look = ButtonLook::Accent,
                     .width = kShowButton,
-                    .notes = {.tooltip =
-                                  "What did it do to the heads? Keeps the state that is shown as A, opens B with the same text, and shows "
-                                  "the difference of their attention."}}))
+                    .notes = {.tooltip = "What did it do to the heads? Keeps the shown state as A, opens B with the same text, and shows "
+                                         "how their attention differs."}}))
             show_in_heads(context, *known);
         right -= context.px(12);
     }
@@ -124,7 +123,7 @@ void draw_line(PanelContext& context, const Answer<facet::WeightsBeside>& answer
     } else if (!answer.problem.empty()) {
         words = answer.problem;
     } else {
-        words = fmt::format("All numbers: error {} of their size, {} at most.", percent(answer->errors.relative),
+        words = fmt::format("All numbers: relative error {}, largest error {}.", percent(answer->errors.relative),
                             format_number(answer->errors.max, {.decimals = 4}));
     }
     const bool bad = !answer.problem.empty();
@@ -194,17 +193,17 @@ void draw_error_map(PanelContext& context, const WeightError& error, const Weigh
     text_line(context.ui(), fonts.mono, colors.muted,
               "rms error " +
                   format_number(static_cast<double>(map.rms[static_cast<std::size_t>(row * map.map_columns + column)]), {.decimals = 5}));
-    text_line(context.ui(), fonts.label, colors.faint, "click: these numbers one by one");
+    text_line(context.ui(), fonts.label, colors.faint, "click: see these numbers one by one");
     end_tooltip();
 }
 
 /// What a tile of the map stands for.
 std::string map_words(const WeightError& error, const WeightErrorMap& map) {
     std::string words = map.group > 0 && map.tile_columns == map.group && map.tile_rows == 1
-                            ? fmt::format("a cell: the rms error of {} numbers that share a scale", map.group)
+                            ? fmt::format("each cell: the rms error of {} numbers that share a scale", map.group)
                         : map.tile_rows * map.tile_columns == 1
-                            ? std::string("a cell: the error of a number")
-                            : fmt::format("a cell: the rms error of {} × {} numbers", map.tile_rows, map.tile_columns);
+                            ? std::string("each cell: the error of a number")
+                            : fmt::format("each cell: the rms error of {} × {} numbers", map.tile_rows, map.tile_columns);
     if (error.rows > 1) words += error.is_map ? "; rows are outputs, columns inputs" : "; a row is a word or a position";
     return words;
 }
@@ -293,14 +292,13 @@ void draw_nothing_beside(PanelContext& context) {
     const auto& [colors, fonts, scale] = context.theme;
     const Ui ui = context.ui();
     if (context.document.model == nullptr) {
-        paragraph(
-            ui, fonts.body, colors.muted,
-            "What does it cost to pack a model in four bits? Open a published model first; then a second file of it, such as a GGUF file "
-            "at Q4_K, is compared with it weight by weight, and head by head.");
+        paragraph(ui, fonts.body, colors.muted,
+                  "What does quantizing a model to four bits cost? Open a published model, then a second file of it, such as a Q4_K GGUF "
+                  "file: they are compared weight by weight and head by head.");
         gap(ui, 10);
         if (button(ui, "Open a model ...",
                    {.look = ButtonLook::Accent,
-                    .notes = {.tooltip = "Models opened lately, those of your models folder, and what transformers has downloaded."}}))
+                    .notes = {.tooltip = "Recently opened models, those in your models folder, and what transformers has downloaded."}}))
             begin_open_model(context);
         return;
     }
@@ -328,7 +326,7 @@ void draw_worst_blocks(PanelContext& context, const WeightError& error) {
         const BlockError& block = error.worst[i];
         ImGui::PushID(static_cast<int>(i));
         if (value_row(context.ui(), tile_words(error, block.row, 1, block.first, block.count), format_number(block.rms, {.decimals = 5}),
-                      "The rms error of the numbers that were packed together. Click to see them."))
+                      "The rms error of the numbers in this block. Click to see them."))
             context.view.precision.cell = {block.row, block.first};
         ImGui::PopID();
     }
@@ -360,7 +358,7 @@ void draw_precision_cell(PanelContext& context) {
     const WeightsBeside* known = known_weights(answer);
     const WeightError* error = known == nullptr ? nullptr : chosen_weight(context, known->errors);
     if (error == nullptr) {
-        paragraph(ui, fonts.body, colors.muted, "Of two files of one model: the chosen number in both, and how each packs it.");
+        paragraph(ui, fonts.body, colors.muted, "The chosen number in both files of the model, and how each stores it.");
         return;
     }
     const auto& cell = context.view.precision.cell;
@@ -382,7 +380,7 @@ void draw_precision_cell(PanelContext& context) {
     gap(ui, 12);
     section_heading(ui, "Its tensor");
     value_row(ui, "rms error", format_number(error->rms, {.decimals = 5}));
-    value_row(ui, "beside its size", percent(error->relative), "The rms error divided by the rms of A's numbers.");
+    value_row(ui, "relative error", percent(error->relative), "The rms error divided by the rms of A's numbers.");
     value_row(ui, "largest error", format_number(error->max, {.decimals = 5}));
     draw_worst_blocks(context, *error);
 }

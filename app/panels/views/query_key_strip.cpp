@@ -99,7 +99,7 @@ std::string score_note(const QueryKeyProduct& product) {
     const std::string recorded = format_number(static_cast<double>(product.score), {.decimals = 6});
     if (product.recorded_differs()) return fmt::format("The recorded score is {}: it was edited or is not finite.", recorded);
     if (recorded == format_number(product.sum, {.decimals = 6})) return fmt::format("The recorded score is the same: {}.", recorded);
-    return fmt::format("The recorded score is {}: the engine adds 32-bit products in another order.", recorded);
+    return fmt::format("The recorded score is {}: the engine adds 32-bit products in a different order.", recorded);
 }
 
 double largest(const std::vector<double>& values) {

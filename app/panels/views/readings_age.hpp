@@ -11,7 +11,7 @@ namespace attn::app {
 inline std::string_view readings_age(const PanelContext& context) {
     const auto& trained = context.document.trained;
     const bool follows = trained && !trained->step && trained->run == context.training.snapshot->run;
-    return follows && context.training.snapshot->phase == TrainingPhase::Running ? " · read once a second" : "";
+    return follows && context.training.snapshot->phase == TrainingPhase::Running ? " · updated once a second" : "";
 }
 
 }  // namespace attn::app

@@ -70,9 +70,10 @@ Words linear_words(const Config& config, const PlanNode& node) {
     case Stage::EmbeddingIn:
         return {"E = vectors W_in" + plus, "The word vectors are narrower than the residual stream; a matrix maps them to its width."};
     case Stage::HeadHidden:
-        return {"hidden = X W_h" + plus, "Before the head each token's vector is mapped once more."};
+        return {"hidden = X W_h" + plus, "Before the output head, each token's vector is mapped once more."};
     case Stage::HeadIn:
-        return {"out = X W_out" + plus, "The head compares with the narrower word vectors; a matrix maps the stream to their width."};
+        return {"out = X W_out" + plus,
+                "The output head compares with the word vectors, which are narrower; a matrix maps the residual stream to their width."};
     case Stage::AttentionOut:
         return {"out = concat W_O" + plus, "One more matrix mixes the heads' results."};
     case Stage::FfnGate:
@@ -88,12 +89,12 @@ Words linear_words(const Config& config, const PlanNode& node) {
 }
 
 Words rotate_words(const Config& config, const RotaryRule& rule) {
-    const std::string part = rule.size < config.head_size() ? fmt::format(" Only the first {} numbers of a head turn.", rule.size) : "";
-    return {
-        "x′ = x cos θ ∓ x_pair sin θ",
-        fmt::format("Each pair of dimensions turns with the position, the first by one radian a token, later ones slower (base {:g}{}). "
-                    "How well a query fits a key then depends on how far apart they stand.{}",
-                    rule.base, rule.stretch.kind == RotaryScaling::None ? "" : ", lowered for long texts", part)};
+    const std::string part =
+        rule.size < config.head_size() ? fmt::format(" Only the first {} dimensions of a head are rotated.", rule.size) : "";
+    return {"x′ = x cos θ ∓ x_pair sin θ",
+            fmt::format("Each pair of dimensions rotates with the position, the first by one radian per token, later ones more slowly "
+                        "(base {:g}{}). How well a query matches a key then depends on how far apart they are.{}",
+                        rule.base, rule.stretch.kind == RotaryScaling::None ? "" : ", lowered for long texts", part)};
 }
 
 Words scale_words(const Config& config, const OpSettings& settings) {
@@ -101,8 +102,8 @@ Words scale_words(const Config& config, const OpSettings& settings) {
     if (std::abs(divisor - root) <= 1e-9 * root)
         return {fmt::format("scaled = scores ÷ √{}", config.head_size()),
                 "Dot products grow with the number of dimensions; dividing by √d_head keeps the softmax from saturating."};
-    if (divisor == 1) return {"scaled = scores", "The scores pass undivided."};
-    return {fmt::format("scaled = scores ÷ {:g}", divisor), "The scores are not divided by √d_head but by another number."};
+    if (divisor == 1) return {"scaled = scores", "The scores are not divided."};
+    return {fmt::format("scaled = scores ÷ {:g}", divisor), "The scores are divided by a number other than √d_head."};
 }
 
 Words mask_words(const MaskSettings& masks, std::int64_t own_window, bool cross) {
@@ -156,13 +157,13 @@ Words words_of(const Trace<float>& trace, const PlanNode& node) {
     case Op::Embed:
         if (node.settings.factor != 1)
             return {fmt::format("E = {:g} onehot(id) W_E", node.settings.factor),
-                    fmt::format("A lookup: row id of the table, the same as the one-hot row times the table, then multiplied by {:g}.",
+                    fmt::format("A lookup: row id of the table, which equals the one-hot row times the table, then multiplied by {:g}.",
                                 node.settings.factor)};
         return {"E = onehot(id) W_E", "A lookup: row id of the table, the same as the one-hot row times the table."};
     case Op::Positions:
         return position_words(node);
     case Op::Segments:
-        return {"S = S[part]", "Tokens of the first part of a text and of the second, if there is one, get a vector each."};
+        return {"S = S[part]", "Every token gets the vector of its segment: the first part of a text or the second."};
     case Op::Add:
         return add_words(config.position, node);
     case Op::Norm:
@@ -175,18 +176,17 @@ Words words_of(const Trace<float>& trace, const PlanNode& node) {
         return {"scores = Q Kᵀ", "Every query is compared with every key: one dot product for each pair." + sharing(config)};
     case Op::Scale:
         if (!is_attention_map(node.id.stage))
-            return {fmt::format("y = {:g} x", node.settings.factor), "What the head reads is multiplied by a constant."};
+            return {fmt::format("y = {:g} x", node.settings.factor), "The input of the output head is multiplied by a constant."};
         return scale_words(config, node.settings);
     case Op::Cap:
         return {fmt::format("y = {0:g} tanh(x ÷ {0:g})", node.settings.cap),
-                fmt::format("Small numbers pass almost unchanged; none gets beyond {:g}.", node.settings.cap)};
+                fmt::format("Small numbers pass almost unchanged; none exceeds {:g}.", node.settings.cap)};
     case Op::Bias:
         if (!node.weight.empty())
-            return {"biased = scaled + bias[range of s − t]",
-                    "Each head has learned a number for each range of distances, the same in all layers. This is how the model knows the "
-                    "order of the words."};
+            return {"biased = scaled + bias[range of s − t]", "Each head has learned a number for each range of distances, the same in all "
+                                                              "layers. This is how the model knows the order of words."};
         return {"biased = scaled − slope (t − s)",
-                "Each head loses interest with the distance at a rate of its own. This is how the model knows the order of the words."};
+                "Each head loses interest with distance at its own rate. This is how the model knows the order of words."};
     case Op::Mask:
         return mask_words(trace.settings.masks, node.settings.window, is_cross(node.id.stage));
     case Op::Softmax:

@@ -334,7 +334,7 @@ float draw_path_switch(PanelContext& context, const Box& area) {
     int way = context.view.token_path.table ? 1 : 0;
     ImGui::SetCursorScreenPos(area.min);
     if (segmented(context.ui(), "##way", kWays, way, segmented_width(context.ui(), kWays),
-                  {.tooltip = "How the text became these pieces, or the pieces alone."}))
+                  {.tooltip = "Shows how the text became these pieces, or only the pieces."}))
         context.view.token_path.table = way == 1;
     if (!context.view.token_path.table) draw_other_tokenizer_menu(context, {area.max.x, area.min.y});
     return context.px(38);
@@ -349,8 +349,8 @@ const char* difference_words(const Matrix& difference) {
             (difference.masked(r, c) ? masked : some) = true;
         }
     }
-    if (!some) return "No cell has a number in both.";
-    return masked ? "Where both have a number they are identical." : "Here they are identical.";
+    if (!some) return "No cell has a number in both states.";
+    return masked ? "Where both have a number, they are identical." : "Here they are identical.";
 }
 
 /// Whether all sums are 1 and therefore not worth showing.

@@ -201,7 +201,7 @@ void draw_first_difference(const PanelContext& context, const PathColumns& colum
     const float high = context.px(2 * kPieceRow);
     const auto& found = paths.other->difference;
     if (!found) {
-        draw_text(list, fonts.label, {note_x, y + high}, colors.good, "Both cut this text alike.");
+        draw_text(list, fonts.label, {note_x, y + high}, colors.good, "Both split this text the same way.");
         return;
     }
     const float left = columns.at(found->first), right = std::max(columns.at(found->last), left + context.px(2));
@@ -323,12 +323,12 @@ void draw_step(PanelContext& context, const TokenPath& path, const TokenPath::Wo
     TokenPathState& state = context.view.token_path;
     const auto turn = [&](const char* id, Icon icon, bool possible, std::size_t to, std::string_view tooltip) {
         if (button(context.ui(), id,
-                   {.width = 32, .icon = icon, .notes = {.tooltip = tooltip, .disabled = possible ? "" : "There is none."}}))
+                   {.width = 32, .icon = icon, .notes = {.tooltip = tooltip, .disabled = possible ? "" : "There are no more steps."}}))
             state.step = to;
         ImGui::SameLine(0, context.px(6));
     };
-    turn("##earlier", Icon::Previous, index > 0, index - 1, "The step before.");
-    turn("##later", Icon::Next, index + 1 < word.steps.size(), index + 1, "The next step.");
+    turn("##earlier", Icon::Previous, index > 0, index - 1, "Previous step.");
+    turn("##later", Icon::Next, index + 1 < word.steps.size(), index + 1, "Next step.");
     const ImVec2 at = ImGui::GetCursorScreenPos();
     draw_text(list, fonts.label, {at.x + context.px(6), at.y + context.px(7)}, colors.muted, step_words(word, index));
     draw_candidates(context, path, step, {area.min.x, y + high + context.px(54)}, area.width());
@@ -340,7 +340,7 @@ void draw_step_row(PanelContext& context, const PathColumns& columns, const Toke
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     ImGui::PushID(static_cast<int>(index));
-    const Item item = item_at(context.ui(), "##step", row.min, {row.width(), row.height()}, {.tooltip = "See this step."});
+    const Item item = item_at(context.ui(), "##step", row.min, {row.width(), row.height()}, {.tooltip = "Show this step."});
     ImGui::PopID();
     if (item.pressed) context.view.token_path.step = index;
     if (chosen || item.hovered) list.AddRectFilled(row.min, row.max, with_alpha(colors.text, chosen ? 0.07F : 0.03F), context.px(4));
@@ -401,7 +401,7 @@ void draw_word(PanelContext& context, const TokenPath& path, std::size_t index, 
     list.AddLine(area.min, {area.max.x, area.min.y}, colors.line);
     const float top = area.min.y + context.px(12);
     if (word.steps.empty()) {
-        draw_text(list, fonts.label, {area.min.x, top}, colors.muted, "A special token: it is taken as it stands.");
+        draw_text(list, fonts.label, {area.min.x, top}, colors.muted, "A special token: it is taken as it is.");
         return;
     }
     const float left = std::clamp(area.width() * 0.42F, context.px(240), context.px(420));
@@ -452,11 +452,12 @@ void draw_other_tokenizer_menu(PanelContext& context, ImVec2 right_top) {
     const Ui ui = context.ui();
     TokenPathState& state = context.view.token_path;
     const auto name_of = [](const std::string& path) { return visible_text(std::filesystem::path(path).filename().string(), true); };
-    const std::string shown = state.other.empty() ? "second tokenizer: none" : "beside: " + name_of(state.other);
+    const std::string shown = state.other.empty() ? "second tokenizer: none" : "second: " + name_of(state.other);
     ImGui::SetCursorScreenPos({right_top.x - context.px(kOtherMenu), right_top.y});
-    if (begin_menu_button(ui, "##other_tokenizer", elide(context.theme.fonts.label, shown, context.px(kOtherMenu - 40)), kOtherMenu,
-                          {.tooltip = "Another tokenizer that cuts the same text beside this one: of a model, or a tokenizer.json, "
-                                      "which can also be dropped on the window."})) {
+    if (begin_menu_button(
+            ui, "##other_tokenizer", elide(context.theme.fonts.label, shown, context.px(kOtherMenu - 40)), kOtherMenu,
+            {.tooltip =
+                 "A second tokenizer to split the same text: a model's, or a tokenizer.json, which can also be dropped on the window."})) {
         if (menu_item(ui, "none", state.other.empty())) {
             state.other.clear();
             state.of_other = false;
@@ -477,7 +478,7 @@ void draw_other_tokenizer_menu(PanelContext& context, ImVec2 right_top) {
     ImGui::SetCursorScreenPos({right_top.x - context.px(kOtherMenu + 12) - pills, right_top.y});
     int whose = state.of_other ? 1 : 0;
     if (segmented(ui, "##whose", names, whose, pills / context.theme.scale + 1,
-                  {.tooltip = "Whose stages and steps are seen above and below the pieces."})) {
+                  {.tooltip = "Which tokenizer's stages and steps are shown above and below the pieces."})) {
         state.of_other = whose == 1;
         state.word.reset();
         state.step.reset();
@@ -495,7 +496,7 @@ void draw_token_path(PanelContext& context, const Box& area) {
         }
         state.last = asked.value;
     }
-    const std::string waiting = asked.problem.empty() ? "The text is being followed step by step." : asked.problem;
+    const std::string waiting = asked.problem.empty() ? "The text is being split step by step." : asked.problem;
     if (state.last == nullptr || !asked.problem.empty()) {
         draw_text_wrapped(*ImGui::GetWindowDrawList(), fonts.body, area.min, area.width(), colors.muted, waiting);
         return;

@@ -198,11 +198,11 @@ TotalsPicture totals_picture(PanelContext& context, const Shown& shown) {
     }
     Matrix difference = context.matrices.difference(b, a);
     if (a.large || b.large) {
-        picture.problem = "Of a text this long totals can be shown side by side, but their difference is not computed.";
+        picture.problem = "For a text this long, totals can be shown side by side, but their difference is not computed.";
         return picture;
     }
     if (difference.empty()) {
-        picture.problem = "The two states have texts of different lengths: they can be shown side by side, but have no difference.";
+        picture.problem = "The two states have texts of different lengths: they can only be shown side by side.";
         return picture;
     }
     difference.symbol = fmt::format("{} − {}", second, first);
@@ -335,9 +335,9 @@ void draw_totals_cell(PanelContext& context) {
     gap(context.ui(), 8);
     if (masked) paragraph(context.ui(), fonts.label, colors.faint, "No layer lets this query attend to this key.");
     else if (matrix.large)
-        paragraph(context.ui(), fonts.label, colors.faint,
-                  fmt::format("Of a text this long a number stands for {0} × {0} cells: the largest of them.",
-                              std::int64_t{1} << matrix.data.level));
+        paragraph(
+            context.ui(), fonts.label, colors.faint,
+            fmt::format("For a text this long, each number is the largest of {0} × {0} cells.", std::int64_t{1} << matrix.data.level));
     else if (context.view.totals.rollout) draw_rollout_arithmetic(context, shown, *t, *s);
     else draw_mean_arithmetic(context, shown, *t, *s);
 }

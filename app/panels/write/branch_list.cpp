@@ -66,7 +66,7 @@ void draw_branch(PanelContext& context, const Branch& branch, std::size_t number
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x, buttons = context.px(kBranchButtons), height = context.px(kBranch);
     ImGui::PushID(static_cast<int>(branch.end));
-    const Item item = begin_item(ui, "##branch", {width - buttons, height}, {.tooltip = "Click: look at the end of this branch."});
+    const Item item = begin_item(ui, "##branch", {width - buttons, height}, {.tooltip = "Click: go to the end of this branch."});
     ImDrawList& list = *ImGui::GetWindowDrawList();
     if (item.hovered) list.AddRectFilled(item.min, item.max, colors.raised, context.px(6));
     if (looked_at)
@@ -84,15 +84,16 @@ void draw_branch(PanelContext& context, const Branch& branch, std::size_t number
     draw_focus_ring(ui, item, context.px(6));
     if (item.pressed) context.commands.push_back({command::ShowWritten{branch.end}, ""});
     ImGui::SetCursorScreenPos({at.x + width - buttons + context.px(4), at.y + context.px(8)});
-    if (!looked_at && button(ui, "compare",
-                             {.width = 68,
-                              .notes = {.tooltip = "Keeps it as A, up to as many tokens as are shown, and compares "
-                                                   "with what is shown: scores, weights, every stage."}}))
+    if (!looked_at &&
+        button(ui, "compare",
+               {.width = 68, .notes = {.tooltip = "Pins it as A, cut to the length shown, and compares: scores, weights, every stage."}}))
         compare_with_branch(context, branch.end);
     ImGui::SetCursorScreenPos({at.x + width - context.px(28), at.y + context.px(8)});
-    if (button(
-            ui, "##forget",
-            {.look = ButtonLook::Flat, .width = 28, .icon = Icon::Close, .notes = {.tooltip = "Gives up what this branch alone has."}})) {
+    if (button(ui, "##forget",
+               {.look = ButtonLook::Flat,
+                .width = 28,
+                .icon = Icon::Close,
+                .notes = {.tooltip = "Deletes the tokens that only this branch has."}})) {
         // Tokens shared with other branches are kept.
         std::int64_t first = branch.end;
         while (first != kPrompt) {
@@ -113,8 +114,7 @@ void draw_branches(PanelContext& context) {
     const Writing& writing = shown_writing(context);
     section_heading(context.ui(), "Branches");
     if (writing.tokens.empty()) {
-        paragraph(context.ui(), fonts.label, colors.faint,
-                  "None yet. Whatever is written in another way from the same moment is a branch; all of them are kept.");
+        paragraph(context.ui(), fonts.label, colors.faint, "None yet. Each different continuation is a branch, and all are kept.");
         return;
     }
     std::size_t number = 0;
@@ -122,7 +122,7 @@ void draw_branches(PanelContext& context) {
     if (writing.tokens.size() > 1 || writing.shown != kPrompt) {
         gap(context.ui(), 6);
         paragraph(context.ui(), fonts.caption, colors.faint,
-                  "Masks and edits apply to what is written: a branch with a head knocked out can stand beside one with it.");
+                  "Masks and edits apply while writing, so you can compare a branch written without a head to one written with it.");
     }
 }
 

@@ -39,7 +39,7 @@ Following following(const Writing& writing) {
 std::string word_tooltip(const PanelContext& context, const NextWord& word, const WordList& list) {
     std::string words = fmt::format("“{}”, id {}\nthe model: {}", shown_bytes(word.text), word.id, share_words(word.predicted));
     if (list.drawn) {
-        words += fmt::format("\nat the temperature: {}\n", share_words(word.probability));
+        words += fmt::format("\nat this temperature: {}\n", share_words(word.probability));
         words += word.cut == Cut::None ? "drawn with: " + share_words(word.chance) : cut_words(word.cut, context.document.sampling);
     }
     return list.click ? words + "\n" + list.click(word) : words;
@@ -101,8 +101,7 @@ void draw_cut(const PanelContext& context, Cut cut) {
 std::string summary_words(const NextWords& words) {
     const auto all = words.others + static_cast<std::int64_t>(words.likeliest.size());
     if (words.first_cut == Cut::None) return fmt::format("all {} can be drawn", format_count(all));
-    return fmt::format("{} of {} can be drawn; together they have {}", format_count(words.kept), format_count(all),
-                       percent_words(words.kept_share));
+    return fmt::format("{} of {} can be drawn; together {}", format_count(words.kept), format_count(all), percent_words(words.kept_share));
 }
 
 /// Draws the summary and the column headings.
@@ -136,7 +135,7 @@ void draw_words(PanelContext& context, const NextWords& words, const WordList& l
     gap(context.ui(), 4);
     if (words.others > 0)
         text_line(context.ui(), fonts.caption, colors.faint,
-                  fmt::format("{} others have {} together", format_count(words.others), percent_words(words.rest)));
+                  fmt::format("{} others: {} together", format_count(words.others), percent_words(words.rest)));
     ImGui::PopStyleVar();
 }
 
@@ -145,7 +144,7 @@ void draw_candidates(PanelContext& context) {
     const auto words = next_words_of(context);
     section_heading(context.ui(), "What may come next");
     if (!words) {
-        paragraph(context.ui(), fonts.label, colors.muted, words.problem.empty() ? "is being computed" : words.problem);
+        paragraph(context.ui(), fonts.label, colors.muted, words.problem.empty() ? "Computing …" : words.problem);
         return;
     }
     const Following next = following(shown_writing(context));

@@ -45,11 +45,11 @@ std::vector<std::int64_t> hidden_positions(const PanelContext& context) {
 }
 
 std::string what_it_does(const PanelContext& context, const std::string& mask) {
-    const std::string reads = "This model does not write on: it reads the whole text at once, from both sides, ";
+    const std::string reads = "This model does not continue a text: it reads all of it at once, from both sides, ";
     if (!context.snapshot.trace->config.lm_head)
-        return reads + "and gives every token a vector. It has no head that names words, so it predicts none.";
-    if (mask.empty()) return reads + "and says of every token which it would be. Its tokenizer has no token that hides one.";
-    return reads + fmt::format("and fills in words that are hidden by {}. Click a word to hide it, and a proposal to put it in.", mask);
+        return reads + "and gives every token a vector. It has no output head, so it predicts nothing.";
+    if (mask.empty()) return reads + "and predicts every token. Its tokenizer has no mask token to hide one with.";
+    return reads + fmt::format("and fills in words hidden by {}. Click a word to hide it, then a suggestion to put it there.", mask);
 }
 
 /// Draws the words of the text as buttons: a click hides a word, or selects one that is hidden.
@@ -76,7 +76,7 @@ void draw_text_words(PanelContext& context, const std::string& mask, std::option
         if (word.hidden) ++masks;
         const bool looked_at = position && position == shown;
         ImGui::PushID(static_cast<int>(i));
-        const std::string tooltip = word.hidden ? "A hidden word. Click: what the model would put there." : "Click: hide this word.";
+        const std::string tooltip = word.hidden ? "A hidden word. Click: see what the model would put there." : "Click: hide this word.";
         const Item item = item_at(context.ui(), "##word", {at.x + x, at.y + y}, {wide, context.px(kWordHeight)}, {.tooltip = tooltip});
         ImGui::PopID();
         list.AddRectFilled(item.min, item.max, item.hovered || word.hidden ? colors.raised : colors.pane, context.px(6));
@@ -99,12 +99,12 @@ void draw_text_words(PanelContext& context, const std::string& mask, std::option
 /// Draws the model's candidates for a hidden word.
 void draw_proposals(PanelContext& context, const std::string& mask, std::int64_t position, std::size_t which) {
     const auto& [colors, fonts, scale] = context.theme;
-    section_heading(context.ui(), fmt::format("What may stand at position {}", position));
+    section_heading(context.ui(), fmt::format("What fits at position {}", position));
     const auto words = context.ask_latest(facet::NextWords{context.view.batch, {}, position});
-    if (!words) return paragraph(context.ui(), fonts.label, colors.muted, words.problem.empty() ? "is being computed" : words.problem);
+    if (!words) return paragraph(context.ui(), fonts.label, colors.muted, words.problem.empty() ? "Computing …" : words.problem);
     WordList list;
     list.drawn = false;
-    list.click = [](const NextWord&) { return std::string("Click: put it in the hidden word's place."); };
+    list.click = [](const NextWord&) { return std::string("Click: put it in place of the hidden word."); };
     list.choose = [&](const NextWord& word) {
         set_text(context, with_filled_in(context.document.texts[shown_text(context)], mask, which, word.text));
     };

@@ -104,7 +104,7 @@ void draw_write_cell(PanelContext& context) {
     const auto& [colors, fonts, scale] = context.theme;
     if (reads_both_ways(context) && !hidden && context.snapshot.trace->config.lm_head) {
         section_heading(context.ui(), "Where the heads look");
-        return paragraph(context.ui(), fonts.label, colors.faint, "Hide a word: here stand the weights of every head in its place.");
+        return paragraph(context.ui(), fonts.label, colors.faint, "Hide a word to see the weights of every head at its position.");
     }
     if (!can_write(context) && !hidden) return;
     const std::int64_t position = asked_position(context);
@@ -116,12 +116,11 @@ void draw_write_cell(PanelContext& context) {
     if (answer) keep(context, answer.value, word, view);
     // Show the rows of an earlier moment until the new ones are ready.
     const bool earlier = !answer && answer.problem.empty() && view.last != nullptr;
-    paragraph(
-        context.ui(), fonts.label, colors.muted,
-        earlier ? fmt::format("The weights of every head for “{}”, until those for “{}” are computed.", view.word, word)
-        : hidden
-            ? fmt::format("The weights of every head for “{}” at position {}: where it is looked for what is hidden there.", word, position)
-            : fmt::format("The weights of every head for “{}”, the last token of this moment: from them comes what follows.", word));
+    paragraph(context.ui(), fonts.label, colors.muted,
+              earlier  ? fmt::format("The weights of every head for “{}”; those for “{}” are being computed.", view.word, word)
+              : hidden ? fmt::format("The weights of every head for “{}” at position {}: where the heads look for what is hidden there.",
+                                     word, position)
+                       : fmt::format("The weights of every head for “{}”, the last token so far: they decide what comes next.", word));
     if (!answer.problem.empty()) paragraph(context.ui(), fonts.label, colors.bad, answer.problem);
     if (view.last == nullptr || !answer.problem.empty()) return;
     const float largest = largest_weight(*view.last);

@@ -35,15 +35,13 @@ std::string words_below(const PanelContext& context) {
     const Writing& writing = shown_writing(context);
     if (!context.writing && writing.shown != kPrompt)
         if (const std::int32_t id = writing.tokens[static_cast<std::size_t>(writing.shown)].id; ends_text(context, id))
-            return fmt::format("The model ended its text here, with “{}”. Write on goes on all the same.", word_of(context, id));
+            return fmt::format("The model ended its text here, with “{}”. “Write on” continues anyway.", word_of(context, id));
     if (writing.tokens.empty() && can_answer_from_start(context))
-        return "The encoder reads the source, the decoder has the text below. Answer from the start takes that away and lets the model "
-               "write "
-               "the whole answer, token by token.";
+        return "The encoder reads the source, the decoder has the text below. “Answer from the start” clears that text and lets the model "
+               "write the whole answer, token by token.";
     if (writing.tokens.empty())
-        return "Write on lets the model draw one token after the other. Each of them stays a moment that can be gone back to: click it, or "
-               "click "
-               "another candidate to branch.";
+        return "“Write on” lets the model draw one token after another. Click any of them to go back to it, or another candidate to "
+               "branch.";
     return "";
 }
 
@@ -72,13 +70,13 @@ void draw_heading(PanelContext& context) {
                {.look = on ? ButtonLook::Plain : ButtonLook::Accent,
                 .width = kWriteWidth,
                 .icon = on ? Icon::Pause : Icon::Play,
-                .notes = {.tooltip = on ? "Stops at the token that is there (Y)." : "Goes on from the moment that is shown (Y)."}}))
+                .notes = {.tooltip = on ? "Stops after the current token (Y)." : "Continues from here (Y)."}}))
         toggle_writing(context);
     if (!shown_writing(context).tokens.empty() && width > context.px(420)) {
         right -= context.px(kOtherWidth) + gap_between;
         ImGui::SetCursorScreenPos({right, at.y});
         if (button(ui, "Something else##view",
-                   {.width = kOtherWidth, .notes = {.tooltip = "Writes on from the moment that is shown with the next seed: a branch."}}))
+                   {.width = kOtherWidth, .notes = {.tooltip = "Continues from here with the next seed, as a new branch."}}))
             write_otherwise(context);
     }
     if (can_answer_from_start(context) && width > context.px(600)) {
@@ -86,7 +84,7 @@ void draw_heading(PanelContext& context) {
         ImGui::SetCursorScreenPos({right, at.y});
         if (button(ui, "Answer from the start##view",
                    {.width = kAnswerWidth,
-                    .notes = {.tooltip = "The source stays; the text becomes what every answer begins with, and the model writes on."}}))
+                    .notes = {.tooltip = "Keeps the source, cuts the text to what every answer begins with, and lets the model write."}}))
             answer_from_start(context);
     }
     const float x = at.x + text_width(fonts.heading, "Write") + context.px(12);
@@ -119,12 +117,11 @@ void draw_write_view(PanelContext& context) {
     if (!can_write(context)) {
         draw_text(*ImGui::GetWindowDrawList(), fonts.heading, ImGui::GetCursorScreenPos(), colors.text, "Write");
         gap(context.ui(), kHead);
-        paragraph(
-            context.ui(), fonts.body, colors.muted,
-            context.snapshot.trace->config.lm_head
-                ? "The causal mask is off: every token sees the ones that follow, so there is no next one to predict. Switch it on among "
-                  "the masks, and the model writes on."
-                : "This model has no output head: it predicts no next token. Switch the head on, or open an example such as “stories”.");
+        paragraph(context.ui(), fonts.body, colors.muted,
+                  context.snapshot.trace->config.lm_head ? "The causal mask is off: every token sees the ones that follow, so there is no "
+                                                           "next one to predict. Switch it on under Masks to write on."
+                                                         : "This model has no output head, so it predicts no next token. Switch the output "
+                                                           "head on, or open an example such as “stories”.");
         return;
     }
     draw_heading(context);

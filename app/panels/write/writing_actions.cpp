@@ -107,12 +107,12 @@ std::string cut_words(Cut cut, const SamplingSettings& sampling) {
     case Cut::TopK:
         return fmt::format("Cut by top-k: it is not among the {} likeliest.", sampling.top_k);
     case Cut::TopP:
-        return fmt::format("Cut by top-p: likelier ones together reach {:.2f} already.", sampling.top_p);
+        return fmt::format("Cut by top-p: likelier ones together already reach {:.2f}.", sampling.top_p);
     case Cut::MinP:
         return fmt::format("Cut by min-p: it is less than {:.2f} times as likely as the likeliest.", sampling.min_p);
     case Cut::Temperature:
         return sampling.temperature == 0 ? "Cut by the temperature: at 0 the likeliest is always taken."
-                                         : "Cut by the temperature: nothing is left of its chance.";
+                                         : "Cut by the temperature: its probability has become 0.";
     }
     return "";
 }
@@ -141,7 +141,7 @@ void draw_sampler_settings(PanelContext& context) {
                       {.min = 0,
                        .max = 2,
                        .step = 0.05,
-                       .notes = {.tooltip = "Below 1 the likeliest gain, above 1 the others. 0: always the likeliest."}}),
+                       .notes = {.tooltip = "Below 1 favours the likeliest, above 1 the others. 0: always the likeliest."}}),
            "temperature");
     int most = static_cast<int>(std::min<std::int64_t>(sampling.top_k, 1000));
     const Edited top_k = slider_row(ui, "top-k##sampler", most,
@@ -149,7 +149,7 @@ void draw_sampler_settings(PanelContext& context) {
                                      .max = 100,
                                      .decimals = 0,
                                      .shown = most == 0 ? "off" : "",
-                                     .notes = {.tooltip = "Only so many of the likeliest can be drawn."}});
+                                     .notes = {.tooltip = "Only this many of the likeliest can be drawn."}});
     if (top_k) sampling.top_k = most;
     finish(top_k, "top_k");
     finish(slider_row(ui, "top-p##sampler", sampling.top_p,
@@ -157,14 +157,14 @@ void draw_sampler_settings(PanelContext& context) {
                        .max = 1,
                        .step = 0.01,
                        .shown = sampling.top_p >= 1 ? "off" : "",
-                       .notes = {.tooltip = "Of those only the likeliest that together reach this share."}}),
+                       .notes = {.tooltip = "Of those, only the likeliest that together reach this probability."}}),
            "top_p");
     finish(slider_row(ui, "min-p##sampler", sampling.min_p,
                       {.min = 0,
                        .max = 1,
                        .step = 0.01,
                        .shown = sampling.min_p <= 0 ? "off" : "",
-                       .notes = {.tooltip = "Of those only what is at least so many times as likely as the likeliest."}}),
+                       .notes = {.tooltip = "Of those, only tokens at least this many times as likely as the likeliest."}}),
            "min_p");
     int tokens = static_cast<int>(std::min<std::int64_t>(sampling.tokens, 1000));
     const Edited count = slider_row(ui, "tokens##sampler", tokens,

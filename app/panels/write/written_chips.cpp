@@ -94,13 +94,13 @@ float lay_out_chips(const PanelContext& context, std::vector<WrittenChip>& chips
 }
 
 std::string tooltip_of(const PanelContext& context, const WrittenChip& chip) {
-    if (chip.place == kPrompt) return "Part of the prompt. Click: the moment before anything was written.";
+    if (chip.place == kPrompt) return "Part of the prompt. Click: go back to before anything was written.";
     const WrittenToken& token = shown_writing(context).tokens[static_cast<std::size_t>(chip.place)];
     std::string words = fmt::format("“{}”, id {}\nthe model: {}\n", shown_bytes(chip.token.text), token.id, share_words(token.predicted));
     words += token.chance > 0 ? "drawn with: " + share_words(token.chance) : std::string("chosen by hand");
-    if (ends_text(context, token.id)) words += "\nAn end token: the model's text is done.";
+    if (ends_text(context, token.id)) words += "\nAn end token: the model ended its text here.";
     if (chip.others > 0) words += fmt::format("\n{} other{} in its place: see the branches.", chip.others, chip.others == 1 ? "" : "s");
-    return words + "\nClick: go back to this moment; every view shows the text up to here.";
+    return words + "\nClick: go back to here; every view then shows the text up to this token.";
 }
 
 void draw_chip(const PanelContext& context, const WrittenChip& chip, const Item& item, bool shown) {

@@ -94,7 +94,7 @@ Writing writing_from_json(JsonObject object) {
     object.read("predicted", predicted, 0, 1);
     object.read("chance", chance, 0, 1);
     if (after.size() != ids.size() || predicted.size() != ids.size() || chance.size() != ids.size())
-        object.fail("ids", "expected as many as of after, predicted and chance");
+        object.fail("ids", "expected as many numbers as in after, predicted and chance");
     for (std::size_t i = 0; i < ids.size(); ++i) writing.tokens.push_back({ids[i], after[i], predicted[i], chance[i]});
     object.read("shown", writing.shown, kPrompt, kMostTokens);
     object.read("end", writing.end, kPrompt, kMostTokens);
@@ -140,7 +140,7 @@ void read_vocabulary(JsonObject& object, Setup& setup) {
     if (setup.tokenizer == TokenizerKind::Bpe)
         for (std::string& word : words) {
             std::optional<std::string> bytes = bytes_of_letters(word);
-            if (!bytes) object.fail("vocabulary", fmt::format("\"{}\" is not written in letters of bytes", escaped(word)));
+            if (!bytes) object.fail("vocabulary", fmt::format("\"{}\" is not in byte-level letters", escaped(word)));
             word = std::move(*bytes);
         }
     if (setup.shipped == nullptr) setup.vocabulary = std::move(words);
@@ -271,7 +271,7 @@ Document document_from_json(std::string_view text, std::string_view source) {
     if (object.has("writing")) document.writing = writing_from_json(object.object("writing"));
     read_document_fields(object, document);
     if (const std::size_t texts = document.texts.size(); document.writing.sequence >= static_cast<std::int64_t>(texts))
-        object.fail("writing", fmt::format("goes on from text {}, and there are {}", document.writing.sequence + 1, texts));
+        object.fail("writing", fmt::format("continues text {}, but there are only {}", document.writing.sequence + 1, texts));
     const Written shown{document.writing.sequence, ids_to(document.writing, document.writing.shown)};
     if (document.written != shown && !(shown.ids.empty() && document.written.ids.empty()))
         object.fail("written", "expected the tokens up to the one that \"writing\" says is shown");

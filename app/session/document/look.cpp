@@ -30,7 +30,8 @@ void read_names(JsonObject& object, std::string_view key, const std::array<std::
     chosen.fill(false);
     for (const std::string& name : listed) {
         const auto found = std::find(names.begin(), names.end(), name);
-        if (found == names.end()) object.fail(key, fmt::format("there is no \"{}\"; there are {}", escaped(name), fmt::join(names, ", ")));
+        if (found == names.end())
+            object.fail(key, fmt::format("there is no \"{}\"; expected any of {}", escaped(name), fmt::join(names, ", ")));
         chosen[static_cast<std::size_t>(found - names.begin())] = true;
     }
 }
@@ -50,7 +51,7 @@ void read_panes(JsonObject& object, Look& look) {
 /// A layer beside a stage without one, or contradicting the stage's own, is an error.
 void expect_layer(const JsonObject& object, const StageId& id, std::int32_t layer) {
     if (id.layer < 0) object.fail("layer", fmt::format("{} belongs to no layer", tensor_name(id)));
-    if (id.layer != layer) object.fail("layer", fmt::format("{} is of layer {}", tensor_name(id), id.layer));
+    if (id.layer != layer) object.fail("layer", fmt::format("{} belongs to layer {}", tensor_name(id), id.layer));
 }
 
 void read_stage(JsonObject& object, StageId& id) {

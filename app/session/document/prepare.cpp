@@ -29,7 +29,7 @@ bool has_source(const Setup& setup) { return setup.config.architecture == Archit
 
 void expect_at_most(std::size_t limit, std::size_t bytes, const char* what) {
     if (bytes <= limit) return;
-    throw DocumentError(fmt::format("the {} {} KiB long: at most {} KiB can be looked at", what, (bytes + 1023) >> 10, limit >> 10),
+    throw DocumentError(fmt::format("the {} {} KiB long; at most {} KiB can be shown", what, (bytes + 1023) >> 10, limit >> 10),
                         Field::Texts);
 }
 
@@ -71,12 +71,12 @@ void append_written(Encoded& encoded, const Written& written, std::int64_t vocab
     if (written.ids.empty()) return;
     if (written.sequence < 0 || written.sequence >= static_cast<std::int64_t>(encoded.sequences.size()))
         throw DocumentError(
-            fmt::format("something is written behind text {}, and there are {}", written.sequence + 1, encoded.sequences.size()),
+            fmt::format("what was written continues text {}, but there are only {}", written.sequence + 1, encoded.sequences.size()),
             Field::Texts);
     auto& tokens = encoded.sequences[static_cast<std::size_t>(written.sequence)];
     for (const std::int32_t id : written.ids) {
         if (id < 0 || id >= vocabulary)
-            throw DocumentError(fmt::format("the written token has id {}, the model has {} ids", id, vocabulary), Field::Texts);
+            throw DocumentError(fmt::format("a written token has id {}, but the model has only {} ids", id, vocabulary), Field::Texts);
         tokens.push_back({id, false, false, 0, 0});
     }
     encoded.longest = std::max(encoded.longest, static_cast<std::int64_t>(tokens.size()));
@@ -150,7 +150,7 @@ std::int64_t derived_context(std::int64_t longest) {
 
 void expect_to_fit(const Config& config, std::int64_t longest, const char* remedy) {
     if (longest <= config.context_length) return;
-    throw DocumentError(fmt::format("the text has {} tokens, the context length is {}: {}", longest, config.context_length, remedy),
+    throw DocumentError(fmt::format("the text has {} tokens, but the context length is {}: {}", longest, config.context_length, remedy),
                         Field::ContextLength);
 }
 
@@ -217,7 +217,7 @@ double stage_numbers(const Config& config, const PlanNode& node, double position
 void expect_room(double mib, double room_mib) {
     if (!(mib <= room_mib))
         throw DocumentError(
-            fmt::format("this would take {:.0f} MiB, and the memory budget leaves {:.0f} MiB", mib, std::max(room_mib, 0.0)), Field::None);
+            fmt::format("this would take {:.0f} MiB, but the memory budget leaves {:.0f} MiB", mib, std::max(room_mib, 0.0)), Field::None);
 }
 
 void expect_bearable_texts(const Setup& setup) {

@@ -131,7 +131,8 @@ const Preset& find_preset(std::string_view name) {
 Document open_preset(std::string_view name, std::size_t sentence) {
     const Preset& preset = find_preset(name);
     if (sentence >= preset.sentences.size())
-        throw Error(fmt::format("there is no sentence {} in the preset {}: it has {}", sentence + 1, preset.name, preset.sentences.size()));
+        throw Error(
+            fmt::format("there is no sentence {} in the preset {}, which has {}", sentence + 1, preset.name, preset.sentences.size()));
     Document document = preset.document;
     document.texts = preset.sentences[sentence].texts;
     document.source_texts = preset.sentences[sentence].source_texts;

@@ -13,9 +13,9 @@ constexpr std::array kViews = {
     ViewInfo{View::Totals, "totals", "Totals", 'o', "Attention from token to token through all layers."},
     ViewInfo{View::Lens, "lens", "Lens", 'w', "What each layer would predict next."},
     ViewInfo{View::KnockOut, "knock-out", "Knock-out", 'k', "What each head is worth: the loss without it."},
-    ViewInfo{View::Write, "write", "Write", 'e', "What the model writes on, token by token, and what it might have written instead."},
-    ViewInfo{View::Precision, "precision", "Precision", 'q', "The same model at two precisions: by how much its weights differ."},
-    ViewInfo{View::Train, "train", "Train", 'r', "A training run: its curves, its heads, and every moment of it."},
+    ViewInfo{View::Write, "write", "Write", 'e', "The model's continuation, token by token, and what it might have written instead."},
+    ViewInfo{View::Precision, "precision", "Precision", 'q', "The same model at two precisions: how much its weights differ."},
+    ViewInfo{View::Train, "train", "Train", 'r', "A training run: its curves, its heads, and the model at every step."},
     ViewInfo{View::Doctor, "doctor", "Doctor", 'v', "What is wrong with the numbers shown, or with a file from other code."},
 };
 

@@ -84,7 +84,7 @@ std::int64_t put_token(Writing& writing, const WrittenToken& written) {
     for (const std::int64_t next : continuations(writing, written.after))
         if (token_at(writing, next).id == written.id) return next;
     if (writing.tokens.size() == kMostWritten)
-        throw Error(fmt::format("the branches have {} tokens together, which is the most that is kept: remove one of them", kMostWritten));
+        throw Error(fmt::format("the branches hold {} tokens in all, the most that can be kept: remove one of them", kMostWritten));
     writing.tokens.push_back(written);
     return size_of(writing) - 1;
 }
@@ -165,8 +165,7 @@ void require_writing(const Writing& writing) {
     };
     require_place("shown", writing.shown);
     require_place("end", writing.end);
-    if (!leads_through(writing, writing.end, writing.shown))
-        throw Error("the branch that is looked at does not lead through what is shown");
+    if (!leads_through(writing, writing.end, writing.shown)) throw Error("the chosen branch does not contain what is shown");
 }
 
 }  // namespace attn::app

@@ -38,7 +38,7 @@ void expect_to_be_judged(const Trace<float>& trace) {
     const std::int64_t positions = std::max(trace.tokens.length, trace.source_tokens.length);
     const double most = std::floor(std::sqrt(doctor::kMostJudgedCells / heads));
     if (static_cast<double>(positions) > most)
-        throw Error(fmt::format("the doctor judges texts of up to {:.0f} tokens of a model with {:.0f} heads, and this one has {}", most,
+        throw Error(fmt::format("the doctor examines texts of up to {:.0f} tokens for a model with {:.0f} heads, and this one has {}", most,
                                 heads, positions));
 }
 

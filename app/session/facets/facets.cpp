@@ -105,7 +105,7 @@ void expect_to_write_on(const Trace<float>& trace) {
     if (!writes) throw Error("only a causal model with an output head can continue a text");
     if (trace.config.architecture == Architecture::EncoderDecoder && trace.source_tokens.lengths.at(0) == 0)
         throw Error("there is nothing to translate");
-    if (trace.tokens.lengths.at(0) == 0) throw Error("there is no text to go on from");
+    if (trace.tokens.lengths.at(0) == 0) throw Error("there is no text to continue");
 }
 
 }  // namespace

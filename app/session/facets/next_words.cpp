@@ -23,7 +23,7 @@ std::vector<float> logits_at(const Trace<float>& trace, std::int64_t sequence, s
     if (const RecordedStage<float>* logits = trace.find(trace.plan->logits())) return copied(row_of(logits->value, sequence, position));
     const StageId stream = trace.plan->streams(writing_stack(trace.config)).back();
     const RecordedStage<float>* last = trace.find(stream);
-    if (last == nullptr) throw Error("there is no word to go on from");
+    if (last == nullptr) throw Error("there is no word to continue from");
     const std::span<const float> row = row_of(last->value, sequence, position);
     Trace<float> one;
     one.config = trace.config;
@@ -42,11 +42,11 @@ NextWords next_words(const Snapshot& snapshot, std::int64_t sequence, const Samp
     const Trace<float>& trace = *snapshot.trace;
     const Architecture architecture = trace.config.architecture;
     const bool writes = architecture == Architecture::EncoderDecoder || trace.settings.masks.causal;
-    if (position && (architecture != Architecture::Encoder || !trace.config.lm_head)) throw Error("this model fills in no words");
-    if (!position && (!trace.config.lm_head || !writes)) throw Error("this model predicts no next word");
+    if (position && (architecture != Architecture::Encoder || !trace.config.lm_head)) throw Error("this model does not fill in words");
+    if (!position && (!trace.config.lm_head || !writes)) throw Error("this model does not predict next words");
     const std::int64_t row = std::clamp<std::int64_t>(sequence, 0, trace.tokens.size() - 1);
     const std::int64_t length = trace.tokens.lengths.at(static_cast<std::size_t>(row));
-    if (length == 0) throw Error("there is no word to go on from");
+    if (length == 0) throw Error("there is no word to continue from");
     if (position && (*position < 0 || *position >= length)) throw Error("there is no word at this position");
     const std::vector<float> logits = logits_at(trace, row, position.value_or(length - 1));
     const bool special = snapshot.state != nullptr && snapshot.state->setup->model == nullptr && snapshot.state->setup->special_tokens;

@@ -145,7 +145,7 @@ private:
         case TextStage::Kind::AddedTokens:
             if (!cut) return;
             row.name = "special tokens";
-            row.note = "cut out first";
+            row.note = "split off first";
             break;
         case TextStage::Kind::Normalizer:
             row.name = "normalised";
@@ -167,7 +167,7 @@ private:
         if (stage.list.pieces.size() > 1) row.pieces = framed(stage.list, now);
         if (cut || !letters) {
             if (cut && stage.kind == TextStage::Kind::PreTokenizer) row.note += fmt::format(", {}", counted(row.pieces.size(), "word"));
-            else if (changed == 0 && !cut) row.note += ", as it was";
+            else if (changed == 0 && !cut) row.note += ", unchanged";
             path_.rows.push_back(row);
         }
         if (letters) add_bytes(now, row.pieces);
@@ -235,8 +235,8 @@ private:
         Step& first = out.steps.emplace_back();
         first.parts = parts(now);
         first.what = letters_ ? "single bytes" : "single characters";
-        first.sentence =
-            trace.joins.empty() ? "No two neighbours are in the list: they stay as they are." : "The word in its smallest parts.";
+        first.sentence = trace.joins.empty() ? "No pair of neighbours is in the merge list: they stay as they are."
+                                             : "The word, split into its smallest parts.";
         for (const WordTrace::Join& join : trace.joins) {
             const auto left =
                 std::find_if(now.begin(), now.end(), [&](const WordToken& token) { return token.begin == join.joined.begin; });
@@ -248,7 +248,7 @@ private:
             step.made = made;
             step.what = pair_text(join.joined);
             step.number = fmt::format("{}", join.joined.rank);
-            step.sentence = join.pairs.size() == 1 ? fmt::format("Rank {}: the only pair in the list.", join.joined.rank)
+            step.sentence = join.pairs.size() == 1 ? fmt::format("Rank {}: the only pair in the merge list.", join.joined.rank)
                             : join.pairs.empty()   ? fmt::format("Rank {}.", join.joined.rank)
                                                    : fmt::format("Rank {} is the lowest of {}.", join.joined.rank, join.pairs.size());
             step.candidates = pairs_of(join);
@@ -314,7 +314,8 @@ private:
             step.made = static_cast<std::int32_t>(now.size()) - 1;
             step.what = text;
             step.number = fmt::format("{} tried", tried.size());
-            step.sentence = tried.size() == 1 ? "The whole rest is in the list." : "The longest beginning of the rest that is in the list.";
+            step.sentence = tried.size() == 1 ? "All that is left is in the vocabulary."
+                                              : "The longest prefix of what is left that is in the vocabulary.";
             if (tried.size() > kMostCandidates) tried.erase(tried.begin(), tried.end() - static_cast<std::ptrdiff_t>(kMostCandidates));
             step.candidates = std::move(tried);
             tried.clear();
@@ -324,7 +325,7 @@ private:
         step.parts = parts(trace.tokens);
         step.made = 0;
         step.what = out.text;
-        step.sentence = "A part of the word is not in the list: all of it is one unknown piece.";
+        step.sentence = "Part of the word is not in the vocabulary, so all of it is one unknown piece.";
         if (tried.size() > kMostCandidates) tried.erase(tried.begin(), tried.end() - static_cast<std::ptrdiff_t>(kMostCandidates));
         step.candidates = std::move(tried);
     }
@@ -355,17 +356,17 @@ private:
 
     void say_rule() {
         const std::string_view type = tokenizer_.model_type();
-        path_.candidates_title = "Tried, the longest first";
+        path_.candidates_title = "Tried, longest first";
         if (type == "BPE") {
-            path_.rule =
-                fmt::format("Start from single {}, join the pair of lowest rank again and again, stop when no pair is in the list.",
-                            letters_ ? "bytes" : "characters");
-            path_.candidates_title = "Pairs that are in the list now";
+            path_.rule = fmt::format("Start from single {}, and keep joining the pair of lowest rank until no pair is in the merge list.",
+                                     letters_ ? "bytes" : "characters");
+            path_.candidates_title = "Pairs now in the merge list";
         } else if (type == "Unigram") {
-            path_.rule = "Of all ways to spell a word with pieces of the list, take the likeliest: the one with the highest sum of scores.";
+            path_.rule =
+                "Of all ways to spell a word with pieces from the vocabulary, take the likeliest: the one with the highest sum of scores.";
             path_.candidates_title = "Pieces that end here, with the best sum so far";
         } else if (type == "WordPiece") {
-            path_.rule = "Take the longest beginning of the word that is in the list, then go on with the rest.";
+            path_.rule = "Take the longest prefix of the word that is in the vocabulary, then continue with the rest.";
         } else {
             path_.rule = "Look the whole word up.";
         }

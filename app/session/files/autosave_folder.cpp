@@ -95,11 +95,11 @@ bool stands_in_document(const std::string& task_text) { return task_text.size() 
 AutosaveFolder AutosaveFolder::create(const fs::path& parent) {
     std::error_code error;
     fs::create_directories(parent, error);
-    if (error) throw FileError(FileFault::Io, escaped(parent.native(), 0), "", "cannot be made: " + error.message());
+    if (error) throw FileError(FileFault::Io, escaped(parent.native(), 0), "", "cannot be created: " + error.message());
     for (int attempt = 0; attempt < 1000; ++attempt) {
         const fs::path path = parent / fmt::format("{}-{}", ::getpid(), attempt);
         if (!fs::create_directory(path, error)) {
-            if (error) throw FileError(FileFault::Io, escaped(path.native(), 0), "", "cannot be made: " + error.message());
+            if (error) throw FileError(FileFault::Io, escaped(path.native(), 0), "", "cannot be created: " + error.message());
             continue;
         }
         try {
@@ -110,7 +110,7 @@ AutosaveFolder AutosaveFolder::create(const fs::path& parent) {
             // Another process has just locked the folder in order to remove it.
         }
     }
-    throw FileError(FileFault::Io, escaped(parent.native(), 0), "", "no new folder can be made in it");
+    throw FileError(FileFault::Io, escaped(parent.native(), 0), "", "no new folder can be created in it");
 }
 
 std::optional<AutosaveFolder> AutosaveFolder::free_folder(const fs::path& path) {
@@ -199,7 +199,7 @@ KeptWork AutosaveFolder::read(const fs::path& path) {
     } catch (const std::exception&) {
         // The document is then restored without its own file.
     }
-    if (!work.document && work.run.empty()) throw FileError(FileFault::Schema, escaped(path.native(), 0), "", "there is no work in it");
+    if (!work.document && work.run.empty()) throw FileError(FileFault::Schema, escaped(path.native(), 0), "", "it holds no work");
     return work;
 }
 

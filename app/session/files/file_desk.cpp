@@ -100,7 +100,7 @@ void FileDesk::save(const command::SaveDocument& save, std::shared_ptr<const Doc
     send([path = save.path, document = std::move(document)](Result& result, const std::stop_token&) {
         save_document(path, *document);
         result.notice = "Saved as " + shown(path) + ".";
-        if (document->trained) result.notice += " The trained model is not in it: save its checkpoint in the Train view.";
+        if (document->trained) result.notice += " The trained model is not included: save its checkpoint in the Train view.";
         result.path = std::filesystem::absolute(path);
         result.saved = document;
     });
@@ -122,7 +122,7 @@ void FileDesk::open(const command::OpenFile& open) {
         }
         if (file.kind == FileKind::Document) {
             result.notice = "Opened " + shown(path) + ".";
-            if (file.document->trained) result.notice += " Its trained model is not in it: open its checkpoint.";
+            if (file.document->trained) result.notice += " The trained model is not included: open its checkpoint.";
             result.commands.push_back({command::OpenDocument{std::move(*file.document)}, ""});
         }
     });
@@ -155,7 +155,7 @@ void FileDesk::copy_snippet(const command::CopySnippet& copy, std::shared_ptr<co
             stage_snippet(*source, copy.stage, {copy.torch ? SnippetDialect::PyTorch : SnippetDialect::NumPy, false, file});
         result.clipboard = snippet.text;
         result.notice = fmt::format("Copied {} as a {} program.", tensor_name(copy.stage), copy.torch ? "PyTorch" : "NumPy");
-        if (snippet.needs_file) result.notice += " Its operands are too many for text: export them as " + file + " beside it.";
+        if (snippet.needs_file) result.notice += " It has too many operands to copy as text: export them as " + file + " beside it.";
     });
 }
 

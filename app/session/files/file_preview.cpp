@@ -47,7 +47,7 @@ std::string model_words(const std::filesystem::path& folder) {
     const Family* family = find_family(type);
     if (family == nullptr)
         throw FileError(FileFault::Unsupported, source, "/model_type",
-                        fmt::format("attnscope reads no models of the type {}", escaped(type)));
+                        fmt::format("attnscope cannot read models of type {}", escaped(type)));
     const Config config = family->read_config(json);
     return fmt::format("{} model: {}, vocabulary {}", family->name, size_words(config), config.vocab_size);
 }
@@ -111,9 +111,9 @@ std::string text_words(const std::filesystem::path& path) {
     std::string start(std::min(input.size(), kStartOfText), '\0');
     input.read(std::as_writable_bytes(std::span(start)));
     if (start.find('\0') != std::string::npos)
-        throw FileError(FileFault::Unsupported, escaped(path.native(), 0), "", "this is neither text nor a file that attnscope knows");
+        throw FileError(FileFault::Unsupported, escaped(path.native(), 0), "", "this is neither text nor a file that attnscope can read");
     const std::vector<std::string> lines = lines_with_text(start, 1, kFirstWords);
-    if (lines.empty()) throw FileError(FileFault::Schema, escaped(path.native(), 0), "", "there is no text in it");
+    if (lines.empty()) throw FileError(FileFault::Schema, escaped(path.native(), 0), "", "it contains no text");
     return "Text: “" + escaped(lines.front(), kFirstWords) + "”";
 }
 

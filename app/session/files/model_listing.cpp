@@ -69,7 +69,7 @@ public:
         ModelShelf::Model model{hub_name(path), path, ModelShelf::Place::Recent, 0, ""};
         if (model.name.empty()) model.name = (model.path.has_filename() ? model.path : model.path.parent_path()).filename().string();
         std::error_code unknown;
-        if (!fs::exists(path, unknown)) model.problem = "it is not there any more";
+        if (!fs::exists(path, unknown)) model.problem = "it no longer exists";
         else if (is_hub_entry(path)) resolve(model);
         else model.bytes = bytes_of(path);
         add(std::move(model));

@@ -32,9 +32,9 @@ std::string first_bytes(InputFile& file, std::size_t count) {
 /// A checkpoint identifies itself by its metadata, GPT-2 by the name of its embedding; everything else is a dump.
 FileKind kind_of_safetensors(const std::filesystem::path& path, InputFile& file, const std::string& start) {
     std::uint64_t length = 0;
-    if (start.size() < sizeof length) throw refuse(path, FileFault::Truncated, "it ends before the length of its header");
+    if (start.size() < sizeof length) throw refuse(path, FileFault::Truncated, "it is too short to hold a header");
     std::memcpy(&length, start.data(), sizeof length);
-    if (length > file.size() - sizeof length) throw refuse(path, FileFault::Truncated, "it ends before its header does");
+    if (length > file.size() - sizeof length) throw refuse(path, FileFault::Truncated, "it ends within its header");
     if (length > kMostHeader) throw refuse(path, FileFault::Limit, "its header is longer than 16 MiB");
     file.seek(sizeof length);
     const std::string header = first_bytes(file, length);
@@ -52,12 +52,11 @@ void expect_run(const std::filesystem::path& folder, const std::stop_token& stop
     std::error_code unknown;
     if (!std::filesystem::exists(model, unknown))
         throw refuse(folder, FileFault::Schema,
-                     "this folder holds no training run of attnscope and no published model: there is no model.safetensors in it");
+                     "this folder holds neither a training run nor a published model: it has no model.safetensors");
     InputFile input(model, {.stop = stop});
     if (kind_of_safetensors(model, input, first_bytes(input, kStart)) != FileKind::Run)
-        throw refuse(
-            folder, FileFault::Schema,
-            "this folder holds no training run of attnscope: its model.safetensors is neither a checkpoint of attnscope nor a GPT-2");
+        throw refuse(folder, FileFault::Schema,
+                     "this folder holds no training run: its model.safetensors is neither a checkpoint of attnscope nor a GPT-2 model");
 }
 
 bool begins_with(const std::string& bytes, std::string_view start) { return bytes.compare(0, start.size(), start) == 0; }
@@ -92,7 +91,7 @@ ReadableFile read_any_file(const std::filesystem::path& path, const std::stop_to
         file.kind = FileKind::Dump;
         return file;
     }
-    if (begins_with(start, "\x93NUMPY")) throw refuse(path, FileFault::Unsupported, "a single array has no name: put arrays into an .npz");
+    if (begins_with(start, "\x93NUMPY")) throw refuse(path, FileFault::Unsupported, "a single array has no name: put it into an .npz");
     if (path.extension() == ".json") {
         if (is_lesson(path)) {
             file.kind = FileKind::Lesson;
@@ -104,7 +103,7 @@ ReadableFile read_any_file(const std::filesystem::path& path, const std::stop_to
         return file;
     }
     file.text = std::make_shared<const std::string>(read_text_file(path, {.max_bytes = std::uint64_t{64} << 20, .stop = stop}).text);
-    if (lines_with_text(*file.text, 1).empty()) throw refuse(path, FileFault::Schema, "there is no text in it");
+    if (lines_with_text(*file.text, 1).empty()) throw refuse(path, FileFault::Schema, "it contains no text");
     return file;
 }
 

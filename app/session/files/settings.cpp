@@ -99,7 +99,7 @@ LoadedSettings load_settings(const std::filesystem::path& path) {
 void save_settings(const std::filesystem::path& path, const Settings& settings) {
     std::error_code failed;
     std::filesystem::create_directories(path.parent_path(), failed);
-    if (failed) throw FileError(FileFault::Io, path.string(), "", "its folder cannot be made: " + failed.message());
+    if (failed) throw FileError(FileFault::Io, path.string(), "", "its folder cannot be created: " + failed.message());
     const Json json = {
         {"dark", settings.dark},
         {"zoom", settings.zoom},

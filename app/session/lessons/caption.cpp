@@ -37,7 +37,7 @@ std::vector<std::optional<std::int64_t>> take_index(std::string_view& text, std:
     std::vector<std::optional<std::int64_t>> index;
     const std::size_t open = text.find('[');
     if (open == std::string_view::npos) return index;
-    if (text.back() != ']') refuse(quote, "the indices end with ]");
+    if (text.back() != ']') refuse(quote, "expected ] after the indices");
     std::string_view inside = text.substr(open + 1, text.size() - open - 2);
     text = text.substr(0, open);
     while (true) {
@@ -48,7 +48,7 @@ std::vector<std::optional<std::int64_t>> take_index(std::string_view& text, std:
         if (comma == std::string_view::npos) break;
         inside.remove_prefix(comma + 1);
     }
-    if (index.size() > Shape::kMaxRank) refuse(quote, fmt::format("there are at most {} axes", Shape::kMaxRank));
+    if (index.size() > Shape::kMaxRank) refuse(quote, fmt::format("at most {} indices are allowed", Shape::kMaxRank));
     return index;
 }
 

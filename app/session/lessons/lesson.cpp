@@ -104,7 +104,7 @@ void read_training(JsonObject& object, LessonStep& step) {
         step.training->moment.reset();
     }
     if (std::int64_t moment = 0; object.read("moment", moment, 0, kMaxTrainingSteps)) {
-        if (!step.training) object.fail("moment", "there is no training run to show a moment of");
+        if (!step.training) object.fail("moment", "there is no training run to show a step of");
         const std::int64_t last = step.training->run.stop.steps;
         if (last > 0 && moment > last) object.fail("moment", fmt::format("the run of this step ends after {} steps", last));
         step.training->moment = moment;
@@ -140,13 +140,13 @@ LessonAnswer read_answer(JsonObject& object, int layer) {
 void read_question(JsonObject& object, LessonStep& step, int layer, bool first) {
     std::optional<JsonObject> ask = object.optional_object("ask");
     if (!ask) return;
-    if (first) object.fail("ask", "a question is asked over the picture of the step before: the first step has none");
+    if (first) object.fail("ask", "a question is asked about the picture of the previous step, and the first step has none");
     LessonQuestion question;
     if (!ask->read("question", question.text) || question.text.empty()) ask->fail_missing("question");
     for (JsonObject& answer : ask->objects("answers")) {
         LessonAnswer next = read_answer(answer, layer);
         for (const LessonAnswer& other : question.answers)
-            if (other.text == next.text) ask->fail("answers", fmt::format("\"{}\" is there twice", escaped(next.text)));
+            if (other.text == next.text) ask->fail("answers", fmt::format("\"{}\" is given twice", escaped(next.text)));
         question.answers.push_back(std::move(next));
     }
     if (question.answers.size() < kLeastAnswers || question.answers.size() > kMostAnswers)

@@ -260,7 +260,7 @@ void Trainer::carry_out(const Save& save, const std::stop_token&) {
         handed_step_ = -1;
         notice("saved step " + std::to_string(run_->steps()) + " as " + save.path.string());
     } catch (const std::bad_alloc&) {
-        notice("there is not enough memory to save this", true);
+        notice("there is not enough memory to save the run", true);
     } catch (const std::exception& error) {
         notice(error.what(), true);
     }
@@ -271,7 +271,7 @@ void Trainer::carry_out(const Open& open, const std::stop_token& job) {
     try {
         run = engine_.open(open.path);
     } catch (const std::bad_alloc&) {
-        return notice("there is not enough memory to open this", true);
+        return notice("there is not enough memory to open the run", true);
     } catch (const std::exception& error) {
         return notice(error.what(), true);
     }
