@@ -15,14 +15,6 @@
 
 namespace attn {
 
-/// Whether a text that changes from `before` to `after` tokens keeps what was computed for it. LongRope does not if the text crosses the
-/// original context length, because longer texts use other frequencies.
-bool keeps_positions(const Plan& plan, std::int64_t before, std::int64_t after);
-
-/// Whether the numbers of a position never change when text is appended, so that they can be cached: true for a decoder-only model under
-/// the causal mask alone, without mistakes, edits, dropout or T5's position buckets.
-bool can_cache(const Config& config, const ForwardSettings& settings);
-
 /// A text and the KV cache of its tokens.
 template <class Scalar>
 struct TextCache {
@@ -35,7 +27,7 @@ struct TextCache {
 template <class Scalar>
 class CachedPass {
 public:
-    /// `parameters` must outlive this. Throws ConfigError if can_cache() is false, if the model has no output head, or for settings that
+    /// `parameters` must outlive this. Throws ConfigError if prefix_stays() is false, if the model has no output head, or for settings that
     /// require_settings() rejects. Passes throw Cancelled once `stop` is requested. `known` is the result of an earlier release() for the
     /// same parameters and settings.
     CachedPass(const Parameters<Scalar>& parameters, const ForwardSettings& settings, std::stop_token stop = {},

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/model/outline.hpp"
+#include "engine/model/text_rules.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/tensor/position_rows.hpp"
 #include "engine/trace/apply_edit.hpp"
@@ -218,7 +219,7 @@ LookedAtPart look_at_part(const std::shared_ptr<const Trace<float>>& outline, co
         }
     }
     const std::int64_t rows = rows_at_a_time(outline->config, outline->tokens.length, wanted.rows).maps;
-    if (!part.stream || (rows >= outline->tokens.length && !wanted.level) || !can_look_in_rows(*outline))
+    if (!part.stream || (rows >= outline->tokens.length && !wanted.level) || !can_compute_in_rows(*outline))
         return at_once(outline, within, wanted, std::move(stop));
     if (outline->find(*part.stream) == nullptr) throw Error("the outline has no " + tensor_name(*part.stream));
     RowsOfPart found(*outline, part, wanted);
@@ -233,10 +234,6 @@ LookedAtPart look_at_part(const std::shared_ptr<const Trace<float>>& outline, co
     return found.take();
 }
 
-bool can_look_in_rows(const Trace<float>& outline) {
-    return can_compute_in_rows(*outline.plan, outline.config, outline.tokens, outline.settings);
-}
-
 bool has_mean_map(Stage stage) { return to_self(stage) == Stage::Weights || to_self(stage) == Stage::Dropped; }
 
 namespace {
@@ -248,7 +245,7 @@ struct LayerOfOutline {
           layer(*outline.plan, weights, outline.settings, outline.tokens, std::move(stop)),
           rows(rows_at_a_time(outline.config, outline.tokens.length)) {
         const RecordedStage<float>* found = part.stream ? outline.find(*part.stream) : nullptr;
-        if (found == nullptr || !can_look_in_rows(outline))
+        if (found == nullptr || !can_compute_in_rows(outline))
             throw Error("the maps around " + tensor_name(within) + " cannot be computed in rows");
         stream = &found->value;
     }

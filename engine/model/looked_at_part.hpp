@@ -41,9 +41,6 @@ struct LookedAtPart {
     std::vector<HeadScore> head_scores;  ///< of every head of the part
 };
 
-/// Whether parts of the outline can be computed some positions at a time.
-bool can_look_in_rows(const Trace<float>& outline);
-
 /// Computes the part around stage `within`. Throws Error for a stage that the model does not have, Cancelled once `stop` is requested.
 LookedAtPart look_at_part(const std::shared_ptr<const Trace<float>>& outline, const StageId& within, const WantedOfPart& wanted = {},
                           std::stop_token stop = {});

@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "engine/model/cached_pass.hpp"
 #include "engine/model/model_pass.hpp"
+#include "engine/model/text_rules.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/tensor/position_rows.hpp"
 #include "engine/trace/apply_edit.hpp"
@@ -212,13 +212,10 @@ bool holds_attended(const Trace<Scalar>& outline) {
 template <class Scalar>
 std::int64_t positions_kept(const Trace<Scalar>& outline, const TokenBatch& tokens) {
     const TokenBatch& before = outline.tokens;
-    const bool one_text =
-        before.size() == 1 && tokens.size() == 1 && before.lengths[0] == before.length && tokens.lengths[0] == tokens.length;
-    if (!one_text || !before.segments.empty() || !tokens.segments.empty() || !can_cache(outline.config, outline.settings)) return 0;
-    if (!keeps_positions(*outline.plan, before.length, tokens.length)) return 0;
-    // Positions that are kept may have to be recomputed; then the result must not depend on the text's length.
-    const bool again = !holds_attended(outline) && !can_compute_in_rows(*outline.plan, outline.config, before, outline.settings);
-    if (again) return 0;
+    if (!is_one_text(before) || !is_one_text(tokens) || !prefix_stays(outline.config, outline.settings)) return 0;
+    if (!same_frequencies(*outline.plan, before.length, tokens.length)) return 0;
+    // Keys and values that the outline does not hold are recomputed for the first positions alone.
+    if (!holds_attended(outline) && !can_compute_in_rows(outline)) return 0;
     return std::mismatch(before.ids.begin(), before.ids.end(), tokens.ids.begin(), tokens.ids.end()).first - before.ids.begin();
 }
 
@@ -348,7 +345,7 @@ void Recomputation<Scalar>::show_rows_around(const StageId& id, const RowsObserv
     const PlanPart part = plan_.part_around(id);
     const std::int64_t positions = trace_->tokens.length;
     const RowCounts counts = rows_at_a_time(trace_->config, positions, rows);
-    if (!part.stream || counts.maps >= positions || !can_compute_in_rows(plan_, trace_->config, trace_->tokens, trace_->settings)) {
+    if (!part.stream || counts.maps >= positions || !can_compute_in_rows(*trace_)) {
         const auto show = [&](const StageId& stage, const Tensor<Scalar>& value, const Mask* mask) { each({stage, 0, value, mask}); };
         return show_around(id, show, std::move(stop));
     }
@@ -391,7 +388,7 @@ Trace<Scalar> Recomputation<Scalar>::with_edits(std::vector<Edit> edits, std::st
     for (const RecordedStage<Scalar>& stage : trace_->stages)
         if (program_.place(stage.id) < part.first) out.stages.push_back(stage);
     const RowCounts counts = rows_at_a_time(out.config, out.tokens.length, rows);
-    if (!whole && counts.maps < out.tokens.length && can_compute_in_rows(plan_, out.config, out.tokens, settings)) {
+    if (!whole && counts.maps < out.tokens.length && can_compute_in_rows(out)) {
         if (changed < end && !part.stream) out.stages.push_back(first_stream(out, weights_, stop));
         std::vector<StageId> kept;
         for (const RecordedStage<Scalar>& stage : trace_->stages) kept.push_back(stage.id);

@@ -9,6 +9,7 @@
 
 #include "engine/explain/provenance.hpp"
 #include "engine/model/outline.hpp"
+#include "engine/model/text_rules.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/trace/apply_edit.hpp"
 #include "engine/trace/query_key.hpp"
@@ -59,7 +60,7 @@ TEST(LookedAtPart, HoldsOneHeadAndKnowsWhatAllAreLike) {
         const Trace<float> whole = trace_forward<float>(parameters, model.tokens, {}, model.settings);
         const auto outline =
             std::make_shared<const Trace<float>>(trace_outline<float>(parameters, model.tokens, {}, model.settings, {}, {}, {false, 2}));
-        if (!can_compute_in_rows(*outline->plan, model.config, model.tokens, model.settings)) continue;  // then all heads are there
+        if (!can_compute_in_rows(*outline)) continue;  // then all heads are there
         ++in_rows;
         const StageId weights{Stage::Weights, 0};
         const std::int64_t head = model.between(0, model.config.num_heads - 1);

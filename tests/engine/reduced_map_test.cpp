@@ -11,6 +11,7 @@
 #include "engine/explain/provenance.hpp"
 #include "engine/model/looked_at_part.hpp"
 #include "engine/model/outline.hpp"
+#include "engine/model/text_rules.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/trace/attention_totals.hpp"
@@ -180,7 +181,7 @@ TEST(LookedAtPart, ReducesTheMapsOfALongTextAndComputesTheirRegionsAgain) {
         const Trace<float> whole = trace_forward<float>(parameters, model.tokens, {}, model.settings);
         const auto outline =
             std::make_shared<const Trace<float>>(trace_outline<float>(parameters, model.tokens, {}, model.settings, {}, {}, {false, 2}));
-        if (!can_look_in_rows(*outline)) continue;
+        if (!can_compute_in_rows(*outline)) continue;
         ++in_rows;
         WantedOfPart wanted;
         wanted.level = static_cast<int>(seed % 4);
@@ -226,7 +227,7 @@ void expect_cells_explained_from_their_rows(const std::vector<Edit>& edits) {
     const std::int64_t positions = 13, heads = model.config.num_heads;
     const auto parameters = std::make_shared<const Parameters<float>>(model.parameters<float>());
     const auto outline = std::make_shared<const Trace<float>>(trace_outline<float>(parameters, model.tokens, {}, model.settings));
-    ASSERT_TRUE(can_look_in_rows(*outline));
+    ASSERT_TRUE(can_compute_in_rows(*outline));
     WantedOfPart wanted;
     wanted.level = 2;
     const Trace<float> whole = look_at_part(outline, kWeights).trace, reduced = look_at_part(outline, kWeights, wanted).trace;

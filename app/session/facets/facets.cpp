@@ -24,6 +24,7 @@
 #include "engine/model/knock_out.hpp"
 #include "engine/model/moved_norms.hpp"
 #include "engine/model/outline.hpp"
+#include "engine/model/text_rules.hpp"
 #include "engine/ops/parallel.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/tokenizer/tokenizer_files.hpp"
@@ -89,7 +90,7 @@ std::optional<facet::Inside> part_needed(const Facet& facet, const Trace<float>&
 
 /// The part of an outline without which a map cannot be read; none where it is computed some rows at a time.
 std::optional<facet::Inside> part_of_map(const Trace<float>& trace, const StageId& map) {
-    if (trace.whole() || can_look_in_rows(trace) || trace.plan->find(map) == nullptr) return {};
+    if (trace.whole() || can_compute_in_rows(trace) || trace.plan->find(map) == nullptr) return {};
     return inside_with(trace, map);
 }
 
@@ -429,7 +430,7 @@ FacetValue FacetMaker::Make::operator()(const facet::Sample& facet) const {
 // Of an outline the row alone, or where its maps cannot be computed in rows one map after the other.
 FacetValue FacetMaker::Make::operator()(const facet::HeadRows& facet) const {
     const std::shared_ptr<const Trace<float>>& held = snapshot_of(state).trace;
-    const bool in_rows = !held->whole() && can_look_in_rows(*held);
+    const bool in_rows = !held->whole() && can_compute_in_rows(*held);
     const auto rows_of = [&](const StageId& id) {
         if (in_rows) {
             const attn::MapRegion row{facet.position, 1, 0, held->shape_of(id)[3].size, 0};
