@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/model/model_pass.hpp"
+#include "engine/model/rest_of_text.hpp"
 #include "engine/model/text_rules.hpp"
 #include "engine/ops/embedding.hpp"
 #include "engine/tensor/error.hpp"
@@ -34,7 +35,7 @@ const Config& require_prefix_stays(const Config& config, const ForwardSettings& 
 template <class Scalar>
 CachedPass<Scalar>::CachedPass(const Parameters<Scalar>& parameters, const ForwardSettings& settings, std::stop_token stop,
                                TextCache<Scalar> known)
-    : weights_(parameters), plan_(require_prefix_stays(weights_.config(), settings)), settings_(settings), tap_(false, std::move(stop)),
+    : weights_(parameters), plan_(require_prefix_stays(weights_.config(), settings)), settings_(settings), stop_(std::move(stop)),
       program_(plan_, weights_, Form::Fused, Keep::OneLayer),
       cache_(known.keys_and_values ? std::move(*known.keys_and_values) : empty_cache()), logits_(program_.place(plan_.logits())),
       head_(logits_), text_(std::move(known.text)) {
@@ -77,17 +78,10 @@ std::span<const Scalar> CachedPass<Scalar>::extend(std::span<const std::int32_t>
         shrink(0);
         return extend(whole);
     }
-    added_.length = added;
-    added_.ids.assign(ids.begin(), ids.end());
-    added_.lengths.assign(1, added);
-    const PassMasks masks = masks_behind(plan_, before, added);
-
-    PassSetting<Scalar> setting{settings_, masks, tap_, &added_};
-    setting.cache = &cache_;
-    setting.first_position = before;
-    program_.forward(setting, 0, head_);
+    RestOfText<Scalar> rest(program_, settings_, before, ids, stop_, &cache_);
+    rest.forward(0, head_);
     keep_last_row(program_.value(program_.node(head_).inputs[0]));
-    program_.forward(setting, head_, logits_ + 1);
+    rest.forward(head_, logits_ + 1);
     text_.insert(text_.end(), ids.begin(), ids.end());
     cache_.advance(added);
     return program_.value(logits_).values();

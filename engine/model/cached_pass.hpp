@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "engine/attention/key_value_cache.hpp"
-#include "engine/model/pass_masks.hpp"
 #include "engine/model/program.hpp"
 
 namespace attn {
@@ -53,13 +52,12 @@ private:
     const Weights weights_;
     const Plan plan_;
     const ForwardSettings settings_;
-    Tap<Scalar> tap_;
+    const std::stop_token stop_;
     Program<Scalar> program_;
     KeyValueCache<Scalar> cache_;
     std::size_t logits_;              ///< index of the node
     std::size_t head_;                ///< first node that is computed for the last row only
     std::vector<std::int32_t> text_;  ///< the cached tokens
-    TokenBatch added_;
 };
 
 }  // namespace attn

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <functional>
+#include <span>
 #include <utility>
 
 #include "engine/model/outline.hpp"
+#include "engine/model/rest_of_text.hpp"
 #include "engine/model/text_rules.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/tensor/position_rows.hpp"
@@ -118,22 +120,14 @@ private:
     LookedAtPart out_;
 };
 
-bool is_mix(const PlanNode& node) { return node.op == Op::Mix; }
-
 /// A layer of a text that continues another one. The maps are recomputed as a whole, because they have more columns; other stages only for
 /// the positions after the common prefix.
 class ContinuedPart {
 public:
-    ContinuedPart(const Trace<float>& outline, const PlanPart& part, const Trace<float>& before, std::stop_token stop)
-        : outline_(outline), before_(before), part_(part), nodes_(outline.plan->nodes()), weights_(*outline.parameters),
-          program_(*outline.plan, weights_, Form::Staged, Keep::Everything), tap_(false, std::move(stop)),
-          positions_(outline.tokens.length), kept_(std::min(positions_kept(before, outline.tokens), positions_ - 1)) {
-        const auto first = nodes_.begin() + static_cast<std::ptrdiff_t>(part.first),
-                   last = nodes_.begin() + static_cast<std::ptrdiff_t>(part.end);
-        maps_ = static_cast<std::size_t>(std::find_if(first, last, [](const PlanNode& node) { return node.op == Op::Scores; }) -
-                                         nodes_.begin());
-        mix_ = static_cast<std::size_t>(std::find_if(first, last, is_mix) - nodes_.begin());
-    }
+    ContinuedPart(const Trace<float>& outline, const PlanPart& part, const Trace<float>& before)
+        : outline_(outline), before_(before), part_(part), nodes_(outline.plan->nodes()),
+          kept_(std::min(positions_kept(before, outline.tokens), outline.tokens.length - 1)), maps_(first(Op::Scores)),
+          mix_(first(Op::Mix)) {}
 
     /// Whether the layer's maps are consecutive nodes and the other text has all its stages.
     bool possible() const {
@@ -143,64 +137,54 @@ public:
         return true;
     }
 
-    Trace<float> compute() {
+    Trace<float> compute(const std::stop_token& stop) const {
+        const Weights weights(*outline_.parameters);
+        Program<float> program(*outline_.plan, weights, Form::Staged, Keep::Everything);
+        const std::span<const std::int32_t> ids = outline_.tokens.ids;
+        RestOfText<float> rest(program, outline_.settings, kept_, ids.subspan(static_cast<std::size_t>(kept_)), stop),
+            all(program, outline_.settings, 0, ids, stop);
+        Trace<float> out = unrecorded_trace(outline_.parameters, outline_.tokens, outline_.source_tokens, outline_.settings);
+        const auto add = [&](std::size_t i) -> const Tensor<float>& {
+            out.stages.push_back({nodes_[i].id, rest.joined(before_.find(nodes_[i].id)->value, i)});
+            return out.stages.back().value;
+        };
         const RecordedStage<float>& stream = *outline_.find(*part_.stream);
-        out_ = unrecorded_trace(outline_.parameters, outline_.tokens, outline_.source_tokens, outline_.settings);
-        out_.stages.push_back(stream);
-        Tensor<float>& given = program_.value(program_.place(stream.id));
-        given.resize(with_positions(stream.value.shape(), positions_ - kept_));
-        copy_positions(stream.value, kept_, given, 0, positions_ - kept_);
-        run(kept_, part_.first, maps_);
-        for (std::size_t i = part_.first; i < maps_; ++i) add_rows(i);
-        for (std::size_t i = part_.first; i < maps_; ++i)
-            if (is_read_by_maps(nodes_[i].id)) program_.value(i) = out_.stages[1 + i - part_.first].value;
-        const PassMasks masks = run(0, maps_, mix_);
+        out.stages.push_back(stream);
+        rest.give(program.place(stream.id), stream.value);
+        rest.forward(part_.first, maps_);
+        for (std::size_t i = part_.first; i < maps_; ++i) {
+            const Tensor<float>& whole = add(i);
+            if (is_read_by_maps(nodes_[i].id)) program.value(i) = whole;
+        }
+        all.forward(maps_, mix_);
         for (std::size_t i = maps_; i < mix_; ++i) {
             const bool masked = nodes_[i].op == Op::Mask || nodes_[i].op == Op::Softmax || nodes_[i].op == Op::Dropout;
-            out_.stages.push_back({nodes_[i].id, program_.value(i), masked ? masks.of(nodes_[i].id, nodes_[i].settings.window) : nullptr});
+            out.stages.push_back(
+                {nodes_[i].id, std::move(program.value(i)), masked ? all.masks().of(nodes_[i].id, nodes_[i].settings.window) : nullptr});
         }
-        const std::size_t read = program_.place(nodes_[mix_].inputs[0]);
-        const Tensor<float>& map = out_.stages[1 + read - part_.first].value;
-        program_.value(read).resize(with_positions(map.shape(), positions_ - kept_));
-        copy_positions(map, kept_, program_.value(read), 0, positions_ - kept_);
-        run(kept_, mix_, part_.end);
-        for (std::size_t i = mix_; i < part_.end; ++i) add_rows(i);
-        return std::move(out_);
+        rest.give(program.place(nodes_[mix_].inputs[0]), out.find(nodes_[mix_].inputs[0])->value);
+        rest.forward(mix_, part_.end);
+        for (std::size_t i = mix_; i < part_.end; ++i) add(i);
+        return out;
     }
 
 private:
+    std::size_t first(Op op) const {
+        std::size_t place = part_.first;
+        while (place < part_.end && nodes_[place].op != op) ++place;
+        return place;
+    }
     bool is_read_by_maps(const StageId& id) const {
         for (std::size_t i = maps_; i <= mix_; ++i)
             if (std::find(nodes_[i].inputs.begin(), nodes_[i].inputs.end(), id) != nodes_[i].inputs.end()) return true;
         return false;
     }
-    /// Computes nodes [begin, end) for the positions from `first` on; returns their masks.
-    PassMasks run(std::int64_t first, std::size_t begin, std::size_t end) {
-        const std::int64_t count = positions_ - first;
-        PassMasks masks = masks_behind(*outline_.plan, first, count);
-        const TokenBatch some{count, {outline_.tokens.ids.begin() + first, outline_.tokens.ids.end()}, {count}};
-        PassSetting<float> setting{outline_.settings, masks, tap_, &some};
-        setting.first_position = first;
-        program_.forward(setting, begin, end);
-        return masks;
-    }
-    /// Records a stage: the other text's rows, followed by the computed ones.
-    void add_rows(std::size_t place) {
-        RecordedStage<float> stage{nodes_[place].id, Tensor<float>(outline_.shape_of(nodes_[place].id))};
-        copy_positions(before_.find(stage.id)->value, 0, stage.value, 0, kept_);
-        copy_positions(program_.value(place), 0, stage.value, kept_, positions_ - kept_);
-        out_.stages.push_back(std::move(stage));
-    }
 
     const Trace<float>&outline_, &before_;
     const PlanPart part_;
     const std::vector<PlanNode>& nodes_;
-    Weights weights_;
-    Program<float> program_;
-    Tap<float> tap_;
-    std::int64_t positions_, kept_;
-    std::size_t maps_ = 0, mix_ = 0;
-    Trace<float> out_;
+    const std::int64_t kept_;
+    const std::size_t maps_, mix_;
 };
 
 }  // namespace
@@ -210,9 +194,9 @@ LookedAtPart look_at_part(const std::shared_ptr<const Trace<float>>& outline, co
     const PlanPart part = outline->plan->part_around(within);
     if (wanted.before != nullptr && !wanted.stages && !wanted.head && !wanted.level && part.stream &&
         outline->find(*part.stream) != nullptr) {
-        ContinuedPart continued(*outline, part, *wanted.before, stop);
+        const ContinuedPart continued(*outline, part, *wanted.before);
         if (continued.possible()) {
-            LookedAtPart found{continued.compute(), {}, {}};
+            LookedAtPart found{continued.compute(stop), {}, {}};
             found.ranges = stage_ranges(found.trace);
             found.head_scores = head_scores(found.trace);
             return found;
