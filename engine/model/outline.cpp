@@ -93,7 +93,7 @@ RecordedStage<Scalar> first_stream(const Trace<Scalar>& trace, const Weights& we
 /// Adds rows to a recorded stage; the first rows create it.
 template <class Scalar>
 void record_rows(Trace<Scalar>& trace, const StageRows<Scalar>& shown) {
-    if (shown.first == 0) trace.stages.push_back({shown.id, Tensor<Scalar>(trace.shape_of(shown.id))});
+    if (shown.first == 0) trace.stages.emplace_back(RecordedStage<Scalar>{shown.id, {}}).value.resize(trace.shape_of(shown.id));
     const auto is_it = [&](const RecordedStage<Scalar>& stage) { return stage.id == shown.id; };
     // Search from the back: the current layer's stages are the last.
     const auto stage = std::find_if(trace.stages.rbegin(), trace.stages.rend(), is_it);
