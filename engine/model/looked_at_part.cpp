@@ -8,7 +8,6 @@
 #include "engine/model/outline.hpp"
 #include "engine/model/rest_of_text.hpp"
 #include "engine/model/text_rules.hpp"
-#include "engine/model/transformer.hpp"
 #include "engine/tensor/position_rows.hpp"
 #include "engine/trace/apply_edit.hpp"
 
@@ -19,6 +18,11 @@ namespace {
 using Stages = std::optional<std::vector<StageId>>;
 
 bool wants(const Stages& stages, const StageId& id) { return !stages || std::find(stages->begin(), stages->end(), id) != stages->end(); }
+
+/// What a trace was computed from.
+Trace<float> without_stages(const Trace<float>& trace) {
+    return {trace.config, trace.plan, trace.settings, trace.tokens, trace.source_tokens, trace.parameters, {}, {}};
+}
 
 LookedAtPart with_statistics(Trace<float> trace) {
     LookedAtPart part{std::move(trace), {}, {}};
@@ -34,7 +38,7 @@ public:
     RowsOfPart(const Trace<float>& outline, Stages stages, std::optional<std::int64_t> head, std::optional<int> level,
                const PartInRows& in_rows)
         : outline_(outline), stages_(std::move(stages)), head_(head), level_(level),
-          in_rows_(in_rows), out_{unrecorded_trace(outline.parameters, outline.tokens, outline.source_tokens, outline.settings), {}, {}} {}
+          in_rows_(in_rows), out_{without_stages(outline), {}, {}} {}
 
     void begin_with(const RecordedStage<float>& stream) {
         out_.trace.stages.push_back(stream);
@@ -144,7 +148,7 @@ public:
         const std::span<const std::int32_t> ids = outline_.tokens.ids;
         RestOfText<float> rest(program, outline_.settings, kept_, ids.subspan(static_cast<std::size_t>(kept_)), stop),
             all(program, outline_.settings, 0, ids, stop);
-        Trace<float> out = unrecorded_trace(outline_.parameters, outline_.tokens, outline_.source_tokens, outline_.settings);
+        Trace<float> out = without_stages(outline_);
         const auto add = [&](std::size_t i) -> const Tensor<float>& {
             out.stages.push_back({nodes_[i].id, rest.joined(before_.find(nodes_[i].id)->value, i)});
             return out.stages.back().value;
@@ -275,7 +279,7 @@ void show_map_rows(const Trace<float>& outline, const StageId& within, const Tra
 Trace<float> read_by_maps(const Trace<float>& outline, const StageId& within, std::stop_token stop) {
     LayerOfOutline of(outline, within, std::move(stop));
     std::vector<Tensor<float>> read = of.layer.before_maps(of.part, of.stream->value, outline.tokens.length, of.rows);
-    Trace<float> out = unrecorded_trace(outline.parameters, outline.tokens, outline.source_tokens, outline.settings);
+    Trace<float> out = without_stages(outline);
     for (std::size_t i = 0; i < read.size(); ++i)
         if (!read[i].empty()) out.stages.push_back({outline.plan->nodes()[of.part.first + i].id, std::move(read[i])});
     return out;

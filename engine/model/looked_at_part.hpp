@@ -29,12 +29,13 @@ struct NumbersOfPart {
     std::optional<std::int64_t> head{};
 };
 /// Stages of a part, with attention maps reduced to a level (see ReducedMap) instead of their numbers; for weights also the mean over
-/// heads. The same as NumbersOfPart unless can_compute_in_rows().
+/// heads. Like NumbersOfPart unless can_compute_in_rows().
 struct ReducedPart {
     int level = 0;
     std::optional<std::vector<StageId>> stages{};  ///< none: all of the part
 };
-/// Only these maps of a part, reduced in the same way, without what the part reads.
+/// Only these maps of a part, reduced in the same way, without what the part reads. Like ReducedPart, it gives numbers unless
+/// can_compute_in_rows().
 struct ReducedMaps {
     int level = 0;
     std::vector<StageId> maps;

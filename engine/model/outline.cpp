@@ -238,7 +238,7 @@ template <class Scalar>
 Trace<Scalar> continue_outline(const Trace<Scalar>& outline, const TokenBatch& tokens, std::stop_token stop) {
     require_batch(outline.config, tokens, {});
     const std::int64_t kept = positions_kept(outline, tokens), positions = tokens.length;
-    Trace<Scalar> out = unrecorded_trace(outline.parameters, tokens, {}, outline.settings);
+    Trace<Scalar> out{outline.config, outline.plan, outline.settings, tokens, {}, outline.parameters, {}, {}};
     const Plan& plan = *out.plan;
     const std::vector<StageId> all = outline_stages(plan);
     if (kept == 0) {
