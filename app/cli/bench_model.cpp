@@ -18,6 +18,7 @@
 #include "engine/model/cached_pass.hpp"
 #include "engine/model/outline.hpp"
 #include "engine/model/part_pass.hpp"
+#include "engine/model/text_rules.hpp"
 #include "engine/ops/parallel.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/tensor/position_rows.hpp"
@@ -93,7 +94,7 @@ public:
     ModelBench(const ModelFolder& folder, const ModelOptions& options)
         : folder_(folder), options_(options), threads_(use_threads(options)), parameters_(load_parameters<float>(folder)) {
         settings_.masks.causal = true;
-        if (!can_cache(folder.config, settings_))
+        if (!prefix_stays(folder.config, settings_))
             throw Error("bench model measures models that write from left to right, and " + std::string(folder.family->name) + " does not");
         for (const std::int64_t length : lengths_of(options.positions)) {
             if (length > folder.config.context_length)

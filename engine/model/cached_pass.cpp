@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "engine/model/model_pass.hpp"
+#include "engine/model/rest_of_text.hpp"
+#include "engine/model/text_rules.hpp"
 #include "engine/ops/embedding.hpp"
 #include "engine/tensor/error.hpp"
 
@@ -19,9 +21,9 @@ void keep_last_row(Tensor<Scalar>& x) {
     x.resize({{Axis::B, 1}, {Axis::T, 1}, {Axis::C, width}});
 }
 
-const Config& require_can_cache(const Config& config, const ForwardSettings& settings) {
+const Config& require_prefix_stays(const Config& config, const ForwardSettings& settings) {
     require_settings(settings);
-    if (!can_cache(config, settings))
+    if (!prefix_stays(config, settings))
         throw ConfigError("keys and values can be cached only for a decoder-only model with only the causal mask and without mistakes, "
                           "edits and dropout");
     if (!config.lm_head) throw ConfigError("a model without an output head predicts no tokens");
@@ -30,30 +32,10 @@ const Config& require_can_cache(const Config& config, const ForwardSettings& set
 
 }  // namespace
 
-bool keeps_positions(const Plan& plan, std::int64_t before, std::int64_t after) {
-    return std::none_of(plan.nodes().begin(), plan.nodes().end(), [&](const PlanNode& node) {
-        const RotaryStretch& stretch = node.settings.rotary.stretch;
-        if (node.op != Op::Rotate || stretch.kind != RotaryScaling::LongRope || before == 0) return false;
-        return (before > stretch.original_context) != (after > stretch.original_context);
-    });
-}
-
-bool can_cache(const Config& config, const ForwardSettings& settings) {
-    // A single text has no padding, so that setting does not matter.
-    MaskSettings causal;
-    causal.causal = true;
-    causal.padding = settings.masks.padding;
-    const DropoutSettings& dropout = settings.dropout;
-    // The fused form does not implement bucket biases.
-    return config.architecture == Architecture::DecoderOnly && config.position != PositionKind::Buckets && settings.masks == causal &&
-           settings.mistake == Mistake::None && settings.edits.empty() && dropout.attention == 0 && dropout.residual == 0 &&
-           dropout.embedding == 0;
-}
-
 template <class Scalar>
 CachedPass<Scalar>::CachedPass(const Parameters<Scalar>& parameters, const ForwardSettings& settings, std::stop_token stop,
                                TextCache<Scalar> known)
-    : weights_(parameters), plan_(require_can_cache(weights_.config(), settings)), settings_(settings), tap_(false, std::move(stop)),
+    : weights_(parameters), plan_(require_prefix_stays(weights_.config(), settings)), settings_(settings), stop_(std::move(stop)),
       program_(plan_, weights_, Form::Fused, Keep::OneLayer),
       cache_(known.keys_and_values ? std::move(*known.keys_and_values) : empty_cache()), logits_(program_.place(plan_.logits())),
       head_(logits_), text_(std::move(known.text)) {
@@ -90,23 +72,16 @@ std::span<const Scalar> CachedPass<Scalar>::extend(std::span<const std::int32_t>
         throw ConfigError("the text has " + std::to_string(after) + " positions, more than the context length " +
                           std::to_string(config.context_length));
     require_ids(ids, config.vocab_size, "token id");
-    if (!keeps_positions(plan_, before, after)) {
+    if (!same_frequencies(plan_, before, after)) {
         std::vector<std::int32_t> whole = std::move(text_);
         whole.insert(whole.end(), ids.begin(), ids.end());
         shrink(0);
         return extend(whole);
     }
-    added_.length = added;
-    added_.ids.assign(ids.begin(), ids.end());
-    added_.lengths.assign(1, added);
-    const PassMasks masks = masks_behind(plan_, before, added);
-
-    PassSetting<Scalar> setting{settings_, masks, tap_, &added_};
-    setting.cache = &cache_;
-    setting.first_position = before;
-    program_.forward(setting, 0, head_);
+    RestOfText<Scalar> rest(program_, settings_, before, ids, stop_, &cache_);
+    rest.forward(0, head_);
     keep_last_row(program_.value(program_.node(head_).inputs[0]));
-    program_.forward(setting, head_, logits_ + 1);
+    rest.forward(head_, logits_ + 1);
     text_.insert(text_.end(), ids.begin(), ids.end());
     cache_.advance(added);
     return program_.value(logits_).values();
@@ -117,7 +92,7 @@ std::span<const Scalar> CachedPass<Scalar>::logits_after(std::span<const std::in
     const auto shared = std::mismatch(text_.begin(), text_.end(), text.begin(), text.end()).first - text_.begin();
     // The last token is always recomputed, because its logits were not kept.
     const std::int64_t kept = std::min<std::int64_t>(shared, static_cast<std::int64_t>(text.size()) - 1);
-    shrink(keeps_positions(plan_, length(), static_cast<std::int64_t>(text.size())) ? std::max<std::int64_t>(kept, 0) : 0);
+    shrink(same_frequencies(plan_, length(), static_cast<std::int64_t>(text.size())) ? std::max<std::int64_t>(kept, 0) : 0);
     return extend(text.subspan(static_cast<std::size_t>(length())));
 }
 

@@ -10,18 +10,9 @@
 #include <vector>
 
 #include "engine/attention/key_value_cache.hpp"
-#include "engine/model/pass_masks.hpp"
 #include "engine/model/program.hpp"
 
 namespace attn {
-
-/// Whether a text that changes from `before` to `after` tokens keeps what was computed for it. LongRope does not if the text crosses the
-/// original context length, because longer texts use other frequencies.
-bool keeps_positions(const Plan& plan, std::int64_t before, std::int64_t after);
-
-/// Whether the numbers of a position never change when text is appended, so that they can be cached: true for a decoder-only model under
-/// the causal mask alone, without mistakes, edits, dropout or T5's position buckets.
-bool can_cache(const Config& config, const ForwardSettings& settings);
 
 /// A text and the KV cache of its tokens.
 template <class Scalar>
@@ -35,7 +26,7 @@ struct TextCache {
 template <class Scalar>
 class CachedPass {
 public:
-    /// `parameters` must outlive this. Throws ConfigError if can_cache() is false, if the model has no output head, or for settings that
+    /// `parameters` must outlive this. Throws ConfigError if prefix_stays() is false, if the model has no output head, or for settings that
     /// require_settings() rejects. Passes throw Cancelled once `stop` is requested. `known` is the result of an earlier release() for the
     /// same parameters and settings.
     CachedPass(const Parameters<Scalar>& parameters, const ForwardSettings& settings, std::stop_token stop = {},
@@ -61,13 +52,12 @@ private:
     const Weights weights_;
     const Plan plan_;
     const ForwardSettings settings_;
-    Tap<Scalar> tap_;
+    const std::stop_token stop_;
     Program<Scalar> program_;
     KeyValueCache<Scalar> cache_;
     std::size_t logits_;              ///< index of the node
     std::size_t head_;                ///< first node that is computed for the last row only
     std::vector<std::int32_t> text_;  ///< the cached tokens
-    TokenBatch added_;
 };
 
 }  // namespace attn

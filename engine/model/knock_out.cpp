@@ -12,6 +12,7 @@
 #include "engine/model/looked_at_part.hpp"
 #include "engine/model/model_pass.hpp"
 #include "engine/model/outline.hpp"
+#include "engine/model/text_rules.hpp"
 #include "engine/ops/cross_entropy.hpp"
 #include "engine/ops/linear.hpp"
 #include "engine/tensor/error.hpp"
@@ -156,7 +157,7 @@ bool knocks_out_in_rows(const Trace<float>& trace) {
                            [&](const PlanNode& node) { return node.id == edit.at; });
     };
     const std::vector<Edit>& edits = trace.settings.edits;
-    return can_look_in_rows(trace) && std::none_of(edits.begin(), edits.end(), behind_layers);
+    return can_compute_in_rows(trace) && std::none_of(edits.begin(), edits.end(), behind_layers);
 }
 
 KnockOut knock_out_heads(const Trace<float>& trace, const KnockOutQuestion& question, const KnockOutProgress& each, std::stop_token stop) {

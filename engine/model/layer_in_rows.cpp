@@ -15,32 +15,11 @@ constexpr std::int64_t kFewestRows = 16;
 /// Stages before and after the maps need little memory per row, but weights are packed again for every group of rows.
 constexpr std::int64_t kRowsOfProducts = 1024;
 
-/// Mistakes that read other positions, or that draw random numbers by an element's index in the whole tensor.
-bool mixes_positions(Mistake mistake) {
-    return mistake == Mistake::SoftmaxOverQueries || mistake == Mistake::HeadsSplitWithoutTranspose ||
-           mistake == Mistake::HeadsJoinedWithoutTranspose || mistake == Mistake::DropoutLeftOn;
-}
-
-/// Whether the edit reads another position.
-bool takes_row(const Edit& edit) { return edit.on && edit.kind == EditKind::TakeRow; }
-
 }  // namespace
 
 bool is_attended(const Plan& plan, const StageId& id) {
     return std::any_of(plan.nodes().begin(), plan.nodes().end(),
                        [&](const PlanNode& node) { return (node.op == Op::Scores || node.op == Op::Mix) && node.inputs[1] == id; });
-}
-
-bool can_compute_in_rows(const Plan& plan, const Config& config, const TokenBatch& tokens, const ForwardSettings& settings) {
-    const auto depends_on_length = [](const PlanNode& node) {
-        return node.op == Op::Rotate && node.settings.rotary.stretch.kind == RotaryScaling::LongRope;
-    };
-    const DropoutSettings& dropout = settings.dropout;
-    const bool drops = dropout.attention != 0 || dropout.residual != 0 || dropout.embedding != 0;
-    return tokens.size() == 1 && tokens.segments.empty() && tokens.lengths[0] == tokens.length &&
-           config.architecture == Architecture::DecoderOnly && config.position != PositionKind::Buckets && !drops &&
-           std::none_of(settings.edits.begin(), settings.edits.end(), takes_row) && !mixes_positions(settings.mistake) &&
-           std::none_of(plan.nodes().begin(), plan.nodes().end(), depends_on_length);
 }
 
 RowCounts rows_at_a_time(const Config& config, std::int64_t positions, std::int64_t wanted) {

@@ -1,6 +1,6 @@
 #pragma once
 /// A layer computed some positions at a time, so that a long text needs little memory beyond the stages that are kept. Bit-identical to
-/// computing all positions at once.
+/// computing all positions at once; see can_compute_in_rows().
 
 #include <cstdint>
 #include <functional>
@@ -26,9 +26,6 @@ using RowsObserver = std::function<void(const StageRows<Scalar>&)>;
 
 /// Whether a stage holds the keys or values that attention reads.
 bool is_attended(const Plan& plan, const StageId& id);
-/// Whether the layers of a pass can be computed in rows: one text, a decoder-only model whose rotary frequencies do not depend on the
-/// text's length, and no dropout, position buckets, edits that copy another row, or mistakes that mix positions.
-bool can_compute_in_rows(const Plan& plan, const Config& config, const TokenBatch& tokens, const ForwardSettings& settings);
 
 /// How many positions are computed at a time.
 struct RowCounts {

@@ -2,26 +2,30 @@
 
 #include <algorithm>
 #include <functional>
+#include <span>
 #include <utility>
 
 #include "engine/model/outline.hpp"
-#include "engine/model/transformer.hpp"
+#include "engine/model/rest_of_text.hpp"
+#include "engine/model/text_rules.hpp"
 #include "engine/tensor/position_rows.hpp"
 #include "engine/trace/apply_edit.hpp"
 
 namespace attn {
 namespace {
 
-bool wants(const WantedOfPart& wanted, const StageId& id) {
-    return !wanted.stages || std::find(wanted.stages->begin(), wanted.stages->end(), id) != wanted.stages->end();
+/// Stages that are wanted; none: all.
+using Stages = std::optional<std::vector<StageId>>;
+
+bool wants(const Stages& stages, const StageId& id) { return !stages || std::find(stages->begin(), stages->end(), id) != stages->end(); }
+
+/// What a trace was computed from.
+Trace<float> without_stages(const Trace<float>& trace) {
+    return {trace.config, trace.plan, trace.settings, trace.tokens, trace.source_tokens, trace.parameters, {}, {}};
 }
 
-LookedAtPart at_once(const std::shared_ptr<const Trace<float>>& outline, const StageId& within, const WantedOfPart& wanted,
-                     std::stop_token stop) {
-    std::function<bool(const StageId&)> keeps;
-    if (wanted.stages) keeps = [&](const StageId& id) { return wants(wanted, id); };
-    Recomputation<float> again(outline, keeps ? Keep::OneLayer : Keep::Everything);
-    LookedAtPart part{again.trace_around(within, std::move(stop), keeps), {}, {}};
+LookedAtPart with_statistics(Trace<float> trace) {
+    LookedAtPart part{std::move(trace), {}, {}};
     part.ranges = stage_ranges(part.trace);
     part.head_scores = head_scores(part.trace);
     return part;
@@ -30,15 +34,16 @@ LookedAtPart at_once(const std::shared_ptr<const Trace<float>>& outline, const S
 /// Assembles stages that arrive in rows.
 class RowsOfPart {
 public:
-    RowsOfPart(const Trace<float>& outline, const PlanPart& part, const WantedOfPart& wanted)
-        : outline_(outline),
-          wanted_(wanted), out_{unrecorded_trace(outline.parameters, outline.tokens, outline.source_tokens, outline.settings), {}, {}} {
-        const RecordedStage<float>& stream = *outline.find(*part.stream);
-        if (wanted.maps_alone) return;
+    /// `head` and `level` are of attention maps: the only head recorded, or what they are reduced to instead.
+    RowsOfPart(const Trace<float>& outline, Stages stages, std::optional<std::int64_t> head, std::optional<int> level,
+               const PartInRows& in_rows)
+        : outline_(outline), stages_(std::move(stages)), head_(head), level_(level),
+          in_rows_(in_rows), out_{without_stages(outline), {}, {}} {}
+
+    void begin_with(const RecordedStage<float>& stream) {
         out_.trace.stages.push_back(stream);
         out_.ranges.push_back(stage_range(stream));
     }
-
     void add(const StageRows<float>& shown) {
         extend(range_of(shown.id), shown.value, shown.mask);
         if (to_self(shown.id.stage) == Stage::Weights) {
@@ -46,8 +51,8 @@ public:
             sums_->add(shown.value, shown.mask, shown.first);
             tell(shown.first + shown.value.shape()[2].size);
         }
-        if (!wants(wanted_, shown.id)) return;
-        if (wanted_.level && is_attention_map(shown.id.stage)) reducer_of(shown.id).add(shown.value, shown.mask, shown.first);
+        if (!wants(stages_, shown.id)) return;
+        if (level_ && is_attention_map(shown.id.stage)) reducer_of(shown.id).add(shown.value, shown.mask, shown.first);
         else record(shown);
     }
     LookedAtPart take() {
@@ -74,14 +79,14 @@ private:
     void tell(std::int64_t done) {
         constexpr std::int64_t kTold = 20;
         const std::int64_t all = outline_.tokens.length;
-        if (wanted_.progress && kTold * done / all != kTold * told_ / all) wanted_.progress(done, all);
+        if (in_rows_.progress && kTold * done / all != kTold * told_ / all) in_rows_.progress(done, all);
         told_ = done;
     }
     MapReducer& reducer_of(const StageId& id) {
         const auto found = std::find_if(reducers_.begin(), reducers_.end(), [&](const auto& one) { return one.first == id; });
         if (found != reducers_.end()) return found->second;
         const Shape shape = outline_.shape_of(id);
-        const MapRegion all{0, shape[2].size, 0, shape[3].size, *wanted_.level};
+        const MapRegion all{0, shape[2].size, 0, shape[3].size, *level_};
         return reducers_.emplace_back(id, MapReducer(id, all, shape[1].size, {}, has_mean_map(id.stage))).second;
     }
     RecordedStage<float>& stage_of(const StageRows<float>& shown) {
@@ -93,11 +98,11 @@ private:
         if (shown.mask != nullptr && masks_.self == nullptr)
             masks_ = masks_of_rows(*outline_.plan, outline_.settings.masks, outline_.tokens, 0, outline_.tokens.length);
         if (shown.mask != nullptr) stage.mask = masks_.of(shown.id, outline_.plan->at(shown.id).settings.window);
-        if (wanted_.head && is_attention_map(shown.id.stage)) {
-            stage.only_head = wanted_.head;
+        if (head_ && is_attention_map(shown.id.stage)) {
+            stage.only_head = head_;
             shape = shape.with_size(1, 1);
         }
-        stage.value = Tensor<float>(shape);
+        stage.value.resize(shape);
         return stages.emplace_back(std::move(stage));
     }
     void record(const StageRows<float>& shown) {
@@ -109,7 +114,10 @@ private:
     }
 
     const Trace<float>& outline_;
-    const WantedOfPart& wanted_;
+    const Stages stages_;
+    const std::optional<std::int64_t> head_;
+    const std::optional<int> level_;
+    const PartInRows& in_rows_;
     PassMasks masks_;
     std::optional<HeadScoreSums> sums_;
     std::vector<std::pair<StageId, MapReducer>> reducers_;
@@ -117,22 +125,14 @@ private:
     LookedAtPart out_;
 };
 
-bool is_mix(const PlanNode& node) { return node.op == Op::Mix; }
-
 /// A layer of a text that continues another one. The maps are recomputed as a whole, because they have more columns; other stages only for
 /// the positions after the common prefix.
 class ContinuedPart {
 public:
-    ContinuedPart(const Trace<float>& outline, const PlanPart& part, const Trace<float>& before, std::stop_token stop)
-        : outline_(outline), before_(before), part_(part), nodes_(outline.plan->nodes()), weights_(*outline.parameters),
-          program_(*outline.plan, weights_, Form::Staged, Keep::Everything), tap_(false, std::move(stop)),
-          positions_(outline.tokens.length), kept_(std::min(positions_kept(before, outline.tokens), positions_ - 1)) {
-        const auto first = nodes_.begin() + static_cast<std::ptrdiff_t>(part.first),
-                   last = nodes_.begin() + static_cast<std::ptrdiff_t>(part.end);
-        maps_ = static_cast<std::size_t>(std::find_if(first, last, [](const PlanNode& node) { return node.op == Op::Scores; }) -
-                                         nodes_.begin());
-        mix_ = static_cast<std::size_t>(std::find_if(first, last, is_mix) - nodes_.begin());
-    }
+    ContinuedPart(const Trace<float>& outline, const PlanPart& part, const Trace<float>& before)
+        : outline_(outline), before_(before), part_(part), nodes_(outline.plan->nodes()),
+          kept_(std::min(positions_kept(before, outline.tokens), outline.tokens.length - 1)), maps_(first(Op::Scores)),
+          mix_(first(Op::Mix)) {}
 
     /// Whether the layer's maps are consecutive nodes and the other text has all its stages.
     bool possible() const {
@@ -142,135 +142,144 @@ public:
         return true;
     }
 
-    Trace<float> compute() {
+    Trace<float> compute(const std::stop_token& stop) const {
+        const Weights weights(*outline_.parameters);
+        Program<float> program(*outline_.plan, weights, Form::Staged, Keep::Everything);
+        const std::span<const std::int32_t> ids = outline_.tokens.ids;
+        RestOfText<float> rest(program, outline_.settings, kept_, ids.subspan(static_cast<std::size_t>(kept_)), stop),
+            all(program, outline_.settings, 0, ids, stop);
+        Trace<float> out = without_stages(outline_);
+        const auto add = [&](std::size_t i) -> const Tensor<float>& {
+            out.stages.push_back({nodes_[i].id, rest.joined(before_.find(nodes_[i].id)->value, i)});
+            return out.stages.back().value;
+        };
         const RecordedStage<float>& stream = *outline_.find(*part_.stream);
-        out_ = unrecorded_trace(outline_.parameters, outline_.tokens, outline_.source_tokens, outline_.settings);
-        out_.stages.push_back(stream);
-        Tensor<float>& given = program_.value(program_.place(stream.id));
-        given.resize(with_positions(stream.value.shape(), positions_ - kept_));
-        copy_positions(stream.value, kept_, given, 0, positions_ - kept_);
-        run(kept_, part_.first, maps_);
-        for (std::size_t i = part_.first; i < maps_; ++i) add_rows(i);
-        for (std::size_t i = part_.first; i < maps_; ++i)
-            if (is_read_by_maps(nodes_[i].id)) program_.value(i) = out_.stages[1 + i - part_.first].value;
-        const PassMasks masks = run(0, maps_, mix_);
+        out.stages.push_back(stream);
+        rest.give(program.place(stream.id), stream.value);
+        rest.forward(part_.first, maps_);
+        for (std::size_t i = part_.first; i < maps_; ++i) {
+            const Tensor<float>& whole = add(i);
+            if (is_read_by_maps(nodes_[i].id)) program.value(i) = whole;
+        }
+        all.forward(maps_, mix_);
         for (std::size_t i = maps_; i < mix_; ++i) {
             const bool masked = nodes_[i].op == Op::Mask || nodes_[i].op == Op::Softmax || nodes_[i].op == Op::Dropout;
-            out_.stages.push_back({nodes_[i].id, program_.value(i), masked ? masks.of(nodes_[i].id, nodes_[i].settings.window) : nullptr});
+            out.stages.push_back(
+                {nodes_[i].id, std::move(program.value(i)), masked ? all.masks().of(nodes_[i].id, nodes_[i].settings.window) : nullptr});
         }
-        const std::size_t read = program_.place(nodes_[mix_].inputs[0]);
-        const Tensor<float>& map = out_.stages[1 + read - part_.first].value;
-        program_.value(read).resize(with_positions(map.shape(), positions_ - kept_));
-        copy_positions(map, kept_, program_.value(read), 0, positions_ - kept_);
-        run(kept_, mix_, part_.end);
-        for (std::size_t i = mix_; i < part_.end; ++i) add_rows(i);
-        return std::move(out_);
+        rest.give(program.place(nodes_[mix_].inputs[0]), out.find(nodes_[mix_].inputs[0])->value);
+        rest.forward(mix_, part_.end);
+        for (std::size_t i = mix_; i < part_.end; ++i) add(i);
+        return out;
     }
 
 private:
+    std::size_t first(Op op) const {
+        std::size_t place = part_.first;
+        while (place < part_.end && nodes_[place].op != op) ++place;
+        return place;
+    }
     bool is_read_by_maps(const StageId& id) const {
         for (std::size_t i = maps_; i <= mix_; ++i)
             if (std::find(nodes_[i].inputs.begin(), nodes_[i].inputs.end(), id) != nodes_[i].inputs.end()) return true;
         return false;
     }
-    /// Computes nodes [begin, end) for the positions from `first` on; returns their masks.
-    PassMasks run(std::int64_t first, std::size_t begin, std::size_t end) {
-        const std::int64_t count = positions_ - first;
-        PassMasks masks = masks_behind(*outline_.plan, first, count);
-        const TokenBatch some{count, {outline_.tokens.ids.begin() + first, outline_.tokens.ids.end()}, {count}};
-        PassSetting<float> setting{outline_.settings, masks, tap_, &some};
-        setting.first_position = first;
-        program_.forward(setting, begin, end);
-        return masks;
-    }
-    /// Records a stage: the other text's rows, followed by the computed ones.
-    void add_rows(std::size_t place) {
-        RecordedStage<float> stage{nodes_[place].id, Tensor<float>(outline_.shape_of(nodes_[place].id))};
-        copy_positions(before_.find(stage.id)->value, 0, stage.value, 0, kept_);
-        copy_positions(program_.value(place), 0, stage.value, kept_, positions_ - kept_);
-        out_.stages.push_back(std::move(stage));
-    }
 
     const Trace<float>&outline_, &before_;
     const PlanPart part_;
     const std::vector<PlanNode>& nodes_;
-    Weights weights_;
-    Program<float> program_;
-    Tap<float> tap_;
-    std::int64_t positions_, kept_;
-    std::size_t maps_ = 0, mix_ = 0;
-    Trace<float> out_;
+    const std::int64_t kept_;
+    const std::size_t maps_, mix_;
 };
-
-}  // namespace
-
-LookedAtPart look_at_part(const std::shared_ptr<const Trace<float>>& outline, const StageId& within, const WantedOfPart& wanted,
-                          std::stop_token stop) {
-    const PlanPart part = outline->plan->part_around(within);
-    if (wanted.before != nullptr && !wanted.stages && !wanted.head && !wanted.level && part.stream &&
-        outline->find(*part.stream) != nullptr) {
-        ContinuedPart continued(*outline, part, *wanted.before, stop);
-        if (continued.possible()) {
-            LookedAtPart found{continued.compute(), {}, {}};
-            found.ranges = stage_ranges(found.trace);
-            found.head_scores = head_scores(found.trace);
-            return found;
-        }
-    }
-    const std::int64_t rows = rows_at_a_time(outline->config, outline->tokens.length, wanted.rows).maps;
-    if (!part.stream || (rows >= outline->tokens.length && !wanted.level) || !can_look_in_rows(*outline))
-        return at_once(outline, within, wanted, std::move(stop));
-    if (outline->find(*part.stream) == nullptr) throw Error("the outline has no " + tensor_name(*part.stream));
-    RowsOfPart found(*outline, part, wanted);
-    if (wanted.level && wanted.maps_alone) {
-        const auto add = [&](const StageRows<float>& shown) { found.add(shown); };
-        show_map_rows(*outline, within, nullptr, 0, outline->tokens.length, add, std::move(stop));
-        return found.take();
-    }
-    Recomputation<float> again(outline, Keep::OneLayer);
-    again.show_rows_around(
-        within, [&](const StageRows<float>& shown) { found.add(shown); }, std::move(stop), wanted.rows);
-    return found.take();
-}
-
-bool can_look_in_rows(const Trace<float>& outline) {
-    return can_compute_in_rows(*outline.plan, outline.config, outline.tokens, outline.settings);
-}
-
-bool has_mean_map(Stage stage) { return to_self(stage) == Stage::Weights || to_self(stage) == Stage::Dropped; }
-
-namespace {
 
 /// The layer around a stage, and the stages of the outline it is computed from.
 struct LayerOfOutline {
-    LayerOfOutline(const Trace<float>& outline, const StageId& within, std::stop_token stop)
+    LayerOfOutline(const Trace<float>& outline, const StageId& within, std::stop_token stop, std::int64_t wanted_rows = 0)
         : part(outline.plan->part_around(within)), weights(*outline.parameters),
           layer(*outline.plan, weights, outline.settings, outline.tokens, std::move(stop)),
-          rows(rows_at_a_time(outline.config, outline.tokens.length)) {
-        const RecordedStage<float>* found = part.stream ? outline.find(*part.stream) : nullptr;
-        if (found == nullptr || !can_look_in_rows(outline))
+          rows(rows_at_a_time(outline.config, outline.tokens.length, wanted_rows)) {
+        stream = part.stream ? outline.find(*part.stream) : nullptr;
+        if (stream == nullptr || !can_compute_in_rows(outline))
             throw Error("the maps around " + tensor_name(within) + " cannot be computed in rows");
-        stream = &found->value;
     }
     const PlanPart part;
     const Weights weights;
     LayerInRows<float> layer;
     const RowCounts rows;
-    const Tensor<float>* stream = nullptr;
+    const RecordedStage<float>* stream = nullptr;
+};
+
+/// Computes the part around a stage in the way that suits what is wanted of it.
+class PartLooker {
+public:
+    PartLooker(const std::shared_ptr<const Trace<float>>& outline, const StageId& within, const PartInRows& in_rows, std::stop_token stop)
+        : outline_(outline), within_(within), in_rows_(in_rows), stop_(std::move(stop)), part_(outline->plan->part_around(within)) {}
+
+    LookedAtPart operator()(const WholePart& wanted) const {
+        if (wanted.before != nullptr && part_.stream && outline_->find(*part_.stream) != nullptr) {
+            const ContinuedPart continued(*outline_, part_, *wanted.before);
+            if (continued.possible()) return with_statistics(continued.compute(stop_));
+        }
+        return (*this)(NumbersOfPart{});
+    }
+    LookedAtPart operator()(const NumbersOfPart& wanted) const {
+        const std::int64_t positions = outline_->tokens.length;
+        const bool is_long = rows_at_a_time(outline_->config, positions, in_rows_.rows).maps < positions;
+        return is_long && can_compute_in_rows() ? layer_in_rows(wanted.stages, wanted.head, {}) : at_once(wanted.stages);
+    }
+    LookedAtPart operator()(const ReducedPart& wanted) const {
+        return can_compute_in_rows() ? layer_in_rows(wanted.stages, {}, wanted.level) : at_once(wanted.stages);
+    }
+    LookedAtPart operator()(const ReducedMaps& wanted) const {
+        if (!can_compute_in_rows()) return at_once(wanted.maps);
+        RowsOfPart found(*outline_, wanted.maps, {}, wanted.level, in_rows_);
+        const auto add = [&](const StageRows<float>& shown) { found.add(shown); };
+        show_map_rows(*outline_, within_, nullptr, 0, outline_->tokens.length, add, stop_);
+        return found.take();
+    }
+
+private:
+    bool can_compute_in_rows() const { return part_.stream && attn::can_compute_in_rows(*outline_); }
+    LookedAtPart at_once(const Stages& stages) const {
+        std::function<bool(const StageId&)> keeps;
+        if (stages) keeps = [&](const StageId& id) { return wants(stages, id); };
+        Recomputation<float> again(outline_, keeps ? Keep::OneLayer : Keep::Everything);
+        return with_statistics(again.trace_around(within_, stop_, keeps));
+    }
+    LookedAtPart layer_in_rows(const Stages& stages, std::optional<std::int64_t> head, std::optional<int> level) const {
+        LayerOfOutline of(*outline_, within_, stop_, in_rows_.rows);
+        RowsOfPart found(*outline_, stages, head, level, in_rows_);
+        found.begin_with(*of.stream);
+        of.layer.show(of.part, of.stream->value, of.rows, [&](const StageRows<float>& shown) { found.add(shown); });
+        return found.take();
+    }
+
+    const std::shared_ptr<const Trace<float>>& outline_;
+    const StageId& within_;
+    const PartInRows& in_rows_;
+    const std::stop_token stop_;
+    const PlanPart part_;
 };
 
 }  // namespace
 
+LookedAtPart look_at_part(const std::shared_ptr<const Trace<float>>& outline, const StageId& within, const WantedOfPart& wanted,
+                          const PartInRows& in_rows, std::stop_token stop) {
+    return std::visit(PartLooker(outline, within, in_rows, std::move(stop)), wanted);
+}
+
+bool has_mean_map(Stage stage) { return to_self(stage) == Stage::Weights || to_self(stage) == Stage::Dropped; }
+
 void show_map_rows(const Trace<float>& outline, const StageId& within, const Trace<float>* held, std::int64_t first, std::int64_t count,
                    const RowsObserver<float>& each, std::stop_token stop) {
     LayerOfOutline of(outline, within, std::move(stop));
-    of.layer.show_maps(of.part, *of.stream, held, first, count, of.rows, each);
+    of.layer.show_maps(of.part, of.stream->value, held, first, count, of.rows, each);
 }
 
 Trace<float> read_by_maps(const Trace<float>& outline, const StageId& within, std::stop_token stop) {
     LayerOfOutline of(outline, within, std::move(stop));
-    std::vector<Tensor<float>> read = of.layer.before_maps(of.part, *of.stream, outline.tokens.length, of.rows);
-    Trace<float> out = unrecorded_trace(outline.parameters, outline.tokens, outline.source_tokens, outline.settings);
+    std::vector<Tensor<float>> read = of.layer.before_maps(of.part, of.stream->value, outline.tokens.length, of.rows);
+    Trace<float> out = without_stages(outline);
     for (std::size_t i = 0; i < read.size(); ++i)
         if (!read[i].empty()) out.stages.push_back({outline.plan->nodes()[of.part.first + i].id, std::move(read[i])});
     return out;

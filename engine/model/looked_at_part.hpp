@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <variant>
 #include <vector>
 
 #include "engine/model/layer_in_rows.hpp"
@@ -15,24 +16,39 @@
 
 namespace attn {
 
-/// Which of a part's stages are wanted, and how.
-struct WantedOfPart {
-    /// The stages; none: all of the part.
-    std::optional<std::vector<StageId>> stages{};
-    /// Only this head of attention maps, if the part can be computed in rows (see can_compute_in_rows()); otherwise all.
+/// All stages of a part.
+struct WholePart {
+    /// The same part of another text with a common prefix (see positions_kept()), so that only the differing positions are computed; or
+    /// null.
+    std::shared_ptr<const Trace<float>> before{};
+};
+/// Some stages of a part, or one head of its attention maps.
+struct NumbersOfPart {
+    std::optional<std::vector<StageId>> stages{};  ///< none: all of the part
+    /// Only this head of attention maps, if the text is long and can_compute_in_rows(); otherwise all.
     std::optional<std::int64_t> head{};
-    /// Reduces attention maps to this level (see ReducedMap) instead of recording their numbers; for weights also the mean over heads. Only
-    /// if the part can be computed in rows.
-    std::optional<int> level{};
-    /// With `level`: only the reduced maps, without what the part reads.
-    bool maps_alone = false;
+};
+/// Stages of a part, with attention maps reduced to a level (see ReducedMap) instead of their numbers; for weights also the mean over
+/// heads. Like NumbersOfPart unless can_compute_in_rows().
+struct ReducedPart {
+    int level = 0;
+    std::optional<std::vector<StageId>> stages{};  ///< none: all of the part
+};
+/// Only these maps of a part, reduced in the same way, without what the part reads. Like ReducedPart, it gives numbers unless
+/// can_compute_in_rows().
+struct ReducedMaps {
+    int level = 0;
+    std::vector<StageId> maps;
+};
+/// What is wanted of a part.
+using WantedOfPart = std::variant<WholePart, NumbersOfPart, ReducedPart, ReducedMaps>;
+
+/// How a part is computed if can_compute_in_rows().
+struct PartInRows {
     /// Positions computed at a time; see OutlineMemory.
     std::int64_t rows = 0;
-    /// Called from time to time with the number of positions whose maps are done, if the part is computed in rows. May be empty.
+    /// Called from time to time with the number of positions whose maps are done. May be empty.
     std::function<void(std::int64_t done, std::int64_t all)> progress{};
-    /// The same part of another text with a common prefix (see positions_kept()), or null. If all stages of both are wanted, only the
-    /// differing positions are computed.
-    std::shared_ptr<const Trace<float>> before{};
 };
 
 struct LookedAtPart {
@@ -41,12 +57,9 @@ struct LookedAtPart {
     std::vector<HeadScore> head_scores;  ///< of every head of the part
 };
 
-/// Whether parts of the outline can be computed some positions at a time.
-bool can_look_in_rows(const Trace<float>& outline);
-
 /// Computes the part around stage `within`. Throws Error for a stage that the model does not have, Cancelled once `stop` is requested.
-LookedAtPart look_at_part(const std::shared_ptr<const Trace<float>>& outline, const StageId& within, const WantedOfPart& wanted = {},
-                          std::stop_token stop = {});
+LookedAtPart look_at_part(const std::shared_ptr<const Trace<float>>& outline, const StageId& within,
+                          const WantedOfPart& wanted = WholePart{}, const PartInRows& in_rows = {}, std::stop_token stop = {});
 
 /// Shows rows [first, first + count) of all maps of the attention around `within`, some at a time; bit-identical to a pass over all
 /// positions. `held` is what is already known of the part, may be null. Throws Error if the part cannot be computed in rows, Cancelled once

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <utility>
 
-#include "engine/model/cached_pass.hpp"
 #include "engine/model/model_pass.hpp"
+#include "engine/model/rest_of_text.hpp"
+#include "engine/model/text_rules.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/tensor/position_rows.hpp"
 #include "engine/trace/apply_edit.hpp"
@@ -91,7 +93,7 @@ RecordedStage<Scalar> first_stream(const Trace<Scalar>& trace, const Weights& we
 /// Adds rows to a recorded stage; the first rows create it.
 template <class Scalar>
 void record_rows(Trace<Scalar>& trace, const StageRows<Scalar>& shown) {
-    if (shown.first == 0) trace.stages.push_back({shown.id, Tensor<Scalar>(trace.shape_of(shown.id))});
+    if (shown.first == 0) trace.stages.emplace_back(RecordedStage<Scalar>{shown.id, {}}).value.resize(trace.shape_of(shown.id));
     const auto is_it = [&](const RecordedStage<Scalar>& stage) { return stage.id == shown.id; };
     // Search from the back: the current layer's stages are the last.
     const auto stage = std::find_if(trace.stages.rbegin(), trace.stages.rend(), is_it);
@@ -184,22 +186,6 @@ void show_layers_in_rows(const Trace<Scalar>& outline, const RowsObserver<Scalar
 
 namespace {
 
-/// A tensor for `positions` positions whose first `kept` are copied from `from`.
-template <class Scalar>
-Tensor<Scalar> with_room_for(const Tensor<Scalar>& from, std::int64_t kept, std::int64_t positions) {
-    Tensor<Scalar> out(with_positions(from.shape(), positions));
-    copy_positions(from, 0, out, 0, kept);
-    return out;
-}
-
-TokenBatch rest_of(const TokenBatch& tokens, std::int64_t kept) {
-    return {tokens.length - kept, {tokens.ids.begin() + kept, tokens.ids.end()}, {tokens.length - kept}};
-}
-
-}  // namespace
-
-namespace {
-
 /// Whether the outline has the keys and values of every layer.
 template <class Scalar>
 bool holds_attended(const Trace<Scalar>& outline) {
@@ -212,13 +198,10 @@ bool holds_attended(const Trace<Scalar>& outline) {
 template <class Scalar>
 std::int64_t positions_kept(const Trace<Scalar>& outline, const TokenBatch& tokens) {
     const TokenBatch& before = outline.tokens;
-    const bool one_text =
-        before.size() == 1 && tokens.size() == 1 && before.lengths[0] == before.length && tokens.lengths[0] == tokens.length;
-    if (!one_text || !before.segments.empty() || !tokens.segments.empty() || !can_cache(outline.config, outline.settings)) return 0;
-    if (!keeps_positions(*outline.plan, before.length, tokens.length)) return 0;
-    // Positions that are kept may have to be recomputed; then the result must not depend on the text's length.
-    const bool again = !holds_attended(outline) && !can_compute_in_rows(*outline.plan, outline.config, before, outline.settings);
-    if (again) return 0;
+    if (!is_one_text(before) || !is_one_text(tokens) || !prefix_stays(outline.config, outline.settings)) return 0;
+    if (!same_frequencies(*outline.plan, before.length, tokens.length)) return 0;
+    // Keys and values that the outline does not hold are recomputed for the first positions alone.
+    if (!holds_attended(outline) && !can_compute_in_rows(outline)) return 0;
     return std::mismatch(before.ids.begin(), before.ids.end(), tokens.ids.begin(), tokens.ids.end()).first - before.ids.begin();
 }
 
@@ -231,16 +214,14 @@ public:
     AttendedAgain(const Trace<Scalar>& outline, const Weights& weights, std::int64_t kept, const std::stop_token& stop)
         : outline_(outline), kept_(kept), layer_(*outline.plan, weights, outline.settings, outline.tokens, stop) {}
 
-    /// One of the stages, with room for `positions` positions.
-    RecordedStage<Scalar> stage(const StageId& id, std::int64_t positions) {
+    const Tensor<Scalar>& operator()(const StageId& id) {
         const Plan& plan = *outline_.plan;
         const PlanPart part = plan.part_around(id);
         if (part_ != part.first) {
             before_ = layer_.before_maps(part, outline_.find(*part.stream)->value, kept_, rows_at_a_time(outline_.config, kept_));
             part_ = part.first;
         }
-        Tensor<Scalar>& found = before_[static_cast<std::size_t>(&plan.at(id) - &plan.nodes()[part.first])];
-        return {id, with_room_for(found, kept_, positions)};
+        return before_[static_cast<std::size_t>(&plan.at(id) - &plan.nodes()[part.first])];
     }
 
 private:
@@ -257,7 +238,7 @@ template <class Scalar>
 Trace<Scalar> continue_outline(const Trace<Scalar>& outline, const TokenBatch& tokens, std::stop_token stop) {
     require_batch(outline.config, tokens, {});
     const std::int64_t kept = positions_kept(outline, tokens), positions = tokens.length;
-    Trace<Scalar> out = unrecorded_trace(outline.parameters, tokens, {}, outline.settings);
+    Trace<Scalar> out{outline.config, outline.plan, outline.settings, tokens, {}, outline.parameters, {}, {}};
     const Plan& plan = *out.plan;
     const std::vector<StageId> all = outline_stages(plan);
     if (kept == 0) {
@@ -266,32 +247,19 @@ Trace<Scalar> continue_outline(const Trace<Scalar>& outline, const TokenBatch& t
     const Weights weights(*out.parameters);
     AttendedAgain<Scalar> again(outline, weights, kept, stop);
     Program<Scalar> program(plan, weights, Form::Staged, Keep::OneLayer);
-    const PassMasks masks = masks_behind(plan, kept, positions - kept);
-    const TokenBatch added = rest_of(tokens, kept);
-    Tap<Scalar> tap(false, std::move(stop));
-    PassSetting<Scalar> setting{out.settings, masks, tap, &added};
-    setting.first_position = kept;
+    RestOfText<Scalar> rest(program, out.settings, kept, std::span(tokens.ids).subspan(static_cast<std::size_t>(kept)), std::move(stop));
     std::size_t next = 0;
-    std::vector<std::pair<std::size_t, std::size_t>> lent;  // index in out.stages, and the node whose tensor the program holds meanwhile
-    for (const PlanNode& node : plan.nodes()) {
-        if (!contains(all, node.id)) continue;
-        const RecordedStage<Scalar>* before = outline.find(node.id);
-        const bool attended = is_attended(plan, node.id);
+    for (std::size_t place = 0; place < plan.nodes().size(); ++place) {
+        const StageId& id = plan.nodes()[place].id;
+        if (!contains(all, id)) continue;
+        const RecordedStage<Scalar>* before = outline.find(id);
+        const bool attended = is_attended(plan, id);
         // Keys before rotation are needed only if the outline holds them.
         if (before == nullptr && (!attended || kept == positions)) continue;
-        RecordedStage<Scalar> stage = before == nullptr ? again.stage(node.id, positions)
-                                                        : RecordedStage<Scalar>{node.id, with_room_for(before->value, kept, positions)};
-        if (kept < positions) {
-            const std::size_t place = program.place(node.id);
-            program.forward(setting, next, place + 1);
-            next = place + 1;
-            copy_positions(program.value(place), 0, stage.value, kept, positions - kept);
-            if (attended) std::swap(program.value(place), stage.value);
-            if (attended && before != nullptr) lent.emplace_back(out.stages.size(), place);
-            if (!node.has_heads())  // the layer ends with its stream
-                for (const auto& [at, lender] : std::exchange(lent, {})) out.stages[at].value = std::move(program.value(lender));
-        }
-        if (before != nullptr) out.stages.push_back(std::move(stage));
+        rest.forward(std::exchange(next, place + 1), place + 1);
+        Tensor<Scalar> whole = rest.joined(before == nullptr ? again(id) : before->value, place);
+        if (attended) program.value(place) = whole;  // the layer goes on with all keys and values
+        if (before != nullptr) out.stages.push_back({id, std::move(whole)});
     }
     return out;
 }
@@ -348,7 +316,7 @@ void Recomputation<Scalar>::show_rows_around(const StageId& id, const RowsObserv
     const PlanPart part = plan_.part_around(id);
     const std::int64_t positions = trace_->tokens.length;
     const RowCounts counts = rows_at_a_time(trace_->config, positions, rows);
-    if (!part.stream || counts.maps >= positions || !can_compute_in_rows(plan_, trace_->config, trace_->tokens, trace_->settings)) {
+    if (!part.stream || counts.maps >= positions || !can_compute_in_rows(*trace_)) {
         const auto show = [&](const StageId& stage, const Tensor<Scalar>& value, const Mask* mask) { each({stage, 0, value, mask}); };
         return show_around(id, show, std::move(stop));
     }
@@ -391,7 +359,7 @@ Trace<Scalar> Recomputation<Scalar>::with_edits(std::vector<Edit> edits, std::st
     for (const RecordedStage<Scalar>& stage : trace_->stages)
         if (program_.place(stage.id) < part.first) out.stages.push_back(stage);
     const RowCounts counts = rows_at_a_time(out.config, out.tokens.length, rows);
-    if (!whole && counts.maps < out.tokens.length && can_compute_in_rows(plan_, out.config, out.tokens, settings)) {
+    if (!whole && counts.maps < out.tokens.length && can_compute_in_rows(out)) {
         if (changed < end && !part.stream) out.stages.push_back(first_stream(out, weights_, stop));
         std::vector<StageId> kept;
         for (const RecordedStage<Scalar>& stage : trace_->stages) kept.push_back(stage.id);

@@ -40,7 +40,7 @@ template <class Scalar>
 void show_layers_in_rows(const Trace<Scalar>& outline, const RowsObserver<Scalar>& each, std::stop_token stop = {});
 
 /// How many positions at the beginning of `tokens` have the same numbers in this outline: the length of the common prefix, for a
-/// decoder-only model under the causal mask alone (see can_cache()); else 0, and 0 for several texts.
+/// model and settings for which prefix_stays(); else 0, and 0 for several texts.
 template <class Scalar>
 std::int64_t positions_kept(const Trace<Scalar>& outline, const TokenBatch& tokens);
 

@@ -149,11 +149,11 @@ void Program<Scalar>::share_values(Keep keep) {
         if (fused() && home(i) != i) value_slots_[i] = value_slots_[home(i)];
         if (keep == Keep::Everything) continue;
         // The current stream is computed from the previous one, so the two alternate.
-        const std::vector<StageId> streams = plan_.streams(node.id.stack);
-        const int first = std::find(streams.begin(), streams.end(), node.id) != streams.end() ? node.id.layer % 2 : 0;
-        const StageId earlier{node.id.stage, first, node.id.stack};
+        const int first = plan_.is_stream(node.id) ? node.id.layer % 2 : 0;
+        const PlanNode* earlier = plan_.find({node.id.stage, first, node.id.stack});
         // Layers may differ: if the first one lacks the stage, it keeps memory of its own.
-        if (node.id.layer > first && plan_.find(earlier) != nullptr) value_slots_[i] = value_slots_[place(earlier)];
+        if (node.id.layer > first && earlier != nullptr)
+            value_slots_[i] = value_slots_[static_cast<std::size_t>(earlier - plan_.nodes().data())];
         else if (!fused() && is_attention_map(node.id.stage) && node.op != Op::Scores) value_slots_[i] = value_slots_[nodes_[i].inputs[0]];
     }
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/model/looked_at_part.hpp"
+#include "engine/model/text_rules.hpp"
 #include "engine/ops/gemm.hpp"
 #include "engine/ops/parallel.hpp"
 #include "engine/tensor/error.hpp"
@@ -111,7 +112,7 @@ void keep_what_is_not_zero(const Tensor<float>& rows, Mask& keep) {
 }  // namespace
 
 AttentionTotals totals_in_rows(const Trace<float>& outline, int level, const std::stop_token& stop, const std::function<void()>& each) {
-    if (!can_look_in_rows(outline)) throw Error("these totals cannot be computed in rows");
+    if (!can_compute_in_rows(outline)) throw Error("these totals cannot be computed in rows");
     const std::int64_t positions = outline.tokens.length;
     const MapRegion all{0, positions, 0, positions, level};
     AttentionTotals totals;

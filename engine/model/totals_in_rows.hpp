@@ -13,8 +13,8 @@ namespace attn {
 /// Peak memory, in maps [T,S] of one number per cell.
 inline constexpr double kMapsOfTotalsInRows = 3.5;
 
-/// Totals of an outline for which can_look_in_rows() is true: only their maps, reduced to `level` (see AttentionTotals). `each` is called
-/// after every layer and may be empty. Throws Error if the outline cannot be computed in rows, Cancelled once `stop` is requested.
+/// Totals of an outline for which can_compute_in_rows() is true: only their maps, reduced to `level` (see AttentionTotals). `each` is
+/// called after every layer and may be empty. Throws Error if the outline cannot be computed in rows, Cancelled once `stop` is requested.
 AttentionTotals totals_in_rows(const Trace<float>& outline, int level, const std::stop_token& stop = {},
                                const std::function<void()>& each = {});
 

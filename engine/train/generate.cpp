@@ -8,6 +8,7 @@
 
 #include "engine/model/cached_pass.hpp"
 #include "engine/model/model_pass.hpp"
+#include "engine/model/text_rules.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/tensor/random.hpp"
 
@@ -51,7 +52,7 @@ public:
         const bool same = kept != nullptr && kept->parameters == &parameters && kept->settings == settings;
         TextCache<float> cache = same ? std::move(kept->cache) : TextCache<float>();
         if (kept != nullptr) *kept = {&parameters, settings, {}};
-        if (can_cache(config_, settings))
+        if (prefix_stays(config_, settings))
             cached_ = std::make_unique<CachedPass<float>>(parameters, settings, std::move(stop), std::move(cache));
         else full_ = std::make_unique<ModelPass<float>>(parameters, Keep::OneLayer);
     }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/model/model_pass.hpp"
+#include "engine/model/text_rules.hpp"
 #include "engine/ops/parallel.hpp"
 #include "engine/reference/verify.hpp"
 #include "engine/tensor/error.hpp"
@@ -203,11 +204,11 @@ TEST(CachedPass, OtherKeysGiveOtherLogits) {
 
 TEST(CachedPass, RefusesWhatChangesEarlierPositions) {
     Config config = large_model(PositionKind::Learned);
-    EXPECT_TRUE(can_cache(config, causal()));
+    EXPECT_TRUE(prefix_stays(config, causal()));
     const auto denies = [&](const auto& change) {
         ForwardSettings settings = causal();
         change(settings);
-        EXPECT_FALSE(can_cache(config, settings));
+        EXPECT_FALSE(prefix_stays(config, settings));
         EXPECT_THROW(CachedPass<float>(initial_parameters<float>(config), settings), ConfigError);
     };
     denies([](ForwardSettings& s) { s.masks.causal = false; });
@@ -220,7 +221,7 @@ TEST(CachedPass, RefusesWhatChangesEarlierPositions) {
     denies([](ForwardSettings& s) { s.dropout.residual = 0.1; });
     ForwardSettings no_padding = causal();
     no_padding.masks.padding = false;
-    EXPECT_TRUE(can_cache(config, no_padding));
+    EXPECT_TRUE(prefix_stays(config, no_padding));
     config.architecture = Architecture::Encoder;
     denies([](ForwardSettings&) {});
     config.architecture = Architecture::DecoderOnly;

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "engine/model/outline.hpp"
+#include "engine/model/text_rules.hpp"
 #include "engine/model/totals_in_rows.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/tensor/error.hpp"
@@ -58,7 +59,7 @@ struct TwoTexts {
         other_whole = trace_forward<float>(parameters, model.tokens, {}, unmasked);
         outline = outline_of(model.settings);
         other = outline_of(unmasked);
-        return can_look_in_rows(*outline) && can_look_in_rows(*other);
+        return can_compute_in_rows(*outline) && can_compute_in_rows(*other);
     }
     std::shared_ptr<const Trace<float>> outline_of(const ForwardSettings& settings) const {
         return std::make_shared<const Trace<float>>(trace_outline<float>(parameters, model.tokens, {}, settings, {}, {}, {false, 2}));

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "engine/model/cached_pass.hpp"
+#include "engine/model/text_rules.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/ops/parallel.hpp"
 #include "engine/tensor/error.hpp"
@@ -180,7 +181,7 @@ TEST(Generate, WritesTheSameFromAllOfTheTextAtEveryToken) {
         // A window longer than any text masks nothing, but forces a pass over the whole text.
         ForwardSettings whole = settings;
         whole.masks.window = 1000;
-        ASSERT_TRUE(can_cache(random.config, settings) && !can_cache(random.config, whole));
+        ASSERT_TRUE(prefix_stays(random.config, settings) && !prefix_stays(random.config, whole));
         for (std::int64_t length = 1; length <= random.config.context_length + 1; ++length) {
             std::vector<std::int32_t> prompt(static_cast<std::size_t>(length));
             for (std::int32_t& id : prompt) id = static_cast<std::int32_t>(random.between(0, random.config.vocab_size - 1));

@@ -9,6 +9,7 @@
 
 #include "engine/explain/provenance.hpp"
 #include "engine/model/outline.hpp"
+#include "engine/model/text_rules.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/trace/apply_edit.hpp"
 #include "engine/trace/query_key.hpp"
@@ -59,14 +60,11 @@ TEST(LookedAtPart, HoldsOneHeadWithTheRangesOfAll) {
         const Trace<float> whole = trace_forward<float>(parameters, model.tokens, {}, model.settings);
         const auto outline =
             std::make_shared<const Trace<float>>(trace_outline<float>(parameters, model.tokens, {}, model.settings, {}, {}, {false, 2}));
-        if (!can_compute_in_rows(*outline->plan, model.config, model.tokens, model.settings)) continue;  // then all heads are computed
+        if (!can_compute_in_rows(*outline)) continue;  // then all heads are computed
         ++in_rows;
         const StageId weights{Stage::Weights, 0};
         const std::int64_t head = model.between(0, model.config.num_heads - 1);
-        WantedOfPart wanted;
-        wanted.head = head;
-        wanted.rows = 2;
-        const LookedAtPart found = look_at_part(outline, weights, wanted), all = look_at_part(outline, weights);
+        const LookedAtPart found = look_at_part(outline, weights, NumbersOfPart{{}, head}, {2}), all = look_at_part(outline, weights);
         EXPECT_EQ(found.trace.stages.size(), all.trace.stages.size());
         for (const RecordedStage<float>& stage : found.trace.stages) {
             SCOPED_TRACE(tensor_name(stage.id));
@@ -105,7 +103,7 @@ TEST(LookedAtPart, OfATextThatContinuesAnotherHasTheBitsOfAWholePass) {
             return std::make_shared<const Trace<float>>(trace_outline<float>(parameters, tokens, {}, model.settings));
         };
         const StageId within{Stage::Weights, static_cast<int>(model.config.num_layers) - 1};
-        WantedOfPart wanted;
+        WholePart wanted;
         wanted.before = std::make_shared<const Trace<float>>(look_at_part(outline_of(model.tokens), within).trace);
         const std::int64_t kept = model.between(0, model.tokens.length),
                            length = std::max<std::int64_t>(1, model.between(kept, std::min(kept + 3, model.config.context_length)));
@@ -129,10 +127,7 @@ TEST(LookedAtPart, ACellOfTheHeadThatIsThereIsExplained) {
     const auto parameters = std::make_shared<const Parameters<float>>(model.parameters<float>());
     const auto outline =
         std::make_shared<const Trace<float>>(trace_outline<float>(parameters, model.tokens, {}, model.settings, {}, {}, {true, 2}));
-    WantedOfPart wanted;
-    wanted.head = 1;
-    wanted.rows = 2;
-    const Trace<float> one = look_at_part(outline, {Stage::Weights, 0}, wanted).trace,
+    const Trace<float> one = look_at_part(outline, {Stage::Weights, 0}, NumbersOfPart{{}, 1}, {2}).trace,
                        all = look_at_part(outline, {Stage::Weights, 0}).trace;
     for (const Stage stage : {Stage::Scores, Stage::Scaled, Stage::Masked, Stage::Weights, Stage::Context}) {
         const CellRef cell{{stage, 0}, "", {0, 1, 5, 2}}, other{{stage, 0}, "", {0, 0, 5, 2}};

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "engine/model/outline.hpp"
+#include "engine/model/text_rules.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/plan/mistake.hpp"
 #include "engine/reference/verify.hpp"

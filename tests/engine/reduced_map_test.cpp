@@ -11,6 +11,7 @@
 #include "engine/explain/provenance.hpp"
 #include "engine/model/looked_at_part.hpp"
 #include "engine/model/outline.hpp"
+#include "engine/model/text_rules.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/trace/attention_totals.hpp"
@@ -180,15 +181,13 @@ TEST(LookedAtPart, ReducesTheMapsOfALongTextAndComputesTheirRegionsAgain) {
         const Trace<float> whole = trace_forward<float>(parameters, model.tokens, {}, model.settings);
         const auto outline =
             std::make_shared<const Trace<float>>(trace_outline<float>(parameters, model.tokens, {}, model.settings, {}, {}, {false, 2}));
-        if (!can_look_in_rows(*outline)) continue;
+        if (!can_compute_in_rows(*outline)) continue;
         ++in_rows;
-        WantedOfPart wanted;
-        wanted.level = static_cast<int>(seed % 4);
-        wanted.rows = seed % 2 == 0 ? 0 : 3;
-        const LookedAtPart numbers = look_at_part(outline, kWeights), found = look_at_part(outline, kWeights, wanted);
-        wanted.maps_alone = true;
-        wanted.stages = {kWeights};
-        const LookedAtPart alone = look_at_part(outline, kWeights, wanted);
+        const int level = static_cast<int>(seed % 4);
+        const PartInRows at_a_time{seed % 2 == 0 ? 0 : 3};
+        const LookedAtPart numbers = look_at_part(outline, kWeights),
+                           found = look_at_part(outline, kWeights, ReducedPart{level}, at_a_time);
+        const LookedAtPart alone = look_at_part(outline, kWeights, ReducedMaps{level, {kWeights}}, at_a_time);
         EXPECT_TRUE(alone.trace.stages.empty());
         ASSERT_EQ(alone.trace.reduced.size(), 1U);
         EXPECT_EQ(found.head_scores.size(), numbers.head_scores.size());
@@ -203,7 +202,7 @@ TEST(LookedAtPart, ReducesTheMapsOfALongTextAndComputesTheirRegionsAgain) {
             const ReducedMap* map = found.trace.reduced_map(stage.id);
             ASSERT_EQ(map != nullptr, is_attention_map(stage.id.stage));
             if (map == nullptr) continue;
-            EXPECT_EQ(map->region, (MapRegion{0, positions, 0, positions, *wanted.level}));
+            EXPECT_EQ(map->region, (MapRegion{0, positions, 0, positions, level}));
             const MapRegion region = random_region(random, positions, positions);
             const std::optional<std::int64_t> only = seed % 3 == 0 ? std::optional(heads - 1) : std::nullopt;
             const ReducedMap part = region_of_map(*outline, stage.id, region, seed % 2 == 0 ? &found.trace : nullptr, only);
@@ -226,10 +225,8 @@ void expect_cells_explained_from_their_rows(const std::vector<Edit>& edits) {
     const std::int64_t positions = 13, heads = model.config.num_heads;
     const auto parameters = std::make_shared<const Parameters<float>>(model.parameters<float>());
     const auto outline = std::make_shared<const Trace<float>>(trace_outline<float>(parameters, model.tokens, {}, model.settings));
-    ASSERT_TRUE(can_look_in_rows(*outline));
-    WantedOfPart wanted;
-    wanted.level = 2;
-    const Trace<float> whole = look_at_part(outline, kWeights).trace, reduced = look_at_part(outline, kWeights, wanted).trace;
+    ASSERT_TRUE(can_compute_in_rows(*outline));
+    const Trace<float> whole = look_at_part(outline, kWeights).trace, reduced = look_at_part(outline, kWeights, ReducedPart{2}).trace;
     for (const RecordedStage<float>& stage : whole.stages) {
         if (stage.id.layer != 0) continue;
         SCOPED_TRACE(tensor_name(stage.id));

@@ -32,9 +32,7 @@ struct LargeMaps : testing::Test {
         const auto parameters = std::make_shared<const Parameters<float>>(model.parameters<float>());
         outline = std::make_shared<const Trace<float>>(trace_outline<float>(parameters, model.tokens, {}, model.settings));
         numbers = look_at_part(outline, weights).trace;
-        WantedOfPart wanted;
-        wanted.level = 2;
-        reduced = look_at_part(outline, weights, wanted).trace;
+        reduced = look_at_part(outline, weights, ReducedPart{2}).trace;
         snapshot.serial = 1;
         store.use(snapshot);
     }

@@ -22,10 +22,7 @@ TEST(OneHead, IsDrawnAsTheMapOfAllHeadsIs) {
     const auto parameters = std::make_shared<const Parameters<float>>(model.parameters<float>());
     const auto outline = std::make_shared<const Trace<float>>(trace_outline<float>(parameters, model.tokens, {}, model.settings));
     const LookedAtPart all = look_at_part(outline, {Stage::Weights, 0});
-    WantedOfPart wanted;
-    wanted.head = 2;
-    wanted.rows = 4;
-    const LookedAtPart one = look_at_part(outline, {Stage::Weights, 0}, wanted);
+    const LookedAtPart one = look_at_part(outline, {Stage::Weights, 0}, NumbersOfPart{{}, 2}, {4});
     MatrixStore store;
     Snapshot snapshot;
     snapshot.serial = 1;

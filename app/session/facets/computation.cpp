@@ -54,9 +54,7 @@ Computation Computation::engine() {
         [](std::shared_ptr<const Trace<float>> trace, const std::vector<Edit>& edits, std::stop_token stop) {
             return Recomputation<float>(std::move(trace)).with_edits(edits, std::move(stop));
         },
-        [](const std::shared_ptr<const Trace<float>>& outline, const StageId& within, const WantedOfPart& wanted, std::stop_token stop) {
-            return look_at_part(outline, within, wanted, std::move(stop));
-        },
+        look_at_part,
         region_of_map,
         [](const Trace<float>& trace, std::stop_token stop) {
             return reference::verify(trace, reference::kFloatAtol, reference::kFloatRtol, std::move(stop));

@@ -32,7 +32,8 @@ struct Computation {
     std::function<Trace<float>(const Trace<float>& outline, const TokenBatch& tokens, std::stop_token)> continued;
     /// `edited` recomputes a trace with other edits; `inside` computes one part of an outline.
     std::function<Trace<float>(std::shared_ptr<const Trace<float>>, const std::vector<Edit>&, std::stop_token)> edited;
-    std::function<LookedAtPart(std::shared_ptr<const Trace<float>> outline, const StageId& within, const WantedOfPart&, std::stop_token)>
+    std::function<LookedAtPart(std::shared_ptr<const Trace<float>> outline, const StageId& within, const WantedOfPart&, const PartInRows&,
+                               std::stop_token)>
         inside;
     /// A region of an attention map of an outline; see region_of_map().
     std::function<ReducedMap(const Trace<float>& outline, const StageId&, const MapRegion&, const Trace<float>* held,

@@ -24,6 +24,7 @@
 #include "engine/model/knock_out.hpp"
 #include "engine/model/moved_norms.hpp"
 #include "engine/model/outline.hpp"
+#include "engine/model/text_rules.hpp"
 #include "engine/ops/parallel.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/tokenizer/tokenizer_files.hpp"
@@ -90,7 +91,7 @@ std::optional<facet::Inside> part_needed(const Facet& facet, const Trace<float>&
 
 /// The part of an outline needed to read a map; none if the map is computed a few rows at a time.
 std::optional<facet::Inside> part_of_map(const Trace<float>& trace, const StageId& map) {
-    if (trace.whole() || can_look_in_rows(trace) || trace.plan->find(map) == nullptr) return {};
+    if (trace.whole() || can_compute_in_rows(trace) || trace.plan->find(map) == nullptr) return {};
     return inside_with(trace, map);
 }
 
@@ -170,6 +171,7 @@ struct FacetMaker::Make {
         return {std::make_shared<const T>(std::move(made)), mib};
     }
 
+    WantedOfPart wanted_of(const facet::Inside& inside, const Trace<float>& outline) const;
     /// The other stages of the part around a map, such as its queries; null if they are not available.
     const Trace<float>* part_with_queries(const StageId& id) const { return part_with_queries(state, id); }
     const Trace<float>* part_with_queries(const StateRef& of, const StageId& id) const {
@@ -382,28 +384,35 @@ FacetValue FacetMaker::Make::operator()(const facet::Trace&) const {
     return value(std::move(made), parameters_mib + (prepared.whole ? prepared.size.whole : prepared.size.outline));
 }
 
+/// A whole part continues the part of the known text that has the longest common prefix.
+WantedOfPart FacetMaker::Make::wanted_of(const facet::Inside& inside, const Trace<float>& outline) const {
+    if (inside.level && inside.maps_alone) return ReducedMaps{*inside.level, stages_of(inside, outline)};
+    std::optional<std::vector<StageId>> stages;
+    if (inside.map || inside.half) stages = stages_of(inside, outline);
+    if (inside.level) return ReducedPart{*inside.level, std::move(stages)};
+    if (stages || inside.head) return NumbersOfPart{std::move(stages), inside.head};
+    WholePart whole;
+    std::int64_t most = 0;
+    for (const auto& known : work.results.all(inside)) {
+        const std::shared_ptr<const Trace<float>>& other = known->trace;
+        if (other->parameters != outline.parameters || other->settings != outline.settings) continue;
+        if (const std::int64_t kept = positions_kept(*other, outline.tokens); kept > most) whole.before = other, most = kept;
+    }
+    return whole;
+}
+
 FacetValue FacetMaker::Make::operator()(const facet::Inside& inside) const {
     const Answer<facet::Trace> outline = work.results.find(state, facet::Trace{});
     if (outline->trace->whole()) return {outline.value, 0};
     const double mib = mib_of(inside, *outline->trace);
     expect_room(mib_to_compute(inside, *outline->trace), work.room_mib);
-    WantedOfPart wanted;
-    if (inside.map || inside.half) wanted.stages = stages_of(inside, *outline->trace);
-    wanted.head = inside.head;
-    wanted.level = inside.level;
-    wanted.maps_alone = inside.maps_alone;
+    PartInRows in_rows;
     if (outline->trace->tokens.length >= kLongText)
-        wanted.progress = [&](std::int64_t done, std::int64_t all) {
+        in_rows.progress = [&](std::int64_t done, std::int64_t all) {
             work.progress(static_cast<std::size_t>(done), static_cast<std::size_t>(all), nullptr);
         };
-    std::int64_t most = 0;
-    for (const auto& known : work.results.all(inside)) {
-        const std::shared_ptr<const Trace<float>>& other = known->trace;
-        if (other->parameters != outline->trace->parameters || other->settings != outline->trace->settings) continue;
-        if (const std::int64_t kept = positions_kept(*other, outline->trace->tokens); kept > most) wanted.before = other, most = kept;
-    }
     Snapshot made = *outline;
-    LookedAtPart part = work.engine.inside(outline->trace, inside.first, wanted, work.stop);
+    LookedAtPart part = work.engine.inside(outline->trace, inside.first, wanted_of(inside, *outline->trace), in_rows, work.stop);
     made.trace = std::make_shared<const Trace<float>>(std::move(part.trace));
     if (state->setup->model != nullptr) state->setup->model->require_intact();
     made.ranges = std::move(part.ranges);
@@ -430,7 +439,7 @@ FacetValue FacetMaker::Make::operator()(const facet::Sample& facet) const {
 // Of an outline, computes only the row; if maps cannot be computed in rows, computes one map after the other.
 FacetValue FacetMaker::Make::operator()(const facet::HeadRows& facet) const {
     const std::shared_ptr<const Trace<float>>& held = snapshot_of(state).trace;
-    const bool in_rows = !held->whole() && can_look_in_rows(*held);
+    const bool in_rows = !held->whole() && can_compute_in_rows(*held);
     const auto rows_of = [&](const StageId& id) {
         if (in_rows) {
             const attn::MapRegion row{facet.position, 1, 0, held->shape_of(id)[3].size, 0};
@@ -439,9 +448,7 @@ FacetValue FacetMaker::Make::operator()(const facet::HeadRows& facet) const {
         facet::Inside inside = inside_with(*held, id);
         inside.map = id.stage;
         expect_room(mib_to_compute(inside, *held), work.room_mib);
-        WantedOfPart wanted;
-        wanted.stages = std::vector{id};
-        LookedAtPart part = work.engine.inside(held, id, wanted, work.stop);
+        LookedAtPart part = work.engine.inside(held, id, NumbersOfPart{std::vector{id}}, {}, work.stop);
         for (RecordedStage<float>& stage : part.trace.stages)
             if (stage.id == id) return std::move(stage.value);
         throw Error("this model has no stage " + tensor_name(id));

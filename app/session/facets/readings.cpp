@@ -1,7 +1,7 @@
 #include "app/session/facets/readings.hpp"
 
-#include "engine/model/looked_at_part.hpp"
 #include "engine/model/outline.hpp"
+#include "engine/model/text_rules.hpp"
 #include "engine/model/totals_in_rows.hpp"
 
 namespace attn::app {
@@ -17,7 +17,7 @@ double mib_of_map(const Trace<float>& trace) {
 }
 
 bool are_reduced(const Trace<float>& trace) {
-    return !trace.whole() && 3 * trace.config.num_layers * mib_of_map(trace) > kMostTotalsMib && can_look_in_rows(trace);
+    return !trace.whole() && 3 * trace.config.num_layers * mib_of_map(trace) > kMostTotalsMib && can_compute_in_rows(trace);
 }
 
 /// Reads one layer after the other, using the memory of a single layer.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/model/layer_in_rows.hpp"
+#include "engine/model/text_rules.hpp"
 
 namespace attn::app {
 namespace {
@@ -64,7 +64,7 @@ facet::Inside inside_with(const Trace<float>& trace, const StageId& id, std::opt
     }
     const double numbers = trace.parameters == nullptr ? 0 : static_cast<double>(trace.parameters->layout().count());
     const double most = most_beside_model_mib(numbers * sizeof(float) / (1024.0 * 1024.0));
-    const bool in_rows = can_compute_in_rows(*trace.plan, trace.config, trace.tokens, trace.settings);
+    const bool in_rows = can_compute_in_rows(trace);
     if (maps > 0 && others > most && in_rows) inside.half = half_of(id);
     if (maps <= most || inside.half == LayerHalf::FeedForward) return inside;
     if (head && in_rows) inside.head = std::clamp<std::int64_t>(*head, 0, trace.config.num_heads - 1);
@@ -123,7 +123,7 @@ double mib_of(const facet::Inside& inside, const Trace<float>& outline) {
 
 double mib_to_compute(const facet::Inside& inside, const Trace<float>& outline) {
     const double kept = mib_of(inside, outline);
-    if (can_compute_in_rows(*outline.plan, outline.config, outline.tokens, outline.settings)) return kept;
+    if (can_compute_in_rows(outline)) return kept;
     const PlanPart part = outline.plan->part_around(inside.first);
     double all = 0;
     for (std::size_t i = part.first; i < part.end; ++i) all += mib_of_stage(outline, outline.plan->nodes()[i].id);

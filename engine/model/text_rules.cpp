@@ -1,0 +1,50 @@
+#include "engine/model/text_rules.hpp"
+
+#include <algorithm>
+
+namespace attn {
+namespace {
+
+/// Mistakes that read other positions, or that draw random numbers by an element's index in the whole tensor.
+bool mixes_positions(Mistake mistake) {
+    return mistake == Mistake::SoftmaxOverQueries || mistake == Mistake::HeadsSplitWithoutTranspose ||
+           mistake == Mistake::HeadsJoinedWithoutTranspose || mistake == Mistake::DropoutLeftOn;
+}
+
+/// Whether the edit reads another position.
+bool takes_row(const Edit& edit) { return edit.on && edit.kind == EditKind::TakeRow; }
+
+/// Whether a position depends on others only by attending to them. The fused form does not implement bucket biases.
+bool only_attends(const Config& config, const ForwardSettings& settings) {
+    const DropoutSettings& dropout = settings.dropout;
+    const bool drops = dropout.attention != 0 || dropout.residual != 0 || dropout.embedding != 0;
+    return config.architecture == Architecture::DecoderOnly && config.position != PositionKind::Buckets && !drops &&
+           std::none_of(settings.edits.begin(), settings.edits.end(), takes_row) && !mixes_positions(settings.mistake);
+}
+
+bool is_long_rope(const PlanNode& node) { return node.op == Op::Rotate && node.settings.rotary.stretch.kind == RotaryScaling::LongRope; }
+
+}  // namespace
+
+bool is_one_text(const TokenBatch& tokens) { return tokens.size() == 1 && tokens.segments.empty() && tokens.lengths[0] == tokens.length; }
+
+bool can_compute_in_rows(const Plan& plan, const Config& config, const TokenBatch& tokens, const ForwardSettings& settings) {
+    return is_one_text(tokens) && only_attends(config, settings) && std::none_of(plan.nodes().begin(), plan.nodes().end(), is_long_rope);
+}
+
+bool prefix_stays(const Config& config, const ForwardSettings& settings) {
+    // A single text has no padding, so that setting does not matter.
+    MaskSettings causal;
+    causal.causal = true;
+    causal.padding = settings.masks.padding;
+    return only_attends(config, settings) && settings.masks == causal && settings.mistake == Mistake::None && settings.edits.empty();
+}
+
+bool same_frequencies(const Plan& plan, std::int64_t before, std::int64_t after) {
+    return before == 0 || std::none_of(plan.nodes().begin(), plan.nodes().end(), [&](const PlanNode& node) {
+               const std::int64_t original = node.settings.rotary.stretch.original_context;
+               return is_long_rope(node) && (before > original) != (after > original);
+           });
+}
+
+}  // namespace attn
