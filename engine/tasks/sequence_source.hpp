@@ -7,10 +7,24 @@
 #include <vector>
 
 #include "engine/grammar/draws.hpp"
+#include "engine/tasks/task_settings.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
-#include "engine/train/run_settings.hpp"
 
 namespace attn {
+
+/// Random streams of the tasks. A run uses those of its own task only, so that tasks may share numbers. They must never change: whoever
+/// trains a model again gets the same sequences.
+enum TaskStream : std::uint64_t {
+    kTableStream = 1,
+    kHeldOutSymbolsStream = 2,
+    kLastSymbolStream = 3,
+    kHeldOutStoriesStream = 4,
+    kHeldOutSumsStream = 5,
+    kTrainingSumsStream = 6,  ///< for finding out whether any sum is left for training
+    kHeldOutTextsStream = 5,
+    kHeldOutBlanksStream = 6,
+    kHeldOutSentencesStream = 1,
+};
 
 /// A sequence of a batch, to be filled in.
 struct SequenceSlot {
@@ -52,6 +66,8 @@ std::unique_ptr<const SequenceSource> make_translation_source(const TaskSettings
 
 /// Whether a sequence is held out. Depends only on its symbols and the seed, and is true for about `share` of all sequences.
 bool is_held_out(std::span<const std::int32_t> content, std::uint64_t seed, double share);
+/// The same for two summands. Both orders are on the same side: a + b would give away b + a.
+bool is_pair_held_out(std::int32_t a, std::int32_t b, std::uint64_t seed, double share);
 
 /// Transition probabilities [V,V] of the Bigram task: row s is the distribution after symbol s.
 std::vector<double> bigram_table(std::int64_t symbols, std::uint64_t seed);
