@@ -1,6 +1,6 @@
 /// attnscope compare-weights: the same model at two precisions.
 
-#include "engine/families/compare_weights.hpp"
+#include "engine/precision/compare_weights.hpp"
 
 #include <fmt/format.h>
 
