@@ -12,17 +12,22 @@
 
 namespace attn {
 
-/// Random streams of the tasks. A run uses those of its own task only, so that tasks may share numbers. They must never change: whoever
-/// trains a model again gets the same sequences.
+/// Random streams of the tasks. A run uses only those of its own task, so two tasks may have the same number. The numbers never change:
+/// training a model again must give the same sequences.
 enum TaskStream : std::uint64_t {
+    // Sequences of symbols.
     kTableStream = 1,
     kHeldOutSymbolsStream = 2,
     kLastSymbolStream = 3,
+    // Stories.
     kHeldOutStoriesStream = 4,
+    // Sums.
     kHeldOutSumsStream = 5,
-    kTrainingSumsStream = 6,  ///< for finding out whether any sum is left for training
+    kOtherSumsStream = 6,  ///< shows whether any sums are left for training
+    // Stories with hidden words.
     kHeldOutTextsStream = 5,
     kHeldOutBlanksStream = 6,
+    // Sentences to translate.
     kHeldOutSentencesStream = 1,
 };
 

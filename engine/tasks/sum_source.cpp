@@ -32,7 +32,7 @@ public:
         }
         // The first is one of the longest.
         std::stable_partition(held_out_.begin(), held_out_.end(), [&](const Pair& pair) { return pair.first + pair.second >= range_; });
-        Draws others(seed, kTrainingSumsStream);
+        Draws others(seed, kOtherSumsStream);
         bool trains = false;
         for (int i = 0; i < kAttempts && !trains; ++i) trains = !is_held_out(any(others));
         if (held_out_.empty() || !trains)
