@@ -1,6 +1,6 @@
 /// attnscope compare-weights: compares two files of the same model, such as two precisions.
 
-#include "engine/families/compare_weights.hpp"
+#include "engine/precision/compare_weights.hpp"
 
 #include <fmt/format.h>
 

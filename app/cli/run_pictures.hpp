@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "app/platform/png_file.hpp"
-#include "engine/train/dataset.hpp"
+#include "engine/tasks/dataset.hpp"
 #include "engine/train/run_folder.hpp"
 
 namespace attn::app {

@@ -17,12 +17,12 @@
 #include "app/session/document/presets.hpp"
 #include "app/session/states/model_tokens.hpp"
 #include "app/session/states/opened_model.hpp"
+#include "engine/generate/generate.hpp"
 #include "engine/grammar/toy_languages.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/json.hpp"
+#include "engine/tasks/dataset.hpp"
 #include "engine/train/checkpoint.hpp"
-#include "engine/train/dataset.hpp"
-#include "engine/train/generate.hpp"
 #include "engine/train/run_folder.hpp"
 
 namespace attn::app {

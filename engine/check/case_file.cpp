@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "engine/io/file_error.hpp"
+#include "engine/tensor/closeness.hpp"
 
 namespace attn::check {
 namespace {
@@ -12,13 +13,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 bool is_float(DType dtype) { return dtype == DType::F16 || dtype == DType::BF16 || dtype == DType::F32 || dtype == DType::F64; }
 bool is_integer(DType dtype) { return !is_float(dtype) && dtype != DType::Bool; }
-
-/// |a - b|; 0 for equal infinities and for two NaNs, infinite if anything else is not finite.
-double distance(double a, double b) {
-    if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
-    const double gap = std::abs(a - b);
-    return std::isnan(gap) ? kInfinity : gap;
-}
 
 }  // namespace
 
@@ -34,14 +28,14 @@ TensorResult compare_numbers(std::string name, std::span<const double> expected,
     TensorResult result;
     result.name = std::move(name);
     for (std::size_t i = 0; i < expected.size(); ++i) {
-        const double gap = distance(static_cast<double>(computed[i]), expected[i]);
+        const double gap = gap_between(static_cast<double>(computed[i]), expected[i]);
         const double size = std::abs(expected[i]);
-        const double allowed = std::isfinite(size) ? tolerance.absolute + tolerance.relative * size : 0;
+        const double allowed = allowed_gap(expected[i], tolerance.absolute, tolerance.relative);
         if (!reach.empty() && gap > allowed && gap <= reach[i] && std::isfinite(gap)) {
             ++result.undetermined;
             continue;
         }
-        const double excess = gap == 0 ? 0 : allowed > 0 ? gap / allowed : kInfinity;
+        const double excess = excess_of(gap, allowed);
         result.max_abs = std::max(result.max_abs, gap);
         if (size > 0) result.max_rel = std::max(result.max_rel, gap == 0 ? 0 : std::isfinite(size) ? gap / size : kInfinity);
         if (excess > result.max_excess) {

@@ -1,8 +1,9 @@
 #include "engine/doctor/alibi.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
+
+#include "engine/plan/alibi.hpp"
 
 namespace attn::doctor {
 namespace {
@@ -61,17 +62,6 @@ bool are_alibis(const std::vector<Slope>& slopes) {
 }
 
 }  // namespace
-
-std::vector<double> alibi_slopes(std::int64_t heads) {
-    const auto series = [](std::int64_t count, std::int64_t i) {
-        return std::exp2(-8 * static_cast<double>(i) / static_cast<double>(count));
-    };
-    const auto below = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(heads)));
-    std::vector<double> slopes;
-    for (std::int64_t i = 1; i <= below; ++i) slopes.push_back(series(below, i));
-    for (std::int64_t i = 1; i <= heads - below; ++i) slopes.push_back(series(2 * below, 2 * i - 1));
-    return slopes;
-}
 
 std::vector<double> alibi_bias(const Sequence& sizes, bool wrong_sign) {
     std::vector<double> bias;

@@ -8,11 +8,7 @@
 
 namespace attn::doctor {
 
-/// Slopes of the heads: 2^(-8i/H) for i = 1...H if H is a power of two. Otherwise, as in Press et al., the slopes for the next lower power,
-/// followed by every other one for the next higher.
-std::vector<double> alibi_slopes(std::int64_t heads);
-
-/// The bias [H,T,S] with these slopes, -slope * |t + S - T - s|, or its negative with `wrong_sign`.
+/// The bias [H,T,S] with the slopes of engine/plan/alibi.hpp, -slope * |t + S - T - s|, or its negative with `wrong_sign`.
 std::vector<double> alibi_bias(const Sequence& sizes, bool wrong_sign);
 
 /// Bound on the errors of the biases in sequence.intent.

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <utility>
 
-#include "engine/families/family.hpp"
+#include "engine/families/shared_parts.hpp"
 
 namespace attn {
 namespace {

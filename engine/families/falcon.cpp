@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "engine/families/family.hpp"
+#include "engine/families/shared_parts.hpp"
 
 namespace attn {
 namespace {

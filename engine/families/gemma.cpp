@@ -7,7 +7,7 @@
 #include <array>
 #include <cmath>
 
-#include "engine/families/family.hpp"
+#include "engine/families/shared_parts.hpp"
 
 namespace attn {
 namespace {

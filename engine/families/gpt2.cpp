@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "engine/families/family.hpp"
+#include "engine/families/shared_parts.hpp"
 
 namespace attn {
 namespace {

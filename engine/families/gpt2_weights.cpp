@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "engine/families/family.hpp"
+#include "engine/families/shared_parts.hpp"
 #include "engine/io/file_error.hpp"
 
 namespace attn {

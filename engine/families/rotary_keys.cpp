@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "engine/families/family.hpp"
+#include "engine/families/shared_parts.hpp"
 
 namespace attn {
 namespace {

@@ -44,15 +44,21 @@ enum GgufValueType : std::uint32_t {
 /// Minimum size of a value of each type.
 constexpr std::array<std::uint64_t, kGgufValueTypes> kGgufLeastBytes = {1, 1, 2, 2, 4, 4, 4, 1, 8, 12, 8, 8, 8};
 
+using GgufTypeOfId = std::pair<std::uint32_t, GgufType>;
+constexpr GgufTypeOfId kGgufTypes[] = {{0, {"F32", block_size(NumberKind::F32)}},    {1, {"F16", block_size(NumberKind::F16)}},
+                                       {2, {"Q4_0", block_size(NumberKind::Q4_0)}},  {3, {"Q4_1", block_size(NumberKind::Q4_1)}},
+                                       {6, {"Q5_0", block_size(NumberKind::Q5_0)}},  {7, {"Q5_1", block_size(NumberKind::Q5_1)}},
+                                       {8, {"Q8_0", block_size(NumberKind::Q8_0)}},  {10, {"Q2_K", block_size(NumberKind::Q2_K)}},
+                                       {11, {"Q3_K", block_size(NumberKind::Q3_K)}}, {12, {"Q4_K", block_size(NumberKind::Q4_K)}},
+                                       {13, {"Q5_K", block_size(NumberKind::Q5_K)}}, {14, {"Q6_K", block_size(NumberKind::Q6_K)}},
+                                       {28, {"F64", block_size(NumberKind::F64)}},   {30, {"BF16", block_size(NumberKind::BF16)}}};
 /// Includes types whose data cannot be read, because files that contain them also contain other tensors.
-constexpr std::array<std::pair<std::uint32_t, GgufType>, 33> kGgufTypes = {
-    {{0, {"F32", 1, 4}},       {1, {"F16", 1, 2}},       {2, {"Q4_0", 32, 18}},      {3, {"Q4_1", 32, 20}},     {6, {"Q5_0", 32, 22}},
-     {7, {"Q5_1", 32, 24}},    {8, {"Q8_0", 32, 34}},    {10, {"Q2_K", 256, 84}},    {11, {"Q3_K", 256, 110}},  {12, {"Q4_K", 256, 144}},
-     {13, {"Q5_K", 256, 176}}, {14, {"Q6_K", 256, 210}}, {16, {"IQ2_XXS", 256, 66}}, {17, {"IQ2_XS", 256, 74}}, {18, {"IQ3_XXS", 256, 98}},
-     {19, {"IQ1_S", 256, 50}}, {20, {"IQ4_NL", 32, 18}}, {21, {"IQ3_S", 256, 110}},  {22, {"IQ2_S", 256, 82}},  {23, {"IQ4_XS", 256, 136}},
-     {24, {"I8", 1, 1}},       {25, {"I16", 1, 2}},      {26, {"I32", 1, 4}},        {27, {"I64", 1, 8}},       {28, {"F64", 1, 8}},
-     {29, {"IQ1_M", 256, 56}}, {30, {"BF16", 1, 2}},     {34, {"TQ1_0", 256, 54}},   {35, {"TQ2_0", 256, 66}},  {39, {"MXFP4", 32, 17}},
-     {40, {"NVFP4", 64, 36}},  {41, {"Q1_0", 128, 18}},  {42, {"Q2_0", 64, 18}}}};
+constexpr GgufTypeOfId kOtherGgufTypes[] = {
+    {16, {"IQ2_XXS", {256, 66}}}, {17, {"IQ2_XS", {256, 74}}}, {18, {"IQ3_XXS", {256, 98}}}, {19, {"IQ1_S", {256, 50}}},
+    {20, {"IQ4_NL", {32, 18}}},   {21, {"IQ3_S", {256, 110}}}, {22, {"IQ2_S", {256, 82}}},   {23, {"IQ4_XS", {256, 136}}},
+    {24, {"I8", {1, 1}}},         {25, {"I16", {1, 2}}},       {26, {"I32", {1, 4}}},        {27, {"I64", {1, 8}}},
+    {29, {"IQ1_M", {256, 56}}},   {34, {"TQ1_0", {256, 54}}},  {35, {"TQ2_0", {256, 66}}},   {39, {"MXFP4", {32, 17}}},
+    {40, {"NVFP4", {64, 36}}},    {41, {"Q1_0", {128, 18}}},   {42, {"Q2_0", {64, 18}}}};
 
 /// Reads small values through a buffer.
 class BufferedSource {
@@ -90,6 +96,8 @@ private:
 
 const GgufType* gguf_type(std::uint32_t id) {
     for (const auto& [known, type] : kGgufTypes)
+        if (known == id) return &type;
+    for (const auto& [known, type] : kOtherGgufTypes)
         if (known == id) return &type;
     return nullptr;
 }
@@ -237,10 +245,10 @@ private:
         const GgufType* type = gguf_type(tensor.type);
         if (type == nullptr) throw refuse(FileFault::Unsupported, fmt::format("has type {}, which cannot be read", tensor.type));
         const std::int64_t row = tensor.shape.empty() ? 1 : tensor.shape.back();
-        if (row % type->numbers != 0)
+        if (row % type->block.numbers != 0)
             throw refuse(FileFault::Schema,
-                         fmt::format("has rows of {} numbers, which blocks of {} ({}) do not fill", row, type->numbers, type->name));
-        std::int64_t bytes = row / type->numbers * type->bytes;
+                         fmt::format("has rows of {} numbers, which blocks of {} ({}) do not fill", row, type->block.numbers, type->name));
+        std::int64_t bytes = row / type->block.numbers * type->block.bytes;
         for (std::size_t i = 0; i + 1 < tensor.shape.size(); ++i)
             if (__builtin_mul_overflow(bytes, tensor.shape[i], &bytes)) throw refuse(FileFault::Overflow, "the number of bytes overflows");
         tensor.end = static_cast<std::uint64_t>(bytes);  // its length, until the start of the data is known

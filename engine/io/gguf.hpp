@@ -10,13 +10,14 @@
 
 #include "engine/io/input_file.hpp"
 #include "engine/io/json.hpp"
+#include "engine/tensor/number_kind.hpp"
 
 namespace attn {
 
 /// How a tensor's numbers are stored.
 struct GgufType {
-    std::string_view name;        ///< "Q4_K"
-    std::int64_t numbers, bytes;  ///< of one block
+    std::string_view name;  ///< "Q4_K"
+    BlockSize block;
 };
 /// nullptr for an unknown type.
 const GgufType* gguf_type(std::uint32_t id);

@@ -185,10 +185,11 @@ struct ColumnsOfUpperHalves {
 
 /// Q8_0: a scale and 32 signed bytes.
 struct ColumnsOfBytes {
-    static constexpr int kNumbers = 32, kBlock = 34;
+    static constexpr int kNumbers = 32;
+    static constexpr BlockSize kBlock = block_size(NumberKind::Q8_0);
 
     ATTN_INLINE void load(const SideBySide& columns, std::int64_t p) {
-        const std::int64_t at = p / 32 * kBlock;
+        const std::int64_t at = p / kBlock.numbers * kBlock.bytes;
         load_bytes(columns, at + 2, quanta);
         numbers.set(lower_halves(columns.four_at(at)));
     }
@@ -201,13 +202,14 @@ struct ColumnsOfBytes {
 };
 
 /// Q4_0 to Q5_1: blocks of 32 with a scale, a minimum in the _1 kinds, fifth bits in the Q5 kinds, and two quanta in each of 16 bytes.
-template <int kBlock, int kBits, int kQuanta, int kMiddle>
+template <NumberKind kKind, int kBits, int kQuanta, int kMiddle>
 struct ColumnsOfSmallBlocks {
     static constexpr int kNumbers = 32;
+    static constexpr BlockSize kBlock = block_size(kKind);
     static constexpr bool kHasFifthBits = kBits > 0, kAdds = kMiddle == 0;
 
     ATTN_INLINE void load(const SideBySide& columns, std::int64_t p) {
-        const std::int64_t at = p / 32 * kBlock;
+        const std::int64_t at = p / kBlock.numbers * kBlock.bytes;
         load_bytes(columns, at + kQuanta, quanta);
         const Dwords head = columns.four_at(at);
         factor = lower_halves(head);
@@ -231,17 +233,18 @@ struct ColumnsOfSmallBlocks {
     Vec<float> factor, added;
     Centred<2, kMiddle> centred;
 };
-using ColumnsOfQ4_0 = ColumnsOfSmallBlocks<18, 0, 2, 8>;
-using ColumnsOfQ4_1 = ColumnsOfSmallBlocks<20, 0, 4, 0>;
-using ColumnsOfQ5_0 = ColumnsOfSmallBlocks<22, 2, 6, 16>;
-using ColumnsOfQ5_1 = ColumnsOfSmallBlocks<24, 4, 8, 0>;
+using ColumnsOfQ4_0 = ColumnsOfSmallBlocks<NumberKind::Q4_0, 0, 2, 8>;
+using ColumnsOfQ4_1 = ColumnsOfSmallBlocks<NumberKind::Q4_1, 0, 4, 0>;
+using ColumnsOfQ5_0 = ColumnsOfSmallBlocks<NumberKind::Q5_0, 2, 6, 16>;
+using ColumnsOfQ5_1 = ColumnsOfSmallBlocks<NumberKind::Q5_1, 4, 8, 0>;
 
 /// Q2_K: blocks of 256 in 16 groups, each with a 4-bit scale and minimum; 2-bit quanta. Loads half a block.
 struct ColumnsOfQ2_K {
-    static constexpr int kNumbers = 128, kBlock = 84;
+    static constexpr int kNumbers = 128;
+    static constexpr BlockSize kBlock = block_size(NumberKind::Q2_K);
 
     ATTN_INLINE void load(const SideBySide& columns, std::int64_t p) {
-        const std::int64_t at = p / 256 * kBlock;
+        const std::int64_t at = p / kBlock.numbers * kBlock.bytes;
         half = static_cast<int>(p / 128 % 2);
         load_bytes(columns, at + 16 + half * 32, quanta);
         load_bytes(columns, at, scales);
@@ -267,10 +270,11 @@ struct ColumnsOfQ2_K {
 
 /// Q3_K: blocks of 256 in 16 groups, each with a 6-bit scale; 3-bit quanta centred on 4. Loads half a block.
 struct ColumnsOfQ3_K {
-    static constexpr int kNumbers = 128, kBlock = 110;
+    static constexpr int kNumbers = 128;
+    static constexpr BlockSize kBlock = block_size(NumberKind::Q3_K);
 
     ATTN_INLINE void load(const SideBySide& columns, std::int64_t p) {
-        const std::int64_t at = p / 256 * kBlock;
+        const std::int64_t at = p / kBlock.numbers * kBlock.bytes;
         half = static_cast<int>(p / 128 % 2);
         load_bytes(columns, at + 32 + half * 32, quanta);
         load_bytes(columns, at, high);
@@ -297,13 +301,14 @@ struct ColumnsOfQ3_K {
 };
 
 /// Q4_K and Q5_K: blocks of 256 in eight groups, each with a 6-bit scale and minimum. Loads a quarter of a block.
-template <int kBlock, int kBits, int kQuanta>
+template <NumberKind kKind, int kBits, int kQuanta>
 struct ColumnsOfPairedGroups {
     static constexpr int kNumbers = 64;
+    static constexpr BlockSize kBlock = block_size(kKind);
     static constexpr bool kHasFifthBits = kBits > 0;
 
     ATTN_INLINE void load(const SideBySide& columns, std::int64_t p) {
-        const std::int64_t at = p / 256 * kBlock;
+        const std::int64_t at = p / kBlock.numbers * kBlock.bytes;
         quarter = static_cast<int>(p / 64 % 4);
         load_bytes(columns, at + kQuanta + quarter * 32, quanta);
         if (quarter % 2 == 0) load_head(columns, at);
@@ -342,15 +347,16 @@ struct ColumnsOfPairedGroups {
     Vec<float> d, least, factor, taken;
     int quarter;
 };
-using ColumnsOfQ4_K = ColumnsOfPairedGroups<144, 0, 16>;
-using ColumnsOfQ5_K = ColumnsOfPairedGroups<176, 16, 48>;
+using ColumnsOfQ4_K = ColumnsOfPairedGroups<NumberKind::Q4_K, 0, 16>;
+using ColumnsOfQ5_K = ColumnsOfPairedGroups<NumberKind::Q5_K, 16, 48>;
 
 /// Q6_K: blocks of 256 in 16 groups, each with an 8-bit scale; 6-bit quanta centred on 32. Loads half a block.
 struct ColumnsOfQ6_K {
-    static constexpr int kNumbers = 128, kBlock = 210;
+    static constexpr int kNumbers = 128;
+    static constexpr BlockSize kBlock = block_size(NumberKind::Q6_K);
 
     ATTN_INLINE void load(const SideBySide& columns, std::int64_t p) {
-        const std::int64_t at = p / 256 * kBlock, half = p / 128 % 2;
+        const std::int64_t at = p / kBlock.numbers * kBlock.bytes, half = p / 128 % 2;
         load_bytes(columns, at + half * 64, quanta);
         load_bytes(columns, at + 128 + half * 32, high);
         Dwords all[4];

@@ -180,8 +180,9 @@ void expand_q6_k(const Byte* block, float* out) {
 }
 
 /// Expands n numbers: whole blocks, then the beginning of the last one.
-template <int kNumbers, int kBytes, void (*kExpand)(const Byte*, float*)>
+template <NumberKind kKind, void (*kExpand)(const Byte*, float*)>
 ATTN_INLINE void expand_blocks(const Byte* blocks, std::int64_t n, float* out) {
+    constexpr std::int64_t kNumbers = block_size(kKind).numbers, kBytes = block_size(kKind).bytes;
     for (; n >= kNumbers; n -= kNumbers, blocks += kBytes, out += kNumbers) kExpand(blocks, out);
     if (n <= 0) return;
     float last[kNumbers];
@@ -207,25 +208,25 @@ void widen(NumberKind kind, const void* data, std::int64_t n, float* out) {
     case NumberKind::BF16:
         return widen_bf16(in, n, out);
     case NumberKind::Q4_0:
-        return expand_blocks<32, 18, expand_q4_0>(in, n, out);
+        return expand_blocks<NumberKind::Q4_0, expand_q4_0>(in, n, out);
     case NumberKind::Q4_1:
-        return expand_blocks<32, 20, expand_q4_1>(in, n, out);
+        return expand_blocks<NumberKind::Q4_1, expand_q4_1>(in, n, out);
     case NumberKind::Q5_0:
-        return expand_blocks<32, 22, expand_q5_0>(in, n, out);
+        return expand_blocks<NumberKind::Q5_0, expand_q5_0>(in, n, out);
     case NumberKind::Q5_1:
-        return expand_blocks<32, 24, expand_q5_1>(in, n, out);
+        return expand_blocks<NumberKind::Q5_1, expand_q5_1>(in, n, out);
     case NumberKind::Q8_0:
-        return expand_blocks<32, 34, expand_q8_0>(in, n, out);
+        return expand_blocks<NumberKind::Q8_0, expand_q8_0>(in, n, out);
     case NumberKind::Q2_K:
-        return expand_blocks<256, 84, expand_q2_k>(in, n, out);
+        return expand_blocks<NumberKind::Q2_K, expand_q2_k>(in, n, out);
     case NumberKind::Q3_K:
-        return expand_blocks<256, 110, expand_q3_k>(in, n, out);
+        return expand_blocks<NumberKind::Q3_K, expand_q3_k>(in, n, out);
     case NumberKind::Q4_K:
-        return expand_blocks<256, 144, expand_q4_k>(in, n, out);
+        return expand_blocks<NumberKind::Q4_K, expand_q4_k>(in, n, out);
     case NumberKind::Q5_K:
-        return expand_blocks<256, 176, expand_q5_k>(in, n, out);
+        return expand_blocks<NumberKind::Q5_K, expand_q5_k>(in, n, out);
     case NumberKind::Q6_K:
-        return expand_blocks<256, 210, expand_q6_k>(in, n, out);
+        return expand_blocks<NumberKind::Q6_K, expand_q6_k>(in, n, out);
     }
 }
 

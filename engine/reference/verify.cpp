@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "engine/tensor/closeness.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/tensor/position_rows.hpp"
 
@@ -15,22 +16,11 @@ namespace {
 
 constexpr const char* kOtherNumbers = "different numbers";
 
-/// |a - b|; 0 for equal infinities and for two NaNs, infinite if anything else is not finite.
-double distance(double a, double b) {
-    if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
-    const double difference = std::abs(a - b);
-    return std::isnan(difference) ? std::numeric_limits<double>::infinity() : difference;
-}
-
-/// The tolerance for an expected value; an infinite value must be met exactly.
-double allowance(double expected, double atol, double rtol) { return std::isfinite(expected) ? atol + rtol * std::abs(expected) : 0; }
-
 template <class Scalar>
 void compare_values(const Tensor<Scalar>& fast, const Tensor<double>& expected, double atol, double rtol, StageError& error) {
     for (std::int64_t i = 0; i < expected.size(); ++i) {
-        const double gap = distance(static_cast<double>(fast.data()[i]), expected.data()[i]);
-        const double allowed = allowance(expected.data()[i], atol, rtol);
-        const double excess = gap == 0 ? 0 : allowed > 0 ? gap / allowed : std::numeric_limits<double>::infinity();
+        const double gap = gap_between(static_cast<double>(fast.data()[i]), expected.data()[i]);
+        const double excess = excess_of(gap, allowed_gap(expected.data()[i], atol, rtol));
         error.max_abs = std::max(error.max_abs, gap);
         if (excess > error.max_excess) {
             error.max_excess = excess;
@@ -105,7 +95,7 @@ namespace {
 double difference(const ReferenceStage& exact, const ReferenceStage& rounded) {
     double largest = 0;
     for (std::int64_t j = 0; j < exact.value.size(); ++j) {
-        const double gap = distance(rounded.value.data()[j], exact.value.data()[j]);
+        const double gap = gap_between(rounded.value.data()[j], exact.value.data()[j]);
         if (std::isfinite(gap)) largest = std::max(largest, gap);
     }
     return largest;

@@ -10,18 +10,14 @@
 namespace attn {
 namespace {
 
-constexpr std::int64_t kSmallBlock = 32, kLargeBlock = 256;
-
-constexpr std::array<BlockFormat, 10> kBlockFormats = {{{"Q4_0", kSmallBlock, 18, 32},
-                                                        {"Q4_1", kSmallBlock, 20, 32},
-                                                        {"Q5_0", kSmallBlock, 22, 32},
-                                                        {"Q5_1", kSmallBlock, 24, 32},
-                                                        {"Q8_0", kSmallBlock, 34, 32},
-                                                        {"Q2_K", kLargeBlock, 84, 16},
-                                                        {"Q3_K", kLargeBlock, 110, 16},
-                                                        {"Q4_K", kLargeBlock, 144, 32},
-                                                        {"Q5_K", kLargeBlock, 176, 32},
-                                                        {"Q6_K", kLargeBlock, 210, 16}}};
+constexpr BlockFormat format_of(std::string_view name, NumberKind kind, std::int64_t group) {
+    return {name, block_size(kind).numbers, block_size(kind).bytes, group};
+}
+constexpr std::array<BlockFormat, 10> kBlockFormats = {{format_of("Q4_0", NumberKind::Q4_0, 32), format_of("Q4_1", NumberKind::Q4_1, 32),
+                                                        format_of("Q5_0", NumberKind::Q5_0, 32), format_of("Q5_1", NumberKind::Q5_1, 32),
+                                                        format_of("Q8_0", NumberKind::Q8_0, 32), format_of("Q2_K", NumberKind::Q2_K, 16),
+                                                        format_of("Q3_K", NumberKind::Q3_K, 16), format_of("Q4_K", NumberKind::Q4_K, 32),
+                                                        format_of("Q5_K", NumberKind::Q5_K, 32), format_of("Q6_K", NumberKind::Q6_K, 16)}};
 
 float half_at(const std::byte* from) {
     std::uint16_t bits = 0;

@@ -21,10 +21,6 @@ float read_f64(const void* first, std::int64_t at) { return static_cast<float>(s
 float read_f16(const void* first, std::int64_t at) { return widen_f16(stored<std::uint16_t>(first, at)); }
 float read_bf16(const void* first, std::int64_t at) { return widen_bf16(stored<std::uint16_t>(first, at)); }
 
-/// The packed kinds are in the order of BlockKind.
-bool is_packed(NumberKind kind) { return kind >= NumberKind::Q4_0; }
-BlockKind packed_kind(NumberKind kind) { return static_cast<BlockKind>(static_cast<int>(kind) - static_cast<int>(NumberKind::Q4_0)); }
-
 template <BlockKind kKind>
 float read_packed(const void* first, std::int64_t at) {
     return block_number(kKind, static_cast<const std::byte*>(first), at).value();
@@ -32,17 +28,12 @@ float read_packed(const void* first, std::int64_t at) {
 
 /// The view moved forward by so many stored numbers.
 MatrixView behind(MatrixView view, std::int64_t numbers) {
-    if (is_packed(view.kind)) view.first += numbers;
+    if (block_kind(view.kind)) view.first += numbers;
     else view.data = static_cast<const char*>(view.data) + numbers * block_size(view.kind).bytes;
     return view;
 }
 
 }  // namespace
-
-BlockSize block_size(NumberKind kind) {
-    if (is_packed(kind)) return {block_format(packed_kind(kind)).numbers, block_format(packed_kind(kind)).bytes};
-    return {1, kind == NumberKind::F64 ? 8 : kind == NumberKind::F32 ? 4 : 2};
-}
 
 std::int64_t stored_bytes(NumberKind kind, std::int64_t numbers) {
     const BlockSize block = block_size(kind);

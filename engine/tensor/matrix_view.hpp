@@ -10,11 +10,6 @@ namespace attn {
 template <class Scalar>
 inline constexpr NumberKind kNumberKind = sizeof(Scalar) == sizeof(float) ? NumberKind::F32 : NumberKind::F64;
 
-/// Numbers and bytes in a block; kinds that are not packed have one number per block.
-struct BlockSize {
-    std::int64_t numbers, bytes;
-};
-BlockSize block_size(NumberKind kind);
 /// Bytes taken by `numbers` numbers, a whole number of blocks.
 std::int64_t stored_bytes(NumberKind kind, std::int64_t numbers);
 /// IEEE 754 binary16 and bfloat16 to float; exact.

@@ -4,8 +4,8 @@
 #include <stop_token>
 #include <string>
 
+#include "engine/tasks/dataset.hpp"
 #include "engine/tensor/error.hpp"
-#include "engine/train/dataset.hpp"
 #include "engine/train/train_step.hpp"
 
 namespace attn {

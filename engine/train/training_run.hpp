@@ -6,8 +6,8 @@
 #include <stop_token>
 #include <string>
 
+#include "engine/tasks/dataset.hpp"
 #include "engine/train/curve.hpp"
-#include "engine/train/dataset.hpp"
 #include "engine/train/history.hpp"
 #include "engine/train/not_finite.hpp"
 #include "engine/train/train_step.hpp"

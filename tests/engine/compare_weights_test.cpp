@@ -1,6 +1,6 @@
 /// The same model at two precisions: errors compared with plain sums over the parameters, and what does not count as an error.
 
-#include "engine/families/compare_weights.hpp"
+#include "engine/precision/compare_weights.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "engine/train/dataset.hpp"
+#include "engine/tasks/dataset.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,8 +13,8 @@
 
 #include "engine/grammar/stories.hpp"
 #include "engine/ops/cross_entropy.hpp"
+#include "engine/tasks/sample_text.hpp"
 #include "engine/tensor/error.hpp"
-#include "engine/train/sample_text.hpp"
 
 namespace attn {
 namespace {

@@ -1,6 +1,6 @@
 /// Which tokens the sampler keeps, against the definitions and transformers.
 
-#include "engine/train/sampling.hpp"
+#include "engine/generate/sampling.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 #include <random>
 #include <vector>
 
+#include "engine/generate/generate.hpp"
 #include "engine/tensor/error.hpp"
-#include "engine/train/generate.hpp"
 #include "tests/support/random_model.hpp"
 
 namespace attn {

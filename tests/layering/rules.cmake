@@ -5,7 +5,7 @@ cmake_minimum_required(VERSION 3.22)
 # panels use states, facets and commands, but not OpenGL or the engine's functions.
 
 # Headers of plain data, which the app may use without calling the engine.
-set(DATA_HEADERS "engine/tensor/|engine/plan/|engine/trace/|engine/explain/|engine/weights/parameters\\.hpp|engine/attention/mask\\.hpp|engine/reference/verification\\.hpp|engine/train/(run_settings|schedule|curve|moment_steps)\\.hpp")
+set(DATA_HEADERS "engine/tensor/|engine/plan/|engine/trace/|engine/explain/|engine/weights/parameters\\.hpp|engine/attention/mask\\.hpp|engine/reference/verification\\.hpp|engine/precision/weight_error\\.hpp|engine/tasks/task_settings\\.hpp|engine/train/(run_settings|schedule|curve|moment_steps)\\.hpp")
 
 # The first folder that matches a file decides which of the project's headers it may include.
 set(LAYERS

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <numeric>
 
-#include "engine/train/sample_text.hpp"
+#include "engine/tasks/sample_text.hpp"
 #include "engine/train/training_run.hpp"
 
 namespace attn {

@@ -8,7 +8,7 @@
 
 #include "app/session/document/presets.hpp"
 #include "engine/ops/cross_entropy.hpp"
-#include "engine/train/dataset.hpp"
+#include "engine/tasks/dataset.hpp"
 #include "tests/support/interface_fixture.hpp"
 
 namespace attn::app::test {

@@ -7,9 +7,9 @@
 #include "app/session/document/presets.hpp"
 #include "app/session/facets/sample.hpp"
 #include "app/session/session.hpp"
+#include "engine/generate/generate.hpp"
 #include "engine/reference/verification.hpp"
-#include "engine/train/dataset.hpp"
-#include "engine/train/generate.hpp"
+#include "engine/tasks/dataset.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/support/trained_session.hpp"
 

@@ -19,8 +19,8 @@
 #include "engine/model/transformer.hpp"
 #include "engine/ops/cross_entropy.hpp"
 #include "engine/reference/verify.hpp"
+#include "engine/tasks/dataset.hpp"
 #include "engine/trace/head_scores.hpp"
-#include "engine/train/dataset.hpp"
 
 namespace attn::app {
 namespace {

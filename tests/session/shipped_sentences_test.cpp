@@ -7,12 +7,12 @@
 
 #include "app/session/document/presets.hpp"
 #include "app/session/states/shipped_model.hpp"
+#include "engine/generate/generate.hpp"
 #include "engine/grammar/stories.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/ops/cross_entropy.hpp"
+#include "engine/tasks/dataset.hpp"
 #include "engine/tensor/error.hpp"
-#include "engine/train/dataset.hpp"
-#include "engine/train/generate.hpp"
 #include "tests/support/toy_alignment.hpp"
 
 namespace attn::app::test {

@@ -9,7 +9,7 @@
 
 #include "app/session/document/model_document.hpp"
 #include "app/session/session.hpp"
-#include "engine/families/compare_weights.hpp"
+#include "engine/precision/compare_weights.hpp"
 #include "engine/tensor/error.hpp"
 #include "tests/support/coarser_model.hpp"
 #include "tests/support/temporary_folder.hpp"

@@ -14,8 +14,8 @@
 #include "app/session/document/presets.hpp"
 #include "app/session/facets/next_words.hpp"
 #include "app/session/session.hpp"
+#include "engine/generate/generate.hpp"
 #include "engine/model/transformer.hpp"
-#include "engine/train/generate.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace attn::app {

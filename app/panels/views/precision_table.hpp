@@ -6,7 +6,7 @@
 
 #include "app/panels/panel_context.hpp"
 #include "app/panels/views/equation_layout.hpp"
-#include "engine/trace/weight_error.hpp"
+#include "engine/precision/weight_error.hpp"
 
 namespace attn::app {
 

@@ -9,12 +9,12 @@
 
 #include "app/session/facets/doctor_report.hpp"
 #include "app/session/facets/readings.hpp"
+#include "engine/generate/generate.hpp"
 #include "engine/model/knock_out.hpp"
 #include "engine/model/looked_at_part.hpp"
 #include "engine/reference/verification.hpp"
 #include "engine/tensor/token_batch.hpp"
 #include "engine/trace/gradient_trace.hpp"
-#include "engine/train/generate.hpp"
 #include "engine/weights/parameters.hpp"
 
 namespace attn::app {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/train/sampling.hpp"
+#include "engine/generate/sampling.hpp"
 
 namespace attn::app {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/families/compare_weights.hpp"
+#include "engine/precision/compare_weights.hpp"
 #include "engine/tensor/error.hpp"
 
 namespace attn::app {

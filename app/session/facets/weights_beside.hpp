@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "app/session/states/opened_model.hpp"
-#include "engine/trace/weight_error.hpp"
+#include "engine/precision/weight_error.hpp"
 
 namespace attn::app {
 

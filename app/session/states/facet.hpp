@@ -11,11 +11,11 @@
 
 #include "app/session/states/state.hpp"
 #include "engine/explain/provenance.hpp"
+#include "engine/generate/generate.hpp"
 #include "engine/plan/stage.hpp"
+#include "engine/precision/weight_error.hpp"
 #include "engine/trace/head_worth.hpp"
 #include "engine/trace/reduced_map.hpp"
-#include "engine/trace/weight_error.hpp"
-#include "engine/train/generate.hpp"
 
 namespace attn {
 template <class Scalar>

@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include "engine/io/file_error.hpp"
+#include "engine/tasks/sample_text.hpp"
+#include "engine/tasks/sequence_source.hpp"
 #include "engine/tensor/error.hpp"
-#include "engine/train/sample_text.hpp"
-#include "engine/train/sequence_source.hpp"
 
 namespace attn {
 namespace {

@@ -1,10 +1,12 @@
-#include "engine/train/dataset.hpp"
+#include "engine/tasks/dataset.hpp"
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <utility>
 
+#include "engine/tasks/sequence_source.hpp"
 #include "engine/tensor/error.hpp"
-#include "engine/train/sequence_source.hpp"
 
 namespace attn {
 namespace {
@@ -85,6 +87,11 @@ bool is_held_out(std::span<const std::int32_t> content, std::uint64_t seed, doub
     std::uint64_t hash = seed;
     for (const std::int32_t id : content) hash = CounterRandom(hash, static_cast<std::uint64_t>(id)).bits(0);
     return CounterRandom(hash, content.size()).uniform(0) < share;
+}
+
+bool is_pair_held_out(std::int32_t a, std::int32_t b, std::uint64_t seed, double share) {
+    const std::array<std::int32_t, 2> content = {std::min(a, b), std::max(a, b)};
+    return is_held_out(content, seed, share);
 }
 
 Dataset::Dataset(const TaskSettings& settings, std::uint64_t seed)

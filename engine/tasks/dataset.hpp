@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "engine/tasks/task_settings.hpp"
 #include "engine/tensor/token_batch.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
-#include "engine/train/run_settings.hpp"
 
 namespace attn {
 

@@ -3,21 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "engine/ops/cross_entropy.hpp"
+#include "engine/tasks/sequence_source.hpp"
 #include "engine/tensor/error.hpp"
-#include "engine/train/sequence_source.hpp"
 
 namespace attn {
 namespace {
 
 constexpr std::string_view kCharacters = "0123456789+:,=";
-constexpr std::uint64_t kHeldOutSums = 5;  // random stream of the held-out sums
 
 class SumSource : public SequenceSource {
 public:
@@ -26,7 +24,7 @@ public:
         first_ = digits_ == 1 ? 0 : range_ / 10;
         constexpr std::size_t kSequences = 256;
         constexpr int kAttempts = 100'000;
-        Draws draws(seed, kHeldOutSums);
+        Draws draws(seed, kHeldOutSumsStream);
         std::set<Pair> known;
         for (int i = 0; i < kAttempts && held_out_.size() < kSequences; ++i) {
             const Pair pair = any(draws);
@@ -34,7 +32,7 @@ public:
         }
         // The first is one of the longest.
         std::stable_partition(held_out_.begin(), held_out_.end(), [&](const Pair& pair) { return pair.first + pair.second >= range_; });
-        Draws others(seed, kHeldOutSums + 1);
+        Draws others(seed, kOtherSumsStream);
         bool trains = false;
         for (int i = 0; i < kAttempts && !trains; ++i) trains = !is_held_out(any(others));
         if (held_out_.empty() || !trains)
@@ -68,11 +66,8 @@ private:
         const std::int64_t a = first_ + draws.below(range_ - first_), b = first_ + draws.below(range_ - first_);
         return {a, b};
     }
-    /// Both orders are on the same side: a + b would give away b + a.
     bool is_held_out(const Pair& pair) const {
-        const std::array<std::int32_t, 2> content = {static_cast<std::int32_t>(std::min(pair.first, pair.second)),
-                                                     static_cast<std::int32_t>(std::max(pair.first, pair.second))};
-        return attn::is_held_out(content, seed_, share_);
+        return is_pair_held_out(static_cast<std::int32_t>(pair.first), static_cast<std::int32_t>(pair.second), seed_, share_);
     }
 
     /// The digit of a number at 10^place.

@@ -1,4 +1,4 @@
-#include "engine/train/generate.hpp"
+#include "engine/generate/generate.hpp"
 
 #include <fmt/format.h>
 

@@ -8,13 +8,12 @@
 
 #include "engine/grammar/stories.hpp"
 #include "engine/ops/cross_entropy.hpp"
-#include "engine/train/dataset.hpp"
-#include "engine/train/sequence_source.hpp"
+#include "engine/tasks/dataset.hpp"
+#include "engine/tasks/sequence_source.hpp"
 
 namespace attn {
 namespace {
 
-constexpr std::uint64_t kHeldOutTexts = 5, kHeldOutBlanks = 6;  // random streams
 /// Training hides at most one of kFewestBetween words, validation one of kWordsToABlank.
 constexpr std::size_t kFewestBetween = 4, kWordsToABlank = 10;
 
@@ -24,7 +23,7 @@ public:
         : length_(settings.length), share_(settings.validation_share), seed_(seed),
           blank_(static_cast<std::int32_t>(stories().vocabulary().size())) {
         constexpr std::size_t kTexts = 256;
-        Draws draws(seed, kHeldOutTexts);
+        Draws draws(seed, kHeldOutTextsStream);
         std::vector<std::int32_t> words;
         std::set<std::vector<std::int32_t>> known;
         while (held_out_.size() < kTexts) {
@@ -53,7 +52,7 @@ public:
     std::int64_t held_out() const override { return static_cast<std::int64_t>(held_out_.size()); }
     SequenceSize held_out(std::int64_t index, SequenceSlot slot) const override {
         const std::vector<std::int32_t>& words = held_out_[static_cast<std::size_t>(index)];
-        Draws draws(CounterRandom(seed_, kHeldOutBlanks).bits(0), static_cast<std::uint64_t>(index));
+        Draws draws(CounterRandom(seed_, kHeldOutBlanksStream).bits(0), static_cast<std::uint64_t>(index));
         return write(words, static_cast<std::int64_t>(1 + (words.size() - 1) / kWordsToABlank), draws, slot);
     }
 

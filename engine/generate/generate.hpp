@@ -7,10 +7,10 @@
 #include <stop_token>
 #include <vector>
 
+#include "engine/generate/sampling.hpp"
 #include "engine/model/cached_pass.hpp"
 #include "engine/tensor/token_batch.hpp"
 #include "engine/trace/trace.hpp"
-#include "engine/train/sampling.hpp"
 #include "engine/weights/parameters.hpp"
 
 namespace attn {

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "engine/ops/cross_entropy.hpp"
+#include "engine/tasks/sequence_source.hpp"
 #include "engine/tensor/error.hpp"
-#include "engine/train/sequence_source.hpp"
 
 namespace attn {
 namespace {
@@ -21,11 +21,8 @@ class AdditionSource : public SequenceSource {
 public:
     AdditionSource(const TaskSettings& settings, std::uint64_t seed) : modulus_(static_cast<std::int32_t>(settings.symbols)) {
         for (std::int32_t a = 0; a < modulus_; ++a)
-            for (std::int32_t b = 0; b < modulus_; ++b) {
-                // Both orders are on the same side: a + b would give away b + a.
-                const std::array<std::int32_t, 2> content = {std::min(a, b), std::max(a, b)};
-                (is_held_out(content, seed, settings.validation_share) ? held_out_ : training_).push_back({a, b});
-            }
+            for (std::int32_t b = 0; b < modulus_; ++b)
+                (is_pair_held_out(a, b, seed, settings.validation_share) ? held_out_ : training_).push_back({a, b});
         if (held_out_.empty() || training_.empty())
             throw ConfigError(fmt::format("there are too few sums modulo {} to hold some out: choose a larger modulus", modulus_));
     }

@@ -7,10 +7,29 @@
 #include <vector>
 
 #include "engine/grammar/draws.hpp"
+#include "engine/tasks/task_settings.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
-#include "engine/train/run_settings.hpp"
 
 namespace attn {
+
+/// Random streams of the tasks. A run uses only those of its own task, so two tasks may have the same number. The numbers never change:
+/// training a model again must give the same sequences.
+enum TaskStream : std::uint64_t {
+    // Sequences of symbols.
+    kTableStream = 1,
+    kHeldOutSymbolsStream = 2,
+    kLastSymbolStream = 3,
+    // Stories.
+    kHeldOutStoriesStream = 4,
+    // Sums.
+    kHeldOutSumsStream = 5,
+    kOtherSumsStream = 6,  ///< shows whether any sums are left for training
+    // Stories with hidden words.
+    kHeldOutTextsStream = 5,
+    kHeldOutBlanksStream = 6,
+    // Sentences to translate.
+    kHeldOutSentencesStream = 1,
+};
 
 /// A sequence of a batch, to be filled in.
 struct SequenceSlot {
@@ -52,6 +71,8 @@ std::unique_ptr<const SequenceSource> make_translation_source(const TaskSettings
 
 /// Whether a sequence is held out. Depends only on its symbols and the seed, and is true for about `share` of all sequences.
 bool is_held_out(std::span<const std::int32_t> content, std::uint64_t seed, double share);
+/// The same for two summands. Both orders are on the same side: a + b would give away b + a.
+bool is_pair_held_out(std::int32_t a, std::int32_t b, std::uint64_t seed, double share);
 
 /// Transition probabilities [V,V] of the Bigram task: row s is the distribution after symbol s.
 std::vector<double> bigram_table(std::int64_t symbols, std::uint64_t seed);

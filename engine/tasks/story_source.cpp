@@ -6,19 +6,17 @@
 
 #include "engine/grammar/stories.hpp"
 #include "engine/ops/cross_entropy.hpp"
-#include "engine/train/sequence_source.hpp"
+#include "engine/tasks/sequence_source.hpp"
 
 namespace attn {
 namespace {
-
-constexpr std::uint64_t kHeldOutStories = 4;  // random stream of the held-out stories
 
 class StorySource : public SequenceSource {
 public:
     StorySource(const TaskSettings& settings, std::uint64_t seed)
         : length_(settings.length), share_(settings.validation_share), seed_(seed) {
         constexpr std::size_t kSequences = 256;
-        Draws draws(seed, kHeldOutStories);
+        Draws draws(seed, kHeldOutStoriesStream);
         std::vector<std::int32_t> words;
         std::set<std::vector<std::int32_t>> known;
         while (held_out_.size() < kSequences) {

@@ -6,19 +6,18 @@
 
 #include "engine/grammar/toy_languages.hpp"
 #include "engine/ops/cross_entropy.hpp"
-#include "engine/train/sequence_source.hpp"
+#include "engine/tasks/sequence_source.hpp"
 
 namespace attn {
 namespace {
 
-constexpr std::uint64_t kHeldOutSentences = 1;  // random stream of the held-out sentences
-constexpr std::int32_t kBegins = 0;             // id of the start symbol, the vocabulary's first word
+constexpr std::int32_t kBegins = 0;  // id of the start symbol, the vocabulary's first word
 
 class TranslationSource : public SequenceSource {
 public:
     TranslationSource(const TaskSettings& settings, std::uint64_t seed) : seed_(seed), share_(settings.validation_share) {
         constexpr std::size_t kSentences = 256;
-        Draws draws(seed_, kHeldOutSentences);
+        Draws draws(seed_, kHeldOutSentencesStream);
         std::set<std::vector<std::int32_t>> known;
         while (held_out_.size() < kSentences) {
             const SentencePair pair = draw_sentence_pair(draws);

@@ -1,4 +1,4 @@
-#include "engine/train/sample_text.hpp"
+#include "engine/tasks/sample_text.hpp"
 
 // Embedded at build time (third_party/embed.cmake).
 extern "C" const char attn_sample_text_begin[], attn_sample_text_end[];

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "engine/families/model_folder.hpp"
-#include "engine/trace/weight_error.hpp"
+#include "engine/precision/weight_error.hpp"
 
 namespace attn {
 

@@ -10,15 +10,14 @@
 #include <string_view>
 
 #include "engine/ops/cross_entropy.hpp"
+#include "engine/tasks/sequence_source.hpp"
 #include "engine/tensor/error.hpp"
-#include "engine/train/sequence_source.hpp"
 
 namespace attn {
 namespace {
 
 constexpr std::string_view kSymbols = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 constexpr std::string_view kSeparator = ">";
-constexpr std::uint64_t kTableStream = 1, kHeldOutStream = 2, kLastSymbolStream = 3;
 
 /// Every row of the table as cumulative sums.
 std::vector<double> running_sums(std::vector<double> table, std::int64_t symbols) {
@@ -144,7 +143,7 @@ private:
     void hold_out() {
         constexpr std::size_t kSequences = 128;
         const auto attempts = static_cast<std::int64_t>(16 * static_cast<double>(kSequences) / settings_.validation_share);
-        Draws draws(seed_, kHeldOutStream);
+        Draws draws(seed_, kHeldOutSymbolsStream);
         std::vector<std::int32_t> room(static_cast<std::size_t>(length()));
         std::set<std::vector<std::int32_t>> known;
         for (std::int64_t i = 0; i < attempts && held_out_.size() < kSequences; ++i) {
@@ -160,7 +159,7 @@ private:
     /// Throws if there is no training sequence, because drawing one would never end.
     void require_training_sequence() const {
         constexpr int kAttempts = 10'000;
-        Draws draws(seed_, kHeldOutStream);
+        Draws draws(seed_, kHeldOutSymbolsStream);
         std::vector<std::int32_t> room(static_cast<std::size_t>(length()));
         for (int i = 0; i < kAttempts; ++i)
             if (!is_held_out(draw_content(draws, room, Lengths::Longer))) return;

@@ -1,4 +1,4 @@
-#include "engine/families/compare_weights.hpp"
+#include "engine/precision/compare_weights.hpp"
 
 #include <fmt/format.h>
 

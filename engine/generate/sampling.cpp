@@ -1,4 +1,4 @@
-#include "engine/train/sampling.hpp"
+#include "engine/generate/sampling.hpp"
 
 #include <fmt/format.h>
 
