@@ -192,12 +192,21 @@ private:
     const std::size_t maps_, mix_;
 };
 
+/// A single layer is computed fewer positions at a time than the layers of a whole pass: packing its weights once more costs little time,
+/// while the feed-forward rows of a long text would take much memory.
+RowCounts rows_of_one_layer(const Config& config, std::int64_t positions, std::int64_t wanted) {
+    constexpr std::int64_t kRowsOfProducts = 256;
+    RowCounts rows = rows_at_a_time(config, positions, wanted);
+    if (wanted == 0) rows.products = std::max(rows.maps, std::min(rows.products, kRowsOfProducts));
+    return rows;
+}
+
 /// The layer around a stage, and the stages of the outline it is computed from.
 struct LayerOfOutline {
     LayerOfOutline(const Trace<float>& outline, const StageId& within, std::stop_token stop, std::int64_t wanted_rows = 0)
         : part(outline.plan->part_around(within)), weights(*outline.parameters),
           layer(*outline.plan, weights, outline.settings, outline.tokens, std::move(stop)),
-          rows(rows_at_a_time(outline.config, outline.tokens.length, wanted_rows)) {
+          rows(rows_of_one_layer(outline.config, outline.tokens.length, wanted_rows)) {
         stream = part.stream ? outline.find(*part.stream) : nullptr;
         if (stream == nullptr || !can_compute_in_rows(outline))
             throw Error("the maps around " + tensor_name(within) + " cannot be computed in rows");
