@@ -176,7 +176,7 @@ void draw_value_line(const PanelContext& context, std::string_view label, std::s
     ImGui::SetCursorScreenPos({at.x, at.y + context.px(kLine)});
 }
 
-/// What this number does to the loss of predicting the next token. All gradients of a large model take long and much memory: there they
+/// What this number does to the loss. All gradients of a large model take long and much memory: there they
 /// have to be asked for.
 void draw_gradient(PanelContext& context, const CellRef& cell) {
     if (!context.trace().config.lm_head || (!context.snapshot.trace->whole() && !context.view.gradients)) return;

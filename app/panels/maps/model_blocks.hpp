@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/plan/plan.hpp"
+#include "engine/trace/trace.hpp"
 
 namespace attn::app {
 
@@ -44,8 +45,8 @@ std::optional<PartKind> part_of(const StageId& id);
 /// Where to go in a block: to the stage that is shown where the block has it, else to its last one; in a layer to its weights.
 StageId stage_in(const Plan& plan, const ModelBlock& block, const StageId& shown);
 
-/// "layer 2", "encoder 0", "words in", "next word".
-std::string block_title(const Plan& plan, const ModelBlock& block);
+/// "layer 2", "encoder 0", "words in", "next word", "words out".
+std::string block_title(const Trace<float>& trace, const ModelBlock& block);
 /// What it does, in a sentence.
 std::string block_sentence(const Plan& plan, const ModelBlock& block);
 
