@@ -35,6 +35,8 @@ struct ChipResult {
 
 /// A text that may hold parts of characters, as chips show it: their bytes in hexadecimal. Every space is shown.
 std::string shown_bytes(std::string_view text);
+/// Whether some of its bytes are no whole characters.
+bool has_part_of_character(std::string_view text);
 /// The token's text as chips show it: whole characters as visible_text() does, bytes of parts of characters in hexadecimal, "␣F0 9F 98".
 std::string chip_text(const Token& token);
 
