@@ -102,7 +102,7 @@ void draw_measure(PanelContext& context) {
     toggle_row(ui, "Times what they move", context.view.times_moved, "weight × ‖v W_O‖: the length of what is added",
                {.tooltip =
                     "A large weight on a value of no length moves nothing. Every weight is multiplied by the length of what its value "
-                    "adds to the stream through W_O (Kobayashi et al., 2020). For the picture alone."});
+                    "adds to the stream through W_O (Kobayashi et al. 2020). For the picture alone."});
 }
 
 void draw_masks(PanelContext& context) {
