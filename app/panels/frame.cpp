@@ -240,10 +240,13 @@ void draw_frame(PanelContext& context) {
     const FrameLayout layout = lay_out_frame(needs, size, context.theme.scale);
     if (!view.panes.only_centre) {
         pane(context, "##top", layout.top, PaneLook::Bare, {18, 0}, draw_top_bar, kFixed);
+        if (context.ready()) keep_view_valid(view, context.trace());
         pane(context, "##text", layout.text, PaneLook::Bare, {18, 0}, draw_text_row, kFixed);
         if (layout.next.height() > 1) pane(context, "##next", layout.next, PaneLook::Bare, {18, 0}, draw_next_row, kFixed);
     }
     if (view.lesson.open()) pane(context, "##lesson", layout.lesson, PaneLook::Card, {0, 0}, draw_lesson_strip, kFixed);
+    // An example chosen above looks at stages that the model still shown may not have.
+    if (context.ready()) keep_view_valid(view, context.trace());
     if (view.view == View::Train) draw_training(context, layout);
     else draw_picture(context, layout);
     draw_caption_pointer(context);

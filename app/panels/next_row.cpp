@@ -53,7 +53,11 @@ float draw_next_word(PanelContext& context, const NextWord& word, double largest
     if (!kept) draw_hatching(list, context.theme, item.min, item.max);
     list.AddRect(item.min, item.max, item.hovered ? colors.accent : colors.line, context.px(6));
     const float line = item.max.y - context.px(5), left = item.min.x + context.px(9), end = item.max.x - context.px(9);
-    draw_text_in(list, fonts.mono_body, {left, item.min.y}, {end, line}, {0, 0.4F}, kept ? colors.text : colors.muted, text);
+    draw_text_in(list, fonts.mono_body, {left, item.min.y}, {end, line}, {0, 0.4F},
+                 !kept                              ? colors.muted
+                 : has_part_of_character(word.text) ? colors.axis_d
+                                                    : colors.text,
+                 text);
     draw_text_in(list, fonts.mono_small, {left, item.min.y}, {end, line}, {1, 0.4F}, colors.muted, chance);
     const float share = largest > 0 ? static_cast<float>(word.probability / largest) : 0;
     list.AddRectFilled({left, line - context.px(1)}, {left + (end - left) * share, line + context.px(2)},

@@ -21,6 +21,7 @@ namespace attn::app {
 namespace {
 
 constexpr float kBarHeight = 48;
+constexpr const char* kVerified = "verified";
 constexpr float kButtons = 4, kButton = 38;  ///< at the right: their number and distance
 constexpr float kSpot = 52;                  ///< width of the badge without text
 
@@ -88,7 +89,7 @@ facet::Verification checked_now(const PanelContext& context) {
 }
 
 std::string part_words(const StageId& id) {
-    return id.layer >= 0 ? fmt::format("layer {}", id.layer) : id.stage < Stage::Norm1 ? "the embedding" : "the output";
+    return id.layer >= 0 ? fmt::format("layer {}", id.layer) : id.stage < Stage::Norm1 ? "embedding" : "output";
 }
 
 Badge badge_of(const PanelContext& context) {
@@ -108,7 +109,7 @@ Badge badge_of(const PanelContext& context) {
     std::string table =
         fmt::format("{} was recomputed with plain loops in double precision. Allowed: 2e-5 + 1e-4 of the value. {}Largest "
                     "error of each stage:\n",
-                    whole ? "Every stage" : "Every stage of " + part,
+                    whole ? "Every stage" : fmt::format("Every stage of {}{}", context.view.stage.layer >= 0 ? "" : "the ", part),
                     whole ? "" : "In a model this large, only the part on screen is checked, starting from its recorded input. ");
     for (const reference::StageError& stage : verification->stages)
         if (stage.max_abs > 0) table += fmt::format("{}  {}\n", tensor_name(stage.id), format_scientific(stage.max_abs));
@@ -116,7 +117,8 @@ Badge badge_of(const PanelContext& context) {
     if (context.document.forward.mistake != Mistake::None)
         return {colors.bad, "broken on purpose", "",
                 "These numbers contain the deliberate mistake; the reference makes it too, and agrees.\n" + table};
-    return {colors.good, whole ? "verified" : part + " verified", "max error " + format_scientific(verification->max_abs), table};
+    return {colors.good, whole ? kVerified : fmt::format("{} {}", part, kVerified), "max error " + format_scientific(verification->max_abs),
+            table};
 }
 
 }  // namespace
@@ -181,6 +183,7 @@ void draw_top_bar(PanelContext& context) {
     };
     const float room = x - context.px(12) - tabs_right;
     if (badge_width() > room) badge.detail.clear();
+    if (badge_width() > room && badge.text.ends_with(kVerified)) badge.text = kVerified;
     if (badge_width() > room) badge.text.clear();
     place(x - badge_width() - context.px(6), origin.y + context.px(9));
     if (badge_width() <= room) status_badge(ui, "##verified", badge.spot, badge.text, badge.detail, badge.tooltip);

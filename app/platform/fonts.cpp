@@ -34,6 +34,7 @@ constexpr ImWchar kTextGlyphs[] = {0x0020, 0x017F,  // Latin, Latin-1, Latin Ext
                                    0x2200, 0x22FF,  // mathematical operators
                                    0x23CE, 0x23CE,  // return symbol
                                    0x2400, 0x2426,  // symbols for spaces and control characters
+                                   0x2581, 0x2581,  // SentencePiece's space
                                    0x25A0, 0x25CF,  // geometric shapes
                                    0xFFFD, 0xFFFD,  // replacement character
                                    0};

@@ -119,6 +119,11 @@ void Session::Impl::carry_out(const command::ShowBeside& beside, const std::stri
     if (shown->state == nullptr) throw Error("there is nothing to compare with yet");
     Document next = with_text_of(ready_to_open(document_of_model(beside.model)), document());
     next.forward = document().forward;
+    // What was written belongs to the text that is shown, as long as its ids mean the same tokens.
+    if (document().model != nullptr && document().model->vocabulary() == beside.model->vocabulary()) {
+        next.written = document().written;
+        next.writing = document().writing;
+    }
     next.pins = document().pins;
     next.pins.a = *shown->state;
     replace(std::move(next), merge);

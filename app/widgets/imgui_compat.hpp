@@ -158,6 +158,12 @@ inline bool something_is_hovered() { return ImGui::GetCurrentContext()->HoveredI
 inline bool any_popup_open() { return ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel); }
 /// Whether the current window belongs to a popup.
 inline bool in_popup() { return (ImGui::GetCurrentWindow()->RootWindow->Flags & ImGuiWindowFlags_Popup) != 0; }
+/// Whether what is drawn now belongs to the frame while a sheet before it has the keyboard.
+inline bool behind_sheet() {
+    const ImGuiWindow *focused = ImGui::GetCurrentContext()->NavWindow, *current = ImGui::GetCurrentWindow()->RootWindow;
+    const bool of_frame = (current->Flags & ImGuiWindowFlags_NoBringToFrontOnFocus) != 0;
+    return of_frame && focused != nullptr && focused->WasActive && focused->RootWindow != current;
+}
 inline void close_popups() { ImGui::ClosePopupsOverWindow(nullptr, false); }
 
 /// The item that was clicked last and has the focus; 0 for none.

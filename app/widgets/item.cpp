@@ -61,7 +61,8 @@ Item begin_item(const Ui& ui, const char* id, ImVec2 size, const ControlNotes& n
     item.pressed |= item.by_key;
     // While a control is dragged, its tooltip would cover what is changing.
     if (!item.held) tooltip_for_last(ui, item.disabled ? notes.disabled : notes.tooltip);
-    if (item.ringed && !item.hovered) tooltip_below(ui, item, notes.tooltip);
+    const bool behind_menu = any_popup_open() && !in_popup();
+    if (item.ringed && !item.hovered && !behind_menu) tooltip_below(ui, item, notes.tooltip);
     return item;
 }
 

@@ -155,7 +155,7 @@ double seconds_until_tooltip() {
 
 void tooltip_for_last(const Ui& ui, std::string_view text) {
     if (text.empty() || !ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) return;
-    if (hovered_seconds() < kTooltipDelay) return;
+    if (hovered_seconds() < kTooltipDelay || behind_sheet()) return;
     begin_tooltip(ui);
     const float width = std::min(text_width(ui.fonts().label, text), ui.px(kTooltipWidth));
     paragraph(ui, ui.fonts().label, ui.colors().text, text, (width + 1) / ui.theme.scale);

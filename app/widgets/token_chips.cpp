@@ -23,16 +23,6 @@ struct Layout {
     std::vector<float> widths;
 };
 
-/// Whether the text contains bytes that are not complete characters.
-bool has_part_of_character(std::string_view text) {
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t length = character_length(text.substr(at));
-        if (length == 0) return true;
-        at += length;
-    }
-    return false;
-}
-
 /// Shows the bytes of incomplete characters in hexadecimal: "␣F0 9F 98".
 std::string text_with_bytes(std::string_view text) {
     std::string shown;
@@ -54,6 +44,15 @@ std::string text_with_bytes(std::string_view text) {
 }
 
 }  // namespace
+
+bool has_part_of_character(std::string_view text) {
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t length = character_length(text.substr(at));
+        if (length == 0) return true;
+        at += length;
+    }
+    return false;
+}
 
 std::string shown_bytes(std::string_view text) { return has_part_of_character(text) ? text_with_bytes(text) : visible_text(text); }
 

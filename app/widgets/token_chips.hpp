@@ -35,6 +35,8 @@ struct ChipResult {
 
 /// A text that may contain incomplete characters, whose bytes are shown in hexadecimal. All spaces are visible.
 std::string shown_bytes(std::string_view text);
+/// Whether the text contains bytes that are not complete characters.
+bool has_part_of_character(std::string_view text);
 /// A token's text as shown on its chip: as visible_text() does, with the bytes of incomplete characters in hexadecimal, "␣F0 9F 98".
 std::string chip_text(const Token& token);
 

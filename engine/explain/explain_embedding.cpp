@@ -111,7 +111,9 @@ Provenance probabilities(const TraceCells& cells, const PlanNode& node, const In
     const std::string row = std::string(stage_name(input.stage)) + "[" + number(t) + ",";
     Provenance out;
     out.formula = cell(cells, id, index) + " = exp(" + row + number(own) + "] - max) ÷ Σ over v of exp(" + row + "v] - max)";
-    out.sentence = "Softmax over the vocabulary: the probability that token id " + number(own) + " comes after position " + number(t) + ".";
+    out.sentence = "Softmax over the vocabulary: the probability that token id " + number(own) +
+                   (cells.config().architecture == Architecture::Encoder ? " stands at position " : " comes after position ") + number(t) +
+                   ".";
     double largest = -std::numeric_limits<double>::infinity();
     for (std::int64_t v = 0; v < cells.shape(id)[2].size; ++v) {
         Term term = single(number(v), cells.operand(input, {b, t, v, 0}));

@@ -149,6 +149,15 @@ std::vector<std::int32_t> next_tokens(const TokenBatch& tokens) {
     return targets;
 }
 
+std::vector<std::int32_t> shown_targets(const Config& config, const TokenBatch& tokens) {
+    if (config.architecture != Architecture::Encoder) return next_tokens(tokens);
+    std::vector<std::int32_t> targets(tokens.ids.size(), kIgnoredTarget);
+    for (std::int64_t b = 0; b < tokens.size(); ++b)
+        std::copy_n(tokens.ids.begin() + b * tokens.length, tokens.lengths[static_cast<std::size_t>(b)],
+                    targets.begin() + b * tokens.length);
+    return targets;
+}
+
 bool knocks_out_in_rows(const Trace<float>& trace) {
     if (trace.whole() || rows_at_a_time(trace.config, trace.tokens.length).maps >= trace.tokens.length) return false;
     const auto& nodes = trace.plan->nodes();
@@ -163,7 +172,7 @@ bool knocks_out_in_rows(const Trace<float>& trace) {
 KnockOut knock_out_heads(const Trace<float>& trace, const KnockOutQuestion& question, const KnockOutProgress& each, std::stop_token stop) {
     if (!trace.config.lm_head) throw ConfigError("a model without an output head predicts nothing that a head could change");
     if (question.place) require_place(trace, *question.place);
-    std::vector<std::int32_t> targets = next_tokens(trace.tokens);
+    std::vector<std::int32_t> targets = shown_targets(trace.config, trace.tokens);
     if (!question.counted.empty() && question.counted.size() != targets.size())
         throw Error("which positions count is given for " + std::to_string(question.counted.size()) + " positions, but there are " +
                     std::to_string(targets.size()));

@@ -15,6 +15,9 @@ namespace attn {
 /// The prediction target of each position, [B,T]: the next token, or kIgnoredTarget at the end of a text and in its padding.
 std::vector<std::int32_t> next_tokens(const TokenBatch& tokens);
 
+/// What each position of a shown text predicts, [B,T]: the next token; of an encoder, which reads from both sides, the token itself.
+std::vector<std::int32_t> shown_targets(const Config& config, const TokenBatch& tokens);
+
 /// Called with the results so far.
 using KnockOutProgress = std::function<void(const KnockOut& so_far, std::size_t done)>;
 

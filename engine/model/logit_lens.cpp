@@ -42,8 +42,11 @@ LensCell read_row(const LensRow& logits, const LensRow& probabilities, std::int3
     return cell;
 }
 
-std::int32_t token_after(const TokenBatch& tokens, std::int64_t b, std::int64_t t) {
-    return t + 1 < tokens.lengths[static_cast<std::size_t>(b)] ? tokens.ids[static_cast<std::size_t>(b * tokens.length + t + 1)] : -1;
+/// The next token; of an encoder, which reads from both sides, the token itself.
+std::int32_t predicted_token(const Trace<float>& trace, std::int64_t b, std::int64_t t) {
+    const TokenBatch& tokens = trace.tokens;
+    const std::int64_t at = trace.config.architecture == Architecture::Encoder ? t : t + 1;
+    return at < tokens.lengths[static_cast<std::size_t>(b)] ? tokens.ids[static_cast<std::size_t>(b * tokens.length + at)] : -1;
 }
 
 /// Memory for the logits and probabilities of the rows computed at a time.
@@ -139,7 +142,7 @@ LogitLens logit_lens(const Trace<float>& trace, const std::stop_token& stop, con
             softmax(logits.data(), some, vocab, probabilities.data());
             parallel_for(some, vocab, [&](std::int64_t row) {
                 const std::int64_t at = first + row;
-                const std::int32_t next = token_after(trace.tokens, at / lens.positions, at % lens.positions);
+                const std::int32_t next = predicted_token(trace, at / lens.positions, at % lens.positions);
                 cells[at] = read_row(LensRow(logits.data() + row * vocab, vocab), LensRow(probabilities.data() + row * vocab, vocab), next);
             });
         });

@@ -23,7 +23,7 @@ struct LensPrediction {
 struct LensCell {
     std::array<LensPrediction, kLensPredictions> top{};  ///< the first `count` are valid: likeliest first, the lower id if equal
     int count = 0;                                       ///< less than kLensPredictions if the vocabulary is smaller; 0 if a logit is NaN
-    /// The token that actually follows; -1 at the end of a text and in its padding.
+    /// The token that actually follows, of an encoder the one that stands there; -1 at the end of a text and in its padding.
     std::int32_t next = -1;
     float next_probability = 0;
     std::int64_t next_rank = 0;  ///< 1: no token is likelier; 0 if nothing follows

@@ -9,7 +9,7 @@
 
 namespace attn {
 
-/// What to measure: the next-token loss of the texts shown, or the probability of one token at one position.
+/// What to measure: the loss of the texts shown (shown_targets), or the probability of one token at one position.
 struct KnockOutQuestion {
     struct Place {
         std::int64_t sequence = 0, position = 0;
@@ -17,7 +17,7 @@ struct KnockOutQuestion {
         bool operator==(const Place&) const = default;
     };
     std::optional<Place> place;  ///< none: the loss
-    /// [B,T]: 1 where the next token counts; empty: everywhere. For texts whose beginnings are unpredictable.
+    /// [B,T]: 1 where the prediction counts; empty: everywhere. For texts whose beginnings are unpredictable.
     std::vector<std::uint8_t> counted{};
     bool operator==(const KnockOutQuestion&) const = default;
 };

@@ -22,18 +22,19 @@ const auto kQuietly = [](const KnockOut&, std::size_t) {};
 /// How far the float product may be from its expected value.
 bool near(double value, double expected) { return std::abs(value - expected) <= 2e-5 + 1e-4 * std::abs(expected); }
 
-/// The mean of -log softmax of the next token, by plain loops over a trace's logits.
+/// The mean of -log softmax of the next token, or for an encoder of the token itself, by plain loops over a trace's logits.
 double loss_of(const Trace<float>& trace) {
     const Tensor<float>* logits = nullptr;
     for (const auto& stage : trace.stages)
         if (stage.id.stage == Stage::Logits) logits = &stage.value;
     double sum = 0;
     int counted = 0;
+    const int ahead = trace.config.architecture == Architecture::Encoder ? 0 : 1;
     for (std::int64_t b = 0; b < trace.tokens.size(); ++b)
-        for (std::int64_t t = 0; t + 1 < trace.tokens.lengths[static_cast<std::size_t>(b)]; ++t, ++counted) {
+        for (std::int64_t t = 0; t + ahead < trace.tokens.lengths[static_cast<std::size_t>(b)]; ++t, ++counted) {
             double total = 0;
             for (std::int64_t v = 0; v < trace.config.vocab_size; ++v) total += std::exp(static_cast<double>((*logits)(b, t, v)));
-            const std::int32_t next = trace.tokens.ids[static_cast<std::size_t>(b * trace.tokens.length + t + 1)];
+            const std::int32_t next = trace.tokens.ids[static_cast<std::size_t>(b * trace.tokens.length + t + ahead)];
             sum += std::log(total) - static_cast<double>((*logits)(b, t, next));
         }
     return counted > 0 ? sum / counted : 0;

@@ -88,9 +88,10 @@ TEST(LogitLens, LastLayerIsTheModelAndEveryOtherAgreesWithPlainLoops) {
             const Tensor<float>& stream = trace.find(lens.stages[layer])->value;
             for (std::int64_t b = 0; b < lens.batches; ++b)
                 for (std::int64_t t = 0; t < lens.positions; ++t) {
-                    const bool follows = t + 1 < trace.tokens.lengths[static_cast<std::size_t>(b)];
+                    const std::int64_t said = model.config.architecture == Architecture::Encoder ? t : t + 1;
+                    const bool follows = said < trace.tokens.lengths[static_cast<std::size_t>(b)];
                     check_cell(lens.at(layer, b, t), oracle_logits(trace, stream.data() + (b * lens.positions + t) * model.config.d_model),
-                               follows ? trace.tokens.ids[static_cast<std::size_t>(b * lens.positions + t + 1)] : -1);
+                               follows ? trace.tokens.ids[static_cast<std::size_t>(b * lens.positions + said)] : -1);
                 }
         }
     }

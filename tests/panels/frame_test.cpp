@@ -415,6 +415,24 @@ TEST_F(FrameTest, EveryStageOfEveryPresetIsDrawnAtEverySize) {
     }
 }
 
+TEST_F(FrameTest, EveryExampleOpensFromTheMenuWhateverIsShown) {
+    carry_out = true;
+    std::vector<std::string> opened;
+    for (float y = 60; y < 1000; y += 24) {
+        open_example("gpt-tiny");
+        view.view = View::Step;
+        frames(2, ui_frame);
+        click(217, 24, ui_frame);
+        click(217, y, ui_frame);
+        frames(2, ui_frame);
+        opened.push_back(session->document().preset);
+        ASSERT_NE(trace().find(view.stage), nullptr) << opened.back();
+        press(Key::Escape, ui_frame);
+    }
+    for (const char* preset : {"stories", "llama-tiny", "encoder-decoder"})
+        EXPECT_NE(std::find(opened.begin(), opened.end(), preset), opened.end()) << preset;
+}
+
 /// The controls along the top bar from left to right, with the clickable width of each in pixels.
 std::vector<std::pair<ImGuiID, int>> controls_at(float y, float width, const std::function<void(float, float)>& hover) {
     constexpr int kStep = 4;

@@ -115,6 +115,15 @@ protected:
     }
 };
 
+TEST_F(KeyboardTest, KeysOfTheWindowWorkWhileTyping) {
+    open_example("causal-attention");
+    type("t", ui_frame);
+    frames(3, ui_frame);
+    ASSERT_TRUE(view.text.editing);
+    control('O');
+    EXPECT_EQ(view.files.task, FileTask::Open);
+}
+
 TEST_F(KeyboardTest, EveryControlOfEveryViewHasATooltip) {
     for (const char* preset : {"causal-attention", "encoder-decoder", "gpt-tiny", "numpy-three-heads"}) {
         open_example(preset);

@@ -6,6 +6,9 @@
 
 #include <random>
 
+#include "app/session/document/presets.hpp"
+#include "app/session/session.hpp"
+
 namespace attn::app {
 namespace {
 
@@ -25,6 +28,24 @@ TEST(HiddenWords, AreFoundAmongWordsAndSigns) {
     EXPECT_EQ(texts_of("<mask><mask>", "<mask>"), (Words{"?<mask>", "?<mask>"}));
     EXPECT_EQ(texts_of("Lily and _ .", "_"), (Words{"Lily", "and", "?_"}));
     EXPECT_EQ(texts_of("na\u00EFve \u6F22\u5B57.", "_"), (Words{"na\u00EFve", "\u6F22\u5B57"}));
+}
+
+TEST(HiddenWords, HaveNoRightAnswerInTheLens) {
+    Session session(open_preset("masked"), [] {});
+    const auto shown = session.wait();
+    ASSERT_NE(shown->trace, nullptr) << shown->problem;
+    const auto readings = session.compute(shown->state, facet::Readings{ReadingKind::Lens});
+    ASSERT_TRUE(readings && readings.value->lens) << readings.problem;
+    int hidden = 0;
+    for (std::size_t t = 0; t < shown->tokens[0].size(); ++t) {
+        const Token& token = shown->tokens[0][t];
+        const LensCell& cell = readings.value->lens->at(0, 0, static_cast<std::int64_t>(t));
+        hidden += token.text == "_" ? 1 : 0;
+        EXPECT_EQ(cell.next, token.text == "_" ? -1 : token.id) << "an encoder predicts the words where they stand";
+        EXPECT_EQ(cell.next_rank > 0, token.text != "_");
+    }
+    EXPECT_EQ(hidden, 1);
+    EXPECT_EQ(session.get(facet::Gradients{})->counted, static_cast<std::int64_t>(shown->tokens[0].size()) - 1);
 }
 
 TEST(HiddenWords, TakeTheMasksPlace) {

@@ -86,6 +86,27 @@ TEST(TokenPath, PiecesTileTheColumnsAndAreTheTokens) {
     }
 }
 
+TEST(TokenPath, BytesOfACharacterShareItsColumn) {
+    Document document = document_of_model(OpenedModel::open(kGoldenModels / "gemma2"));
+    document.texts = {"na\u00EFve \U0001F98A."};
+    KeptTokenizer tokenizer;
+    const TokenPath path = token_path(document, 0, tokenizer);
+    const Prepared prepared = prepare(document, std::numeric_limits<double>::infinity());
+    ASSERT_EQ(path.pieces.size(), prepared.chips.at(0).size());
+    EXPECT_EQ(path.pieces.front().word, -1) << "the template's <bos>";
+    float at = 0;
+    for (std::size_t i = 1; i < path.pieces.size(); ++i) {
+        EXPECT_NEAR(path.pieces[i].first, at, 1e-4) << i;
+        EXPECT_GT(path.pieces[i].last, path.pieces[i].first) << i;
+        at = path.pieces[i].last;
+    }
+    EXPECT_NEAR(at, static_cast<float>(path.columns.size()), 1e-4);
+    EXPECT_FLOAT_EQ(path.columns[2].width, 1.5F) << "room for two bytes";
+    for (const TokenPath::Word& word : path.words)
+        for (const TokenPath::Step& step : word.steps)
+            for (const TokenPath::Cell& part : step.parts) EXPECT_GT(part.last, part.first) << step.what;
+}
+
 TEST(TokenPath, EveryStepJoinsTwoPartsOfTheStepBefore) {
     Document document = document_of_model(OpenedModel::open(kGoldenModels / "gpt2"));
     document.texts = {"the weights of the reading"};

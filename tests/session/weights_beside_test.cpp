@@ -106,5 +106,21 @@ TEST(WeightsBeside, BothStatesAreShownOfOneText) {
     EXPECT_FALSE(session.document().pins.a);
 }
 
+TEST(WeightsBeside, WhatWasWrittenIsShownOfBoth) {
+    const attn::test::TemporaryFolder folder;
+    const auto a = OpenedModel::open(attn::test::fine_model()), b = OpenedModel::open(attn::test::coarser_model(folder.path()));
+    Session session(document_of_model(a), [] {});
+    session.apply({command::WriteToken{0, 4, 0.1, 0}, ""});
+    const auto first = session.wait();
+    const StateRef before = first->state;
+    ASSERT_EQ(before->setup->written.ids, std::vector<std::int32_t>{4});
+    session.apply({command::ShowBeside{b}, ""});
+    const auto shown = session.wait();
+    EXPECT_EQ(shown->state->setup->model, b);
+    EXPECT_EQ(shown->state->setup->written, before->setup->written);
+    EXPECT_EQ(shown->trace->tokens.ids, first->trace->tokens.ids);
+    EXPECT_EQ(session.document().writing.tokens.size(), 1U);
+}
+
 }  // namespace
 }  // namespace attn::app::test

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <string_view>
 
 #include "app/panels/actions/actions.hpp"
 #include "app/panels/files/files.hpp"
@@ -10,6 +11,11 @@ namespace {
 
 /// Keys that a focused control needs itself, such as arrows for a slider.
 bool belongs_to_controls(const KeyChord& chord) { return chord.key && *chord.key <= Key::Space && *chord.key != Key::Escape; }
+
+/// Keys of the window that mean the same while something is typed: the text has Ctrl with other letters.
+bool works_while_typing(const KeyChord& chord) {
+    return chord.ctrl && std::string_view("EKOQS").find(chord.letter) != std::string_view::npos;
+}
 
 bool in_scope(KeyScope scope, const ViewState& view) {
     switch (scope) {
@@ -50,6 +56,7 @@ std::vector<const Action*> pressed_actions(const PanelContext& context) {
         if (action.scope == KeyScope::Lesson && !action.can_run(context)) continue;
         for (const KeyChord& chord : action.chords) {
             if (!chord.pressed() || std::find(taken.begin(), taken.end(), chord) != taken.end()) continue;
+            if (ImGui::GetIO().WantTextInput && !works_while_typing(chord)) continue;
             if (ImGui::GetIO().WantCaptureKeyboard && belongs_to_controls(chord)) continue;
             if (context.view.focus.visible() && (chord.key == Key::Space || chord.key == Key::Enter)) continue;
             taken.push_back(chord);
@@ -68,12 +75,15 @@ void handle_shortcuts(PanelContext& context) {
     context.view.compare.swapped = context.view.compare.on() && other != context.view.compare.first;
     const bool elsewhere = context.view.palette.open || file_sheet_is_open(context);
     if (!elsewhere) focus_keys(context);
-    if (io.WantTextInput || ImGui::IsAnyItemActive() || elsewhere || io.KeyAlt) return;
+    if ((!io.WantTextInput && ImGui::IsAnyItemActive()) || elsewhere || io.KeyAlt) return;
     if (any_popup_open()) {
-        if (key_pressed(Key::Escape, false)) close_popups();
+        if (!io.WantTextInput && key_pressed(Key::Escape, false)) close_popups();
         return;
     }
-    for (const Action* action : pressed_actions(context)) action->run(context);
+    for (const Action* action : pressed_actions(context)) {
+        if (io.WantTextInput) stop_typing();
+        action->run(context);
+    }
 }
 
 }  // namespace attn::app

@@ -37,8 +37,7 @@ void draw_gradient_switch(PanelContext& context, float right, float y) {
     const float width = gradient_switch_width(context);
     ImGui::SetCursorScreenPos({right - width, y + context.px(1)});
     int chosen = context.view.gradients ? 1 : 0;
-    const ControlNotes notes{.tooltip = "The numbers themselves, or the gradient of the next-token loss (D).",
-                             .disabled = no_gradients(context)};
+    const ControlNotes notes{.tooltip = "The numbers themselves, or the gradient of the loss (D).", .disabled = no_gradients(context)};
     if (segmented(context.ui(), "##gradients", kNames, chosen, width + 1, notes)) context.view.gradients = chosen == 1;
 }
 

@@ -94,7 +94,11 @@ bool draw_title(PanelContext& context, const Matrix& matrix, const Box& box, con
     // A title above the matrix must end before the next one; beside the matrix it has room.
     const bool above = options.role != MatrixRole::Top && !small;
     const float room = std::max(box.width() + context.px(30), context.px(60));
-    const std::string symbol = above ? elide(font, matrix.symbol, room) : matrix.symbol;
+    std::string symbol = above ? elide(font, matrix.symbol, room) : matrix.symbol;
+    // Many heads side by side have room for their numbers alone.
+    constexpr std::string_view kHead = "head ";
+    if (matrix.symbol.starts_with(kHead) && text_width(font, matrix.symbol) > box.width() + context.px(4))
+        symbol = matrix.symbol.substr(kHead.size());
     const float width = text_width(font, symbol);
     const bool stage = matrix.origin && matrix.origin->parameter.empty() && !(matrix.origin->stage == options.stage);
     bool clicked = false, hovered = false;

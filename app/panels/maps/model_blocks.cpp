@@ -88,7 +88,7 @@ StageId stage_in(const Plan& plan, const ModelBlock& block, const StageId& shown
     return plan.nodes()[block.end - 1].id;
 }
 
-std::string block_title(const Plan& plan, const ModelBlock& block) {
+std::string block_title(const Trace<float>& trace, const ModelBlock& block) {
     const char* stack = block.stack == Stack::Encoder ? "encoder" : block.stack == Stack::Decoder ? "decoder" : "layer";
     switch (block.kind) {
     case BlockKind::Start:
@@ -96,7 +96,8 @@ std::string block_title(const Plan& plan, const ModelBlock& block) {
     case BlockKind::Layer:
         return fmt::format("{} {}", stack, block.layer);
     case BlockKind::End:
-        return predicts(plan, block) ? "next word" : block.stack == Stack::Encoder ? "memory" : "result";
+        if (predicts(*trace.plan, block)) return trace.config.architecture == Architecture::Encoder ? "words out" : "next word";
+        return block.stack == Stack::Encoder ? "memory" : "result";
     }
     return "";
 }

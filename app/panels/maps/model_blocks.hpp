@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/plan/plan.hpp"
+#include "engine/trace/trace.hpp"
 
 namespace attn::app {
 
@@ -43,8 +44,8 @@ std::optional<PartKind> part_of(const StageId& id);
 /// The stage to open in a block: the shown one if the block has it, otherwise the weights of a layer or the last stage of another block.
 StageId stage_in(const Plan& plan, const ModelBlock& block, const StageId& shown);
 
-/// Such as "layer 2", "encoder 0", "words in", "next word".
-std::string block_title(const Plan& plan, const ModelBlock& block);
+/// Such as "layer 2", "encoder 0", "words in", "next word", "words out".
+std::string block_title(const Trace<float>& trace, const ModelBlock& block);
 /// A sentence saying what the block does.
 std::string block_sentence(const Plan& plan, const ModelBlock& block);
 

@@ -52,7 +52,7 @@ constexpr std::array<std::pair<Stage, std::string_view>, 44> kTitles = {{
     {Stage::HeadIn, "Narrowed"},
     {Stage::Logits, "Logits"},
     {Stage::LogitsCapped, "Capped logits"},
-    {Stage::Probabilities, "Next word"},
+    {Stage::Probabilities, "Likely words"},
 }};
 
 std::string lower_first(std::string_view words) {

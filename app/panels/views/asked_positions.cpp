@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "app/panels/write/fill_in_view.hpp"
+#include "app/session/states/hidden_words.hpp"
+
 namespace attn::app {
 namespace {
 
@@ -30,6 +33,11 @@ std::vector<std::uint8_t> asked_positions(TaskKind task, std::span<const Token> 
 }
 
 std::vector<std::uint8_t> asked_positions(const PanelContext& context) {
+    if (reads_both_ways(context) && context.snapshot.state != nullptr) {
+        std::vector<std::uint8_t> shown = shown_positions(*context.snapshot.state->setup, context.snapshot.tokens);
+        const bool all = std::find(shown.begin(), shown.end(), 0) == shown.end();
+        return all || shown.size() != context.trace().tokens.ids.size() ? std::vector<std::uint8_t>() : shown;
+    }
     const TrainingSnapshot& run = *context.training.snapshot;
     if (!context.ready() || context.snapshot.run == 0 || context.snapshot.run != run.run) return {};
     std::vector<std::uint8_t> all;

@@ -10,6 +10,8 @@
 #include "app/panels/maps/labels.hpp"
 #include "app/panels/views/asked_positions.hpp"
 #include "app/panels/views/equation_layout.hpp"
+#include "app/panels/write/fill_in_view.hpp"
+#include "app/session/facets/next_words.hpp"
 #include "app/widgets/color_bar.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/heatmap_view.hpp"
@@ -68,11 +70,13 @@ void open_head(PanelContext& context, const HeadWorth& head) {
 
 /// The question in words, such as "probability of ‘sat’ after position 6 ‘cat’".
 std::string question_words(const PanelContext& context, const KnockOutQuestion& question) {
+    const bool both_ways = reads_both_ways(context);
+    if (!question.place && both_ways) return "loss on every word of the shown text that is not hidden";
     if (!question.place && !question.counted.empty()) return "loss on what the task asks for; the rest cannot be predicted";
     if (!question.place) return "next-token loss on the shown text";
     const auto& place = *question.place;
-    return fmt::format("probability of ‘{}’ after position {} ‘{}’", index_label(context, {Stage::Logits, -1}, Axis::V, place.token),
-                       place.position, index_label(context, {Stage::Logits, -1}, Axis::T, place.position));
+    return fmt::format("probability of ‘{}’ {} position {} ‘{}’", index_label(context, {Stage::Logits, -1}, Axis::V, place.token),
+                       both_ways ? "at" : "after", place.position, index_label(context, {Stage::Logits, -1}, Axis::T, place.position));
 }
 
 void draw_heading(PanelContext& context, const KnockOutQuestion& question) {
@@ -231,9 +235,17 @@ KnockOutQuestion knock_out_question(const PanelContext& context) {
     const std::int64_t batch = std::min(context.view.batch, tokens.size() - 1);
     if (batch < 0 || tokens.length == 0) return {};
     const std::int64_t length = std::max<std::int64_t>(tokens.lengths[static_cast<std::size_t>(batch)], 1);
-    const std::int64_t position = std::clamp<std::int64_t>(context.view.locked.on(Axis::T).value_or(length - 2), 0, length - 1);
-    const std::int64_t next = std::min(position + 1, length - 1);
-    const std::int64_t token = context.view.locked.on(Axis::V).value_or(tokens.ids[static_cast<std::size_t>(batch * tokens.length + next)]);
+    const bool both_ways = reads_both_ways(context);
+    const std::optional<std::int64_t> hidden = both_ways ? hidden_position(context) : std::nullopt;
+    const std::int64_t asked = hidden ? *hidden : context.view.locked.on(Axis::T).value_or(length - (both_ways ? 1 : 2));
+    const std::int64_t position = std::clamp<std::int64_t>(asked, 0, length - 1);
+    const std::int64_t next = both_ways ? position : std::min(position + 1, length - 1);
+    std::int64_t said = tokens.ids[static_cast<std::size_t>(batch * tokens.length + next)];
+    // Nothing says which word is hidden: the likeliest is asked for.
+    if (hidden)
+        if (const auto words = context.ask_latest(facet::NextWords{batch, {}, position}); words && !words->likeliest.empty())
+            said = words->likeliest.front().id;
+    const std::int64_t token = context.view.locked.on(Axis::V).value_or(said);
     return {KnockOutQuestion::Place{batch, position,
                                     static_cast<std::int32_t>(std::clamp<std::int64_t>(token, 0, context.trace().config.vocab_size - 1))},
             {}};
@@ -250,7 +262,8 @@ void draw_knock_out_view(PanelContext& context) {
         return;
     }
     const auto& lengths = context.trace().tokens.lengths;
-    if (!question.place && std::none_of(lengths.begin(), lengths.end(), [](std::int64_t length) { return length > 1; })) {
+    if (!question.place && !reads_both_ways(context) &&
+        std::none_of(lengths.begin(), lengths.end(), [](std::int64_t length) { return length > 1; })) {
         paragraph(
             context.ui(), fonts.body, colors.muted,
             "A text of one token has no next token to predict, so there is no loss: write a longer text, or choose a token's probability.");

@@ -9,6 +9,7 @@
 #include "app/panels/views/asked_positions.hpp"
 #include "app/panels/views/equation_layout.hpp"
 #include "app/panels/views/readings_age.hpp"
+#include "app/panels/write/fill_in_view.hpp"
 #include "app/session/facets/readings.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
@@ -53,6 +54,9 @@ std::string token_text(const PanelContext& context, std::int32_t id) {
 std::string row_name(const LogitLens& lens, std::size_t row) {
     return row == 0 ? std::string("embedding") : fmt::format("layer {}{}", row - 1, row + 1 == lens.stages.size() ? ", output" : "");
 }
+
+/// A cell predicts the word "after" that of its column, or, in an encoder, the one "at" its place.
+std::string_view place_words(const PanelContext& context) { return reads_both_ways(context) ? "at" : "after"; }
 
 /// The mean of -ln p(next) over positions that have a next token and count ([B,T], empty: all); NaN if there are none.
 double loss_of(const LogitLens& lens, std::size_t row, std::int64_t b, const std::vector<std::uint8_t>& counts) {
@@ -213,7 +217,7 @@ void cell_tooltip(const PanelContext& context, const LogitLens& lens, const Tabl
     const LensCell& cell = lens.at(row, b, t);
     begin_tooltip(ui);
     text_line(ui, fonts.strong, colors.text,
-              fmt::format("{}, after “{}”", row_name(lens, row), index_label(context, lens.stages.front(), Axis::T, t)));
+              fmt::format("{}, {} “{}”", row_name(lens, row), place_words(context), index_label(context, lens.stages.front(), Axis::T, t)));
     if (cell.count == 0) text_line(ui, fonts.mono, colors.bad, "no prediction: a logit is NaN");
     for (std::size_t i = 0; i < static_cast<std::size_t>(cell.count); ++i)
         text_line(ui, fonts.mono, cell.top[i].token == cell.next ? colors.good : colors.muted,
@@ -326,10 +330,12 @@ void draw_lens_view(PanelContext& context) {
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
-    draw_text(list, fonts.heading, at, colors.text, "Expected next");
+    const bool both_ways = reads_both_ways(context);
+    const char* title = both_ways ? "Expected here" : "Expected next";
+    draw_text(list, fonts.heading, at, colors.text, title);
     const LensSoFar so_far = lens_of(context);
     const LogitLens* lens = so_far.lens;
-    const float x = at.x + text_width(fonts.heading, "Expected next") + context.px(12);
+    const float x = at.x + text_width(fonts.heading, title) + context.px(12);
     float room_of_detail = at.x + room.x - x;
     if (lens != nullptr && !so_far.whole()) {
         constexpr float kBar = 120, kWords = 130;
@@ -342,8 +348,8 @@ void draw_lens_view(PanelContext& context) {
     }
     draw_text(list, fonts.label, {x, at.y + context.px(9)}, colors.muted,
               elide(fonts.label,
-                    fmt::format("logit lens: what each layer would predict next, read through the final norm and the output head{}",
-                                readings_age(context)),
+                    fmt::format("logit lens: what each layer would {}, read through the final norm and the output head{}",
+                                both_ways ? "put at each place" : "predict next", readings_age(context)),
                     room_of_detail));
     ImGui::SetCursorScreenPos({at.x, at.y + context.px(kLensHeader)});
     if (lens == nullptr) {
@@ -358,9 +364,13 @@ void draw_lens_view(PanelContext& context) {
     const OtherLens other = other_lens(context, *lens);
     const Comparison& compare = context.view.compare;
     const bool in_place = compare.swapped || compare.layout == CompareLayout::InPlace;
-    std::string legend = "The likeliest tokens, most likely first. Framed: the token that actually follows. #3: it is the third likeliest. "
-                         "loss: mean of −ln p of the tokens that follow.";
-    if (!asked_positions(context).empty()) legend += " Only what the task asks for is counted: the rest cannot be predicted.";
+    std::string legend =
+        both_ways
+            ? "The likeliest tokens, most likely first. Framed: the token at that place; a hidden one is not known. #3: it is the third "
+              "likeliest. loss: mean of −ln p of the tokens that are not hidden."
+            : "The likeliest tokens, most likely first. Framed: the token that actually follows. #3: it is the third likeliest. loss: "
+              "mean of −ln p of the tokens that follow.";
+    if (!both_ways && !asked_positions(context).empty()) legend += " Only what the task asks for is counted: the rest cannot be predicted.";
     if (!other.problem.empty()) legend = other.problem;
     else if (other.lens != nullptr && !in_place)
         legend =
@@ -393,7 +403,8 @@ void draw_lens_cell(PanelContext& context) {
     if (context.view.lens.hovered_row) row = static_cast<std::size_t>(*context.view.lens.hovered_row);
     if (lens->known[row] == 0) row = lens->stages.size() - 1;  // the last stage is computed first
     const LensCell& cell = lens->at(row, b, *t);
-    text_line(ui, fonts.mono_body, colors.axis(Axis::T), fmt::format("after {}", index_label(context, lens->stages.front(), Axis::T, *t)));
+    text_line(ui, fonts.mono_body, colors.axis(Axis::T),
+              fmt::format("{} {}", place_words(context), index_label(context, lens->stages.front(), Axis::T, *t)));
     text_line(ui, fonts.label, colors.muted, row_name(*lens, row) + " · " + tensor_name(lens->stages[row]));
     gap(ui, 6);
     if (cell.count == 0) text_line(ui, fonts.label, colors.bad, "no prediction: a logit is NaN");
@@ -404,7 +415,9 @@ void draw_lens_cell(PanelContext& context) {
     }
     if (cell.next < 0) {
         gap(ui, 8);
-        paragraph(ui, fonts.label, colors.faint, "The text ends here: no token follows.");
+        paragraph(ui, fonts.label, colors.faint,
+                  reads_both_ways(context) ? "The word is hidden: no token is known to be right."
+                                           : "The text ends here: no token follows.");
         return;
     }
     gap(ui, 14);

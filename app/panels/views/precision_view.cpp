@@ -16,6 +16,7 @@
 #include "app/widgets/item.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
+#include "engine/io/hub_cache.hpp"
 
 namespace attn::app {
 namespace {
@@ -49,7 +50,10 @@ const WeightsBeside* known_weights(const Answer<facet::WeightsBeside>& answer) {
     return answer.so_far.get();
 }
 
-std::string name_of_file(const std::string& path) { return visible_text(std::filesystem::path(path).filename().string(), true); }
+std::string name_of_file(const std::string& path) {
+    const std::string of_hub = hub_name(path);
+    return visible_text(of_hub.empty() ? std::filesystem::path(path).filename().string() : of_hub, true);
+}
 
 std::string percent(double share) { return format_number(100 * share, {.decimals = 2}) + " %"; }
 

@@ -203,7 +203,8 @@ Words words_of(const Trace<float>& trace, const PlanNode& node) {
     case Op::Multiply:
         return {"gated = act ∘ hidden", "Number by number: each hidden unit passes as far as its gate is open."};
     case Op::Probabilities:
-        return {"p = softmax(logits)", "What the model expects after every token."};
+        return {"p = softmax(logits)", config.architecture == Architecture::Encoder ? "What the model would put at every place."
+                                                                                    : "What the model expects after every token."};
     }
     return {};
 }

@@ -45,7 +45,7 @@ void show_gradients(PanelContext& context, Equation& equation, StageText& text) 
     replace(equation.result);
     equation.row_sums = false;
     text.formula = "∂loss ÷ ∂" + std::string(stage_name(context.view.stage.stage));
-    text.sentence = fmt::format("Gradient of the loss with respect to each number. Next-token loss: {} nats, over {} predictions.",
+    text.sentence = fmt::format("Gradient of the loss with respect to each number. Loss: {} nats, over {} predictions.",
                                 format_number(gradients.loss, {.decimals = 4}), gradients.counted);
 }
 
@@ -93,6 +93,7 @@ void draw_header(PanelContext& context, const StageText& text) {
     // The title in words comes first; code name, place and shape follow in small type.
     std::string where = id.stack == Stack::Encoder ? "encoder · " : id.stack == Stack::Decoder ? "decoder · " : "";
     if (id.layer >= 0) where += fmt::format("layer {}", id.layer);
+    else if (where.ends_with(" · ")) where.resize(where.size() - std::string_view(" · ").size());
     if (there && has_heads(shape)) where += fmt::format(" · head {}", context.view.head);
     if (there && shape.has(Axis::G))
         where += fmt::format(" reads key/value head {}", head_of(context.trace().config, shape, context.view.head));

@@ -56,7 +56,8 @@ void draw_word(PanelContext& context, const NextWord& word, double largest, cons
     const bool kept = !what.drawn || word.cut == Cut::None;
     const float mark = what.mark ? what.mark(word) : 0;
     if (item.hovered) list.AddRectFilled(item.min, item.max, colors.raised, context.px(4));
-    const Color ink = item.hovered ? colors.accent : kept ? colors.text : colors.faint;
+    const Color shown = has_part_of_character(word.text) ? colors.axis_d : colors.text;
+    const Color ink = item.hovered ? colors.accent : kept ? shown : colors.faint;
     const float columns = what.drawn ? 2 : 1;
     const float word_end = item.min.x + std::min(context.px(kWord), item.width() * 0.36F);
     const float bar_end = item.max.x - columns * context.px(kFigures);

@@ -52,6 +52,7 @@ void open_row(PanelContext& context, const HeadRowsOf& rows, std::size_t row, st
 /// Stores new rows along with their words, because the text may change before the next rows are ready.
 void keep(const PanelContext& context, std::shared_ptr<const HeadRows> rows, std::string word, HeadRowsView& view) {
     view.last = std::move(rows);
+    view.config = context.trace().config;
     view.word = std::move(word);
     view.keys.clear();
     for (const HeadRowsOf& kind : view.last->kinds) {
@@ -114,7 +115,8 @@ void draw_write_cell(PanelContext& context) {
     const auto answer = context.ask(facet::HeadRows{std::max<std::int64_t>(context.view.batch, 0), position});
     HeadRowsView& view = context.view.head_rows;
     if (answer) keep(context, answer.value, word, view);
-    // Show the rows of an earlier moment until the new ones are ready.
+    // Rows of an earlier moment of the same model are shown until the new ones are ready.
+    if (!answer && view.last != nullptr && view.config != context.trace().config) view.last = nullptr;
     const bool earlier = !answer && answer.problem.empty() && view.last != nullptr;
     paragraph(context.ui(), fonts.label, colors.muted,
               earlier  ? fmt::format("The weights of every head for “{}”; those for “{}” are being computed.", view.word, word)

@@ -11,7 +11,7 @@ constexpr std::array kViews = {
     ViewInfo{View::Grid, "grid", "Grid", 'g', "All heads of all layers."},
     ViewInfo{View::Lines, "lines", "Lines", 'n', "Weights as lines from token to token, one colour per head."},
     ViewInfo{View::Totals, "totals", "Totals", 'o', "Attention from token to token through all layers."},
-    ViewInfo{View::Lens, "lens", "Lens", 'w', "What each layer would predict next."},
+    ViewInfo{View::Lens, "lens", "Lens", 'w', "What each layer would predict."},
     ViewInfo{View::KnockOut, "knock-out", "Knock-out", 'k', "What each head is worth: the loss without it."},
     ViewInfo{View::Write, "write", "Write", 'e', "The model's continuation, token by token, and what it might have written instead."},
     ViewInfo{View::Precision, "precision", "Precision", 'q', "The same model at two precisions: how much its weights differ."},

@@ -68,9 +68,8 @@ Computation Computation::engine() {
             };
             return reference::verify_part<float>(*outline, within, show, reference::kFloatAtol, reference::kFloatRtol, stop);
         },
-        [](const Trace<float>& trace, std::stop_token stop) {
-            return trace_gradients<float>(*trace.parameters, trace.tokens, trace.source_tokens, next_tokens(trace.tokens), trace.settings,
-                                          std::move(stop));
+        [](const Trace<float>& trace, const std::vector<std::int32_t>& targets, std::stop_token stop) {
+            return trace_gradients<float>(*trace.parameters, trace.tokens, trace.source_tokens, targets, trace.settings, std::move(stop));
         },
         write_on,
         generate,

@@ -41,7 +41,8 @@ struct Computation {
         region;
     std::function<reference::Verification(const Trace<float>&, std::stop_token)> verify;
     std::function<reference::Verification(std::shared_ptr<const Trace<float>> outline, const StageId& within, std::stop_token)> verify_part;
-    std::function<GradientTrace<float>(const Trace<float>&, std::stop_token)> gradients;  ///< of the next-token loss
+    /// Of the loss of predicting `targets`, [B,T].
+    std::function<GradientTrace<float>(const Trace<float>&, const std::vector<std::int32_t>& targets, std::stop_token)> gradients;
     /// A continuation of the first sequence.
     std::function<std::vector<std::int32_t>(const Trace<float>&, const SamplingSettings&, std::stop_token)> sample;
     /// A continuation generated token by token; see generate().

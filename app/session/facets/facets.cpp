@@ -17,6 +17,7 @@
 #include "app/session/facets/statistics.hpp"
 #include "app/session/facets/token_path.hpp"
 #include "app/session/facets/weights_beside.hpp"
+#include "app/session/states/hidden_words.hpp"
 #include "app/session/states/part_looked_at.hpp"
 #include "engine/doctor/doctor.hpp"
 #include "engine/io/file_error.hpp"
@@ -25,6 +26,7 @@
 #include "engine/model/moved_norms.hpp"
 #include "engine/model/outline.hpp"
 #include "engine/model/text_rules.hpp"
+#include "engine/ops/cross_entropy.hpp"
 #include "engine/ops/parallel.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/tokenizer/tokenizer_files.hpp"
@@ -235,14 +237,33 @@ struct FacetMaker::Make {
             throw Error("there are no gradients: a model without an output head predicts nothing, so it has no loss");
         const double mib = snapshot_of(state).whole_mib;
         expect_room(2 * mib, work.room_mib);  // the backward pass first records the forward pass again
-        return value(work.engine.gradients(trace(), work.stop), mib);
+        std::vector<std::int32_t> targets = shown_targets(trace().config, trace().tokens);
+        const std::vector<std::uint8_t> shown = shown_here();
+        for (std::size_t at = 0; at < shown.size(); ++at)
+            if (shown[at] == 0) targets[at] = kIgnoredTarget;
+        return value(work.engine.gradients(trace(), targets, work.stop), mib);
+    }
+    /// For a model that fills in words, [B,T]: 0 where one is hidden, so that no word there is known to be right. Empty for others.
+    std::vector<std::uint8_t> shown_here() const {
+        if (trace().config.architecture != Architecture::Encoder) return {};
+        std::vector<std::uint8_t> shown = shown_positions(*state->setup, snapshot_of(state).tokens);
+        if (shown.size() != trace().tokens.ids.size()) shown.clear();
+        return shown;
     }
     FacetValue operator()(const facet::Readings& facet) const {
+        const std::vector<std::uint8_t> shown = shown_here();
+        const auto told = [&](Readings readings) {
+            if (!readings.lens || shown.empty()) return readings;
+            for (std::size_t i = 0; i < readings.lens->cells.size(); ++i)
+                if (LensCell& cell = readings.lens->cells[i]; shown[i % shown.size()] == 0)
+                    cell.next = -1, cell.next_probability = 0, cell.next_rank = 0;
+            return readings;
+        };
         const auto tell = [&](const Readings& so_far, std::size_t done, std::size_t total) {
-            work.progress(done, total, std::make_shared<const Readings>(so_far));
+            work.progress(done, total, std::make_shared<const Readings>(told(so_far)));
         };
         if (facet.kind == ReadingKind::Totals) expect_room(mib_of_totals(trace()), work.room_mib);
-        return value(work.engine.readings(snapshot_of(state).trace, facet.kind, work.stop, tell));
+        return value(told(work.engine.readings(snapshot_of(state).trace, facet.kind, work.stop, tell)));
     }
     FacetValue operator()(const facet::Verification& facet) const {
         // The user or a training run needs the other cores.

@@ -70,14 +70,20 @@ public:
         }
     }
     const std::vector<Cell>& all() const { return cells_; }
-    /// The cell that covers bytes [begin, end) of the content.
+    /// The cell that covers bytes [begin, end) of the content; some bytes of a character get their share of its columns.
     Cell span(std::size_t begin, std::size_t end) const {
         Cell out;
         bool any = false;
-        for (auto i = static_cast<std::size_t>(std::lower_bound(starts_.begin(), starts_.end(), begin) - starts_.begin());
-             i < cells_.size() && starts_[i] < end; ++i) {
-            out.first = any ? std::min(out.first, cells_[i].first) : cells_[i].first;
-            out.last = any ? std::max(out.last, cells_[i].last) : cells_[i].last;
+        auto i = static_cast<std::size_t>(std::upper_bound(starts_.begin(), starts_.end(), begin) - starts_.begin());
+        for (i = i > 0 ? i - 1 : 0; i < cells_.size() && starts_[i] < end; ++i) {
+            const std::size_t size = cells_[i].text.size(), from = std::max(begin, starts_[i]) - starts_[i];
+            const std::size_t to = std::min(end - starts_[i], size);
+            if (from >= to) continue;
+            const auto at = [&, wide = cells_[i].last - cells_[i].first](std::size_t byte) {
+                return byte == size ? cells_[i].last : cells_[i].first + wide * static_cast<float>(byte) / static_cast<float>(size);
+            };
+            out.first = any ? std::min(out.first, at(from)) : at(from);
+            out.last = any ? std::max(out.last, at(to)) : at(to);
             any = true;
         }
         return out;
@@ -87,6 +93,21 @@ private:
     std::vector<Cell> cells_;
     std::vector<std::size_t> starts_;
 };
+
+/// Where the tokens of a word stand. Those for the bytes of one character may all name the whole of it: they share it in their order.
+std::vector<WordToken> side_by_side(std::vector<WordToken> tokens) {
+    for (std::size_t i = 0; i < tokens.size();) {
+        const std::uint32_t begin = tokens[i].begin, size = tokens[i].end - begin;
+        std::size_t end = i + 1;
+        while (end < tokens.size() && tokens[end].begin == begin && tokens[end].end == begin + size) ++end;
+        const auto count = static_cast<std::uint32_t>(end - i);
+        for (std::uint32_t j = 0; i < end; ++i, ++j) {
+            tokens[i].begin = begin + size * j / count;
+            tokens[i].end = begin + size * (j + 1) / count;
+        }
+    }
+    return tokens;
+}
 
 bool same_pieces(const PieceList& a, const PieceList& b, const StageCells& cells_a, const StageCells& cells_b) {
     return std::equal(a.pieces.begin(), a.pieces.end(), b.pieces.begin(), b.pieces.end(), [&](const attn::Piece& x, const attn::Piece& y) {
@@ -98,7 +119,8 @@ bool same_pieces(const PieceList& a, const PieceList& b, const StageCells& cells
 class PathMaker {
 public:
     PathMaker(const ModelTokenizer& tokenizer, const std::string& text)
-        : tokenizer_(tokenizer), steps_(tokenizer.steps(text)), letters_(has_letters(steps_)), columns_(text, letters_) {}
+        : tokenizer_(tokenizer), steps_(tokenizer.steps(text)), letters_(has_letters(steps_)),
+          columns_(text, letters_ || has_bytes(steps_)) {}
 
     TokenPath make() {
         path_.columns = columns_.all();
@@ -113,6 +135,18 @@ public:
 private:
     static bool has_letters(const TokenSteps& steps) {
         return std::any_of(steps.stages.begin(), steps.stages.end(), [](const TextStage& stage) { return stage.name == "ByteLevel"; });
+    }
+
+    /// Whether a character is spelled by its bytes.
+    static bool has_bytes(const TokenSteps& steps) {
+        const std::string& content = steps.stages.back().list.content.text;
+        return std::any_of(steps.words.begin(), steps.words.end(), [&](const TokenSteps::Word& word) {
+            const std::vector<WordToken> tokens = side_by_side(word.trace.tokens);
+            return std::any_of(tokens.begin(), tokens.end(), [&](const WordToken& token) {
+                const std::size_t end = word.piece.begin + token.end;
+                return end < content.size() && (static_cast<unsigned char>(content[end]) & 0xC0U) == 0x80U;
+            });
+        });
     }
 
     std::vector<Cell> framed(const PieceList& list, const StageCells& cells) const {
@@ -218,7 +252,7 @@ private:
     }
     std::vector<Cell> parts(const std::vector<WordToken>& tokens) const {
         std::vector<Cell> out;
-        for (const WordToken& token : tokens) out.push_back(part(token.begin, token.end));
+        for (const WordToken& token : side_by_side(tokens)) out.push_back(part(token.begin, token.end));
         return out;
     }
 
@@ -340,7 +374,7 @@ private:
         for (std::size_t w = 0; w < steps_.words.size(); ++w) {
             const TokenSteps::Word& word = steps_.words[w];
             if (!word.piece.is_text()) made.push_back({last.span(word.piece.begin, word.piece.end), static_cast<std::int32_t>(w)});
-            for (const WordToken& token : word.trace.tokens)
+            for (const WordToken& token : side_by_side(word.trace.tokens))
                 made.push_back({last.span(word.piece.begin + token.begin, word.piece.begin + token.end), static_cast<std::int32_t>(w)});
         }
         std::size_t next = 0;

@@ -1,9 +1,11 @@
 #include "app/session/states/hidden_words.hpp"
 
+#include <algorithm>
 #include <optional>
 
 #include "app/session/states/model_tokens.hpp"
 #include "app/session/states/state.hpp"
+#include "app/session/states/token.hpp"
 #include "engine/train/run_settings.hpp"
 
 namespace attn::app {
@@ -26,6 +28,16 @@ std::string mask_word(const Setup& setup) {
     if (setup.model == nullptr) return kBlank;
     const std::optional<AddedToken> mask = mask_token(*setup.model);
     return mask ? mask->content : "";
+}
+
+std::vector<std::uint8_t> shown_positions(const Setup& setup, std::span<const std::vector<Token>> texts) {
+    const std::string mask = mask_word(setup);
+    std::size_t length = 0;
+    for (const std::vector<Token>& text : texts) length = std::max(length, text.size());
+    std::vector<std::uint8_t> shown(texts.size() * length, 0);
+    for (std::size_t b = 0; b < texts.size(); ++b)
+        for (std::size_t t = 0; t < texts[b].size(); ++t) shown[b * length + t] = !texts[b][t].padding && texts[b][t].text != mask ? 1 : 0;
+    return shown;
 }
 
 std::vector<TextWord> words_of(std::string_view text, std::string_view mask) {

@@ -2,6 +2,8 @@
 /// Hides words of a text so that a masked language model can fill them in.
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,9 +11,13 @@
 namespace attn::app {
 
 struct Setup;
+struct Token;
 
 /// The model's mask token as typed in a text; "" if it has none.
 std::string mask_word(const Setup& setup);
+
+/// [B,T], as long as the longest of the `texts`: 1 where a token is shown, 0 where it is hidden or padding.
+std::vector<std::uint8_t> shown_positions(const Setup& setup, std::span<const std::vector<Token>> texts);
 
 /// A word of a text: bytes [begin, end), without surrounding punctuation.
 struct TextWord {
