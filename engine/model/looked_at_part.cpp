@@ -195,9 +195,9 @@ private:
 /// A single layer is computed fewer positions at a time than the layers of a whole pass: packing its weights once more costs little time,
 /// while the feed-forward rows of a long text would take much memory.
 RowCounts rows_of_one_layer(const Config& config, std::int64_t positions, std::int64_t wanted) {
-    constexpr std::int64_t kRowsOfProducts = 256;
+    constexpr std::int64_t kRowsOfOneLayer = 256;
     RowCounts rows = rows_at_a_time(config, positions, wanted);
-    if (wanted == 0) rows.products = std::max(rows.maps, std::min(rows.products, kRowsOfProducts));
+    if (wanted == 0) rows.products = std::max(rows.maps, std::min(rows.products, kRowsOfOneLayer));
     return rows;
 }
 
