@@ -7,6 +7,7 @@
 #include <random>
 
 #include "app/session/document/presets.hpp"
+#include "app/session/facets/readings.hpp"
 #include "app/session/session.hpp"
 
 namespace attn::app {
