@@ -379,7 +379,8 @@ TEST(CheckpointBad, NamesTheMetadataAtFault) {
     refused(FileFault::Schema, "d_model 9 is not divisible", "settings", R"({"model": {"vocab_size": 5, "d_model": 9, "num_heads": 2}})");
     refused(FileFault::Schema, "has 5 symbols, but the model 6", "settings", R"({"model": {"vocab_size": 6}})");
     // A model far larger than its file is refused before it is allocated.
-    refused(FileFault::Schema, "where", "settings", R"({"model": {"vocab_size": 5, "d_model": 32768, "num_heads": 1, "d_ff": 32768}})");
+    refused(FileFault::Schema, "expected [5, 32768]", "settings",
+            R"({"model": {"vocab_size": 5, "d_model": 32768, "num_heads": 1, "d_ff": 32768}})");
     const auto vocabulary = [&](FileFault fault, std::string_view place, const std::string& symbols, const std::string& bytes = "[]") {
         refused(fault, place, "vocabulary",
                 R"({"kind": "character", "special_tokens": false, "symbols": )" + symbols + R"(, "bytes": )" + bytes + "}");

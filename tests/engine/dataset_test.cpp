@@ -348,7 +348,7 @@ TEST(Tasks, RefuseWhatCannotBeLearned) {
     expect_refused(task(TaskKind::Copy, 8, 63), "symbols is 63; expected 2 to 62");
     expect_refused(task(TaskKind::Copy, 8, 16, std::numeric_limits<double>::quiet_NaN()), "share held out is nan");
     expect_refused(task(TaskKind::Sort, 2, 2, 0.01), "too few different sequences");
-    expect_refused(task(TaskKind::Repeat, 20, 16), "16 symbols do not suffice");
+    expect_refused(task(TaskKind::Repeat, 20, 16), "16 symbols are too few");
     expect_refused(task(TaskKind::Addition, 8, 4), "the modulus is 4");
     expect_refused(text_task("too short", 8, 0.1), "of its 9 characters 9 are for training and 0 held out");
     EXPECT_THROW(task_kind("cpoy"), ConfigError);

@@ -148,7 +148,7 @@ TEST(GgufTokenizer, RefusesWhatItDoesNotKnowByName) {
         return "";
     };
     EXPECT_EQ(refuse(vocabulary_file("gpt-2", gguf_texts({"a b"}))), "");
-    EXPECT_THAT(refuse(vocabulary_file("syllables", gguf_texts({"a b"}))), HasSubstr("no way of cutting \"syllables\""));
+    EXPECT_THAT(refuse(vocabulary_file("syllables", gguf_texts({"a b"}))), HasSubstr("does not support the pre-tokenizer \"syllables\""));
     EXPECT_THAT(refuse(vocabulary_file("gpt-2", gguf_texts({"a c"}))), HasSubstr("the token \"c\" is not in the vocabulary"));
     EXPECT_THAT(refuse(vocabulary_file("gpt-2", gguf_texts({"ab"}))), HasSubstr("entry 0 is not a pair"));
 }

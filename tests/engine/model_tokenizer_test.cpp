@@ -193,11 +193,12 @@ TEST(ModelTokenizer, AddedTokensAreCutOutFirst) {
 TEST(ModelTokenizer, RefusesComponentsThatItDoesNotKnowByName) {
     EXPECT_THAT(tokenizer_refusal(R"({"type": "Lattice", "vocab": {}})"),
                 HasSubstr("/model/type: attnscope does not support the model \"Lattice\""));
-    EXPECT_THAT(tokenizer_refusal(kAbc, R"("normalizer": {"type": "Rot13"})"), HasSubstr("there is no normalizer \"Rot13\""));
-    EXPECT_THAT(tokenizer_refusal(kAbc, R"("pre_tokenizer": {"type": "Syllables"})"), HasSubstr("there is no pre-tokenizer \"Syllables\""));
-    EXPECT_THAT(tokenizer_refusal(kAbc, R"("post_processor": {"type": "X"})"), HasSubstr("there is no post-processor \"X\""));
+    EXPECT_THAT(tokenizer_refusal(kAbc, R"("normalizer": {"type": "Rot13"})"), HasSubstr("does not support the normalizer \"Rot13\""));
+    EXPECT_THAT(tokenizer_refusal(kAbc, R"("pre_tokenizer": {"type": "Syllables"})"),
+                HasSubstr("does not support the pre-tokenizer \"Syllables\""));
+    EXPECT_THAT(tokenizer_refusal(kAbc, R"("post_processor": {"type": "X"})"), HasSubstr("does not support the post-processor \"X\""));
     EXPECT_THAT(tokenizer_refusal(kAbc, R"("decoder": {"type": "Sequence", "decoders": [{"type": "Fuse"}, {"type": "X"}]})"),
-                HasSubstr("/decoder/decoders/1/type: there is no decoder \"X\""));
+                HasSubstr("/decoder/decoders/1/type: attnscope does not support the decoder \"X\""));
     EXPECT_THAT(tokenizer_refusal(kAbc, R"("normalizer": {"type": "NFC", "form": "odd"})"),
                 HasSubstr("/normalizer/form: there is no such field"));
     EXPECT_THAT(tokenizer_refusal(kAbc, R"("more": 1)"), HasSubstr("/more: there is no such field"));
@@ -222,7 +223,7 @@ TEST(ModelTokenizer, RefusesWhatCannotBe) {
     EXPECT_THAT(tokenizer_refusal(R"({"type": "Unigram", "vocab": []})"), HasSubstr("/model/vocab"));
     EXPECT_THAT(tokenizer_refusal(R"({"type": "WordPiece", "vocab": {"a": 0}, "unk_token": "[UNK]"})"), HasSubstr("[UNK]"));
     EXPECT_THAT(tokenizer_refusal(kAbc, R"("added_tokens": [{"id": 1, "content": "<m>"}])"), HasSubstr("which belongs to \"b\""));
-    EXPECT_THAT(tokenizer_refusal(kAbc, R"("added_tokens": [{"id": 9, "content": "a"}])"), HasSubstr("but 0 in the vocabulary"));
+    EXPECT_THAT(tokenizer_refusal(kAbc, R"("added_tokens": [{"id": 9, "content": "a"}])"), HasSubstr("but has 0 in the vocabulary"));
     EXPECT_THAT(tokenizer_refusal(kAbc, R"("pre_tokenizer": {"type": "Split", "pattern": {"Regex": "("}, "behavior": "Isolated"})"),
                 HasSubstr("the regular expression \"(\" cannot be used"));
     EXPECT_THAT(tokenizer_refusal(kAbc, R"("normalizer": {"type": "Precompiled", "precompiled_charsmap": "////"})"), HasSubstr("damaged"));

@@ -286,7 +286,7 @@ TEST(RunFolder, RefusesWhatDoesNotBelongTogether) {
     EXPECT_TRUE(read_run_folder(folder.path()).losses.empty()) << "a table may be missing";
     const std::string moment = test::file_bytes(folder / "moments" / "step-3.safetensors");
     test::put_file(folder / "moments" / "step-6.safetensors", moment);
-    refused("a moment of another step", FileFault::Schema, "step-6.safetensors: is of another run");
+    refused("a moment of another step", FileFault::Schema, "step-6.safetensors: belongs to a different run");
     test::put_file(folder / "moments" / "step-6.safetensors", moment.substr(0, 100));
     refused("a cut moment", FileFault::Truncated, "step-6.safetensors");
     fs::remove(folder / "moments" / "step-6.safetensors");

@@ -390,7 +390,7 @@ TEST(TokenizerFiles, SentencePieceFilesThatCannotBeAreRefused) {
     EXPECT_THAT(file_refusal("a.model", unknown + "\x0B"), HasSubstr("field 1 has wire type 3"));
     EXPECT_THAT(file_refusal("a.model", unknown + std::string(1, '\x02') + '\0'), HasSubstr("there is no field 0"));
     EXPECT_THAT(file_refusal("a.model", unknown + number_field(1, 1)), HasSubstr("field 1 is not a message"));
-    EXPECT_THAT(file_refusal("a.model", unknown + field_of(1, number_field(1, 1))), HasSubstr("field 1 is not a text"));
+    EXPECT_THAT(file_refusal("a.model", unknown + field_of(1, number_field(1, 1))), HasSubstr("field 1 is not a string"));
     EXPECT_THAT(file_refusal("a.model", unknown + piece_of("a") + piece_of(std::string(2000, 'a')) + field_of(2, number_field(3, 2))),
                 HasSubstr("has 2000 bytes; at most 1024 can be joined"));
     EXPECT_THAT(file_refusal("a.model", field_of(3, "")), HasSubstr("expected a token in Base64")) << "not SentencePiece's, so tiktoken's";

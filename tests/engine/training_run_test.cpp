@@ -311,7 +311,7 @@ TEST(TrainingRun, SaysWhenNothingIsLearnedAnyMore) {
     settings.stop.steps = 20;
     EXPECT_EQ(learns_nothing(settings, 0), "");
     EXPECT_EQ(learns_nothing(settings, 9), "") << "one step is left";
-    EXPECT_THAT(learns_nothing(settings, 10), HasSubstr("from step 11 on is 0"));
+    EXPECT_THAT(learns_nothing(settings, 10), HasSubstr("the learning rate is 0 from step 11 on"));
     EXPECT_EQ(learns_nothing(settings, 20), "") << "there is nothing to do";
     settings.stop.steps = 0;
     EXPECT_NE(learns_nothing(settings, 10), "");
