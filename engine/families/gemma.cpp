@@ -17,6 +17,8 @@ constexpr std::array<std::string_view, 2> kGemma3Types = {"gemma3_text", "gemma3
 /// In multimodal models the text part has a prefix of its own.
 constexpr std::array<std::string_view, 3> kGemma3Prefixes = {"language_model.model.", "model.language_model.", "model."};
 
+constexpr double kUsualBase = 10'000;
+
 /// The first files say "gelu", but the models were trained with the tanh form (huggingface/transformers, pull request 29402).
 Activation read_gemma_activation(JsonObject& json) {
     if (json.has("hidden_activation")) return read_activation_word(json, "hidden_activation", Activation::GeluTanh);
@@ -25,12 +27,13 @@ Activation read_gemma_activation(JsonObject& json) {
     return word == "gelu" ? Activation::GeluTanh : read_activation_word(json, "hidden_act", Activation::GeluTanh);
 }
 
-Config read_gemma_config(JsonObject& json) {
-    Config config = read_decoder_sizes(json);
+Config read_gemma_sizes(JsonObject& json, const UsualSizes& usual, double usual_base) {
+    Config config = read_decoder_sizes(json, usual);
+    config.rotary_base = usual_base;
     config.norm_kind = NormKind::RmsPlusOne;
     config.ffn_gated = true;
     if (config.d_head == 0) config.d_head = 256;
-    config.d_ff = required_size(json, "intermediate_size");
+    config.d_ff = size_or(json, "intermediate_size", usual.feed_forward);
     config.activation = read_gemma_activation(json);
     config.layer_norm_eps = 1e-6;
     json.read("rms_norm_eps", config.layer_norm_eps, 1e-30, 1);
@@ -44,10 +47,12 @@ Config read_gemma_config(JsonObject& json) {
     return config;
 }
 
+Config read_gemma_config(JsonObject& json) { return read_gemma_sizes(json, {}, kUsualBase); }
+
 /// What Gemma 2 and 3 add.
-Config read_sandwich_config(JsonObject& json) {
+Config read_sandwich_config(JsonObject& json, const UsualSizes& usual, double usual_base) {
     constexpr double kMost = 1e9;
-    Config config = read_gemma_config(json);
+    Config config = read_gemma_sizes(json, usual, usual_base);
     config.norm = NormPlacement::Sandwich;
     double scalar = 256;
     json.read("query_pre_attn_scalar", scalar, 1e-9, kMost);
@@ -58,7 +63,7 @@ Config read_sandwich_config(JsonObject& json) {
 }
 
 Config read_gemma2_config(JsonObject& json) {
-    Config config = read_sandwich_config(json);
+    Config config = read_sandwich_config(json, {}, kUsualBase);
     if (!json.has("attn_logit_softcapping")) config.score_cap = 50;
     if (!json.has("final_logit_softcapping")) config.logit_cap = 30;
     read_windows(json, read_window(json, 4096), config, [](std::int64_t layer) { return layer % 2 == 0; });
@@ -68,7 +73,19 @@ Config read_gemma2_config(JsonObject& json) {
 Config read_gemma3_config(JsonObject& top) {
     auto words = top.optional_object("text_config");
     JsonObject& json = words ? *words : top;
-    Config config = read_sandwich_config(json);
+    // The text_config of published multimodal models only lists what differs from the class.
+    const UsualSizes usual{.vocabulary = 262'208,
+                           .width = 2304,
+                           .layers = 26,
+                           .heads = 8,
+                           .kv_heads = 4,
+                           .head = 256,
+                           .feed_forward = 9216,
+                           .context = 131'072};
+    Config config = read_sandwich_config(json, usual, 1e6);
+    if (config.score_cap != 0)
+        json.fail("attn_logit_softcapping", fmt::format("is {}, but Gemma 3 does not cap scores", config.score_cap),
+                  FileFault::Unsupported);
     config.qk_norm = QueryKeyNorm::PerHead;
     std::int64_t pattern = 6;
     json.read("sliding_window_pattern", pattern, 1, std::int64_t{1} << 20);

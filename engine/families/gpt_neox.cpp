@@ -24,9 +24,7 @@ Config read_neox_config(JsonObject& json) {
     config.d_ff = required_size(json, "intermediate_size");
     config.activation = read_activation_word(json, "hidden_act", Activation::GeluErf);
     json.read("layer_norm_eps", config.layer_norm_eps, 1e-30, 1);
-    read_rotary(json, config);
-    const bool told = json.has("rotary_pct") || json.has("partial_rotary_factor") || json.has("rope_parameters");
-    if (!told) config.rotary_size = config.head_size() / 4;  // transformers' default
+    read_rotary(json, config, 0.25);
     return config;
 }
 

@@ -124,6 +124,29 @@ void check_types(const ModelFolder& folder) {
                             fmt::format("holds {}; expected F32, F16, BF16 or F64", use.tensor->type_name()));
 }
 
+/// Refuses a tensor that should be a copy of the word embedding and is not: transformers 5 would use it, and earlier versions would not.
+/// Only some rows are compared: a separately trained tensor differs everywhere.
+void expect_copies(const ModelFolder& folder) {
+    constexpr std::int64_t kRows = 16;
+    const auto words = std::find_if(folder.tensors.begin(), folder.tensors.end(), [](const TensorUse& use) {
+        return !use.parameters.empty() && use.parameters.front().parameter == "token_embedding.weight";
+    });
+    if (words == folder.tensors.end()) return;
+    const ArrayView& table = words->tensor->array;
+    for (const TensorUse& use : folder.tensors) {
+        const ArrayView& copy = use.tensor->array;
+        if (use.leftover != Leftover::Copy || copy.shape != table.shape || copy.bytes.size() != table.bytes.size()) continue;
+        const std::int64_t rows = table.shape[0], row = static_cast<std::int64_t>(table.bytes.size()) / rows;
+        for (std::int64_t i = 0; i < std::min(rows, kRows); ++i) {
+            const auto first = static_cast<std::size_t>(i * rows / std::min(rows, kRows) * row), count = static_cast<std::size_t>(row);
+            if (!std::ranges::equal(table.bytes.subspan(first, count), copy.bytes.subspan(first, count)))
+                throw FileError(FileFault::Unsupported, folder.weights->file_name(*use.tensor), escaped(copy.name),
+                                fmt::format("differs from {}, although the model ties the two (tie_word_embeddings)", escaped(table.name)));
+        }
+    }
+    folder.weights->require_intact();
+}
+
 /// Owns the memory that a set of parameters refers to.
 struct Holder {
     std::shared_ptr<const WeightFiles> files;
@@ -313,6 +336,7 @@ ModelFolder open_model_folder(const std::filesystem::path& place) {
     folder.path = path;
     match_tensors(folder, is_gguf_file(path) ? read_file(folder) : read_folder(folder));
     check_types(folder);
+    expect_copies(folder);
     add_notes(folder);
     return folder;
 }

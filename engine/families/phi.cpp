@@ -21,7 +21,7 @@ Config read_phi_config(JsonObject& json) {
     config.activation = read_activation_word(json, "hidden_act", Activation::GeluTanh);
     json.read("layer_norm_eps", config.layer_norm_eps, 1e-30, 1);
     require_option(json, "qk_layernorm", false, false, "LayerNorms of queries and keys");
-    read_rotary(json, config);
+    read_rotary(json, config, 0.5);
     return config;
 }
 
@@ -48,7 +48,7 @@ Config read_phi3_config(JsonObject& json) {
     config.activation = read_activation_word(json, "hidden_act", Activation::Silu);
     json.read("rms_norm_eps", config.layer_norm_eps, 1e-30, 1);
     require_option(json, "attention_bias", false, false, "biases of fused projections");
-    read_rotary(json, config);
+    read_rotary(json, config, 1);
     read_windows(json, read_window(json, 0), config, [](std::int64_t) { return true; });
     return config;
 }

@@ -14,6 +14,13 @@ namespace {
 constexpr double kLeast = std::numeric_limits<double>::min(), kMost = 1e9;
 constexpr std::int64_t kMostTokens = std::int64_t{1} << 40;
 
+/// The original context length; `top` is the one at the top level, which comes first, or 0.
+void read_original_context(JsonObject& json, const Config& config, std::int64_t top, RotaryStretch& stretch) {
+    stretch.original_context = config.context_length;
+    json.read("original_max_position_embeddings", stretch.original_context, 1, kMostTokens);
+    if (top > 0) stretch.original_context = top;
+}
+
 void read_yarn(JsonObject& json, const Config& config, RotaryStretch& stretch) {
     stretch.kind = RotaryScaling::Yarn;
     stretch.low = 1;
@@ -21,8 +28,6 @@ void read_yarn(JsonObject& json, const Config& config, RotaryStretch& stretch) {
     json.read("beta_slow", stretch.low, kLeast, kMost);
     json.read("beta_fast", stretch.high, kLeast, kMost);
     json.read("truncate", stretch.whole_pairs);
-    stretch.original_context = config.context_length;
-    json.read("original_max_position_embeddings", stretch.original_context, 1, kMostTokens);
     // The factor defaults to the ratio of the two context lengths.
     if (!json.read("factor", stretch.factor, 1, kMost))
         stretch.factor = static_cast<double>(config.context_length) / static_cast<double>(stretch.original_context);
@@ -34,13 +39,13 @@ void read_yarn(JsonObject& json, const Config& config, RotaryStretch& stretch) {
     json.read("attention_factor", stretch.amplitude, kLeast, kMost);
 }
 
-void read_longrope(JsonObject& json, const Config& config, std::int64_t original, RotaryStretch& stretch) {
+void read_longrope(JsonObject& json, const Config& config, RotaryStretch& stretch) {
     stretch.kind = RotaryScaling::LongRope;
-    stretch.original_context = original > 0 ? original : config.context_length;
-    json.read("original_max_position_embeddings", stretch.original_context, 1, kMostTokens);
     if (!json.read("short_factor", stretch.short_factors, kLeast, kMost)) json.fail_missing("short_factor");
     if (!json.read("long_factor", stretch.long_factors, kLeast, kMost)) json.fail_missing("long_factor");
-    const double longer = static_cast<double>(config.context_length) / static_cast<double>(stretch.original_context);
+    // The factor only matters for the amplitude, and defaults to the ratio of the two context lengths.
+    double longer = static_cast<double>(config.context_length) / static_cast<double>(stretch.original_context);
+    json.read("factor", longer, kLeast, kMost);
     if (longer > 1) stretch.amplitude = std::sqrt(1 + std::log(longer) / std::log(static_cast<double>(stretch.original_context)));
     json.read("attention_factor", stretch.amplitude, kLeast, kMost);
     for (const char* key : {"short_mscale", "long_mscale"})
@@ -54,16 +59,17 @@ void read_stretch(JsonObject& json, const Config& config, std::int64_t original,
     json.read(name, type);
     // Dynamic scaling starts beyond the model's context length, which texts here never exceed.
     if (type == "default" || type == "dynamic") return;
+    read_original_context(json, config, original, stretch);
     if (type == "yarn") return read_yarn(json, config, stretch);
-    if (type == "longrope" || type == "su") return read_longrope(json, config, original, stretch);
+    if (type == "longrope" || type == "su") return read_longrope(json, config, stretch);
     if (type != "linear" && type != "llama3")
         json.fail(name, fmt::format("is \"{}\", which is not supported; expected linear, dynamic, llama3, yarn or longrope", escaped(type)),
                   FileFault::Unsupported);
     stretch.kind = type == "linear" ? RotaryScaling::Linear : RotaryScaling::Llama3;
     if (!json.read("factor", stretch.factor, 1, kMost)) json.fail_missing("factor");
-    json.read("low_freq_factor", stretch.low, kLeast, kMost);
-    json.read("high_freq_factor", stretch.high, kLeast, kMost);
-    json.read("original_max_position_embeddings", stretch.original_context, 1, kMostTokens);
+    if (type == "linear") return;
+    if (!json.read("low_freq_factor", stretch.low, kLeast, kMost)) json.fail_missing("low_freq_factor");
+    if (!json.read("high_freq_factor", stretch.high, kLeast, kMost)) json.fail_missing("high_freq_factor");
 }
 
 void read_keys(JsonObject& json, double& base, double& share) {
@@ -73,9 +79,9 @@ void read_keys(JsonObject& json, double& base, double& share) {
 
 }  // namespace
 
-void read_rotary(JsonObject& json, Config& config) {
+void read_rotary(JsonObject& json, Config& config, double usual_share) {
     config.position = PositionKind::Rotary;
-    double share = 1;
+    double share = usual_share > 0 ? usual_share : 1;
     std::int64_t original = 0;
     json.read("original_max_position_embeddings", original, 1, kMostTokens);
     read_keys(json, config.rotary_base, share);
@@ -94,8 +100,11 @@ void read_rotary(JsonObject& json, Config& config) {
         auto full = rotary->optional_object("full_attention");
         JsonObject& used = full ? *full : *rotary;
         read_keys(used, config.rotary_base, share);
-        read_stretch(used, config, original, config.rotary_stretch);
+        read_stretch(used, config, full ? 0 : original, config.rotary_stretch);
     }
+    if (usual_share == 0 && share != 1)
+        json.fail("partial_rotary_factor", fmt::format("is {}, but models of this family rotate whole heads", share),
+                  FileFault::Unsupported);
     const auto turned = static_cast<std::int64_t>(static_cast<double>(config.head_size()) * share);
     config.rotary_size = share == 1 ? 0 : turned;
     if (share != 1 && turned < 2) json.fail("partial_rotary_factor", "leaves no dimension of a head to rotate");

@@ -57,17 +57,21 @@ void add_norm(std::vector<TensorSource>& out, const std::string& parameter, cons
     if (config.norm_kind == NormKind::LayerNorm) out.push_back({parameter + ".bias", tensor + ".bias"});
 }
 
-Config read_decoder_sizes(JsonObject& json) {
+std::int64_t size_or(JsonObject& json, std::string_view key, std::int64_t usual) {
+    return usual > 0 && !json.has(key) ? usual : required_size(json, key);
+}
+
+Config read_decoder_sizes(JsonObject& json, const UsualSizes& usual) {
     Config config;
     config.architecture = Architecture::DecoderOnly;
-    config.vocab_size = required_size(json, "vocab_size");
-    config.d_model = required_size(json, "hidden_size");
-    config.num_layers = required_size(json, "num_hidden_layers");
-    config.num_heads = required_size(json, "num_attention_heads");
-    if (json.has("num_key_value_heads")) config.num_kv_heads = required_size(json, "num_key_value_heads");
+    config.vocab_size = size_or(json, "vocab_size", usual.vocabulary);
+    config.d_model = size_or(json, "hidden_size", usual.width);
+    config.num_layers = size_or(json, "num_hidden_layers", usual.layers);
+    config.num_heads = size_or(json, "num_attention_heads", usual.heads);
+    config.num_kv_heads = json.has("num_key_value_heads") ? required_size(json, "num_key_value_heads") : usual.kv_heads;
     if (config.num_kv_heads == config.num_heads) config.num_kv_heads = 0;
-    if (json.has("head_dim")) config.d_head = required_size(json, "head_dim");
-    config.context_length = json.has("max_position_embeddings") ? required_size(json, "max_position_embeddings") : 2048;
+    config.d_head = json.has("head_dim") ? required_size(json, "head_dim") : usual.head;
+    config.context_length = size_or(json, "max_position_embeddings", usual.context);
     config.tied_lm_head = false;
     json.read("tie_word_embeddings", config.tied_lm_head);
     config.qkv_bias = config.output_bias = config.ffn_bias = false;

@@ -28,11 +28,18 @@ void add_norm(std::vector<TensorSource>& out, const std::string& parameter, cons
 
 /// Reads GPT-2's settings other than sizes: activation, eps, and the scaling of scores.
 void read_gpt2_arithmetic(JsonObject& json, Config& config);
+/// The sizes of a class in transformers, for files that only list what differs from them; 0: the file must say, or need not.
+struct UsualSizes {
+    std::int64_t vocabulary = 0, width = 0, layers = 0, heads = 0, kv_heads = 0, head = 0, feed_forward = 0, context = 2048;
+};
+/// The integer under `key`, or else `usual`; throws FileError if that is 0.
+std::int64_t size_or(JsonObject& json, std::string_view key, std::int64_t usual);
 /// Sizes, norms and head under the keys that most decoders use: hidden_size, num_hidden_layers, num_attention_heads, num_key_value_heads,
 /// head_dim, max_position_embeddings, vocab_size. No biases; the output head is untied unless tie_word_embeddings is set.
-Config read_decoder_sizes(JsonObject& json);
-/// RoPE: base, rotated part of a head and frequency scaling, from top-level keys (older files) or an object of their own.
-void read_rotary(JsonObject& json, Config& config);
+Config read_decoder_sizes(JsonObject& json, const UsualSizes& usual = {});
+/// RoPE: base, rotated part of a head and frequency scaling, from top-level keys (older files) or an object of their own. `usual_share` is
+/// the rotated part if the file does not say; 0 for families that always rotate whole heads, for which another part is refused.
+void read_rotary(JsonObject& json, Config& config, double usual_share = 0);
 /// Sliding windows: for the layers that layer_types calls "sliding_attention" if it is present, else for those where slides(layer).
 void read_windows(JsonObject& json, std::int64_t window, Config& config, const std::function<bool(std::int64_t)>& slides);
 /// sliding_window, 0 for none; `usual` if the key is missing.

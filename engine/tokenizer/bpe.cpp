@@ -23,6 +23,8 @@ Bpe::Bpe(Vocabulary vocabulary, BpeOptions options) : TokenModel(std::move(vocab
         unknown_ = vocabulary_.find(options_.unknown);
         if (!unknown_) throw ConfigError(fmt::format("the unknown token \"{}\" is not in the vocabulary", escaped(options_.unknown)));
     }
+    if (options_.byte_fallback && !(options_.continuing_prefix.empty() && options_.suffix.empty()))
+        throw ConfigError("byte_fallback beside a prefix or a suffix of pieces is not supported");
     for (const std::string& text : options_.kept_whole) kept_.add(text, 0);
 }
 

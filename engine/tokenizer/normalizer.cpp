@@ -66,13 +66,14 @@ AlignedText bytes_as_letters(const AlignedText& text) {
     return out;
 }
 
-/// A replacement gets the origin of the match's last character.
+/// A replacement gets the origin of the last character before its end.
 AlignedText replaced(const AlignedText& text, const TextPattern& pattern, std::string_view by, SearchTime& time) {
     AlignedText out;
     std::size_t at = 0;
     for (const Match& match : pattern.matches(text.text, time)) {
         out.append(text, at, match.begin);
-        out.append(by, text.origins[match.end - 1]);
+        const Origin first{text.origins.front().begin, text.origins.front().begin};
+        out.append(by, match.end > 0 ? text.origins[match.end - 1] : first);
         at = match.end;
     }
     out.append(text, at, text.text.size());

@@ -127,15 +127,19 @@ private:
 }  // namespace
 
 std::vector<Match> Regex::matches(std::string_view text, SearchTime& time) const {
+    std::vector<Match> out;
+    if (text.empty()) return out;
     time.add_text(text.size());
     Searches searches(compiled_->handle, text, time);
-    std::vector<Match> out;
-    for (std::size_t at = 0; at < text.size();) {
+    for (std::size_t at = 0; at <= text.size();) {
         const std::optional<Match> match = searches.next(at);
         if (!match) break;
+        if (match->begin == match->end && !out.empty() && out.back().end == match->end) {
+            at += at < text.size() ? first_utf8(text.substr(at)).bytes : 1;
+            continue;
+        }
         at = match->end;
-        if (match->end > match->begin) out.push_back(*match);
-        else if (at < text.size()) at += first_utf8(text.substr(at)).bytes;
+        out.push_back(*match);
     }
     return out;
 }

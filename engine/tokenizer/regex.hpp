@@ -35,7 +35,8 @@ class Regex {
 public:
     /// Throws ConfigError if Oniguruma rejects the expression.
     explicit Regex(std::string_view pattern);
-    /// All non-overlapping matches from left to right. Throws ConfigError if the time runs out.
+    /// All non-overlapping matches from left to right; an empty one counts unless another one ends there. None in an empty text.
+    /// Throws ConfigError if the time runs out.
     std::vector<Match> matches(std::string_view text, SearchTime& time) const;
 
 private:

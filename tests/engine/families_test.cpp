@@ -3,11 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <set>
 
 #include "engine/check/check.hpp"
 #include "engine/doctor/doctor.hpp"
+#include "engine/families/family.hpp"
 #include "engine/families/model_folder.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/model/transformer.hpp"
@@ -144,6 +146,56 @@ TEST(FamilyOptions, ThatAreNullAreNoneAndThoseLeftOutTheUsual) {
     EXPECT_EQ(changed_config("gemma2", R"("final_logit_softcapping": 0.5)", R"("final_logit_softcapping": null)").logit_cap, 0);
     EXPECT_TRUE(changed_config("mistral", R"("sliding_window": 8)", R"("sliding_window": null)").layer_kinds.empty());
     EXPECT_EQ(changed_config("mistral", R"("sliding_window": 8)", R"("unused": 8)").layer_kind(1).window, 4096);
+    EXPECT_EQ(changed_config("phi", R"("partial_rotary_factor": 0.375)", R"("unused": 1)").rotary_size, 8);
+    EXPECT_THAT(family_refusal("gpt_neox", R"("rotary_pct": 0.5)", R"("rope_parameters": {"rope_theta": 100.0})"),
+                HasSubstr("rotary_size is 3;"))
+        << "a quarter of 12, which is no even number";
+    EXPECT_EQ(changed_config("gemma3", R"("rope_theta")", R"("unused")").rotary_base, 1e6);
+}
+
+/// text_config of google/gemma-3-4b-it, as published.
+TEST(FamilyOptions, OfMultimodalGemma3AreThoseOfItsClassIfLeftOut) {
+    JsonObject json(R"({"model_type": "gemma3", "text_config": {"hidden_size": 2560, "intermediate_size": 10240,
+        "model_type": "gemma3_text", "num_hidden_layers": 34, "rope_scaling": {"factor": 8.0, "rope_type": "linear"},
+        "sliding_window": 1024}, "mm_tokens_per_image": 256})",
+                    "config.json");
+    const Config config = kGemma3Family.read_config(json);
+    EXPECT_EQ(config.vocab_size, 262208);
+    EXPECT_EQ(config.d_model, 2560);
+    EXPECT_EQ(config.d_ff, 10240);
+    EXPECT_EQ(config.num_layers, 34);
+    EXPECT_EQ(config.num_heads, 8);
+    EXPECT_EQ(config.kv_heads(), 4);
+    EXPECT_EQ(config.head_size(), 256);
+    EXPECT_EQ(config.context_length, 131072);
+    EXPECT_EQ(config.rotary_base, 1e6);
+    EXPECT_EQ(config.rotary_local_base, 1e4);
+    EXPECT_EQ(config.rotary_stretch.factor, 8);
+    EXPECT_TRUE(config.tied_lm_head);
+}
+
+/// As in transformers 5: a length at the top level comes first, and LongRoPE's amplitude follows the factor if there is one.
+TEST(FamilyOptions, OfStretchedPositionsComeFromWhereTransformersReadsThem) {
+    const auto stretch = [](const std::string& top, const std::string& scaling) {
+        JsonObject json(R"({"vocab_size": 9, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8,
+            "max_position_embeddings": 64)" +
+                            top + R"(, "rope_scaling": {)" + scaling + "}}",
+                        "config.json");
+        return kLlamaFamily.read_config(json).rotary_stretch;
+    };
+    const std::string factors = R"("rope_type": "longrope", "short_factor": [1, 1], "long_factor": [2, 2])";
+    const auto amplitude = [](double longer, double original) { return std::sqrt(1 + std::log(longer) / std::log(original)); };
+    EXPECT_DOUBLE_EQ(stretch("", factors + R"(, "original_max_position_embeddings": 16)").amplitude, amplitude(4, 16));
+    EXPECT_DOUBLE_EQ(stretch("", factors + R"(, "original_max_position_embeddings": 16, "factor": 2)").amplitude, amplitude(2, 16));
+    EXPECT_DOUBLE_EQ(stretch("", factors + R"(, "factor": 4)").amplitude, amplitude(4, 64));
+    const std::string top = R"(, "original_max_position_embeddings": 32)", inside = R"(, "original_max_position_embeddings": 16)";
+    const std::string llama3 = R"("rope_type": "llama3", "factor": 8, "low_freq_factor": 1, "high_freq_factor": 4)";
+    for (const std::string& scaling : {factors, llama3, std::string(R"("rope_type": "yarn", "factor": 4)")}) {
+        EXPECT_EQ(stretch("", scaling).original_context, 64) << scaling;
+        EXPECT_EQ(stretch("", scaling + inside).original_context, 16) << scaling;
+        EXPECT_EQ(stretch(top, scaling + inside).original_context, 32) << scaling;
+    }
+    EXPECT_THROW(stretch("", R"("rope_type": "llama3", "factor": 8, "high_freq_factor": 4)"), FileError);
 }
 
 TEST(FamilyOptions, ThatWouldNeedOtherArithmeticAreRefusedByName) {
@@ -151,9 +203,15 @@ TEST(FamilyOptions, ThatWouldNeedOtherArithmeticAreRefusedByName) {
     EXPECT_THAT(family_refusal("bloom", R"("apply_residual_connection_post_layernorm": false)",
                                R"("apply_residual_connection_post_layernorm": true)"),
                 HasSubstr("residual connections that start after the norm"));
+    EXPECT_THAT(family_refusal("phi", R"("partial_rotary_factor": 0.375)", R"("partial_rotary_factor": 0.05)"),
+                HasSubstr("leaves no dimension of a head to rotate"));
     EXPECT_THAT(family_refusal("phi", R"("qk_layernorm": false)", R"("qk_layernorm": true)"), HasSubstr("/qk_layernorm"));
     EXPECT_THAT(family_refusal("gemma3", R"("use_bidirectional_attention": false)", R"("use_bidirectional_attention": true)"),
                 HasSubstr("attention to later positions"));
+    EXPECT_THAT(family_refusal("gemma3", R"("attn_logit_softcapping": null)", R"("attn_logit_softcapping": 3.0)"),
+                HasSubstr("/attn_logit_softcapping: is 3, but Gemma 3 does not cap scores"));
+    EXPECT_THAT(family_refusal("llama", R"("mlp_bias": false)", R"("partial_rotary_factor": 0.5)"),
+                HasSubstr("/partial_rotary_factor: is 0.5, but models of this family rotate whole heads"));
     EXPECT_THAT(family_refusal("gpt_neo", R"("local")", R"("strided")"), HasSubstr("names \"strided\", which is neither global nor local"));
     EXPECT_THAT(family_refusal("phi3_long", R"("short_factor")", R"("short_factors")"), HasSubstr("/rope_parameters/short_factor"));
     EXPECT_THAT(family_refusal("opt_post", R"("word_embed_proj_dim": 40)", R"("word_embed_proj_dim": 41)"), HasSubstr("has shape"));

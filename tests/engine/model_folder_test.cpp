@@ -158,7 +158,6 @@ TEST(ModelFolder, LlamasThatWouldNeedOtherArithmeticAreRefusedByName) {
     EXPECT_THAT(with("\"rope_scaling\": null", R"("rope_scaling": {"type": "linear", "factor": 0.5})"), HasSubstr("/rope_scaling/factor"));
     EXPECT_THAT(with("\"rope_scaling\": null", R"("rope_scaling": {"type": "longrope", "short_factor": [1], "long_factor": [2]})"),
                 HasSubstr("rotary_stretch.short_factors: expected 6 positive numbers"));
-    EXPECT_THAT(with("\"rope_scaling\": null", R"("partial_rotary_factor": 0.05)"), HasSubstr("leaves no dimension of a head to rotate"));
     EXPECT_THAT(with("\"model_type\": \"llama\"", R"("model_type": "mistral", "layer_types": ["sliding_attention"])"),
                 HasSubstr("/layer_types: has 1 entries for 2 layers"));
     EXPECT_THAT(with("\"model_type\": \"llama\"", R"("model_type": "mistral", "layer_types": ["full_attention", "chunked_attention"])"),
@@ -247,6 +246,18 @@ TEST(ModelFolder, NamesWithoutPrefixBuffersAndACopyOfTheHeadChangeNothing) {
                                                      {"h.1.attn.masked_bias", Leftover::Buffer},
                                                      {"lm_head.weight", Leftover::Copy},
                                                      {"score.weight", Leftover::Unknown}}));
+}
+
+/// A file with a head that was trained by itself is not computed with the embedding in its place.
+TEST(ModelFolder, ACopyThatIsNoneIsRefused) {
+    const Copied folder;
+    folder.change_tensors([](ArrayFile& file) {
+        NamedArray head = tensor_named(file, "transformer.wte.weight");
+        head.name = "lm_head.weight";
+        for (std::size_t i = 0; i < head.bytes.size() / sizeof(float); ++i) add_to_element(head, i, 0.5F);
+        file.arrays.push_back(std::move(head));
+    });
+    EXPECT_THAT(folder.refusal(), HasSubstr("lm_head.weight: differs from transformer.wte.weight"));
 }
 
 TEST(ModelFolder, AHeadOfItsOwnIsReadTransposed) {

@@ -218,6 +218,9 @@ TEST(ModelTokenizer, RefusesWhatCannotBe) {
     EXPECT_THAT(tokenizer_refusal(R"({"type": "BPE", "vocab": {"a": 0}, "merges": [], "unk_token": "?"})"),
                 HasSubstr("\"?\" is not in the vocabulary"));
     EXPECT_THAT(tokenizer_refusal(R"({"type": "BPE", "vocab": {"a": 0}, "merges": [], "dropout": 0.1})"), HasSubstr("/model/dropout"));
+    EXPECT_THAT(
+        tokenizer_refusal(R"({"type": "BPE", "vocab": {"a": 0}, "merges": [], "byte_fallback": true, "end_of_word_suffix": "</w>"})"),
+        HasSubstr("byte_fallback beside a prefix or a suffix"));
     EXPECT_THAT(tokenizer_refusal(R"({"type": "Unigram", "vocab": [["a", 0.5]], "unk_id": 4})"),
                 HasSubstr("4 is not in a vocabulary of 1"));
     EXPECT_THAT(tokenizer_refusal(R"({"type": "Unigram", "vocab": []})"), HasSubstr("/model/vocab"));

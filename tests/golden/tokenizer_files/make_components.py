@@ -17,7 +17,7 @@ NORMALIZERS = [
     {"type": "ByteLevel"}, {"type": "Strip", "strip_left": True, "strip_right": False}, {"type": "Strip", "strip_left": False, "strip_right": True},
     {"type": "Strip", "strip_left": True, "strip_right": True}, {"type": "Prepend", "prepend": "__"},
     {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"}, {"type": "Replace", "pattern": {"Regex": r"\s+"}, "content": " "},
-    {"type": "Replace", "pattern": {"Regex": r"\p{N}"}, "content": ""},
+    {"type": "Replace", "pattern": {"Regex": r"\p{N}"}, "content": ""}, {"type": "Replace", "pattern": {"Regex": r"(?=(\d{3})+(?!\d))|^|$"}, "content": "|"},
     {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "strip_accents": None, "lowercase": True},
     {"type": "BertNormalizer", "clean_text": False, "handle_chinese_chars": False, "strip_accents": True, "lowercase": False},
     {"type": "Sequence", "normalizers": [{"type": "NFD"}, {"type": "StripAccents"}, {"type": "Lowercase"}]},
@@ -36,6 +36,9 @@ PRE_TOKENIZERS = [
 ] + [{"type": "Punctuation", "behavior": b} for b in ("Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous")] + [
     {"type": "Split", "pattern": {"Regex": CONTRACTION}, "behavior": b, "invert": i}
     for b in ("Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous") for i in (False, True)] + [
+    {"type": "Split", "pattern": {"Regex": r"(?=(\d{3})+(?!\d))"}, "behavior": "Isolated", "invert": False},
+    {"type": "Split", "pattern": {"Regex": r"\b"}, "behavior": "Removed", "invert": False},
+    {"type": "Split", "pattern": {"Regex": r"a*"}, "behavior": "MergedWithPrevious", "invert": False},
     {"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithNext", "invert": False},
     {"type": "Sequence", "pretokenizers": [{"type": "UnicodeScripts"}, {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "first", "split": True}]},
     {"type": "Sequence", "pretokenizers": [{"type": "WhitespaceSplit"}, {"type": "Punctuation", "behavior": "Isolated"}, {"type": "Digits", "individual_digits": True}]},
@@ -46,7 +49,7 @@ DECODERS = [
     {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always", "split": True},
     {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "never", "split": True},
     {"type": "CTC", "pad_token": "<pad>", "word_delimiter_token": "|", "cleanup": True}, {"type": "Strip", "content": "\u2581", "start": 1, "stop": 0},
-    {"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "}, {"type": "Replace", "pattern": {"Regex": "[ao]"}, "content": ""},
+    {"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "}, {"type": "Replace", "pattern": {"Regex": "[ao]"}, "content": ""}, {"type": "Replace", "pattern": {"Regex": "a|$"}, "content": "_"},
     {"type": "Sequence", "decoders": [{"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "}, {"type": "ByteFallback"}, {"type": "Fuse"},
                                       {"type": "Strip", "content": " ", "start": 1, "stop": 0}]},
 ]
