@@ -149,15 +149,13 @@ std::shared_ptr<const Snapshot> prepare(const RenderOptions& options, Applicatio
 
 /// Throws what is wrong with the file of --beside, of which there would be no picture.
 void expect_beside(Session& session, const ViewState& view) {
-    const Results results = session.results();
     std::string problem;
     if (view.view == View::Precision) {
         const PrecisionView& precision = view.precision;
-        problem =
-            results.find(nullptr, facet::WeightsBeside{session.document().model, precision.other, precision.opening}).problem;
+        problem = session.compute(nullptr, facet::WeightsBeside{session.document().model, precision.other, precision.opening}).problem;
     } else {
         const TokenPathState& path = view.token_path;
-        problem = results.find(session.states().shown, facet::OtherTokens{view.batch, path.other, path.opening}).problem;
+        problem = session.compute(facet::OtherTokens{view.batch, path.other, path.opening}).problem;
     }
     if (!problem.empty()) throw Error(problem);
 }

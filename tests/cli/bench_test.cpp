@@ -121,7 +121,8 @@ TEST(BenchCommand, ModelPrintsOneLine) {
     }
     EXPECT_THAT(measured, testing::ElementsAre("forward 3", "forward 7", "prefill 3", "prefill 7", "decode 3", "read 0"));
 
-    for (const auto& [option, value, problem] : {std::tuple{"--T", "3,x", "\"x\" is not a number"}, {"--T", "100000", "more than the"}}) {
+    for (const auto& [option, value, problem] :
+         {std::tuple{"--T", "3,x", "\"x\" is not a number"}, {"--T", "100000", "exceed the model's context length of 128"}}) {
         const Outcome refused = attnscope({"bench", "model", "--model", folder, option, value});
         EXPECT_EQ(refused.exit_code, 2) << refused.err;
         EXPECT_THAT(refused.err, testing::HasSubstr(problem));

@@ -97,7 +97,7 @@ TEST_F(Render, ViewsStagesHeadsAndThemesDiffer) {
 }
 
 TEST_F(Render, PutsAnotherFileOrTokenizerBesideTheModel) {
-    const std::string data = ATTN_TEST_DATA, model = data + "/golden/hf/gpt2", other = data + "/golden/hf/gpt2_hub";
+    const std::string data = ATTN_TEST_DATA, model = data + "/golden/hf/gpt2", other = model;
     std::set<std::string> pictures;
     const std::vector<std::vector<std::string>> variants{{"--view", "precision"},
                                                          {"--view", "precision", "--beside", other},

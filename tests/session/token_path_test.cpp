@@ -87,7 +87,8 @@ TEST(TokenPath, PiecesTileTheColumnsAndAreTheTokens) {
 }
 
 TEST(TokenPath, BytesOfACharacterShareItsColumn) {
-    Document document = document_of_model(OpenedModel::open(kGoldenModels / "gemma2"));
+    const test::TemporaryFolder folder;
+    Document document = document_with_tokenizer(folder, "gemma2", "gemma");
     document.texts = {"na\u00EFve \U0001F98A."};
     KeptTokenizer tokenizer;
     const TokenPath path = token_path(document, 0, tokenizer);
