@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "engine/tensor/error.hpp"
 #include "engine/tokenizer/byte_alphabet.hpp"
 #include "engine/tokenizer/character_class.hpp"
 #include "engine/tokenizer/component_json.hpp"
@@ -66,6 +67,13 @@ AlignedText bytes_as_letters(const AlignedText& text) {
     return out;
 }
 
+/// Replacements can multiply a text, and several in turn without end.
+void expect_no_flood(std::size_t bytes, std::size_t of) {
+    constexpr std::size_t kSpare = std::size_t{1} << 16U, kMostGrowth = 16;
+    if (bytes > kSpare + kMostGrowth * of)
+        throw ConfigError(fmt::format("the tokenizer's normalizer makes more than {} bytes of {}: it was given up", bytes - 1, of));
+}
+
 /// A replacement gets the origin of the last character before its end.
 AlignedText replaced(const AlignedText& text, const TextPattern& pattern, std::string_view by, SearchTime& time) {
     AlignedText out;
@@ -73,6 +81,7 @@ AlignedText replaced(const AlignedText& text, const TextPattern& pattern, std::s
     for (const Match& match : pattern.matches(text.text, time)) {
         out.append(text, at, match.begin);
         const Origin first{text.origins.front().begin, text.origins.front().begin};
+        expect_no_flood(out.text.size() + by.size(), text.text.size());
         out.append(by, match.end > 0 ? text.origins[match.end - 1] : first);
         at = match.end;
     }
@@ -181,7 +190,11 @@ std::vector<Normalizer> read_normalizers(JsonObject component) {
 
 AlignedText normalized(const std::vector<Normalizer>& steps, AlignedText text) {
     SearchTime searches;
-    for (const Normalizer& step : steps) text = step.apply(text, searches);
+    const std::size_t typed = text.text.size();
+    for (const Normalizer& step : steps) {
+        text = step.apply(text, searches);
+        expect_no_flood(text.text.size(), typed);
+    }
     return text;
 }
 

@@ -245,6 +245,19 @@ TEST(ModelTokenizer, AnExpressionThatTakesForeverEndsInAMessage) {
     EXPECT_EQ(tokenizer->encode("aa").size(), 1U);
 }
 
+/// Each replacement makes a hundred letters of one.
+TEST(ModelTokenizer, ReplacementsThatMultiplyWithoutEndEndInAMessage) {
+    const std::string step = R"({"type": "Replace", "pattern": {"Regex": "."}, "content": ")" + std::string(100, 'a') + R"("})";
+    const auto with = [&](const std::string& steps) {
+        return tokenizer_of(kAbc, R"("normalizer": {"type": "Sequence", "normalizers": [)" + steps + "]}");
+    };
+    EXPECT_EQ(with(step)->encode(std::string(5, 'b')).size(), 125U);  // four letters each
+    EXPECT_THROW(with(step + "," + step + "," + step + "," + step)->encode(std::string(200, 'b')), ConfigError);
+    EXPECT_THROW(with(R"({"type": "Replace", "pattern": {"String": "b"}, "content": ")" + std::string(1000, 'a') + R"("})")
+                     ->encode(std::string(100'000, 'b')),
+                 ConfigError);
+}
+
 TEST(ModelTokenizer, DamagedFilesAreRefused) {
     const std::string good = test::file_bytes(kTokenizerFolders / "t5/tokenizer.json");
     std::mt19937 random(3);
