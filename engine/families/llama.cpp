@@ -15,8 +15,9 @@ constexpr std::array<std::string_view, 1> kLlamaTypes = {"llama"}, kMistralTypes
                                           kLlamaPrefixes = {"model."};
 
 /// Common to all of them; which maps have biases differs.
-Config read_decoder(JsonObject& json) {
+Config read_decoder(JsonObject& json, double usual_base = 10'000) {
     Config config = read_decoder_sizes(json);
+    config.rotary_base = usual_base;
     config.norm_kind = NormKind::Rms;
     config.ffn_gated = true;
     config.d_ff = required_size(json, "intermediate_size");
@@ -32,12 +33,14 @@ void read_attention_bias(JsonObject& json, Config& config) {
     config.output_bias = config.qkv_bias;
 }
 
-Config read_llama_config(JsonObject& json) {
-    Config config = read_decoder(json);
+Config read_biased(JsonObject& json, double usual_base) {
+    Config config = read_decoder(json, usual_base);
     read_attention_bias(json, config);
     json.read("mlp_bias", config.ffn_bias);
     return config;
 }
+
+Config read_llama_config(JsonObject& json) { return read_biased(json, 10'000); }
 
 Config read_mistral_config(JsonObject& json) {
     Config config = read_decoder(json);
@@ -73,7 +76,9 @@ Config read_qwen3_config(JsonObject& json) {
 
 /// Some layers do without RoPE.
 Config read_smollm3_config(JsonObject& json) {
-    Config config = read_llama_config(json);
+    Config config = read_biased(json, 2e6);
+    // The published file does not list what is usual for its class.
+    if (!json.has("tie_word_embeddings")) config.tied_lm_head = true;
     read_qwen_windows(json, config);
     std::int64_t interval = 4;
     json.read("no_rope_layer_interval", interval, 1, std::int64_t{1} << 20);

@@ -124,26 +124,52 @@ void check_types(const ModelFolder& folder) {
                             fmt::format("holds {}; expected F32, F16, BF16 or F64", use.tensor->type_name()));
 }
 
-/// Refuses a tensor that should be a copy of the word embedding and is not: transformers 5 would use it, and earlier versions would not.
-/// Only some rows are compared: a separately trained tensor differs everywhere.
-void expect_copies(const ModelFolder& folder) {
+/// Whether two tensors are equal, judged by some of their rows: separately trained tensors differ everywhere.
+bool are_alike(const ArrayView& a, const ArrayView& b) {
     constexpr std::int64_t kRows = 16;
+    if (a.shape != b.shape || a.bytes.size() != b.bytes.size()) return false;
+    const std::int64_t rows = std::max<std::int64_t>(a.shape.empty() ? 1 : a.shape[0], 1), looked_at = std::min(rows, kRows);
+    const std::size_t row = a.bytes.size() / static_cast<std::size_t>(rows);
+    for (std::int64_t i = 0; i < looked_at; ++i) {
+        const std::size_t first = static_cast<std::size_t>(i * rows / looked_at) * row;
+        if (!std::ranges::equal(a.bytes.subspan(first, row), b.bytes.subspan(first, row))) return false;
+    }
+    return true;
+}
+
+const TensorSource* source_of(const std::vector<TensorSource>& sources, std::string_view parameter) {
+    const auto found = std::find_if(sources.begin(), sources.end(), [&](const TensorSource& one) { return one.parameter == parameter; });
+    return found == sources.end() ? nullptr : &*found;
+}
+
+/// A file may have an output head of its own although config.json ties it to the embedding: transformers 5 writes T5 1.1 so, and uses the
+/// head in the file for any such model.
+void untie_own_head(ModelFolder& folder) {
+    if (!folder.config.tied_lm_head || !folder.config.lm_head || folder.config.d_embedding != 0) return;
+    Config untied = folder.config;
+    untied.tied_lm_head = false;
+    const std::vector<TensorSource> sources = folder.family->tensors(untied);
+    const TensorSource *const head = source_of(sources, "lm_head.weight"), *const words = source_of(sources, "token_embedding.weight");
+    if (head == nullptr || words == nullptr) return;
+    const WeightFiles::Tensor *const own = find_tensor(folder, *head), *const table = find_tensor(folder, *words);
+    if (own == nullptr || table == nullptr || are_alike(own->array, table->array)) return;
+    folder.config = untied;
+    folder.notes.push_back(fmt::format("{} is not a copy of {}, so it is used, although {} ties the two (tie_word_embeddings).",
+                                       escaped(own->array.name), escaped(table->array.name), kConfigName));
+}
+
+/// Refuses a tensor that should be a copy of the word embedding and is not, in families that cannot have a head of their own.
+void expect_copies(const ModelFolder& folder) {
     const auto words = std::find_if(folder.tensors.begin(), folder.tensors.end(), [](const TensorUse& use) {
         return !use.parameters.empty() && use.parameters.front().parameter == "token_embedding.weight";
     });
     if (words == folder.tensors.end()) return;
     const ArrayView& table = words->tensor->array;
-    for (const TensorUse& use : folder.tensors) {
-        const ArrayView& copy = use.tensor->array;
-        if (use.leftover != Leftover::Copy || copy.shape != table.shape || copy.bytes.size() != table.bytes.size()) continue;
-        const std::int64_t rows = table.shape[0], row = static_cast<std::int64_t>(table.bytes.size()) / rows;
-        for (std::int64_t i = 0; i < std::min(rows, kRows); ++i) {
-            const auto first = static_cast<std::size_t>(i * rows / std::min(rows, kRows) * row), count = static_cast<std::size_t>(row);
-            if (!std::ranges::equal(table.bytes.subspan(first, count), copy.bytes.subspan(first, count)))
-                throw FileError(FileFault::Unsupported, folder.weights->file_name(*use.tensor), escaped(copy.name),
-                                fmt::format("differs from {}, although the model ties the two (tie_word_embeddings)", escaped(table.name)));
-        }
-    }
+    for (const TensorUse& use : folder.tensors)
+        if (use.leftover == Leftover::Copy && use.tensor->array.shape == table.shape && use.tensor->array.dtype == table.dtype &&
+            !are_alike(use.tensor->array, table))
+            throw FileError(FileFault::Unsupported, folder.weights->file_name(*use.tensor), escaped(use.tensor->array.name),
+                            fmt::format("differs from {}, of which it should be a copy", escaped(table.name)));
     folder.weights->require_intact();
 }
 
@@ -277,6 +303,7 @@ std::vector<TensorSource> read_folder(ModelFolder& folder) {
         if (!json.read("decoder_start_token_id", folder.decoder_start, 0, last)) json.fail_missing("decoder_start_token_id");
     }
     folder.weights = WeightFiles::open_folder(folder.path);
+    untie_own_head(folder);
     folder.tokenizer = read_folder_tokenizer(folder.path);
     if (writes_text(folder.config))
         adopt_ends(folder, folder_end_tokens(folder.path, json, folder.tokenizer.get(), folder.config.vocab_size));

@@ -51,7 +51,10 @@ Config read_t5_config(JsonObject& json) {
     read_feed_forward(json, config);
     config.tied_lm_head = true;
     json.read("tie_word_embeddings", config.tied_lm_head);
-    if (config.tied_lm_head) config.head_factor = 1 / std::sqrt(static_cast<double>(config.d_model));
+    // Version 5 of transformers says it itself; before, models with a head of their own had no factor.
+    bool scaled = config.tied_lm_head;
+    json.read("scale_decoder_outputs", scaled);
+    if (scaled) config.head_factor = 1 / std::sqrt(static_cast<double>(config.d_model));
     return config;
 }
 

@@ -151,6 +151,12 @@ TEST(FamilyOptions, ThatAreNullAreNoneAndThoseLeftOutTheUsual) {
                 HasSubstr("rotary_size is 3;"))
         << "a quarter of 12, which is no even number";
     EXPECT_EQ(changed_config("gemma3", R"("rope_theta")", R"("unused")").rotary_base, 1e6);
+    EXPECT_EQ(changed_config("smollm3", R"("rope_parameters")", R"("unused")").rotary_base, 2e6);
+    EXPECT_TRUE(changed_config("smollm3", R"("tie_word_embeddings")", R"("unused")").tied_lm_head);
+    // As version 5 of transformers writes T5 1.1: tied, though there is a head of its own.
+    const Config t5 =
+        changed_config("t5_v1_1", R"("tie_word_embeddings": false)", R"("tie_word_embeddings": true, "scale_decoder_outputs": false)");
+    EXPECT_EQ(t5, open_model_folder(kFamilyFolders / "t5_v1_1").config);
 }
 
 /// text_config of google/gemma-3-4b-it, as published.

@@ -248,16 +248,27 @@ TEST(ModelFolder, NamesWithoutPrefixBuffersAndACopyOfTheHeadChangeNothing) {
                                                      {"score.weight", Leftover::Unknown}}));
 }
 
-/// A file with a head that was trained by itself is not computed with the embedding in its place.
-TEST(ModelFolder, ACopyThatIsNoneIsRefused) {
-    const Copied folder;
-    folder.change_tensors([](ArrayFile& file) {
-        NamedArray head = tensor_named(file, "transformer.wte.weight");
-        head.name = "lm_head.weight";
-        for (std::size_t i = 0; i < head.bytes.size() / sizeof(float); ++i) add_to_element(head, i, 0.5F);
-        file.arrays.push_back(std::move(head));
-    });
-    EXPECT_THAT(folder.refusal(), HasSubstr("lm_head.weight: differs from transformer.wte.weight"));
+/// A copy of the embedding that differs from it by `by`.
+void add_other_head(ArrayFile& file, const std::string& words, const std::string& name, float by) {
+    NamedArray head = tensor_named(file, words);
+    head.name = name;
+    for (std::size_t i = 0; i < head.bytes.size() / sizeof(float); ++i) add_to_element(head, i, by);
+    file.arrays.push_back(std::move(head));
+}
+
+/// As in transformers 5, whatever config.json says.
+TEST(ModelFolder, AHeadInTheFileThatIsNoCopyIsUsed) {
+    const Copied other, same;
+    other.change_tensors([](ArrayFile& file) { add_other_head(file, "transformer.wte.weight", "lm_head.weight", 0.5F); });
+    same.change_tensors([](ArrayFile& file) { add_other_head(file, "transformer.wte.weight", "lm_head.weight", 0); });
+    const ModelFolder untied = open_model_folder(other.path());
+    EXPECT_FALSE(untied.config.tied_lm_head);
+    EXPECT_THAT(untied.notes, testing::Contains(HasSubstr("lm_head.weight is not a copy of transformer.wte.weight, so it is used")));
+    EXPECT_TRUE(open_model_folder(same.path()).config.tied_lm_head);
+    const Copied masked("bert");
+    masked.change_tensors(
+        [](ArrayFile& file) { add_other_head(file, "bert.embeddings.word_embeddings.weight", "cls.predictions.decoder.weight", 0.5F); });
+    EXPECT_THAT(masked.refusal(), HasSubstr("cls.predictions.decoder.weight: differs from bert.embeddings.word_embeddings.weight"));
 }
 
 TEST(ModelFolder, AHeadOfItsOwnIsReadTransposed) {
