@@ -287,7 +287,7 @@ TEST(Train, NumbersThatAreNotFiniteEndItWithTheLastGoodWeights) {
                                           "decay_everything=true", "--set", "warm_up_steps=0", "--json", "--out", folder.path("run")});
     EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
     EXPECT_THAT(outcome.err, HasSubstr("layers.0")) << "names the tensor";
-    EXPECT_THAT(outcome.err, HasSubstr("kept"));
+    EXPECT_THAT(outcome.err, HasSubstr("the weights before it are saved"));
     const Outcome sample = attnscope({"sample", "--model", folder.path("run"), "--prompt", "ab>", "--tokens", "1"});
     EXPECT_EQ(sample.exit_code == 0 || sample.err.find("logit") != std::string::npos, true) << sample.err;
 }

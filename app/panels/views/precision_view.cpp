@@ -11,12 +11,12 @@
 #include "app/panels/views/equation_layout.hpp"
 #include "app/panels/views/precision_table.hpp"
 #include "app/session/facets/weights_beside.hpp"
+#include "app/session/states/opened_model.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/heatmap_view.hpp"
 #include "app/widgets/item.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
-#include "engine/io/hub_cache.hpp"
 
 namespace attn::app {
 namespace {
@@ -50,10 +50,7 @@ const WeightsBeside* known_weights(const Answer<facet::WeightsBeside>& answer) {
     return answer.so_far.get();
 }
 
-std::string name_of_file(const std::string& path) {
-    const std::string of_hub = hub_name(path);
-    return visible_text(of_hub.empty() ? std::filesystem::path(path).filename().string() : of_hub, true);
-}
+std::string name_of_file(const std::string& path) { return visible_text(model_name(path), true); }
 
 std::string percent(double share) { return format_number(100 * share, {.decimals = 2}) + " %"; }
 

@@ -14,7 +14,6 @@
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"
 #include "app/widgets/text.hpp"
-#include "engine/io/hub_cache.hpp"
 
 namespace attn::app {
 namespace {
@@ -452,10 +451,7 @@ bool has_token_path(const PanelContext& context) {
 void draw_other_tokenizer_menu(PanelContext& context, ImVec2 right_top) {
     const Ui ui = context.ui();
     TokenPathState& state = context.view.token_path;
-    const auto name_of = [](const std::string& path) {
-        const std::string of_hub = hub_name(path);
-        return visible_text(of_hub.empty() ? std::filesystem::path(path).filename().string() : of_hub, true);
-    };
+    const auto name_of = [](const std::string& path) { return visible_text(model_name(path), true); };
     const std::string shown = state.other.empty() ? "second tokenizer: none" : "second: " + name_of(state.other);
     ImGui::SetCursorScreenPos({right_top.x - context.px(kOtherMenu), right_top.y});
     if (begin_menu_button(

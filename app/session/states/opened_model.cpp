@@ -43,10 +43,12 @@ OpenedModel::OpenedModel(const std::filesystem::path& path)
 
 OpenedModel::~OpenedModel() = default;
 
-std::string OpenedModel::name() const {
-    if (std::string name = hub_name(path_); !name.empty()) return name;
-    return (path_.has_filename() ? path_.filename() : path_.parent_path().filename()).string();
+std::string model_name(const std::filesystem::path& path) {
+    if (std::string name = hub_name(path); !name.empty()) return name;
+    return (path.has_filename() ? path.filename() : path.parent_path().filename()).string();
 }
+
+std::string OpenedModel::name() const { return model_name(path_); }
 
 std::string_view OpenedModel::family() const { return folder_->family->name; }
 

@@ -20,6 +20,9 @@ class Parameters;
 
 namespace attn::app {
 
+/// The display name of a model's folder or file: "ORG/NAME" in Hugging Face's cache, otherwise the file name.
+std::string model_name(const std::filesystem::path& path);
+
 class OpenedModel {
 public:
     /// Whether `path` is a GGUF file, a folder in Hugging Face's cache, or a folder with a published model and its tokenizer. (Our own
@@ -30,7 +33,7 @@ public:
     ~OpenedModel();
 
     const std::filesystem::path& path() const { return path_; }
-    /// The display name: "ORG/NAME" for models in Hugging Face's cache, otherwise the name of the folder or file.
+    /// The display name; see model_name().
     std::string name() const;
     /// The family's display name, such as "GPT-2".
     std::string_view family() const;
