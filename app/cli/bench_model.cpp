@@ -97,8 +97,8 @@ public:
         if (!prefix_stays(folder.config, settings_))
             throw Error("bench model measures models that write from left to right, and " + std::string(folder.family->name) + " does not");
         for (const std::int64_t length : lengths_of(options.positions)) {
-            if (length > folder.config.context_length)
-                throw Error(fmt::format("--T: {} tokens exceed the model's context length of {}", length, folder.config.context_length));
+            if (length > folder.config.longest_text())
+                throw Error(fmt::format("--T: {} tokens exceed the model's context length of {}", length, folder.config.longest_text()));
             lengths_.push_back(length);
         }
     }
@@ -152,7 +152,7 @@ private:
 
     /// Token by token after a text.
     Timing time_decode(std::int64_t length) const {
-        const std::int64_t steps = std::min(options_.decode, folder_.config.context_length - length);
+        const std::int64_t steps = std::min(options_.decode, folder_.config.longest_text() - length);
         if (steps < 1) throw Error("--decode: the text fills the model's context");
         const std::vector<std::int32_t> text = drawn_text(folder_.config, length + steps);
         CachedPass<float> pass(*parameters_, settings_);

@@ -155,7 +155,7 @@ void expect_beside(Session& session, const ViewState& view) {
         problem = session.compute(nullptr, facet::WeightsBeside{session.document().model, precision.other, precision.opening}).problem;
     } else {
         const TokenPathState& path = view.token_path;
-        problem = session.compute(facet::OtherTokens{view.batch, path.other, path.opening}).problem;
+        problem = session.compute(facet::OtherTokens{view.shown_text(), path.other, path.opening}).problem;
     }
     if (!problem.empty()) throw Error(problem);
 }

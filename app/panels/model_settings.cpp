@@ -108,13 +108,15 @@ void draw_rotary_base(PanelContext& context) {
 
 void draw_feed_forward(PanelContext& context) {
     static constexpr Names<2> kKinds = {"plain", "gated"};
-    static constexpr Names<4> kActivations = {"ReLU", "GELU", "GELU tanh", "SiLU"};
+    static constexpr Names<6> kActivations = {"ReLU", "GELU", "GELU tanh", "SiLU", "QuickGELU", "GELU up to 10"};
     config_toggle(context, "Feed-forward", &Config::feed_forward, "", "The second sublayer of a block.");
     if (!context.document.config.feed_forward) return;
     config_choice(context, "feed-forward layer", &Config::ffn_gated, kKinds,
                   "Gated: the hidden units are multiplied by the activation of a second linear map, the gate. With SiLU this is SwiGLU.");
     config_choice(context, "activation", &Config::activation, kActivations,
-                  "ReLU, GELU with the error function, GELU's tanh approximation, or SiLU, x times its sigmoid.");
+                  "ReLU; GELU with the error function, by its tanh formula, or never above 10; SiLU, which is x times its sigmoid; "
+                  "QuickGELU, which is x "
+                  "times the sigmoid of 1.702 x.");
     config_toggle(context, "Feed-forward bias", &Config::ffn_bias, "", "A constant added to every hidden unit and to the result.");
 }
 

@@ -132,6 +132,8 @@ struct ViewState {
     std::map<std::string, HeatmapViewState> zooms;  ///< zoom and pan by matrix name
 
     const AxisSelection& selection() const { return hovered.empty() ? locked : hovered; }
+    /// The text whose tokens the Tokens stage shows.
+    TextOfState shown_text() const { return {batch, stage.stack == Stack::Encoder}; }
 };
 
 }  // namespace attn::app

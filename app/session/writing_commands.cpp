@@ -31,7 +31,7 @@ std::vector<Edit> edits_of(const std::vector<Edit>& edits, std::int64_t sequence
 }
 
 std::string full_context(const Config& config) {
-    return fmt::format("the text fills the model's context of {} tokens", config.context_length);
+    return fmt::format("the text fills the model's context of {} tokens", config.longest_text());
 }
 
 /// Continues the text of a trace; an encoder-decoder answers its source. Opened models stop at the end tokens that their files name, an
@@ -55,7 +55,7 @@ WritingJob job_of(const Trace<float>& trace, const OpenedModel* model, std::int6
     job.forward.edits = edits_of(trace.settings.edits, sequence);
     job.sampling = sampling;
     job.drawn = written;
-    const std::int64_t room = config.context_length - static_cast<std::int64_t>(job.text.size());
+    const std::int64_t room = config.longest_text() - static_cast<std::int64_t>(job.text.size());
     if (room <= 0) throw Error(full_context(config));
     job.sampling.tokens = std::min(sampling.tokens, room);
     return job;
@@ -175,7 +175,7 @@ void Session::Impl::take_written() {
     change_by_writing(std::move(next));
     if (!ended) return;
     const Config& config = writing.job.parameters->config();
-    if (problem.empty() && static_cast<std::int64_t>(writing.job.text.size()) >= config.context_length) problem = full_context(config);
+    if (problem.empty() && static_cast<std::int64_t>(writing.job.text.size()) >= config.longest_text()) problem = full_context(config);
     writing.problem = problem;
     stop_writing();
 }

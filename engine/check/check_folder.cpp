@@ -111,7 +111,7 @@ private:
         std::vector<std::int32_t> mask(ids.size(), 1), positions, segments;
         const bool whole = name.ends_with("decoder_input_ids");
         if (!whole && file_.has(run + ".attention_mask")) mask = file_.ids(run + ".attention_mask", sizes, 2);
-        if (!whole && file_.has(run + ".position_ids")) positions = file_.ids(run + ".position_ids", sizes, folder_.config.context_length);
+        if (!whole && file_.has(run + ".position_ids")) positions = file_.ids(run + ".position_ids", sizes, folder_.config.longest_text());
         if (!whole && folder_.config.num_segments > 0 && file_.has(run + ".token_type_ids"))
             segments = file_.ids(run + ".token_type_ids", sizes, folder_.config.num_segments);
         std::vector<Text> out;
@@ -156,8 +156,8 @@ private:
 
     TokenBatch batch_of(Text text, const std::string& name) const {
         const auto length = static_cast<std::int64_t>(text.ids.size());
-        if (length > folder_.config.context_length)
-            file_.fail(name, fmt::format("has {} tokens; the context length is {}", length, folder_.config.context_length));
+        if (length > folder_.config.longest_text())
+            file_.fail(name, fmt::format("has {} tokens; the context length is {}", length, folder_.config.longest_text()));
         if (folder_.config.num_heads * length * length > kMaxCells) file_.fail(name, "would make attention maps that are too large");
         return {length, std::move(text.ids), {length}, std::move(text.segments)};
     }

@@ -135,12 +135,17 @@ Provenance activate(const TraceCells& cells, const PlanNode& node, const Index& 
         out.sentence = "ReLU passes positive numbers and sets the rest to 0.";
         out.result = x < 0 ? 0 : x;
         break;
-    case Activation::GeluErf: {
+    case Activation::GeluErf:
+    case Activation::GeluClipped: {
+        const bool clipped = node.settings.activation == Activation::GeluClipped;
         const double phi = 0.5 * (1 + std::erf(x / std::numbers::sqrt2));
-        out.formula = left + "x · Φ(x)" + from;
-        out.sentence = "GELU: x times the share of a normal distribution below x.";
+        out.formula = left + (clipped ? fmt::format("min(x · Φ(x), {:g})", kGeluLimit) : "x · Φ(x)") + from;
+        out.sentence = "GELU: x times the share of a normal distribution below x";
+        out.sentence += clipped ? fmt::format(", but at most {:g}.", kGeluLimit) : ".";
         out.result = x * phi;
         out.steps = {{"x ÷ √2", x / std::numbers::sqrt2, {}}, {"Φ(x) = ½ (1 + erf(x ÷ √2))", phi, {}}};
+        if (clipped) out.steps.push_back({"x · Φ(x)", out.result, {}});
+        if (clipped && out.result > kGeluLimit) out.result = kGeluLimit;
         break;
     }
     case Activation::GeluTanh: {
@@ -157,6 +162,15 @@ Provenance activate(const TraceCells& cells, const PlanNode& node, const Index& 
         out.sentence = "SiLU: x times its own sigmoid, a smooth switch between 0 and x.";
         out.result = x * gate;
         out.steps = {{"σ(x) = 1 ÷ (1 + exp(−x))", gate, {}}};
+        break;
+    }
+    case Activation::QuickGelu: {
+        const double gate = 1 / (1 + std::exp(-kQuickGeluFactor * x));
+        const std::string scaled = fmt::format("{:g} x", kQuickGeluFactor);
+        out.formula = left + "x · σ(" + scaled + ")" + from;
+        out.sentence = "QuickGELU: x times a sigmoid of it, a smooth switch between 0 and x close to GELU.";
+        out.result = x * gate;
+        out.steps = {{scaled, kQuickGeluFactor * x, {}}, {"σ(" + scaled + ") = 1 ÷ (1 + exp(−" + scaled + "))", gate, {}}};
         break;
     }
     }

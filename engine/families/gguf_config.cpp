@@ -115,6 +115,10 @@ std::string activation_words(Activation activation) {
         return "GELU, by tanh";
     case Activation::Silu:
         return "SiLU";
+    case Activation::QuickGelu:
+        return "QuickGELU";
+    case Activation::GeluClipped:
+        return "GELU, clipped";
     }
     return "";
 }
@@ -440,6 +444,7 @@ GgufModel read_gguf_model(const GgufFile& file, const WeightFiles& weights) {
     config = read_gguf_sizes(keys);
     read_gguf_parts(keys, architecture.family == &kT5Family ? "enc.blk.0." : "blk.0.", config);
     architecture.settle(keys, config);
+    config.any_length = config.position != PositionKind::Learned;
     keys.assume({"attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon"},
                 fmt::format("norms' epsilon {:g}", config.layer_norm_eps));
     keys.assume({}, "feed-forward activation " + activation_words(config.activation));

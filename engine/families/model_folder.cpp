@@ -293,6 +293,7 @@ std::vector<TensorSource> read_folder(ModelFolder& folder) {
     if (!classes.empty()) folder.model_class = classes.front();
     folder.family = &family_of(json, folder.model_type);
     folder.config = folder.family->read_config(json);
+    folder.config.any_length = folder.config.position != PositionKind::Learned;
     try {
         validate(folder.config);
     } catch (const ConfigError& error) {

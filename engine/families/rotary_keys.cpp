@@ -52,13 +52,20 @@ void read_longrope(JsonObject& json, const Config& config, RotaryStretch& stretc
         if (json.has(key)) json.fail(key, "would need different factors for short and long texts", FileFault::Unsupported);
 }
 
+/// Starts beyond the model's context length, whatever the original one.
+void read_dynamic(JsonObject& json, const Config& config, RotaryStretch& stretch) {
+    stretch.kind = RotaryScaling::Dynamic;
+    stretch.original_context = config.context_length;
+    if (!json.read("factor", stretch.factor, 1, kMost)) json.fail_missing("factor");
+}
+
 /// Reads frequency scaling. `original` is the original context length given at the top level, or 0.
 void read_stretch(JsonObject& json, const Config& config, std::int64_t original, RotaryStretch& stretch) {
     std::string type = "default";
     const char* name = json.has("rope_type") ? "rope_type" : "type";
     json.read(name, type);
-    // Dynamic scaling starts beyond the model's context length, which texts here never exceed.
-    if (type == "default" || type == "dynamic") return;
+    if (type == "default") return;
+    if (type == "dynamic") return read_dynamic(json, config, stretch);
     read_original_context(json, config, original, stretch);
     if (type == "yarn") return read_yarn(json, config, stretch);
     if (type == "longrope" || type == "su") return read_longrope(json, config, stretch);

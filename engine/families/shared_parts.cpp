@@ -10,13 +10,15 @@ namespace attn {
 namespace {
 
 /// Names as in huggingface/transformers, activations.py: ACT2FN.
-constexpr std::array<std::pair<std::string_view, Activation>, 7> kActivations = {{{"gelu", Activation::GeluErf},
+constexpr std::array<std::pair<std::string_view, Activation>, 9> kActivations = {{{"gelu", Activation::GeluErf},
                                                                                   {"gelu_new", Activation::GeluTanh},
                                                                                   {"gelu_pytorch_tanh", Activation::GeluTanh},
                                                                                   {"gelu_fast", Activation::GeluTanh},
                                                                                   {"relu", Activation::Relu},
                                                                                   {"silu", Activation::Silu},
-                                                                                  {"swish", Activation::Silu}}};
+                                                                                  {"swish", Activation::Silu},
+                                                                                  {"quick_gelu", Activation::QuickGelu},
+                                                                                  {"gelu_10", Activation::GeluClipped}}};
 
 }  // namespace
 
@@ -28,7 +30,10 @@ std::int64_t required_size(JsonObject& json, std::string_view key, std::int64_t 
 
 Activation read_activation_word(JsonObject& json, std::string_view key, Activation usual) {
     std::string word;
-    if (!json.read(key, word)) return usual;
+    return json.read(key, word) ? activation_named(json, key, word) : usual;
+}
+
+Activation activation_named(JsonObject& json, std::string_view key, std::string_view word) {
     for (const auto& [name, activation] : kActivations)
         if (name == word) return activation;
     std::string known;

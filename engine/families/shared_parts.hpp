@@ -16,6 +16,8 @@ namespace attn {
 std::int64_t required_size(JsonObject& json, std::string_view key, std::int64_t max = std::int64_t{1} << 24);
 /// The activation under `key`, by its name in transformers. Throws FileError naming an unknown one.
 Activation read_activation_word(JsonObject& json, std::string_view key, Activation usual);
+/// The activation of this name; an unknown one is reported at `key`.
+Activation activation_named(JsonObject& json, std::string_view key, std::string_view word);
 /// The inverse: the name in transformers.
 std::string_view activation_word(Activation activation);
 /// Throws FileError if an option differs from the value attnscope implements; `needs` says what the other value would need.

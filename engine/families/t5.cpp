@@ -14,18 +14,15 @@ namespace {
 constexpr std::array<std::string_view, 2> kT5Types = {"t5", "mt5"};
 constexpr std::array<std::string_view, 1> kT5Prefixes = {"transformer."};
 
-/// "relu" or "gelu", perhaps with the prefix "gated-".
+/// The name of an activation, perhaps with the prefix "gated-".
 void read_feed_forward(JsonObject& json, Config& config) {
     std::string word = "relu";
     json.read("feed_forward_proj", word);
     config.ffn_gated = word.starts_with("gated-");
     if (config.ffn_gated) word.erase(0, std::string_view("gated-").size());
+    config.activation = activation_named(json, "feed_forward_proj", word);
     // The gated form always uses the tanh formula, whatever it is called.
-    if (word == "relu") config.activation = Activation::Relu;
-    else if (word == "gelu") config.activation = config.ffn_gated ? Activation::GeluTanh : Activation::GeluErf;
-    else if (word == "gelu_new") config.activation = Activation::GeluTanh;
-    else if (word == "silu") config.activation = Activation::Silu;
-    else json.fail("feed_forward_proj", fmt::format("the activation \"{}\" is not supported", escaped(word)), FileFault::Unsupported);
+    if (config.ffn_gated && config.activation == Activation::GeluErf) config.activation = Activation::GeluTanh;
 }
 
 Config read_t5_config(JsonObject& json) {

@@ -96,7 +96,7 @@ std::vector<std::int32_t> generate(const Parameters<float>& parameters, const Pr
     std::vector<std::int32_t> text(prompt.text.begin(), prompt.text.end());
     for (std::int64_t written = 0; written < sampling.tokens; ++written) {
         if (stop.stop_requested()) throw Cancelled();
-        const auto length = static_cast<std::size_t>(std::min(config.context_length, static_cast<std::int64_t>(text.size())));
+        const auto length = static_cast<std::size_t>(std::min(config.longest_text(), static_cast<std::int64_t>(text.size())));
         const std::span<const float> next = logits.after(std::span(text).last(length));
         const double uniform = random.uniform(prompt.drawn + static_cast<std::uint64_t>(written));
         const std::vector<double> chances = sampling_distribution(next, sampling);

@@ -10,10 +10,10 @@ void relu_backward(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx
     map_rows(x, dy, n, dx, [](Vec<Scalar> v, Vec<Scalar> d) { return v > Scalar{0} ? d : Vec<Scalar>{}; });
 }
 
-/// GELU and SiLU have the form x s(x). s and the derivative for kCount vectors at once.
+/// GELU and SiLU have the form x s(x). Value and derivative for kCount vectors at once.
 template <int kCount, class Scalar>
 struct Gated {
-    Vec<Scalar> share[kCount];  ///< s(x)
+    Vec<Scalar> value[kCount];  ///< x s(x)
     Vec<Scalar> slope[kCount];  ///< s(x) + x s'(x)
 };
 
@@ -31,16 +31,17 @@ struct GeluTanh {
     ATTN_INLINE static Gated<kCount, Scalar> of(const Vec<Scalar> (&v)[kCount]) {
         constexpr Scalar kOne = 1, kUnit = -2 * kRootTwoOverPi * kLog2e;
         Gated<kCount, Scalar> g;
-        Vec<Scalar> x[kCount], square[kCount], power[kCount];
+        Vec<Scalar> x[kCount], square[kCount], power[kCount], share[kCount];
         each<kCount>([&](int c) { x[c] = smaller_of(splat(kMost), larger_of(splat(kLeast), v[c])); });
         each<kCount>([&](int c) { square[c] = x[c] * x[c]; });
         each<kCount>([&](int c) { power[c] = x[c] * (kUnit + kUnit * kCubic * square[c]); });
         raise_two<Scalar>(power);
-        each<kCount>([&](int c) { g.share[c] = kOne / (kOne + power[c]); });
+        each<kCount>([&](int c) { share[c] = kOne / (kOne + power[c]); });
+        each<kCount>([&](int c) { g.value[c] = v[c] * share[c]; });
         // s' = 2 s (1 - s) u'
         each<kCount>([&](int c) {
             const Vec<Scalar> twice_u = x[c] * (2 * kRootTwoOverPi + 6 * kRootTwoOverPi * kCubic * square[c]);
-            g.slope[c] = g.share[c] + (g.share[c] - g.share[c] * g.share[c]) * twice_u;
+            g.slope[c] = share[c] + (share[c] - share[c] * share[c]) * twice_u;
         });
         return g;
     }
@@ -78,20 +79,37 @@ struct GeluErf {
     ATTN_INLINE static Gated<kCount, Scalar> of(const Vec<Scalar> (&v)[kCount]) {
         constexpr Scalar kHalf = static_cast<Scalar>(0.5), kDensity = static_cast<Scalar>(0.39894228040143267794);  // 1 / sqrt(2 pi)
         Gated<kCount, Scalar> g;
-        Vec<Scalar> bell[kCount];
+        Vec<Scalar> bell[kCount], share[kCount];
         each<kCount>([&](int c) { bell[c] = exp_of<Scalar>(v[c] * v[c] * -kHalf); });
-        normal_distribution(v, bell, g.share);
-        each<kCount>([&](int c) { g.slope[c] = g.share[c] + v[c] * (kDensity * bell[c]); });
+        normal_distribution(v, bell, share);
+        each<kCount>([&](int c) { g.value[c] = v[c] * share[c]; });
+        each<kCount>([&](int c) { g.slope[c] = share[c] + v[c] * (kDensity * bell[c]); });
         return g;
     }
 };
 
-/// SiLU: s is the logistic function 1/(1 + e^-x).
+/// GELU by the error function where it does not exceed 10, else 10.
 template <class Scalar>
-struct SiluForm {
-    static constexpr Scalar kLog2e = static_cast<Scalar>(1.44269504088896340736);
-    /// The range outside which s is exactly 0 or 1: below kLeast e^-x overflows to infinity, above kMost it no longer changes the sum.
-    /// raise_two() accepts no larger range.
+struct GeluClipped {
+    template <int kCount>
+    ATTN_INLINE static Gated<kCount, Scalar> of(const Vec<Scalar> (&v)[kCount]) {
+        constexpr Scalar kLimit = 10;
+        Gated<kCount, Scalar> g = GeluErf<Scalar>::of(v);
+        each<kCount>([&](int c) {
+            const auto beyond = g.value[c] > splat(kLimit);
+            g.value[c] = beyond ? splat(kLimit) : g.value[c];
+            g.slope[c] = beyond ? Vec<Scalar>{} : g.slope[c];
+        });
+        return g;
+    }
+};
+
+/// s is the logistic function 1/(1 + e^(-k x)), with the k of the form: 1 for SiLU.
+template <class Scalar, class Factor>
+struct Logistic {
+    static constexpr Scalar kFactor = static_cast<Scalar>(Factor::value), kLog2e = static_cast<Scalar>(1.44269504088896340736);
+    /// The range of k x outside which s is exactly 0 or 1: below kLeast e^(-k x) overflows to infinity, above kMost it no longer changes
+    /// the sum. raise_two() accepts no larger range.
     static constexpr Scalar kLeast = static_cast<Scalar>(sizeof(Scalar) == 4 ? -88.7228 : -709.7827);
     static constexpr Scalar kMost = static_cast<Scalar>(sizeof(Scalar) == 4 ? 80 : 700);
 
@@ -99,16 +117,28 @@ struct SiluForm {
     ATTN_INLINE static Gated<kCount, Scalar> of(const Vec<Scalar> (&v)[kCount]) {
         constexpr Scalar kOne = 1;
         Gated<kCount, Scalar> g;
-        Vec<Scalar> x[kCount], power[kCount];
-        each<kCount>([&](int c) { x[c] = smaller_of(splat(kMost), larger_of(splat(kLeast), v[c])); });
+        Vec<Scalar> x[kCount], power[kCount], share[kCount];
+        each<kCount>([&](int c) { x[c] = smaller_of(splat(kMost), larger_of(splat(kLeast), v[c] * kFactor)); });
         each<kCount>([&](int c) { power[c] = x[c] * -kLog2e; });
         raise_two<Scalar>(power);
-        each<kCount>([&](int c) { g.share[c] = kOne / (kOne + power[c]); });
-        // s' = s (1 - s)
-        each<kCount>([&](int c) { g.slope[c] = g.share[c] + (g.share[c] - g.share[c] * g.share[c]) * x[c]; });
+        each<kCount>([&](int c) { share[c] = kOne / (kOne + power[c]); });
+        each<kCount>([&](int c) { g.value[c] = v[c] * share[c]; });
+        // s' = k s (1 - s)
+        each<kCount>([&](int c) { g.slope[c] = share[c] + (share[c] - share[c] * share[c]) * x[c]; });
         return g;
     }
 };
+
+struct FactorOfSilu {
+    static constexpr double value = 1;
+};
+struct FactorOfQuickGelu {
+    static constexpr double value = 1.702;
+};
+template <class Scalar>
+using SiluForm = Logistic<Scalar, FactorOfSilu>;
+template <class Scalar>
+using QuickGeluForm = Logistic<Scalar, FactorOfQuickGelu>;
 
 /// Calls f(Number<vectors>, position, numbers in each vector) along a row, four vectors at a time: one alone would mostly wait for the
 /// latency of its own previous instruction.
@@ -132,7 +162,7 @@ ATTN_INLINE void gated(const Scalar* x, std::int64_t n, Scalar* y) {
             Vec<Scalar> v[kCount];
             load_group(x + i, count, v);
             const Gated<kCount, Scalar> g = Form<Scalar>::of(v);
-            each<kCount>([&](int c) { store_count(y + i + c * kWidth<Scalar>, v[c] * g.share[c], count); });
+            each<kCount>([&](int c) { store_count(y + i + c * kWidth<Scalar>, g.value[c], count); });
         });
 }
 
@@ -156,7 +186,7 @@ ATTN_INLINE void gated_with_slope(Scalar* x, std::int64_t n, Scalar* y) {
             load_group(x + i, count, v);
             const Gated<kCount, Scalar> g = Form<Scalar>::of(v);
             each<kCount>([&](int c) {
-                store_count(y + i + c * kWidth<Scalar>, v[c] * g.share[c], count);
+                store_count(y + i + c * kWidth<Scalar>, g.value[c], count);
                 store_count(x + i + c * kWidth<Scalar>, g.slope[c], count);
             });
         });
@@ -197,4 +227,28 @@ template <class Scalar>
 template <class Scalar>
 [[gnu::flatten]] void silu_backward(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx) {
     gated_backward<SiluForm>(x, dy, n, dx);
+}
+template <class Scalar>
+[[gnu::flatten]] void quick_gelu(const Scalar* x, std::int64_t n, Scalar* y) {
+    gated<QuickGeluForm>(x, n, y);
+}
+template <class Scalar>
+[[gnu::flatten]] void quick_gelu_with_slope(Scalar* x, std::int64_t n, Scalar* y) {
+    gated_with_slope<QuickGeluForm>(x, n, y);
+}
+template <class Scalar>
+[[gnu::flatten]] void quick_gelu_backward(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx) {
+    gated_backward<QuickGeluForm>(x, dy, n, dx);
+}
+template <class Scalar>
+[[gnu::flatten]] void gelu_clipped(const Scalar* x, std::int64_t n, Scalar* y) {
+    gated<GeluClipped>(x, n, y);
+}
+template <class Scalar>
+[[gnu::flatten]] void gelu_clipped_with_slope(Scalar* x, std::int64_t n, Scalar* y) {
+    gated_with_slope<GeluClipped>(x, n, y);
+}
+template <class Scalar>
+[[gnu::flatten]] void gelu_clipped_backward(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx) {
+    gated_backward<GeluClipped>(x, dy, n, dx);
 }

@@ -137,6 +137,12 @@ struct Kernels {
     /// x / (1 + e^-x)
     void (*silu)(const Scalar* x, std::int64_t n, Scalar* y);
     void (*silu_with_slope)(Scalar* x, std::int64_t n, Scalar* y);
+    /// x / (1 + e^(-1.702 x))
+    void (*quick_gelu)(const Scalar* x, std::int64_t n, Scalar* y);
+    void (*quick_gelu_with_slope)(Scalar* x, std::int64_t n, Scalar* y);
+    /// gelu_erf, but at most 10.
+    void (*gelu_clipped)(const Scalar* x, std::int64_t n, Scalar* y);
+    void (*gelu_clipped_with_slope)(Scalar* x, std::int64_t n, Scalar* y);
 
     void (*softmax_rows)(const SoftmaxRows<Scalar>& rows);
     void (*softmax_backward_rows)(const SoftmaxBackwardRows<Scalar>& rows);
@@ -157,6 +163,8 @@ struct Kernels {
     void (*gelu_erf_backward)(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx);
     void (*gelu_tanh_backward)(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx);
     void (*silu_backward)(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx);
+    void (*quick_gelu_backward)(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx);
+    void (*gelu_clipped_backward)(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx);
 
     /// y = (x - mean) rstd gain + bias for x [rows,n]; a constant row gives exactly the bias.
     void (*layer_norm_rows)(const Scalar* x, std::int64_t rows, std::int64_t n, const Scalar* gain, const Scalar* bias, Scalar eps,

@@ -68,9 +68,9 @@ std::span<const Scalar> CachedPass<Scalar>::extend(std::span<const std::int32_t>
     const Config& config = weights_.config();
     const std::int64_t before = length(), added = static_cast<std::int64_t>(ids.size()), after = before + added;
     if (ids.empty()) throw Error("expected at least one token to continue the text with");
-    if (after > config.context_length)
+    if (after > config.longest_text())
         throw ConfigError("the text has " + std::to_string(after) + " positions, more than the context length " +
-                          std::to_string(config.context_length));
+                          std::to_string(config.longest_text()));
     require_ids(ids, config.vocab_size, "token id");
     if (!same_frequencies(plan_, before, after)) {
         std::vector<std::int32_t> whole = std::move(text_);

@@ -58,6 +58,7 @@ void LayerInRows<Scalar>::forward(std::int64_t first, std::int64_t count, std::s
     tap.observe([&](const StageId& id, const Tensor<Scalar>& value, const Mask* mask) { each({id, first, value, mask}); });
     PassSetting<Scalar> setting{settings_, masks, tap, &some};
     setting.first_position = first;
+    setting.text_length = tokens_.length;
     program_.forward(setting, begin, end);
 }
 

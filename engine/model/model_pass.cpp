@@ -18,9 +18,9 @@ void require_one_batch(const TokenBatch& batch, const Config& config, const char
         if (length < 0 || length > batch.length)
             throw ShapeError(std::string(what) + ": a sequence of length " + std::to_string(length) + " in " +
                              std::to_string(batch.length) + " positions");
-    if (batch.length > config.context_length)
+    if (batch.length > config.longest_text())
         throw ConfigError(std::string(what) + ": " + std::to_string(batch.length) + " positions exceed the context length " +
-                          std::to_string(config.context_length));
+                          std::to_string(config.longest_text()));
     require_ids(batch.ids, config.vocab_size, "token id");
     if (batch.segments.empty() || config.num_segments == 0) return;
     if (batch.segments.size() != batch.ids.size())

@@ -166,7 +166,7 @@ Trace<Scalar> trace_outline(std::shared_ptr<const Parameters<Scalar>> parameters
     require_batch(parameters->config(), tokens, source);
     const Config& config = parameters->config();
     const std::int64_t rows = rows_at_a_time(config, tokens.length, memory.rows).products;
-    if (!each && rows < tokens.length && can_compute_in_rows(Plan(config, settings.mistake), config, tokens, settings))
+    if (!each && rows < tokens.length && can_compute_in_rows(config, tokens, settings))
         return outline_in_rows(std::move(parameters), tokens, settings, stop, memory);
     return outline_at_once(std::move(parameters), tokens, source, settings, each, std::move(stop), memory.attended);
 }

@@ -308,10 +308,9 @@ const RotationTable<Scalar>& Program<Scalar>::rotation(std::size_t place, std::i
     const RotaryRule& rule = nodes_[place].plan->settings.rotary;
     auto found = std::find_if(rotations_.begin(), rotations_.end(), [&](const RuledTable& one) { return one.rule == rule; });
     if (found == rotations_.end()) found = rotations_.insert(found, {rule, {}, {}, {}});
-    // LongRope has other frequencies for longer texts.
-    const bool is_long = positions > rule.stretch.original_context;
-    if (found->is_long != is_long) found->frequencies = rotary_frequencies(rule, positions);
-    found->is_long = is_long;
+    const std::int64_t tokens = std::max(positions, setting_->text_length);
+    if (found->frequencies.empty() || !same_frequencies(rule, found->tokens, tokens)) found->frequencies = rotary_frequencies(rule, tokens);
+    found->tokens = tokens;
     found->table.prepare(positions, found->frequencies, rule.stretch.amplitude);
     return found->table;
 }

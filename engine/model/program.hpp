@@ -75,6 +75,7 @@ struct PassSetting {
     KeyValueCache<Scalar>* cache =
         nullptr;  ///< fused form only: earlier positions; this pass's keys and values are put there, and the caller advances it
     std::int64_t first_position = 0;  ///< position of the first token; not 0 if the pass continues a text
+    std::int64_t text_length = 0;     ///< of the text that the tokens are a part of; 0: they are its end
 };
 
 /// Whether a plan can be computed in fused form; some mistakes exist only node by node.
@@ -149,6 +150,7 @@ public:
     const std::shared_ptr<const Mask>& score_mask(std::size_t place);
     /// The dropout pattern of a tensor [B,...], independent of how the batch is split.
     DropoutPattern dropout(double rate, const StageId& site, const Shape& shape) const;
+    /// Rotations of a node for the first `positions` positions of the text.
     const RotationTable<Scalar>& rotation(std::size_t place, std::int64_t positions);
     /// The gain of a norm, valid until the next call.
     const Scalar* gain(std::size_t place);
@@ -202,7 +204,7 @@ private:
     /// A rotation table per distinct rule.
     struct RuledTable {
         RotaryRule rule;
-        std::optional<bool> is_long;
+        std::int64_t tokens = 0;  ///< length of the text that `frequencies` are for
         std::vector<double> frequencies;
         RotationTable<Scalar> table;
     };

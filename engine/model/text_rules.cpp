@@ -22,14 +22,12 @@ bool only_attends(const Config& config, const ForwardSettings& settings) {
            std::none_of(settings.edits.begin(), settings.edits.end(), takes_row) && !mixes_positions(settings.mistake);
 }
 
-bool is_long_rope(const PlanNode& node) { return node.op == Op::Rotate && node.settings.rotary.stretch.kind == RotaryScaling::LongRope; }
-
 }  // namespace
 
 bool is_one_text(const TokenBatch& tokens) { return tokens.size() == 1 && tokens.segments.empty() && tokens.lengths[0] == tokens.length; }
 
-bool can_compute_in_rows(const Plan& plan, const Config& config, const TokenBatch& tokens, const ForwardSettings& settings) {
-    return is_one_text(tokens) && only_attends(config, settings) && std::none_of(plan.nodes().begin(), plan.nodes().end(), is_long_rope);
+bool can_compute_in_rows(const Config& config, const TokenBatch& tokens, const ForwardSettings& settings) {
+    return is_one_text(tokens) && only_attends(config, settings);
 }
 
 bool prefix_stays(const Config& config, const ForwardSettings& settings) {
@@ -41,9 +39,8 @@ bool prefix_stays(const Config& config, const ForwardSettings& settings) {
 }
 
 bool same_frequencies(const Plan& plan, std::int64_t before, std::int64_t after) {
-    return before == 0 || std::none_of(plan.nodes().begin(), plan.nodes().end(), [&](const PlanNode& node) {
-               const std::int64_t original = node.settings.rotary.stretch.original_context;
-               return is_long_rope(node) && (before > original) != (after > original);
+    return before == 0 || std::all_of(plan.nodes().begin(), plan.nodes().end(), [&](const PlanNode& node) {
+               return node.op != Op::Rotate || same_frequencies(node.settings.rotary, before, after);
            });
 }
 

@@ -24,6 +24,10 @@ Functions<Scalar> functions_of(Activation activation) {
         return {k.gelu_erf, k.gelu_erf_backward, k.gelu_erf_with_slope};
     case Activation::Silu:
         return {k.silu, k.silu_backward, k.silu_with_slope};
+    case Activation::QuickGelu:
+        return {k.quick_gelu, k.quick_gelu_backward, k.quick_gelu_with_slope};
+    case Activation::GeluClipped:
+        return {k.gelu_clipped, k.gelu_clipped_backward, k.gelu_clipped_with_slope};
     case Activation::GeluTanh:
         break;
     }

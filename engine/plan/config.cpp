@@ -50,6 +50,8 @@ void require_stretch(const RotaryStretch& stretch, std::int64_t pairs) {
         throw ConfigError("rotary_stretch: expected 0 < low < high and an original context of at least 1");
     if (!(stretch.amplitude > 0 && std::isfinite(stretch.amplitude)))
         throw ConfigError("rotary_stretch.amplitude is " + std::to_string(stretch.amplitude) + "; expected a number above 0");
+    if (stretch.kind == RotaryScaling::Dynamic && pairs < 2)
+        throw ConfigError("rotary_stretch: dynamic scaling needs at least two rotated pairs");
     if (stretch.kind != RotaryScaling::LongRope) return;
     require_factors("short_factors", stretch.short_factors, pairs);
     require_factors("long_factors", stretch.long_factors, pairs);
@@ -153,7 +155,9 @@ bool has_later_parts(const Config& config) {
 
 void validate(const Config& config) {
     require_range("vocab_size", config.vocab_size, 1, std::int64_t{1} << 24);
-    require_range("context_length", config.context_length, 1, std::int64_t{1} << 20);
+    require_range("context_length", config.context_length, 1, kMostPositions);
+    if (config.any_length && config.position == PositionKind::Learned)
+        throw ConfigError("a learned position table limits the length of texts to its context_length");
     require_range("d_model", config.d_model, 1, std::int64_t{1} << 16);
     require_range("num_heads", config.num_heads, 1, std::int64_t{1} << 12);
     require_range("num_kv_heads", config.num_kv_heads, 0, std::int64_t{1} << 12);

@@ -28,16 +28,26 @@ enum class BlockOrder : std::uint8_t {
     Parallel,         ///< each with a norm of its own
     ParallelOneNorm,  ///< both read the output of one norm
 };
-enum class Activation : std::uint8_t { Relu, GeluErf, GeluTanh, Silu };
+enum class Activation : std::uint8_t {
+    Relu,
+    GeluErf,
+    GeluTanh,
+    Silu,
+    QuickGelu,    ///< x σ(kQuickGeluFactor x)
+    GeluClipped,  ///< GeluErf, limited to kGeluLimit
+};
+/// The two constants are those of quick_gelu and gelu_10 in huggingface/transformers, activations.py.
+inline constexpr double kGeluLimit = 10;
+inline constexpr double kQuickGeluFactor = 1.702;
 /// Rotary (RoPE) rotates queries and keys by their position instead of adding to the embedding. Alibi lowers scores by distance. Buckets
 /// adds a learned bias per head and range of distances to the scores, shared by all layers of a stack.
 enum class PositionKind : std::uint8_t { None, Learned, Sinusoidal, Rotary, Alibi, Buckets };
 
 /// How RoPE frequencies are changed for longer texts than the model was first trained on; see plan/rotary.hpp.
-enum class RotaryScaling : std::uint8_t { None, Linear, Llama3, Yarn, LongRope };
+enum class RotaryScaling : std::uint8_t { None, Linear, Llama3, Yarn, LongRope, Dynamic };
 struct RotaryStretch {
     RotaryScaling kind = RotaryScaling::None;
-    double factor = 1;                     ///< divides low frequencies, or with Linear all of them; at least 1
+    double factor = 1;                     ///< divides low frequencies, or with Linear all of them; for Dynamic see rotary.hpp; at least 1
     double low = 1, high = 4;              ///< Llama3, Yarn: turns in the original context between which scaling fades from full to none
     std::int64_t original_context = 8192;  ///< the longest text in the original training; not used by Linear
     bool whole_pairs = true;               ///< Yarn: the transition starts and ends at whole pair numbers
@@ -71,10 +81,14 @@ enum class Init : std::uint8_t {
     Numpy,        ///< legacy NumPy randn, as in worked examples: embeddings from seed 42, projections from `seed`, W_O from `seed` + 1
 };
 
+/// No text may be longer, in tokens.
+inline constexpr std::int64_t kMostPositions = std::int64_t{1} << 20;
+
 struct Config {
     Architecture architecture = Architecture::DecoderOnly;
     std::int64_t vocab_size = 1;
-    std::int64_t context_length = 64;  ///< maximum sequence length; rows of a learned position table
+    std::int64_t context_length = 64;  ///< the longest text, unless any_length; rows of a learned position table
+    bool any_length = false;           ///< texts may be longer than the context length; not with a learned position table
     std::int64_t d_model = 32;
     std::int64_t num_heads = 4;
     std::int64_t num_kv_heads = 0;    ///< key/value heads, each shared by num_heads / num_kv_heads query heads (GQA); 0: num_heads
@@ -124,6 +138,8 @@ struct Config {
     Init init = Init::Vivid;
     std::uint64_t seed = 42;
 
+    /// The longest text that can be computed, in tokens.
+    std::int64_t longest_text() const { return any_length ? kMostPositions : context_length; }
     std::int64_t head_size() const { return d_head > 0 ? d_head : (num_heads > 0 ? d_model / num_heads : 0); }
     std::int64_t attention_width() const { return num_heads * head_size(); }  ///< width of concat
     std::int64_t kv_heads() const { return num_kv_heads > 0 ? num_kv_heads : num_heads; }

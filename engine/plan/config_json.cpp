@@ -15,9 +15,9 @@ constexpr std::array<std::string_view, 5> kNorms = {"none", "pre", "post", "sand
 constexpr std::array<std::string_view, 3> kNormKinds = {"layer_norm", "rms", "rms_plus_one"};
 constexpr std::array<std::string_view, 3> kQueryKeyNorms = {"none", "per_head", "all_heads"};
 constexpr std::array<std::string_view, 3> kOrders = {"in_turn", "parallel", "parallel_one_norm"};
-constexpr std::array<std::string_view, 4> kActivations = {"relu", "gelu_erf", "gelu_tanh", "silu"};
+constexpr std::array<std::string_view, 6> kActivations = {"relu", "gelu_erf", "gelu_tanh", "silu", "quick_gelu", "gelu_clipped"};
 constexpr std::array<std::string_view, 6> kPositions = {"none", "learned", "sinusoidal", "rotary", "alibi", "buckets"};
-constexpr std::array<std::string_view, 5> kStretches = {"none", "linear", "llama3", "yarn", "longrope"};
+constexpr std::array<std::string_view, 6> kStretches = {"none", "linear", "llama3", "yarn", "longrope", "dynamic"};
 constexpr std::array<std::string_view, 3> kLayerRotaries = {"usual", "local", "none"};
 constexpr std::array<std::string_view, 4> kInits = {"gpt2", "transformer", "vivid", "numpy"};
 
@@ -100,6 +100,7 @@ Json to_json(const Config& config, ConfigFields fields) {
     const auto add = [&](const char* name, const auto& value, bool differs) {
         if (differs || fields == ConfigFields::All) out[name] = value;
     };
+    add("any_length", config.any_length, config.any_length);
     add("num_kv_heads", config.num_kv_heads, config.num_kv_heads != usual.num_kv_heads);
     add("norm_kind", name_of(kNormKinds, config.norm_kind), config.norm_kind != usual.norm_kind);
     add("ffn_gated", config.ffn_gated, config.ffn_gated != usual.ffn_gated);
@@ -134,6 +135,7 @@ Config config_from_json(JsonObject object, Config config) {
     read_enum(object, "architecture", kArchitectures, config.architecture);
     object.read("vocab_size", config.vocab_size, 1, kMaxSize);
     object.read("context_length", config.context_length, 0, kMaxSize);
+    object.read("any_length", config.any_length);
     object.read("d_model", config.d_model, 1, kMaxSize);
     object.read("num_heads", config.num_heads, 1, kMaxSize);
     object.read("num_kv_heads", config.num_kv_heads, 0, kMaxSize);

@@ -37,6 +37,7 @@ double stretched(const RotaryRule& rule, double frequency, std::int64_t pair, st
     const RotaryStretch& stretch = rule.stretch;
     switch (stretch.kind) {
     case RotaryScaling::None:
+    case RotaryScaling::Dynamic:
         return frequency;
     case RotaryScaling::Linear:
         return frequency / stretch.factor;
@@ -52,6 +53,15 @@ double stretched(const RotaryRule& rule, double frequency, std::int64_t pair, st
     return frequency;
 }
 
+/// The base for a text of this length; only Dynamic changes it.
+double base_for(const RotaryRule& rule, std::int64_t tokens) {
+    const RotaryStretch& stretch = rule.stretch;
+    if (stretch.kind != RotaryScaling::Dynamic || tokens <= stretch.original_context) return rule.base;
+    const double longer = static_cast<double>(tokens) / static_cast<double>(stretch.original_context),
+                 size = static_cast<double>(rule.size);
+    return rule.base * std::pow(stretch.factor * longer - (stretch.factor - 1), size / (size - 2));
+}
+
 }  // namespace
 
 RotaryRule rotary_rule(const Config& config, std::int64_t layer) {
@@ -61,11 +71,18 @@ RotaryRule rotary_rule(const Config& config, std::int64_t layer) {
 
 std::vector<double> rotary_frequencies(const RotaryRule& rule, std::int64_t tokens) {
     std::vector<double> frequencies;
+    const double base = base_for(rule, tokens);
     for (std::int64_t i = 0; i < rule.size / 2; ++i) {
-        const double plain = std::pow(rule.base, -2 * static_cast<double>(i) / static_cast<double>(rule.size));
+        const double plain = std::pow(base, -2 * static_cast<double>(i) / static_cast<double>(rule.size));
         frequencies.push_back(stretched(rule, plain, i, tokens));
     }
     return frequencies;
+}
+
+bool same_frequencies(const RotaryRule& rule, std::int64_t tokens, std::int64_t other) {
+    const std::int64_t original = rule.stretch.original_context;
+    if (rule.stretch.kind == RotaryScaling::LongRope) return (tokens > original) == (other > original);
+    return rule.stretch.kind != RotaryScaling::Dynamic || std::max(tokens, original) == std::max(other, original);
 }
 
 }  // namespace attn

@@ -27,6 +27,9 @@ RotaryRule rotary_rule(const Config& config, std::int64_t layer);
 ///   Yarn      (Peng et al., 2023) r f_i / factor + (1 - r) f_i, where r rises from 0 to 1 between the pairs that turn `high` and `low`
 ///             times in L positions; pair d(n) = size ln(L / (2 pi n)) / (2 ln base) turns n times
 ///   LongRope  (Ding et al., 2024) f_i / long_factors[i] in texts of more than L tokens, else f_i / short_factors[i]
+///   Dynamic   f_i of another base: base (factor n / L - factor + 1)^(size / (size - 2)), where n is the number of tokens, at least L
 std::vector<double> rotary_frequencies(const RotaryRule& rule, std::int64_t tokens);
+/// Whether texts of these lengths have the same frequencies.
+bool same_frequencies(const RotaryRule& rule, std::int64_t tokens, std::int64_t other);
 
 }  // namespace attn

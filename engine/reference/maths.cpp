@@ -209,6 +209,11 @@ double angle_of_position(const RotaryRule& rule, std::int64_t i, std::int64_t to
     switch (stretch.kind) {
     case RotaryScaling::None:
         return plain;
+    case RotaryScaling::Dynamic: {
+        const double size = static_cast<double>(rule.size), longer = std::max(1.0, static_cast<double>(tokens) / context);
+        const double base = rule.base * std::pow(stretch.factor * longer - stretch.factor + 1, size / (size - 2));
+        return std::pow(base, -2 * static_cast<double>(i) / size);
+    }
     case RotaryScaling::Linear:
         return plain / stretch.factor;
     case RotaryScaling::Llama3: {
@@ -258,6 +263,12 @@ double activate(Activation activation, double x) {
         return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
     case Activation::Silu:
         return x / (1 + std::exp(-x));
+    case Activation::QuickGelu:
+        return x / (1 + std::exp(-1.702 * x));
+    case Activation::GeluClipped: {
+        const double gelu = 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2));
+        return gelu > 10 ? 10 : gelu;
+    }
     }
     return x;
 }

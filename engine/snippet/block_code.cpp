@@ -78,18 +78,27 @@ void write_activate(Script& script) {
     case Activation::Relu:
         return script.line(fmt::format("{} = np.maximum({}, 0)  # ReLU", name, x), fmt::format("{} = F.relu({})", name, x));
     case Activation::GeluErf:
+    case Activation::GeluClipped: {
+        const bool clipped = script.node().settings.activation == Activation::GeluClipped;
         if (!script.torch()) {
             script.needs_erf();
             script.line("erf = np.vectorize(math.erf)");
         }
-        return script.line(fmt::format("{0} = 0.5 * {1} * (1 + erf({1} / np.sqrt(2)))  # GELU", name, x),
-                           fmt::format("{} = F.gelu({})", name, x));
+        script.line(fmt::format("{0} = 0.5 * {1} * (1 + erf({1} / np.sqrt(2)))  # GELU", name, x), fmt::format("{} = F.gelu({})", name, x));
+        if (clipped)
+            script.line(fmt::format("{0} = np.minimum({0}, {1:g})", name, kGeluLimit),
+                        fmt::format("{0} = {0}.clamp(max={1:g})", name, kGeluLimit));
+        return;
+    }
     case Activation::GeluTanh:
         if (!script.torch()) script.line(fmt::format("inner = np.sqrt(2 / np.pi) * ({0} + 0.044715 * {0}**3)", x));
         return script.line(fmt::format("{} = 0.5 * {} * (1 + np.tanh(inner))  # GELU by its tanh formula", name, x),
                            fmt::format("{} = F.gelu({}, approximate=\"tanh\")", name, x));
     case Activation::Silu:
         return script.line(fmt::format("{0} = {1} / (1 + np.exp(-{1}))  # SiLU", name, x), fmt::format("{} = F.silu({})", name, x));
+    case Activation::QuickGelu:
+        return script.line(fmt::format("{0} = {1} / (1 + np.exp(-{2} * {1}))  # QuickGELU", name, x, kQuickGeluFactor),
+                           fmt::format("{0} = {1} * torch.sigmoid({2} * {1})  # QuickGELU", name, x, kQuickGeluFactor));
     }
 }
 

@@ -97,13 +97,16 @@ TEST(CachedPass, BeginsAgainWhereALongTextTurnsByOtherFrequencies) {
     config.position = PositionKind::Rotary;
     config.rotary_size = 0;
     config.layer_kinds.clear();
-    config.rotary_stretch = {.kind = RotaryScaling::LongRope, .original_context = 5, .short_factors = {1, 1}, .long_factors = {3, 7}};
-    const Parameters<float> parameters = random.parameters<float>();
-    const Ids text = random_ids(random, 9);
-    CachedPass<float> pass(parameters, random.settings);
-    for (const std::size_t length : {3U, 5U, 6U, 9U, 4U, 8U}) {
-        const Ids so_far(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(length));
-        EXPECT_EQ(copied(pass.logits_after(so_far)), full_pass(parameters, so_far, random.settings)) << length;
+    const RotaryStretch long_rope{.kind = RotaryScaling::LongRope, .original_context = 5, .short_factors = {1, 1}, .long_factors = {3, 7}};
+    for (const RotaryStretch& stretch : {long_rope, {.kind = RotaryScaling::Dynamic, .factor = 3, .original_context = 5}}) {
+        config.rotary_stretch = stretch;
+        const Parameters<float> parameters = random.parameters<float>();
+        const Ids text = random_ids(random, 9);
+        CachedPass<float> pass(parameters, random.settings);
+        for (const std::size_t length : {3U, 5U, 6U, 9U, 4U, 8U}) {
+            const Ids so_far(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(length));
+            EXPECT_EQ(copied(pass.logits_after(so_far)), full_pass(parameters, so_far, random.settings)) << length;
+        }
     }
 }
 

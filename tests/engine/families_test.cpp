@@ -202,6 +202,12 @@ TEST(FamilyOptions, OfStretchedPositionsComeFromWhereTransformersReadsThem) {
         EXPECT_EQ(stretch(top, scaling + inside).original_context, 32) << scaling;
     }
     EXPECT_THROW(stretch("", R"("rope_type": "llama3", "factor": 8, "high_freq_factor": 4)"), FileError);
+    // Dynamic scaling begins beyond the model's own context.
+    const RotaryStretch dynamic = stretch(top, R"("rope_type": "dynamic", "factor": 3)" + inside);
+    EXPECT_EQ(dynamic.kind, RotaryScaling::Dynamic);
+    EXPECT_EQ(dynamic.original_context, 64);
+    EXPECT_EQ(dynamic.factor, 3);
+    EXPECT_THROW(stretch("", R"("rope_type": "dynamic")"), FileError);
 }
 
 TEST(FamilyOptions, ThatWouldNeedOtherArithmeticAreRefusedByName) {

@@ -102,16 +102,23 @@ TYPED_TEST(KernelsOf, ActivationsEqualTheirDefinitions) {
     for (const double special : {0.0, -0.0, 1e-30, -1e-30, 30.0, -30.0, 1e4, -1e4}) x.push_back(static_cast<TypeParam>(special));
     const std::int64_t n = static_cast<std::int64_t>(x.size());
     this->on_every_build([&](const Kernels<TypeParam>& kernel) {
-        std::vector<TypeParam> relu(x.size()), erf(x.size()), tanh(x.size());
+        std::vector<TypeParam> relu(x.size()), erf(x.size()), tanh(x.size()), silu(x.size()), quick(x.size()), clipped(x.size());
         kernel.relu(x.data(), n, relu.data());
         kernel.gelu_erf(x.data(), n, erf.data());
         kernel.gelu_tanh(x.data(), n, tanh.data());
+        kernel.silu(x.data(), n, silu.data());
+        kernel.quick_gelu(x.data(), n, quick.data());
+        kernel.gelu_clipped(x.data(), n, clipped.data());
         for (std::size_t i = 0; i < x.size(); ++i) {
             const double v = x[i], tolerance = 8 * this->kEps * (1 + std::abs(v));
             EXPECT_EQ(relu[i], v > 0 ? x[i] : 0);
             expect_near<TypeParam>(erf[i], 0.5 * v * std::erfc(-v / std::sqrt(2.0)), tolerance, "gelu_erf " + std::to_string(v));
             expect_near<TypeParam>(tanh[i], 0.5 * v * (1 + std::tanh(std::sqrt(2 / M_PI) * (v + 0.044715 * v * v * v))), tolerance,
                                    "gelu_tanh " + std::to_string(v));
+            expect_near<TypeParam>(silu[i], v / (1 + std::exp(-v)), tolerance, "silu " + std::to_string(v));
+            expect_near<TypeParam>(quick[i], v / (1 + std::exp(-1.702 * v)), tolerance, "quick_gelu " + std::to_string(v));
+            expect_near<TypeParam>(clipped[i], std::min(10.0, 0.5 * v * std::erfc(-v / std::sqrt(2.0))), tolerance,
+                                   "gelu_clipped " + std::to_string(v));
         }
     });
 }
@@ -140,6 +147,9 @@ TYPED_TEST(KernelsOf, GeluWithSlopeEqualsBothApart) {
             };
             compare(kernel.gelu_tanh, kernel.gelu_tanh_backward, kernel.gelu_tanh_with_slope);
             compare(kernel.gelu_erf, kernel.gelu_erf_backward, kernel.gelu_erf_with_slope);
+            compare(kernel.silu, kernel.silu_backward, kernel.silu_with_slope);
+            compare(kernel.quick_gelu, kernel.quick_gelu_backward, kernel.quick_gelu_with_slope);
+            compare(kernel.gelu_clipped, kernel.gelu_clipped_backward, kernel.gelu_clipped_with_slope);
         });
     }
 }
@@ -159,10 +169,23 @@ TYPED_TEST(KernelsOf, GeluErfEqualsItsDefinitionEverywhere) {
     });
 }
 
+TYPED_TEST(KernelsOf, ClippedGeluIsTheLimitBeyondItEvenAtInfinity) {
+    const std::vector<TypeParam> x = {static_cast<TypeParam>(INFINITY), 10.5, static_cast<TypeParam>(-INFINITY)}, ones(3, 1);
+    this->on_every_build([&](const Kernels<TypeParam>& kernel) {
+        std::vector<TypeParam> y(3), slope(3, 9);
+        kernel.gelu_clipped(x.data(), 2, y.data());
+        kernel.gelu_clipped_backward(x.data(), ones.data(), 2, slope.data());
+        EXPECT_EQ(y[0], 10);
+        EXPECT_EQ(y[1], 10);
+        EXPECT_EQ(slope[0], 0);
+        EXPECT_EQ(slope[1], 0);
+    });
+}
+
 TYPED_TEST(KernelsOf, ActivationsKeepNan) {
     const TypeParam x = static_cast<TypeParam>(kNan);
     this->on_every_build([&](const Kernels<TypeParam>& kernel) {
-        for (const auto f : {kernel.relu, kernel.gelu_erf, kernel.gelu_tanh}) {
+        for (const auto f : {kernel.relu, kernel.gelu_erf, kernel.gelu_tanh, kernel.silu, kernel.quick_gelu, kernel.gelu_clipped}) {
             TypeParam y = 0;
             f(&x, 1, &y);
             EXPECT_TRUE(std::isnan(y));

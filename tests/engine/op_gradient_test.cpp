@@ -80,7 +80,8 @@ TEST_F(OpGradients, OfLayerNorm) {
 }
 
 TEST_F(OpGradients, OfActivations) {
-    for (const Activation activation : {Activation::Relu, Activation::GeluErf, Activation::GeluTanh, Activation::Silu}) {
+    for (const Activation activation :
+         {Activation::Relu, Activation::GeluErf, Activation::GeluTanh, Activation::Silu, Activation::QuickGelu, Activation::GeluClipped}) {
         Values x = draw(37), y(37), r = draw(37), dx(37);
         for (double& v : x) v += v < 0 ? -0.01 : 0.01;  // away from ReLU's kink
         const auto loss = [&] {

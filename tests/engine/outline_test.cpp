@@ -147,8 +147,7 @@ RandomModel model_of_rows(unsigned seed, std::int64_t length) {
     const auto& all = mistakes();
     ForwardSettings settings = model.settings;
     settings.mistake = all[static_cast<std::size_t>(model.between(0, std::ssize(all) - 1))].mistake;
-    if (model.coin() && can_compute_in_rows(Plan(model.config, settings.mistake), model.config, model.tokens, settings))
-        model.settings = settings;
+    if (model.coin() && can_compute_in_rows(model.config, model.tokens, settings)) model.settings = settings;
     return model;
 }
 

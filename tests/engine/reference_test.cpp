@@ -196,8 +196,11 @@ TEST(ReferenceMaths, NormActivationAndSoftmaxByHand) {
     EXPECT_DOUBLE_EQ(normed(0, 0, 3), 6.5);
     EXPECT_EQ(activate(Activation::Relu, -2), 0);
     EXPECT_EQ(activate(Activation::Relu, 2), 2);
-    EXPECT_NEAR(activate(Activation::GeluErf, 1), 0.8413447460685429, 1e-15);   // 1 · Φ(1)
-    EXPECT_NEAR(activate(Activation::GeluTanh, 1), 0.8411919906082768, 1e-15);  // ½ (1 + tanh(√(2/π) 1.044715))
+    EXPECT_NEAR(activate(Activation::GeluErf, 1), 0.8413447460685429, 1e-15);    // 1 · Φ(1)
+    EXPECT_NEAR(activate(Activation::GeluTanh, 1), 0.8411919906082768, 1e-15);   // ½ (1 + tanh(√(2/π) 1.044715))
+    EXPECT_NEAR(activate(Activation::QuickGelu, 1), 0.8457957659328212, 1e-15);  // 1 / (1 + e^-1.702)
+    EXPECT_EQ(activate(Activation::GeluClipped, 12), 10);
+    EXPECT_EQ(activate(Activation::GeluClipped, 1), activate(Activation::GeluErf, 1));
     const Tensor<double> p = softmax(x);
     EXPECT_NEAR(p(0, 0, 3) / p(0, 0, 0), std::exp(5), 1e-10);
     EXPECT_NEAR(p(0, 0, 0) + p(0, 0, 1) + p(0, 0, 2) + p(0, 0, 3), 1, 1e-15);

@@ -53,6 +53,26 @@ TEST(RotaryStretch, FrequenciesAreThoseOfTheFormula) {
     EXPECT_NEAR(found[3], 0.00025, 1e-18);
 }
 
+/// Beyond the original context the base grows with the text; up to it nothing changes.
+TEST(RotaryStretch, DynamicScalingDependsOnTheLength) {
+    Config config;
+    config.d_model = 8;
+    config.num_heads = 1;
+    config.position = PositionKind::Rotary;
+    config.rotary_stretch = {RotaryScaling::Dynamic, 2, 1, 4, 100};
+    const RotaryRule rule = rotary_rule(config, 0), plain{10000, 8, {}};
+    EXPECT_EQ(rotary_frequencies(rule, 100), rotary_frequencies(plain, 100));
+    const double base = 10000 * std::pow(2 * 300.0 / 100 - 1, 8.0 / 6);
+    const std::vector<double> found = rotary_frequencies(rule, 300);
+    for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(found[i], std::pow(base, -static_cast<double>(i) / 4), 1e-15);
+    EXPECT_TRUE(same_frequencies(rule, 1, 100));
+    EXPECT_FALSE(same_frequencies(rule, 100, 101));
+    EXPECT_FALSE(same_frequencies(rule, 300, 301));
+    EXPECT_TRUE(same_frequencies(plain, 1, 1000));
+    config.d_model = 2;
+    EXPECT_THROW(validate(config), ConfigError) << "one pair has no exponent";
+}
+
 TEST(RotaryStretch, TheFastPathAgreesWithTheReferenceAndMatters) {
     int differ = 0;
     for (const RotaryScaling kind : {RotaryScaling::Linear, RotaryScaling::Llama3})

@@ -69,14 +69,15 @@ TEST_F(FilesPanel, OpenListsFoldersAndCompletesNames) {
 }
 
 TEST_F(FilesPanel, WhatIsTypedFiltersAndEnterOpensTheFirst) {
-    files.recent = {"/data/old/run.safetensors"};
+    files.recent = {"/data/old/run.safetensors", "/data/new/run.safetensors"};
     control('O');
     auto listing = std::make_shared<FolderListing>();
     listing->folder = "/data/old/";
     listing->entries = {{"models", true}, {"Hamlet.txt", false, 12}, {"run.safetensors", false, 4000}, {"a.attnscope.json", false, 9}};
     files.listing = listing;
     frames(2, ui_frame);
-    EXPECT_EQ(view.files.path.completions.size(), 5U) << "a recent file first, then the folder";
+    EXPECT_EQ(view.files.path.completions.size(), 5U) << "the recent file from elsewhere first, then the folder";
+    EXPECT_EQ(view.files.path.completions.front(), "/data/new/run.safetensors");
     view.files.filter = FileFilter::Documents;
     frames(2, ui_frame);
     EXPECT_EQ(view.files.path.completions, (std::vector<std::string>{"/data/old/models/", "/data/old/a.attnscope.json"}));
@@ -84,6 +85,8 @@ TEST_F(FilesPanel, WhatIsTypedFiltersAndEnterOpensTheFirst) {
     type("ml", ui_frame);
     frames(2, ui_frame);
     EXPECT_EQ(view.files.path.completions, (std::vector<std::string>{"/data/old/Hamlet.txt"})) << "no name begins so: one has it in it";
+    ASSERT_FALSE(all<command::PreviewFile>().empty());
+    EXPECT_EQ(all<command::PreviewFile>().back().path, "/data/old/Hamlet.txt") << "what Enter takes is lit and described";
     press(Key::Enter, ui_frame);
     ASSERT_EQ(all<command::OpenFile>().size(), 1U);
     EXPECT_EQ(all<command::OpenFile>()[0].path, "/data/old/Hamlet.txt");

@@ -29,7 +29,7 @@ Document of_text(const std::string& text) {
 
 OtherTokens beside(const Document& document, const std::string& model) {
     KeptTokenizer kept;
-    return other_tokens(document, 0, kept, *read_tokenizer(kTokenizers / model), model);
+    return other_tokens(document, {}, kept, *read_tokenizer(kTokenizers / model), model);
 }
 
 TEST(OtherTokens, AreTheOtherTokenizersInTheOwnColumns) {
@@ -41,7 +41,7 @@ TEST(OtherTokens, AreTheOtherTokenizersInTheOwnColumns) {
     for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(other.tokens[i].id, expected[i].id);
     EXPECT_EQ(other.path.pieces.size(), expected.size());
     KeptTokenizer kept;
-    EXPECT_EQ(other.path.columns.size(), token_path(document, 0, kept).columns.size());
+    EXPECT_EQ(other.path.columns.size(), token_path(document, {}, kept).columns.size());
     EXPECT_EQ(other.kind, "WordPiece");
     EXPECT_EQ(other.vocabulary, tokenizer->size());
     ASSERT_TRUE(other.difference);
@@ -55,7 +55,7 @@ TEST(OtherTokens, AreTheOtherTokenizersInTheOwnColumns) {
 TEST(OtherTokens, OfTheSameTokenizerDoNotDiffer) {
     const Document document = of_text("the weights of na\u00EFve \U0001F98A readers");
     KeptTokenizer kept;
-    EXPECT_FALSE(other_tokens(document, 0, kept, *read_tokenizer(kHubModels / "gpt2"), "gpt2").difference);
+    EXPECT_FALSE(other_tokens(document, {}, kept, *read_tokenizer(kHubModels / "gpt2"), "gpt2").difference);
 }
 
 /// Columns count characters, not bytes.
@@ -70,15 +70,15 @@ TEST(OtherTokens, DifferAtCharacters) {
 TEST(OtherTokens, AreAFacetAndSayInASentenceWhatIsWrong) {
     Session session(of_text("a cat"), [] {});
     const StateRef state = session.wait()->state;
-    const auto good = session.compute(state, facet::OtherTokens{0, (kTokenizers / "bert_uncased").string(), 0});
+    const auto good = session.compute(state, facet::OtherTokens{{}, (kTokenizers / "bert_uncased").string(), 0});
     ASSERT_TRUE(good) << good.problem;
     EXPECT_EQ(good->name, "bert_uncased");
-    const auto missing = session.compute(state, facet::OtherTokens{0, (kTokenizers / "nothing").string(), 0});
+    const auto missing = session.compute(state, facet::OtherTokens{{}, (kTokenizers / "nothing").string(), 0});
     EXPECT_THAT(missing.problem, HasSubstr("nothing"));
-    const auto again = session.compute(state, facet::OtherTokens{0, (kTokenizers / "bert_uncased").string(), 1});
+    const auto again = session.compute(state, facet::OtherTokens{{}, (kTokenizers / "bert_uncased").string(), 1});
     EXPECT_TRUE(again) << again.problem;
     Session words(open_preset("gpt-tiny"), [] {});
-    const auto none = words.compute(words.wait()->state, facet::OtherTokens{0, (kTokenizers / "bert_uncased").string(), 0});
+    const auto none = words.compute(words.wait()->state, facet::OtherTokens{{}, (kTokenizers / "bert_uncased").string(), 0});
     EXPECT_THAT(none.problem, HasSubstr("found in one step"));
 }
 

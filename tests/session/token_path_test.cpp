@@ -50,7 +50,7 @@ TEST(TokenPath, HasAColumnForEveryCharacterAndARowForEveryStage) {
     Document document = document_of_model(OpenedModel::open(kGoldenModels / "gpt2"));
     document.texts = {"a cat \U0001F98A."};
     KeptTokenizer tokenizer;
-    const TokenPath path = token_path(document, 0, tokenizer);
+    const TokenPath path = token_path(document, {}, tokenizer);
     ASSERT_EQ(path.columns.size(), 8U);
     EXPECT_EQ(path.columns[6].text, "\U0001F98A");
     EXPECT_GT(path.columns[6].width, path.columns[0].width) << "four bytes need room";
@@ -73,7 +73,7 @@ TEST(TokenPath, PiecesTileTheColumnsAndAreTheTokens) {
         Document document = document_of_model(OpenedModel::open(kGoldenModels / "gpt2"));
         document.texts = {text};
         KeptTokenizer tokenizer;
-        const TokenPath path = token_path(document, 0, tokenizer);
+        const TokenPath path = token_path(document, {}, tokenizer);
         const Prepared prepared = prepare(document, std::numeric_limits<double>::infinity());
         ASSERT_EQ(path.pieces.size(), prepared.chips.at(0).size());
         float at = 0;
@@ -91,7 +91,7 @@ TEST(TokenPath, BytesOfACharacterShareItsColumn) {
     Document document = document_with_tokenizer(folder, "gemma2", "gemma");
     document.texts = {"na\u00EFve \U0001F98A."};
     KeptTokenizer tokenizer;
-    const TokenPath path = token_path(document, 0, tokenizer);
+    const TokenPath path = token_path(document, {}, tokenizer);
     const Prepared prepared = prepare(document, std::numeric_limits<double>::infinity());
     ASSERT_EQ(path.pieces.size(), prepared.chips.at(0).size());
     EXPECT_EQ(path.pieces.front().word, -1) << "the template's <bos>";
@@ -112,7 +112,7 @@ TEST(TokenPath, EveryStepJoinsTwoPartsOfTheStepBefore) {
     Document document = document_of_model(OpenedModel::open(kGoldenModels / "gpt2"));
     document.texts = {"the weights of the reading"};
     KeptTokenizer tokenizer;
-    const TokenPath path = token_path(document, 0, tokenizer);
+    const TokenPath path = token_path(document, {}, tokenizer);
     std::size_t joined = 0;
     for (const TokenPath::Word& word : path.words) {
         ASSERT_FALSE(word.steps.empty());
@@ -138,7 +138,7 @@ TEST(TokenPath, SpellingsAndLookUpsHaveStepsToo) {
         Document document = document_with_tokenizer(folder, "llama", "t5");
         document.texts = {"the mat"};
         KeptTokenizer tokenizer;
-        const TokenPath path = token_path(document, 0, tokenizer);
+        const TokenPath path = token_path(document, {}, tokenizer);
         EXPECT_THAT(path.rule, HasSubstr("likeliest"));
         ASSERT_FALSE(path.words.empty());
         const TokenPath::Step& last = path.words[0].steps.back();
@@ -152,7 +152,7 @@ TEST(TokenPath, SpellingsAndLookUpsHaveStepsToo) {
     Document document = document_with_tokenizer(folder, "llama", "bert_uncased");
     document.texts = {"Unreading \U0001F98A"};
     KeptTokenizer tokenizer;
-    const TokenPath path = token_path(document, 0, tokenizer);
+    const TokenPath path = token_path(document, {}, tokenizer);
     const TokenPath::Row* normalised = row_named(path, "normalised");
     ASSERT_NE(normalised, nullptr);
     EXPECT_EQ(normalised->cells.front().text, "u");
@@ -172,7 +172,28 @@ TEST(TokenPath, OnlyPublishedModelsHaveOne) {
     EXPECT_THROW(token_path(Document(), 0, tokenizer), Error);
     Document document = document_of_model(OpenedModel::open(kGoldenModels / "gpt2"));
     document.texts = {std::string(20'000, 'a')};
-    EXPECT_THROW(token_path(document, 0, tokenizer), ConfigError);
+    EXPECT_THROW(token_path(document, {}, tokenizer), ConfigError);
+}
+
+/// An encoder reads its text with the template's end token; a decoder reads its own after the start token and without a template.
+TEST(TokenPath, BothTextsOfAnEncoderDecoderHaveOne) {
+    Document document = document_of_model(OpenedModel::open(kGoldenModels / "t5_v1_1"));
+    document.source_texts = {"the weights of a cat"};
+    document.texts = {"a cat"};
+    KeptTokenizer kept;
+    const Prepared prepared = prepare(document, 1000, &kept);
+    const TokenPath source = token_path(document, {0, true}, kept), own = token_path(document, {0, false}, kept);
+    EXPECT_EQ(source.columns.size(), 20U);
+    EXPECT_EQ(own.columns.size(), 5U);
+    ASSERT_EQ(source.pieces.size(), prepared.source_chips[0].size());
+    ASSERT_EQ(own.pieces.size(), prepared.chips[0].size());
+    EXPECT_EQ(own.pieces.front().word, -1) << "the start token";
+    EXPECT_GE(own.pieces.back().word, 0) << "no template";
+    EXPECT_EQ(source.pieces.back().word, -1) << "the end token";
+    // The first real piece of each begins where its text does.
+    EXPECT_EQ(own.pieces[1].first, 0);
+    EXPECT_EQ(source.pieces[0].first, 0);
+    EXPECT_THROW(token_path(document_of_model(OpenedModel::open(kGoldenModels / "gpt2")), {0, true}, kept), Error);
 }
 
 TEST(TokenPath, ChipsArePiecesAsTheVocabularyHasThem) {

@@ -82,7 +82,7 @@ private:
         do config.num_kv_heads = between(1, config.num_heads);
         while (config.num_heads % config.num_kv_heads != 0);
         config.norm_kind = one_of<NormKind>(3);
-        config.activation = one_of<Activation>(4);
+        config.activation = one_of<Activation>(6);
         config.ffn_gated = coin();
         config.ffn_bias = coin();
         if (coin()) draw_block();
@@ -134,7 +134,9 @@ private:
         }
         if (coin(0.3)) config.rotary_size = 2 * between(1, config.head_size() / 2);
         RotaryStretch& stretch = config.rotary_stretch;
-        stretch.kind = coin() ? RotaryScaling::None : one_of<RotaryScaling>(5);
+        stretch.kind = coin() ? RotaryScaling::None : one_of<RotaryScaling>(6);
+        // Dynamic scaling needs two pairs.
+        if (stretch.kind == RotaryScaling::Dynamic && config.rotated_size() < 4) stretch.kind = RotaryScaling::Linear;
         if (stretch.kind == RotaryScaling::None) return;
         stretch.factor = coin() ? 1 : 2.5;
         stretch.low = 0.1;

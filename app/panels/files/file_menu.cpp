@@ -91,7 +91,7 @@ void put_tokenizer_beside(ViewState& view, const std::string& path) {
     ++state.opening;
     state.of_other = false;
     state.table = false;
-    view.stage = {Stage::Tokens};
+    view.stage = {Stage::Tokens, -1, view.stage.stack};
     view.view = View::Step;
 }
 

@@ -76,7 +76,9 @@ void find_completions(PanelContext& context) {
     const std::string folder = folder_part(field.text), begun = folded_case(field.text.substr(folder.size()));
     if (opens && begun.empty())
         for (const std::string& recent : context.files.recent)
-            if (field.completions.size() < kRecentOffered && passes_filter(recent, filter)) field.completions.push_back(recent);
+            // Those of the folder itself are listed below.
+            if (field.completions.size() < kRecentOffered && passes_filter(recent, filter) && folder_part(recent) != without_tilde(folder))
+                field.completions.push_back(recent);
     const FolderListing* listing = listing_of(context);
     if (listing == nullptr) return;
     const auto add_where = [&](auto matches) {

@@ -102,6 +102,19 @@ ModelLine path_line(const PanelContext& context, const std::string& folder, cons
     return {visible_text(here ? path.substr(folder.size()) : path, true), note_of(context, path)};
 }
 
+bool is_listed(const PanelContext& context, const std::string& path) {
+    const auto& completions = context.view.files.path.completions;
+    return std::any_of(completions.begin(), completions.end(), [&](const std::string& other) { return without_tilde(other) == path; });
+}
+
+/// The selected line, or the first if only part of a name was typed; -1: none, what was typed counts.
+int line_for_enter(const PanelContext& context) {
+    const PathField& field = context.view.files.path;
+    if (field.chosen >= 0 && field.chosen < static_cast<int>(field.completions.size())) return field.chosen;
+    const bool begun = !field.text.empty() && !field.text.ends_with('/') && field.chosen < 0;
+    return begun && !field.completions.empty() && !is_listed(context, without_tilde(field.text)) ? 0 : -1;
+}
+
 /// Draws visible lines only, because a folder may have thousands of entries.
 void draw_contents(PanelContext& context, float height, bool& opens) {
     PathField& field = context.view.files.path;
@@ -110,6 +123,7 @@ void draw_contents(PanelContext& context, float height, bool& opens) {
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
     const std::string folder = folder_part(field.text);
     const bool models = models_are_listed(context);
+    const int taken = line_for_enter(context);
     const float line = context.px(kRow), room = ImGui::GetWindowHeight();
     const float from = static_cast<float>(std::max(field.chosen, 0)) * line;
     if (field.chosen >= 0 && from < ImGui::GetScrollY()) ImGui::SetScrollY(from);
@@ -122,7 +136,7 @@ void draw_contents(PanelContext& context, float height, bool& opens) {
             const bool is_folder = path.ends_with('/');
             const ModelLine shown = models ? model_line(context, path) : path_line(context, folder, path);
             ImGui::PushID(i);
-            const Item item = draw_row(context, "##entry", shown.name, shown.note, i == field.chosen, is_folder);
+            const Item item = draw_row(context, "##entry", shown.name, shown.note, i == taken, is_folder);
             ImGui::PopID();
             if (!item.pressed) continue;
             if (is_folder) {
@@ -144,16 +158,11 @@ void draw_contents(PanelContext& context, float height, bool& opens) {
     ImGui::EndChild();
 }
 
-/// What would be opened now: the selected line, otherwise the typed path.
+/// What would be opened now: the line that Enter takes, otherwise the typed path.
 std::string path_to_open(const PanelContext& context) {
     const PathField& field = context.view.files.path;
-    const bool some = field.chosen >= 0 && field.chosen < static_cast<int>(field.completions.size());
-    return without_tilde(some ? field.completions[static_cast<std::size_t>(field.chosen)] : field.text);
-}
-
-bool is_listed(const PanelContext& context, const std::string& path) {
-    const auto& completions = context.view.files.path.completions;
-    return std::any_of(completions.begin(), completions.end(), [&](const std::string& other) { return without_tilde(other) == path; });
+    const int line = line_for_enter(context);
+    return without_tilde(line >= 0 ? field.completions[static_cast<std::size_t>(line)] : field.text);
 }
 
 /// Requests the preview of what would be opened. Null until it is ready, and while a name is incomplete.
@@ -195,14 +204,6 @@ void open_path(PanelContext& context, std::string path) {
     if (task == FileTask::Beside) put_model_beside(context.view, path);
     else if (task == FileTask::Tokenizer) put_tokenizer_beside(context.view, path);
     else context.commands.push_back({command::OpenFile{path}, ""});
-}
-
-/// If only part of a name was typed, Enter takes the first completion.
-void take_first_line(PanelContext& context) {
-    PathField& field = context.view.files.path;
-    const bool begun = !field.text.empty() && !field.text.ends_with('/');
-    if (begun && field.chosen < 0 && !field.completions.empty() && !is_listed(context, without_tilde(field.text)))
-        field.text = field.completions.front();
 }
 
 void draw_filter(PanelContext& context) {
@@ -264,7 +265,8 @@ void draw_open_sheet(PanelContext& context) {
     if (button(ui, "Cancel", {.width = 100, .notes = {.tooltip = "Esc"}})) stays = false;
     ImGui::SameLine(0, context.px(16));
     text_line(ui, fonts.caption, colors.faint, "type to filter, up and down choose, Enter opens, Backspace goes up");
-    if (typed.entered) take_first_line(context);
+    if (const int line = line_for_enter(context); typed.entered && line >= 0)
+        view.path.text = view.path.completions[static_cast<std::size_t>(line)];
     if (opens && not_yet.empty()) open_path(context, path_to_open(context));
     else if (typed.entered && may_enter(view.task, without_tilde(view.path.text), preview))
         open_path(context, without_tilde(view.path.text));

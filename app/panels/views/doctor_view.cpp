@@ -6,6 +6,7 @@
 #include "app/panels/panels.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"
+#include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
 #include "app/widgets/text_field.hpp"
 
@@ -119,8 +120,8 @@ void draw_future(PanelContext& context, const DoctorReport& report) {
         const std::string token = visible_text(context.snapshot.tokens.at(0).at(static_cast<std::size_t>(test.changed)).text);
         ImGui::PushID(static_cast<int>(test.changed));
         row(context, "##leak", colors.bad,
-            fmt::format("A different token at {} ({}) changes position{} {} by up to {:.2g}.", test.changed, token,
-                        positions.size() == 1 ? "" : "s", fmt::join(positions, ", "), change),
+            fmt::format("A different token at {} ({}) changes position{} {} by up to {}.", test.changed, token,
+                        positions.size() == 1 ? "" : "s", fmt::join(positions, ", "), format_number(change)),
             "", "");
         ImGui::PopID();
     }

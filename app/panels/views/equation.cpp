@@ -17,7 +17,10 @@ const char* activation_name(Activation activation) {
         return "ReLU";
     case Activation::GeluErf:
     case Activation::GeluTanh:
+    case Activation::GeluClipped:
         return "GELU";
+    case Activation::QuickGelu:
+        return "QuickGELU";
     case Activation::Silu:
         return "SiLU";
     }

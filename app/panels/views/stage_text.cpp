@@ -145,6 +145,10 @@ Words activate_words(Activation activation) {
         return {"GELU(x) ≈ x Φ(x), by tanh", kSmooth};
     case Activation::Silu:
         return {"SiLU(x) = x σ(x)", kSmooth};
+    case Activation::QuickGelu:
+        return {fmt::format("QuickGELU(x) = x σ({:g} x)", kQuickGeluFactor), kSmooth};
+    case Activation::GeluClipped:
+        return {fmt::format("GELU(x) = min(x Φ(x), {:g})", kGeluLimit), kSmooth};
     }
     return {};
 }

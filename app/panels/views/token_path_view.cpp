@@ -426,7 +426,7 @@ const OtherTokens* other_of_text(PanelContext& context, Box& area) {
         state.last_other = nullptr;
         return nullptr;
     }
-    const auto asked = context.ask(facet::OtherTokens{context.view.batch, state.other, state.opening});
+    const auto asked = context.ask(facet::OtherTokens{context.view.shown_text(), state.other, state.opening});
     if (asked) state.last_other = asked.value;
     if (!asked.problem.empty()) state.last_other = nullptr;
     if (!asked.problem.empty() || state.last_other == nullptr) {
@@ -443,7 +443,7 @@ const OtherTokens* other_of_text(PanelContext& context, Box& area) {
 }  // namespace
 
 bool has_token_path(const PanelContext& context) {
-    if (context.view.stage.stack == Stack::Encoder || context.snapshot.state == nullptr) return false;
+    if (context.snapshot.state == nullptr) return false;
     const Setup& setup = *context.snapshot.state->setup;
     return setup.model != nullptr || setup.tokenizer == TokenizerKind::Bpe;
 }
@@ -487,7 +487,7 @@ void draw_other_tokenizer_menu(PanelContext& context, ImVec2 right_top) {
 
 void draw_token_path(PanelContext& context, const Box& area) {
     const auto& [colors, fonts, scale] = context.theme;
-    const auto asked = context.ask(facet::TokenPath{context.view.batch});
+    const auto asked = context.ask(facet::TokenPath{context.view.shown_text()});
     TokenPathState& state = context.view.token_path;
     if (asked && asked.value != state.last) {
         if (state.last == nullptr || !same_text(*asked, *state.last)) {
@@ -503,7 +503,7 @@ void draw_token_path(PanelContext& context, const Box& area) {
     }
     Box rest = area;
     const OtherTokens* other = other_of_text(context, rest);
-    const auto& sequences = context.snapshot.tokens;
+    const auto& sequences = context.view.shown_text().source ? context.snapshot.source_tokens : context.snapshot.tokens;
     if (state.last->words.empty() || sequences.empty()) return;
     const auto batch =
         static_cast<std::size_t>(std::clamp<std::int64_t>(context.view.batch, 0, static_cast<std::int64_t>(sequences.size()) - 1));

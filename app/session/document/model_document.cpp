@@ -10,7 +10,7 @@ namespace {
 std::string text_for(const OpenedModel& model) {
     for (const char* text : {"When Anna and Ben came home, Ben gave the keys to Anna. When Anna and Ben came home, Ben gave",
                              "The cat sat on the mat and the cat"})
-        if (static_cast<std::int64_t>(model.tokenizer().encode(text).size()) <= model.config().context_length) return text;
+        if (static_cast<std::int64_t>(model.tokenizer().encode(text).size()) <= model.config().longest_text()) return text;
     return "a";
 }
 

@@ -149,8 +149,8 @@ std::int64_t derived_context(std::int64_t longest) {
 }
 
 void expect_to_fit(const Config& config, std::int64_t longest, const char* remedy) {
-    if (longest <= config.context_length) return;
-    throw DocumentError(fmt::format("the text has {} tokens, but the context length is {}: {}", longest, config.context_length, remedy),
+    if (longest <= config.longest_text()) return;
+    throw DocumentError(fmt::format("the text has {} tokens, but the context length is {}: {}", longest, config.longest_text(), remedy),
                         Field::ContextLength);
 }
 
@@ -173,7 +173,7 @@ double least_mib(const TraceSize& size) { return size.parameters + std::min(size
 // Checks the memory that the trace needs before anything of that size is allocated.
 void measure(Prepared& prepared, const Encoded& text, const Encoded& source, const ForwardSettings& forward, double room_mib) {
     const Config& config = prepared.config;
-    const bool in_rows = can_compute_in_rows(Plan(config, forward.mistake), config, prepared.tokens, forward);
+    const bool in_rows = can_compute_in_rows(config, prepared.tokens, forward);
     prepared.size = trace_size(config, static_cast<double>(text.texts.size()), static_cast<double>(text.longest),
                                static_cast<double>(source.longest), in_rows);
     try {

@@ -319,13 +319,13 @@ struct FacetMaker::Make {
         if (facet.change != facet::MapChange{}) return value(changed_map(facet), mib);
         return value(work.engine.region(trace(), facet.stage, facet.region, part_with_queries(facet.stage), facet.head, work.stop), mib);
     }
-    FacetValue operator()(const facet::TokenPath& path) const { return value(token_path(*state->setup, path.sequence, maker.tokenizer_)); }
+    FacetValue operator()(const facet::TokenPath& path) const { return value(token_path(*state->setup, path.text, maker.tokenizer_)); }
     FacetValue operator()(const facet::OtherTokens& facet) const {
         const std::shared_ptr<const ModelTokenizer> other = maker.tokenizer_of(facet);
         const std::filesystem::path path = facet.file;
         const bool by_itself = path.filename() == "tokenizer.json" || path.filename() == "vocab.txt";
         const std::filesystem::path named = by_itself ? path.parent_path().filename() / path.filename() : path.filename();
-        return value(other_tokens(*state->setup, facet.sequence, maker.tokenizer_, *other, named.string()));
+        return value(other_tokens(*state->setup, facet.text, maker.tokenizer_, *other, named.string()));
     }
     FacetValue operator()(const facet::WeightsBeside& facet) const {
         const auto tell = [&](const app::WeightsBeside& so_far, std::size_t total) {

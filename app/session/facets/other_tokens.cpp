@@ -20,17 +20,23 @@ float column_of(std::string_view text, std::size_t byte) {
 
 }  // namespace
 
-OtherTokens other_tokens(const Setup& setup, std::int64_t sequence, KeptTokenizer& kept, const ModelTokenizer& other, std::string name) {
-    const std::string& text = text_of(setup, sequence);
+OtherTokens other_tokens(const Setup& setup, const TextOfState& which, KeptTokenizer& kept, const ModelTokenizer& other, std::string name) {
+    const auto [text, reader] = text_of(setup, which);
+    const bool special = reader == Reader::Model;
     const std::shared_ptr<const ModelTokenizer> own = path_tokenizer(setup, kept);
-    OtherTokens out{std::move(name), other.model_type(), other.size(), token_path(other, text), {}, {}};
-    const Encoding ours = own->encode(text), theirs = other.encode(text);
+    OtherTokens out{std::move(name), other.model_type(), other.size(), token_path(other, text, special), {}, {}};
+    const Encoding ours = own->encode(text, special), theirs = other.encode(text, special);
     const std::optional<std::int32_t> unknown = other.unknown_id();
     for (const EncodedToken& token : theirs)
         out.tokens.push_back({other.token_bytes(token.id), token.id, false, unknown && token.id == *unknown});
     if (const std::optional<TokenDifference> found = first_difference(text, ours, theirs))
-        out.difference = OtherTokens::Difference{
-            column_of(text, found->begin), column_of(text, found->end), found->a, found->b, found->count_a, found->count_b};
+        // A decoder's own pieces follow its start token.
+        out.difference = OtherTokens::Difference{column_of(text, found->begin),
+                                                 column_of(text, found->end),
+                                                 found->a + (special ? 0 : 1),
+                                                 found->b,
+                                                 found->count_a,
+                                                 found->count_b};
     return out;
 }
 

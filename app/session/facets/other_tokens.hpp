@@ -34,8 +34,9 @@ struct OtherTokens {
     std::optional<Difference> difference;  ///< none: both split the text identically
 };
 
-/// For one text of a state. `kept` supplies the state's own tokenizer unless it is a published model's. Throws Error if that has no path
-/// (see token_path()), ConfigError for a text that the other tokenizer cannot encode.
-OtherTokens other_tokens(const Setup& setup, std::int64_t sequence, KeptTokenizer& kept, const ModelTokenizer& other, std::string name);
+/// For one text of a state; before a decoder's text, neither tokenizer's template counts. `kept` supplies the state's own tokenizer unless
+/// it is a published model's. Throws Error if that has no path (see token_path()), ConfigError for a text that the other tokenizer cannot
+/// encode.
+OtherTokens other_tokens(const Setup& setup, const TextOfState& which, KeptTokenizer& kept, const ModelTokenizer& other, std::string name);
 
 }  // namespace attn::app

@@ -118,8 +118,8 @@ bool same_pieces(const PieceList& a, const PieceList& b, const StageCells& cells
 
 class PathMaker {
 public:
-    PathMaker(const ModelTokenizer& tokenizer, const std::string& text)
-        : tokenizer_(tokenizer), steps_(tokenizer.steps(text)), letters_(has_letters(steps_)),
+    PathMaker(const ModelTokenizer& tokenizer, const std::string& text, bool special)
+        : tokenizer_(tokenizer), steps_(tokenizer.steps(text, special)), letters_(has_letters(steps_)),
           columns_(text, letters_ || has_bytes(steps_)) {}
 
     TokenPath make() {
@@ -419,9 +419,12 @@ private:
 
 }  // namespace
 
-const std::string& text_of(const Setup& setup, std::int64_t sequence) {
-    return setup.texts.at(
-        static_cast<std::size_t>(std::clamp<std::int64_t>(sequence, 0, static_cast<std::int64_t>(setup.texts.size()) - 1)));
+ReadText text_of(const Setup& setup, const TextOfState& which) {
+    const std::vector<std::string>& texts = which.source ? setup.source_texts : setup.texts;
+    if (texts.empty()) throw Error("this model has no source text");
+    const auto place = std::clamp<std::int64_t>(which.sequence, 0, static_cast<std::int64_t>(texts.size()) - 1);
+    const bool decoder = setup.model != nullptr && setup.config.architecture == Architecture::EncoderDecoder && !which.source;
+    return {texts[static_cast<std::size_t>(place)], decoder ? Reader::Decoder : Reader::Model};
 }
 
 std::shared_ptr<const ModelTokenizer> path_tokenizer(const Setup& setup, KeptTokenizer& kept) {
@@ -430,10 +433,15 @@ std::shared_ptr<const ModelTokenizer> path_tokenizer(const Setup& setup, KeptTok
     return kept.of(setup).pieces();
 }
 
-TokenPath token_path(const ModelTokenizer& tokenizer, const std::string& text) { return PathMaker(tokenizer, text).make(); }
+TokenPath token_path(const ModelTokenizer& tokenizer, const std::string& text, bool special) {
+    return PathMaker(tokenizer, text, special).make();
+}
 
-TokenPath token_path(const Setup& setup, std::int64_t sequence, KeptTokenizer& kept) {
-    return token_path(*path_tokenizer(setup, kept), text_of(setup, sequence));
+TokenPath token_path(const Setup& setup, const TextOfState& which, KeptTokenizer& kept) {
+    const auto [text, reader] = text_of(setup, which);
+    TokenPath path = token_path(*path_tokenizer(setup, kept), text, reader == Reader::Model);
+    if (reader == Reader::Decoder) path.pieces.insert(path.pieces.begin(), TokenPath::Piece{});  // the decoder start token
+    return path;
 }
 
 }  // namespace attn::app

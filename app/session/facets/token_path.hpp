@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "app/session/states/model_tokens.hpp"
+
 namespace attn {
 class ModelTokenizer;
 }
@@ -67,14 +69,21 @@ struct TokenPath {
     std::vector<Piece> pieces;  ///< one per token
 };
 
-/// A text of the state; `sequence` is clamped to the existing ones.
-const std::string& text_of(const Setup& setup, std::int64_t sequence);
+/// A text of a setup, and which stack reads it.
+struct ReadText {
+    const std::string& text;
+    Reader reader;
+};
+/// The sequence is clamped to the existing ones.
+ReadText text_of(const Setup& setup, const TextOfState& which);
+
 /// The tokenizer whose steps can be shown; `kept` supplies it unless it is a published model's. Throws Error if the setup's tokenizer does
 /// not split texts into pieces.
 std::shared_ptr<const ModelTokenizer> path_tokenizer(const Setup& setup, KeptTokenizer& kept);
-/// Throws ConfigError for a text that is too long to lay out, or that the tokenizer cannot encode.
-TokenPath token_path(const ModelTokenizer& tokenizer, const std::string& text);
+/// `special`: with what the tokenizer's template adds. Throws ConfigError for a text that is too long to lay out, or that the tokenizer
+/// cannot encode.
+TokenPath token_path(const ModelTokenizer& tokenizer, const std::string& text, bool special = true);
 /// For one text of a state. Throws Error if it was not split into pieces, or is too long to lay out.
-TokenPath token_path(const Setup& setup, std::int64_t sequence, KeptTokenizer& kept);
+TokenPath token_path(const Setup& setup, const TextOfState& which, KeptTokenizer& kept);
 
 }  // namespace attn::app

@@ -224,7 +224,7 @@ struct Statistics {
 struct TokenPath {
     using Value = app::TokenPath;
     static constexpr FacetInfo kInfo{.lane = Lane::Prompt};
-    std::int64_t sequence = 0;
+    TextOfState text;
     bool operator==(const TokenPath&) const = default;
 };
 
@@ -233,7 +233,7 @@ struct TokenPath {
 struct OtherTokens {
     using Value = app::OtherTokens;
     static constexpr FacetInfo kInfo{.lane = Lane::Prompt};
-    std::int64_t sequence = 0;
+    TextOfState text;
     std::string file;
     std::uint64_t opening = 0;
     bool operator==(const OtherTokens&) const = default;

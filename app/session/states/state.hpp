@@ -47,6 +47,13 @@ struct Setup {
     bool operator==(const Setup&) const = default;
 };
 
+/// Which text of a state: of the model, or for an encoder-decoder of its decoder or encoder.
+struct TextOfState {
+    std::int64_t sequence = 0;
+    bool source = false;  ///< the encoder's
+    bool operator==(const TextOfState&) const = default;
+};
+
 /// The parameters of the setup's published or embedded model; without one, random parameters from the configuration's seed.
 struct Drawn {
     bool operator==(const Drawn&) const = default;
