@@ -350,7 +350,7 @@ void Application::draw(Frame& frame) {
 }
 
 void Application::hold_for_numbers(Frame& frame) {
-    if (patient_ || session_.is_up_to_date()) return asked_at_.reset();
+    if (patient_ || session_.is_up_to_date() || session_.shows_document()) return asked_at_.reset();
     if (!asked_at_) asked_at_ = frame.time;
     const std::shared_ptr<const Snapshot> shown = session_.snapshot();
     const double until = *asked_at_ + kLongestHold;

@@ -33,15 +33,17 @@ float next_word_width(const PanelContext& context, const NextWord& word) {
     return std::max(words + figures + context.px(34), context.px(76));
 }
 
-/// A candidate with its probability as text and bar; a click appends it. Returns its width; 0 if it does not fit.
-float draw_next_word(PanelContext& context, const NextWord& word, double largest, ImVec2 at, float right) {
+/// A candidate with its probability as text and bar; a click appends it unless the text has `changed` since. Returns its width; 0 if it
+/// does not fit.
+float draw_next_word(PanelContext& context, const NextWord& word, double largest, ImVec2 at, float right, bool changed = false) {
     const auto& [colors, fonts, scale] = context.theme;
     const std::string text = shown_word(context, word), chance = percent_words(word.probability);
     const float width = next_word_width(context, word), height = context.px(kNextChip);
     if (at.x + width > right) return 0;
     ImGui::PushID(word.id);
     const std::string tooltip =
-        word.cut == Cut::None
+        changed ? "This was for the text before the change; the new candidates are being computed."
+        : word.cut == Cut::None
             ? fmt::format("A possible next token and its probability. The sampler draws it with {}. Click to add it to the text.",
                           percent_words(word.chance))
             : cut_words(word.cut, context.document.sampling) + " Click to add it to the text anyway.";
@@ -63,8 +65,17 @@ float draw_next_word(PanelContext& context, const NextWord& word, double largest
     list.AddRectFilled({left, line - context.px(1)}, {left + (end - left) * share, line + context.px(2)},
                        kept ? colors.accent : colors.faint, context.px(1.5F));
     draw_focus_ring(context.ui(), item, context.px(6));
-    if (item.pressed) write_word(context, word);
+    if (item.pressed && !changed) write_word(context, word);
     return width;
+}
+
+/// Keeps the candidates as the last ones. While new ones are computed: whether the last are of the same model, so that they may stay.
+bool keep_last_words(PanelContext& context, const Answer<facet::NextWords>& answer) {
+    NextRowState& kept = context.view.next_row;
+    const StateRef& state = context.snapshot.state;
+    const std::shared_ptr<const OpenedModel> model = state == nullptr ? nullptr : state->setup->model;
+    if (answer) kept = {answer.value, model};
+    return answer.computing() && kept.last != nullptr && model != nullptr && kept.model == model;
 }
 
 void draw_write_button(PanelContext& context, ImVec2 at) {
@@ -125,12 +136,15 @@ void draw_next_row(PanelContext& context) {
     if (edited) emit_sampling(context, sampling, "temperature");
     close_gesture(context, edited);
     ImGui::EndChild();
-    const auto words = next_words_of(context);
-    if (!words) {
+    const auto answer = next_words_of(context);
+    const bool changed = keep_last_words(context, answer);
+    const std::shared_ptr<const NextWords> words = changed ? context.view.next_row.last : answer.value;
+    if (words == nullptr) {
         draw_text_in(list, fonts.label, {x, y}, {right, y + context.px(kNextChip)}, {0, 0.5F}, colors.muted,
-                     elide(fonts.label, words.problem, right - x));
+                     elide(fonts.label, answer.problem, right - x));
         return;
     }
+    const float begin = x;
     const double largest = words->likeliest.empty() ? 0 : words->likeliest.front().probability;
     double named = 0;
     std::size_t shown = 0;
@@ -138,7 +152,7 @@ void draw_next_row(PanelContext& context) {
     for (const NextWord& word : words->likeliest) {
         // The sampler truncates everything from here on.
         const float before = !cut && word.cut != Cut::None ? context.px(kCutGap) : 0;
-        const float width = draw_next_word(context, word, largest, {x + before, y}, right);
+        const float width = draw_next_word(context, word, largest, {x + before, y}, right, changed);
         if (width == 0) break;
         if (before > 0) {
             list.AddRectFilled({x - context.px(1), y - context.px(2)}, {x + context.px(1), y + context.px(kNextChip + 2)}, colors.chosen);
@@ -157,6 +171,7 @@ void draw_next_row(PanelContext& context) {
         hint = fmt::format("{}: {} can be drawn", cut_name(words->first_cut, drawn_with), format_count(words->kept));
     if (x + text_width(fonts.label, hint) + context.px(8) < right)
         draw_text_in(list, fonts.label, {x + context.px(6), y}, {right, y + context.px(kNextChip)}, {0, 0.5F}, colors.faint, hint);
+    if (changed) list.AddRectFilled({begin, y - context.px(2)}, {right, y + context.px(kNextChip + 2)}, with_alpha(colors.window, 0.6F));
 }
 
 }  // namespace attn::app

@@ -55,6 +55,13 @@ void draw_opened_model(PanelContext& context) {
             ends += (ends.empty() ? "" : ", ") + shown_bytes(model.vocabulary()[static_cast<std::size_t>(id)]);
         value_row(ui, "text ends with", ends, "Writing stops at these tokens; Write on continues past them.");
     }
+    const Trace<float>* trace = context.snapshot.trace.get();
+    const std::int64_t longest = trace == nullptr ? 0 : std::max(trace->tokens.length, trace->source_tokens.length);
+    if (longest > config.context_length) {
+        gap(ui, 4);
+        paragraph(ui, context.theme.fonts.caption, context.theme.colors.chosen_text,
+                  fmt::format("This text has {} tokens, more than the model was made for.", format_count(longest)));
+    }
     if (!model.assumed().empty()) {
         gap(ui, 4);
         paragraph(ui, context.theme.fonts.caption, context.theme.colors.faint,

@@ -28,6 +28,7 @@
 #include "app/panels/write/head_rows_view.hpp"
 #include "app/session/document/look.hpp"
 #include "app/session/document/view.hpp"
+#include "app/session/states/facet.hpp"
 #include "app/widgets/color_bar.hpp"
 #include "app/widgets/heatmap_view.hpp"
 #include "app/widgets/keyboard_focus.hpp"
@@ -70,6 +71,12 @@ struct SettingsSearch {
     bool focus = false;  ///< the field takes the focus in the next frame
 };
 
+/// The next-token candidates shown last; they stay, faded, while those of a changed text are computed.
+struct NextRowState {
+    std::shared_ptr<const NextWords> last;
+    std::shared_ptr<const OpenedModel> model;  ///< whose they are
+};
+
 struct ViewState {
     View view = View::Step;
     StageId stage{Stage::Scores, 0};
@@ -102,6 +109,7 @@ struct ViewState {
     std::string sort_heads_by;       ///< "" = by layer and head; otherwise the name of a pattern
     TextEdit text;                   ///< editor of the shown sequence
     bool source_text = false;        ///< the text row shows the encoder's text
+    NextRowState next_row;
     EditState edits;
     KnockOutState knock_out;
     HeadRowsView head_rows;

@@ -77,6 +77,11 @@ bool Session::is_up_to_date() const {
     return impl_->is_following() && shown != nullptr && same_but_for_moment(*shown, *impl_->asked);
 }
 
+bool Session::shows_document() const {
+    impl_->refresh();
+    return impl_->asked == impl_->shown->state;
+}
+
 std::optional<std::int64_t> Session::other_step() const { return impl_->other_step; }
 
 Results Session::results() const { return impl_->scheduler.results(); }

@@ -48,6 +48,8 @@ public:
     /// Whether the snapshot shows the current document (for a running training run, any recent moment of it) or says why it cannot be
     /// computed.
     bool is_up_to_date() const;
+    /// Whether snapshot() is of the document, though layers that nobody looks at may still be missing.
+    bool shows_document() const;
     /// The shown state and the states it can be compared with.
     const States& states() const;
     /// The step chosen by CompareMoment.

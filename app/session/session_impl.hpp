@@ -95,6 +95,11 @@ struct Session::Impl {
     bool is_kept(std::uint64_t number) const;
     /// Shows the newest trace, or the reason why there is none.
     void refresh();
+    /// Shows the requested state while only the beginning of its pass is known, if that suffices for what views look at.
+    void show_beginning(const Results& results);
+    void show_computed(std::shared_ptr<const Snapshot> snapshot);
+    /// The beginning to compute ahead of the requested state's pass; none if it would not show anything sooner.
+    std::optional<Request> beginning_ahead() const;
     /// Derives the states that the shown state can be compared with.
     void derive_states();
     StateRef other_moment_of(const State& state);

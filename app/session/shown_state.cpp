@@ -10,6 +10,17 @@
 #include "engine/train/moment_steps.hpp"
 
 namespace attn::app {
+namespace {
+
+/// A pass that takes less time is shown as a whole: a frame in between would delay the picture more than it would show sooner.
+constexpr double kLongPassMs = 10;
+
+bool is_settled(const Results& results, const Request& request) {
+    const std::shared_ptr<const Fact> fact = results.find(request);
+    return fact != nullptr && fact->settled();
+}
+
+}  // namespace
 
 void Session::Impl::carry_out(const command::CompareMoment& compare, const std::string&) {
     if (compare.step && run().run != 0) require_step(run().step, *compare.step);
@@ -64,18 +75,31 @@ void Session::Impl::show() {
     order();
 }
 
+void Session::Impl::show_computed(std::shared_ptr<const Snapshot> snapshot) {
+    computed = std::move(snapshot);
+    if (shown == computed) return;
+    shown = computed;
+    writer.keep_only(shown->trace->parameters.get());
+    derive_states();
+}
+
+void Session::Impl::show_beginning(const Results& results) {
+    const std::shared_ptr<const Fact> fact = computed->state == asked ? nullptr : results.begun(asked);
+    if (fact == nullptr) return;
+    for (const Request& request : ahead())
+        if (looks_at(request.facet) && !is_settled(results, request)) return;
+    const auto pass = std::static_pointer_cast<const BegunPass>(fact->value);
+    show_computed({pass, &pass->snapshot});
+}
+
 void Session::Impl::refresh() {
-    const std::shared_ptr<const Fact> fact = scheduler.results().find({asked, facet::Trace{}});
-    if (fact == nullptr || !fact->settled()) return;
+    const Results results = scheduler.results();
+    const std::shared_ptr<const Fact> fact = results.find({asked, facet::Trace{}});
+    if (fact == nullptr || !fact->settled()) return show_beginning(results);
     if (fact->value != nullptr) {
-        const Results results = scheduler.results();
         for (const Request& request : ahead())
-            if (const auto known = results.find(request); known == nullptr || !known->settled()) return;
-        computed = std::static_pointer_cast<const Snapshot>(fact->value);
-        if (shown == computed) return;
-        shown = computed;
-        writer.keep_only(shown->trace->parameters.get());
-        return derive_states();
+            if (!is_settled(results, request)) return show_beginning(results);
+        return show_computed(std::static_pointer_cast<const Snapshot>(fact->value));
     }
     if (shown->problem == fact->problem && shown->problem_field == fact->field) return;
     Snapshot last = *computed;
@@ -115,6 +139,26 @@ std::vector<Request> Session::Impl::ahead() const {
     return requests;
 }
 
+std::optional<Request> Session::Impl::beginning_ahead() const {
+    const Results results = scheduler.results();
+    if (is_settled(results, {asked, facet::Trace{}})) return {};
+    if (asked == states.shown) {  // already shown by its beginning, from which the pass goes on
+        const std::shared_ptr<const Fact> begun = results.begun(asked);
+        return begun == nullptr ? std::nullopt : std::optional(begun->request);
+    }
+    if (shown->trace == nullptr || shown->trace->whole() || shown->compute_ms < kLongPassMs) return {};
+    const Plan& plan = *shown->trace->plan;
+    std::optional<std::size_t> furthest;
+    for (const Request& request : ahead()) {
+        const std::optional<StageId> id = looks_at(request.facet);
+        // The next words may come later; what else reads the whole pass would leave a hole in the picture.
+        if (!id && !std::holds_alternative<facet::NextWords>(request.facet)) return {};
+        if (id && plan.find(*id) != nullptr) furthest = std::max(furthest.value_or(0), plan.part_around(*id).first);
+    }
+    if (!furthest || *furthest >= plan.end_of_layers()) return {};
+    return Request{asked, facet::Beginning{plan.nodes()[*furthest].id}};
+}
+
 bool Session::Impl::is_tracing() const {
     const std::shared_ptr<const Fact> fact = scheduler.results().find({asked, facet::Trace{}});
     return fact == nullptr || !fact->settled() || (fact->value != nullptr && computed->state != asked);
@@ -126,16 +170,28 @@ bool Session::Impl::is_following() const {
 }
 
 void Session::Impl::order() {
-    std::vector<Request> all{{asked, facet::Trace{}}};
+    std::vector<Request> all;
     const auto add = [&all](const Request& request) {
         if (std::find(all.begin(), all.end(), request) == all.end()) all.push_back(request);
     };
+    if (const std::optional<Request> beginning = beginning_ahead()) {
+        add(*beginning);
+        for (const Request& request : ahead())
+            if (looks_at(request.facet)) add(request);
+    }
+    add({asked, facet::Trace{}});
     for (const Request& request : ahead()) add(request);
     if (dump) add({nullptr, *dump});
     // Slow facets of a state that is about to be replaced would only delay its successor.
     const bool replaced = is_tracing() && !is_following();
+    // Of a state that is shown by its beginning and about to be replaced, the rest of the pass is not needed any more.
+    const bool given_up = replaced && asked != states.shown && !is_settled(scheduler.results(), {states.shown, facet::Trace{}});
+    const auto delays = [&](const Request& request) {
+        if (!replaced || request.state != states.shown) return false;
+        return info_of(request.facet).lane != Lane::Prompt || (given_up && !looks_at(request.facet));
+    };
     for (const Request& request : wanted)
-        if (!replaced || request.state != states.shown || info_of(request.facet).lane == Lane::Prompt) add(request);
+        if (!delays(request)) add(request);
     if (awaited) add(*awaited);
     scheduler.want(std::move(all), is_following());
 }

@@ -52,6 +52,9 @@ Config read_bert_config(JsonObject& json) {
 
 Config read_roberta_config(JsonObject& json) {
     Config config = read_bert_config(json);
+    if (config.activation != Activation::GeluErf)
+        json.fail("hidden_act", "is not \"gelu\", which would need another activation in the layers than in the output head",
+                  FileFault::Unsupported);
     std::int64_t padding = 1;
     json.read("pad_token_id", padding, 0, std::int64_t{1} << 24);
     if (padding + 1 != kUnusedPositions)

@@ -58,22 +58,28 @@ std::vector<StageId> outline_stages(const Plan& plan, bool attended) {
 
 namespace {
 
+/// The node at which an outline ends.
+std::size_t end_of_outline(const Plan& plan, const std::optional<StageId>& before) {
+    return before ? std::min(plan.part_around(*before).first, plan.end_of_layers()) : plan.end_of_layers();
+}
+
 template <class Scalar>
 Trace<Scalar> outline_at_once(std::shared_ptr<const Parameters<Scalar>> parameters, const TokenBatch& tokens, const TokenBatch& source,
-                              const ForwardSettings& settings, const StageObserver<Scalar>& each, std::stop_token stop, bool attended) {
+                              const ForwardSettings& settings, const StageObserver<Scalar>& each, std::stop_token stop,
+                              const OutlineLimits& limits) {
     Trace<Scalar> trace = unrecorded_trace(std::move(parameters), tokens, source, settings);
     const Plan& plan = *trace.plan;
     const Weights weights(*trace.parameters);
     const Form form = !each && can_leave_out_maps(plan, settings) ? Form::Outlined : Form::Staged;
     Program<Scalar> program(plan, weights, form, Keep::OneLayer);
     MaskBuilder builder;
-    const std::vector<StageId> kept = outline_stages(plan, attended);
+    const std::vector<StageId> kept = outline_stages(plan, limits.attended);
     Tap<Scalar> tap(true, std::move(stop));
     tap.keep_only([&](const StageId& id) { return contains(kept, id); });
     tap.observe(each);
     tap.begin_forward(settings.edits);
     const PassMasks& masks = builder.build(plan, settings.masks, tokens, source_of(trace));
-    program.forward({settings, masks, tap, &tokens, &source}, 0, plan.end_of_layers());
+    program.forward({settings, masks, tap, &tokens, &source}, 0, end_of_outline(plan, limits.before));
     trace.stages = tap.take();
     return trace;
 }
@@ -127,14 +133,14 @@ private:
     std::optional<LayerInRows<Scalar>> with_maps_, without_maps_;
 };
 
-/// Computes the layers from node `place` on and records the stages in `kept`. The trace's last stage is what the first layer reads.
+/// Computes the layers in nodes [place, end) and records the stages in `kept`. The trace's last stage is what the first layer reads.
 template <class Scalar>
-void add_layers_in_rows(Trace<Scalar>& trace, const Weights& weights, std::size_t place, const std::vector<StageId>& kept,
+void add_layers_in_rows(Trace<Scalar>& trace, const Weights& weights, std::size_t place, std::size_t end, const std::vector<StageId>& kept,
                         const RowCounts& rows, const std::stop_token& stop) {
     const Plan& plan = *trace.plan;
     trace.stages.reserve(plan.nodes().size());  // a layer reads the previous stream while its own stages are added
     LayersOfOutline<Scalar> layers(trace, weights, rows, stop);
-    while (place < plan.end_of_layers()) {
+    while (place < end) {
         const PlanPart part = plan.part_around(plan.nodes()[place].id);
         place = part.end;
         if (!part.stream) continue;
@@ -146,12 +152,12 @@ void add_layers_in_rows(Trace<Scalar>& trace, const Weights& weights, std::size_
 
 template <class Scalar>
 Trace<Scalar> outline_in_rows(std::shared_ptr<const Parameters<Scalar>> parameters, const TokenBatch& tokens,
-                              const ForwardSettings& settings, const std::stop_token& stop, const OutlineMemory& memory) {
+                              const ForwardSettings& settings, const std::stop_token& stop, const OutlineLimits& limits) {
     Trace<Scalar> trace = unrecorded_trace(std::move(parameters), tokens, {}, settings);
     const Weights weights(*trace.parameters);
     trace.stages.push_back(first_stream(trace, weights, stop));
-    add_layers_in_rows(trace, weights, 0, outline_stages(*trace.plan, memory.attended),
-                       rows_at_a_time(trace.config, tokens.length, memory.rows), stop);
+    add_layers_in_rows(trace, weights, 0, end_of_outline(*trace.plan, limits.before), outline_stages(*trace.plan, limits.attended),
+                       rows_at_a_time(trace.config, tokens.length, limits.rows), stop);
     mark_edits(trace);
     return trace;
 }
@@ -161,14 +167,14 @@ Trace<Scalar> outline_in_rows(std::shared_ptr<const Parameters<Scalar>> paramete
 template <class Scalar>
 Trace<Scalar> trace_outline(std::shared_ptr<const Parameters<Scalar>> parameters, const TokenBatch& tokens, const TokenBatch& source,
                             const ForwardSettings& settings, const StageObserver<Scalar>& each, std::stop_token stop,
-                            const OutlineMemory& memory) {
+                            const OutlineLimits& limits) {
     require_settings(settings);
     require_batch(parameters->config(), tokens, source);
     const Config& config = parameters->config();
-    const std::int64_t rows = rows_at_a_time(config, tokens.length, memory.rows).products;
+    const std::int64_t rows = rows_at_a_time(config, tokens.length, limits.rows).products;
     if (!each && rows < tokens.length && can_compute_in_rows(config, tokens, settings))
-        return outline_in_rows(std::move(parameters), tokens, settings, stop, memory);
-    return outline_at_once(std::move(parameters), tokens, source, settings, each, std::move(stop), memory.attended);
+        return outline_in_rows(std::move(parameters), tokens, settings, stop, limits);
+    return outline_at_once(std::move(parameters), tokens, source, settings, each, std::move(stop), limits);
 }
 
 template <class Scalar>
@@ -232,36 +238,77 @@ private:
     std::size_t part_ = 0;  ///< first node of the part that `before_` belongs to
 };
 
-}  // namespace
-
+/// The place of the first stage of an outline that a begun one lacks, or the end of the layers.
 template <class Scalar>
-Trace<Scalar> continue_outline(const Trace<Scalar>& outline, const TokenBatch& tokens, std::stop_token stop) {
-    require_batch(outline.config, tokens, {});
-    const std::int64_t kept = positions_kept(outline, tokens), positions = tokens.length;
+std::size_t first_missing(const Trace<Scalar>& begun) {
+    const Plan& plan = *begun.plan;
+    const std::vector<StageId> always_held = outline_stages(plan, false);
+    for (std::size_t place = 0; place < plan.end_of_layers(); ++place)
+        if (const StageId& id = plan.nodes()[place].id; contains(always_held, id) && begun.find(id) == nullptr) return place;
+    return plan.end_of_layers();
+}
+
+/// Continues an outline, or completes the begun outline of a longer text, up to node `end`.
+template <class Scalar>
+Trace<Scalar> continued(const Trace<Scalar>& outline, const TokenBatch& tokens, std::int64_t kept, const Trace<Scalar>* begun,
+                        std::size_t end, std::stop_token stop) {
     Trace<Scalar> out{outline.config, outline.plan, outline.settings, tokens, {}, outline.parameters, {}, {}};
     const Plan& plan = *out.plan;
     const std::vector<StageId> all = outline_stages(plan);
-    if (kept == 0) {
-        return trace_outline<Scalar>(outline.parameters, tokens, {}, outline.settings, {}, stop, {holds_attended(outline)});
-    }
     const Weights weights(*out.parameters);
     AttendedAgain<Scalar> again(outline, weights, kept, stop);
     Program<Scalar> program(plan, weights, Form::Staged, Keep::OneLayer);
     RestOfText<Scalar> rest(program, out.settings, kept, std::span(tokens.ids).subspan(static_cast<std::size_t>(kept)), std::move(stop));
     std::size_t next = 0;
-    for (std::size_t place = 0; place < plan.nodes().size(); ++place) {
+    if (begun != nullptr) {
+        out.stages = begun->stages;
+        const PlanPart part = plan.part_around(plan.nodes()[first_missing(*begun)].id);
+        next = part.first;
+        if (part.stream && kept < tokens.length) rest.give(program.place(*part.stream), begun->find(*part.stream)->value);
+    }
+    for (std::size_t place = next; place < end; ++place) {
         const StageId& id = plan.nodes()[place].id;
         if (!contains(all, id)) continue;
         const RecordedStage<Scalar>* before = outline.find(id);
         const bool attended = is_attended(plan, id);
         // Keys before rotation are needed only if the outline holds them.
-        if (before == nullptr && (!attended || kept == positions)) continue;
+        if (before == nullptr && (!attended || kept == tokens.length)) continue;
         rest.forward(std::exchange(next, place + 1), place + 1);
         Tensor<Scalar> whole = rest.joined(before == nullptr ? again(id) : before->value, place);
         if (attended) program.value(place) = whole;  // the layer goes on with all keys and values
         if (before != nullptr) out.stages.push_back({id, std::move(whole)});
     }
     return out;
+}
+
+}  // namespace
+
+template <class Scalar>
+Trace<Scalar> continue_outline(const Trace<Scalar>& outline, const TokenBatch& tokens, std::stop_token stop,
+                               const std::optional<StageId>& before) {
+    require_batch(outline.config, tokens, {});
+    const std::int64_t kept = positions_kept(outline, tokens);
+    if (kept == 0)
+        return trace_outline<Scalar>(outline.parameters, tokens, {}, outline.settings, {}, stop, {holds_attended(outline), 0, before});
+    return continued<Scalar>(outline, tokens, kept, nullptr, end_of_outline(*outline.plan, before), std::move(stop));
+}
+
+template <class Scalar>
+bool is_complete(const Trace<Scalar>& outline) {
+    return first_missing(outline) == outline.plan->end_of_layers();
+}
+
+template <class Scalar>
+Trace<Scalar> complete_outline(std::shared_ptr<const Trace<Scalar>> begun, bool attended, const Trace<Scalar>* known,
+                               std::stop_token stop) {
+    const Plan& plan = *begun->plan;
+    const std::size_t missing = first_missing(*begun);
+    if (missing == plan.end_of_layers()) return *begun;
+    const std::int64_t kept = known == nullptr ? 0 : positions_kept(*known, begun->tokens);
+    if (kept > 0) return continued(*known, begun->tokens, kept, begun.get(), plan.end_of_layers(), std::move(stop));
+    const std::size_t place = plan.part_around(plan.nodes()[missing].id).first;
+    return Recomputation<Scalar>(begun, Keep::OneLayer)
+        .outline_from(place, begun->settings, outline_stages(plan, attended), std::move(stop));
 }
 
 template <class Scalar>
@@ -348,40 +395,66 @@ Trace<Scalar> Recomputation<Scalar>::with_edits(std::vector<Edit> edits, std::st
     ForwardSettings settings = trace_->settings;
     settings.edits = std::move(edits);
     require_settings(settings);
-    Trace<Scalar> out = unrecorded_trace(trace_->parameters, trace_->tokens, trace_->source_tokens, settings);
     const bool whole = trace_->stages.size() == plan_.nodes().size();
     const std::size_t end = whole ? plan_.nodes().size() : plan_.end_of_layers();
     std::size_t changed = 0;
     while (changed < end &&
            edits_at(settings.edits, plan_.nodes()[changed].id) == edits_at(trace_->settings.edits, plan_.nodes()[changed].id))
         ++changed;
-    const PlanPart part = changed < end ? plan_.part_around(plan_.nodes()[changed].id) : PlanPart{end, end, {}};
+    const std::size_t place = changed < end ? plan_.part_around(plan_.nodes()[changed].id).first : end;
+    std::vector<StageId> kept;
+    for (const RecordedStage<Scalar>& stage : trace_->stages) kept.push_back(stage.id);
+    if (!whole) return outline_from(place, settings, kept, std::move(stop), rows);
+    Trace<Scalar> out = before(place, settings);
+    Tap<Scalar> tap(true, std::move(stop));
+    add(out, place, end, tap);
+    return out;
+}
+
+template <class Scalar>
+Trace<Scalar> Recomputation<Scalar>::before(std::size_t place, const ForwardSettings& settings) const {
+    Trace<Scalar> out = unrecorded_trace(trace_->parameters, trace_->tokens, trace_->source_tokens, settings);
     for (const RecordedStage<Scalar>& stage : trace_->stages)
-        if (program_.place(stage.id) < part.first) out.stages.push_back(stage);
+        if (program_.place(stage.id) < place) out.stages.push_back(stage);
+    return out;
+}
+
+template <class Scalar>
+void Recomputation<Scalar>::add(Trace<Scalar>& out, std::size_t place, std::size_t end, Tap<Scalar>& tap) {
+    give(place < end ? plan_.part_around(plan_.nodes()[place].id) : PlanPart{end, end, {}});
+    run(out.settings, place, end, tap);
+    for (RecordedStage<Scalar>& stage : tap.take()) out.stages.push_back(std::move(stage));
+}
+
+template <class Scalar>
+Trace<Scalar> Recomputation<Scalar>::outline_from(std::size_t place, const ForwardSettings& settings, const std::vector<StageId>& kept,
+                                                  std::stop_token stop, std::int64_t rows) {
+    const std::size_t end = plan_.end_of_layers();
+    Trace<Scalar> out = before(place, settings);
     const RowCounts counts = rows_at_a_time(out.config, out.tokens.length, rows);
-    if (!whole && counts.maps < out.tokens.length && can_compute_in_rows(out)) {
-        if (changed < end && !part.stream) out.stages.push_back(first_stream(out, weights_, stop));
-        std::vector<StageId> kept;
-        for (const RecordedStage<Scalar>& stage : trace_->stages) kept.push_back(stage.id);
-        add_layers_in_rows(out, weights_, part.first, kept, counts, stop);
+    if (counts.maps < out.tokens.length && can_compute_in_rows(out)) {
+        const bool from_text = place < end && !plan_.part_around(plan_.nodes()[place].id).stream;
+        if (from_text) out.stages.push_back(first_stream(out, weights_, stop));
+        add_layers_in_rows(out, weights_, place, end, kept, counts, stop);
         mark_edits(out);
         return out;
     }
     Tap<Scalar> tap(true, std::move(stop));
-    if (!whole) tap.keep_only([&](const StageId& id) { return trace_->find(id) != nullptr; });
-    give(part);
-    run(settings, part.first, end, tap);
-    for (RecordedStage<Scalar>& stage : tap.take()) out.stages.push_back(std::move(stage));
+    tap.keep_only([&](const StageId& id) { return contains(kept, id); });
+    add(out, place, end, tap);
     return out;
 }
 
 #define ATTN_INSTANTIATE(Scalar)                                                                                                           \
     template Trace<Scalar> trace_outline<Scalar>(std::shared_ptr<const Parameters<Scalar>>, const TokenBatch&, const TokenBatch&,          \
                                                  const ForwardSettings&, const StageObserver<Scalar>&, std::stop_token,                    \
-                                                 const OutlineMemory&);                                                                    \
+                                                 const OutlineLimits&);                                                                    \
     template void show_layers_in_rows<Scalar>(const Trace<Scalar>&, const RowsObserver<Scalar>&, std::stop_token);                         \
     template std::int64_t positions_kept<Scalar>(const Trace<Scalar>&, const TokenBatch&);                                                 \
-    template Trace<Scalar> continue_outline<Scalar>(const Trace<Scalar>&, const TokenBatch&, std::stop_token);                             \
+    template Trace<Scalar> continue_outline<Scalar>(const Trace<Scalar>&, const TokenBatch&, std::stop_token,                              \
+                                                    const std::optional<StageId>&);                                                        \
+    template bool is_complete<Scalar>(const Trace<Scalar>&);                                                                               \
+    template Trace<Scalar> complete_outline<Scalar>(std::shared_ptr<const Trace<Scalar>>, bool, const Trace<Scalar>*, std::stop_token);    \
     template class Recomputation<Scalar>;
 ATTN_INSTANTIATE(float)
 ATTN_INSTANTIATE(double)

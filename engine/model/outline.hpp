@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <vector>
 
@@ -15,12 +16,14 @@
 
 namespace attn {
 
-/// Limits the memory of an outline.
-struct OutlineMemory {
+/// Limits of an outline.
+struct OutlineLimits {
     /// Also hold keys and values, so that a longer text can be continued without recomputing them.
     bool attended = true;
     /// Positions computed at a time where that is possible; 0: as many as fit a few MiB.
     std::int64_t rows = 0;
+    /// Stop before the part of the model that contains this stage; complete_outline() goes on from there. None: go through all layers.
+    std::optional<StageId> before{};
 };
 
 /// The stages an outline holds: residual streams, keys and values (if `attended`), and the memory that a decoder attends to.
@@ -32,7 +35,7 @@ std::vector<StageId> outline_stages(const Plan& plan, bool attended = true);
 template <class Scalar>
 Trace<Scalar> trace_outline(std::shared_ptr<const Parameters<Scalar>> parameters, const TokenBatch& tokens, const TokenBatch& source,
                             const ForwardSettings& settings, const StageObserver<Scalar>& each = {}, std::stop_token stop = {},
-                            const OutlineMemory& memory = {});
+                            const OutlineLimits& limits = {});
 
 /// Shows the stages of all layers of an outline for which can_compute_in_rows() is true, some positions at a time; attention maps only
 /// where they are edited.
@@ -45,9 +48,19 @@ template <class Scalar>
 std::int64_t positions_kept(const Trace<Scalar>& outline, const TokenBatch& tokens);
 
 /// The outline of another text, with the same stages. Computes only the positions after positions_kept() and, if the outline has no keys
-/// and values, those of the positions before. Throws like trace_forward().
+/// and values, those of the positions before. `before` as in OutlineLimits. Throws like trace_forward().
 template <class Scalar>
-Trace<Scalar> continue_outline(const Trace<Scalar>& outline, const TokenBatch& tokens, std::stop_token stop = {});
+Trace<Scalar> continue_outline(const Trace<Scalar>& outline, const TokenBatch& tokens, std::stop_token stop = {},
+                               const std::optional<StageId>& before = {});
+
+/// Whether an outline goes through all layers.
+template <class Scalar>
+bool is_complete(const Trace<Scalar>& outline);
+/// Computes the layers that a begun outline lacks. `attended` as it was begun with; `known`: the outline of a text with the same beginning,
+/// as for continue_outline(), or null. Throws like trace_forward().
+template <class Scalar>
+Trace<Scalar> complete_outline(std::shared_ptr<const Trace<Scalar>> begun, bool attended, const Trace<Scalar>* known = nullptr,
+                               std::stop_token stop = {});
 
 /// Recomputes what a trace left out, or what a change of edits affects.
 template <class Scalar>
@@ -72,11 +85,17 @@ public:
     /// The trace with other edits: keeps what precedes the first affected stage and recomputes the rest. An outline stays an outline and is
     /// computed some positions at a time if possible (`rows` as in OutlineMemory). Throws like trace_forward().
     Trace<Scalar> with_edits(std::vector<Edit> edits, std::stop_token stop = {}, std::int64_t rows = 0);
+    /// An outline with these stages: takes over those before node `place`, the first of a part, and computes the rest.
+    Trace<Scalar> outline_from(std::size_t place, const ForwardSettings& settings, const std::vector<StageId>& kept,
+                               std::stop_token stop = {}, std::int64_t rows = 0);
 
 private:
     std::vector<const RecordedStage<Scalar>*> read_by(const PlanPart& part) const;
     void give(const PlanPart& part);
     void run(const ForwardSettings& settings, std::size_t first, std::size_t end, Tap<Scalar>& tap);
+    /// The stages before node `place`, and the computed ones from there on.
+    Trace<Scalar> before(std::size_t place, const ForwardSettings& settings) const;
+    void add(Trace<Scalar>& out, std::size_t place, std::size_t end, Tap<Scalar>& tap);
 
     std::shared_ptr<const Trace<Scalar>> trace_;
     Weights weights_;

@@ -211,6 +211,8 @@ TEST(FamilyOptions, OfStretchedPositionsComeFromWhereTransformersReadsThem) {
 }
 
 TEST(FamilyOptions, ThatWouldNeedOtherArithmeticAreRefusedByName) {
+    EXPECT_THAT(family_refusal("roberta", R"("hidden_act": "gelu")", R"("hidden_act": "relu")"),
+                HasSubstr("another activation in the layers than in the output head"));
     EXPECT_THAT(family_refusal("falcon", R"("alibi": false)", R"("alibi": true)"), HasSubstr("/alibi: is true, which would need"));
     EXPECT_THAT(family_refusal("bloom", R"("apply_residual_connection_post_layernorm": false)",
                                R"("apply_residual_connection_post_layernorm": true)"),

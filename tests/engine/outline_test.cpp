@@ -318,6 +318,61 @@ TEST(Outline, WithoutKeysAndValuesIsContinuedAllTheSame) {
     }
 }
 
+/// A stage of each part up to the end of the layers, and one after it.
+std::vector<StageId> stage_of_every_part(const Plan& plan) {
+    std::vector<StageId> stages;
+    for (std::size_t place = 0; place < plan.nodes().size(); place = plan.part_around(plan.nodes()[place].id).end)
+        stages.push_back(plan.nodes()[place].id);
+    return stages;
+}
+
+TEST(Outline, MayBeBegunBeforeAnyPartAndCompletedLater) {
+    int begun_short = 0;
+    for (unsigned seed = 0; seed < 160; ++seed) {
+        SCOPED_TRACE(seed);
+        const RandomModel model = seed % 2 == 0 ? outlined_model(seed) : model_of_rows(seed, 1 + seed % 23);
+        const auto parameters = std::make_shared<const Parameters<float>>(model.parameters<float>());
+        const bool attended = seed % 3 != 0;
+        const Trace<float> whole = trace_outline<float>(parameters, model.tokens, model.source, model.settings, {}, {}, {attended, 0});
+        EXPECT_TRUE(is_complete(whole));
+        for (const StageId& before : stage_of_every_part(*whole.plan)) {
+            const auto begun = std::make_shared<const Trace<float>>(
+                trace_outline<float>(parameters, model.tokens, model.source, model.settings, {}, {}, {attended, 0, before}));
+            const PlanPart part = whole.plan->part_around(before);
+            EXPECT_EQ(is_complete(*begun), part.first >= whole.plan->end_of_layers());
+            begun_short += is_complete(*begun) ? 0 : 1;
+            // The part before which it stops can be computed.
+            EXPECT_TRUE(!part.stream || begun->find(*part.stream) != nullptr);
+            const Trace<float> completed = complete_outline<float>(begun, attended);
+            ASSERT_EQ(completed.stages.size(), whole.stages.size());
+            for (std::size_t i = 0; i < whole.stages.size(); ++i) expect_same_stage(whole.stages[i], completed.stages[i]);
+        }
+    }
+    EXPECT_GT(begun_short, 300);
+}
+
+TEST(Outline, OfALongerTextMayBeBegunAndCompletedFromTheOneBefore) {
+    for (unsigned seed = 0; seed < 100; ++seed) {
+        SCOPED_TRACE(seed);
+        RandomModel model = growing_model(seed, 2 + seed % 20);
+        const auto parameters = std::make_shared<const Parameters<float>>(model.parameters<float>());
+        const bool attended = seed % 2 == 0;
+        const Trace<float> outline = trace_outline<float>(parameters, model.tokens, {}, model.settings, {}, {}, {attended, 3});
+        for (const std::int64_t kept : {model.tokens.length, model.tokens.length - 1, std::int64_t{0}}) {
+            const std::int64_t length = seed % 5 == 0 ? std::max<std::int64_t>(kept, 1) : std::min(kept + 2, model.config.context_length);
+            const TokenBatch tokens = changed_behind(model, std::min(kept, length), length);
+            const Trace<float> expected = trace_outline<float>(parameters, tokens, {}, model.settings, {}, {}, {attended});
+            for (const StageId& before : stage_of_every_part(*outline.plan)) {
+                const auto begun = std::make_shared<const Trace<float>>(continue_outline(outline, tokens, {}, before));
+                EXPECT_EQ(is_complete(*begun), outline.plan->part_around(before).first >= outline.plan->end_of_layers());
+                const Trace<float> found = complete_outline<float>(begun, attended, &outline);
+                ASSERT_EQ(found.stages.size(), expected.stages.size());
+                for (std::size_t i = 0; i < found.stages.size(); ++i) expect_same_stage(expected.stages[i], found.stages[i]);
+            }
+        }
+    }
+}
+
 /// Verifies a layer shown `rows` positions at a time, with one number of a stage changed; returns the stages reported.
 std::vector<reference::StageError> wrong_in_rows(const std::shared_ptr<const Trace<float>>& outline, const StageId& changed,
                                                  std::int64_t cell, float by, std::int64_t rows) {

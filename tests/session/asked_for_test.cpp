@@ -41,6 +41,7 @@ struct CountedEngine {
         engine.edited = counting(engine.edited, passes);
         engine.outline = counting(engine.outline, others);
         engine.continued = counting(engine.continued, others);
+        engine.completed = counting(engine.completed, others);
         engine.inside = counting(engine.inside, others);
         engine.verify_part = counting(engine.verify_part, others);
         engine.verify = counting(engine.verify, others);

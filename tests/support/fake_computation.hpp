@@ -75,6 +75,7 @@ inline Computation empty_computation() {
             },
         .outline = {},
         .continued = {},
+        .completed = {},
         .edited = {},
         .inside = {},
         .region = {},

@@ -45,12 +45,13 @@ Computation Computation::engine() {
            const ForwardSettings& settings,
            std::stop_token stop) { return trace_forward<float>(std::move(parameters), tokens, source, settings, std::move(stop)); },
         [](std::shared_ptr<const Parameters<float>> parameters, const TokenBatch& tokens, const TokenBatch& source,
-           const ForwardSettings& settings, bool attended, std::stop_token stop) {
-            return trace_outline<float>(std::move(parameters), tokens, source, settings, {}, std::move(stop), {attended});
+           const ForwardSettings& settings, const OutlineLimits& limits, std::stop_token stop) {
+            return trace_outline<float>(std::move(parameters), tokens, source, settings, {}, std::move(stop), limits);
         },
-        [](const Trace<float>& outline, const TokenBatch& tokens, std::stop_token stop) {
-            return continue_outline(outline, tokens, std::move(stop));
+        [](const Trace<float>& outline, const TokenBatch& tokens, const std::optional<StageId>& before, std::stop_token stop) {
+            return continue_outline(outline, tokens, std::move(stop), before);
         },
+        complete_outline<float>,
         [](std::shared_ptr<const Trace<float>> trace, const std::vector<Edit>& edits, std::stop_token stop) {
             return Recomputation<float>(std::move(trace)).with_edits(edits, std::move(stop));
         },

@@ -12,6 +12,7 @@
 #include "engine/generate/generate.hpp"
 #include "engine/model/knock_out.hpp"
 #include "engine/model/looked_at_part.hpp"
+#include "engine/model/outline.hpp"
 #include "engine/reference/verification.hpp"
 #include "engine/tensor/token_batch.hpp"
 #include "engine/trace/gradient_trace.hpp"
@@ -25,11 +26,16 @@ struct Computation {
     std::function<Trace<float>(std::shared_ptr<const Parameters<float>>, const TokenBatch& tokens, const TokenBatch& source,
                                const ForwardSettings&, std::stop_token)>
         forward;
-    /// The same as an outline, with keys and values if `attended`. `continued` extends a known outline to a longer or changed text.
+    /// The same as an outline, or its beginning. `continued` extends a known outline to a longer or changed text; `completed` computes what
+    /// a begun one lacks. See continue_outline() and complete_outline().
     std::function<Trace<float>(std::shared_ptr<const Parameters<float>>, const TokenBatch& tokens, const TokenBatch& source,
-                               const ForwardSettings&, bool attended, std::stop_token)>
+                               const ForwardSettings&, const OutlineLimits&, std::stop_token)>
         outline;
-    std::function<Trace<float>(const Trace<float>& outline, const TokenBatch& tokens, std::stop_token)> continued;
+    std::function<Trace<float>(const Trace<float>& outline, const TokenBatch& tokens, const std::optional<StageId>& before,
+                               std::stop_token)>
+        continued;
+    std::function<Trace<float>(std::shared_ptr<const Trace<float>> begun, bool attended, const Trace<float>* known, std::stop_token)>
+        completed;
     /// `edited` recomputes a trace with other edits; `inside` computes one part of an outline.
     std::function<Trace<float>(std::shared_ptr<const Trace<float>>, const std::vector<Edit>&, std::stop_token)> edited;
     std::function<LookedAtPart(std::shared_ptr<const Trace<float>> outline, const StageId& within, const WantedOfPart&, const PartInRows&,

@@ -70,25 +70,56 @@ bool same_numbers(const Trace<float>& a, const Trace<float>& b) {
     return (a.whole() && b.whole()) || a.settings == b.settings || (!edits_behind_layers(a) && !edits_behind_layers(b));
 }
 
+/// What a facet of one stage reads.
+struct ReadStage {
+    StageId id;
+    std::optional<std::int64_t> head{};
+    MapsWanted maps = MapsWanted::Numbers;
+};
+
+std::optional<ReadStage> read_stage(const Facet& facet) {
+    const auto* explanation = std::get_if<facet::Explanation>(&facet);
+    if (explanation != nullptr && explanation->cell.parameter.empty())
+        return ReadStage{explanation->cell.stage, explanation->head, explanation->in_rows ? MapsWanted::Reduced : MapsWanted::Numbers};
+    if (const auto* mean = std::get_if<facet::HeadMean>(&facet)) return ReadStage{mean->stage};
+    if (const auto* moved = std::get_if<facet::MovedNorms>(&facet)) return ReadStage{values_of(moved->weights), {}, MapsWanted::Reduced};
+    const auto* statistics = std::get_if<facet::Statistics>(&facet);
+    if (statistics != nullptr && !statistics->head) return ReadStage{statistics->stage};
+    return {};
+}
+
 /// The part of an outline that a facet of one stage needs; none if the trace is whole.
 std::optional<facet::Inside> part_needed(const Facet& facet, const Trace<float>& trace) {
-    std::optional<StageId> id;
-    std::optional<std::int64_t> head;
-    MapsWanted maps = MapsWanted::Numbers;
-    if (const auto* explanation = std::get_if<facet::Explanation>(&facet); explanation != nullptr && explanation->cell.parameter.empty()) {
-        id = explanation->cell.stage;
-        head = explanation->head;
-        if (explanation->in_rows) maps = MapsWanted::Reduced;
-    }
-    if (const auto* mean = std::get_if<facet::HeadMean>(&facet)) id = mean->stage;
-    if (const auto* moved = std::get_if<facet::MovedNorms>(&facet)) {
-        id = values_of(moved->weights);
-        maps = MapsWanted::Reduced;
-    }
-    const auto* statistics = std::get_if<facet::Statistics>(&facet);
-    if (statistics != nullptr && !statistics->head) id = statistics->stage;
-    if (!id || trace.whole() || trace.plan->find(*id) == nullptr) return {};
-    return inside_with(trace, *id, head, maps);
+    const std::optional<ReadStage> read = read_stage(facet);
+    if (!read || trace.whole() || trace.plan->find(read->id) == nullptr) return {};
+    return inside_with(trace, read->id, read->head, read->maps);
+}
+
+/// Whether an outline, perhaps only begun, suffices to compute the part around a stage.
+bool reaches(const Trace<float>& outline, const StageId& id) {
+    if (outline.whole()) return true;
+    if (outline.plan->find(id) == nullptr) return false;
+    const PlanPart part = outline.plan->part_around(id);
+    return !part.stream || outline.find(*part.stream) != nullptr;
+}
+
+/// The beginning of a pass that the facet can be computed from, as long as the whole pass is not known; null if there is none.
+std::shared_ptr<const Fact> beginning_for(const Request& request, const Results& results) {
+    const std::optional<StageId> id = looks_at(request.facet);
+    if (!id || results.find(request.state, facet::Trace{})) return nullptr;
+    std::shared_ptr<const Fact> begun = results.begun(request.state);
+    if (begun == nullptr) return nullptr;
+    const Snapshot& snapshot = std::static_pointer_cast<const BegunPass>(begun->value)->snapshot;
+    return reaches(*snapshot.trace, *id) ? begun : nullptr;
+}
+
+/// The state's trace or, where it is not known, its beginning; null if neither is.
+std::shared_ptr<const Snapshot> known_snapshot(const StateRef& state, const Results& results) {
+    if (const auto trace = results.find(state, facet::Trace{})) return trace.value;
+    const std::shared_ptr<const Fact> begun = results.begun(state);
+    if (begun == nullptr) return nullptr;
+    const auto pass = std::static_pointer_cast<const BegunPass>(begun->value);
+    return {pass, &pass->snapshot};
 }
 
 /// The part of an outline needed to read a map; none if the map is computed a few rows at a time.
@@ -113,24 +144,36 @@ void expect_to_write_on(const Trace<float>& trace) {
 
 }  // namespace
 
+std::optional<StageId> looks_at(const Facet& facet) {
+    if (const auto* inside = std::get_if<facet::Inside>(&facet)) return inside->first;
+    if (const auto* map = std::get_if<facet::MapRegion>(&facet); map != nullptr && map->change.minus == nullptr) return map->stage;
+    if (const auto* statistics = std::get_if<facet::Statistics>(&facet); statistics != nullptr && !statistics->gradients)
+        return statistics->stage;
+    const std::optional<ReadStage> read = read_stage(facet);
+    return read ? std::optional(read->id) : std::nullopt;
+}
+
 std::vector<Request> needs_of(const Request& request, const Results& results) {
-    if (request.state == nullptr || std::holds_alternative<facet::Trace>(request.facet)) return {};
-    std::vector<Request> needs{{request.state, facet::Trace{}}};
-    if (const auto snapshot = results.find(request.state, facet::Trace{}))
+    const bool is_pass = std::holds_alternative<facet::Trace>(request.facet) || std::holds_alternative<facet::Beginning>(request.facet);
+    if (request.state == nullptr || is_pass) return {};
+    const std::shared_ptr<const Fact> beginning = beginning_for(request, results);
+    std::vector<Request> needs{beginning != nullptr ? beginning->request : Request{request.state, facet::Trace{}}};
+    if (const auto snapshot =
+            beginning != nullptr ? known_snapshot(request.state, results) : results.find(request.state, facet::Trace{}).value)
         if (const auto part = part_needed(request.facet, *snapshot->trace)) needs.push_back({request.state, *part});
     if (const auto* statistics = std::get_if<facet::Statistics>(&request.facet); statistics != nullptr && statistics->gradients)
         needs.push_back({request.state, facet::Gradients{}});
     if (const auto* map = std::get_if<facet::MapRegion>(&request.facet)) {
         if (map->change.minus != nullptr) needs.push_back({map->change.minus, facet::Trace{}});
         const auto need_part = [&](const StateRef& state, const StageId& id) {
-            if (const auto there = results.find(state, facet::Trace{}))
+            if (const auto there = known_snapshot(state, results))
                 if (const auto part = part_of_map(*there->trace, id)) needs.push_back({state, *part});
         };
         if (map->change != facet::MapChange{}) need_part(request.state, map->stage);
         if (map->change.minus != nullptr) need_part(map->change.minus, map->change.minus_stage);
         const facet::MovedNorms moved = norms_of(map->stage);
-        const auto snapshot = map->change.times_moved ? results.find(request.state, facet::Trace{}) : Answer<facet::Trace>();
-        if (snapshot)
+        const auto snapshot = map->change.times_moved ? known_snapshot(request.state, results) : nullptr;
+        if (snapshot != nullptr)
             if (const auto part = part_needed(moved, *snapshot->trace)) needs.push_back({request.state, *part});
         if (map->change.times_moved) needs.push_back({request.state, moved});
     }
@@ -144,7 +187,8 @@ bool comes_with_trace(const Request& request) {
     const bool waits_for_gradients = statistics != nullptr && statistics->gradients;
     // Another tokenizer's file has to be read first, which can take long.
     return !waits_for_gradients && !std::holds_alternative<facet::Trace>(request.facet) &&
-           !std::holds_alternative<facet::SameNumbers>(request.facet) && !std::holds_alternative<facet::OtherTokens>(request.facet);
+           !std::holds_alternative<facet::Beginning>(request.facet) && !std::holds_alternative<facet::SameNumbers>(request.facet) &&
+           !std::holds_alternative<facet::OtherTokens>(request.facet);
 }
 
 /// One overload per facet; a facet without one does not compile.
@@ -153,7 +197,7 @@ struct FacetMaker::Make {
     const StateRef& state;
     const FacetWork& work;
 
-    const Snapshot& snapshot_of(const StateRef& of) const { return *work.results.find(of, facet::Trace{}); }
+    const Snapshot& snapshot_of(const StateRef& of) const { return *known_snapshot(of, work.results); }  // `results` keeps it alive
     const Trace<float>& trace() const { return *snapshot_of(state).trace; }
     /// The trace, or the part of an outline that the facet needs.
     const Trace<float>& trace_for(const Facet& facet) const {
@@ -226,9 +270,14 @@ struct FacetMaker::Make {
     }
 
     FacetValue operator()(const facet::Trace&) const;
+    FacetValue operator()(const facet::Beginning& beginning) const;
     FacetValue operator()(const facet::Inside& inside) const;
-    Trace<float> computed(const Prepared& prepared, std::shared_ptr<const Parameters<float>> parameters,
-                          const ForwardSettings& settings) const;
+    BegunPass begin(const std::optional<StageId>& before) const;
+    Snapshot completed(const BegunPass& begun) const;
+    std::shared_ptr<const Trace<float>> nearest_outline(const std::shared_ptr<const Parameters<float>>& parameters,
+                                                        const ForwardSettings& settings, const TokenBatch& tokens) const;
+    Trace<float> computed(const Prepared& prepared, std::shared_ptr<const Parameters<float>> parameters, const ForwardSettings& settings,
+                          const std::optional<StageId>& before) const;
     FacetValue operator()(const facet::Sample& sample) const;
     FacetValue operator()(const facet::HeadRows& rows) const;
 
@@ -353,32 +402,44 @@ struct FacetMaker::Make {
     }
 };
 
-/// Reuses the known trace of a state that differs only in its edits or in the end of its text.
-Trace<float> FacetMaker::Make::computed(const Prepared& prepared, std::shared_ptr<const Parameters<float>> parameters,
-                                        const ForwardSettings& settings) const {
-    const Computation& engine = work.engine;
-    ForwardSettings plain = settings;
+/// The known outline that has most positions in common with a text; null if none has any.
+std::shared_ptr<const Trace<float>> FacetMaker::Make::nearest_outline(const std::shared_ptr<const Parameters<float>>& parameters,
+                                                                      const ForwardSettings& settings, const TokenBatch& tokens) const {
     std::shared_ptr<const Trace<float>> nearest;
     std::int64_t most = 0;
+    for (const auto& known : work.results.all(facet::Trace{})) {
+        const std::shared_ptr<const Trace<float>>& trace = known->trace;
+        if (trace->whole() || trace->parameters != parameters || trace->settings != settings) continue;
+        if (const std::int64_t kept = positions_kept(*trace, tokens); kept > most) nearest = trace, most = kept;
+    }
+    return nearest;
+}
+
+/// Reuses the known trace of a state that differs only in its edits or in the end of its text. An outline may end before a part.
+Trace<float> FacetMaker::Make::computed(const Prepared& prepared, std::shared_ptr<const Parameters<float>> parameters,
+                                        const ForwardSettings& settings, const std::optional<StageId>& before) const {
+    const Computation& engine = work.engine;
+    ForwardSettings plain = settings;
     for (const auto& known : work.results.all(facet::Trace{})) {
         const std::shared_ptr<const Trace<float>>& trace = known->trace;
         plain.edits = trace->settings.edits;
         if (trace->parameters != parameters || trace->settings != plain || trace->whole() != prepared.whole) continue;
         if (trace->tokens == prepared.tokens && trace->source_tokens == prepared.source)
             return engine.edited(trace, settings.edits, work.stop);
-        if (prepared.whole || trace->settings != settings) continue;
-        if (const std::int64_t kept = positions_kept(*trace, prepared.tokens); kept > most) nearest = trace, most = kept;
     }
-    if (nearest != nullptr) return engine.continued(*nearest, prepared.tokens, work.stop);
     if (prepared.whole) return engine.forward(std::move(parameters), prepared.tokens, prepared.source, settings, work.stop);
-    return engine.outline(std::move(parameters), prepared.tokens, prepared.source, settings, prepared.size.attended, work.stop);
+    if (const auto nearest = nearest_outline(parameters, settings, prepared.tokens))
+        return engine.continued(*nearest, prepared.tokens, before, work.stop);
+    return engine.outline(std::move(parameters), prepared.tokens, prepared.source, settings, {prepared.size.attended, 0, before},
+                          work.stop);
 }
 
-FacetValue FacetMaker::Make::operator()(const facet::Trace&) const {
+BegunPass FacetMaker::Make::begin(const std::optional<StageId>& before) const {
     const Setup& setup = *state->setup;
     Prepared prepared = prepare(setup, work.room_mib, &maker.tokenizer_);
     maker.use_threads_for(prepared.size.whole + prepared.size.parameters);
-    Snapshot made;
+    BegunPass pass;
+    Snapshot& made = pass.snapshot;
     made.state = state;
     if (const MomentOfRun* moment = moment_of(*state)) {
         made.run = moment->run;
@@ -387,7 +448,7 @@ FacetValue FacetMaker::Make::operator()(const facet::Trace&) const {
     try {
         std::shared_ptr<const Parameters<float>> parameters = maker.parameters_of(*state, prepared.config, work.engine);
         const auto start = std::chrono::steady_clock::now();
-        made.trace = std::make_shared<const attn::Trace<float>>(computed(prepared, std::move(parameters), setup.forward));
+        made.trace = std::make_shared<const attn::Trace<float>>(computed(prepared, std::move(parameters), setup.forward, before));
         if (setup.model != nullptr) setup.model->require_intact();
         made.compute_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     } catch (const ConfigError& error) {
@@ -400,9 +461,38 @@ FacetValue FacetMaker::Make::operator()(const facet::Trace&) const {
     made.vocabulary = std::move(prepared.vocabulary);
     made.whole_mib = prepared.size.whole + prepared.size.parameters;
     made.serial = next_serial();
+    pass.attended = prepared.size.attended;
     // A published model's parameters are pages of its mapped file.
     const double parameters_mib = setup.model == nullptr ? prepared.size.parameters : 0;
-    return value(std::move(made), parameters_mib + (prepared.whole ? prepared.size.whole : prepared.size.outline));
+    pass.mib = parameters_mib + (prepared.whole ? prepared.size.whole : prepared.size.outline);
+    return pass;
+}
+
+Snapshot FacetMaker::Make::completed(const BegunPass& begun) const {
+    Snapshot made = begun.snapshot;
+    const std::shared_ptr<const attn::Trace<float>> trace = made.trace;
+    if (trace->whole() || is_complete(*trace)) return made;
+    const auto start = std::chrono::steady_clock::now();
+    const auto nearest = nearest_outline(trace->parameters, trace->settings, trace->tokens);
+    made.trace = std::make_shared<const attn::Trace<float>>(work.engine.completed(trace, begun.attended, nearest.get(), work.stop));
+    if (state->setup->model != nullptr) state->setup->model->require_intact();
+    made.compute_ms += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    made.serial = next_serial();
+    return made;
+}
+
+FacetValue FacetMaker::Make::operator()(const facet::Trace&) const {
+    if (const std::shared_ptr<const Fact> begun = work.results.begun(state))
+        return value(completed(*std::static_pointer_cast<const BegunPass>(begun->value)), begun->mib);
+    BegunPass pass = begin({});
+    const double mib = pass.mib;
+    return value(std::move(pass.snapshot), mib);
+}
+
+FacetValue FacetMaker::Make::operator()(const facet::Beginning& beginning) const {
+    BegunPass pass = begin(beginning.before);
+    const double mib = pass.mib;
+    return value(std::move(pass), mib);
 }
 
 /// A whole part continues the part of the known text that has the longest common prefix.
@@ -423,8 +513,8 @@ WantedOfPart FacetMaker::Make::wanted_of(const facet::Inside& inside, const Trac
 }
 
 FacetValue FacetMaker::Make::operator()(const facet::Inside& inside) const {
-    const Answer<facet::Trace> outline = work.results.find(state, facet::Trace{});
-    if (outline->trace->whole()) return {outline.value, 0};
+    const std::shared_ptr<const Snapshot> outline = known_snapshot(state, work.results);
+    if (outline->trace->whole()) return {outline, 0};
     const double mib = mib_of(inside, *outline->trace);
     expect_room(mib_to_compute(inside, *outline->trace), work.room_mib);
     PartInRows in_rows;
@@ -493,7 +583,7 @@ std::shared_ptr<const ModelTokenizer> FacetMaker::tokenizer_of(const facet::Othe
 
 FacetValue FacetMaker::make(const Request& request, const FacetWork& work) {
     if (request.state != nullptr)
-        if (const auto snapshot = work.results.find(request.state, facet::Trace{})) use_threads_for(snapshot->whole_mib);
+        if (const auto snapshot = known_snapshot(request.state, work.results)) use_threads_for(snapshot->whole_mib);
     return std::visit(Make{*this, request.state, work}, request.facet);
 }
 

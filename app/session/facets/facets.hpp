@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -18,6 +19,9 @@ namespace attn::app {
 
 /// What must be computed first, as far as the results so far tell.
 std::vector<Request> needs_of(const Request& request, const Results& results);
+
+/// The stage whose part is all that a facet reads of an outline, so that facet::Beginning can suffice; none if it reads more.
+std::optional<StageId> looks_at(const Facet& facet);
 
 /// Whether a facet is quick and needs nothing but its own state. A state is only shown once all its requested facets of this kind are
 /// ready.

@@ -14,6 +14,14 @@ std::shared_ptr<const Fact> Results::find(const Request& request) const {
     return found == facts_->end() ? nullptr : *found;
 }
 
+std::shared_ptr<const Fact> Results::begun(const StateRef& state) const {
+    if (facts_ == nullptr) return nullptr;
+    const auto found = std::find_if(facts_->begin(), facts_->end(), [&](const auto& fact) {
+        return fact->value != nullptr && fact->request.state == state && std::holds_alternative<facet::Beginning>(fact->request.facet);
+    });
+    return found == facts_->end() ? nullptr : *found;
+}
+
 std::shared_ptr<const Fact> Results::latest(const Request& request) const {
     std::shared_ptr<const Fact> best = find(request);
     if (facts_ == nullptr || request.state == nullptr || (best != nullptr && best->settled())) return best;

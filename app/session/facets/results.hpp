@@ -61,6 +61,9 @@ public:
         return answer<F>(latest({state, facet}).get());
     }
 
+    /// The beginning of a state's pass (facet::Beginning), if it is known.
+    std::shared_ptr<const Fact> begun(const StateRef& state) const;
+
     /// The values of a facet for all states.
     template <class F>
     std::vector<std::shared_ptr<const typename F::Value>> all(const F& facet) const {

@@ -291,12 +291,14 @@ Fact Scheduler::compute(const Request& request, const Results& results, double r
     return fact;
 }
 
-/// Quick facets of a state are shown together with its trace: an extra frame in between would only delay them.
+/// Quick facets of a state are shown together with its trace, or with its beginning: an extra frame in between would only delay them.
 bool Scheduler::more_follows_at_once(const Request& request) const {
-    const bool prompt = info_of(request.facet).lane == Lane::Prompt;
-    return prompt && std::any_of(wanted_.begin(), wanted_.end(), [&](const Request& other) {
-               return other.state == request.state && other != request && comes_with_trace(other) && is_open(other);
-           });
+    if (info_of(request.facet).lane != Lane::Prompt) return false;
+    const bool early = is_open({request.state, facet::Trace{}}) && Results(facts_).begun(request.state) != nullptr;
+    return std::any_of(wanted_.begin(), wanted_.end(), [&](const Request& other) {
+        const bool waits_for_pass = early && !looks_at(other.facet);
+        return other.state == request.state && other != request && !waits_for_pass && comes_with_trace(other) && is_open(other);
+    });
 }
 
 void Scheduler::publish(Lane lane, std::shared_ptr<const Fact> fact, bool ended) {

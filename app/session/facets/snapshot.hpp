@@ -35,4 +35,11 @@ struct Snapshot {
     Field problem_field = Field::None;  ///< the setting that `problem` refers to; None if no single one
 };
 
+/// The beginning of a large model's pass, or a whole pass.
+struct BegunPass {
+    Snapshot snapshot;     ///< its outline may lack layers; see is_complete()
+    bool attended = true;  ///< as in OutlineLimits
+    double mib = 0;        ///< memory of the complete pass
+};
+
 }  // namespace attn::app

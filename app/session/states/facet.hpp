@@ -27,6 +27,7 @@ struct Verification;
 
 namespace attn::app {
 
+struct BegunPass;
 struct DoctorReport;
 struct Explanation;
 struct HeadRows;
@@ -69,6 +70,15 @@ struct Trace {
     using Value = Snapshot;
     static constexpr FacetInfo kInfo{.lane = Lane::Prompt, .tensors = true};
     bool operator==(const Trace&) const = default;
+};
+
+/// The beginning of Trace for a large model: with the outline up to the part that contains `before`, which can then be looked at while the
+/// layers behind are computed. For a small model, all of it.
+struct Beginning {
+    using Value = BegunPass;
+    static constexpr FacetInfo kInfo{.lane = Lane::Prompt, .tensors = true};
+    StageId before;
+    bool operator==(const Beginning&) const = default;
 };
 
 /// One part of the model (see Plan::part_around), recomputed from an outline. If the trace is whole, the trace itself.
@@ -279,10 +289,10 @@ struct Dump {
 
 }  // namespace facet
 
-using Facet = std::variant<facet::Trace, facet::Inside, facet::Readings, facet::Gradients, facet::Verification, facet::Doctor,
-                           facet::Sample, facet::NextWords, facet::HeadRows, facet::KnockOut, facet::SameNumbers, facet::Explanation,
-                           facet::HeadMean, facet::MovedNorms, facet::Statistics, facet::MapRegion, facet::TokenPath, facet::OtherTokens,
-                           facet::WeightsBeside, facet::WeightErrors, facet::WeightNumbers, facet::Dump>;
+using Facet = std::variant<facet::Trace, facet::Beginning, facet::Inside, facet::Readings, facet::Gradients, facet::Verification,
+                           facet::Doctor, facet::Sample, facet::NextWords, facet::HeadRows, facet::KnockOut, facet::SameNumbers,
+                           facet::Explanation, facet::HeadMean, facet::MovedNorms, facet::Statistics, facet::MapRegion, facet::TokenPath,
+                           facet::OtherTokens, facet::WeightsBeside, facet::WeightErrors, facet::WeightNumbers, facet::Dump>;
 
 inline const FacetInfo& info_of(const Facet& facet) {
     return std::visit([](const auto& one) -> const FacetInfo& { return one.kInfo; }, facet);
