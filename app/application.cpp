@@ -19,7 +19,7 @@
 namespace attn::app {
 namespace {
 
-/// If the last forward pass took at most kQuickPass milliseconds, drawing is held back for at most kLongestHold seconds until the new
+/// If the last forward pass took at most kQuickPass milliseconds, or its beginning is shown first, drawing is held back for at most kLongestHold seconds until the new
 /// numbers are there: drawing a frame without them would compete with their computation and delay them.
 constexpr double kQuickPass = 40, kLongestHold = 0.06;
 
@@ -347,6 +347,7 @@ void Application::draw(Frame& frame) {
     if (!commands.empty() || view_.files.desktop.question) frame.redraw_after = 0;
     frame.redraw_after = std::min(frame.redraw_after, seconds_at_rest(view_, frame.time));
     hold_for_numbers(frame);
+    if (session_.shows_document() && !session_.is_up_to_date()) frame.on_screen = [this] { session_.drawn(); };
 }
 
 void Application::hold_for_numbers(Frame& frame) {
@@ -354,7 +355,8 @@ void Application::hold_for_numbers(Frame& frame) {
     if (!asked_at_) asked_at_ = frame.time;
     const std::shared_ptr<const Snapshot> shown = session_.snapshot();
     const double until = *asked_at_ + kLongestHold;
-    if (shown->trace != nullptr && shown->compute_ms <= kQuickPass && frame.time < until) frame.hold = until - frame.time;
+    const bool quick = shown->compute_ms <= kQuickPass || session_.begins_soon();
+    if (shown->trace != nullptr && quick && frame.time < until) frame.hold = until - frame.time;
 }
 
 }  // namespace attn::app

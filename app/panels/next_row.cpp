@@ -69,15 +69,6 @@ float draw_next_word(PanelContext& context, const NextWord& word, double largest
     return width;
 }
 
-/// Keeps the candidates as the last ones. While new ones are computed: whether the last are of the same model, so that they may stay.
-bool keep_last_words(PanelContext& context, const Answer<facet::NextWords>& answer) {
-    NextRowState& kept = context.view.next_row;
-    const StateRef& state = context.snapshot.state;
-    const std::shared_ptr<const OpenedModel> model = state == nullptr ? nullptr : state->setup->model;
-    if (answer) kept = {answer.value, model};
-    return answer.computing() && kept.last != nullptr && model != nullptr && kept.model == model;
-}
-
 void draw_write_button(PanelContext& context, ImVec2 at) {
     ImGui::SetCursorScreenPos(at);
     const bool on = context.writing;
@@ -99,8 +90,8 @@ float next_row_height(const PanelContext& context, float window_height) {
 float draw_few_next_words(PanelContext& context, float right, float y, float room) {
     constexpr std::size_t kMost = 3;
     if (!writes(context) || ImGui::GetIO().DisplaySize.y >= context.px(kNextRowFrom) || context.view.text.editing) return 0;
-    const auto words = next_words_of(context);
-    if (!words) return 0;
+    const auto [words, changed, problem] = shown_next_words(context);
+    if (words == nullptr) return 0;
     const float gap = context.px(8);
     float width = 0;
     std::size_t shown = 0;
@@ -112,7 +103,7 @@ float draw_few_next_words(PanelContext& context, float right, float y, float roo
     if (shown == 0) return 0;
     float x = right - width + gap;
     for (std::size_t i = 0; i < shown; ++i)
-        x += draw_next_word(context, words->likeliest[i], words->likeliest[0].probability, {x, y}, right + 1) + gap;
+        x += draw_next_word(context, words->likeliest[i], words->likeliest[0].probability, {x, y}, right + 1, changed) + gap;
     return width + gap;
 }
 
@@ -136,12 +127,10 @@ void draw_next_row(PanelContext& context) {
     if (edited) emit_sampling(context, sampling, "temperature");
     close_gesture(context, edited);
     ImGui::EndChild();
-    const auto answer = next_words_of(context);
-    const bool changed = keep_last_words(context, answer);
-    const std::shared_ptr<const NextWords> words = changed ? context.view.next_row.last : answer.value;
+    const auto [words, changed, problem] = shown_next_words(context);
     if (words == nullptr) {
         draw_text_in(list, fonts.label, {x, y}, {right, y + context.px(kNextChip)}, {0, 0.5F}, colors.muted,
-                     elide(fonts.label, answer.problem, right - x));
+                     elide(fonts.label, problem, right - x));
         return;
     }
     const float begin = x;

@@ -69,12 +69,10 @@ void draw_preset_menu(PanelContext& context, ImVec2 at, float logical_width) {
                               : context.document.preset.empty() ? "presets"
                                                                 : context.document.preset;
     if (!begin_menu_button(context.ui(), "##presets", shown, logical_width, {.tooltip = "Worked examples."})) return;
-    for (const Preset& preset : presets()) {
-        const WeightsOrigin origin = weights_origin(preset.document);  // the title itself says that a model is trained
-        const std::string line = fmt::format("{} · {}", preset.title, origin.learned ? origin.parameters : origin.text);
-        if (menu_item(context.ui(), line, preset.name == context.document.preset, preset.document.look_at))
+    for (const Preset& preset : presets())
+        if (menu_item(context.ui(), fmt::format("{} · {}", preset.title, origin_text(weights_origin(preset.document))),
+                      preset.name == context.document.preset, preset.document.look_at))
             open_example(context, preset, 0);
-    }
     end_menu_button();
 }
 

@@ -72,7 +72,7 @@ struct SettingsSearch {
 };
 
 /// The next-token candidates shown last; they stay, faded, while those of a changed text are computed.
-struct NextRowState {
+struct NextWordsState {
     std::shared_ptr<const NextWords> last;
     std::shared_ptr<const OpenedModel> model;  ///< whose they are
 };
@@ -109,7 +109,7 @@ struct ViewState {
     std::string sort_heads_by;       ///< "" = by layer and head; otherwise the name of a pattern
     TextEdit text;                   ///< editor of the shown sequence
     bool source_text = false;        ///< the text row shows the encoder's text
-    NextRowState next_row;
+    NextWordsState next_words;
     EditState edits;
     KnockOutState knock_out;
     HeadRowsView head_rows;

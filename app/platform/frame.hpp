@@ -49,6 +49,7 @@ struct Frame {
     /// Seconds for which the window may keep showing the previous frame because requested results are expected by then. Drawing would only
     /// take processor time from their computation. Evaluated again after every event.
     double hold = 0;
+    std::function<void()> on_screen{};  ///< called once the frame is on screen; empty: never
 };
 
 using DrawUi = std::function<void(Frame&)>;

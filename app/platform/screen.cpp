@@ -121,7 +121,8 @@ Screen::Requests Screen::draw_frame(const DrawUi& ui, Settings& settings, const 
             std::move(frame.title),
             std::move(frame.picture),
             letters_ != shown_letters_,
-            has_window_ && !frame.picture ? frame.hold : 0};
+            has_window_ && !frame.picture ? frame.hold : 0,
+            std::move(frame.on_screen)};
 }
 
 void Screen::draw_pixels(const Target& target) {

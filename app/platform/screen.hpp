@@ -46,7 +46,8 @@ public:
         std::optional<PictureOrder> picture{};
         bool fonts_pending = false;  ///< fonts for new letters are being built; draw again soon
         double hold = 0;             ///< nonzero: nothing was drawn, see Frame::hold
-        bool maps_pending = false;   ///< maps were left out of this frame; draw again at once
+        std::function<void()> on_screen{};
+        bool maps_pending = false;  ///< maps were left out of this frame; draw again at once
     };
     /// Draws one frame with the theme and zoom of `settings` and returns the UI's requests.
     Requests draw(const DrawUi& ui, Settings& settings, const Target& target, Arrivals arrivals);

@@ -82,6 +82,10 @@ bool Session::shows_document() const {
     return impl_->asked == impl_->shown->state;
 }
 
+bool Session::begins_soon() const { return impl_->asked != impl_->states.shown && impl_->beginning_ahead(); }
+
+void Session::drawn() { impl_->scheduler.picture_drawn(); }
+
 std::optional<std::int64_t> Session::other_step() const { return impl_->other_step; }
 
 Results Session::results() const { return impl_->scheduler.results(); }

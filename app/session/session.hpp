@@ -50,6 +50,10 @@ public:
     bool is_up_to_date() const;
     /// Whether snapshot() is of the document, though layers that nobody looks at may still be missing.
     bool shows_document() const;
+    /// Whether the document will be shown by the beginning of its pass, which takes much less than the pass.
+    bool begins_soon() const;
+    /// To be called when a picture of the shown state is on screen: the rest of its pass, which would have delayed it, goes on.
+    void drawn();
     /// The shown state and the states it can be compared with.
     const States& states() const;
     /// The step chosen by CompareMoment.

@@ -52,7 +52,7 @@ constexpr FamilyCase kFamilyCases[] = {
     {"falcon", "Falcon", 26, R"("rope_theta": 10000.0)", R"("rope_theta": 500.0)"},
     {"bert", "BERT", 18, R"("layer_norm_eps": 1e-12)", R"("layer_norm_eps": 0.01)"},
     {"bert_hub", "BERT", 20, R"("layer_norm_eps": 1e-05)", R"("layer_norm_eps": 0.01)"},
-    {"roberta", "RoBERTa", 18, R"("hidden_act": "gelu")", R"("hidden_act": "relu")"},
+    {"roberta", "RoBERTa", 18, R"("layer_norm_eps": 1e-05)", R"("layer_norm_eps": 0.1)"},
     {"distilbert", "DistilBERT", 18, R"("activation": "gelu")", R"("activation": "relu")"},
     {"t5", "T5", 33, R"("relative_attention_max_distance": 16)", R"("relative_attention_max_distance": 128)"},
     {"t5_v1_1", "T5", 45, R"("feed_forward_proj": "gated-gelu")", R"("feed_forward_proj": "gated-silu")"},

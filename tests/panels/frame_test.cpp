@@ -430,7 +430,7 @@ TEST_F(FrameTest, EveryExampleOpensFromTheMenuWhateverIsShown) {
         press(Key::Escape, ui_frame);
     }
     for (const char* preset : {"stories", "llama-tiny", "encoder-decoder"})
-        EXPECT_NE(std::find(opened.begin(), opened.end(), preset), opened.end()) << preset;
+        EXPECT_NE(std::find(opened.begin(), opened.end(), preset), opened.end()) << preset << " of " << testing::PrintToString(opened);
 }
 
 /// The controls along the top bar from left to right, with the clickable width of each in pixels.

@@ -119,6 +119,7 @@ TEST(Beginning, OfAPassIsShownWithThePartLookedAt) {
     EXPECT_TRUE(session.is_up_to_date());
     EXPECT_TRUE(is_complete(*whole->trace));
     EXPECT_EQ(whole->state, early->state);
+    EXPECT_EQ(whole->serial, early->serial) << "what was drawn stays as it is";
     Document typed = document();
     typed.texts = {"the cat sat on the mat"};
     Session fresh(

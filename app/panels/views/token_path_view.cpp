@@ -292,7 +292,7 @@ void draw_candidates(const PanelContext& context, const TokenPath& path, const T
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     if (step.candidates.empty()) return;
-    draw_spaced_text(list, fonts.small, at, colors.muted, path.candidates_title, context.px(0.5F));
+    draw_spaced_text(list, fonts.small, at, colors.muted, elide(fonts.small, path.candidates_title, width * 0.9F), context.px(0.5F));
     const float label = std::min(width * 0.36F, context.px(130)), number = context.px(76), line = context.px(21);
     float y = at.y + context.px(22);
     for (const TokenPath::Candidate& candidate : step.candidates) {

@@ -142,21 +142,28 @@ void draw_words(PanelContext& context, const NextWords& words, const WordList& l
 
 void draw_candidates(PanelContext& context) {
     const auto& [colors, fonts, scale] = context.theme;
-    const auto words = next_words_of(context);
+    const auto [words, changed, problem] = shown_next_words(context);
     section_heading(context.ui(), "What may come next");
-    if (!words) {
-        paragraph(context.ui(), fonts.label, colors.muted, words.problem.empty() ? "Computing …" : words.problem);
+    if (words == nullptr) {
+        paragraph(context.ui(), fonts.label, colors.muted, problem.empty() ? "Computing …" : problem);
         return;
     }
     const Following next = following(shown_writing(context));
     const auto known = [&next](const NextWord& word) { return std::find(next.ids.begin(), next.ids.end(), word.id) != next.ids.end(); };
     WordList list;
-    list.choose = [&](const NextWord& word) { write_word(context, word); };
+    const bool acts = !changed;
+    list.choose = [&context, acts](const NextWord& word) {
+        if (acts) write_word(context, word);
+    };
     list.click = [&](const NextWord& word) -> std::string {
         return known(word) ? "Click: go to it." : next.ids.empty() ? "Click: write it." : "Click: write it, as a branch.";
     };
     list.mark = [&](const NextWord& word) { return word.id == next.on_branch ? 1.F : known(word) ? 0.5F : 0.F; };
+    const ImVec2 begin = ImGui::GetCursorScreenPos();
     draw_words(context, *words, list);
+    if (changed)
+        ImGui::GetWindowDrawList()->AddRectFilled(begin, {begin.x + ImGui::GetContentRegionAvail().x, ImGui::GetCursorScreenPos().y},
+                                                  with_alpha(colors.window, 0.6F));
 }
 
 }  // namespace attn::app

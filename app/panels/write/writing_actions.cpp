@@ -31,6 +31,16 @@ Answer<facet::NextWords> next_words_of(const PanelContext& context) {
     return context.ask_latest(facet::NextWords{context.view.batch, sampling});
 }
 
+ShownNextWords shown_next_words(PanelContext& context) {
+    const Answer<facet::NextWords> answer = next_words_of(context);
+    NextWordsState& kept = context.view.next_words;
+    const StateRef& state = context.snapshot.state;
+    const std::shared_ptr<const OpenedModel> model = state == nullptr ? nullptr : state->setup->model;
+    if (answer) kept = {answer.value, model};
+    const bool changed = answer.computing() && kept.last != nullptr && model != nullptr && kept.model == model;
+    return {changed ? kept.last : answer.value, changed, answer.problem};
+}
+
 const Writing& shown_writing(const PanelContext& context) {
     static const Writing kNone;
     const Writing& writing = context.document.writing;

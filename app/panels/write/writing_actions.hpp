@@ -13,6 +13,14 @@ bool can_write(const PanelContext& context);
 /// The candidates after the shown sequence, with the document's sampling settings.
 Answer<facet::NextWords> next_words_of(const PanelContext& context);
 
+/// The candidates to show: those of the shown text or, while these are computed, the last ones of the same model.
+struct ShownNextWords {
+    std::shared_ptr<const NextWords> words;  ///< null: none yet, or a problem
+    bool changed = false;                    ///< they are of the text before a change, to be shown faded and without effect
+    std::string problem;
+};
+ShownNextWords shown_next_words(PanelContext& context);
+
 /// The document's branches if they belong to the current sequence, otherwise none.
 const Writing& shown_writing(const PanelContext& context);
 

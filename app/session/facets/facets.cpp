@@ -477,8 +477,7 @@ Snapshot FacetMaker::Make::completed(const BegunPass& begun) const {
     made.trace = std::make_shared<const attn::Trace<float>>(work.engine.completed(trace, begun.attended, nearest.get(), work.stop));
     if (state->setup->model != nullptr) state->setup->model->require_intact();
     made.compute_ms += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-    made.serial = next_serial();
-    return made;
+    return made;  // with the same serial: the stages that the beginning has are the same
 }
 
 FacetValue FacetMaker::Make::operator()(const facet::Trace&) const {

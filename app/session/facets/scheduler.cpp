@@ -15,6 +15,9 @@ namespace {
 /// Limits for results that are not requested at the moment but kept in case they are again.
 constexpr std::size_t kMostIdleTraces = 8, kMostIdleOthers = 32;
 constexpr double kMostIdleMiB = 24;
+/// How long a begun pass waits for the picture of its beginning. Usually the picture takes less, and the pass goes on as soon as it is
+/// drawn.
+constexpr std::chrono::milliseconds kLongestPicture{60};
 
 /// Whether both ask for the same facet of the same state, except for the moment of the training run.
 bool same_but_for_moment(const Request& older, const Request& newer) {
@@ -72,6 +75,14 @@ void Scheduler::want(std::vector<Request> wanted, bool following) {
     if (tells) wake_();
 }
 
+void Scheduler::picture_drawn() {
+    {
+        const std::lock_guard lock(mutex_);
+        pass_goes_on_ = {};
+    }
+    changed_.notify_all();
+}
+
 Results Scheduler::results() const {
     const std::lock_guard lock(mutex_);
     return Results(facts_);
@@ -90,6 +101,10 @@ void Scheduler::wait_for(const Request& request) {
 bool Scheduler::is_open(const Request& request) const {
     const auto fact = Results(facts_).find(request);
     return fact == nullptr || !fact->settled();
+}
+
+bool Scheduler::is_begun(const StateRef& state) const {
+    return is_open({state, facet::Trace{}}) && Results(facts_).begun(state) != nullptr;
 }
 
 bool Scheduler::is_running(const Request& request) const {
@@ -147,6 +162,11 @@ Scheduler::Choice Scheduler::choose(Lane lane, bool gives_way) const {
         const Request& next = need == needs.end() ? wanted : *need;
         // Already being computed, or belongs to the other lane.
         if (is_running(next) || info_of(next.facet).lane != lane) continue;
+        // The rest of a begun pass would only delay the picture of its beginning.
+        if (std::holds_alternative<facet::Trace>(next.facet) && now < pass_goes_on_ && is_begun(next.state)) {
+            choice.look_again = std::min(choice.look_again, pass_goes_on_);
+            continue;
+        }
         choice.request = next;
         return choice;
     }
@@ -294,7 +314,7 @@ Fact Scheduler::compute(const Request& request, const Results& results, double r
 /// Quick facets of a state are shown together with its trace, or with its beginning: an extra frame in between would only delay them.
 bool Scheduler::more_follows_at_once(const Request& request) const {
     if (info_of(request.facet).lane != Lane::Prompt) return false;
-    const bool early = is_open({request.state, facet::Trace{}}) && Results(facts_).begun(request.state) != nullptr;
+    const bool early = is_begun(request.state);
     return std::any_of(wanted_.begin(), wanted_.end(), [&](const Request& other) {
         const bool waits_for_pass = early && !looks_at(other.facet);
         return other.state == request.state && other != request && !waits_for_pass && comes_with_trace(other) && is_open(other);
@@ -310,6 +330,8 @@ void Scheduler::publish(Lane lane, std::shared_ptr<const Fact> fact, bool ended)
         facts = when_memory_allows([&] { return facts_with(fact); });
         facts_.swap(facts);
         const bool follows = fact != nullptr && ended && more_follows_at_once(fact->request);
+        if (fact != nullptr && ended && fact->request.state != nullptr && is_begun(fact->request.state))
+            pass_goes_on_ = Clock::now() + kLongestPicture;
         // A cancelled computation brings nothing new, but a postponed wake-up must not be lost.
         tells = fact != nullptr ? !follows : untold_;
         untold_ = follows;

@@ -32,6 +32,8 @@ public:
     /// Replaces the previous requests. `following`: the states are moments of a running training run and will soon be superseded. Slow
     /// facets are then allowed to finish, and are recomputed only from time to time.
     void want(std::vector<Request> wanted, bool following = false);
+    /// Tells that what is known of a begun pass has been drawn: the pass, which waits for that for a moment, goes on.
+    void picture_drawn();
     /// Takes effect at once: all results are dropped and computed again.
     void set_budget(double mib);
     Results results() const;
@@ -67,6 +69,8 @@ private:
     /// Waits for work; false if the program is shutting down.
     bool await_choice(Lane lane, std::unique_lock<std::mutex>& lock, const std::stop_token& stop, Choice& choice);
     bool is_open(const Request& request) const;
+    /// Whether only the beginning of the state's pass is known.
+    bool is_begun(const StateRef& state) const;
     bool is_running(const Request& request) const;
     bool more_follows_at_once(const Request& request) const;
     /// Whether it is wanted, or a wanted request depends on it.
@@ -85,12 +89,13 @@ private:
     const std::function<void()> wake_;
     const int threads_;
 
-    mutable std::mutex mutex_;  // guards the six members below; held only for lookups and pointer swaps
+    mutable std::mutex mutex_;  // guards the seven members below; held only for lookups and pointer swaps
     std::condition_variable_any changed_;
     double budget_mib_;
     std::vector<Request> wanted_;
     bool following_ = false;
-    bool untold_ = false;  ///< the last fact caused no wake-up, because another was to follow at once
+    Clock::time_point pass_goes_on_{};  ///< when a begun pass goes on even if nothing was drawn
+    bool untold_ = false;               ///< the last fact caused no wake-up, because another was to follow at once
     std::array<Running, kLanes> running_;
     std::shared_ptr<const Results::Facts> facts_;
 

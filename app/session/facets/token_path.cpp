@@ -398,7 +398,7 @@ private:
         } else if (type == "Unigram") {
             path_.rule =
                 "Of all ways to spell a word with pieces from the vocabulary, take the likeliest: the one with the highest sum of scores.";
-            path_.candidates_title = "Pieces that end here, with the best sum so far";
+            path_.candidates_title = "Pieces that end here, with best sums";
         } else if (type == "WordPiece") {
             path_.rule = "Take the longest prefix of the word that is in the vocabulary, then continue with the rest.";
         } else {
