@@ -19,8 +19,9 @@
 namespace attn::app {
 namespace {
 
-/// If the last forward pass took at most kQuickPass milliseconds, or its beginning is shown first, drawing is held back for at most kLongestHold seconds until the new
-/// numbers are there: drawing a frame without them would compete with their computation and delay them.
+/// If the last forward pass took at most kQuickPass milliseconds, or the beginning of the next one is shown first, drawing is held back for
+/// at most kLongestHold seconds until the new numbers are there: drawing a frame without them would compete with their computation and
+/// delay them.
 constexpr double kQuickPass = 40, kLongestHold = 0.06;
 
 void remember(const ViewState& view, Settings& settings) {

@@ -139,11 +139,13 @@ void draw_heads_view(PanelContext& context) {
     const std::string detail = fmt::format("{} · layer {} · all {} heads · rows are queries, columns are keys · same colours, same numbers",
                                            stage_name(id.stage), id.layer, head_count(context.trace()));
     const std::string problem = shown_problem(context, id);
-    draw_text(list, fonts.label, {detail_x, origin.y + context.px(9)}, problem.empty() ? colors.muted : colors.bad,
-              elide(fonts.label, problem.empty() ? detail : problem, origin.x + room.x - switches - detail_x));
+    draw_text(list, fonts.label, {detail_x, origin.y + context.px(9)}, colors.muted,
+              elide(fonts.label, detail, origin.x + room.x - switches - detail_x));
     draw_gradient_switch(context, origin.x + room.x, origin.y);
     draw_heads_switch(context, origin.x + room.x - gradient_switch_width(context) - context.px(14), origin.y);
-    const float header = context.px(40);
+    float header = context.px(40);
+    if (!problem.empty())
+        header += draw_text_wrapped(list, fonts.label, {origin.x, origin.y + header}, room.x, colors.bad, problem) + context.px(10);
     room.y -= header + draw_look_at(context, {origin.x, origin.y + room.y}, room.x);
     room.x -= context.px(kHeadsBar);
     const Shape shape = context.trace().shape_of(id);
