@@ -348,7 +348,7 @@ void Application::draw(Frame& frame) {
     if (!commands.empty() || view_.files.desktop.question) frame.redraw_after = 0;
     frame.redraw_after = std::min(frame.redraw_after, seconds_at_rest(view_, frame.time));
     hold_for_numbers(frame);
-    if (session_.shows_document() && !session_.is_up_to_date()) frame.on_screen = [this] { session_.drawn(); };
+    if (session_.shows_document() && session_.snapshot() == snapshot) frame.on_screen = [this] { session_.drawn(); };
 }
 
 void Application::hold_for_numbers(Frame& frame) {

@@ -208,6 +208,7 @@ double seconds_at_rest(const ViewState& view, double now) {
 void draw_frame(PanelContext& context) {
     ViewState& view = context.view;
     view.focus.begin_frame();
+    if (view.next_words.model != context.document.model) view.next_words = {};
     end_stale_comparison(context);
     keep_up_with_lesson(context);
     if (context.ready()) {

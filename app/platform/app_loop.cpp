@@ -209,7 +209,7 @@ private:
         if (requests.hold > 0) held_frames_ = std::max(held_frames_, std::exchange(frames_due_, 0) + 1);
         else {
             glfwSwapBuffers(window_.get());
-            if (requests.on_screen) requests.on_screen();
+            if (requests.on_screen && !requests.maps_pending) requests.on_screen();
             frames_due_ = std::max(frames_due_, std::exchange(held_frames_, 0) - 1);
         }
         if (requests.maps_pending) frames_due_ = std::max(frames_due_, 1);

@@ -97,6 +97,8 @@ struct Session::Impl {
     void refresh();
     /// Shows the requested state while only the beginning of its pass is known, if that suffices for what views look at.
     void show_beginning(const Results& results);
+    /// Replaces the beginning of a pass by the pass once that is known.
+    void complete_shown(const Results& results);
     void show_computed(std::shared_ptr<const Snapshot> snapshot);
     /// The beginning to compute ahead of the requested state's pass; none if it would not show anything sooner.
     std::optional<Request> beginning_ahead() const;

@@ -6,6 +6,7 @@
 
 #include "app/session/facets/doctor_report.hpp"
 #include "app/session/session_impl.hpp"
+#include "engine/model/outline.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/train/moment_steps.hpp"
 
@@ -14,6 +15,11 @@ namespace {
 
 /// A pass that takes less time is shown as a whole: a frame in between would delay the picture more than it would show sooner.
 constexpr double kLongPassMs = 10;
+
+/// Whether only the beginning of a pass is known.
+bool lacks_layers(const Snapshot& snapshot) {
+    return snapshot.trace != nullptr && !snapshot.trace->whole() && !is_complete(*snapshot.trace);
+}
 
 bool is_settled(const Results& results, const Request& request) {
     const std::shared_ptr<const Fact> fact = results.find(request);
@@ -92,8 +98,21 @@ void Session::Impl::show_beginning(const Results& results) {
     show_computed({pass, &pass->snapshot});
 }
 
+void Session::Impl::complete_shown(const Results& results) {
+    if (!lacks_layers(*computed)) return;
+    const auto known = results.find(computed->state, facet::Trace{});
+    if (!known) return;
+    if (shown == computed) return show_computed(known.value);
+    Snapshot last = *known;
+    last.problem = shown->problem;
+    last.problem_field = shown->problem_field;
+    computed = known.value;
+    shown = std::make_shared<const Snapshot>(std::move(last));
+}
+
 void Session::Impl::refresh() {
     const Results results = scheduler.results();
+    complete_shown(results);
     const std::shared_ptr<const Fact> fact = results.find({asked, facet::Trace{}});
     if (fact == nullptr || !fact->settled()) return show_beginning(results);
     if (fact->value != nullptr) {
@@ -146,7 +165,9 @@ std::optional<Request> Session::Impl::beginning_ahead() const {
         const std::shared_ptr<const Fact> begun = results.begun(asked);
         return begun == nullptr ? std::nullopt : std::optional(begun->request);
     }
-    if (shown->trace == nullptr || shown->trace->whole() || shown->compute_ms < kLongPassMs) return {};
+    if (shown->trace == nullptr || shown->trace->whole()) return {};
+    // The time of a pass is known once it is complete.
+    if (!lacks_layers(*shown) && shown->compute_ms < kLongPassMs) return {};
     const Plan& plan = *shown->trace->plan;
     std::optional<std::size_t> furthest;
     for (const Request& request : ahead()) {
@@ -180,15 +201,23 @@ void Session::Impl::order() {
             if (looks_at(request.facet)) add(request);
     }
     add({asked, facet::Trace{}});
+    // The last valid state may be shown by its beginning: its pass goes on while the document has a problem.
+    if (asked != states.shown && !is_tracing() && lacks_layers(*computed)) {
+        if (const auto begun = scheduler.results().begun(states.shown)) add(begun->request);
+        add({states.shown, facet::Trace{}});
+    }
     for (const Request& request : ahead()) add(request);
     if (dump) add({nullptr, *dump});
     // Slow facets of a state that is about to be replaced would only delay its successor.
     const bool replaced = is_tracing() && !is_following();
     // Of a state that is shown by its beginning and about to be replaced, the rest of the pass is not needed any more.
-    const bool given_up = replaced && asked != states.shown && !is_settled(scheduler.results(), {states.shown, facet::Trace{}});
+    const Results results = scheduler.results();
+    const bool given_up = replaced && asked != states.shown && !is_settled(results, {states.shown, facet::Trace{}});
     const auto delays = [&](const Request& request) {
         if (!replaced || request.state != states.shown) return false;
-        return info_of(request.facet).lane != Lane::Prompt || (given_up && !looks_at(request.facet));
+        if (info_of(request.facet).lane != Lane::Prompt) return true;
+        const std::vector<Request> needs = given_up ? needs_of(request, results) : std::vector<Request>();
+        return std::find(needs.begin(), needs.end(), Request{states.shown, facet::Trace{}}) != needs.end();
     };
     for (const Request& request : wanted)
         if (!delays(request)) add(request);

@@ -136,7 +136,7 @@ void Session::Impl::begin_writing() {
     refresh();
     const command::WriteOn order = *std::exchange(writing.wanted, {});
     try {
-        if (shown->state != asked || shown->trace == nullptr) throw Error(shown->problem);
+        if (shown->state != asked || shown->trace == nullptr || !shown->problem.empty()) throw Error(shown->problem);
         SamplingSettings sampling = document().sampling;
         sampling.tokens = order.tokens.value_or(sampling.tokens);
         const Writing& tree = document().writing;

@@ -330,6 +330,7 @@ std::vector<const RecordedStage<Scalar>*> Recomputation<Scalar>::read_by(const P
 
 template <class Scalar>
 void Recomputation<Scalar>::give(const PlanPart& part) {
+    if (part.stream && trace_->find(*part.stream) == nullptr) throw Error("the outline has no " + tensor_name(*part.stream));
     for (const RecordedStage<Scalar>* stage : read_by(part)) program_.value(program_.place(stage->id)) = stage->value;
 }
 

@@ -12,9 +12,11 @@
 
 #include "app/session/document/prepare.hpp"
 #include "app/session/document/presets.hpp"
+#include "app/session/facets/held_stages.hpp"
 #include "app/session/facets/next_words.hpp"
 #include "app/session/session.hpp"
 #include "engine/model/outline.hpp"
+#include "engine/tensor/error.hpp"
 #include "tests/support/fake_computation.hpp"
 
 namespace attn::app {
@@ -37,20 +39,23 @@ struct SlowSession {
 
     Computation computation() {
         Computation engine = Computation::engine();
-        engine.outline = [this, plain = engine.outline](auto parameters, const auto& tokens, const auto& source, const auto& settings,
+        const auto pass = [this](const std::optional<StageId>& before) {
+            if (before) ++begun;
+            else std::this_thread::sleep_for(std::chrono::milliseconds(12));
+        };
+        engine.outline = [pass, plain = engine.outline](auto parameters, const auto& tokens, const auto& source, const auto& settings,
                                                         const OutlineLimits& limits, std::stop_token stop) {
-            std::this_thread::sleep_for(std::chrono::milliseconds(12));
-            begun += limits.before ? 1 : 0;
+            pass(limits.before);
             return plain(std::move(parameters), tokens, source, settings, limits, std::move(stop));
         };
-        engine.continued = [this, plain = engine.continued](const auto& outline, const auto& tokens, const auto& before,
+        engine.continued = [pass, plain = engine.continued](const auto& outline, const auto& tokens, const auto& before,
                                                             std::stop_token stop) {
-            std::this_thread::sleep_for(std::chrono::milliseconds(12));
-            begun += before ? 1 : 0;
+            pass(before);
             return plain(outline, tokens, before, std::move(stop));
         };
-        engine.completed = [this, plain = engine.completed](auto outline, bool attended, const auto* known, std::stop_token stop) {
+        engine.completed = [this, pass, plain = engine.completed](auto outline, bool attended, const auto* known, std::stop_token stop) {
             gate.pass(stop);
+            pass({});
             return plain(std::move(outline), attended, known, std::move(stop));
         };
         return engine;
@@ -143,6 +148,46 @@ TEST(Beginning, FollowsFastTyping) {
     }
     slow.gate.open();
     EXPECT_TRUE(is_complete(*slow.session.wait()->trace));
+}
+
+TEST(Beginning, IsCompletedForFiles) {
+    SlowSession slow(document());
+    slow.look_at({slow.inside(0), facet::NextWords{}});
+    slow.gate.close();
+    slow.type("the cat sat on the mat");
+    slow.await_shown();
+    const std::shared_ptr<const Snapshot> early = slow.session.snapshot();
+    ASSERT_FALSE(is_complete(*early->trace));
+    Document typed = document();
+    typed.texts = {"the cat sat on the mat"};
+    Session fresh(typed, [] {});
+    for (const PlanNode& node : early->trace->plan->nodes()) {
+        const StageId& id = node.id;
+        const std::shared_ptr<const Trace<float>> part = trace_with(*early, id);
+        const RecordedStage<float>*expected = fresh.wait()->trace->find(id), *found = part->find(id);
+        ASSERT_TRUE(expected != nullptr && found != nullptr) << tensor_name(id);
+        EXPECT_TRUE(std::ranges::equal(expected->value.values(), found->value.values())) << tensor_name(id);
+    }
+    EXPECT_THROW(Recomputation<float>(early->trace).stages_around({Stage::Logits}), Error) << "a layer that is not there is not made up";
+}
+
+/// The next document is invalid: the state before stays, and its pass goes on to the end if something needs it.
+TEST(Beginning, IsReplacedByItsPassAlsoWhileAProblemIsShown) {
+    SlowSession slow(document());
+    slow.look_at({slow.inside(0), facet::NextWords{}});
+    slow.gate.close();
+    slow.type("the cat sat on the mat");
+    slow.await_shown();
+    const StateRef shown = slow.session.states().shown;
+    slow.type("");
+    while (slow.session.snapshot()->problem.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_EQ(slow.session.snapshot()->state, shown);
+    slow.gate.open();
+    const Results results = slow.session.wait_for({shown, facet::NextWords{}});
+    EXPECT_TRUE(results.find(shown, facet::NextWords{})) << results.find(shown, facet::NextWords{}).problem;
+    EXPECT_TRUE(results.find(shown, facet::Trace{})) << results.find(shown, facet::Trace{}).problem;
+    EXPECT_TRUE(is_complete(*slow.session.snapshot()->trace));
+    EXPECT_NE(slow.session.snapshot()->problem, "");
 }
 
 TEST(Beginning, IsNotShownWhereMoreIsLookedAt) {

@@ -6,11 +6,17 @@
 
 namespace attn::app {
 
+std::shared_ptr<const Trace<float>> complete_trace(const Snapshot& snapshot) {
+    if (snapshot.trace == nullptr) throw Error("nothing has been computed yet");
+    if (snapshot.trace->whole() || is_complete(*snapshot.trace)) return snapshot.trace;
+    return std::make_shared<const Trace<float>>(complete_outline<float>(snapshot.trace, false));
+}
+
 std::shared_ptr<const Trace<float>> trace_with(const Snapshot& snapshot, const StageId& id) {
     if (snapshot.trace == nullptr) throw Error("nothing has been computed yet");
     if (snapshot.trace->whole() || snapshot.trace->find(id) != nullptr) return snapshot.trace;
     if (snapshot.trace->plan->find(id) == nullptr) throw Error("this model has no stage " + tensor_name(id));
-    return std::make_shared<const Trace<float>>(Recomputation<float>(snapshot.trace).trace_around(id));
+    return std::make_shared<const Trace<float>>(Recomputation<float>(complete_trace(snapshot)).trace_around(id));
 }
 
 std::shared_ptr<const Trace<float>> whole_trace(const Snapshot& snapshot) {

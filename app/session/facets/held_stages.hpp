@@ -7,6 +7,8 @@
 
 namespace attn::app {
 
+/// The snapshot's trace with all layers, in case only the beginning of its pass is known.
+std::shared_ptr<const Trace<float>> complete_trace(const Snapshot& snapshot);
 /// The snapshot's trace, or the part of its outline around a stage. Throws Error for a stage that the model does not have.
 std::shared_ptr<const Trace<float>> trace_with(const Snapshot& snapshot, const StageId& id);
 /// A trace with every stage.

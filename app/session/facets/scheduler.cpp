@@ -150,6 +150,7 @@ Scheduler::Choice Scheduler::choose(Lane lane) const {
 
 Scheduler::Choice Scheduler::choose(Lane lane, bool gives_way) const {
     Choice choice;
+    bool put_off = false;
     const auto now = Clock::now();
     for (const Request& wanted : wanted_) {
         if (info_of(wanted.facet).gives_way != gives_way || !is_open(wanted) || is_running(wanted)) continue;
@@ -162,8 +163,9 @@ Scheduler::Choice Scheduler::choose(Lane lane, bool gives_way) const {
         const Request& next = need == needs.end() ? wanted : *need;
         // Already being computed, or belongs to the other lane.
         if (is_running(next) || info_of(next.facet).lane != lane) continue;
-        // The rest of a begun pass would only delay the picture of its beginning.
-        if (std::holds_alternative<facet::Trace>(next.facet) && now < pass_goes_on_ && is_begun(next.state)) {
+        // The rest of a begun pass would only delay the picture of its beginning, and so would the pass of a state compared with it.
+        put_off = put_off || (std::holds_alternative<facet::Trace>(next.facet) && now < pass_goes_on_ && is_begun(next.state));
+        if (put_off && (std::holds_alternative<facet::Trace>(next.facet) || std::holds_alternative<facet::Beginning>(next.facet))) {
             choice.look_again = std::min(choice.look_again, pass_goes_on_);
             continue;
         }
@@ -199,8 +201,12 @@ double Scheduler::room_for(const Request& request) const {
         before.push_back(wanted);
     }
     double held = 0;
-    for (const auto& fact : *facts_)
-        if (fact->value != nullptr && fact->request != request && contains(before, fact->request)) held += fact->mib;
+    for (const auto& fact : *facts_) {
+        // A completed pass takes the place of its beginning.
+        const bool replaced =
+            std::holds_alternative<facet::Beginning>(fact->request.facet) && !is_open({fact->request.state, facet::Trace{}});
+        if (fact->value != nullptr && fact->request != request && !replaced && contains(before, fact->request)) held += fact->mib;
+    }
     return budget_mib_ - held;
 }
 
@@ -214,6 +220,7 @@ void Scheduler::drop_old(Results::Facts& facts) const {
         // Retry what was refused for lack of memory once there is more.
         if (is_asked_for(fact->request)) return fact->value == nullptr && fact->settled() && room_for(fact->request) > fact->mib;
         if (fact->value == nullptr) return !is_running(fact->request);
+        if (std::holds_alternative<facet::Beginning>(fact->request.facet)) return true;
         // A followed run keeps producing moments; keep only the latest value of each facet.
         if (following_ &&
             std::any_of(kept.begin(), kept.end(), [&](const Fact* newer) { return same_but_for_moment(fact->request, newer->request); }))
@@ -316,7 +323,7 @@ bool Scheduler::more_follows_at_once(const Request& request) const {
     if (info_of(request.facet).lane != Lane::Prompt) return false;
     const bool early = is_begun(request.state);
     return std::any_of(wanted_.begin(), wanted_.end(), [&](const Request& other) {
-        const bool waits_for_pass = early && !looks_at(other.facet);
+        const bool waits_for_pass = early && contains(needs_of(other, Results(facts_)), {other.state, facet::Trace{}});
         return other.state == request.state && other != request && !waits_for_pass && comes_with_trace(other) && is_open(other);
     });
 }

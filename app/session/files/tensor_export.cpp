@@ -295,7 +295,7 @@ std::optional<NotFiniteCell> write_snapshot_trace(const std::filesystem::path& p
         write_contents(path, snapshot, nullptr, {});
         return first_not_finite(*snapshot.trace);
     }
-    PartByPart parts(snapshot.trace);
+    PartByPart parts(complete_trace(snapshot));
     const StageSource source{[&](const StageId& id) -> const RecordedStage<float>& { return parts.stage(id); },
                              [&](const StageId& id) { return parts.mask(id); }};
     write_trace(path, *snapshot.trace, source, texts_without_padding(snapshot.tokens), texts_without_padding(snapshot.source_tokens),
