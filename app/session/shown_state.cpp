@@ -6,6 +6,7 @@
 
 #include "app/session/facets/doctor_report.hpp"
 #include "app/session/session_impl.hpp"
+#include "app/session/states/part_looked_at.hpp"
 #include "engine/model/outline.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/train/moment_steps.hpp"
@@ -15,6 +16,18 @@ namespace {
 
 /// A pass that takes less time is shown as a whole: a frame in between would delay the picture more than it would show sooner.
 constexpr double kLongPassMs = 10;
+
+/// A beginning is held beside the complete pass for a moment. Of a long text and a late layer it would be nearly as large.
+constexpr double kMostMibBefore = 32;
+
+/// What an outline holds of the layers before a node, MiB.
+double mib_before(const Trace<float>& outline, std::size_t place) {
+    const std::vector<PlanNode>& nodes = outline.plan->nodes();
+    double mib = 0;
+    for (std::size_t i = 0; i < place; ++i)
+        if (outline.find(nodes[i].id) != nullptr) mib += mib_of_stage(outline, nodes[i].id);
+    return mib;
+}
 
 /// Whether only the beginning of a pass is known.
 bool lacks_layers(const Snapshot& snapshot) {
@@ -176,7 +189,7 @@ std::optional<Request> Session::Impl::beginning_ahead() const {
         if (!id && !std::holds_alternative<facet::NextWords>(request.facet)) return {};
         if (id && plan.find(*id) != nullptr) furthest = std::max(furthest.value_or(0), plan.part_around(*id).first);
     }
-    if (!furthest || *furthest >= plan.end_of_layers()) return {};
+    if (!furthest || *furthest >= plan.end_of_layers() || mib_before(*shown->trace, *furthest) > kMostMibBefore) return {};
     return Request{asked, facet::Beginning{plan.nodes()[*furthest].id}};
 }
 
