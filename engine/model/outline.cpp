@@ -295,7 +295,8 @@ Trace<Scalar> continue_outline(const Trace<Scalar>& outline, const TokenBatch& t
 
 template <class Scalar>
 bool is_complete(const Trace<Scalar>& outline) {
-    return first_missing(outline) == outline.plan->end_of_layers();
+    const std::size_t end = outline.plan->end_of_layers();  // the last layer ends with its stream
+    return end == 0 || outline.find(outline.plan->nodes()[end - 1].id) != nullptr;
 }
 
 template <class Scalar>
