@@ -192,63 +192,16 @@ ATTN_INLINE void gated_with_slope(Scalar* x, std::int64_t n, Scalar* y) {
         });
 }
 
-template <class Scalar>
-[[gnu::flatten]] void gelu_tanh(const Scalar* x, std::int64_t n, Scalar* y) {
-    gated<GeluTanh>(x, n, y);
+// The kernels of an activation of that form.
+template <template <class> class Form, class Scalar>
+[[gnu::flatten]] void activate(const Scalar* x, std::int64_t n, Scalar* y) {
+    gated<Form>(x, n, y);
 }
-template <class Scalar>
-[[gnu::flatten]] void gelu_tanh_with_slope(Scalar* x, std::int64_t n, Scalar* y) {
-    gated_with_slope<GeluTanh>(x, n, y);
+template <template <class> class Form, class Scalar>
+[[gnu::flatten]] void activate_with_slope(Scalar* x, std::int64_t n, Scalar* y) {
+    gated_with_slope<Form>(x, n, y);
 }
-template <class Scalar>
-[[gnu::flatten]] void gelu_tanh_backward(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx) {
-    gated_backward<GeluTanh>(x, dy, n, dx);
-}
-template <class Scalar>
-[[gnu::flatten]] void gelu_erf(const Scalar* x, std::int64_t n, Scalar* y) {
-    gated<GeluErf>(x, n, y);
-}
-template <class Scalar>
-[[gnu::flatten]] void gelu_erf_with_slope(Scalar* x, std::int64_t n, Scalar* y) {
-    gated_with_slope<GeluErf>(x, n, y);
-}
-template <class Scalar>
-[[gnu::flatten]] void gelu_erf_backward(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx) {
-    gated_backward<GeluErf>(x, dy, n, dx);
-}
-template <class Scalar>
-[[gnu::flatten]] void silu(const Scalar* x, std::int64_t n, Scalar* y) {
-    gated<SiluForm>(x, n, y);
-}
-template <class Scalar>
-[[gnu::flatten]] void silu_with_slope(Scalar* x, std::int64_t n, Scalar* y) {
-    gated_with_slope<SiluForm>(x, n, y);
-}
-template <class Scalar>
-[[gnu::flatten]] void silu_backward(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx) {
-    gated_backward<SiluForm>(x, dy, n, dx);
-}
-template <class Scalar>
-[[gnu::flatten]] void quick_gelu(const Scalar* x, std::int64_t n, Scalar* y) {
-    gated<QuickGeluForm>(x, n, y);
-}
-template <class Scalar>
-[[gnu::flatten]] void quick_gelu_with_slope(Scalar* x, std::int64_t n, Scalar* y) {
-    gated_with_slope<QuickGeluForm>(x, n, y);
-}
-template <class Scalar>
-[[gnu::flatten]] void quick_gelu_backward(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx) {
-    gated_backward<QuickGeluForm>(x, dy, n, dx);
-}
-template <class Scalar>
-[[gnu::flatten]] void gelu_clipped(const Scalar* x, std::int64_t n, Scalar* y) {
-    gated<GeluClipped>(x, n, y);
-}
-template <class Scalar>
-[[gnu::flatten]] void gelu_clipped_with_slope(Scalar* x, std::int64_t n, Scalar* y) {
-    gated_with_slope<GeluClipped>(x, n, y);
-}
-template <class Scalar>
-[[gnu::flatten]] void gelu_clipped_backward(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx) {
-    gated_backward<GeluClipped>(x, dy, n, dx);
+template <template <class> class Form, class Scalar>
+[[gnu::flatten]] void activate_backward(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx) {
+    gated_backward<Form>(x, dy, n, dx);
 }

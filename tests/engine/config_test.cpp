@@ -36,6 +36,8 @@ TEST(Config, SaysWhatIsWrongAndWhatWouldBeRight) {
         for (const std::int64_t bad : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{1} << 62})
             EXPECT_THAT(refusal([&](Config& c) { c.*field = bad; }), HasSubstr(std::to_string(bad)));
     EXPECT_THAT(refusal([](Config& c) { c.d_head = -1; }), HasSubstr("d_head"));
+    EXPECT_THAT(refusal([](Config& c) { c.any_length = true, c.position = PositionKind::Learned; }), HasSubstr("position table"));
+    EXPECT_EQ(refusal([](Config& c) { c.any_length = true, c.position = PositionKind::Rotary; }), "accepted");
     for (const double bad : {0.0, -1.0, std::nan(""), HUGE_VAL})
         EXPECT_THAT(refusal([&](Config& c) { c.layer_norm_eps = bad; }), HasSubstr("layer_norm_eps"));
     EXPECT_THAT(refusal([](Config& c) { c.d_model = 65536, c.d_ff = 262144, c.num_layers = 1000; }), HasSubstr("billion parameters"));

@@ -108,6 +108,34 @@ TEST(Snippet, MasksTemperatureAndDropoutAreThoseOfTheTrace) {
     expect_all_reproduce(document);
 }
 
+/// Hidden units are scaled up so that some exceed the limit of the clipped GELU.
+TEST(Snippet, EveryActivationIsWritten) {
+    const TemporaryFolder scratch;
+    ATTN_NEEDS_NUMPY(scratch.path());
+    Document document = open_preset("gpt-tiny");
+    document.texts = {"one two three four"};
+    document.config.num_layers = 1;
+    Edit larger;
+    larger.kind = EditKind::Scale;
+    larger.at = {Stage::FfnHidden, 0};
+    larger.value = 20;
+    document.forward.edits = {larger};
+    for (const Activation activation :
+         {Activation::Relu, Activation::GeluErf, Activation::GeluTanh, Activation::Silu, Activation::QuickGelu, Activation::GeluClipped}) {
+        SCOPED_TRACE(static_cast<int>(activation));
+        document.config.activation = activation;
+        expect_all_reproduce(document);
+    }
+}
+
+TEST(Snippet, RotationsScaledByTheLengthAreWritten) {
+    const TemporaryFolder scratch;
+    ATTN_NEEDS_NUMPY(scratch.path());
+    Document document = open_preset("llama-tiny");
+    document.config.rotary_stretch = {.kind = RotaryScaling::Dynamic, .factor = 3, .original_context = 2};
+    expect_all_reproduce(document);
+}
+
 TEST(Snippet, EditsByHandAreMadeAgain) {
     const TemporaryFolder scratch;
     ATTN_NEEDS_NUMPY(scratch.path());

@@ -35,6 +35,9 @@ class Tensor(_np.ndarray):
     def contiguous(self):
         return _wrap(_np.ascontiguousarray(self))
 
+    def clamp(self, max):
+        return _wrap(_np.minimum(_np.asarray(self), self.dtype.type(max)))
+
     def clone(self):
         return _wrap(_np.array(self))
 
@@ -77,6 +80,10 @@ def tensor(values, dtype=None):
 
 def from_numpy(array):
     return _wrap(array)
+
+
+def sigmoid(x):
+    return _wrap(1 / (1 + _np.exp(-_np.asarray(x))))
 
 
 def zeros(size, dtype):
