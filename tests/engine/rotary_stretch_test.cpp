@@ -62,9 +62,11 @@ TEST(RotaryStretch, DynamicScalingDependsOnTheLength) {
     config.rotary_stretch = {RotaryScaling::Dynamic, 2, 1, 4, 100};
     const RotaryRule rule = rotary_rule(config, 0), plain{10000, 8, {}};
     EXPECT_EQ(rotary_frequencies(rule, 100), rotary_frequencies(plain, 100));
-    const double base = 10000 * std::pow(2 * 300.0 / 100 - 1, 8.0 / 6);
-    const std::vector<double> found = rotary_frequencies(rule, 300);
-    for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(found[i], std::pow(base, -static_cast<double>(i) / 4), 1e-15);
+    for (const std::int64_t tokens : {101, 300}) {
+        const double base = 10000 * std::pow(2 * static_cast<double>(tokens) / 100 - 1, 8.0 / 6);
+        const std::vector<double> found = rotary_frequencies(rule, tokens);
+        for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(found[i], std::pow(base, -static_cast<double>(i) / 4), 1e-15) << tokens;
+    }
     EXPECT_TRUE(same_frequencies(rule, 1, 100));
     EXPECT_FALSE(same_frequencies(rule, 100, 101));
     EXPECT_FALSE(same_frequencies(rule, 300, 301));
