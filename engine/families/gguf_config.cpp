@@ -9,101 +9,11 @@
 #include <utility>
 
 #include "engine/families/gguf_model.hpp"
-#include "engine/families/tensor_numbers.hpp"
 
 namespace attn {
 namespace {
 
-constexpr std::int64_t kMostSize = std::int64_t{1} << 24;
 constexpr std::int64_t kMostLayers = std::int64_t{1} << 10;  // as in validate(), but needed earlier: some settings allocate per layer
-constexpr double kLeastFactor = std::numeric_limits<double>::min(), kMostFactor = 1e9;
-
-/// The metadata of one architecture, and the tensors. Keys are given without the architecture's name: "block_count".
-class GgufKeys {
-public:
-    GgufKeys(const GgufFile& file, const WeightFiles& weights, const std::string& architecture)
-        : architecture_(architecture), json_(own_keys(file, architecture)), file_(file), weights_(weights) {}
-
-    bool has(std::string_view key) const { return json_.has(full(key)); }
-    std::int64_t size(std::string_view key, std::int64_t least = 1, std::int64_t most = kMostSize) {
-        std::int64_t value = 0;
-        if (!read_size(key, value, least, most)) json_.fail_missing(full(key));
-        return value;
-    }
-    /// A number, or a list with one number per layer, which must all be equal.
-    bool read_size(std::string_view key, std::int64_t& value, std::int64_t least = 1, std::int64_t most = kMostSize) {
-        const Json* found = json_.value(full(key));
-        if (found == nullptr || !found->is_list()) return json_.read(full(key), value, least, most);
-        std::vector<double> layers;
-        json_.read(full(key), layers, static_cast<double>(least), static_cast<double>(most));
-        if (layers.empty()) fail(key, "is an empty list", FileFault::Format);
-        if (std::any_of(layers.begin(), layers.end(), [&](double layer) { return layer != layers.front(); }))
-            fail(key, "differs from layer to layer, which would need layers of several sizes", FileFault::Unsupported);
-        if (layers.front() != std::floor(layers.front())) fail(key, "is not a whole number", FileFault::Format);
-        value = static_cast<std::int64_t>(layers.front());
-        return true;
-    }
-    bool read(std::string_view key, double& value, double least, double most) { return json_.read(full(key), value, least, most); }
-    bool read(std::string_view key, bool& value) { return json_.read(full(key), value); }
-    bool read(std::string_view key, std::string& value) { return json_.read(full(key), value); }
-    const Json* value(std::string_view key) { return json_.value(full(key)); }
-    [[noreturn]] void fail(std::string_view key, std::string_view problem, FileFault fault = FileFault::Range) const {
-        json_.fail(full(key), problem, fault);
-    }
-
-    bool has_tensor(const std::string& name) const { return weights_.find(name) != nullptr; }
-    /// The shape of a tensor; empty if there is none.
-    std::vector<std::int64_t> shape(std::string_view name) const {
-        const WeightFiles::Tensor* tensor = weights_.find(name);
-        return tensor == nullptr ? std::vector<std::int64_t>() : tensor->array.shape;
-    }
-    /// Divisors of rotary frequencies; empty if there is no such tensor.
-    std::vector<double> factors(const std::string& name) const {
-        std::vector<double> out;
-        const WeightFiles::Tensor* tensor = weights_.find(name);
-        if (tensor == nullptr) return out;
-        copy_tensor(weights_, *tensor, out);
-        for (std::size_t i = 0; i < out.size(); ++i)
-            if (!(out[i] >= kLeastFactor && out[i] <= kMostFactor))
-                throw FileError(FileFault::Range, weights_.file_name(*tensor), name,
-                                fmt::format("number {} is {}, which cannot divide a frequency", i, out[i]));
-        return out;
-    }
-    const std::string& source() const { return file_.source(); }
-    /// Whether the file's name for its model contains `part`, ignoring case.
-    bool is_named(std::string_view part) const {
-        for (const char* key : {"general.name", "general.basename"}) {
-            const Json* value = file_.find(key);
-            if (value == nullptr || !value->is_string()) continue;
-            std::string name = value->text();
-            for (char& c : name)
-                if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-            if (name.find(part) != std::string::npos) return true;
-        }
-        return false;
-    }
-
-    /// Records an assumption unless the file has one of the keys.
-    void assume(std::initializer_list<std::string_view> keys, std::string what) {
-        if (std::none_of(keys.begin(), keys.end(), [this](std::string_view key) { return has(key); })) assumed_.push_back(std::move(what));
-    }
-    std::vector<std::string> take_assumed() { return std::move(assumed_); }
-
-private:
-    static JsonObject own_keys(const GgufFile& file, const std::string& architecture) {
-        Json::Members own;
-        for (const auto& [key, value] : file.metadata())
-            if (key.starts_with(architecture + ".")) own.emplace_back(key, value);
-        return JsonObject::of(std::move(own), file.source());
-    }
-    std::string full(std::string_view key) const { return fmt::format("{}.{}", architecture_, key); }
-
-    std::string architecture_;
-    JsonObject json_;
-    const GgufFile& file_;
-    const WeightFiles& weights_;
-    std::vector<std::string> assumed_;
-};
 
 std::string activation_words(Activation activation) {
     switch (activation) {
@@ -137,7 +47,7 @@ void refuse_unknown_arithmetic(GgufKeys& keys) {
          {"rope.scaling.yarn_log_multiplier", "a different scaling of the scores"}}};
     for (const auto& [key, needs] : kRefused) {
         double value = 0;
-        if (keys.read(key, value, -kMostFactor, kMostFactor) && value != 0)
+        if (keys.read(key, value, -kMostGgufFactor, kMostGgufFactor) && value != 0)
             keys.fail(key, fmt::format("is {}, which would need {}", value, needs), FileFault::Unsupported);
     }
 }
@@ -173,55 +83,6 @@ void read_gguf_parts(const GgufKeys& keys, const std::string& layer, Config& con
     config.lm_head_bias = keys.has_tensor("output.bias");
 }
 
-void read_gguf_stretch(GgufKeys& keys, Config& config) {
-    RotaryStretch& stretch = config.rotary_stretch;
-    std::string type = "none";
-    keys.read("rope.scaling.type", type);
-    const char* factor = keys.has("rope.scaling.factor") ? "rope.scaling.factor" : "rope.scale_linear";
-    std::int64_t original = config.context_length;
-    keys.read_size("rope.scaling.original_context_length", original);
-    double amplitude = 1;
-    keys.read("rope.scaling.attn_factor", amplitude, kLeastFactor, kMostFactor);
-    if (type == "linear" || type == "yarn") {
-        if (!keys.read(factor, stretch.factor, 1, kMostFactor)) keys.fail(factor, "is missing", FileFault::Schema);
-        if (stretch.factor == 1) return;
-        stretch.kind = type == "linear" ? RotaryScaling::Linear : RotaryScaling::Yarn;
-        if (type == "linear") return;
-        stretch.low = 1, stretch.high = 32;
-        keys.read("rope.scaling.yarn_beta_slow", stretch.low, kLeastFactor, kMostFactor);
-        keys.read("rope.scaling.yarn_beta_fast", stretch.high, kLeastFactor, kMostFactor);
-        stretch.original_context = original;
-        stretch.amplitude = amplitude * (0.1 * std::log(stretch.factor) + 1);
-    } else if (type != "none" && type != "longrope") {
-        keys.fail("rope.scaling.type",
-                  fmt::format("is \"{}\", which is not supported; expected none, linear, yarn or longrope", escaped(type)),
-                  FileFault::Unsupported);
-    }
-    // Llama 3's scaling does not depend on the text's length, and GGUF stores it as a divisor per frequency.
-    const std::vector<double> always = keys.factors("rope_freqs.weight");
-    const std::vector<double> longer = always.empty() ? keys.factors("rope_factors_long.weight") : always;
-    if (longer.empty()) return;
-    if (stretch.kind != RotaryScaling::None) keys.fail("rope.scaling.type", "is given together with a factor for each frequency");
-    stretch.kind = RotaryScaling::LongRope;
-    stretch.long_factors = longer;
-    stretch.short_factors = always.empty() ? keys.factors("rope_factors_short.weight") : always;
-    stretch.original_context = original;
-    stretch.amplitude = amplitude;
-}
-
-void read_gguf_rotary(GgufKeys& keys, Config& config) {
-    config.position = PositionKind::Rotary;
-    config.rotary_base = 10000;
-    keys.assume({"rope.freq_base"}, "rotary base 10000");
-    keys.read("rope.freq_base", config.rotary_base, kLeastFactor, std::numeric_limits<double>::max());
-    std::int64_t turned = config.head_size();
-    keys.read_size("rope.dimension_count", turned);
-    if (turned > config.head_size())
-        keys.fail("rope.dimension_count", fmt::format("is {}, but a head has only {} dimensions", turned, config.head_size()));
-    config.rotary_size = turned == config.head_size() ? 0 : turned;
-    read_gguf_stretch(keys, config);
-}
-
 /// A sliding window for all layers except every full-th; full = 0: for all layers.
 void read_gguf_windows(GgufKeys& keys, Config& config, std::int64_t usual_full, std::int64_t usual_window) {
     std::int64_t window = usual_window, full = usual_full;
@@ -252,7 +113,7 @@ void settle_llama(GgufKeys& keys, Config& config) {
     config.ffn_gated = true;
     config.activation = Activation::Silu;
     keys.read("attention.layer_norm_rms_epsilon", config.layer_norm_eps, 1e-30, 1);
-    keys.read("attention.scale", config.score_factor, 0, kMostFactor);
+    keys.read("attention.scale", config.score_factor, 0, kMostGgufFactor);
     read_gguf_rotary(keys, config);
 }
 void settle_windowed_llama(GgufKeys& keys, Config& config) {
@@ -290,6 +151,11 @@ void settle_olmo2(GgufKeys& keys, Config& config) {
     settle_windowed_llama(keys, config);
     config.norm = NormPlacement::Output;
     config.qk_norm = QueryKeyNorm::AllHeads;
+    // OLMo 3, which shares the name, stretches rotations only in layers that see the whole text (ggml-org/llama.cpp, pull request 16015).
+    if (config.rotary_stretch.kind == RotaryScaling::None) return;
+    config.rotary_local_base = config.rotary_base;
+    for (LayerKind& kind : config.layer_kinds)
+        if (kind.window > 0) kind.rotary = LayerRotary::Local;
 }
 
 /// The converter has already added 1 to the gains.
@@ -309,8 +175,8 @@ void settle_sandwich(GgufKeys& keys, Config& config, std::int64_t largest) {
         config.score_factor = 1 / std::sqrt(scalar);
         keys.assume({}, fmt::format("scores divided by √{:g}", scalar));
     }
-    keys.read("attn_logit_softcapping", config.score_cap, 0, kMostFactor);
-    keys.read("final_logit_softcapping", config.logit_cap, 0, kMostFactor);
+    keys.read("attn_logit_softcapping", config.score_cap, 0, kMostGgufFactor);
+    keys.read("final_logit_softcapping", config.logit_cap, 0, kMostGgufFactor);
 }
 
 void settle_gemma2(GgufKeys& keys, Config& config) {
@@ -329,7 +195,7 @@ void settle_gemma3(GgufKeys& keys, Config& config) {
     keys.assume({"attention.sliding_window_pattern"}, "a sliding window in all layers but every sixth");
     keys.assume({"rope.freq_base_swa"}, fmt::format("rotary base {:g} in layers with a sliding window", config.rotary_local_base));
     read_gguf_windows(keys, config, 6, 0);
-    keys.read("rope.freq_base_swa", config.rotary_local_base, kLeastFactor, std::numeric_limits<double>::max());
+    keys.read("rope.freq_base_swa", config.rotary_local_base, kLeastGgufFactor, std::numeric_limits<double>::max());
     for (LayerKind& kind : config.layer_kinds)
         if (kind.window > 0) kind.rotary = LayerRotary::Local;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/families/family.hpp"
+#include "engine/families/gguf_keys.hpp"
 #include "engine/io/weight_files.hpp"
 
 namespace attn {
@@ -26,6 +27,9 @@ struct GgufModel {
 
 /// Throws FileError: Unsupported for an architecture or option that is not supported, and for a faulty key.
 GgufModel read_gguf_model(const GgufFile& file, const WeightFiles& weights);
+
+/// Reads base, size and scaling of rotary positions; the sizes of the model must be known.
+void read_gguf_rotary(GgufKeys& keys, Config& config);
 
 /// Why a tensor is not a parameter.
 Leftover gguf_leftover(std::string_view tensor, const Config& config);

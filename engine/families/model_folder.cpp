@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <map>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "engine/families/tensor_numbers.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/hub_cache.hpp"
+#include "engine/io/input_file.hpp"
 #include "engine/tokenizer/gguf_tokenizer.hpp"
 #include "engine/tokenizer/tokenizer_files.hpp"
 
@@ -112,6 +114,10 @@ void match_tensors(ModelFolder& folder, std::vector<TensorSource> sources) {
         TensorUse& use = folder.tensors.emplace_back(TensorUse{&tensor, {}, Leftover::Unknown});
         if (const auto found = used.find(&tensor); found != used.end()) use.parameters = std::move(found->second);
         else use.leftover = leftover_of(folder, tensor.array.name);
+        // What llama.cpp writes it uses: a tensor without a place here belongs to arithmetic that this model would lack.
+        if (use.parameters.empty() && use.leftover == Leftover::Unknown && is_gguf_file(folder.path))
+            throw FileError(FileFault::Unsupported, folder.weights->file_name(tensor), escaped(tensor.array.name),
+                            fmt::format("is not a parameter of {}; without it the results would differ", folder.family->name));
     }
 }
 
@@ -355,7 +361,18 @@ bool is_model_folder(const std::filesystem::path& folder) {
 
 bool is_gguf_file(const std::filesystem::path& path) {
     std::error_code none;
-    return path.extension() == ".gguf" && !std::filesystem::is_directory(path, none);
+    if (path.extension() == ".gguf") return !std::filesystem::is_directory(path, none);
+    // Ollama names its files by their contents.
+    if (!std::filesystem::is_regular_file(path, none)) return false;
+    try {
+        InputFile file(path);
+        std::array<char, 4> start{};
+        if (file.size() < start.size()) return false;
+        file.read(std::as_writable_bytes(std::span(start)));
+        return std::string_view(start.data(), start.size()) == "GGUF";
+    } catch (const FileError&) {
+        return false;
+    }
 }
 
 ModelFolder open_model_folder(const std::filesystem::path& place) {

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint32_t kGgufMagic = 0x46554747;                  // "GGUF"
 constexpr std::uint64_t kGgufMaxEntries = 65'536;                 ///< limit on keys, and on tensors
-constexpr std::uint64_t kGgufMaxValues = std::uint64_t{1} << 23;  ///< in all arrays together; a vocabulary of 262,144 needs 1.3 million
+constexpr std::uint64_t kGgufMaxValues = std::uint64_t{1} << 21;  ///< in all arrays together; a vocabulary of 262,144 needs 1.3 million
 constexpr std::uint64_t kGgufMaxText = std::uint64_t{64} << 20;
 constexpr std::uint64_t kGgufMaxTexts = std::uint64_t{256} << 20;  ///< bytes of all strings together
 constexpr std::uint64_t kGgufMaxName = 64;

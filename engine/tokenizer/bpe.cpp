@@ -192,7 +192,8 @@ WordTrace Bpe::trace(std::string_view word) const {
 }
 
 std::vector<BpeJoin> joins_of_pieces(const Vocabulary& vocabulary, const std::vector<std::optional<std::int32_t>>& ranks) {
-    constexpr std::size_t kLongest = 1024;
+    constexpr std::size_t kLongest = 1024, kMostWork = std::size_t{1} << 28;
+    std::size_t work = 0;  // bytes hashed; published vocabularies need a tenth of the limit
     std::vector<BpeJoin> joins;
     for (std::size_t id = 0; id < ranks.size(); ++id) {
         const std::string* const text = vocabulary.text(static_cast<std::int64_t>(id));
@@ -200,6 +201,8 @@ std::vector<BpeJoin> joins_of_pieces(const Vocabulary& vocabulary, const std::ve
         const std::string_view whole = *text;
         if (whole.size() > kLongest)
             throw ConfigError(fmt::format("the token with the id {} has {} bytes; at most {} can be joined", id, whole.size(), kLongest));
+        work += whole.size() * whole.size();
+        if (work > kMostWork) throw ConfigError("too many of the tokens are too long to be joined from pairs");
         for (std::size_t cut = 1; cut < whole.size(); ++cut) {
             if ((static_cast<unsigned char>(whole[cut]) & 0xC0U) == 0x80) continue;
             const auto left = vocabulary.find(whole.substr(0, cut));

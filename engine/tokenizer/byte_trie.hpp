@@ -7,17 +7,21 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/tensor/error.hpp"
+
 namespace attn {
 
 class ByteTrie {
 public:
     static constexpr std::int32_t kRoot = 0, kNone = -1;
 
-    /// Adding a string again replaces its value. The empty string is ignored.
+    /// Adding a string again replaces its value. The empty string is ignored. Throws ConfigError for strings that would take hundreds of
+    /// megabytes; published vocabularies need a million nodes at most.
     void add(std::string_view text, std::int32_t value) {
         std::int32_t node = kRoot;
         for (const char c : text) {
             const auto [place, fresh] = children_.try_emplace(key_of(node, c), static_cast<std::int32_t>(values_.size()));
+            if (fresh && values_.size() == kMostNodes) throw ConfigError("the tokens are too long to be searched for together");
             if (fresh) values_.push_back(kNone);
             node = place->second;
         }
@@ -36,6 +40,7 @@ public:
     std::int32_t value(std::int32_t node) const { return values_[static_cast<std::size_t>(node)]; }
 
 private:
+    static constexpr std::size_t kMostNodes = std::size_t{3} << 20;
     static std::uint64_t key_of(std::int32_t node, char byte) {
         return (static_cast<std::uint64_t>(node) << 8U) | static_cast<unsigned char>(byte);
     }

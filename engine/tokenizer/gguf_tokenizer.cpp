@@ -52,6 +52,8 @@ private:
                                 *kTypes = "tokenizer.ggml.token_type", *kScores = "tokenizer.ggml.scores",
                                 *kMerges = "tokenizer.ggml.merges", *kCharacterMap = "tokenizer.ggml.precompiled_charsmap";
 
+    static constexpr std::uint64_t kNoToken = 0xFFFFFFFF;  ///< llama.cpp's -1
+
     [[noreturn]] void refuse(std::string_view key, std::string_view problem, FileFault fault = FileFault::Schema) const {
         throw FileError(fault, file_.source(), key, problem);
     }
@@ -80,24 +82,33 @@ private:
     std::optional<std::int32_t> token_id(std::string_view key) const {
         const Json* value = file_.find(key);
         if (value == nullptr) return std::nullopt;
-        if (!value->is_unsigned() || value->as_unsigned() >= tokens_.size()) refuse(key, "is not the id of a token");
+        if (!value->is_unsigned()) refuse(key, "is not the id of a token");
+        if (value->as_unsigned() == kNoToken) return std::nullopt;
+        if (value->as_unsigned() >= tokens_.size()) refuse(key, "is not the id of a token");
         return static_cast<std::int32_t>(value->as_unsigned());
+    }
+
+    /// SentencePiece's usual begin token is the one with id 1.
+    std::optional<std::int32_t> begin_id(bool usual) const {
+        const char* const key = "tokenizer.ggml.bos_token_id";
+        if (file_.find(key) == nullptr && usual && file_.text(kModel) == "llama" && tokens_.size() > 1) return 1;
+        return token_id(key);
     }
 
     /// Adds begin and end tokens as the file says, or else as is usual for the model.
     void add_template(TokenizerParts& parts, bool begins, bool ends) const {
         std::optional<std::int32_t> begin, end;
-        if (truth("tokenizer.ggml.add_bos_token", begins)) begin = token_id("tokenizer.ggml.bos_token_id");
+        if (truth("tokenizer.ggml.add_bos_token", begins)) begin = begin_id(begins);
         if (truth("tokenizer.ggml.add_eos_token", ends)) end = token_id("tokenizer.ggml.eos_token_id");
         if (begin || end) parts.post_processors = {begin_and_end(begin, end)};
     }
 
-    /// Control and user-defined tokens are cut out of the text before anything else.
+    /// Control and user-defined tokens, and the unknown one, are cut out of the text before anything else.
     void add_special_tokens(TokenizerParts& parts) const {
         for (std::size_t id = 0; id < tokens_.size(); ++id)
-            if (type(id) == PieceType::Control || type(id) == PieceType::UserDefined)
+            if (type(id) == PieceType::Control || type(id) == PieceType::Unknown || type(id) == PieceType::UserDefined)
                 parts.added_tokens.push_back(
-                    {.id = static_cast<std::int32_t>(id), .content = tokens_[id].text(), .special = type(id) == PieceType::Control});
+                    {.id = static_cast<std::int32_t>(id), .content = tokens_[id].text(), .special = type(id) != PieceType::UserDefined});
     }
 
     std::vector<Bpe::Merge> merges() const {
@@ -145,8 +156,19 @@ private:
         model.remove_extra_spaces = truth("tokenizer.ggml.remove_extra_whitespaces", false);
         model.character_map = character_map();
         TokenizerParts parts = sentence_piece_parts(model, SpecialPieces::CutOut);
+        if (is_phi3()) strip_after_specials(parts);
         add_template(parts, begins, ends);
         return parts;
+    }
+
+    /// Phi-3's special tokens include the white space after them, which GGUF does not record (ggml-org/llama.cpp, llama-vocab.cpp).
+    bool is_phi3() const {
+        const Json* const architecture = file_.find("general.architecture");
+        return architecture != nullptr && architecture->is_string() && architecture->text() == "phi3";
+    }
+    static void strip_after_specials(TokenizerParts& parts) {
+        for (AddedToken& token : parts.added_tokens)
+            token.rstrip = token.special && token.content != "<unk>" && token.content != "<s>" && token.content != "<|endoftext|>";
     }
 
     std::string character_map() const { return file_.find(kCharacterMap) == nullptr ? std::string() : file_.text(kCharacterMap); }
@@ -155,7 +177,7 @@ private:
     TokenizerParts read_word_piece() const {
         constexpr std::string_view kWordMark = "\u2581";
         Vocabulary pieces;
-        std::string unknown;
+        std::string unknown = "[UNK]";
         const std::optional<std::int32_t> unknown_id = token_id("tokenizer.ggml.unknown_token_id");
         for (std::size_t id = 0; id < tokens_.size(); ++id) {
             std::string text = tokens_[id].text();
@@ -166,7 +188,11 @@ private:
             if (unknown_id == static_cast<std::int32_t>(id)) unknown = text;
         }
         const BertForm form = bert_form_of(pieces);
-        return bert_parts(std::move(pieces), form, unknown);
+        TokenizerParts parts = bert_parts(std::move(pieces), form, unknown);
+        const auto begin = token_id("tokenizer.ggml.cls_token_id"),
+                   end = token_id("tokenizer.ggml.seperator_token_id");  // as it is spelled
+        if (begin && end) parts.post_processors = {bert_processing(*begin, *end)};
+        return parts;
     }
 
     Vocabulary vocabulary() const {

@@ -165,7 +165,7 @@ TokenizerParts sentence_piece_parts(const SentencePieceModel& model, SpecialPiec
         const SentencePiece& piece = model.pieces[id];
         if (piece.text.empty() || find_invalid_utf8(piece.text)) throw ConfigError(fmt::format("piece {} is empty or not UTF-8", id));
         if (!std::isfinite(piece.score)) throw ConfigError(fmt::format("the score of piece {} is not a finite number", id));
-        const bool control = piece.type == PieceType::Control;
+        const bool control = piece.type == PieceType::Control || piece.type == PieceType::Unknown;
         if (special == SpecialPieces::CutOut && (control || piece.type == PieceType::UserDefined))
             parts.added_tokens.push_back({.id = static_cast<std::int32_t>(id), .content = piece.text, .special = control});
     }

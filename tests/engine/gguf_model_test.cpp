@@ -13,11 +13,13 @@
 #include <limits>
 #include <set>
 #include <sstream>
+#include <tuple>
 
 #include "engine/check/check.hpp"
 #include "engine/explain/packed_words.hpp"
 #include "engine/families/model_folder.hpp"
 #include "engine/io/safetensors.hpp"
+#include "engine/plan/rotary.hpp"
 #include "engine/tensor/blocks.hpp"
 #include "tests/engine/gguf_bytes.hpp"
 #include "tests/engine/io_support.hpp"
@@ -256,6 +258,83 @@ TEST(GgufModel, RefusesOptionsThatWouldNeedOtherArithmetic) {
     ChangedGguf causal("bert");
     causal.set("bert.attention.causal", 7, le<std::uint8_t>(1));
     EXPECT_THAT(causal.refusal(), HasSubstr("is true, which is not supported for BERT"));
+}
+
+Config config_with(const char* name, const std::vector<std::tuple<std::string, std::uint32_t, std::string>>& keys) {
+    ChangedGguf file(name);
+    for (const auto& [key, type, value] : keys) file.add(key, type, value);
+    return open_model_folder(file.write()).config;
+}
+
+TEST(GgufModel, AFactorWithoutATypeIsLinearScaling) {
+    for (const char* key : {"llama.rope.scale_linear", "llama.rope.scaling.factor"}) {
+        const RotaryStretch stretch = config_with("llama", {{key, 6, le(4.0F)}}).rotary_stretch;
+        EXPECT_EQ(stretch.kind, RotaryScaling::Linear) << key;
+        EXPECT_EQ(stretch.factor, 4) << key;
+    }
+    EXPECT_EQ(config_with("llama", {{"llama.rope.scale_linear", 6, le(0.0F)}}).rotary_stretch, RotaryStretch()) << "0 stands for none";
+    ChangedGguf file("llama");
+    file.add("llama.rope.scale_linear", 6, le(4.0F));
+    EXPECT_FALSE(check::check_file(file.write()).ok());
+}
+
+TEST(GgufModel, YarnHasItsOwnAmplitudeAndCut) {
+    const RotaryStretch usual = open_model_folder(gguf_path("qwen2_yarn")).config.rotary_stretch;
+    EXPECT_TRUE(usual.whole_pairs);
+    const RotaryStretch changed = config_with("qwen2_yarn", {{"qwen2.rope.scaling.yarn_attn_factor", 6, le(0.5F)},
+                                                             {"qwen2.rope.scaling.attn_factor", 6, le(3.0F)},
+                                                             {"qwen2.rope.scaling.yarn_truncate", 7, le<std::uint8_t>(0)}})
+                                      .rotary_stretch;
+    EXPECT_EQ(changed.amplitude, 1.5);
+    EXPECT_FALSE(changed.whole_pairs);
+}
+
+TEST(GgufModel, RefusesRotariesThatContradictThemselves) {
+    const auto with = [](const char* name, const std::string& key, std::uint32_t type, const std::string& value) {
+        ChangedGguf file(name);
+        file.add(key, type, value);
+        return file.refusal();
+    };
+    EXPECT_THAT(with("llama", "llama.rope.scaling.attn_factor", 6, le(2.0F)), HasSubstr("is 2, which is supported for yarn and longrope"));
+    EXPECT_THAT(with("llama", "llama.rope.scaling.factor", 6, le(0.5F)), HasSubstr("is 0.5; expected at least 1"));
+    EXPECT_THAT(with("llama", "llama.rope.scaling.type", 8, test::gguf_text("linear")),
+                HasSubstr("/llama.rope.scaling.factor: is missing"));
+    EXPECT_THAT(with("llama", "llama.rope.scaling.type", 8, test::gguf_text("longrope")),
+                HasSubstr("rope_factors_long.weight: is missing"));
+    EXPECT_THAT(with("llama3", "llama.rope.scaling.factor", 6, le(4.0F)), HasSubstr("is given together with a factor for each frequency"));
+    EXPECT_THAT(with("llama3", "llama.rope.dimension_count", 4, le<std::uint32_t>(4)), Not(HasSubstr("rotary_stretch")));
+}
+
+TEST(GgufModel, Olmo3StretchesOnlyWhereTheWholeTextIsSeen) {
+    for (const bool windowed : {false, true}) {
+        const std::string pattern = test::gguf_list(7, 1, le<std::uint8_t>(windowed ? 1 : 0));
+        const Config config = config_with("olmo2", {{"olmo2.attention.sliding_window", 4, le<std::uint32_t>(4)},
+                                                    {"olmo2.attention.sliding_window_pattern", 9, pattern},
+                                                    {"olmo2.rope.scaling.type", 8, test::gguf_text("yarn")},
+                                                    {"olmo2.rope.scaling.factor", 6, le(4.0F)}});
+        ASSERT_EQ(config.num_layers, 1);
+        ASSERT_EQ(config.rotary_stretch.kind, RotaryScaling::Yarn);
+        EXPECT_EQ(rotary_rule(config, 0).stretch, windowed ? RotaryStretch() : config.rotary_stretch);
+        EXPECT_EQ(rotary_rule(config, 0).base, config.rotary_base);
+    }
+}
+
+TEST(GgufModel, RefusesATensorItWouldNotUse) {
+    ChangedGguf file("llama_biased");
+    file.replace("blk.0.attn_q.bias", "blk.0.attn_x.bias");  // without it the model seems to have no biases there
+    EXPECT_THAT(file.refusal(), HasSubstr("is not a parameter of Llama; without it the results would differ"));
+}
+
+TEST(GgufModel, IsRecognizedWhateverItsName) {
+    const TemporaryFolder folder;
+    const fs::path blob = folder.path() / "sha256-0a1b2c", text = folder.path() / "text";
+    put_file(blob, file_bytes(gguf_path("llama")));
+    put_file(text, "GGU");
+    ASSERT_TRUE(is_gguf_file(blob));
+    EXPECT_FALSE(is_gguf_file(text));
+    EXPECT_FALSE(is_gguf_file(folder.path()));
+    EXPECT_FALSE(is_gguf_file(folder.path() / "missing"));
+    EXPECT_EQ(open_model_folder(blob).config, open_model_folder(gguf_path("llama")).config);
 }
 
 TEST(GgufModel, RefusesTensorsThatAreMissingOrCannotBeRead) {

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <random>
 #include <set>
@@ -237,6 +238,65 @@ TEST(TokenizerFiles, GgufSaysWhatStandsAroundAText) {
     EXPECT_THAT(with(true, true), ElementsAre(377, 378));
 }
 
+TEST(TokenizerFiles, GgufMayNameNoToken) {
+    GgufKeys keys = byte_level_gguf("qwen2", "qwen2");
+    keys.add_id("tokenizer.ggml.bos_token_id", 0xFFFFFFFF);
+    keys.add_truth("tokenizer.ggml.add_bos_token", true);
+    EXPECT_THAT(encoded_ids(*tokenizer_in(keys), "", true), ElementsAre());
+}
+
+/// A SentencePiece vocabulary for "ab" and " ".
+GgufKeys few_pieces() {
+    GgufKeys keys;
+    keys.add_text("tokenizer.ggml.model", "llama");
+    keys.add("tokenizer.ggml.tokens", 9, test::gguf_texts({"<unk>", "<s>", "<|user|>", "a", "b", "\u2581"}));
+    keys.add("tokenizer.ggml.scores", 9, test::gguf_numbers<float>(6, {0, 0, 0, -1, -2, -3}));
+    keys.add("tokenizer.ggml.token_type", 9, test::gguf_numbers<std::int32_t>(5, {2, 3, 3, 1, 1, 1}));
+    keys.add_truth("tokenizer.ggml.add_space_prefix", false);
+    return keys;
+}
+
+TEST(TokenizerFiles, GgufCutsOutTheUnknownTokenToo) {
+    EXPECT_THAT(encoded_ids(*tokenizer_in(few_pieces()), "a<unk>b"), ElementsAre(3, 0, 4));
+}
+
+TEST(TokenizerFiles, GgufOfSentencePieceBeginsWithItsUsualToken) {
+    EXPECT_THAT(encoded_ids(*tokenizer_in(few_pieces()), "a", true), ElementsAre(1, 3));
+    GgufKeys other = few_pieces();
+    other.add_id("tokenizer.ggml.bos_token_id", 2);
+    EXPECT_THAT(encoded_ids(*tokenizer_in(other), "a", true), ElementsAre(2, 3));
+}
+
+TEST(TokenizerFiles, GgufOfPhi3SwallowsSpaceAfterSpecialTokens) {
+    EXPECT_THAT(encoded_ids(*tokenizer_in(few_pieces()), "<|user|> a"), ElementsAre(2, 5, 3));
+    GgufKeys phi3 = few_pieces();
+    phi3.add_text("general.architecture", "phi3");
+    EXPECT_THAT(encoded_ids(*tokenizer_in(phi3), "<|user|>  a<s> b"), ElementsAre(2, 3, 1, 5, 4)) << "but not after <s>";
+}
+
+TEST(TokenizerFiles, GgufWithEndlessPiecesIsRefused) {
+    std::vector<std::string> texts;
+    for (int i = 0; i < 4000; ++i) texts.push_back(std::string(1000, 'a') + std::to_string(i));
+    const auto refusal = [&](std::string_view model, std::int32_t type) {
+        GgufKeys keys;
+        keys.add_text("tokenizer.ggml.model", model);
+        keys.add("tokenizer.ggml.tokens", 9, test::gguf_texts(texts));
+        keys.add("tokenizer.ggml.scores", 9, test::gguf_numbers(6, std::vector<float>(texts.size())));
+        keys.add("tokenizer.ggml.token_type", 9, test::gguf_numbers(5, std::vector<std::int32_t>(texts.size(), type)));
+        keys.add("tokenizer.ggml.merges", 9, test::gguf_texts({}));
+        try {
+            tokenizer_in(keys);
+        } catch (const FileError& error) {
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    EXPECT_THAT(refusal("llama", 1), HasSubstr("too long to be joined"));
+    for (std::string& text : texts) std::rotate(text.begin(), text.begin() + 1000, text.end());  // now they share no beginning
+    EXPECT_THAT(refusal("t5", 1), HasSubstr("too long to be searched for together"));
+    EXPECT_THAT(refusal("gpt2", 3), HasSubstr("too long to be searched for together"));
+}
+
 TEST(TokenizerFiles, GgufMayBringTheWholeTokenizer) {
     GgufKeys keys;
     keys.add_text("tokenizer.huggingface.json", test::file_bytes(kTokenizerJsonCases / "roberta/tokenizer.json"));
@@ -264,8 +324,13 @@ TEST(TokenizerFiles, GgufOfBertHasItsPiecesRewritten) {
         keys.add_text("tokenizer.ggml.model", "bert");
         keys.add("tokenizer.ggml.tokens", 9, test::gguf_texts(texts));
         keys.add("tokenizer.ggml.token_type", 9, test::gguf_numbers(5, types));
+        GgufKeys silent = keys;
         keys.add_id("tokenizer.ggml.unknown_token_id", 1);
         expect_golden_ids(name, *tokenizer_in(keys), true);
+        expect_golden_ids(name, *tokenizer_in(silent), true);
+        keys.add_id("tokenizer.ggml.cls_token_id", 7);
+        keys.add_id("tokenizer.ggml.seperator_token_id", 8);
+        EXPECT_THAT(encoded_ids(*tokenizer_in(keys), "", true), ElementsAre(7, 8));
     }
 }
 
