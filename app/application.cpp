@@ -168,10 +168,6 @@ void Application::follow_desktop_dialog() {
 }
 
 void Application::follow_files(Frame& frame) {
-    {
-        const std::lock_guard lock(written_mutex_);
-        if (written_) session_.apply({*std::exchange(written_, {}), ""});
-    }
     const FilesState& files = session_.files();
     if (files.copies != copies_) ImGui::SetClipboardText(files.clipboard.c_str());
     copies_ = files.copies;
@@ -207,23 +203,6 @@ void Application::note_letters(Frame& frame) {
     frame.letters = letters_;
 }
 
-void Application::write_picture(const std::filesystem::path& path, TakenPicture picture) {
-    writer_ = std::jthread([this, path, picture = std::move(picture)] {
-        command::TellFile told{"Wrote " + escaped(path.native(), 0) + ".", false};
-        try {
-            if (picture.svg.empty()) write_png(path, picture.image);
-            else write_whole_file(path, picture.svg);
-        } catch (const std::exception& error) {
-            told = {error.what(), true};
-        }
-        {
-            const std::lock_guard lock(written_mutex_);
-            written_ = std::move(told);
-        }
-        wake_();
-    });
-}
-
 void Application::order_picture(Frame& frame) {
     if (!view_.files.picture) return;
     const PictureWish wish = *std::exchange(view_.files.picture, {});
@@ -237,7 +216,13 @@ void Application::order_picture(Frame& frame) {
             ImGui::SetClipboardText(picture.svg.c_str());
             session_.apply({command::TellFile{"Copied the picture as SVG.", false}, ""});
         };
-    else order.take = [this, path = wish.path](TakenPicture picture) { write_picture(path, std::move(picture)); };
+    else
+        order.take = [this, path = wish.path](TakenPicture picture) {
+            session_.write_file(path, [taken = std::move(picture)](const std::filesystem::path& to) {
+                if (taken.svg.empty()) write_png(to, taken.image);
+                else write_whole_file(to, taken.svg);
+            });
+        };
     order.fail = [this](const std::string& why) { session_.apply({command::TellFile{why, true}, ""}); };
     frame.picture = std::move(order);
     frame.redraw_after = 0;

@@ -3,10 +3,8 @@
 
 #include <filesystem>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "app/panels/maps/matrix.hpp"
@@ -71,9 +69,8 @@ private:
     void follow_desktop_dialog();
     /// Reports the letters on screen to the platform, see Frame::letters.
     void note_letters(Frame& frame);
-    /// Passes a requested picture to the platform; the result is written by a thread of its own.
+    /// Passes a requested picture to the platform; the result is written in the background.
     void order_picture(Frame& frame);
-    void write_picture(const std::filesystem::path& path, TakenPicture picture);
     void draw_for_picture(PanelContext& context);
     /// Holds the frame if new numbers are expected within a moment, see Frame::hold.
     void hold_for_numbers(Frame& frame);
@@ -112,10 +109,6 @@ private:
 
     std::unique_ptr<FilePortal> portal_;  ///< null: not enabled
     bool asks_desktop_ = false;           ///< its dialog was open in the last frame
-
-    std::mutex written_mutex_;
-    std::optional<command::TellFile> written_;  ///< outcome of the last picture
-    std::jthread writer_;                       ///< last, because it uses the members above
 };
 
 }  // namespace attn::app

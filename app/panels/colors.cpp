@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "app/panels/compare/comparison.hpp"
+#include "app/panels/maps/large_map.hpp"
 
 namespace attn::app {
 namespace {
@@ -30,10 +31,14 @@ HeatmapStyle style_of(PanelContext& context, const Matrix& matrix) {
     // A manual range is meant for the stage's values, not for parameters, differences or gradients.
     ColorOptions options = options_of(context, matrix);
     if (options.range == RangeMode::Manual) options.range = RangeMode::Auto;
+    const bool probability = matrix.content == Content::Probability;
     const bool of_stage = matrix.is_gradient && matrix.origin && matrix.origin->parameter.empty();
     const auto of_all = of_stage ? context.ask(facet::Statistics{matrix.origin->stage, true}) : Answer<facet::Statistics>();
-    const TensorStatistics& statistics = of_all ? *of_all : context.matrices.statistics(matrix);
-    return resolve_style(options, matrix.content == Content::Probability, statistics.min, statistics.max, keys_of(matrix));
+    const TensorStatistics* counted = of_all.value.get();
+    if (counted == nullptr && follows_numbers(options, probability)) counted = statistics_of_matrix(context, matrix);
+    // While new weights are counted, the last range stays.
+    const auto [lo, hi] = context.matrices.latest_range(matrix.name, counted);
+    return resolve_style(options, probability, lo, hi, keys_of(matrix));
 }
 
 }  // namespace attn::app

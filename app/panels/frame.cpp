@@ -74,7 +74,8 @@ void draw_problem(const PanelContext& context) {
     const auto& [colors, fonts, scale] = context.theme;
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x, padding = context.px(10);
-    const std::string text = context.snapshot.problem + " — below is the last state that worked.";
+    std::string text = context.snapshot.problem + " — below is the last state that worked.";
+    if (text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
     const float height = wrapped_height(fonts.body, width - 2 * padding, text) + 2 * padding;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     list.AddRectFilled(at, {at.x + width, at.y + height}, with_alpha(colors.bad, 0.14F), context.px(6));
@@ -135,12 +136,25 @@ constexpr ImGuiWindowFlags kFixed = ImGuiWindowFlags_NoScrollbar | ImGuiWindowFl
 
 /// The right pane: the selected cell of the current view.
 void draw_cell(PanelContext& context) {
-    if (context.view.view == View::Totals) return draw_totals_cell(context);
-    if (context.view.view == View::Lens) return draw_lens_cell(context);
-    if (context.view.view == View::Write) return draw_write_cell(context);
-    if (context.view.view == View::Precision) return draw_precision_cell(context);
-    draw_inspector(context);
-    draw_histogram_section(context);
+    switch (context.view.view) {
+    case View::Totals:
+        return draw_totals_cell(context);
+    case View::Lens:
+        return draw_lens_cell(context);
+    case View::Write:
+        return draw_write_cell(context);
+    case View::Precision:
+        return draw_precision_cell(context);
+    case View::Step:
+    case View::Heads:
+    case View::Grid:
+    case View::Lines:
+    case View::KnockOut:
+    case View::Train:
+    case View::Doctor:
+        draw_side_in_place(context, draw_inspector);
+        draw_side_in_place(context, draw_histogram_section);
+    }
 }
 
 void draw_strip(PanelContext& context, const FrameLayout& layout) {

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <numeric>
+#include <tuple>
 
+#include "app/panels/compare/comparison.hpp"
 #include "app/panels/maps/labels.hpp"
 #include "app/panels/maps/large_map.hpp"
 #include "app/panels/navigation.hpp"
@@ -281,18 +284,28 @@ void draw_softmax_row(PanelContext& context, const CellRef& cell, std::int64_t q
         paragraph(context.ui(), fonts.label, colors.faint, fmt::format("The first {} of {} keys.", shown, weights.data.cols));
 }
 
+/// The indices of a row's largest numbers, largest first; sorted again only for another row.
+const std::vector<std::int64_t>& likeliest_of(InspectorState& state, const Matrix& probabilities, std::int64_t row) {
+    if (state.likeliest_in == std::pair(probabilities.data.key, row)) return state.likeliest;
+    state.likeliest_in = {probabilities.data.key, row};
+    std::vector<std::int64_t>& order = state.likeliest;
+    order.resize(static_cast<std::size_t>(probabilities.data.cols));
+    std::iota(order.begin(), order.end(), std::int64_t{0});
+    constexpr std::size_t kShown = 8;
+    const auto end = order.begin() + static_cast<std::ptrdiff_t>(std::min(kShown, order.size()));
+    std::partial_sort(order.begin(), end, order.end(),
+                      [&](std::int64_t a, std::int64_t b) { return probabilities.at(row, a) > probabilities.at(row, b); });
+    order.erase(end, order.end());
+    return order;
+}
+
 /// The likeliest tokens after the selected position.
 void draw_likely_tokens(PanelContext& context, const CellRef& cell) {
     const Matrix probabilities =
         context.matrices.stage(context.trace(), {Stage::Probabilities, -1, cell.stage.stack}, context.view.batch, 0);
     const std::int64_t row = cell.index[1];
     if (probabilities.empty() || row >= probabilities.data.rows) return;
-    constexpr std::size_t kShown = 8;
-    std::vector<std::int64_t> order(static_cast<std::size_t>(probabilities.data.cols));
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
-    const std::size_t shown = std::min(kShown, order.size());
-    std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shown), order.end(),
-                      [&](std::int64_t a, std::int64_t b) { return probabilities.at(row, a) > probabilities.at(row, b); });
+    const std::vector<std::int64_t>& order = likeliest_of(context.view.inspector, probabilities, row);
     const auto& [colors, fonts, scale] = context.theme;
     gap(context.ui(), 14);
     section_heading(context.ui(), "Most likely next");
@@ -301,7 +314,7 @@ void draw_likely_tokens(PanelContext& context, const CellRef& cell) {
     const float width = ImGui::GetContentRegionAvail().x, line = context.px(22);
     const float left = origin.x + context.px(96), right = origin.x + width - context.px(54);
     const float largest = probabilities.at(row, order[0]);
-    for (std::size_t i = 0; i < shown; ++i) {
+    for (std::size_t i = 0; i < order.size(); ++i) {
         const float y = origin.y + static_cast<float>(i) * line, value = probabilities.at(row, order[i]);
         const std::string label = elide(fonts.mono_small, index_label(context, cell.stage, Axis::V, order[i]), context.px(86));
         draw_text_in(list, fonts.mono_small, {origin.x, y}, {left - context.px(8), y + context.px(16)}, {1, 0}, colors.muted, label);
@@ -311,7 +324,7 @@ void draw_likely_tokens(PanelContext& context, const CellRef& cell) {
         draw_text_in(list, fonts.mono_small, {right, y}, {origin.x + width, y + context.px(16)}, {1, 0}, colors.text,
                      number(static_cast<double>(value)));
     }
-    ImGui::SetCursorScreenPos({origin.x, origin.y + static_cast<float>(shown) * line});
+    ImGui::SetCursorScreenPos({origin.x, origin.y + static_cast<float>(order.size()) * line});
     ImGui::Dummy({width, 1});
 }
 
@@ -319,7 +332,7 @@ void draw_likely_tokens(PanelContext& context, const CellRef& cell) {
 std::shared_ptr<const Explanation> explanation_of(const PanelContext& context, const CellRef& cell) {
     InspectorState& state = context.view.inspector;
     if (const auto answer = context.ask(facet::Explanation{cell, context.only_head(), context.maps_wanted() != MapsWanted::Numbers}))
-        state = {answer.value, context.snapshot.serial};
+        std::tie(state.last, state.serial) = std::pair(answer.value, context.snapshot.serial);
     return state.serial == context.snapshot.serial ? state.last : nullptr;
 }
 
@@ -338,7 +351,8 @@ void draw_inspector(PanelContext& context) {
     std::optional<CellRef> cell = selected_cell(context.view, trace, context.view.selection());
     if (!cell) cell = selected_cell(context.view, trace, context.view.locked);
     const std::string name = cell ? head_name(trace, *cell) : "";
-    section_heading(ui, fmt::format("{}{}{}", locked && cell ? "Selected cell" : "This cell", name.empty() ? "" : " · ", name));
+    const std::string_view side = !context.view.compare.on() ? "" : side_in_place(context).empty() ? " of B" : " of A";
+    section_heading(ui, fmt::format("{}{}{}{}", locked && cell ? "Selected cell" : "This cell", side, name.empty() ? "" : " · ", name));
     if (!cell) {
         draw_nothing_chosen(context);
         return;

@@ -31,12 +31,20 @@ std::string_view what_it_needs(Mistake mistake) {
         return "needs residual additions";
     case Mistake::MissingNorm:
         return "needs norms";
-    default:
-        return "needs a larger head or more than one token";
+    case Mistake::None:
+    case Mistake::NoScale:
+    case Mistake::ScaleByModelWidth:
+    case Mistake::ScaledTwice:
+    case Mistake::SoftmaxOverQueries:
+    case Mistake::DropoutLeftOn:
+    case Mistake::KeysValuesSwapped:
+        break;
     }
+    return "needs a larger head or more than one token";
 }
 
-/// Goes to the first stage changed by the mistake, in the current layer if possible.
+/// Goes to the first stage changed by the mistake, in the current layer if possible. A wrong mask shows in the weights: scores that only
+/// one side masks have no difference.
 void go_where_it_acts(PanelContext& context, Mistake mistake) {
     if (!context.ready()) return;
     const Config& config = context.trace().config;
@@ -46,9 +54,13 @@ void go_where_it_acts(PanelContext& context, Mistake mistake) {
                       [](const PlanNode& a, const PlanNode& b) { return a.settings == b.settings && a.inputs == b.inputs; });
     if (changed == right.nodes().end()) return;
     StageId id = context.view.stage;
-    id.stage = changed->id.stage;
+    const bool of_mask = to_self(changed->id.stage) == Stage::Masked;
+    id.stage = !of_mask ? changed->id.stage : is_cross(changed->id.stage) ? Stage::CrossWeights : Stage::Weights;
     id.layer = is_layer_stage(id.stage) ? std::max(id.layer, 0) : -1;
     if (context.has_stage(id)) context.view.stage = id;
+    if (mistake != Mistake::PaddingOnQueries) return;
+    const std::vector<std::int64_t>& lengths = context.trace().tokens.lengths;
+    context.view.batch = std::min_element(lengths.begin(), lengths.end()) - lengths.begin();  // the text with the most padding
 }
 
 }  // namespace

@@ -41,8 +41,10 @@ bool touches(const Shape& shape, const AxisSelection& selection) {
     return std::any_of(shape.begin(), shape.end(), [&](const Dim& dim) { return selection.on(dim.axis).has_value(); });
 }
 
-/// The default for an index that was never selected: on a token axis the position selected on the other one, otherwise the first.
-std::int64_t default_index(const Dim& dim, const AxisSelection& selection) {
+/// The index on an axis that `selection` does not name: the one selected by a click; if there is none, on a token axis the position
+/// selected on the other one, otherwise the first.
+std::int64_t default_index(const Dim& dim, const AxisSelection& selection, const AxisSelection& locked) {
+    if (const auto index = locked.on(dim.axis); index && *index < dim.size) return *index;
     const Axis other = dim.axis == Axis::T ? Axis::S : dim.axis == Axis::S ? Axis::T : dim.axis;
     return std::min(selection.on(other).value_or(0), dim.size - 1);
 }
@@ -102,7 +104,7 @@ std::optional<CellRef> selected_cell(const ViewState& view, const Trace<float>& 
         std::int64_t index = 0;
         if (shape[a].axis == Axis::B) index = view.batch;
         else if (shape[a].axis == Axis::H || shape[a].axis == Axis::G) index = head_of(trace.config, shape, view.head);
-        else index = selection.on(shape[a].axis).value_or(default_index(shape[a], selection));
+        else index = selection.on(shape[a].axis).value_or(default_index(shape[a], selection, view.locked));
         if (index >= shape[a].size) return std::nullopt;
         cell.index[static_cast<std::size_t>(a)] = index;
     }

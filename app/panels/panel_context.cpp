@@ -1,6 +1,13 @@
 #include "app/panels/panel_context.hpp"
 
 namespace attn::app {
+
+PanelContext PanelContext::at(const Snapshot& other, const States& others) const {
+    return {theme,           canvas,     document,      other,         others,  inquiry, training, view,       matrices,
+            commands,        now,        can_undo,      can_redo,      dump,    message, files,    other_step, writing,
+            writing_problem, up_to_date, would_be_lost, picture_alone, leftover};
+}
+
 MapsWanted PanelContext::maps_wanted() const {
     const bool by_row = view.probability_colors.range == RangeMode::Row || view.signed_colors.range == RangeMode::Row;
     // Gradients and per-row ranges need every number of a map.

@@ -74,6 +74,8 @@ struct PanelContext {
     /// The shown trace; for a large model with the stages around the current one.
     const Trace<float>& trace() const { return *snapshot_with(view.stage).trace; }
     bool has_stage(const StageId& id) const { return ready() && snapshot.trace->plan->find(id) != nullptr; }
+    /// The same window with another snapshot, and its state as the shown one.
+    PanelContext at(const Snapshot& other, const States& others) const;
     /// Requests a facet of the shown state; to be called in every frame that shows it.
     template <class F>
     Answer<F> ask(const F& facet) const {

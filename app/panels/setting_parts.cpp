@@ -4,6 +4,7 @@
 #include <array>
 
 #include "app/panels/edit/edits.hpp"
+#include "app/panels/edit/paint_mask.hpp"
 #include "app/panels/maps/head_captions.hpp"
 #include "app/panels/maps/head_search.hpp"
 #include "app/panels/navigation.hpp"
@@ -145,8 +146,8 @@ void draw_other_masks(PanelContext& context) {
     if (button(ui, context.view.painting ? "stop" : "paint ...",
                {.width = 90,
                 .active = context.view.painting,
-                .notes = {.tooltip = "Click or drag over cells of an attention map to forbid them, or to allow them again."}}))
-        context.view.painting = !context.view.painting;
+                .notes = {.tooltip = "Drag over cells of an attention map to forbid them, or over painted ones to allow them again."}}))
+        toggle_painting(context);
     ImGui::SameLine(0, context.px(8));
     const std::string clear = fmt::format("clear {}", masks.painted.size());
     if (button(ui, clear.c_str(),
@@ -211,9 +212,9 @@ void draw_lines_settings(PanelContext& context) {
 }
 
 void draw_tokenizer(PanelContext& context) {
-    static constexpr std::array<std::string_view, 3> kKinds = {"character", "word", "byte"};
+    static constexpr std::span kUntrained = std::span(kTokenizerNames).first(static_cast<std::size_t>(TokenizerKind::Bpe));
     int chosen = static_cast<int>(context.document.tokenizer);
-    if (segmented(context.ui(), "##tokenizer", kKinds, chosen, 0, {.tooltip = "What a text is split into."}))
+    if (segmented(context.ui(), "##tokenizer", kUntrained, chosen, 0, {.tooltip = "What a text is split into."}))
         context.commands.push_back({command::SetTokenizer{static_cast<TokenizerKind>(chosen)}, ""});
     if (context.ready())
         value_row(context.ui(), "vocabulary", format_count(static_cast<std::int64_t>(context.snapshot.vocabulary.size())),

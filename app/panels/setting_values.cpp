@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/panels/compare/comparison.hpp"
+#include "app/panels/write/writing_actions.hpp"
 #include "app/session/document/memory_budget.hpp"
 
 namespace attn::app {
@@ -21,6 +22,8 @@ const Config& config_in_use(const PanelContext& context) {
 }
 
 }  // namespace
+
+std::string sampler_value(const PanelContext& context) { return sampling_words(context.document.sampling); }
 
 std::string shown_value(const PanelContext& context) {
     const ViewState& view = context.view;

@@ -7,6 +7,7 @@
 
 namespace attn::app {
 
+std::string sampler_value(const PanelContext& context);
 std::string shown_value(const PanelContext& context);
 std::string lines_value(const PanelContext& context);
 std::string find_heads_value(const PanelContext& context);

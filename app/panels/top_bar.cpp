@@ -62,6 +62,15 @@ float draw_origin(PanelContext& context, ImVec2 at, float room) {
     return item.width();
 }
 
+/// "Stories, trained · 0.2 M parameters"
+std::string menu_words(const Preset& preset) {
+    constexpr std::string_view kTrained = "trained";
+    std::string origin = origin_text(weights_origin(preset.document));
+    if (const std::string said = std::string(kTrained) + ", "; preset.title.ends_with(kTrained) && origin.starts_with(said))
+        origin.erase(0, said.size());
+    return fmt::format("{} · {}", preset.title, origin);
+}
+
 void draw_preset_menu(PanelContext& context, ImVec2 at, float logical_width) {
     place(at.x, at.y + context.px(9));
     const std::string shown = context.document.trained          ? "training run"
@@ -70,8 +79,7 @@ void draw_preset_menu(PanelContext& context, ImVec2 at, float logical_width) {
                                                                 : context.document.preset;
     if (!begin_menu_button(context.ui(), "##presets", shown, logical_width, {.tooltip = "Worked examples."})) return;
     for (const Preset& preset : presets())
-        if (menu_item(context.ui(), fmt::format("{} · {}", preset.title, origin_text(weights_origin(preset.document))),
-                      preset.name == context.document.preset, preset.document.look_at))
+        if (menu_item(context.ui(), menu_words(preset), preset.name == context.document.preset, preset.document.look_at))
             open_example(context, preset, 0);
     end_menu_button();
 }
@@ -92,6 +100,18 @@ std::string part_words(const StageId& id) {
     return id.layer >= 0 ? fmt::format("layer {}", id.layer) : id.stage < Stage::Norm1 ? "embedding" : "output";
 }
 
+/// A line for each of the stages with the largest errors.
+std::string largest_errors(std::vector<reference::StageError> stages) {
+    constexpr std::size_t kListed = 12;
+    std::erase_if(stages, [](const reference::StageError& stage) { return stage.max_abs == 0; });
+    std::stable_sort(stages.begin(), stages.end(), [](const auto& a, const auto& b) { return a.max_abs > b.max_abs; });
+    std::string lines;
+    for (std::size_t i = 0; i < std::min(stages.size(), kListed); ++i)
+        lines += fmt::format("{}  {}\n", tensor_name(stages[i].id), format_scientific(stages[i].max_abs));
+    if (stages.size() > kListed) lines += fmt::format("{} other stages have smaller ones.", stages.size() - kListed);
+    return lines;
+}
+
 Badge badge_of(const PanelContext& context) {
     const Palette& colors = context.theme.colors;
     if (!context.ready()) return {colors.faint, "computing", "", ""};
@@ -108,11 +128,10 @@ Badge badge_of(const PanelContext& context) {
     const std::string part = whole ? "" : part_words(context.view.stage);
     std::string table =
         fmt::format("{} was recomputed with plain loops in double precision. Allowed: 2e-5 + 1e-4 of the value. {}Largest "
-                    "error of each stage:\n",
+                    "errors:\n",
                     whole ? "Every stage" : fmt::format("Every stage of {}{}", context.view.stage.layer >= 0 ? "" : "the ", part),
                     whole ? "" : "In a model this large, only the part on screen is checked, starting from its recorded input. ");
-    for (const reference::StageError& stage : verification->stages)
-        if (stage.max_abs > 0) table += fmt::format("{}  {}\n", tensor_name(stage.id), format_scientific(stage.max_abs));
+    table += largest_errors(verification->stages);
     // A green badge beside a warning would suggest that all is well.
     if (context.document.forward.mistake != Mistake::None)
         return {colors.bad, "broken on purpose", "",

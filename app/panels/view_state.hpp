@@ -125,11 +125,16 @@ struct ViewState {
     bool toured = false;    ///< the tour has been completed
     double memory_mib = 0;  ///< memory limit for computed results; 0: a quarter of the machine's memory
     bool dark = true;
-    double ui_zoom = 1;                             ///< interface scale on top of the display's
-    bool help = false;                              ///< the help sheet is open
-    HelpState help_page;                            ///< page of the help sheet
-    std::string dump_path;                          ///< typed into the Doctor view
-    std::optional<bool> stroke;                     ///< while painting with the mouse: whether cells are being masked
+    double ui_zoom = 1;     ///< interface scale on top of the display's
+    bool help = false;      ///< the help sheet is open
+    HelpState help_page;    ///< page of the help sheet
+    std::string dump_path;  ///< typed into the Doctor view
+    /// A stroke of the mouse while the mask is painted: whether it forbids cells, and the cell it has reached.
+    struct Stroke {
+        bool forbids = true;
+        std::int64_t row = 0, col = 0;
+    };
+    std::optional<Stroke> stroke;
     bool painting = false;                          ///< clicks on an attention map mask or unmask cells
     std::uint64_t gesture = 0;                      ///< counts finished drags, so that each becomes one undo step
     std::optional<StageId> strip_shows;             ///< stage that the strip last scrolled to

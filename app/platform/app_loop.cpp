@@ -168,6 +168,7 @@ private:
             if (options_.stop) sleep = std::min(sleep, kStopPeriod);
             if (!options_.shader_folder.empty()) sleep = std::min(sleep, kShaderPeriod);
             if (minimized || sleep > 0) glfwWaitEventsTimeout(std::max(sleep, minimized ? 0.1 : 0.001));
+            else glfwPollEvents();  // even if frames are wanted without a pause
         }
         const bool timed = glfwGetTime() >= redraw_at_ || !options_.shader_folder.empty();
         if (std::exchange(events_.letter, false)) {

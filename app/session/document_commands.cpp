@@ -9,7 +9,6 @@
 #include "app/session/document/presets.hpp"
 #include "app/session/session_impl.hpp"
 #include "app/session/training/trained_document.hpp"
-#include "engine/io/text_file.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/train/moment_steps.hpp"
 
@@ -30,6 +29,7 @@ void Session::Impl::carry_out(const command::SetTexts& set, const std::string& m
     next.written = {};
     next.writing = {};
     expect_bearable_texts(next);
+    if (!document().writing.tokens.empty()) files.tell("What was written belonged to the text before. Undo brings it back.", false);
     change(std::move(next), merge);
 }
 
@@ -100,7 +100,7 @@ void Session::Impl::carry_out(const command::OpenPreset& open, const std::string
         files.tell("Your sentence is kept. Choose the example again to get its own.", false);
     }
     change(std::move(next), merge);
-    files.set_document({}, history.current());
+    begin_subject({}, history.current());
 }
 
 void Session::Impl::carry_out(const command::OpenDocument& open, const std::string& merge) {
@@ -113,6 +113,7 @@ void Session::Impl::carry_out(const command::OpenDocument& open, const std::stri
     }
     take_up_pins(next.pins, {});
     replace(std::move(next), merge);
+    if (open.file) begin_subject(*open.file, history.current());
 }
 
 void Session::Impl::carry_out(const command::ShowBeside& beside, const std::string& merge) {
@@ -135,11 +136,11 @@ void Session::Impl::carry_out(const command::SetRun& set, const std::string& mer
     change(std::move(next), merge);
 }
 
-void Session::Impl::carry_out(const command::OpenTrainingText& open, const std::string& merge) {
+void Session::Impl::carry_out(const command::SetTrainingText& set, const std::string& merge) {
     Document next = document();
     TaskSettings& task = next.run.task;
-    task.text = std::make_shared<const std::string>(read_text_file(open.path).text);
-    task.text_name = open.path.filename().string();
+    task.text = set.text;
+    task.text_name = set.name;
     task.kind = TaskKind::Text;
     change(std::move(next), merge);
 }
@@ -154,6 +155,12 @@ void Session::Impl::carry_out(const command::ShowUntrained&, const std::string& 
 
 void Session::Impl::carry_out(const command::Undo&, const std::string&) { travel(true); }
 void Session::Impl::carry_out(const command::Redo&, const std::string&) { travel(false); }
+
+void Session::Impl::begin_subject(const std::filesystem::path& file, std::shared_ptr<const Document> clean) {
+    history.begin_subject();
+    files.look_at(history.subject());
+    files.set_document(file, std::move(clean));
+}
 
 void Session::Impl::change(Document next, const std::string& merge) {
     keep_written(next, document());
@@ -178,7 +185,9 @@ void Session::Impl::travel(bool back) {
     if (!possible) message = back ? "there is nothing to undo" : "there is nothing to redo";
     else if (steps == 0) message = "that was the model of a training run that no longer exists";
     else if (steps > 1) message = "skipped the model of a training run that no longer exists";
-    if (steps > 0) changed(*before);
+    if (steps == 0) return;
+    files.look_at(history.subject());
+    changed(*before);
 }
 
 void Session::Impl::changed(const Document& before) {

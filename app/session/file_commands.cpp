@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "app/session/files/tensor_export.hpp"
 #include "app/session/session_impl.hpp"
 #include "app/session/training/trained_document.hpp"
 
@@ -9,10 +10,14 @@ namespace attn::app {
 
 void Session::Impl::carry_out(const command::SaveDocument& save, const std::string&) { files.save(save, history.current()); }
 void Session::Impl::carry_out(const command::OpenFile& open, const std::string&) { files.open(open); }
+void Session::Impl::carry_out(const command::OpenTrainingText& open, const std::string&) { files.open_training_text(open); }
 void Session::Impl::carry_out(const command::RestoreWork& restore, const std::string&) { files.restore(restore); }
 void Session::Impl::carry_out(const command::UseText& use, const std::string&) { files.use_text(use.as, document()); }
 void Session::Impl::carry_out(const command::ExportTensor& chosen, const std::string&) {
     files.export_tensor(chosen, shown, scheduler.results().find(shown->state, facet::Gradients{}).value);
+}
+void Session::Impl::carry_out(const command::ExportTable& shown_table, const std::string&) {
+    files.write(shown_table.path, [table = shown_table.table](const std::filesystem::path& path) { write_table(path, *table); });
 }
 void Session::Impl::carry_out(const command::CopySnippet& copy, const std::string&) { files.copy_snippet(copy, shown); }
 void Session::Impl::carry_out(const command::ListFolder& list, const std::string&) { files.list(list); }
@@ -57,7 +62,8 @@ void Session::Impl::finish_restoring(bool with_run) {
     std::string notice = "Restored the unsaved work.";
     if (!work.problem.empty()) notice = "Restored the training run; the document could not be read: " + work.problem;
     else if (lost) notice = "The training run could not be restored: " + run().notice;
-    files.finish_restoring(!lost, work.file, std::move(notice));
+    if (!lost) begin_subject(work.file, nullptr);
+    files.finish_restoring(!lost, std::move(notice));
 }
 
 }  // namespace attn::app

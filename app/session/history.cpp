@@ -5,14 +5,14 @@
 
 namespace attn::app {
 
-DocumentHistory::DocumentHistory(Document document) : current_(std::make_shared<const Document>(std::move(document))) {}
+DocumentHistory::DocumentHistory(Document document) : current_{std::make_shared<const Document>(std::move(document)), 0} {}
 
 bool DocumentHistory::change(Document next, const std::string& merge) {
-    if (next == *current_) return false;
+    if (next == *current_.document) return false;
     const bool joins = !merge.empty() && merge == merge_ && !undo_.empty();
     redo_.clear();
     merge_ = merge;
-    if (joins && *undo_.back() == next) {
+    if (joins && *undo_.back().document == next) {
         // The slider is back where it started: remove the step; moving it again starts a new one.
         current_ = undo_.back();
         undo_.pop_back();
@@ -23,7 +23,7 @@ bool DocumentHistory::change(Document next, const std::string& merge) {
         if (undo_.size() == kMaxSteps) undo_.erase(undo_.begin());
         undo_.push_back(current_);
     }
-    current_ = std::make_shared<const Document>(std::move(next));
+    current_.document = std::make_shared<const Document>(std::move(next));
     return true;
 }
 
@@ -32,7 +32,7 @@ std::size_t DocumentHistory::undo(const Usable& usable) { return go(undo_, redo_
 std::size_t DocumentHistory::redo(const Usable& usable) { return go(redo_, undo_, usable); }
 
 std::size_t DocumentHistory::go(Steps& from, Steps& to, const Usable& usable) {
-    const auto found = std::find_if(from.rbegin(), from.rend(), [&](const auto& document) { return !usable || usable(*document); });
+    const auto found = std::find_if(from.rbegin(), from.rend(), [&](const Step& step) { return !usable || usable(*step.document); });
     if (found == from.rend()) return 0;
     const auto steps = static_cast<std::size_t>(found - from.rbegin()) + 1;
     for (std::size_t i = 0; i < steps; ++i) {

@@ -19,7 +19,11 @@ public:
 
     explicit DocumentHistory(Document document);
 
-    const std::shared_ptr<const Document>& current() const { return current_; }
+    const std::shared_ptr<const Document>& current() const { return current_.document; }
+    /// What the current document is a version of: everything since begin_subject() was called, or since the beginning.
+    std::size_t subject() const { return current_.subject; }
+    /// The current document is the first version of something else, with a file of its own.
+    void begin_subject() { current_.subject = ++last_subject_; }
     bool can_undo() const { return !undo_.empty(); }
     bool can_redo() const { return !redo_.empty(); }
 
@@ -33,11 +37,16 @@ public:
     std::size_t redo(const Usable& usable = {});
 
 private:
-    using Steps = std::vector<std::shared_ptr<const Document>>;
+    struct Step {
+        std::shared_ptr<const Document> document;
+        std::size_t subject = 0;
+    };
+    using Steps = std::vector<Step>;
     /// Makes the nearest usable document of `from` current; moves the old one and the skipped ones to `to`.
     std::size_t go(Steps& from, Steps& to, const Usable& usable);
 
-    std::shared_ptr<const Document> current_;
+    Step current_;
+    std::size_t last_subject_ = 0;
     Steps undo_;         // oldest first
     Steps redo_;         // the next one last
     std::string merge_;  // name of the step that led to current_

@@ -46,7 +46,6 @@ void Session::apply(const Command& command) {
 void Session::update() {
     const FileDesk::Opened opened = impl_->files.update(impl_->history.current());
     for (const Command& command : opened.commands) apply(command);
-    if (!opened.document.empty()) impl_->files.set_document(opened.document, impl_->history.current());
     if (opened.kept) impl_->take_up(*opened.kept);
     impl_->trainer.update(impl_->training);
     impl_->tell_refusal();
@@ -148,6 +147,10 @@ void Session::wait_for_writing() {
 }
 
 const FilesState& Session::files() const { return impl_->files.state(); }
+
+void Session::write_file(const std::filesystem::path& path, std::function<void(const std::filesystem::path&)> write) {
+    impl_->files.write(path, std::move(write));
+}
 
 void Session::set_recent_files(std::vector<std::string> recent, std::vector<std::string> models) {
     impl_->files.set_recent(std::move(recent), std::move(models));

@@ -110,6 +110,8 @@ public:
     /// Passes training runs to `keep` from now on, called on the training worker.
     void hand_runs_over_to(KeepRun keep);
 
+    /// Writes a file in the background and tells when it is done, or why it could not be written.
+    void write_file(const std::filesystem::path& path, std::function<void(const std::filesystem::path&)> write);
     /// Sets the files and models opened in earlier sessions.
     void set_recent_files(std::vector<std::string> recent, std::vector<std::string> models = {});
 

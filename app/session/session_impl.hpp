@@ -41,6 +41,7 @@ struct Session::Impl {
     void carry_out(const command::OpenDocument& open, const std::string& merge);
     void carry_out(const command::SetRun& set, const std::string& merge);
     void carry_out(const command::OpenTrainingText& open, const std::string& merge);
+    void carry_out(const command::SetTrainingText& set, const std::string& merge);
     void carry_out(const command::SetSampling& set, const std::string& merge);
     void carry_out(const command::WriteOn& write, const std::string& merge);
     void carry_out(const command::StopWriting& stop, const std::string& merge);
@@ -73,6 +74,7 @@ struct Session::Impl {
     void carry_out(const command::RestoreWork& restore, const std::string& merge);
     void carry_out(const command::UseText& use, const std::string& merge);
     void carry_out(const command::ExportTensor& chosen, const std::string& merge);
+    void carry_out(const command::ExportTable& shown_table, const std::string& merge);
     void carry_out(const command::CopySnippet& copy, const std::string& merge);
     void carry_out(const command::ListFolder& list, const std::string& merge);
     void carry_out(const command::ListModels& list, const std::string& merge);
@@ -83,6 +85,8 @@ struct Session::Impl {
     void change(Document next, const std::string& merge);
     /// Like change(), for a document that brings its own generated branches.
     void replace(Document next, const std::string& merge);
+    /// The document is a new thing to be saved, in this file. `clean` as in FileDesk::set_document().
+    void begin_subject(const std::filesystem::path& file, std::shared_ptr<const Document> clean);
     void travel(bool back);
     /// To be called after the document has changed.
     void changed(const Document& before);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "app/session/facets/doctor_report.hpp"
+#include "app/session/facets/facet_needs.hpp"
 #include "app/session/session_impl.hpp"
 #include "app/session/states/part_looked_at.hpp"
 #include "engine/model/outline.hpp"
@@ -107,7 +108,7 @@ void Session::Impl::show_beginning(const Results& results) {
     if (fact == nullptr) return;
     for (const Request& request : ahead())
         if (looks_at(request.facet) && !is_settled(results, request)) return;
-    const auto pass = std::static_pointer_cast<const BegunPass>(fact->value);
+    const auto pass = Results::answer<facet::Beginning>(fact.get()).value;
     show_computed({pass, &pass->snapshot});
 }
 

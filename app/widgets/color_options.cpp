@@ -30,6 +30,16 @@ void widen(float& lo, float& hi) {
 
 }  // namespace
 
+bool follows_numbers(const ColorOptions& options, bool probability) {
+    switch (effective(options, probability)) {
+    case RangeMode::UnitRange:
+    case RangeMode::Manual:
+        return false;
+    default:
+        return true;
+    }
+}
+
 HeatmapStyle resolve_style(const ColorOptions& options, bool probability, float lo, float hi, std::int64_t keys) {
     if (!std::isfinite(lo) || !std::isfinite(hi)) lo = hi = 0;
     if (lo > hi) std::swap(lo, hi);

@@ -30,6 +30,8 @@ struct ColorOptions {
 /// With this many keys a uniform weight is hardly visible, so the automatic range of weights ends below 1.
 inline constexpr std::int64_t kManyKeys = 24;
 
+/// Whether the style depends on a tensor's numbers.
+bool follows_numbers(const ColorOptions& options, bool probability);
 /// The style for a tensor whose finite numbers lie in [lo, hi] (in any order; NaN if there are none). Its range is always finite with lo <
 /// hi. `keys`: the number of keys in a row of attention weights; 0 for other tensors.
 HeatmapStyle resolve_style(const ColorOptions& options, bool probability, float lo, float hi, std::int64_t keys = 0);

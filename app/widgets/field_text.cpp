@@ -1,6 +1,7 @@
 #include "app/widgets/field_text.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "app/widgets/text.hpp"
 
@@ -24,9 +25,17 @@ std::string private_character(std::size_t place) {
             static_cast<char>(0x80U | (code & 0x3FU))};
 }
 
-/// Whether an ImGui field preserves this character: one of at most 16 bits that is not used as a stand-in.
+/// Control characters with a sign of their own.
+struct Sign {
+    std::string_view control, sign;
+};
+constexpr std::array<Sign, 2> kSigns = {{{"\n", "\u21B5"}, {"\t", "\u21E5"}}};
+
+/// Whether an ImGui field preserves this character: one of at most 16 bits that is neither a control character nor used as a stand-in.
 bool survives(std::string_view character) {
-    return !character.empty() && character.size() <= 3 && character[0] != '\0' && private_place(character) == kRoom;
+    if (character.empty() || character.size() > 3 || private_place(character) != kRoom) return false;
+    const auto first = static_cast<unsigned char>(character[0]);
+    return first >= 0x20 && first != 0x7F && std::ranges::find(kSigns, character, &Sign::sign) == kSigns.end();
 }
 
 }  // namespace
@@ -44,7 +53,9 @@ std::string FieldText::to_field(std::string_view text) {
     for (std::size_t at = 0; at < text.size();) {
         const std::size_t length = character_length(text.substr(at));
         const std::string_view character = text.substr(at, std::max<std::size_t>(length, 1));
-        field += length > 0 && survives(character) ? std::string(character) : stand_in(character);
+        const auto sign = std::ranges::find(kSigns, character, &Sign::control);
+        if (sign != kSigns.end()) field += sign->sign;
+        else field += length > 0 && survives(character) ? std::string(character) : stand_in(character);
         at += character.size();
     }
     return field;
@@ -55,7 +66,9 @@ std::string FieldText::from_field(std::string_view text) const {
     for (std::size_t at = 0; at < text.size();) {
         const std::string_view character = text.substr(at, std::max<std::size_t>(character_length(text.substr(at)), 1));
         const std::size_t place = private_place(character);
-        original += place < originals_.size() ? originals_[place] : std::string(character);
+        const auto sign = std::ranges::find(kSigns, character, &Sign::sign);
+        if (sign != kSigns.end()) original += sign->control;
+        else original += place < originals_.size() ? originals_[place] : std::string(character);
         at += character.size();
     }
     return original;

@@ -13,11 +13,11 @@ constexpr float kOverhang = 3;      ///< how far the first and last column's lab
 constexpr float kSlantedRoom = 30;  ///< minimum space for slanted labels
 
 std::string label_of(const HeatmapAxis& axis, std::int64_t i) {
-    if (i < static_cast<std::int64_t>(axis.labels.size())) return axis.labels[static_cast<std::size_t>(i)];
-    return axis.numbers && axis.labels.empty() ? std::to_string(i) : std::string();
+    if (axis.label) return axis.label(i);
+    return axis.numbers ? std::to_string(i) : std::string();
 }
 
-bool has_labels(const HeatmapAxis& axis) { return axis.numbers || !axis.labels.empty(); }
+bool has_labels(const HeatmapAxis& axis) { return axis.numbers || axis.label; }
 
 /// Which labels are drawn if not all fit: every n-th, and always the selected one with space around it.
 struct Thinning {
@@ -72,7 +72,7 @@ void draw_column_labels(const Ui& ui, ImDrawList& list, const HeatmapGeometry& g
     ImFont* font = ui.fonts().mono_small;
     const float cell = g.cell_w(), height = font_size(font), bottom = g.min.y - ui.px(kLabelGap - 2);
     const float widest = text_width(font, label_of(o.cols, g.col_count - 1));
-    const float pitch = o.cols.labels.empty() ? widest + ui.px(6) : ui.px(kUpright);
+    const float pitch = !o.cols.label ? widest + ui.px(6) : ui.px(kUpright);
     const Thinning thin = thinning(cell, pitch, o.marks.col);
     for (std::int64_t col = g.first_col(); col < g.end_col(); ++col) {
         const float middle = g.x_of(static_cast<double>(col) + 0.5);
@@ -94,6 +94,10 @@ std::string title_text(const HeatmapAxis& axis) {
 }
 
 }  // namespace
+
+LabelOf labels_in(std::span<const std::string> list) {
+    return [list](std::int64_t i) { return i < std::ssize(list) ? list[static_cast<std::size_t>(i)] : std::string(); };
+}
 
 std::vector<RowLabel> labelled_rows(const HeatmapGeometry& geometry, float pitch, std::int64_t chosen) {
     const Thinning thin = thinning(geometry.cell_h(), pitch, chosen);

@@ -173,7 +173,7 @@ void heatmap_tooltip(const Ui& ui, const HeatmapData& data, HeatmapCell cell, co
                      std::string_view instead) {
     const auto line = [&](const HeatmapAxis& axis, std::int64_t i) {
         std::string text = axis.axis == Axis::N ? std::to_string(i) : std::string(axis_letter(axis.axis)) + " " + std::to_string(i);
-        if (i < static_cast<std::int64_t>(axis.labels.size())) text.append("  ").append(axis.labels[static_cast<std::size_t>(i)]);
+        if (axis.label) text.append("  ").append(axis.label(i));
         return text;
     };
     begin_tooltip(ui);

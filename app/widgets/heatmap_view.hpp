@@ -3,6 +3,7 @@
 
 #include <imgui.h>
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,12 +20,17 @@ struct HeatmapCell {
     bool operator==(const HeatmapCell&) const = default;
 };
 
-/// The labels along an axis. They are shown unchanged: pass visible text.
+/// The label of a row or column; called only for those that are drawn. It is shown unchanged: return visible text.
+using LabelOf = std::function<std::string(std::int64_t)>;
+/// The labels of a list with one for each row or column, which must outlive the result.
+LabelOf labels_in(std::span<const std::string> list);
+
+/// The labels along an axis.
 struct HeatmapAxis {
-    std::span<const std::string> labels{};  ///< one per row or column, or empty
-    bool numbers = false;                   ///< show indices where there are no labels
-    float room = 0;                         ///< space for labels in pixels; longer ones are shortened; 0 = no labels
-    std::string_view title{};               ///< such as "query"; written with the axis letter in its colour
+    LabelOf label{};           ///< none: no labels
+    bool numbers = false;      ///< show indices where there are no labels
+    float room = 0;            ///< space for labels in pixels; longer ones are shortened; 0 = no labels
+    std::string_view title{};  ///< such as "query"; written with the axis letter in its colour
     Axis axis = Axis::N;
 };
 

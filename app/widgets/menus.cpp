@@ -8,7 +8,7 @@
 namespace attn::app {
 namespace {
 
-constexpr float kMenuWidth = 320, kItemPadding = 10;
+constexpr float kMenuWidth = 480, kItemPadding = 10;
 
 /// Opens a popup below the item when it is pressed. True while it is open; the popup has then been begun.
 bool begin_popup_under(const Ui& ui, const Item& item) {

@@ -33,14 +33,6 @@ float draw_shape(ImDrawList& list, const Theme& theme, ImFont* font, ImVec2 at, 
     return draw_runs(list, font, at, shape_runs(theme, shape, long_form));
 }
 
-float draw_shape_in(ImDrawList& list, const Theme& theme, ImFont* font, ImVec2 at, float width, const Shape& shape) {
-    for (const bool long_form : {true, false}) {
-        const auto runs = shape_runs(theme, shape, long_form);
-        if (runs_width(font, runs) <= width) return draw_runs(list, font, at, runs);
-    }
-    return 0;
-}
-
 float draw_runs(ImDrawList& list, ImFont* font, ImVec2 at, const std::vector<ColoredText>& runs) {
     float x = at.x;
     for (const ColoredText& run : runs) {

@@ -22,8 +22,6 @@ struct ColoredText {
 std::vector<ColoredText> shape_runs(const Theme& theme, const Shape& shape, bool long_form = false);
 /// Draws the shape with its top left corner at `at`; returns its width in pixels.
 float draw_shape(ImDrawList& list, const Theme& theme, ImFont* font, ImVec2 at, const Shape& shape, bool long_form = false);
-/// Draws the longest form that fits, long or short, or nothing, since a truncated shape would be misleading.
-float draw_shape_in(ImDrawList& list, const Theme& theme, ImFont* font, ImVec2 at, float width, const Shape& shape);
 
 /// Draws runs one after another; returns their total width.
 float draw_runs(ImDrawList& list, ImFont* font, ImVec2 at, const std::vector<ColoredText>& runs);

@@ -35,6 +35,8 @@ std::vector<std::string> lines_of(const ImFont* font, std::string_view text, flo
 
 /// The text, shortened with an ellipsis if needed; "" if not even one letter fits.
 std::string elide(const ImFont* font, std::string_view text, float width);
+/// The same, but leaves out the middle, so that both ends are seen.
+std::string elide_middle(const ImFont* font, std::string_view text, float width);
 /// The length in bytes of the UTF-8 character at the start of `text`; 0 if it is invalid.
 std::size_t character_length(std::string_view text);
 /// Makes a token visible: spaces, line ends and tabs as ␣ ↵ ⇥, other control characters and invalid bytes as "\x07", characters without a

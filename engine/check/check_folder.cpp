@@ -14,6 +14,7 @@
 #include "engine/families/model_folder.hpp"
 #include "engine/io/json_object.hpp"
 #include "engine/io/safetensors.hpp"
+#include "engine/model/text_rules.hpp"
 #include "engine/model/transformer.hpp"
 
 namespace attn::check {
@@ -104,6 +105,7 @@ private:
     struct Text {
         std::vector<std::int32_t> ids, segments;
         std::vector<std::int64_t> places;
+        std::int64_t rotated_as = 0;  ///< the length that rotations are for, if it is more than the text's own: that of its batch
     };
     std::vector<Text> texts(const std::string& run, const std::string& name) const {
         const std::vector<std::int64_t>& sizes = file_.sizes(name, 2);
@@ -130,6 +132,7 @@ private:
                 text.places.push_back(t);
             }
             if (text.ids.empty()) file_.fail(name, fmt::format("text {} has no token", b));
+            text.rotated_as = positions.empty() ? sizes[1] : 1 + *std::max_element(positions.begin(), positions.end());
         }
         return out;
     }
@@ -159,7 +162,10 @@ private:
         if (length > folder_.config.longest_text())
             file_.fail(name, fmt::format("has {} tokens; the context length is {}", length, folder_.config.longest_text()));
         if (folder_.config.num_heads * length * length > kMaxCells) file_.fail(name, "would make attention maps that are too large");
-        return {length, std::move(text.ids), {length}, std::move(text.segments)};
+        const std::int64_t padded = same_frequencies(plan_, length, text.rotated_as) ? length : std::max(length, text.rotated_as);
+        text.ids.resize(static_cast<std::size_t>(padded));
+        if (!text.segments.empty()) text.segments.resize(static_cast<std::size_t>(padded));
+        return {padded, std::move(text.ids), {length}, std::move(text.segments)};
     }
 
     Trace<Scalar> trace(Text text, const std::string& name, TokenBatch source = {}) const {
@@ -254,7 +260,7 @@ private:
             const Tensor<Scalar>& value = this->value(tensor, name, sequences[b].trace);
             std::vector<std::int64_t> needed = sizes_of(value.shape());
             const std::size_t rank = needed.size();
-            const auto own_columns = needed.back();
+            const std::int64_t own_columns = needed[rank - 1], own_rows = needed[rank - 2];
             needed[0] = static_cast<std::int64_t>(sequences.size());
             needed[rank - 2] = length;
             if (is_map) needed[rank - 1] = keys;
@@ -263,8 +269,7 @@ private:
             for (std::int64_t h = 0; h < heads; ++h)
                 for (std::size_t row = 0; row < places.size(); ++row) {
                     const double* const given = all.data() + ((static_cast<std::int64_t>(b) * heads + h) * length + places[row]) * columns;
-                    const Scalar* const ours =
-                        value.data() + (h * static_cast<std::int64_t>(places.size()) + static_cast<std::int64_t>(row)) * own_columns;
+                    const Scalar* const ours = value.data() + (h * own_rows + static_cast<std::int64_t>(row)) * own_columns;
                     expected.insert(expected.end(), given, given + columns);
                     if (is_map) {
                         const std::size_t begin = computed.size();
@@ -327,15 +332,17 @@ private:
             (!two_stacks() && !std::equal(prompt.begin(), prompt.end(), ids.begin())))
             file_.fail(tensor, "does not continue the one text of input_ids");
         TokenBatch source;
-        if (two_stacks()) source = batch_of({prompt, {}, {}}, run + ".input_ids");
-        const Trace<Scalar> trace = this->trace({{ids.begin(), ids.end() - 1}, {}, {}}, tensor, std::move(source));
-        const Tensor<Scalar>& logits = value(tensor, "logits", trace);
+        if (two_stacks()) source = batch_of({prompt, {}, {}, 0}, run + ".input_ids");
+        // The pass over the longest prefix holds the shorter ones too, as long as they are rotated alike.
+        Trace<Scalar> pass;
         std::vector<double> expected;
         std::vector<Scalar> likeliest;
-        for (std::int64_t t = begin - 1; t + 1 < sizes[1]; ++t) {
-            const Scalar* const row = logits.data() + t * folder_.config.vocab_size;
+        for (std::int64_t end = sizes[1] - 1; end >= begin; --end) {
+            if (pass.plan == nullptr || !same_frequencies(plan_, end, pass.tokens.length))
+                pass = trace({{ids.begin(), ids.begin() + end}, {}, {}, 0}, tensor, source);
+            const Scalar* const row = value(tensor, "logits", pass).data() + (end - 1) * folder_.config.vocab_size;
             likeliest.push_back(static_cast<Scalar>(std::max_element(row, row + folder_.config.vocab_size) - row));
-            expected.push_back(ids[static_cast<std::size_t>(t + 1)]);
+            expected.push_back(ids[static_cast<std::size_t>(end)]);
         }
         TensorResult result = compare_numbers<Scalar>(tensor, expected, likeliest, {0, 0});
         result.shape = sizes;
@@ -343,6 +350,7 @@ private:
     }
 
     ModelFolder folder_;
+    const Plan plan_{folder_.config};
     std::shared_ptr<const Parameters<Scalar>> parameters_;
     CaseFile file_;
     std::map<std::string, Tolerance> tolerances_;

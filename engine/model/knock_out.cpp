@@ -12,6 +12,7 @@
 #include "engine/model/looked_at_part.hpp"
 #include "engine/model/model_pass.hpp"
 #include "engine/model/outline.hpp"
+#include "engine/model/recomputation.hpp"
 #include "engine/model/text_rules.hpp"
 #include "engine/ops/cross_entropy.hpp"
 #include "engine/ops/linear.hpp"

@@ -5,7 +5,8 @@
 #include <span>
 #include <utility>
 
-#include "engine/model/outline.hpp"
+#include "engine/model/continued_outline.hpp"
+#include "engine/model/recomputation.hpp"
 #include "engine/model/rest_of_text.hpp"
 #include "engine/model/text_rules.hpp"
 #include "engine/tensor/position_rows.hpp"

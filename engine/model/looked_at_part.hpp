@@ -45,7 +45,7 @@ using WantedOfPart = std::variant<WholePart, NumbersOfPart, ReducedPart, Reduced
 
 /// How a part is computed if can_compute_in_rows().
 struct PartInRows {
-    /// Positions computed at a time; see OutlineMemory.
+    /// Positions computed at a time; see OutlineLimits.
     std::int64_t rows = 0;
     /// Called from time to time with the number of positions whose maps are done. May be empty.
     std::function<void(std::int64_t done, std::int64_t all)> progress{};

@@ -90,11 +90,6 @@ void each_token(TokenizerKind kind, std::string_view text, Use&& use) {
 
 }  // namespace
 
-const char* tokenizer_name(TokenizerKind kind) {
-    static constexpr const char* kNames[] = {"character", "word", "byte", "bpe"};
-    return kNames[static_cast<int>(kind)];
-}
-
 Tokenizer::Tokenizer(TokenizerKind kind, bool special_tokens) : kind_(kind), special_tokens_(special_tokens) {
     if (special_tokens_) vocabulary_ = {std::string(kPad), std::string(kUnknown)};
 }

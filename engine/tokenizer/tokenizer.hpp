@@ -1,6 +1,7 @@
 #pragma once
 /// Tokenizers whose vocabulary is built from the user's texts: characters, words, bytes, or BPE pieces.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -23,8 +24,9 @@ enum class TokenizerKind : std::uint8_t {
     Byte,
     Bpe,  ///< pieces of words, merged from bytes (own_bpe.hpp)
 };
-/// "character", "word", "byte", "bpe"
-const char* tokenizer_name(TokenizerKind kind);
+/// In the order of the kinds.
+inline constexpr std::array<std::string_view, 4> kTokenizerNames = {"character", "word", "byte", "bpe"};
+constexpr std::string_view tokenizer_name(TokenizerKind kind) { return kTokenizerNames.at(static_cast<std::size_t>(kind)); }
 
 /// A token of a text, at bytes [begin, end).
 struct TextToken {

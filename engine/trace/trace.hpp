@@ -70,6 +70,8 @@ struct Trace {
 
     /// Whether every stage of the plan was recorded.
     bool whole() const { return plan == nullptr || stages.size() == plan->nodes().size(); }
+    /// What the encoder of an encoder-decoder reads; null for a model of one stack.
+    const TokenBatch* source() const { return config.architecture == Architecture::EncoderDecoder ? &source_tokens : nullptr; }
     /// Shape of any stage of the model, recorded or not. Throws Error naming the stage if the model does not have it.
     Shape shape_of(const StageId& id) const {
         return stage_shape(config, plan->at(id), {tokens.size(), tokens.length, source_tokens.length});

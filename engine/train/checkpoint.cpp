@@ -16,6 +16,7 @@
 #include "engine/families/gpt2_weights.hpp"
 #include "engine/families/stored_parameters.hpp"
 #include "engine/io/atomic_file.hpp"
+#include "engine/io/json_fields.hpp"
 #include "engine/io/safetensors.hpp"
 #include "engine/io/utf8.hpp"
 #include "engine/tensor/error.hpp"
@@ -31,7 +32,6 @@ constexpr const char *kFormatKey = "attnscope", *kFormat = "attnscope-checkpoint
 constexpr const char *kSettings = "settings", *kVocabulary = "vocabulary", *kSteps = "steps", *kPlateau = "plateau",
                      *kChecksum = "checksum";
 constexpr std::string_view kFirstMoments = "optimizer.exp_avg.", kSecondMoments = "optimizer.exp_avg_sq.", kText = "task.text";
-constexpr std::array<std::string_view, 4> kTokenizers = {"character", "word", "byte", "bpe"};  // in the order of TokenizerKind
 constexpr std::uint64_t kMaxConfigJson = 1 << 20;
 
 /// 64-bit FNV-1a over 8 bytes at a time: any single flipped bit changes it, and it is cheap compared with writing the file.
@@ -88,7 +88,7 @@ Json vocabulary_json(const std::string& file, const Checkpoint& checkpoint) {
             symbols.push_back(symbol);
         }
     }
-    return {{"kind", kTokenizers.at(static_cast<std::size_t>(checkpoint.tokenizer))},
+    return {{"kind", tokenizer_name(checkpoint.tokenizer)},
             {"special_tokens", checkpoint.special_tokens},
             {"symbols", std::move(symbols)},
             {"bytes", std::move(bytes)}};
@@ -96,9 +96,8 @@ Json vocabulary_json(const std::string& file, const Checkpoint& checkpoint) {
 
 void read_vocabulary(const std::string& text, const std::string& source, Checkpoint& checkpoint) {
     JsonObject object(text, source);
-    std::size_t kind = 0;
-    if (!object.read_choice("kind", kTokenizers, kind)) object.fail_missing("kind");
-    checkpoint.tokenizer = static_cast<TokenizerKind>(kind);
+    if (!object.has("kind")) object.fail_missing("kind");
+    read_enum(object, "kind", kTokenizerNames, checkpoint.tokenizer);
     if (!object.read("special_tokens", checkpoint.special_tokens)) object.fail_missing("special_tokens");
     if (!object.read("symbols", checkpoint.vocabulary)) object.fail_missing("symbols");
     std::vector<std::pair<std::int32_t, std::int32_t>> bytes;

@@ -82,7 +82,6 @@ RunSettings default_run(TaskKind kind) {
         run.model.num_layers = 1;
         // A single layer looks at the sentence only once. Dropout may blind any head, so all heads learn to attend to the word being
         // translated.
-        // translated.
         run.train.forward.dropout.attention = 0.1;
         set_steps(run, 1200);
         break;

@@ -25,7 +25,10 @@ Checkpoint take_checkpoint(const TrainingRun& run) {
 }
 
 std::unique_ptr<TrainingRun> resume_run(const Checkpoint& checkpoint, std::size_t history_budget, std::span<const Moment> earlier) {
-    if (!checkpoint.resumable()) throw ConfigError("this checkpoint holds only a model, without the optimizer's moments");
+    if (!checkpoint.resumable())
+        throw ConfigError(
+            "this checkpoint holds only a model, without the optimizer's moments, so it cannot be trained further; a published "
+            "model opens as a folder, with its config.json and tokenizer");
     auto run = std::make_unique<TrainingRun>(checkpoint.settings, history_budget);
     const Tokenizer& tokenizer = run->dataset().tokenizer();
     if (tokenizer.kind() != checkpoint.tokenizer || tokenizer.has_special_tokens() != checkpoint.special_tokens ||

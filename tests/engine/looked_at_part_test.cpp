@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "engine/explain/provenance.hpp"
+#include "engine/model/continued_outline.hpp"
 #include "engine/model/outline.hpp"
 #include "engine/model/text_rules.hpp"
 #include "engine/model/transformer.hpp"

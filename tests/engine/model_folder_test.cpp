@@ -114,6 +114,14 @@ TEST(ModelFolder, LlamaAgreesWithTransformersInEveryRun) {
     EXPECT_FALSE(check::check_file(folder.path()).ok()) << "the base matters";
 }
 
+/// transformers rotates every text of a padded batch as one of the whole batch's length.
+TEST(ModelFolder, DynamicRotationsAreThoseOfThePaddedLength) {
+    expect_agreement("llama_dynamic", {"left", "one", "pad"}, 31);
+    const Copied folder("llama_dynamic");
+    folder.replace("config.json", R"("factor": 3.0)", R"("factor": 2.0)");
+    EXPECT_FALSE(check::check_file(folder.path()).ok()) << "the factor matters";
+}
+
 /// The logits of a few tokens.
 std::vector<float> logits_of(const fs::path& path) {
     const ModelFolder folder = open_model_folder(path);

@@ -7,7 +7,9 @@
 #include <cstring>
 #include <map>
 
+#include "engine/model/continued_outline.hpp"
 #include "engine/model/outline.hpp"
+#include "engine/model/recomputation.hpp"
 #include "engine/model/text_rules.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/plan/mistake.hpp"
@@ -47,12 +49,9 @@ TEST(Outline, EveryStageIsComputedAgainBitForBit) {
         for (const RecordedStage<float>& stage : outline->stages) expect_same_stage(*whole.find(stage.id), stage);
         Recomputation<float> again(outline);
         for (const RecordedStage<float>& stage : whole.stages) {
-            const std::vector<RecordedStage<float>> found = again.stages_around(stage.id);
-            const auto is_it = [&](const RecordedStage<float>& other) { return other.id == stage.id; };
-            const auto it = std::find_if(found.begin(), found.end(), is_it);
-            ASSERT_NE(it, found.end()) << tensor_name(stage.id);
-            expect_same_stage(stage, *it);
-            for (const RecordedStage<float>& other : found) EXPECT_EQ(other.id.stack, stage.id.stack);
+            const Trace<float> found = again.trace_around(stage.id);
+            ASSERT_NE(found.find(stage.id), nullptr) << tensor_name(stage.id);
+            expect_same_stage(stage, *found.find(stage.id));
         }
     }
 }
@@ -534,14 +533,14 @@ TEST(Outline, RefusesWhatThereIsNot) {
     const auto parameters = std::make_shared<const Parameters<float>>(model.parameters<float>());
     Recomputation<float> again(
         std::make_shared<const Trace<float>>(trace_outline<float>(parameters, model.tokens, model.source, model.settings)));
-    EXPECT_THROW(again.stages_around({Stage::Q, 99}), Error);
+    EXPECT_THROW(again.trace_around({Stage::Q, 99}), Error);
     Edit bad;
     bad.value = HUGE_VAL;
     EXPECT_THROW(again.with_edits({bad}), ConfigError);
     std::stop_source stopped;
     stopped.request_stop();
     const StageId some = Plan(model.config).nodes().back().id;
-    EXPECT_THROW(again.stages_around(some, stopped.get_token()), Cancelled);
+    EXPECT_THROW(again.trace_around(some, stopped.get_token()), Cancelled);
 }
 
 }  // namespace

@@ -17,9 +17,7 @@ namespace {
 TEST(AskedPositions, AreTheTargetsOfTheTaskItself) {
     for (const TaskInfo& task : tasks()) {
         const TaskKind kind = task.kind;
-        if (kind != TaskKind::Repeat && kind != TaskKind::Copy && kind != TaskKind::Reverse && kind != TaskKind::Sort &&
-            kind != TaskKind::Addition && kind != TaskKind::Bigram)
-            continue;
+        if (kind == TaskKind::FillIn) continue;  // its hidden words cannot be told from its texts
         const Dataset dataset(default_run(kind).task, 1);
         const Batch& batch = dataset.validation();
         const std::vector<std::string>& symbols = dataset.tokenizer().vocabulary();

@@ -13,12 +13,13 @@ const std::string kEmoji = "a\U0001F355b\U0001F469\u200D\U0001F467 \U0001F355";
 
 TEST(FieldText, WhatFitsStaysAsItIs) {
     FieldText stand_ins;
-    EXPECT_EQ(stand_ins.to_field("déjà 猫 \uFFFD\n"), "déjà 猫 \uFFFD\n");
+    EXPECT_EQ(stand_ins.to_field("déjà 猫 \uFFFD"), "déjà 猫 \uFFFD");
     EXPECT_EQ(stand_ins.to_field(""), "");
 }
 
 TEST(FieldText, EverythingComesBack) {
-    const std::string texts[] = {kEmoji, "\xFF\xFE", std::string("a\0b", 3), "\uE000\uE001", "\xF0\x9F\x8D", "\uF8FF\U0010FFFF"};
+    const std::string texts[] = {kEmoji,         "\xFF\xFE",         std::string("a\0b", 3),    "\uE000\uE001",
+                                 "\xF0\x9F\x8D", "\uF8FF\U0010FFFF", "one\ntwo\r\n\tthree\x7F", "a sign \u21B5 and a break \n"};
     for (const std::string& text : texts) {
         FieldText stand_ins;
         const std::string field = stand_ins.to_field(text);
@@ -26,10 +27,15 @@ TEST(FieldText, EverythingComesBack) {
         for (std::size_t at = 0; at < field.size();) {
             const std::size_t length = character_length(std::string_view(field).substr(at));
             ASSERT_TRUE(length >= 1 && length <= 3) << "what a field can hold";
-            ASSERT_NE(field[at], '\0');
+            ASSERT_GE(static_cast<unsigned char>(field[at]), 0x20) << "control characters would be dropped";
             at += length;
         }
     }
+}
+
+TEST(FieldText, BreaksAndTabsAreSeen) {
+    FieldText stand_ins;
+    EXPECT_EQ(stand_ins.to_field("one\ntwo\tthree"), "one\u21B5two\u21E5three");
 }
 
 TEST(FieldText, TheSameCharacterHasOneStandIn) {

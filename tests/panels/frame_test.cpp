@@ -8,6 +8,7 @@
 #include <random>
 #include <set>
 
+#include "app/panels/edit/paint_mask.hpp"
 #include "app/panels/maps/shown_maps.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/session/document/presets.hpp"
@@ -153,6 +154,39 @@ TEST_F(FrameTest, PaintingACellForbidsIt) {
     ASSERT_NE(change, nullptr);
     ASSERT_EQ(change->forward.masks.painted.size(), 1U);
     EXPECT_EQ(change->forward.masks.painted[0], (PaintedCell{4, 0}));
+}
+
+TEST_F(FrameTest, AStrokePaintsEveryCellItPassesButThoseForbiddenAnyway) {
+    open_example("causal-attention");
+    carry_out = true;
+    view.stage = {Stage::Weights, 0};
+    view.painting = true;
+    frames(3, ui_frame);  // a remark above the map moves it
+    const auto map = largest_map();
+    const auto n = static_cast<float>(map.request.data.rows);
+    const auto centre = [&](float row, float col) {
+        return ImVec2(map.min.x + (map.max.x - map.min.x) * (col + 0.5F) / n, map.min.y + (map.max.y - map.min.y) * (row + 0.5F) / n);
+    };
+    // One fast move from the last row's first cell to the first row's last: half of these cells are in the future.
+    const ImVec2 from = centre(n - 1, 0), to = centre(0, n - 1);
+    drag(from, to, ui_frame, 1);
+    const std::vector<PaintedCell> painted = session->document().forward.masks.painted;
+    for (std::int32_t key = 0; key < static_cast<std::int32_t>(n); ++key) {
+        const PaintedCell cell{static_cast<std::int32_t>(n) - 1 - key, key};
+        EXPECT_EQ(std::find(painted.begin(), painted.end(), cell) != painted.end(), cell.key <= cell.query) << key;
+    }
+    for (const PaintedCell& cell : painted) EXPECT_LE(cell.key, cell.query);
+    EXPECT_TRUE(session->can_undo());
+}
+
+TEST_F(FrameTest, PaintingBeginsOnAMap) {
+    open_example("causal-attention");
+    view.view = View::Heads;
+    view.stage = {Stage::Q, 0};
+    with_context([](PanelContext& context) { toggle_painting(context); });
+    EXPECT_EQ(view.view, View::Step);
+    EXPECT_EQ(view.stage, (StageId{Stage::Weights, 0}));
+    EXPECT_TRUE(view.painting);
 }
 
 TEST_F(FrameTest, TypingATextRecomputesWithEveryLetterAndUndoesAtOnce) {

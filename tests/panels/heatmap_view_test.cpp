@@ -300,7 +300,7 @@ TEST_F(HeatmapView, SpecialNumbersLabelsAndMarksDraw) {
     data.keep = keep.data();
     style.per_row = true;
     const std::vector<std::string> labels(20, "a long token");
-    options.rows = {.labels = labels, .room = 60, .title = "query", .axis = Axis::T};
+    options.rows = {.label = labels_in(labels), .room = 60, .title = "query", .axis = Axis::T};
     options.cols = {.numbers = true, .room = 20, .title = "key", .axis = Axis::S};
     options.marks = {.row = 2, .col = -1};
     options.note = "1 NaN";
@@ -314,6 +314,24 @@ TEST_F(HeatmapView, SpecialNumbersLabelsAndMarksDraw) {
     options.marks = {.row = 2, .col = 3};
     frame(contents);
     EXPECT_GT(vertices(), 500);
+}
+
+TEST_F(HeatmapView, LabelsAreMadeOnlyWhereTheyAreDrawn) {
+    constexpr std::int64_t kColumns = 100'000;
+    resize(2, kColumns);
+    int calls = 0;
+    std::int64_t last = -1;
+    options.cols = {.label =
+                        [&](std::int64_t col) {
+                            ++calls;
+                            last = std::max(last, col);
+                            return "c" + std::to_string(col);
+                        },
+                    .room = 40};
+    frame(contents);
+    EXPECT_GT(calls, 10);
+    EXPECT_LT(calls, 2000);
+    EXPECT_LT(last, kColumns);
 }
 
 TEST(HeatmapState, PropertiesHoldForRandomMoves) {

@@ -6,6 +6,7 @@
 #include "app/panels/look.hpp"
 #include "app/panels/train/train_words.hpp"
 #include "app/panels/views/look_at_line.hpp"
+#include "app/panels/write/writing_actions.hpp"
 #include "tests/support/interface_fixture.hpp"
 #include "tests/support/item_finder.hpp"
 
@@ -147,6 +148,7 @@ TEST(RunWords, FoldedPartsSayWhatIsSet) {
     EXPECT_EQ(stop_words({.steps = 600, .loss = 0.02, .accuracy = 0.995}), "99.5 %, loss 0.02, 600 steps");
     EXPECT_EQ(sampling_words({.temperature = 0.8, .top_k = 5, .top_p = 1}), "temperature 0.80, top-k 5");
     EXPECT_EQ(sampling_words({.temperature = 1, .top_k = 0, .top_p = 0.9}), "temperature 1.00, top-p 0.90");
+    EXPECT_EQ(sampling_words({.top_k = 3, .top_p = 0.5, .min_p = 0.25}), "temperature 1.00, top-k 3, top-p 0.50, min-p 0.25");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "app/widgets/shape_text.hpp"
 #include "app/widgets/token_chips.hpp"
+#include "engine/io/utf8.hpp"
 #include "tests/support/imgui_fixture.hpp"
 
 namespace attn::app {
@@ -49,6 +50,21 @@ TEST_F(Text, LinesAreCutAtSpacesAlone) {
         EXPECT_EQ(lines_of(font, "q[6,d] · k[2,d] = 0.25", 7 * 9), (std::vector<std::string>{"q[6,d] ·", "k[2,d] =", "0.25"}));
         EXPECT_EQ(lines_of(font, "k[2,d]", 7 * 4), std::vector<std::string>{"k[2,d]"}) << "a word is never cut";
         EXPECT_EQ(lines_of(font, "", 10), std::vector<std::string>{""});
+    });
+}
+
+TEST_F(Text, ElideMiddleKeepsBothEnds) {
+    frame([&] {
+        ImFont* font = ui.fonts().mono;
+        EXPECT_EQ(elide_middle(font, "because", 1000), "because");
+        EXPECT_EQ(elide_middle(font, "because", 1), "");
+        const float five = text_width(font, "abcde");
+        EXPECT_EQ(elide_middle(font, "a long sentence", five), "a \u2026ce") << "the last ones first";
+        for (float width = 0; width < 80; width += 3) {
+            const std::string cut = elide_middle(font, "éé becauseé because é", width);
+            EXPECT_LE(text_width(font, cut), width);
+            EXPECT_EQ(find_invalid_utf8(cut), std::nullopt) << cut;
+        }
     });
 }
 
@@ -100,22 +116,6 @@ protected:
 
 // A chip with "tok" in the test's font: 3 letters of 7 pixels, 12 pixels of padding on both sides, 6 between chips.
 constexpr float kChip = 21 + 24, kPitch = kChip + 6;
-
-TEST_F(Chips, AShapeIsDrawnWholeOrNotAtAll) {
-    const Shape shape{{Axis::B, 2}, {Axis::T, 12}};
-    ImFont* font = ui.fonts().mono;
-    const float narrow = runs_width(font, shape_runs(theme, shape)), wide = runs_width(font, shape_runs(theme, shape, true));
-    ASSERT_LT(narrow, wide);
-    float drawn = -1;
-    const auto drawn_in = [&](float room) {
-        frame([&] { drawn = draw_shape_in(*ImGui::GetWindowDrawList(), theme, font, {10, 10}, room, shape); });
-        return drawn;
-    };
-    EXPECT_EQ(drawn_in(wide), wide);
-    EXPECT_EQ(drawn_in(wide - 1), narrow);
-    EXPECT_EQ(drawn_in(narrow), narrow);
-    EXPECT_EQ(drawn_in(narrow - 1), 0) << "without its end it would be another shape";
-}
 
 TEST_F(Chips, ARowNarrowerThanAChipShowsItsBeginning) {
     width = 30;

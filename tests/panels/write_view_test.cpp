@@ -14,6 +14,7 @@
 #include "app/session/states/hidden_words.hpp"
 #include "app/widgets/text.hpp"
 #include "app/widgets/token_chips.hpp"
+#include "engine/generate/generate.hpp"
 #include "tests/support/interface_fixture.hpp"
 #include "tests/support/item_finder.hpp"
 #include "tests/support/temporary_folder.hpp"

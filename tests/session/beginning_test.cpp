@@ -18,6 +18,7 @@
 #include "app/session/facets/next_words.hpp"
 #include "app/session/session.hpp"
 #include "engine/model/outline.hpp"
+#include "engine/model/recomputation.hpp"
 #include "engine/tensor/error.hpp"
 #include "tests/support/fake_computation.hpp"
 
@@ -191,7 +192,7 @@ TEST(Beginning, IsCompletedForFiles) {
         ASSERT_TRUE(expected != nullptr && found != nullptr) << tensor_name(id);
         EXPECT_TRUE(std::ranges::equal(expected->value.values(), found->value.values())) << tensor_name(id);
     }
-    EXPECT_THROW(Recomputation<float>(early->trace).stages_around({Stage::Logits}), Error) << "a layer that is not there is not made up";
+    EXPECT_THROW(Recomputation<float>(early->trace).trace_around({Stage::Logits}), Error) << "a layer that is not there is not made up";
 }
 
 /// The next document is invalid: the state before stays, and its pass goes on to the end if something needs it.

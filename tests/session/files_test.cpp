@@ -94,6 +94,35 @@ TEST_F(Files, TheMarkOfUnsavedChangesComesAndGoes) {
     EXPECT_FALSE(files().unsaved);
 }
 
+TEST_F(Files, UndoAndRedoTakeTheFileAlong) {
+    session.apply({command::SetTexts{{"mine"}, {}}, ""});
+    const auto path = folder.path() / "mine.json";
+    send(command::SaveDocument{path});
+    session.apply({command::OpenPreset{"gpt-tiny"}, ""});
+    session.update();
+    EXPECT_TRUE(files().document.empty());
+    session.apply({command::SetTexts{{"yours"}, {}}, ""});
+    session.apply({command::Undo{}, ""});
+    session.update();
+    EXPECT_TRUE(files().document.empty()) << "still the example";
+    session.apply({command::Undo{}, ""});
+    session.update();
+    EXPECT_EQ(files().document, path);
+    EXPECT_FALSE(files().unsaved);
+    session.apply({command::Redo{}, ""});
+    session.update();
+    EXPECT_TRUE(files().document.empty());
+    send(command::OpenFile{path});
+    EXPECT_EQ(files().document, path);
+    session.apply({command::Undo{}, ""});
+    session.update();
+    EXPECT_TRUE(files().document.empty()) << "saving now must not overwrite the file with the example";
+    session.apply({command::Redo{}, ""});
+    session.update();
+    EXPECT_EQ(files().document, path);
+    EXPECT_FALSE(files().unsaved);
+}
+
 TEST_F(Files, TheTextToTrainOnStaysInTheDocument) {
     const std::string text = "to be, or\nnot tö be\n";
     send(command::OpenFile{put("hamlet.txt", text)});
@@ -124,6 +153,20 @@ TEST_F(Files, ATextCanBeLookedAtOrLeft) {
     EXPECT_EQ(session.document().texts.front(), "line 0");
     EXPECT_EQ(lines_with_text("äää\nb", 2, 3), (std::vector<std::string>{"ä", "b"}));
     EXPECT_EQ(lines_with_text(" \t\n\r\n").size(), 0U);
+}
+
+TEST_F(Files, AFileOfAModelsFolderOpensTheModel) {
+    const auto golden = std::filesystem::path(ATTN_TEST_DATA) / "golden/hf/gpt2";
+    for (const char* name : {"config.json", "model.safetensors", "tokenizer.json"}) {
+        if (!std::filesystem::exists(golden / name)) continue;
+        send(command::OpenFile{golden / name});
+        ASSERT_NE(session.document().model, nullptr) << name << ": " << files().notice;
+        EXPECT_EQ(session.document().model->path(), golden.lexically_normal());
+        ASSERT_FALSE(files().recent_models.empty());
+        EXPECT_EQ(files().recent_models.front(), golden.string());
+        send(command::OpenPreset{"causal-attention"});
+    }
+    EXPECT_EQ(read_any_file(golden / "expected.safetensors").kind, FileKind::Dump);
 }
 
 TEST_F(Files, ARunIsTakenUp) {

@@ -123,7 +123,7 @@ TEST(TrainingSession, ASavedRunGoesOnWithTheSameLosses) {
 
     apply(session, command::OpenCheckpoint{file});
     session.wait_for_training();
-    EXPECT_EQ(session.training().snapshot->phase, TrainingPhase::Paused);
+    EXPECT_EQ(session.training().snapshot->phase, TrainingPhase::Finished) << "it was saved at its last step";
     EXPECT_EQ(session.training().snapshot->step, 12);
     EXPECT_EQ(session.document().run.stop.steps, 12) << "the file's settings are shown";
     EXPECT_EQ(session.wait()->trained_step, 12);

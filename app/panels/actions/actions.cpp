@@ -11,6 +11,7 @@
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/edit/cell_edit.hpp"
 #include "app/panels/edit/edits.hpp"
+#include "app/panels/edit/paint_mask.hpp"
 #include "app/panels/files/copy.hpp"
 #include "app/panels/files/files.hpp"
 #include "app/panels/lessons/lesson_player.hpp"
@@ -242,7 +243,7 @@ std::vector<Action> table() {
          "padding mask on or off",
          [](C& c) { toggle_mask(c, &MaskSettings::padding); },
          ready},
-        {"Paint the mask with the mouse", "Masks", {}, kAll, "", [](C& c) { c.view.painting = !c.view.painting; }, ready},
+        {"Paint the mask with the mouse", "Masks", {}, kAll, "", toggle_painting, ready},
         {"Compare, or stop comparing", "Compare", {typed('b')}, kPicture, "compare; hold X to swap A and B", toggle_compare, ready},
         {"Compare with the unmasked state", "Compare", {}, kAll, "", [](C& c) { compare_with(c, Compare::Unmasked); }, ready},
         {"Compare with the unedited state",

@@ -245,6 +245,29 @@ ComparedSides compared_sides(const PanelContext& context, const StageId& id, std
     return sides;
 }
 
+ComparedSide side_in_place(const PanelContext& context) {
+    const ViewState& view = context.view;
+    const bool in_place =
+        view.view == View::Step && view.compare.on() && view.compare.layout == CompareLayout::InPlace && view.compare.swapped;
+    return in_place ? reference_side(context, view.stage, view.head) : ComparedSide();
+}
+
+void draw_side_in_place(PanelContext& context, void (*draw)(PanelContext&)) {
+    const ComparedSide a = side_in_place(context);
+    if (a.empty()) return draw(context);
+    States states = context.states;
+    states.shown = a.state;
+    PanelContext there = context.at(*compared_state(context, *chosen_source(context)).snapshot, states);
+    ViewState& view = context.view;
+    const auto [stage, head, batch] = std::tuple(view.stage, view.head, view.batch);
+    std::tie(view.stage, view.head, view.batch) = std::tuple(a.stage, a.head, a.batch);
+    draw(there);
+    // Unless the panel went to another place itself.
+    if (view.stage == a.stage) view.stage = stage;
+    if (view.head == a.head) view.head = head;
+    if (view.batch == a.batch) view.batch = batch;
+}
+
 ChangedMap difference_of(const PanelContext& context, const ComparedSides& sides, const Matrix& now, const Matrix& before) {
     const bool same_size = now.data.rows == before.data.rows && now.data.cols == before.data.cols;
     if (now.empty() || before.empty() || !same_size) return {};

@@ -82,6 +82,11 @@ struct ComparedSides {
 };
 ComparedSides compared_sides(const PanelContext& context, const StageId& id, std::int64_t head);
 
+/// A, if the Step view shows it in place of B; otherwise empty.
+ComparedSide side_in_place(const PanelContext& context);
+/// Draws a panel as if the state in place were the shown one.
+void draw_side_in_place(PanelContext& context, void (*draw)(PanelContext&));
+
 /// The difference B − A of both slices, see MatrixStore::difference(); for large maps, as far as it has been computed. Empty without a
 /// problem if no_difference() gives a reason.
 ChangedMap difference_of(const PanelContext& context, const ComparedSides& sides, const Matrix& now, const Matrix& before);

@@ -38,6 +38,26 @@ std::string name_of_other(const PanelContext& context) {
     return name.empty() ? "itself" : name;
 }
 
+/// Whether a view draws A, B or their difference, as chosen by the switch.
+bool draws_comparison(View view) {
+    switch (view) {
+    case View::Step:
+    case View::Heads:
+    case View::Grid:
+    case View::Lines:
+    case View::Totals:
+    case View::Lens:
+        return true;
+    case View::KnockOut:
+    case View::Write:
+    case View::Precision:
+    case View::Train:
+    case View::Doctor:
+        return false;
+    }
+    return false;
+}
+
 /// Which of the parts A, B, B − A the picture shows; -1 for side by side. Lines would cover each other, so they are shown one state at a
 /// time.
 int shown_part(const PanelContext& context) {
@@ -68,8 +88,7 @@ float draw_comparison(PanelContext& context, float right, float y, float room) {
     constexpr float kLeastChip = 150, kBetween = 12, kParts = 190;
     const bool both = room >= context.px(kLeastChip + kParts);
     const float chip = draw_comparison_chip(context, right, y, room - (both ? context.px(kParts) : 0));
-    if (!both || context.view.view == View::Train || context.view.view == View::KnockOut || context.view.view == View::Precision)
-        return chip;
+    if (!both || !draws_comparison(context.view.view)) return chip;
     return chip + context.px(kBetween) + draw_parts(context, right - chip - context.px(kBetween), y);
 }
 

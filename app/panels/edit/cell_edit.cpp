@@ -377,10 +377,6 @@ void draw_cell_edit(PanelContext& context) {
 
 void draw_edited_corner(const PanelContext& context, const Matrix& matrix, ImVec2 min, ImVec2 max) {
     if (matrix.edited.by == nullptr) return;
-    bool any = false;
-    for (std::int64_t row = 0; row < matrix.data.rows && !any; ++row)
-        for (std::int64_t col = 0; col < matrix.data.cols && !any; ++col) any = matrix.edited.at(row, col) != 0;
-    if (!any) return;
     const Palette& colors = context.theme.colors;
     const float size = std::min(context.px(9), (max.x - min.x) / 3), rim = context.px(2);
     ImDrawList& list = *ImGui::GetWindowDrawList();

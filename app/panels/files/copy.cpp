@@ -6,16 +6,17 @@
 #include <optional>
 #include <string>
 
+#include "app/panels/files/shown_numbers.hpp"
 #include "app/panels/maps/large_map.hpp"
-#include "app/panels/maps/shown_maps.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/widgets/number.hpp"
 
 namespace attn::app {
 namespace {
 
+/// In ASCII, as spreadsheets and programs read it.
 std::string copied_number(const Matrix& matrix, std::int64_t row, std::int64_t col) {
-    return matrix.masked(row, col) ? std::string() : format_exact(matrix.at(row, col));
+    return matrix.masked(row, col) ? std::string() : format_exact(matrix.at(row, col), true);
 }
 
 std::string copied_row(const Matrix& matrix, std::int64_t row) {
@@ -31,8 +32,9 @@ void tell(PanelContext& context, std::string words, bool failed = false) {
 }  // namespace
 
 void copy_numbers(PanelContext& context, CopyPart part) {
-    Matrix matrix = shown_slice(context, context.view.stage, context.view.head);
-    if (matrix.empty()) return tell(context, "There are no numbers here to copy.", true);
+    ShownNumbers shown = shown_numbers(context);
+    if (shown.matrix.empty()) return tell(context, shown.missing, true);
+    Matrix matrix = std::move(shown.matrix);
     const AxisSelection& selection = context.view.selection();
     const auto chosen = [&](Axis axis, std::int64_t count) -> std::optional<std::int64_t> {
         if (count == 1) return 0;
@@ -40,7 +42,7 @@ void copy_numbers(PanelContext& context, CopyPart part) {
         return at && *at < count ? at : std::nullopt;
     };
     const auto row = chosen(matrix.row_axis, matrix.data.rows), col = chosen(matrix.col_axis, matrix.data.cols);
-    const std::string name = std::string(stage_name(context.view.stage.stage));
+    const std::string& name = shown.title;
     if (part == CopyPart::Map && matrix.large)
         return tell(context, fmt::format("The map of {} is too large to be copied: export it.", name), true);
     if (row) matrix = with_row(context, std::move(matrix), *row);

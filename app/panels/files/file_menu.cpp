@@ -5,6 +5,7 @@
 #include "app/panels/files/desktop_sheet.hpp"
 #include "app/panels/files/files.hpp"
 #include "app/panels/files/model_list.hpp"
+#include "app/panels/files/shown_numbers.hpp"
 #include "app/panels/views/token_path_view.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/text.hpp"
@@ -125,7 +126,13 @@ void begin_save(PanelContext& context, bool ask) {
 void begin_save_run(PanelContext& context) { begin_where_wanted(context, FileTask::SaveRun, usual_folder(context) + "run.safetensors"); }
 
 void begin_export(PanelContext& context) {
-    begin(context, FileTask::Export, usual_folder(context) + std::string(stage_name(context.view.stage.stage)) + ".png");
+    const ShownNumbers shown = shown_numbers(context);
+    std::string name = shown.matrix.empty() ? std::string(view_info(context.view.view).name) : shown.title;
+    for (std::string_view words : {std::string_view(", B − A"), std::string_view(", A − B")})
+        if (name.ends_with(words)) name.replace(name.size() - words.size(), words.size(), "-difference");
+    std::replace(name.begin(), name.end(), ' ', '-');
+    std::erase(name, ',');
+    begin(context, FileTask::Export, usual_folder(context) + name + ".png");
     FileView& view = context.view.files;
     view.format = ExportAs::Png;
 }

@@ -9,6 +9,7 @@
 #include "app/panels/files/files.hpp"
 #include "app/panels/files/folder_view.hpp"
 #include "app/panels/files/open_sheet.hpp"
+#include "app/panels/files/shown_numbers.hpp"
 #include "app/panels/maps/gradients.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
@@ -88,7 +89,9 @@ void draw_picture_options(PanelContext& context) {
 void draw_number_options(PanelContext& context) {
     const Ui ui = context.ui();
     FileView& view = context.view.files;
-    const std::string one = fmt::format("sequence {}, head {}", context.view.batch + 1, context.view.head);
+    const ShownNumbers shown = shown_numbers(context);
+    const bool as_shown = !shown.matrix.empty() && !shown.is_stage && !shown.matrix.large;
+    const std::string one = as_shown ? "what is shown" : fmt::format("sequence {}, head {}", context.view.batch + 1, context.view.head);
     const std::array<std::string_view, 2> what_names = {one, "whole tensor"};
     int what = view.whole_tensor ? 1 : 0;
     if (segmented_row(ui, "What", what_names, what, 76, {.tooltip = "The matrix that is shown, or all sequences and heads."}))
@@ -141,6 +144,19 @@ TensorChoice chosen_numbers(const PanelContext& context) {
     return choice;
 }
 
+/// Whether .csv and .npy hold what is shown instead of a part of the stage: a difference, a total, changed weights.
+bool exports_table(const PanelContext& context, const ShownNumbers& shown) {
+    const FileView& view = context.view.files;
+    return (view.format == ExportAs::Csv || view.format == ExportAs::Npy) && !view.whole_tensor && !shown.matrix.empty() &&
+           !shown.is_stage && !shown.matrix.large;
+}
+
+void export_numbers(PanelContext& context, const std::filesystem::path& path) {
+    const ShownNumbers shown = shown_numbers(context);
+    if (exports_table(context, shown)) context.commands.push_back({command::ExportTable{path, table_of(context, shown)}, ""});
+    else context.commands.push_back({command::ExportTensor{path, chosen_numbers(context)}, ""});
+}
+
 void confirm(PanelContext& context) {
     FileView& view = context.view.files;
     const std::filesystem::path path = with_ending(without_tilde(view.path.text), view.task);
@@ -155,7 +171,7 @@ void confirm(PanelContext& context) {
         break;
     case FileTask::Export:
         if (view.format <= ExportAs::Svg) view.picture = PictureWish{path, static_cast<float>(view.picture_scale), view.whole_window};
-        else context.commands.push_back({command::ExportTensor{path, chosen_numbers(context)}, ""});
+        else export_numbers(context, path);
         break;
     case FileTask::Open:
     case FileTask::Beside:
@@ -187,9 +203,30 @@ bool can_confirm(const PanelContext& context) {
     return view.task != FileTask::Export || std::filesystem::path(path).extension() == kExtensions[static_cast<std::size_t>(view.format)];
 }
 
-std::string path_sheet_title(const PanelContext& context) {
+std::string export_title(PanelContext& context) {
+    const FileView& view = context.view.files;
+    const std::string stage = tensor_name(context.view.stage);
+    switch (view.format) {
+    case ExportAs::Png:
+    case ExportAs::Svg:
+        return "Export the picture";
+    case ExportAs::Csv:
+    case ExportAs::Npy: {
+        const ShownNumbers shown = shown_numbers(context);
+        if (exports_table(context, shown)) return "Export " + shown.title;
+        return "Export " + stage + (shows_gradients(context) ? ", gradients" : "");
+    }
+    case ExportAs::Trace:
+        return "Export the whole trace";
+    case ExportAs::Operands:
+        return "Export the operands of " + stage;
+    }
+    return "";
+}
+
+std::string path_sheet_title(PanelContext& context) {
     const FileTask task = context.view.files.task;
-    if (task == FileTask::Export) return "Export " + tensor_name(context.view.stage);
+    if (task == FileTask::Export) return export_title(context);
     return task == FileTask::SaveRun ? "Save the training run as" : "Save as";
 }
 

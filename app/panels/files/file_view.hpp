@@ -68,7 +68,6 @@ struct FileView {
     ClosingPart closing_part = ClosingPart::None;
     std::uint64_t run_notices = 0;                ///< trainer's notice count when it was told to save the run
     RestoreAnswer restore = RestoreAnswer::None;  ///< to be handled by the application
-    bool open_menu = false;                       ///< open the File menu in the next frame
 };
 
 }  // namespace attn::app

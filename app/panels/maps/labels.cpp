@@ -29,9 +29,13 @@ std::string index_label(const PanelContext& context, const StageId& id, Axis axi
     return std::to_string(i);
 }
 
+LabelOf axis_label(const PanelContext& context, const StageId& id, Axis axis, const LabelledBy& by) {
+    if (axis != Axis::T && axis != Axis::S && axis != Axis::V) return {};
+    return [&context, id, axis, by](std::int64_t i) { return index_label(context, id, axis, i, by); };
+}
+
 std::vector<std::string> axis_labels(const PanelContext& context, const StageId& id, Axis axis, std::int64_t count, const LabelledBy& by) {
     std::vector<std::string> labels;
-    if (axis != Axis::T && axis != Axis::S && axis != Axis::V) return labels;
     labels.reserve(static_cast<std::size_t>(count));
     for (std::int64_t i = 0; i < count; ++i) labels.push_back(index_label(context, id, axis, i, by));
     return labels;

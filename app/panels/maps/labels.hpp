@@ -6,12 +6,15 @@
 #include <vector>
 
 #include "app/panels/panel_context.hpp"
+#include "app/widgets/heatmap_view.hpp"
 
 namespace attn::app {
 
 /// The label of index `i` on an axis of a stage: the token at a position, the vocabulary entry, otherwise the number.
 std::string index_label(const PanelContext& context, const StageId& id, Axis axis, std::int64_t i, const LabelledBy& by = {});
-/// The labels of a whole axis; empty for axes whose indices have no meaning (d_model, d_head, d_ff).
+/// The labels of an axis, for as long as the context exists; none for axes whose indices have no meaning (d_model, d_head, d_ff).
+LabelOf axis_label(const PanelContext& context, const StageId& id, Axis axis, const LabelledBy& by = {});
+/// The labels of an axis' first `count` indices.
 std::vector<std::string> axis_labels(const PanelContext& context, const StageId& id, Axis axis, std::int64_t count,
                                      const LabelledBy& by = {});
 /// The axis in words, such as "query", "key", "d_head".

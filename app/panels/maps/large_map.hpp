@@ -23,7 +23,9 @@ ChangedMap changed_map(const PanelContext& context, const Matrix& map, const fac
 Matrix as_large(Matrix map, const LargeMap& place, int level);
 /// Whether statistics are available for a matrix; they are not for means and transformed large maps.
 bool is_counted(const PanelContext& context, const Matrix& matrix);
-/// The statistics of a matrix; null for a large map until they are computed.
+/// Whether a matrix is so small that a frame has time to go through its numbers.
+bool is_counted_at_once(const Matrix& matrix);
+/// The statistics of a matrix; null for a large one until they are computed.
 const TensorStatistics* statistics_of_matrix(const PanelContext& context, const Matrix& matrix);
 
 }  // namespace attn::app

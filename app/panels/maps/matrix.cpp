@@ -68,6 +68,8 @@ void MatrixStore::use(const Snapshot& snapshot, OtherStates others) {
     others_ = std::move(others);
     ++generation_;
     computed_.clear();
+    one_hot_.clear();
+    edited_.clear();
     statistics_.clear();
 }
 
@@ -243,9 +245,14 @@ Matrix MatrixStore::slice(const RecordedStage<float>& stage, std::int64_t batch,
     matrix.data.cols = cols.size;
     matrix.data.row_stride = cols.size;
     if (stage.mask != nullptr && !stage.mask->allows_everything()) matrix.data.keep = stage.mask->keep_row(b, h, 0);
-    if (stage.edited != nullptr) matrix.edited = {stage.edited->by.data() + slice * rows.size * cols.size, cols.size, 1};
     const auto trace_identity = reinterpret_cast<std::uintptr_t>(stage.value.data());
     matrix.data.key = mix(mix(mix_text(mix(generation_, kStage), matrix.name), static_cast<std::uint64_t>(slice)), trace_identity);
+    if (stage.edited != nullptr) {
+        const std::uint32_t* const marks = stage.edited->by.data() + slice * rows.size * cols.size;
+        const auto [any, fresh] = edited_.try_emplace(matrix.data.key);
+        if (fresh) any->second = std::any_of(marks, marks + rows.size * cols.size, [](std::uint32_t by) { return by != 0; });
+        if (any->second) matrix.edited = {marks, cols.size, 1};
+    }
     CellRef origin;
     origin.stage = id;
     origin.index[0] = b;
@@ -411,15 +418,14 @@ Matrix MatrixStore::one_hot(const Trace<float>& trace, const StageId& tokens, st
     out.data.cols = trace.config.vocab_size;
     out.data.row_stride = out.data.cols;
     out.data.key = mix(mix(mix(generation_, kOneHot), static_cast<std::uint64_t>(b)), static_cast<std::uint64_t>(tokens.stack));
-    bool fresh = false;
-    Computed& store = computed(out.data.key, fresh);
-    if (fresh) {
-        store.values.assign(static_cast<std::size_t>(out.data.rows * out.data.cols), 0.F);
-        for (std::int64_t t = 0; t < ids.length; ++t)
-            store.values[static_cast<std::size_t>(t * out.data.cols + ids.ids[static_cast<std::size_t>(b * ids.length + t)])] = 1.F;
-    }
-    out.data.values = store.values.data();
+    out.data.stored = &one_hot_.insert_or_assign(out.data.key, OneHotRows{ids.ids.data() + b * ids.length, out.data.cols}).first->second;
+    out.data.read = OneHotRows::read;
     return out;
+}
+
+float MatrixStore::OneHotRows::read(const void* rows, std::int64_t at) {
+    const auto& [ids, cols] = *static_cast<const OneHotRows*>(rows);
+    return ids[at / cols] == at % cols ? 1.F : 0.F;
 }
 
 Matrix MatrixStore::difference(const Matrix& now, const Matrix& before) {
@@ -469,6 +475,12 @@ const TensorStatistics& MatrixStore::statistics(const Matrix& matrix) {
         it->second.max = found.max;
     } else if (fresh) it->second = compute_statistics(matrix.data);
     return it->second;
+}
+
+std::pair<float, float> MatrixStore::latest_range(const std::string& name, const TensorStatistics* now) {
+    std::pair<float, float>& last = latest_ranges_[name];
+    if (now != nullptr) last = {now->min, now->max};
+    return last;
 }
 
 Matrix MatrixStore::row_sums(const Matrix& matrix) {

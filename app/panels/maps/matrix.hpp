@@ -45,7 +45,7 @@ struct Matrix {
     Axis row_axis = Axis::T, col_axis = Axis::S;
     Content content = Content::Signed;
     HeatmapData data;
-    CellMarks edited;  ///< cells set by an edit
+    CellMarks edited;  ///< cells set by an edit; no marks if there are none
     /// The trace cell of (row, col) is `origin` with row and col inserted at these index positions; -1 for an axis without index.
     std::optional<CellRef> origin;
     int row_index = -1, col_index = -1;
@@ -113,6 +113,8 @@ public:
     Matrix difference(const Matrix& now, const Matrix& before);
     /// Statistics of a matrix. For a large map only non-finite counts (see facet::Statistics), and minimum and maximum of its blocks.
     const TensorStatistics& statistics(const Matrix& matrix);
+    /// The range of what is called `name`: that of `now`, or the last one while `now` is null; 0 to 0 if there was none yet.
+    std::pair<float, float> latest_range(const std::string& name, const TensorStatistics* now);
     /// A token-to-token map computed elsewhere, [B,T,S], which must outlive the frame. `symbol` names it. Cells that `mask` forbids are
     /// masked or, with `zeros_only`, only those of them that are 0.
     Matrix tokens_to_tokens(const Tensor<float>& values, std::int64_t batch, std::string symbol, const Mask* mask, bool zeros_only = false);
@@ -123,6 +125,12 @@ private:
     struct Computed {
         std::vector<float> values;
         std::vector<std::uint8_t> keep;
+    };
+    /// Which number of each row is 1.
+    struct OneHotRows {
+        const std::int32_t* ids;
+        std::int64_t cols;
+        static float read(const void* rows, std::int64_t at);
     };
     Computed& computed(std::uint64_t key, bool& fresh);
     Matrix slice(const RecordedStage<float>& stage, std::int64_t batch, std::int64_t head);
@@ -138,6 +146,9 @@ private:
     std::uint64_t generation_ = 0;  // incremented when serial_ or others_ changes
     std::map<std::uint64_t, Computed> computed_;
     std::map<std::uint64_t, TensorStatistics> statistics_;
+    std::map<std::string, std::pair<float, float>> latest_ranges_;
+    std::map<std::uint64_t, OneHotRows> one_hot_;
+    std::map<std::uint64_t, bool> edited_;  ///< whether any cell of a slice is edited
     std::map<std::uint64_t, Region> regions_;
     std::map<std::uint64_t, std::uint64_t> last_regions_;  ///< by map
 };

@@ -185,18 +185,16 @@ MatrixViewResult draw_matrix(PanelContext& context, const Matrix& all, const Box
     out.title_clicked = draw_title(context, all, box, options);
     SharedZoom zoom(context, options, all);
     const Matrix matrix = with_part_in_sight(context, all, heatmap_geometry(box.min, box.max, all.data, zoom.state()));
-    const std::vector<std::string> rows = options.row_labels
-                                              ? axis_labels(context, options.stage, matrix.row_axis, matrix.data.rows, matrix.labelled_by)
-                                              : std::vector<std::string>();
-    const std::vector<std::string> cols = options.col_labels
-                                              ? axis_labels(context, options.stage, matrix.col_axis, matrix.data.cols, matrix.labelled_by)
-                                              : std::vector<std::string>();
-    const std::string note = options.role == MatrixRole::Result ? non_finite_note(context.matrices.statistics(matrix)) : std::string();
+    const bool noted = options.role == MatrixRole::Result;
+    const TensorStatistics* counted = !noted         ? nullptr
+                                      : matrix.large ? &context.matrices.statistics(matrix)
+                                                     : statistics_of_matrix(context, matrix);
+    const std::string note = counted == nullptr ? std::string() : non_finite_note(*counted);
     HeatmapOptions view;
-    view.rows.labels = rows;
+    if (options.row_labels) view.rows.label = axis_label(context, options.stage, matrix.row_axis, matrix.labelled_by);
     view.rows.axis = matrix.row_axis;
     view.rows.room = options.row_labels ? context.px(58) : 0;
-    view.cols.labels = cols;
+    if (options.col_labels) view.cols.label = axis_label(context, options.stage, matrix.col_axis, matrix.labelled_by);
     view.cols.axis = matrix.col_axis;
     view.cols.room = column_room(context, options);
     if (options.role == MatrixRole::Result && options.axis_titles) view.cols.title = axis_title(matrix.col_axis);

@@ -98,6 +98,10 @@ std::string_view axis_meaning(Axis axis) {
     return "";
 }
 
+std::string all_heads(std::int64_t count) {
+    return count == 1 ? "one head" : count == 2 ? "both heads" : fmt::format("all {} heads", count);
+}
+
 std::string shape_words(const Shape& shape) {
     std::string lines;
     for (const Dim& dim : shape)

@@ -1,6 +1,7 @@
 #pragma once
 /// Stages and axes in words, for headings.
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -11,9 +12,11 @@ namespace attn::app {
 
 /// Such as "Weights", "Queries", "Cross-weights"; the code name if a stage has no title.
 std::string stage_title(Stage stage);
-/// What an axis counts, such as "positions that ask (queries)".
+/// What an axis counts, such as "positions that attend (queries)".
 std::string_view axis_meaning(Axis axis);
-/// One line per axis: "T12  positions that ask (queries)".
+/// "one head", "both heads" or "all 12 heads".
+std::string all_heads(std::int64_t count);
+/// One line per axis: "T12  positions that attend (queries)".
 std::string shape_words(const Shape& shape);
 
 }  // namespace attn::app

@@ -10,6 +10,7 @@
 #include "app/panels/section.hpp"
 #include "app/panels/train/train_transport.hpp"
 #include "app/panels/train/train_words.hpp"
+#include "app/panels/write/writing_actions.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/item.hpp"
@@ -96,7 +97,6 @@ void draw_text_choice(PanelContext& context) {
     ImGui::SameLine(0, context.px(6));
     const bool pressed = button(ui, "Load", {.width = -1, .notes = {.tooltip = "Reads the file; the next run trains on it."}});
     if ((entered || pressed) && !train.text_path.empty()) context.commands.push_back({command::OpenTrainingText{train.text_path}, ""});
-    if (!context.message.empty()) paragraph(ui, context.theme.fonts.label, context.theme.colors.bad, context.message);
     draw_text_tokens(context);
     if (task.text == nullptr) return;
     const std::string size = fmt::format("{} bytes", format_count(static_cast<std::int64_t>(task.text->size())));
@@ -232,9 +232,16 @@ TaskLength task_length(TaskKind kind) {
     case TaskKind::Stories:
     case TaskKind::FillIn:
         return {16, 128, "Words of a story; longer ones are cut off."};
-    default:
-        return {2, 32, "Symbols in a question, in the half that repeats, or in a sequence."};
+    case TaskKind::Copy:
+    case TaskKind::Reverse:
+    case TaskKind::Sort:
+    case TaskKind::Repeat:
+    case TaskKind::Addition:
+    case TaskKind::Bigram:
+    case TaskKind::Translate:
+        break;
     }
+    return {2, 32, "Symbols in a question, in the half that repeats, or in a sequence."};
 }
 
 /// Why a task's number of symbols is fixed; "" if it can be chosen.
@@ -247,9 +254,16 @@ const char* symbols_are_given(TaskKind kind) {
     case TaskKind::Stories:
     case TaskKind::FillIn:
         return "The stories have words of their own.";
-    default:
-        return "";
+    case TaskKind::Copy:
+    case TaskKind::Reverse:
+    case TaskKind::Sort:
+    case TaskKind::Repeat:
+    case TaskKind::Addition:
+    case TaskKind::Bigram:
+    case TaskKind::Translate:
+        break;
     }
+    return "";
 }
 
 void draw_task_size(PanelContext& context) {
@@ -341,44 +355,9 @@ void draw_stop(PanelContext& context) {
         [](RunSettings& r, std::int64_t v) { r.stop.plateau = v; });
 }
 
-template <class Set>
-void sampling_slider(PanelContext& context, const char* label, double value, const SliderOptions& options, const Set& set) {
-    const Edited edited = slider_row(context.ui(), label, value, options);
-    if (edited) {
-        SamplingSettings sampling = context.document.sampling;
-        set(sampling, value);
-        emit_sampling(context, sampling, label);
-    }
-    close_gesture(context, edited);
-}
-
 void draw_sampling(PanelContext& context) {
-    if (!run_section(context, "run sampling", "Sampling", sampling_words(context.document.sampling), "How text is generated.")) return;
-    const SamplingSettings& sampling = context.document.sampling;
-    sampling_slider(context, "temperature", sampling.temperature,
-                    {.min = 0, .max = 2, .step = 0.05, .notes = {.tooltip = "0: always the likeliest token; above 1: bolder."}},
-                    [](SamplingSettings& s, double v) { s.temperature = v; });
-    sampling_slider(context, "top-k", static_cast<double>(sampling.top_k),
-                    {.min = 0,
-                     .max = 50,
-                     .step = 1,
-                     .decimals = 0,
-                     .shown = sampling.top_k == 0 ? "off" : "",
-                     .notes = {.tooltip = "Draws only from the k likeliest tokens."}},
-                    [](SamplingSettings& s, double v) { s.top_k = static_cast<std::int64_t>(v + 0.5); });
-    sampling_slider(context, "top-p", sampling.top_p,
-                    {.min = 0.05,
-                     .max = 1,
-                     .step = 0.05,
-                     .shown = sampling.top_p >= 1 ? "off" : "",
-                     .notes = {.tooltip = "Draws from the likeliest tokens that together reach p."}},
-                    [](SamplingSettings& s, double v) { s.top_p = v; });
-    sampling_slider(context, "tokens", static_cast<double>(sampling.tokens),
-                    {.min = 4, .max = 200, .step = 1, .decimals = 0, .notes = {.tooltip = "How many are generated."}},
-                    [](SamplingSettings& s, double v) { s.tokens = static_cast<std::int64_t>(v + 0.5); });
-    sampling_slider(context, "seed of the sample", static_cast<double>(sampling.seed),
-                    {.min = 0, .max = 99, .step = 1, .decimals = 0, .notes = {.tooltip = "Another seed draws different tokens."}},
-                    [](SamplingSettings& s, double v) { s.seed = static_cast<std::uint64_t>(v + 0.5); });
+    if (run_section(context, "run sampling", "Sampling", sampling_words(context.document.sampling), "How text is generated."))
+        draw_sampler_settings(context);
 }
 
 void draw_files(PanelContext& context) {
@@ -473,7 +452,9 @@ void draw_progress(PanelContext& context) {
     list.AddRectFilled(at, {at.x + width, at.y + std::max(1.F, context.px(1))}, colors.line);
     at.y += context.px(10);
     if (now.run == 0) {
-        draw_text_wrapped(list, fonts.label, at, width, colors.faint, "Speed, time and progress of the run appear here.");
+        // A first run that was refused says why.
+        draw_text_wrapped(list, fonts.label, at, width, now.message.empty() ? colors.faint : colors.bad,
+                          now.message.empty() ? "Speed, time and progress of the run appear here." : now.message);
         return;
     }
     if (!now.message.empty()) {

@@ -183,7 +183,7 @@ void pin_b(PanelContext& context) {
 }
 
 float draw_small_transport(PanelContext& context, float right, float y, float room) {
-    if (context.training.snapshot->run == 0) return 0;
+    if (context.training.snapshot->run == 0 || context.document.model != nullptr) return 0;
     const Ui ui = context.ui();
     const auto& [colors, fonts, scale] = context.theme;
     const TransportWords words = transport_words(context);

@@ -163,11 +163,4 @@ std::string stop_words(const StopAt& stop) {
     return words.empty() ? "no limit" : words;
 }
 
-std::string sampling_words(const SamplingSettings& sampling) {
-    std::string words = fmt::format("temperature {:.2f}", sampling.temperature);
-    if (sampling.top_k > 0) words += fmt::format(", top-k {}", sampling.top_k);
-    if (sampling.top_p < 1) words += fmt::format(", top-p {:.2f}", sampling.top_p);
-    return words;
-}
-
 }  // namespace attn::app

@@ -26,12 +26,10 @@ std::string accuracy_by_length(std::span<const LengthAccuracy> by_length);
 /// Such as " at step 1,225" if the nearest of the ascending `steps` is not `step` itself, otherwise "".
 std::string other_step(std::span<const double> steps, double step);
 
-/// Summaries of collapsed settings sections: "rate 0.003, AdamW", "2 layers × 4 heads", "loss 0.02, 600 steps", "temperature 1.00, top-k
-/// 5".
+/// Summaries of collapsed settings sections: "rate 0.003, AdamW", "2 layers × 4 heads", "loss 0.02, 600 steps".
 std::string optimizer_words(const RunSettings& settings);
 std::string size_words(const RunSettings& settings);
 std::string stop_words(const StopAt& stop);
-std::string sampling_words(const SamplingSettings& sampling);
 
 /// Each run's number and the settings that distinguish it from the others: "run 2 · lr 1e−3 · 4 heads". Runs without distinguishing
 /// settings have only a number.

@@ -10,18 +10,28 @@ namespace {
 
 bool is_asked(TaskKind task, std::span<const Token> before, const Token& token) {
     const auto came = [&](const auto& test) { return std::any_of(before.begin(), before.end(), test); };
+    const auto begins_or_follows = [&](std::string_view mark) {
+        return token.text == mark || came([&](const Token& earlier) { return earlier.text == mark; });
+    };
     switch (task) {
     case TaskKind::Repeat:
         return came([&](const Token& earlier) { return earlier.id == token.id; });
     case TaskKind::Copy:
     case TaskKind::Reverse:
     case TaskKind::Sort:
-        return token.text == ">" || came([](const Token& earlier) { return earlier.text == ">"; });
+        return begins_or_follows(">");
+    case TaskKind::Sum:
+        return begins_or_follows(":");
     case TaskKind::Addition:
         return token.text == "=";
-    default:
+    case TaskKind::Bigram:
+    case TaskKind::Text:
+    case TaskKind::Stories:
+    case TaskKind::FillIn:
+    case TaskKind::Translate:
         return true;
     }
+    return true;
 }
 
 }  // namespace

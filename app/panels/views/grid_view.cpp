@@ -9,6 +9,7 @@
 #include "app/panels/maps/gradients.hpp"
 #include "app/panels/maps/head_captions.hpp"
 #include "app/panels/maps/head_search.hpp"
+#include "app/panels/maps/labels.hpp"
 #include "app/panels/maps/large_map.hpp"
 #include "app/panels/maps/shown_maps.hpp"
 #include "app/panels/navigation.hpp"
@@ -171,7 +172,7 @@ void draw_caption(PanelContext& context, const Tile& tile, ImVec2 at, float room
               caption_that_fits(caption, fonts.mono_small, room - place_width - context.px(4)));
 }
 
-/// Shows the hovered row and column, the head's scores, and a small map enlarged.
+/// Shows the hovered query and key, the head's scores, and a small map enlarged.
 void tile_tooltip(PanelContext& context, const Tile& tile, const Matrix& matrix, ImVec2 at, const TileLook& look) {
     const auto& [colors, fonts, scale] = context.theme;
     const ImVec2 mouse = ImGui::GetIO().MousePos;
@@ -179,8 +180,14 @@ void tile_tooltip(PanelContext& context, const Tile& tile, const Matrix& matrix,
         return std::clamp(static_cast<std::int64_t>(place / look.size * static_cast<float>(count)), std::int64_t{0}, count - 1);
     };
     const std::int64_t row = index(mouse.y - at.y, matrix.data.rows), col = index(mouse.x - at.x, matrix.data.cols);
-    context.view.hovered.set(matrix.row_axis, row);
-    context.view.hovered.set(matrix.col_axis, col);
+    // The cell pane is about the selected head.
+    if (is_chosen(context, tile)) {
+        context.view.hovered.set(matrix.row_axis, row);
+        context.view.hovered.set(matrix.col_axis, col);
+    }
+    const auto place = [&](Axis axis, std::int64_t i) {
+        return fmt::format("{} {}", i, index_label(context, tile.id, axis, i, matrix.labelled_by));
+    };
     const Matrix pointed = with_row(context, matrix, row);
     const std::string number = !pointed.data.knows(row, col) ? "…"
                                : pointed.masked(row, col)    ? std::string(kMasked)
@@ -195,11 +202,11 @@ void tile_tooltip(PanelContext& context, const Tile& tile, const Matrix& matrix,
                                {matrix.data, shown_style(context, matrix, tile.id, look.reach)});
     }
     text_line(context.ui(), fonts.mono, colors.muted,
-              fmt::format("{}query {} → key {}: {}",
+              fmt::format("{}{} → {}: {}",
                           matrix.is_gradient     ? "∂ loss ÷ ∂ "
                           : matrix.is_difference ? "difference, "
                                                  : "",
-                          row, col, number));
+                          place(Axis::T, row), place(Axis::S, col), number));
     if (const HeadCaption caption = head_caption(context, tile.weights, tile.head); tile.head != kMeanHead && !caption.text.empty())
         text_line(context.ui(), fonts.mono, caption.color, caption.text);
     text_line(context.ui(), fonts.label, colors.faint, "click to open");
@@ -269,17 +276,17 @@ void go_to_next_found(PanelContext& context, const std::vector<Tile>& tiles, con
     }
 }
 
-/// A pattern and the number of heads that show it.
+/// A pattern and the number of heads that show it, "…" until it is known.
 struct PatternChip {
     const PatternInfo* pattern = nullptr;
-    std::int64_t count = 0;
+    std::string count{};
     bool named = true;
 };
 
 float width_of(const PanelContext& context, const PatternChip& chip) {
     const Fonts& fonts = context.theme.fonts;
     const float name = chip.named ? text_width(fonts.label, chip.pattern->short_name) + context.px(6) : 0;
-    return context.px(18 + 13 + 6) + name + text_width(fonts.mono_small, std::to_string(chip.count));
+    return context.px(18 + 13 + 6) + name + text_width(fonts.mono_small, chip.count);
 }
 
 /// A click searches for the pattern.
@@ -299,8 +306,7 @@ void draw_pattern_chip(PanelContext& context, const PatternChip& chip, ImVec2 at
     if (chip.named)
         draw_text_in(list, fonts.label, {item.min.x + pad + icon + context.px(6), item.min.y}, item.max, {0, 0.5F}, ink,
                      pattern.short_name);
-    draw_text_in(list, fonts.mono_small, item.min, {item.max.x - pad, item.max.y}, {1, 0.5F}, on ? ink : colors.muted,
-                 std::to_string(chip.count));
+    draw_text_in(list, fonts.mono_small, item.min, {item.max.x - pad, item.max.y}, {1, 0.5F}, on ? ink : colors.muted, chip.count);
     if (item.pressed) context.view.grid.find = on ? "" : pattern.name;
 }
 
@@ -309,11 +315,14 @@ void draw_pattern_chips(PanelContext& context, const std::vector<Tile>& tiles, b
     constexpr float kBetween = 6;
     std::vector<PatternChip> chips;
     float width = 0;
+    const bool known =
+        context.snapshot.trace->tokens.length < 2 ||  // no row to score
+        std::all_of(tiles.begin(), tiles.end(), [](const Tile& tile) { return tile.head == kMeanHead || tile.score.rows > 0; });
     for (const PatternInfo& pattern : head_patterns()) {
         if (!crosses && std::string_view(pattern.name) == "alignment") continue;
         const auto count = std::count_if(tiles.begin(), tiles.end(),
                                          [&](const Tile& tile) { return pattern_share(tile.score, pattern.name) > kShowsPattern; });
-        chips.push_back({&pattern, count});
+        chips.push_back({&pattern, known ? std::to_string(count) : "…"});
         width += width_of(context, chips.back()) + context.px(kBetween);
     }
     for (auto chip = chips.rbegin(); chip != chips.rend() && at.x + width > right; ++chip) {

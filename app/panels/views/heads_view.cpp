@@ -7,6 +7,7 @@
 #include "app/panels/maps/head_captions.hpp"
 #include "app/panels/maps/matrix_view.hpp"
 #include "app/panels/maps/shown_maps.hpp"
+#include "app/panels/maps/stage_words.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/panels.hpp"
 #include "app/panels/views/heads_switch.hpp"
@@ -136,8 +137,8 @@ void draw_heads_view(PanelContext& context) {
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const float switches = gradient_switch_width(context) + heads_switch_width(context) + context.px(28);
     const float detail_x = draw_shown_title(context, id, origin, origin.x + room.x - switches) + context.px(12);
-    const std::string detail = fmt::format("{} · layer {} · all {} heads · rows are queries, columns are keys · same colours, same numbers",
-                                           stage_name(id.stage), id.layer, head_count(context.trace()));
+    const std::string detail = fmt::format("{} · layer {} · {} · rows are queries, columns are keys · same colours, same numbers",
+                                           stage_name(id.stage), id.layer, all_heads(head_count(context.trace())));
     const std::string problem = shown_problem(context, id);
     draw_text(list, fonts.label, {detail_x, origin.y + context.px(9)}, colors.muted,
               elide(fonts.label, detail, origin.x + room.x - switches - detail_x));

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
+#include <vector>
 
 namespace attn::app {
 
@@ -10,7 +12,9 @@ struct Explanation;
 
 struct InspectorState {
     std::shared_ptr<const Explanation> last;
-    std::uint64_t serial = 0;  ///< serial of the snapshot it belongs to
+    std::uint64_t serial = 0;                               ///< serial of the snapshot it belongs to
+    std::vector<std::int64_t> likeliest{};                  ///< indices of a row's largest numbers
+    std::pair<std::uint64_t, std::int64_t> likeliest_in{};  ///< the row's matrix, by its key, and the row
 };
 
 }  // namespace attn::app

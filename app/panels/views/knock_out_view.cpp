@@ -166,8 +166,8 @@ void draw_map(PanelContext& context, const KnockOut& result, ImVec2 at, ImVec2 r
     const ImVec2 min{at.x + label, at.y + context.px(24)};
     const ImVec2 max{min.x + cell_w * static_cast<float>(map.heads), min.y + cell_h * static_cast<float>(rows)};
     HeatmapOptions options;
-    options.rows = {.labels = map.rows, .room = label - context.px(8)};
-    options.cols = {.labels = map.columns, .room = context.px(20)};
+    options.rows = {.label = labels_in(map.rows), .room = label - context.px(8)};
+    options.cols = {.label = labels_in(map.columns), .room = context.px(20)};
     options.zoom = options.pan = options.numbers = false;
     HeatmapViewState whole;
     const HeatmapResult hit = heatmap_view(context.ui(), "##worth", min, max, data, style, whole, options);
@@ -183,9 +183,9 @@ void draw_map(PanelContext& context, const KnockOut& result, ImVec2 at, ImVec2 r
     if (!head.measured) text_line(context.ui(), context.theme.fonts.label, context.theme.colors.muted, "not measured yet");
     else
         text_line(context.ui(), context.theme.fonts.mono, context.theme.colors.muted,
-                  fmt::format("{} with it, {} without: {}", format_number(result.with_all, {.decimals = 5}),
-                              format_number(head.without, {.decimals = 5}),
-                              format_number(change(result, head), {.decimals = 5, .plus = true})));
+                  fmt::format("{} with it, {} without: {}", format_number(result.with_all, {.decimals = 4}),
+                              format_number(head.without, {.decimals = 4}),
+                              format_number(change(result, head), {.decimals = 4, .plus = true})));
     text_line(context.ui(), context.theme.fonts.label, context.theme.colors.faint, "click to open the head");
     end_tooltip();
 }

@@ -109,7 +109,8 @@ struct Table {
     }
 };
 
-/// Draws as many of the likeliest tokens as fit, the first one larger, and the rank of the correct one on the right.
+/// Draws as many of the likeliest tokens as fit, the first one larger, and the rank of the correct one on the right of the first line that
+/// has room for it.
 void draw_guesses(const PanelContext& context, const LensCell& cell, ImVec2 min, ImVec2 max, Color ink) {
     const auto& fonts = context.theme.fonts;
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -120,16 +121,16 @@ void draw_guesses(const PanelContext& context, const LensCell& cell, ImVec2 min,
     const bool alone = count == 1;
     float y = alone ? min.y : (min.y + max.y - line * static_cast<float>(count)) / 2;
     const float end = alone ? max.y : y + line;
-    draw_text_in(list, fonts.mono_small, {left, y}, {max.x, end}, {0, 0.5F}, ink, elide(fonts.mono_small, first, room));
-    if (cell.next_rank > 1) {
-        const std::string rank = fmt::format("#{}", cell.next_rank);
-        const bool fits = text_width(fonts.mono_small, first) + text_width(fonts.mono_tiny, rank) + context.px(16) < max.x - min.x;
-        if (fits) draw_text_in(list, fonts.mono_tiny, {min.x, y}, {max.x - context.px(5), end}, {1, 0.5F}, ink, rank);
-    }
+    std::string rank = cell.next_rank > 1 ? fmt::format("#{}", cell.next_rank) : std::string();
+    const auto put = [&](ImFont* font, const std::string& text, float bottom) {
+        draw_text_in(list, font, {left, y}, {max.x, bottom}, {0, 0.5F}, ink, elide(font, text, room));
+        if (rank.empty() || text_width(font, text) + text_width(fonts.mono_tiny, rank) + context.px(16) >= max.x - min.x) return;
+        draw_text_in(list, fonts.mono_tiny, {min.x, y}, {max.x - context.px(5), bottom}, {1, 0.5F}, ink, std::exchange(rank, {}));
+    };
+    put(fonts.mono_small, first, end);
     for (int i = 1; i < count; ++i) {
         y += line;
-        const std::string text = token_text(context, cell.top[static_cast<std::size_t>(i)].token);
-        draw_text_in(list, fonts.mono_tiny, {left, y}, {max.x, y + line}, {0, 0.5F}, ink, elide(fonts.mono_tiny, text, room));
+        put(fonts.mono_tiny, token_text(context, cell.top[static_cast<std::size_t>(i)].token), y + line);
     }
 }
 

@@ -85,7 +85,6 @@ std::vector<TableLine> lines_of_table(const PrecisionView& view, const WeightCom
 /// Column widths, from the right; 0 omits a column.
 struct TableColumns {
     float left = 0, right = 0, relative = 0, rms = 0, largest = 0, types = 0;
-    float name_end() const { return right - relative - rms - largest - types; }
 };
 
 TableColumns columns_of(const PanelContext& context, float left, float right) {

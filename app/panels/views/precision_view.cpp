@@ -222,8 +222,8 @@ void draw_numbers_around(PanelContext& context, const WeightError& error, const 
         .values = numbers.difference.data(), .rows = numbers.rows, .cols = numbers.columns, .row_stride = numbers.columns};
     const HeatmapStyle style{.map = ColorMap::Diverging, .lo = -most, .hi = most > 0 ? most : 1};
     HeatmapOptions options;
-    options.rows = {.labels = rows, .room = context.px(kTickRoom - 6)};
-    options.cols = {.labels = columns, .room = context.px(20)};
+    options.rows = {.label = labels_in(rows), .room = context.px(kTickRoom - 6)};
+    options.cols = {.label = labels_in(columns), .room = context.px(20)};
     options.zoom = options.pan = false;
     if (view.cell) options.marks = {.row = view.cell->first - numbers.first_row, .col = view.cell->second - numbers.first_column};
     const float cell_w = box.width() / static_cast<float>(kShownWeightColumns),

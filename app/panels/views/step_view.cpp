@@ -7,10 +7,12 @@
 #include "app/panels/colors.hpp"
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/edit/edits.hpp"
+#include "app/panels/edit/paint_mask.hpp"
 #include "app/panels/help/help_pages.hpp"
 #include "app/panels/maps/gradients.hpp"
 #include "app/panels/maps/head_of.hpp"
 #include "app/panels/maps/labels.hpp"
+#include "app/panels/maps/large_map.hpp"
 #include "app/panels/maps/matrix_view.hpp"
 #include "app/panels/maps/stage_words.hpp"
 #include "app/panels/navigation.hpp"
@@ -87,9 +89,13 @@ void draw_header(PanelContext& context, const StageText& text) {
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x;
-    draw_text(list, fonts.heading, at, colors.text, text.title);
+    const float switches = gradient_switch_width(context) + (has_heads_switch(context) ? heads_switch_width(context) + context.px(14) : 0);
+    const float end = at.x + width - context.px(3 * 36 + 28) - switches;
+    const std::string title = elide(fonts.heading, text.title, end - at.x);
+    draw_text(list, fonts.heading, at, colors.text, title);
     const bool there = context.missing(id).empty();
-    const Shape shape = context.trace().shape_of(id);
+    const ComparedSide in_place = side_in_place(context);
+    const Shape shape = (in_place.empty() ? context.trace() : *in_place.trace).shape_of(in_place.empty() ? id : in_place.stage);
     // The title in words comes first; code name, place and shape follow in small type.
     std::string where = id.stack == Stack::Encoder ? "encoder · " : id.stack == Stack::Decoder ? "decoder · " : "";
     if (id.layer >= 0) where += fmt::format("layer {}", id.layer);
@@ -97,9 +103,7 @@ void draw_header(PanelContext& context, const StageText& text) {
     if (there && has_heads(shape)) where += fmt::format(" · head {}", context.view.head);
     if (there && shape.has(Axis::G))
         where += fmt::format(" reads key/value head {}", head_of(context.trace().config, shape, context.view.head));
-    const float switches = gradient_switch_width(context) + (has_heads_switch(context) ? heads_switch_width(context) + context.px(14) : 0);
-    const float end = at.x + width - context.px(3 * 36 + 28) - switches;
-    float x = at.x + text_width(fonts.heading, text.title) + context.px(12);
+    float x = at.x + text_width(fonts.heading, title) + context.px(12);
     // If not everything fits, the place is more important than the code name.
     const std::string code(stage_name(id.stage));
     const float code_width = text_width(fonts.mono_small, code) + context.px(10);
@@ -107,6 +111,8 @@ void draw_header(PanelContext& context, const StageText& text) {
         draw_text(list, fonts.mono_small, {x, at.y + context.px(10)}, colors.muted, code);
         x += code_width;
     }
+    if (text_width(fonts.label, where) > end - x && id.layer >= 0)
+        where = fmt::format("L{}{}", id.layer, there && has_heads(shape) ? fmt::format(" H{}", context.view.head) : "");
     where = elide(fonts.label, where, end - x);
     draw_text(list, fonts.label, {x, at.y + context.px(9)}, colors.muted, where);
     x += text_width(fonts.label, where) + context.px(where.empty() ? 0 : 14);
@@ -122,7 +128,7 @@ void draw_text_block(const PanelContext& context, const Box& box, const StageTex
     draw_text(list, font, box.min, colors.text, elide(font, text.formula, box.width()));
     const ImVec2 at{box.min.x, box.min.y + context.px(32)};
     const float line = font_size(fonts.label), room = box.max.y - at.y;
-    if (wrapped_height(fonts.label, box.width(), text.sentence) <= room + line)
+    if (wrapped_height(fonts.label, box.width(), text.sentence) <= room + context.px(2))
         return void(draw_text_wrapped(list, fonts.label, at, box.width(), colors.muted, text.sentence));
     // In a low window the sentence is cut off above the operand.
     std::vector<std::string> lines = lines_of(fonts.label, text.sentence, box.width());
@@ -153,26 +159,6 @@ void draw_arrow(const PanelContext& context, const Box& left, const Box& right, 
     draw_text_in(list, fonts.label, {left.max.x, y - context.px(26)}, {right.min.x, y - context.px(6)}, {0.5F, 0.5F}, colors.muted, op);
     list.AddLine({x0, y}, {x1, y}, colors.muted, context.px(1.5F));
     list.AddTriangleFilled({x1, y}, {x1 - tip, y - tip}, {x1 - tip, y + tip}, colors.muted);
-}
-
-/// Masks or unmasks the cells that the mouse is dragged over; the first cell determines which.
-void paint(PanelContext& context, const HeatmapCell& at) {
-    ViewState& view = context.view;
-    ForwardSettings forward = context.document.forward;
-    auto& painted = forward.masks.painted;
-    const PaintedCell cell{static_cast<std::int32_t>(at.row), static_cast<std::int32_t>(at.col)};
-    const auto it = std::find(painted.begin(), painted.end(), cell);
-    if (!view.stroke) view.stroke = it == painted.end();
-    if (*view.stroke == (it != painted.end())) return;
-    if (*view.stroke) painted.push_back(cell);
-    else painted.erase(it);
-    emit_forward(context, std::move(forward), "paint");
-}
-
-void end_stroke(ViewState& view) {
-    if (!view.stroke || ImGui::IsMouseDown(0)) return;
-    view.stroke.reset();
-    ++view.gesture;
 }
 
 /// A click selects a cell, a second click deselects it.
@@ -220,7 +206,7 @@ void draw_part(PanelContext& context, const Matrix& matrix, const Box& box, Matr
         if (!summed_over || role != MatrixRole::Left) context.view.hovered.set(matrix.col_axis, result.hovered->col);
     }
     const bool paints = context.view.painting && matrix.row_axis == Axis::T && matrix.col_axis == Axis::S;
-    if (paints && result.held && result.hovered) paint(context, *result.hovered);
+    if (paints && result.held && result.hovered) paint(context, matrix, *result.hovered);
     if (!paints && result.clicked) lock_cell(context.view, matrix, *result.clicked);
     if (result.title_clicked && matrix.origin && matrix.origin->parameter.empty()) context.view.stage = matrix.origin->stage;
 }
@@ -354,11 +340,14 @@ const char* difference_words(const Matrix& difference) {
     return masked ? "Where both have a number, they are identical." : "Here they are identical.";
 }
 
-/// Whether all sums are 1 and therefore not worth showing.
-bool all_are_one(const Matrix& sums) {
+/// Whether any row sum differs from 1 and is therefore worth showing. Rows of a large matrix are only summed if edits may have changed
+/// them.
+bool shows_row_sums(PanelContext& context, const Matrix& matrix) {
+    if (!is_counted_at_once(matrix) && matrix.edited.by == nullptr) return false;
+    const Matrix sums = context.matrices.row_sums(matrix);
     for (std::int64_t row = 0; row < sums.data.rows; ++row)
-        if (!(std::abs(sums.at(row, 0) - 1) < 5e-4F)) return false;
-    return true;
+        if (!(std::abs(sums.at(row, 0) - 1) < 5e-4F)) return true;
+    return false;
 }
 
 /// What the centre shows for a stage.
@@ -370,9 +359,9 @@ struct Picture {
 };
 
 /// Replaces the shown state with the other one while the key is held.
-void show_in_place(PanelContext& context, const ComparedSides& sides, Picture& picture) {
-    if (sides.b.empty() || !context.view.compare.swapped) return;
-    const ComparedSide& a = sides.b;  // the sides are swapped
+void show_in_place(PanelContext& context, Picture& picture) {
+    const ComparedSide a = side_in_place(context);
+    if (a.empty()) return;
     picture.equation = equation_of(context.matrices, *a.trace, a.stage, a.batch, a.head);
     picture.text = text_of(*a.trace, a.stage);
     picture.text.title += " · " + a.name;
@@ -384,7 +373,7 @@ void compare(PanelContext& context, Picture& picture) {
     const ComparedSides sides = compared_sides(context, context.view.stage, context.view.head);
     if (context.view.compare.layout == CompareLayout::InPlace) {
         picture.problem = sides.a.missing;
-        return show_in_place(context, sides, picture);
+        return show_in_place(context, picture);
     }
     ComparisonPicture compared = comparison_picture(context, sides);
     picture.problem = std::move(compared.problem);
@@ -401,7 +390,7 @@ Picture picture_of(PanelContext& context) {
     Picture picture{equation_of(context.matrices, context.trace(), id, context.view.batch, context.view.head),
                     text_of(context.trace(), id)};
     if (id.stage == Stage::Tokens) return picture;
-    if (picture.equation.row_sums) picture.equation.row_sums = !all_are_one(context.matrices.row_sums(picture.equation.result));
+    if (picture.equation.row_sums) picture.equation.row_sums = shows_row_sums(context, picture.equation.result);
     if (context.view.compare.on()) compare(context, picture);
     else if (shows_gradients(context)) show_gradients(context, picture.equation, picture.text);
     else if (const std::string missing = missing_gradients(context); !missing.empty()) picture.text.sentence = missing;
@@ -421,12 +410,12 @@ void draw_picture(PanelContext& context, const Picture& picture, const Box& area
     draw_color_scale(context, equation.result, layout.bar, picture.comparing);
 }
 
-/// Draws the reason why the comparison is not shown above the picture; returns its height.
-float draw_comparison_problem(const PanelContext& context, const Box& area, std::string_view problem) {
-    if (problem.empty()) return 0;
+/// Draws a remark above the picture; returns its height.
+float draw_remark(const PanelContext& context, const Box& area, std::string_view remark, Color color) {
+    if (remark.empty()) return 0;
     ImFont* font = context.theme.fonts.label;
-    draw_text_wrapped(*ImGui::GetWindowDrawList(), font, area.min, area.width(), context.theme.colors.bad, problem);
-    return wrapped_height(font, area.width(), problem) + context.px(10);
+    draw_text_wrapped(*ImGui::GetWindowDrawList(), font, area.min, area.width(), color, remark);
+    return wrapped_height(font, area.width(), remark) + context.px(10);
 }
 
 }  // namespace
@@ -451,7 +440,11 @@ void draw_step_view(PanelContext& context) {
     }
     const float foot = draw_look_at(context, {origin.x, origin.y + room.y}, room.x);
     Box area{{origin.x, origin.y + context.px(kStepHeader)}, {origin.x + room.x, origin.y + room.y - foot}};
-    area.min.y += draw_comparison_problem(context, area, picture.problem);
+    area.min.y += draw_remark(context, area, picture.problem, context.theme.colors.bad);
+    if (context.view.painting && is_attention_map(context.view.stage.stage))
+        area.min.y += draw_remark(
+            context, area, "Painting the mask: drag over cells to forbid them, or over painted ones to allow them again. Esc ends it.",
+            context.theme.colors.chosen_text);
     const float text_height = text_block_height(context, area.width(), picture.text);
     if (context.view.stage.stage == Stage::Tokens && has_token_path(context)) {
         const float switch_height = draw_path_switch(context, area);

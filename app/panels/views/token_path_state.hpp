@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "app/panels/views/path_columns.hpp"
+
 namespace attn::app {
 
 struct OtherTokens;
@@ -20,6 +22,15 @@ struct TokenPathState {
     std::uint64_t opening = 0;              ///< incremented with every choice
     bool of_other = false;                  ///< show the other tokenizer's stages and steps
     std::shared_ptr<const OtherTokens> last_other;
+    /// What `columns` were measured for.
+    struct Measured {
+        const TokenPath *own = nullptr, *other = nullptr;
+        bool of_other = false, ends_alone = false;
+        float room = 0, scale = 0;
+        bool operator==(const Measured&) const = default;
+    };
+    Measured measured{};
+    PathColumns columns{};
 };
 
 }  // namespace attn::app

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <utility>
 
@@ -23,26 +24,11 @@ using Cell = TokenPath::Cell;
 constexpr float kPathLabels = 112, kUnit = 28, kLeastUnit = 13, kScrolledUnit = 20, kPathRow = 36, kPieceRow = 48, kStepRow = 25,
                 kStepUnit = 24, kNoteRow = 22, kOtherMenu = 230, kLeastSteps = 150;
 
-/// The positions of the columns.
-struct PathColumns {
-    float left = 0, unit = 0;
-    std::vector<float> edges;  ///< left edges of the columns in units; one more than columns
-
-    /// Wide enough for both paths.
-    PathColumns(const TokenPath& path, const TokenPath* other, float width, float most_unit, float least_unit) {
-        edges.push_back(0);
-        for (std::size_t i = 0; i < path.columns.size(); ++i) {
-            const float beside = other != nullptr && i < other->columns.size() ? other->columns[i].width : 0;
-            edges.push_back(edges.back() + std::max(path.columns[i].width, beside));
-        }
-        unit = std::clamp(width / std::max(edges.back(), 1.F), least_unit, most_unit);
-    }
-    float width() const { return edges.back() * unit; }
-    float at(float column) const {
-        const auto whole = std::min(static_cast<std::size_t>(std::max(column, 0.F)), edges.size() - 1);
-        const float begin = edges[whole], end = edges[std::min(whole + 1, edges.size() - 1)];
-        return left + (begin + (end - begin) * (column - static_cast<float>(whole))) * unit;
-    }
+/// Columns on the screen.
+struct PlacedColumns {
+    const PathColumns& columns;
+    float left = 0;
+    float at(float column) const { return left + columns.at(column); }
 };
 
 /// Draws text in a box, in a smaller font if it is long.
@@ -79,7 +65,7 @@ void choose_word(PanelContext& context, std::size_t word) {
     context.view.token_path.step.reset();
 }
 
-void draw_stage_row(const PanelContext& context, const PathColumns& columns, const TokenPath::Row& row, float y, bool first) {
+void draw_stage_row(const PanelContext& context, const PlacedColumns& columns, const TokenPath::Row& row, float y, bool first) {
     const Palette& colors = context.theme.colors;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const float high = context.px(kPathRow - 8), gap = std::max(1.F, context.px(1));
@@ -95,8 +81,8 @@ void draw_stage_row(const PanelContext& context, const PathColumns& columns, con
         list.AddRect({columns.at(piece.first) + gap, y}, {columns.at(piece.last) - gap, y + high}, colors.faint, context.px(6));
 }
 
-/// Words can be selected in the last row of the stages.
-void draw_words(PanelContext& context, const PathColumns& columns, const TokenPath& path, float y, std::size_t chosen) {
+/// Words can be selected in every stage that frames them, and in the last one.
+void draw_words(PanelContext& context, const PlacedColumns& columns, const TokenPath& path, float y, std::size_t chosen) {
     const Palette& colors = context.theme.colors;
     const float high = context.px(kPathRow - 8), gap = std::max(1.F, context.px(1));
     for (std::size_t i = 0; i < path.words.size(); ++i) {
@@ -121,7 +107,7 @@ void choose_piece(PanelContext& context, const TokenPath& path, std::size_t piec
     choose_word(context, static_cast<std::size_t>(path.pieces[piece].word));
 }
 
-void draw_piece_row(PanelContext& context, const PathColumns& columns, const TokenPath& path, const std::vector<Token>& tokens, float y,
+void draw_piece_row(PanelContext& context, const PlacedColumns& columns, const TokenPath& path, const std::vector<Token>& tokens, float y,
                     bool of_other) {
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -195,7 +181,7 @@ void draw_row_labels(const PanelContext& context, const ShownPaths& paths, ImVec
 }
 
 /// Marks the first place where the tokenizations differ, behind both rows of pieces, and says what each has there.
-void draw_first_difference(const PanelContext& context, const PathColumns& columns, const ShownPaths& paths, float y, float note_x) {
+void draw_first_difference(const PanelContext& context, const PlacedColumns& columns, const ShownPaths& paths, float y, float note_x) {
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const float high = context.px(2 * kPieceRow);
@@ -214,14 +200,67 @@ void draw_first_difference(const PanelContext& context, const PathColumns& colum
     draw_text(list, fonts.label, {x, y + high}, colors.chosen_text, words);
 }
 
-/// The narrowest legible column: a byte needs two digits, and a character of several bytes is divided among them.
-float least_unit(const PanelContext& context, const ShownPaths& paths) {
-    float digits = 0;
+/// The space that a text in a small box needs.
+float needed(const PanelContext& context, const ImFont* font, std::string_view text) { return text_width(font, text) + context.px(8); }
+
+/// Widens the columns for the cells of the shown stages.
+void widen_for_stages(const PanelContext& context, const ShownPaths& paths, PathColumns& columns) {
+    const Fonts& fonts = context.theme.fonts;
     for (const std::size_t stage : paths.stages()) {
         const TokenPath::Row& row = paths.seen().rows[stage];
-        if (row.bytes && !row.cells.empty()) digits = text_width(context.theme.fonts.mono_tiny, "00") + context.px(3);
+        for (const Cell& cell : row.cells)
+            columns.widen(cell.first, cell.last, needed(context, row.bytes ? fonts.mono_tiny : fonts.mono_small, visible_text(cell.text)));
     }
-    return std::max(context.px(kLeastUnit), digits);
+}
+
+/// Widens the columns for pieces and their ids.
+void widen_for_pieces(const PanelContext& context, const TokenPath& path, const std::vector<Token>& tokens, PathColumns& columns) {
+    const Fonts& fonts = context.theme.fonts;
+    for (std::size_t i = 0; i < std::min(path.pieces.size(), tokens.size()); ++i) {
+        if (path.pieces[i].word < 0) continue;
+        const float text = needed(context, fonts.mono_small, chip_text(tokens[i])),
+                    id = needed(context, fonts.mono_tiny, std::to_string(tokens[i].id));
+        columns.widen(path.pieces[i].first, path.pieces[i].last, std::max(text, id));
+    }
+}
+
+/// The columns of both paths; what is in them is measured only when it changes.
+const PathColumns& columns_of(PanelContext& context, const ShownPaths& paths, float room) {
+    TokenPathState& state = context.view.token_path;
+    const TokenPath* const other = paths.other == nullptr ? nullptr : &paths.other->path;
+    const TokenPathState::Measured measured{&paths.own, other, paths.of_other, paths.ends_alone, room, context.theme.scale};
+    if (state.measured == measured) return state.columns;
+    state.measured = measured;
+    std::vector<float> units;
+    for (std::size_t i = 0; i < paths.own.columns.size(); ++i)
+        units.push_back(std::max(paths.own.columns[i].width, other != nullptr && i < other->columns.size() ? other->columns[i].width : 0));
+    PathColumns& columns = state.columns;
+    for (const float least : {kLeastUnit, kScrolledUnit}) {
+        columns = PathColumns(units, room, context.px(least), context.px(kUnit));
+        widen_for_stages(context, paths, columns);
+        widen_for_pieces(context, paths.own, paths.tokens, columns);
+        if (other != nullptr) widen_for_pieces(context, *other, paths.other->tokens, columns);
+        columns.settle();
+        if (columns.width() <= room + 1) break;  // otherwise they scroll, and can be wider
+    }
+    return columns;
+}
+
+float first_column(const TokenPath::Word& word) { return std::floor(word.first); }
+
+/// The columns of a word in its step rows.
+PathColumns columns_of_word(const PanelContext& context, const TokenPath& path, const TokenPath::Word& word, float room) {
+    std::vector<float> units;
+    const float before = first_column(word);
+    for (auto i = static_cast<std::size_t>(before); i < std::min(static_cast<std::size_t>(std::ceil(word.last)), path.columns.size()); ++i)
+        units.push_back(path.columns[i].width);
+    PathColumns columns(std::move(units), room, context.px(kLeastUnit), context.px(kStepUnit));
+    for (const TokenPath::Step& step : word.steps)
+        for (const Cell& part : step.parts)
+            columns.widen(part.first - before, part.last - before,
+                          needed(context, context.theme.fonts.mono_tiny, chip_text({part.text, 0, false, false})));
+    columns.settle();
+    return columns;
 }
 
 /// Whether the item of interest in this child window (given as any number) has changed since the last frame and must be scrolled to.
@@ -230,28 +269,33 @@ bool looks_elsewhere(int now) {
     return std::exchange(before, now) != now;
 }
 
-void reveal_word(const PathColumns& columns, const TokenPath::Word& word, float left) {
+void reveal_word(const PlacedColumns& columns, const TokenPath::Word& word, float left) {
     if (!looks_elsewhere(static_cast<int>(word.first))) return;
     const float begin = columns.at(word.first) - left, end = columns.at(word.last) - left, room = ImGui::GetWindowWidth();
     if (begin < ImGui::GetScrollX() || end - begin > room) ImGui::SetScrollX(begin);
     else if (end > ImGui::GetScrollX() + room) ImGui::SetScrollX(end - room);
 }
 
-void reveal_step(const TokenPath::Word& word, std::size_t shown, float line) {
+/// Scrolls to a step, and to the part it made.
+void reveal_step(const PlacedColumns& columns, const TokenPath::Word& word, std::size_t shown, float line) {
     if (!looks_elsewhere(static_cast<int>(word.first) * 4096 + static_cast<int>(shown))) return;
-    const float top = line * static_cast<float>(shown), room = ImGui::GetWindowHeight();
+    const float top = line * static_cast<float>(shown), high = ImGui::GetWindowHeight();
     if (top < ImGui::GetScrollY()) ImGui::SetScrollY(top);
-    else if (top + line > ImGui::GetScrollY() + room) ImGui::SetScrollY(top + line - room);
+    else if (top + line > ImGui::GetScrollY() + high) ImGui::SetScrollY(top + line - high);
+    const TokenPath::Step& step = word.steps[shown];
+    if (step.made < 0) return;
+    const Cell& made = step.parts[static_cast<std::size_t>(step.made)];
+    const float begin = columns.columns.at(made.first - first_column(word)), end = columns.columns.at(made.last - first_column(word));
+    const float room = ImGui::GetWindowWidth();
+    if (begin < ImGui::GetScrollX() || end > ImGui::GetScrollX() + room * 0.6F) ImGui::SetScrollX(std::max(begin - room * 0.3F, 0.F));
 }
 
 /// Draws the stages as rows; returns their height. Long texts scroll.
 float draw_stages(PanelContext& context, const ShownPaths& paths, std::size_t word, const Box& area) {
     const TokenPath& path = paths.seen();
     const float labels = context.px(kPathLabels), row = context.px(kPathRow), room = area.width() - labels;
-    const float least = least_unit(context, paths);
-    PathColumns columns(paths.own, paths.other == nullptr ? nullptr : &paths.other->path, room, context.px(kUnit), least);
-    const bool scrolls = columns.width() > room + 1;
-    if (scrolls) columns.unit = std::max(least, context.px(kScrolledUnit));
+    const PathColumns& measured = columns_of(context, paths, room);
+    const bool scrolls = measured.width() > room + 1;
     const std::vector<std::size_t> stages = paths.stages();
     const float rows = static_cast<float>(stages.size()) * row;
     const float high = rows + context.px(kPieceRow) + (paths.other == nullptr ? 0 : context.px(kPieceRow + kNoteRow));
@@ -265,12 +309,17 @@ float draw_stages(PanelContext& context, const ShownPaths& paths, std::size_t wo
     ImGui::PopStyleVar();
     ImGui::PopStyleColor();
     const ImVec2 at = ImGui::GetCursorScreenPos();
-    columns.left = at.x;
-    ImGui::Dummy({columns.width() - 1, high - context.px(4)});
+    const PlacedColumns columns{measured, at.x};
+    ImGui::Dummy({measured.width() - 1, high - context.px(4)});
     if (word < path.words.size()) reveal_word(columns, path.words[word], at.x);
-    for (std::size_t i = 0; i < stages.size(); ++i)
-        draw_stage_row(context, columns, path.rows[stages[i]], at.y + static_cast<float>(i) * row, i == 0);
-    draw_words(context, columns, path, at.y + rows - row, word);
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+        const float y = at.y + static_cast<float>(i) * row;
+        draw_stage_row(context, columns, path.rows[stages[i]], y, i == 0);
+        if (path.rows[stages[i]].pieces.empty() && i + 1 < stages.size()) continue;
+        ImGui::PushID(static_cast<int>(i));
+        draw_words(context, columns, path, y, word);
+        ImGui::PopID();
+    }
     const float pieces = at.y + rows + context.px(2);
     if (paths.other != nullptr) draw_first_difference(context, columns, paths, pieces, ImGui::GetWindowPos().x);
     draw_piece_row(context, columns, paths.own, paths.tokens, pieces, false);
@@ -334,7 +383,7 @@ void draw_step(PanelContext& context, const TokenPath& path, const TokenPath::Wo
     draw_candidates(context, path, step, {area.min.x, y + high + context.px(54)}, area.width());
 }
 
-void draw_step_row(PanelContext& context, const PathColumns& columns, const TokenPath::Word& word, std::size_t index, bool chosen,
+void draw_step_row(PanelContext& context, const PlacedColumns& columns, const TokenPath::Word& word, std::size_t index, bool chosen,
                    const Box& row, float words_at) {
     const TokenPath::Step& step = word.steps[index];
     const auto& [colors, fonts, scale] = context.theme;
@@ -347,10 +396,11 @@ void draw_step_row(PanelContext& context, const PathColumns& columns, const Toke
     draw_focus_ring(context.ui(), item, context.px(4));
     draw_text_in(list, fonts.mono_small, row.min, {row.min.x + context.px(22), row.max.y}, {1, 0.5F}, colors.faint,
                  std::to_string(index + first_number(word)));
-    const float gap = std::max(1.F, context.px(1)), inset = context.px(3);
+    const float gap = std::max(1.F, context.px(1)), inset = context.px(3), before = first_column(word);
     for (std::size_t i = 0; i < step.parts.size(); ++i) {
         const Cell& part = step.parts[i];
-        const ImVec2 min{columns.at(part.first) + gap, row.min.y + inset}, max{columns.at(part.last) - gap, row.max.y - inset};
+        const ImVec2 min{columns.at(part.first - before) + gap, row.min.y + inset},
+            max{columns.at(part.last - before) - gap, row.max.y - inset};
         const bool made = static_cast<std::int32_t>(i) == step.made;
         if (made && chosen) list.AddRectFilled(min, max, colors.chosen, context.px(4));
         else list.AddRect(min, max, made ? colors.accent : colors.line, context.px(4), 0, made ? context.px(1.5F) : 1.F);
@@ -368,27 +418,22 @@ void draw_step_row(PanelContext& context, const PathColumns& columns, const Toke
 void draw_step_rows(PanelContext& context, const TokenPath& path, const TokenPath::Word& word, std::size_t shown, const Box& area) {
     ImGui::SetCursorScreenPos(area.min);
     ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
-    ImGui::BeginChild("##path_steps", {area.width(), area.height()}, false, ImGuiWindowFlags_NoNav);
+    const float room = area.width() - ImGui::GetStyle().ScrollbarSize, words = std::min(area.width() * 0.42F, context.px(190));
+    ImGui::BeginChild("##path_steps", {area.width(), area.height()}, false, ImGuiWindowFlags_NoNav | ImGuiWindowFlags_HorizontalScrollbar);
     ImGui::PopStyleColor();
     const ImVec2 at = ImGui::GetCursorScreenPos();
-    const float line = context.px(kStepRow), words = std::min(area.width() * 0.42F, context.px(190)), index = context.px(30);
-    const float room = ImGui::GetContentRegionAvail().x;
+    const float line = context.px(kStepRow), index = context.px(30);
+    const PathColumns measured = columns_of_word(context, path, word, room - index - words);
     // The word's columns start after the step number.
-    PathColumns columns(path, nullptr, 1, context.px(kStepUnit), 0);
-    const float wide = columns.at(word.last) - columns.at(word.first);
-    columns.unit = context.px(kStepUnit);
-    columns.left = 0;
-    const float natural = columns.at(word.last) - columns.at(word.first), most = room - index - words;
-    columns.unit *= std::min(1.F, most / std::max(natural, wide + 1));
-    columns.left = at.x + index - columns.at(word.first);
-    const float words_at = columns.at(word.last) + context.px(16);
-    ImGui::Dummy({1, line * static_cast<float>(word.steps.size())});
-    reveal_step(word, shown, line);
+    const PlacedColumns columns{measured, at.x + index};
+    const float words_at = columns.at(word.last - first_column(word)) + context.px(16), right = std::max(at.x + room, words_at + words);
+    ImGui::Dummy({right - at.x - 1, line * static_cast<float>(word.steps.size())});
+    reveal_step(columns, word, shown, line);
     const auto top = static_cast<std::size_t>(std::max((ImGui::GetWindowDrawList()->GetClipRectMin().y - at.y) / line, 0.F));
     for (std::size_t i = top; i < word.steps.size(); ++i) {
         const float y = at.y + static_cast<float>(i) * line;
         if (y > ImGui::GetWindowDrawList()->GetClipRectMax().y) break;
-        draw_step_row(context, columns, word, i, i == shown, {{at.x, y}, {at.x + room, y + line}}, words_at);
+        draw_step_row(context, columns, word, i, i == shown, {{at.x, y}, {right, y + line}}, words_at);
     }
     ImGui::EndChild();
 }

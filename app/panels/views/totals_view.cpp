@@ -7,8 +7,10 @@
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/maps/labels.hpp"
 #include "app/panels/maps/matrix_view.hpp"
+#include "app/panels/maps/stage_words.hpp"
 #include "app/panels/panels.hpp"
 #include "app/panels/views/readings_age.hpp"
+#include "app/panels/views/totals_matrix.hpp"
 #include "app/session/facets/readings.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/number.hpp"
@@ -228,15 +230,20 @@ void draw_part(PanelContext& context, const Matrix& matrix, const Box& box, cons
     };
     if (result.hovered) {
         take(context.view.hovered, *result.hovered);
-        const std::vector<std::string> rows = axis_labels(context, stage, Axis::T, matrix.data.rows, matrix.labelled_by),
-                                       cols = axis_labels(context, stage, Axis::S, matrix.data.cols, matrix.labelled_by);
-        heatmap_tooltip(context.ui(), matrix.data, *result.hovered, {.labels = rows, .axis = Axis::T}, {.labels = cols, .axis = Axis::S},
+        const LabelOf row = axis_label(context, stage, Axis::T, matrix.labelled_by),
+                      col = axis_label(context, stage, Axis::S, matrix.labelled_by);
+        heatmap_tooltip(context.ui(), matrix.data, *result.hovered, {.label = row, .axis = Axis::T}, {.label = col, .axis = Axis::S},
                         most_of_block(matrix, result.hovered->row, result.hovered->col));
     }
     if (result.clicked) take(context.view.locked, *result.clicked);
 }
 
 }  // namespace
+
+Matrix totals_matrix(const PanelContext& context) {
+    const Shown shown = context.ready() ? shown_totals(context) : Shown();
+    return shown.totals == nullptr ? Matrix() : shown_matrix(context, shown);
+}
 
 void draw_totals_view(PanelContext& context) {
     if (!context.ready()) return;
@@ -273,8 +280,8 @@ void draw_totals_view(PanelContext& context) {
                                                                       : "";
     draw_text(list, fonts.label, {x, at.y + context.px(9)}, colors.muted,
               elide(fonts.label,
-                    fmt::format("{}{} · all {} heads · rows are queries, columns are keys{}", stack, layers_words(shown),
-                                context.trace().config.num_heads, readings_age(context)),
+                    fmt::format("{}{} · {} · rows are queries, columns are keys{}", stack, layers_words(shown),
+                                all_heads(context.trace().config.num_heads), readings_age(context)),
                     at.x + room.x - pills - context.px(14) - x));
     const TotalsWords words = words_of(context, shown);
     const float y = at.y + context.px(kHeader);

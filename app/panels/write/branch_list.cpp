@@ -50,12 +50,16 @@ std::string words_of_branch(const PanelContext& context, const Branch& branch) {
     const std::vector<std::int64_t> way = way_to(writing, branch.end);
     std::size_t first = depth_of(writing, branch.leaves_at);
     if (first == way.size()) first = way.size() - std::min(way.size(), kTold);
-    std::string words = first == 0 ? "" : "… ";
-    for (std::size_t i = first; i < std::min(way.size(), first + kTold); ++i) {
+    std::string words;
+    for (std::size_t i = first; i < way.size(); ++i) {
+        if (i == first + kTold && way.size() - i > kTold) {
+            words += "…";
+            i = way.size() - kTold;  // only the ends can be seen
+        }
         const auto id = static_cast<std::size_t>(writing.tokens[static_cast<std::size_t>(way[i])].id);
         if (id < vocabulary.size()) words += (spaced && i > first ? " " : "") + vocabulary[id];
     }
-    return words;
+    return (first == 0 ? "" : "…") + visible_text(words, true);
 }
 
 void draw_branch(PanelContext& context, const Branch& branch, std::size_t number) {
@@ -75,12 +79,12 @@ void draw_branch(PanelContext& context, const Branch& branch, std::size_t number
     const float left = item.min.x + context.px(12), line = item.min.y + height * 0.5F;
     draw_text_in(list, fonts.mono, {left, item.min.y}, {item.max.x, line + context.px(4)}, {0, 0.5F},
                  looked_at ? colors.text : colors.muted,
-                 elide(fonts.mono, chip_text({.text = words_of_branch(context, branch)}), item.max.x - left - context.px(6)));
-    draw_text_in(list, fonts.caption, {left, line}, item.max, {0, 0.5F}, colors.faint,
-                 elide(fonts.caption,
-                       fmt::format("branch {} · {} token{} · mean −ln p {}", number, branch.length, branch.length == 1 ? "" : "s",
-                                   format_number(branch.surprise, {.decimals = 2, .fixed = true})),
-                       item.max.x - left));
+                 elide_middle(fonts.mono, words_of_branch(context, branch), item.max.x - left - context.px(6)));
+    const std::string surprise = format_number(branch.surprise, {.decimals = 2, .fixed = true});
+    std::string about =
+        fmt::format("branch {} · {} token{} · mean −ln p {}", number, branch.length, branch.length == 1 ? "" : "s", surprise);
+    if (text_width(fonts.caption, about) > item.max.x - left) about = fmt::format("branch {} · −ln p {}", number, surprise);
+    draw_text_in(list, fonts.caption, {left, line}, item.max, {0, 0.5F}, colors.faint, elide(fonts.caption, about, item.max.x - left));
     draw_focus_ring(ui, item, context.px(6));
     if (item.pressed) context.commands.push_back({command::ShowWritten{branch.end}, ""});
     ImGui::SetCursorScreenPos({at.x + width - buttons + context.px(4), at.y + context.px(8)});

@@ -74,8 +74,8 @@ void draw_rows(PanelContext& context, const HeadRowsOf& rows, const std::vector<
     std::vector<std::string> heads;
     for (std::size_t row = 0; row < rows.maps.size(); ++row) heads.push_back(head_label(rows, row));
     HeatmapOptions options;
-    options.rows = {.labels = heads, .room = labels - context.px(6)};
-    options.cols = {.labels = keys, .room = above - context.px(4)};
+    options.rows = {.label = labels_in(heads), .room = labels - context.px(6)};
+    options.cols = {.label = labels_in(keys), .room = above - context.px(4)};
     options.zoom = options.pan = options.numbers = false;
     HeatmapViewState whole;
     const HeatmapData data{.values = rows.weights.data(), .rows = count, .cols = rows.keys, .row_stride = rows.keys};

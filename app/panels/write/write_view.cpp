@@ -92,7 +92,9 @@ void draw_heading(PanelContext& context) {
               elide(fonts.label, moment_words(shown_writing(context)), right - gap_between - x));
     ImGui::SetCursorScreenPos({at.x, at.y + context.px(kHead)});
     if (const std::string words = words_below(context); !words.empty()) {
-        paragraph(ui, fonts.label, context.writing_problem.empty() ? colors.muted : colors.bad, words);
+        // A full context is a normal end.
+        const bool full = context.ready() && context.snapshot.trace->tokens.length >= context.snapshot.trace->config.longest_text();
+        paragraph(ui, fonts.label, context.writing_problem.empty() || full ? colors.muted : colors.bad, words);
         gap(ui, 6);
     }
 }

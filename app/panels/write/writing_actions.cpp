@@ -87,10 +87,11 @@ void compare_with_branch(PanelContext& context, std::int64_t end) {
     if (context.states.shown == nullptr) return;
     const Writing& writing = context.document.writing;
     const std::vector<std::int64_t> way = way_to(writing, end);
-    const std::size_t depth = std::min(way.size(), depth_of(writing, writing.shown));
+    const std::size_t shown = depth_of(writing, writing.shown), depth = std::min(way.size(), shown);
     const std::int64_t token = depth == 0 ? kPrompt : way[depth - 1];
     context.commands.push_back({command::Pin{false, state_with_written(*context.states.shown, writing, token)}, ""});
     context.view.compare.choose(Compare::Pinned);
+    if (depth < shown) context.view.compare.lay_out(CompareLayout::SideBySide);  // texts of different lengths cannot be subtracted
     context.view.view = View::Step;
 }
 
@@ -131,12 +132,11 @@ std::string share_words(double share) { return format_number(share, {.decimals =
 
 std::string percent_words(double chance) { return chance < 0.005 ? std::string("<1 %") : fmt::format("{} %", std::lround(100 * chance)); }
 
-std::string sampler_value(const PanelContext& context) {
-    const SamplingSettings& sampling = context.document.sampling;
+std::string sampling_words(const SamplingSettings& sampling) {
     std::string words = fmt::format("temperature {:.2f}", sampling.temperature);
-    if (sampling.top_k > 0) words = fmt::format("{:.2f}, top-k {}", sampling.temperature, sampling.top_k);
-    else if (sampling.top_p < 1) words = fmt::format("{:.2f}, top-p {:.2f}", sampling.temperature, sampling.top_p);
-    else if (sampling.min_p > 0) words = fmt::format("{:.2f}, min-p {:.2f}", sampling.temperature, sampling.min_p);
+    if (sampling.top_k > 0) words += ", " + cut_name(Cut::TopK, sampling);
+    if (sampling.top_p < 1) words += ", " + cut_name(Cut::TopP, sampling);
+    if (sampling.min_p > 0) words += ", " + cut_name(Cut::MinP, sampling);
     return words;
 }
 

@@ -49,8 +49,9 @@ std::string cut_words(Cut cut, const SamplingSettings& sampling);
 std::string share_words(double share);
 std::string percent_words(double chance);
 
-/// The sampler section of the settings.
+/// The sampler's sliders.
 void draw_sampler_settings(PanelContext& context);
-std::string sampler_value(const PanelContext& context);
+/// What is set of them: "temperature 1.00, top-k 5".
+std::string sampling_words(const SamplingSettings& sampling);
 
 }  // namespace attn::app

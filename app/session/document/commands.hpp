@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "app/session/document/document.hpp"
+#include "app/session/document/number_table.hpp"
 #include "app/session/document/tensor_choice.hpp"
 #include "app/session/states/state.hpp"
 
@@ -36,6 +37,9 @@ struct OpenPreset {
 struct OpenDocument {
     Document document;
     bool is_model = false;  ///< show a published model: keep the pinned states, and the current text if the model can read it
+    /// The file it was read from, "" for a model. None: it is shown for a while, as a lesson does, and what was there before stays the
+    /// thing to be saved.
+    std::optional<std::filesystem::path> file{};
 };
 
 /// Settings that the current run can take over apply at once; those that need a new model wait for the next run.
@@ -95,9 +99,14 @@ struct ChooseRun {
 struct ForgetRun {
     std::uint64_t run;
 };
-/// Reads a training text for the next run, immediately.
+/// Reads a training text for the next run.
 struct OpenTrainingText {
     std::filesystem::path path;
+};
+/// Sets the training text of the next run.
+struct SetTrainingText {
+    std::shared_ptr<const std::string> text;
+    std::string name;
 };
 struct SaveCheckpoint {
     std::filesystem::path path;
@@ -144,6 +153,11 @@ struct ExportTensor {
     std::filesystem::path path;
     TensorChoice choice;
 };
+/// Writes a matrix as it is shown to .csv or .npy.
+struct ExportTable {
+    std::filesystem::path path;
+    std::shared_ptr<const NumberTable> table;
+};
 /// Copies a program that recomputes a stage to the clipboard.
 struct CopySnippet {
     StageId stage;
@@ -182,10 +196,10 @@ struct Command {
                  command::ResetTraining, command::RestartTraining, command::TrainBoth, command::CompareMoment, command::ShowMoment,
                  command::ShowUntrained, command::SetSampling, command::WriteOn, command::StopWriting, command::WriteToken,
                  command::ShowWritten, command::ForgetWritten, command::ChooseRun, command::ForgetRun, command::OpenTrainingText,
-                 command::SaveCheckpoint, command::OpenCheckpoint, command::Pin, command::SaveDocument, command::OpenFile,
-                 command::RestoreWork, command::UseText, command::ExportTensor, command::CopySnippet, command::ListFolder,
-                 command::ListModels, command::SetMemoryBudget, command::PreviewFile, command::TellFile, command::OpenDump,
-                 command::ShowBeside, command::Undo, command::Redo>
+                 command::SetTrainingText, command::SaveCheckpoint, command::OpenCheckpoint, command::Pin, command::SaveDocument,
+                 command::OpenFile, command::RestoreWork, command::UseText, command::ExportTensor, command::ExportTable,
+                 command::CopySnippet, command::ListFolder, command::ListModels, command::SetMemoryBudget, command::PreviewFile,
+                 command::TellFile, command::OpenDump, command::ShowBeside, command::Undo, command::Redo>
         what;
     std::string merge;
 };

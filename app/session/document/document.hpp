@@ -9,7 +9,7 @@
 
 #include "app/session/document/writing.hpp"
 #include "app/session/states/state.hpp"
-#include "engine/generate/generate.hpp"
+#include "engine/generate/sampling.hpp"
 #include "engine/train/run_settings.hpp"
 
 namespace attn::app {

@@ -11,6 +11,7 @@
 
 #include "engine/io/atomic_file.hpp"
 #include "engine/io/input_file.hpp"
+#include "engine/io/json_fields.hpp"
 #include "engine/io/utf8.hpp"
 #include "engine/plan/config_json.hpp"
 #include "engine/tokenizer/byte_alphabet.hpp"
@@ -22,7 +23,6 @@ namespace attn::app {
 namespace {
 
 constexpr std::string_view kFormat = "attnscope-document/1";
-constexpr std::array<std::string_view, 4> kTokenizers{"character", "word", "byte", "bpe"};  // in the order of TokenizerKind
 
 constexpr std::int64_t kMostSteps = std::int64_t{1} << 53;
 constexpr std::int64_t kMostTokens = std::int64_t{1} << 20;
@@ -218,8 +218,7 @@ void add_task_text(Json& json, const TaskSettings& task) {
 }  // namespace
 
 void read_model_fields(JsonObject& object, Setup& setup) {
-    std::size_t tokenizer = 0;
-    if (object.read_choice("tokenizer", kTokenizers, tokenizer)) setup.tokenizer = static_cast<TokenizerKind>(tokenizer);
+    read_enum(object, "tokenizer", kTokenizerNames, setup.tokenizer);
     object.read("special_tokens", setup.special_tokens);
     if (object.has("config")) setup.config = config_from_json(object.object("config"));
     // Only a reference to the model is stored: the full path of a folder, or the name of an embedded model.

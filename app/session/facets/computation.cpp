@@ -5,8 +5,10 @@
 #include <utility>
 
 #include "app/session/facets/examine.hpp"
+#include "engine/model/continued_outline.hpp"
 #include "engine/model/knock_out.hpp"
 #include "engine/model/outline.hpp"
+#include "engine/model/recomputation.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/reference/verify.hpp"
 

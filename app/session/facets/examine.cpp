@@ -7,7 +7,7 @@
 
 #include "app/session/states/part_looked_at.hpp"
 #include "engine/doctor/doctor.hpp"
-#include "engine/model/outline.hpp"
+#include "engine/model/recomputation.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/trace/trace_file.hpp"
 

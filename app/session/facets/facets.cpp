@@ -10,6 +10,7 @@
 #include "app/session/document/prepare.hpp"
 #include "app/session/facets/examine.hpp"
 #include "app/session/facets/explanation.hpp"
+#include "app/session/facets/facet_needs.hpp"
 #include "app/session/facets/head_rows.hpp"
 #include "app/session/facets/next_words.hpp"
 #include "app/session/facets/other_tokens.hpp"
@@ -22,6 +23,7 @@
 #include "engine/doctor/doctor.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/model/changed_map.hpp"
+#include "engine/model/continued_outline.hpp"
 #include "engine/model/knock_out.hpp"
 #include "engine/model/moved_norms.hpp"
 #include "engine/model/outline.hpp"
@@ -70,70 +72,6 @@ bool same_numbers(const Trace<float>& a, const Trace<float>& b) {
     return (a.whole() && b.whole()) || a.settings == b.settings || (!edits_behind_layers(a) && !edits_behind_layers(b));
 }
 
-/// What a facet of one stage reads.
-struct ReadStage {
-    StageId id;
-    std::optional<std::int64_t> head{};
-    MapsWanted maps = MapsWanted::Numbers;
-};
-
-std::optional<ReadStage> read_stage(const Facet& facet) {
-    const auto* explanation = std::get_if<facet::Explanation>(&facet);
-    if (explanation != nullptr && explanation->cell.parameter.empty())
-        return ReadStage{explanation->cell.stage, explanation->head, explanation->in_rows ? MapsWanted::Reduced : MapsWanted::Numbers};
-    if (const auto* mean = std::get_if<facet::HeadMean>(&facet)) return ReadStage{mean->stage};
-    if (const auto* moved = std::get_if<facet::MovedNorms>(&facet)) return ReadStage{values_of(moved->weights), {}, MapsWanted::Reduced};
-    const auto* statistics = std::get_if<facet::Statistics>(&facet);
-    if (statistics != nullptr && !statistics->head) return ReadStage{statistics->stage};
-    return {};
-}
-
-/// The part of an outline that a facet of one stage needs; none if the trace is whole.
-std::optional<facet::Inside> part_needed(const Facet& facet, const Trace<float>& trace) {
-    const std::optional<ReadStage> read = read_stage(facet);
-    if (!read || trace.whole() || trace.plan->find(read->id) == nullptr) return {};
-    return inside_with(trace, read->id, read->head, read->maps);
-}
-
-/// Whether an outline, perhaps only begun, suffices to compute the part around a stage.
-bool reaches(const Trace<float>& outline, const StageId& id) {
-    if (outline.whole()) return true;
-    if (outline.plan->find(id) == nullptr) return false;
-    const PlanPart part = outline.plan->part_around(id);
-    return !part.stream || outline.find(*part.stream) != nullptr;
-}
-
-/// The beginning of a pass that the facet can be computed from, as long as the whole pass is not known; null if there is none.
-std::shared_ptr<const Fact> beginning_for(const Request& request, const Results& results) {
-    const std::optional<StageId> id = looks_at(request.facet);
-    if (!id || results.find(request.state, facet::Trace{})) return nullptr;
-    std::shared_ptr<const Fact> begun = results.begun(request.state);
-    if (begun == nullptr) return nullptr;
-    const Snapshot& snapshot = std::static_pointer_cast<const BegunPass>(begun->value)->snapshot;
-    return reaches(*snapshot.trace, *id) ? begun : nullptr;
-}
-
-/// The state's trace or, where it is not known, its beginning; null if neither is.
-std::shared_ptr<const Snapshot> known_snapshot(const StateRef& state, const Results& results) {
-    if (const auto trace = results.find(state, facet::Trace{})) return trace.value;
-    const std::shared_ptr<const Fact> begun = results.begun(state);
-    if (begun == nullptr) return nullptr;
-    const auto pass = std::static_pointer_cast<const BegunPass>(begun->value);
-    return {pass, &pass->snapshot};
-}
-
-/// The part of an outline needed to read a map; none if the map is computed a few rows at a time.
-std::optional<facet::Inside> part_of_map(const Trace<float>& trace, const StageId& map) {
-    if (trace.whole() || can_compute_in_rows(trace) || trace.plan->find(map) == nullptr) return {};
-    return inside_with(trace, map);
-}
-
-/// The facet for the attention that a map belongs to.
-facet::MovedNorms norms_of(StageId map) {
-    map.stage = is_cross(map.stage) ? Stage::CrossWeights : Stage::Weights;
-    return {map};
-}
-
 void expect_to_write_on(const Trace<float>& trace) {
     const bool writes = trace.config.architecture != Architecture::Encoder && trace.config.lm_head && trace.settings.masks.causal;
     if (!writes) throw Error("only a causal model with an output head can continue a text");
@@ -143,53 +81,6 @@ void expect_to_write_on(const Trace<float>& trace) {
 }
 
 }  // namespace
-
-std::optional<StageId> looks_at(const Facet& facet) {
-    if (const auto* inside = std::get_if<facet::Inside>(&facet)) return inside->first;
-    if (const auto* map = std::get_if<facet::MapRegion>(&facet); map != nullptr && map->change.minus == nullptr) return map->stage;
-    if (const auto* statistics = std::get_if<facet::Statistics>(&facet); statistics != nullptr && !statistics->gradients)
-        return statistics->stage;
-    const std::optional<ReadStage> read = read_stage(facet);
-    return read ? std::optional(read->id) : std::nullopt;
-}
-
-std::vector<Request> needs_of(const Request& request, const Results& results) {
-    const bool is_pass = std::holds_alternative<facet::Trace>(request.facet) || std::holds_alternative<facet::Beginning>(request.facet);
-    if (request.state == nullptr || is_pass) return {};
-    const std::shared_ptr<const Fact> beginning = beginning_for(request, results);
-    std::vector<Request> needs{beginning != nullptr ? beginning->request : Request{request.state, facet::Trace{}}};
-    if (const auto snapshot =
-            beginning != nullptr ? known_snapshot(request.state, results) : results.find(request.state, facet::Trace{}).value)
-        if (const auto part = part_needed(request.facet, *snapshot->trace)) needs.push_back({request.state, *part});
-    if (const auto* statistics = std::get_if<facet::Statistics>(&request.facet); statistics != nullptr && statistics->gradients)
-        needs.push_back({request.state, facet::Gradients{}});
-    if (const auto* map = std::get_if<facet::MapRegion>(&request.facet)) {
-        if (map->change.minus != nullptr) needs.push_back({map->change.minus, facet::Trace{}});
-        const auto need_part = [&](const StateRef& state, const StageId& id) {
-            if (const auto there = known_snapshot(state, results))
-                if (const auto part = part_of_map(*there->trace, id)) needs.push_back({state, *part});
-        };
-        if (map->change != facet::MapChange{}) need_part(request.state, map->stage);
-        if (map->change.minus != nullptr) need_part(map->change.minus, map->change.minus_stage);
-        const facet::MovedNorms moved = norms_of(map->stage);
-        const auto snapshot = map->change.times_moved ? known_snapshot(request.state, results) : nullptr;
-        if (snapshot != nullptr)
-            if (const auto part = part_needed(moved, *snapshot->trace)) needs.push_back({request.state, *part});
-        if (map->change.times_moved) needs.push_back({request.state, moved});
-    }
-    if (const auto* same = std::get_if<facet::SameNumbers>(&request.facet)) needs.push_back({same->other, facet::Trace{}});
-    return needs;
-}
-
-bool comes_with_trace(const Request& request) {
-    if (request.state == nullptr || info_of(request.facet).lane != Lane::Prompt) return false;
-    const auto* statistics = std::get_if<facet::Statistics>(&request.facet);
-    const bool waits_for_gradients = statistics != nullptr && statistics->gradients;
-    // Another tokenizer's file has to be read first, which can take long.
-    return !waits_for_gradients && !std::holds_alternative<facet::Trace>(request.facet) &&
-           !std::holds_alternative<facet::Beginning>(request.facet) && !std::holds_alternative<facet::SameNumbers>(request.facet) &&
-           !std::holds_alternative<facet::OtherTokens>(request.facet);
-}
 
 /// One overload per facet; a facet without one does not compile.
 struct FacetMaker::Make {
@@ -242,6 +133,15 @@ struct FacetMaker::Make {
         return rows;
     }
     /// Two passes over the rows, as for recorded stages.
+    TensorStatistics statistics_of_parameter(const facet::Statistics& facet) const {
+        const Parameters<float>* parameters =
+            facet.gradients ? work.results.find(state, facet::Gradients{})->parameters.get() : trace().parameters.get();
+        const ParameterPlace place = parameters == nullptr ? ParameterPlace{} : parameters->layout().place(facet.parameter);
+        const MatrixView numbers = place.whole == nullptr ? MatrixView{} : parameters->view(place);
+        if (!numbers) throw Error("there are no numbers of " + facet.parameter);
+        return statistics_of(numbers);
+    }
+
     TensorStatistics statistics_in_rows(const facet::Statistics& facet) const {
         StatisticsSums sums;
         for (int pass = 0; pass < StatisticsSums::kPasses; ++pass) {
@@ -355,11 +255,14 @@ struct FacetMaker::Make {
     }
     FacetValue operator()(const facet::MovedNorms& facet) const { return value(moved_norms(trace_for(facet), facet.weights)); }
     FacetValue operator()(const facet::Statistics& facet) const {
+        if (!facet.parameter.empty()) return value(statistics_of_parameter(facet));
         if (facet.head && !facet.gradients) return value(statistics_in_rows(facet));
         const RecordedStage<float>* stage =
             facet.gradients ? work.results.find(state, facet::Gradients{})->find(facet.stage) : trace_for(facet).find(facet.stage);
         if (stage == nullptr || stage->value.empty()) throw Error("there are no numbers of " + tensor_name(facet.stage));
-        return value(statistics_of(*stage));
+        if (facet.sequence && (*facet.sequence < 0 || *facet.sequence >= stage->value.shape()[0].size))
+            throw Error("there is no such sequence");
+        return value(statistics_of(*stage, facet.sequence));
     }
     FacetValue operator()(const facet::MapRegion& facet) const {
         const double mib = 4e-6 * static_cast<double>(facet.region.block_rows() * facet.region.block_cols()) *
@@ -482,7 +385,7 @@ Snapshot FacetMaker::Make::completed(const BegunPass& begun) const {
 
 FacetValue FacetMaker::Make::operator()(const facet::Trace&) const {
     if (const std::shared_ptr<const Fact> begun = work.results.begun(state))
-        return value(completed(*std::static_pointer_cast<const BegunPass>(begun->value)), begun->mib);
+        return value(completed(*Results::answer<facet::Beginning>(begun.get())), begun->mib);
     BegunPass pass = begin({});
     const double mib = pass.mib;
     return value(std::move(pass.snapshot), mib);

@@ -17,20 +17,10 @@
 
 namespace attn::app {
 
-/// What must be computed first, as far as the results so far tell.
-std::vector<Request> needs_of(const Request& request, const Results& results);
-
-/// The stage whose part is all that a facet reads of an outline, so that facet::Beginning can suffice; none if it reads more.
-std::optional<StageId> looks_at(const Facet& facet);
-
-/// Whether a facet is quick and needs nothing but its own state. A state is only shown once all its requested facets of this kind are
-/// ready.
-bool comes_with_trace(const Request& request);
-
 /// Inputs for computing one facet.
 struct FacetWork {
     const Computation& engine;
-    const Results& results;  ///< contain everything that needs_of() names
+    const Results& results;  ///< contain everything that needs_of() names (facet_needs.hpp)
     /// `so_far`: the partial value; null if a partial value makes no sense.
     std::function<void(std::size_t done, std::size_t total, std::shared_ptr<const void> so_far)> progress;
     double room_mib = 0;  ///< remaining memory budget

@@ -1,6 +1,8 @@
 #include "app/session/facets/held_stages.hpp"
 
+#include "engine/model/continued_outline.hpp"
 #include "engine/model/outline.hpp"
+#include "engine/model/recomputation.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/tensor/error.hpp"
 

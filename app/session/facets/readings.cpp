@@ -1,6 +1,6 @@
 #include "app/session/facets/readings.hpp"
 
-#include "engine/model/outline.hpp"
+#include "engine/model/recomputation.hpp"
 #include "engine/model/text_rules.hpp"
 #include "engine/model/totals_in_rows.hpp"
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/session/document/document_error.hpp"
+#include "app/session/facets/facet_needs.hpp"
 #include "app/session/facets/scarce_memory.hpp"
 #include "engine/ops/parallel.hpp"
 

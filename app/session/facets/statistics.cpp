@@ -20,6 +20,19 @@ void for_each_kept(const NumberGrid& data, Use use) {
 
 }  // namespace
 
+NumberGrid NumberGrid::of(const MatrixView& view) {
+    NumberGrid grid{.values = view.numbers<float>(),
+                    .rows = view.rows,
+                    .cols = view.columns,
+                    .row_stride = view.transposed ? 1 : view.stride,
+                    .col_stride = view.transposed ? view.stride : 1,
+                    .first = view.first};
+    if (grid.values != nullptr) return grid;
+    grid.stored = view.data;
+    grid.read = number_reader(view.kind);
+    return grid;
+}
+
 void StatisticsSums::add_number(float value) {
     if (std::isnan(value)) {
         ++s_.nan;
@@ -68,18 +81,23 @@ TensorStatistics statistics_of(std::span<const NumberGrid> parts) {
     return sums.take();
 }
 
-TensorStatistics statistics_of(const RecordedStage<float>& stage) {
+TensorStatistics statistics_of(const RecordedStage<float>& stage, std::optional<std::int64_t> sequence) {
     const Shape& shape = stage.value.shape();
     const bool per_head = shape.rank() == 4;
     const std::int64_t heads = per_head ? shape[1].size : 1, cols = shape[shape.rank() - 1].size;
     const std::int64_t rows = shape.rank() == 2 ? 1 : shape[shape.rank() - 2].size;
     const bool masked = stage.mask != nullptr && !stage.mask->allows_everything();
     std::vector<NumberGrid> parts;
-    for (std::int64_t b = 0; b < shape[0].size; ++b)
+    for (std::int64_t b = sequence.value_or(0); b < (sequence ? *sequence + 1 : shape[0].size); ++b)
         for (std::int64_t h = 0; h < heads; ++h)
             parts.push_back(
                 {stage.value.data() + (b * heads + h) * rows * cols, rows, cols, cols, masked ? stage.mask->keep_row(b, h, 0) : nullptr});
     return statistics_of(parts);
+}
+
+TensorStatistics statistics_of(const MatrixView& numbers) {
+    const NumberGrid grid = NumberGrid::of(numbers);
+    return statistics_of(std::span(&grid, 1));
 }
 
 }  // namespace attn::app

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "engine/tensor/matrix_view.hpp"
@@ -21,6 +22,8 @@ struct NumberGrid {
     const void* stored = nullptr;
     std::int64_t first = 0;  ///< index of the first number in `stored`
     NumberReader read = nullptr;
+
+    static NumberGrid of(const MatrixView& view);
 
     bool empty() const { return values == nullptr && stored == nullptr; }
     float at(std::int64_t place) const { return values != nullptr ? values[place] : read(stored, first + place); }
@@ -58,7 +61,8 @@ private:
 
 /// Statistics of several grids taken together, in two passes.
 TensorStatistics statistics_of(std::span<const NumberGrid> parts);
-/// Statistics of a stage over all sequences and heads; masked cells are only counted.
-TensorStatistics statistics_of(const RecordedStage<float>& stage);
+/// Statistics of a stage over all heads, and one sequence or all; masked cells are only counted.
+TensorStatistics statistics_of(const RecordedStage<float>& stage, std::optional<std::int64_t> sequence = {});
+TensorStatistics statistics_of(const MatrixView& numbers);
 
 }  // namespace attn::app

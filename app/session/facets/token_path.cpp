@@ -339,7 +339,7 @@ private:
         std::vector<TokenPath::Candidate> tried;
         for (const WordTrace::LookUp& look : trace.look_ups) {
             const std::string text = std::string(word_.substr(look.begin, look.end - look.begin));
-            tried.push_back({text, look.found ? "there" : "not there", static_cast<double>(text.size()) / static_cast<double>(word_.size()),
+            tried.push_back({text, look.found ? "known" : "unknown", static_cast<double>(text.size()) / static_cast<double>(word_.size()),
                              look.found});
             if (!look.found) continue;
             now.push_back({0, look.begin, look.end});

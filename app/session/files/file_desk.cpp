@@ -19,6 +19,7 @@
 #include "engine/io/file_error.hpp"
 #include "engine/io/folder.hpp"
 #include "engine/io/npz.hpp"
+#include "engine/io/text_file.hpp"
 #include "engine/tensor/error.hpp"
 
 namespace attn::app {
@@ -97,12 +98,13 @@ void FileDesk::set_recent(std::vector<std::string> recent, std::vector<std::stri
 }
 
 void FileDesk::save(const command::SaveDocument& save, std::shared_ptr<const Document> document) {
-    send([path = save.path, document = std::move(document)](Result& result, const std::stop_token&) {
+    send([path = save.path, document = std::move(document), subject = subject_](Result& result, const std::stop_token&) {
         save_document(path, *document);
         result.notice = "Saved as " + shown(path) + ".";
         if (document->trained) result.notice += " The trained model is not included: save its checkpoint in the Train view.";
         result.path = std::filesystem::absolute(path);
         result.saved = document;
+        result.subject = subject;
     });
 }
 
@@ -112,19 +114,26 @@ void FileDesk::open(const command::OpenFile& open) {
         if (file.document) expect_bearable_texts(*file.document);
         result.opened = file.kind;
         if (file.kind == FileKind::Dump) result.commands.push_back({command::OpenDump{path}, ""});
-        result.path = std::filesystem::absolute(path);
+        result.path = std::filesystem::absolute(file.path);
         result.text = file.text;
         result.lesson = file.lesson;
         if (file.kind == FileKind::Run) result.commands.push_back({command::OpenCheckpoint{path}, ""});
         if (file.kind == FileKind::Model) {
-            result.notice = fmt::format("Opened {}, a {} model.", shown(path), file.document->model->family());
-            result.commands.push_back({command::OpenDocument{std::move(*file.document), true}, ""});
+            result.notice = fmt::format("Opened {}, a {} model.", shown(file.path), file.document->model->family());
+            result.commands.push_back({command::OpenDocument{std::move(*file.document), true, ""}, ""});
         }
         if (file.kind == FileKind::Document) {
             result.notice = "Opened " + shown(path) + ".";
             if (file.document->trained) result.notice += " The trained model is not included: open its checkpoint.";
-            result.commands.push_back({command::OpenDocument{std::move(*file.document)}, ""});
+            result.commands.push_back({command::OpenDocument{std::move(*file.document), false, result.path}, ""});
         }
+    });
+}
+
+void FileDesk::open_training_text(const command::OpenTrainingText& open) {
+    send([path = open.path](Result& result, const std::stop_token&) {
+        auto text = std::make_shared<const std::string>(read_text_file(path).text);
+        result.commands.push_back({command::SetTrainingText{std::move(text), path.filename().string()}, ""});
     });
 }
 
@@ -145,6 +154,13 @@ void FileDesk::export_tensor(const command::ExportTensor& wanted, std::shared_pt
     send([wanted, source = std::move(snapshot), gradients = std::move(gradients)](Result& result, const std::stop_token&) {
         const std::string what = export_numbers(wanted.path, *source, wanted.choice, gradients.get());
         result.notice = fmt::format("Wrote {} to {}.", what, shown(wanted.path));
+    });
+}
+
+void FileDesk::write(const std::filesystem::path& path, std::function<void(const std::filesystem::path&)> write) {
+    send([path, write = std::move(write)](Result& result, const std::stop_token&) {
+        write(path);
+        result.notice = "Wrote " + shown(path) + ".";
     });
 }
 
@@ -237,7 +253,7 @@ void FileDesk::take(Result result, Opened& opened) {
         return;
     }
     if (result.kept) opened.kept = std::move(result.kept);
-    else if (result.restoring) return finish_restoring(false, {}, std::move(result.notice));
+    else if (result.restoring) return finish_restoring(false, std::move(result.notice));
     if (!result.notice.empty()) tell(std::move(result.notice), result.failed);
     if (!result.clipboard.empty()) {
         state_.clipboard = std::move(result.clipboard);
@@ -245,14 +261,16 @@ void FileDesk::take(Result result, Opened& opened) {
     }
     if (!result.path.empty()) remember(state_.recent, result.path);
     if (result.opened == FileKind::Model) remember(state_.recent_models, result.path);
-    if (result.saved != nullptr) set_document(result.path, std::move(result.saved));
+    if (result.saved != nullptr) {
+        subjects_[result.subject] = {result.path, std::move(result.saved)};
+        if (result.subject == subject_) show_subject();
+    }
+    std::move(result.commands.begin(), result.commands.end(), std::back_inserter(opened.commands));
     if (!result.opened) return;
     state_.opened = *result.opened;
     ++state_.openings;
     if (result.text != nullptr) state_.text = OpenedText{result.path, std::move(result.text)};
     if (result.lesson != nullptr) state_.lesson = std::move(result.lesson);
-    if (*result.opened == FileKind::Document) opened.document = result.path;
-    std::move(result.commands.begin(), result.commands.end(), std::back_inserter(opened.commands));
 }
 
 FileDesk::Opened FileDesk::update(const std::shared_ptr<const Document>& document) {
@@ -267,7 +285,8 @@ FileDesk::Opened FileDesk::update(const std::shared_ptr<const Document>& documen
     for (Result& result : results) take(std::move(result), opened);
     if (document != compared_) {
         compared_ = document;
-        state_.unsaved = clean_ == nullptr || *document != *clean_;
+        const std::shared_ptr<const Document>& clean = subjects_[subject_].clean;
+        state_.unsaved = clean == nullptr || *document != *clean;
         state_.would_be_lost = state_.unsaved && would_be_lost(*document);
     }
     return opened;
@@ -284,15 +303,25 @@ bool FileDesk::would_be_lost(const Document& document) const {
     if (same_but_for(by_run_, [&](Document& d) { d.trained = document.trained; })) return false;
     // Nor are the texts of an example, which the settings remember.
     const bool remembered = state_.document.empty() && !document.preset.empty() && text_bytes(document) <= kMostRememberedLetters;
-    return !remembered || !same_but_for(clean_, [&](Document& d) {
+    return !remembered || !same_but_for(subjects_.at(subject_).clean, [&](Document& d) {
         d.texts = document.texts;
         d.source_texts = document.source_texts;
     });
 }
 
+void FileDesk::look_at(std::size_t subject) {
+    if (subject == subject_) return;
+    subject_ = subject;
+    show_subject();
+}
+
 void FileDesk::set_document(std::filesystem::path path, std::shared_ptr<const Document> document) {
-    state_.document = std::move(path);
-    clean_ = std::move(document);
+    subjects_[subject_] = {std::move(path), std::move(document)};
+    show_subject();
+}
+
+void FileDesk::show_subject() {
+    state_.document = subjects_[subject_].path;
     by_run_.reset();
     compared_.reset();
 }
@@ -302,8 +331,7 @@ void FileDesk::set_made_by_run(std::shared_ptr<const Document> document) {
     compared_.reset();
 }
 
-void FileDesk::finish_restoring(bool done, std::filesystem::path file, std::string notice) {
-    if (done) set_document(std::move(file), nullptr);
+void FileDesk::finish_restoring(bool done, std::string notice) {
     state_.restored = done;
     ++state_.restorations;
     tell(std::move(notice), !done);
@@ -312,7 +340,8 @@ void FileDesk::finish_restoring(bool done, std::filesystem::path file, std::stri
 void FileDesk::use_text(command::UseText::As as, const Document& document) {
     if (!state_.text) return;
     const OpenedText opened = *std::exchange(state_.text, {});
-    if (as == command::UseText::As::Training) waiting_.push_back({command::OpenTrainingText{opened.path}, ""});
+    if (as == command::UseText::As::Training)
+        waiting_.push_back({command::SetTrainingText{opened.text, opened.path.filename().string()}, ""});
     if (as != command::UseText::As::Probe) return;
     command::SetTexts texts{lines_with_text(*opened.text, kMostLines, kLongestLine), {}};
     // Every new line keeps one of the existing encoder texts.

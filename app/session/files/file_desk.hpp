@@ -6,6 +6,7 @@
 #include <deque>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <stop_token>
@@ -26,16 +27,18 @@ class FileDesk {
 public:
     /// `wake` is called from the worker after every job.
     explicit FileDesk(std::function<void()> wake);
-    ~FileDesk();  ///< completes the job in progress, drops the waiting ones
+    ~FileDesk();  ///< asks the jobs to stop; those that write files are completed
     FileDesk(const FileDesk&) = delete;
     FileDesk& operator=(const FileDesk&) = delete;
 
     // One job per command, using the document and snapshot passed in.
     void save(const command::SaveDocument& save, std::shared_ptr<const Document> document);
     void open(const command::OpenFile& open);
+    void open_training_text(const command::OpenTrainingText& open);
     void restore(const command::RestoreWork& restore);
     void export_tensor(const command::ExportTensor& wanted, std::shared_ptr<const Snapshot> snapshot,
                        std::shared_ptr<const GradientTrace<float>> gradients);
+    void write(const std::filesystem::path& path, std::function<void(const std::filesystem::path&)> write);
     void copy_snippet(const command::CopySnippet& copy, std::shared_ptr<const Snapshot> snapshot);
     void list(const command::ListFolder& list);
     void list_models(const command::ListModels& list);
@@ -45,18 +48,19 @@ public:
     void tell(std::string notice, bool failed);
 
     struct Opened {
-        std::vector<Command> commands;   ///< to be applied by the session
-        std::filesystem::path document;  ///< the document's file, if a document was opened
-        std::optional<KeptWork> kept;    ///< restored work; the session then calls finish_restoring()
+        std::vector<Command> commands;  ///< to be applied by the session
+        std::optional<KeptWork> kept;   ///< restored work; the session then calls finish_restoring()
     };
     /// Collects the results of finished jobs.
     Opened update(const std::shared_ptr<const Document>& document);
-    /// Declares the document identical to this file (empty: to an example).
+    /// Turns to another subject of the document's history (DocumentHistory::subject()), which has a file of its own.
+    void look_at(std::size_t subject);
+    /// Declares the subject's document identical to this file (empty: to an example or a model). Null: it differs from the file.
     void set_document(std::filesystem::path path, std::shared_ptr<const Document> document);
     /// Declares that the session itself created this document for a training run, so that nothing would be lost with it.
     void set_made_by_run(std::shared_ptr<const Document> document);
-    /// Ends a restoration. `done`: the document is the restored one, with unsaved changes; otherwise it could not be restored.
-    void finish_restoring(bool done, std::filesystem::path file, std::string notice);
+    /// Ends a restoration. `done`: the document is the restored one, otherwise it could not be restored.
+    void finish_restoring(bool done, std::string notice);
     /// Adds the recent files of earlier sessions, newest first, after those opened in this one.
     void set_recent(std::vector<std::string> recent, std::vector<std::string> models);
     const FilesState& state() const { return state_; }
@@ -72,6 +76,7 @@ private:
         std::filesystem::path path;               ///< the file opened or saved
         std::vector<Command> commands;            ///< commands to apply
         std::shared_ptr<const Document> saved;    ///< the document just saved to `path`
+        std::size_t subject = 0;                  ///< of the saved document
         std::shared_ptr<const std::string> text;  ///< for FileKind::Text
         std::shared_ptr<const FolderListing> listing;
         std::shared_ptr<const ModelShelf> models;
@@ -86,10 +91,17 @@ private:
     void work(const std::stop_token& stop);
     void take(Result result, Opened& opened);
     bool would_be_lost(const Document& document) const;
+    void show_subject();
 
     const std::function<void()> wake_;
     FilesState state_;
-    std::shared_ptr<const Document> clean_;     ///< the document as opened or saved; null: in no file
+    /// A subject's file, and the document as opened or saved; null: in no file.
+    struct SubjectFile {
+        std::filesystem::path path;
+        std::shared_ptr<const Document> clean;
+    };
+    std::map<std::size_t, SubjectFile> subjects_;
+    std::size_t subject_ = 0;
     std::shared_ptr<const Document> by_run_;    ///< see set_made_by_run()
     std::shared_ptr<const Document> compared_;  ///< the document that state_.unsaved was computed for
     std::vector<Command> waiting_;              ///< commands for the next update()

@@ -61,18 +61,32 @@ void expect_run(const std::filesystem::path& folder, const std::stop_token& stop
 
 bool begins_with(const std::string& bytes, std::string_view start) { return bytes.compare(0, start.size(), start) == 0; }
 
+JsonObject object_in(const std::filesystem::path& path) {
+    return {read_whole_file(path, {.max_bytes = kMaxJsonBytes, .stop = {}}), path.string()};
+}
+
+void expect_format(const std::filesystem::path& path) {
+    if (object_in(path).has("format")) return;
+    throw refuse(path, FileFault::Schema, "it is JSON, but neither a document nor a lesson of attnscope");
+}
+
 }  // namespace
 
-bool is_lesson(const std::filesystem::path& path) {
-    return JsonObject(read_whole_file(path, {.max_bytes = kMaxJsonBytes, .stop = {}}), path.string()).has("steps");
+bool is_part_of_model(const std::filesystem::path& path) {
+    const std::string name = path.filename().string();
+    const bool weights = name.starts_with("model") && (name.ends_with(".safetensors") || name.ends_with(".safetensors.index.json"));
+    return (weights || name == "config.json" || name == "tokenizer.json") && OpenedModel::is_in(path.parent_path());
 }
+
+bool is_lesson(const std::filesystem::path& path) { return object_in(path).has("steps"); }
 
 ReadableFile read_any_file(const std::filesystem::path& path, const std::stop_token& stop) {
     ReadableFile file;
+    file.path = is_part_of_model(path) ? path.parent_path() : path;
     std::error_code unknown;
-    if (OpenedModel::is_in(path)) {
+    if (OpenedModel::is_in(file.path)) {
         file.kind = FileKind::Model;
-        file.document = document_of_model(OpenedModel::open(path));
+        file.document = document_of_model(OpenedModel::open(file.path));
         return file;
     }
     if (std::filesystem::is_directory(path, unknown)) {
@@ -98,6 +112,7 @@ ReadableFile read_any_file(const std::filesystem::path& path, const std::stop_to
             file.lesson = find_lesson(path.string());
             return file;
         }
+        expect_format(path);
         file.kind = FileKind::Document;
         file.document = load_document(path);
         return file;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -12,7 +13,7 @@
 #include "engine/io/atomic_file.hpp"
 #include "engine/io/npy.hpp"
 #include "engine/io/number_text.hpp"
-#include "engine/model/outline.hpp"
+#include "engine/model/recomputation.hpp"
 #include "engine/trace/trace_file.hpp"
 
 namespace attn::app {
@@ -277,6 +278,32 @@ void write_tensor_npy(const std::filesystem::path& path, const Snapshot& snapsho
     std::vector<std::int32_t> ids;
     for (const float id : tensor.values()) ids.push_back(static_cast<std::int32_t>(std::lround(id)));
     write_npy(path, view_of(make_array<std::int32_t>(name, sizes_of(tensor.shape()), ids)));
+}
+
+void write_table(const std::filesystem::path& path, const NumberTable& table) {
+    if (path.extension() == ".npy")
+        return write_npy(path, {path.stem().string(), DType::F32, {table.rows, table.columns}, std::as_bytes(std::span(table.numbers))});
+    if (path.extension() != ".csv") throw Error("what is shown can be written as .csv or .npy");
+    const auto text_at = [](const std::vector<std::string>& texts, std::int64_t i) {
+        return escaped(texts[static_cast<std::size_t>(i)], 0);
+    };
+    std::string text = table.row_axis + (table.row_texts.empty() ? "" : ",token");
+    for (std::int64_t column = 0; column < table.columns; ++column) {
+        const std::string name = std::to_string(column);
+        text += "," + quoted(table.column_texts.empty() ? name : name + " " + text_at(table.column_texts, column));
+    }
+    text += "\r\n";
+    for (std::int64_t row = 0; row < table.rows; ++row) {
+        text += std::to_string(row);
+        if (!table.row_texts.empty()) text += "," + quoted(text_at(table.row_texts, row));
+        for (std::int64_t column = 0; column < table.columns; ++column) {
+            text += ',';
+            if (const float number = table.numbers[static_cast<std::size_t>(row * table.columns + column)]; !std::isnan(number))
+                append_number(text, number);
+        }
+        text += "\r\n";
+    }
+    write_whole_file(path, text);
 }
 
 void write_tensor_safetensors(const std::filesystem::path& path, const Snapshot& snapshot, const TensorChoice& choice,

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "app/session/document/number_table.hpp"
 #include "app/session/document/tensor_choice.hpp"
 #include "app/session/facets/snapshot.hpp"
 #include "engine/explain/not_finite.hpp"
@@ -23,6 +24,9 @@ void write_tensor_csv(const std::filesystem::path& path, const Snapshot& snapsho
 /// Writes float32 numbers, or int32 token ids.
 void write_tensor_npy(const std::filesystem::path& path, const Snapshot& snapshot, const TensorChoice& choice,
                       const GradientTrace<float>* gradients = nullptr);
+/// The same for a matrix as it is shown, by the path's extension; a missing number is an empty field or NaN. Throws FileError, and Error
+/// for another extension.
+void write_table(const std::filesystem::path& path, const NumberTable& table);
 /// Writes the complete stage or parameter, whatever sequence or head was chosen, with its mask (see engine/io/trace_file.hpp).
 void write_tensor_safetensors(const std::filesystem::path& path, const Snapshot& snapshot, const TensorChoice& choice,
                               const GradientTrace<float>* gradients = nullptr);

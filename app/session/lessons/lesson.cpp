@@ -26,7 +26,8 @@ constexpr std::size_t kLeastAnswers = 2, kMostAnswers = 4;
 
 /// Fields for which it matters whether this step specified them.
 constexpr std::array<std::string_view, 4> kPlaces = {"stage", "layer", "cell", "source_texts"};
-constexpr std::array<std::string_view, 3> kTokenizerNames = {"character", "word", "byte"};
+/// Lessons have no place for trained pieces.
+constexpr std::span kLessonTokenizers = std::span(kTokenizerNames).first(static_cast<std::size_t>(TokenizerKind::Bpe));
 
 void read_texts(JsonObject& object, std::string_view key, std::vector<std::string>& texts) {
     if (object.read(key, texts) && texts.empty()) object.fail(key, "expected at least one text");
@@ -59,7 +60,7 @@ void read_document(JsonObject& object, LessonStep& step) {
     }
     read_texts(object, "texts", step.document.texts);
     object.read("source_texts", step.document.source_texts);
-    read_enum(object, "tokenizer", kTokenizerNames, step.document.tokenizer);
+    read_enum(object, "tokenizer", kLessonTokenizers, step.document.tokenizer);
     object.read("special_tokens", step.document.special_tokens);
     if (auto part = object.optional_object("config")) step.document.config = config_from_json(std::move(*part), step.document.config);
     if (auto part = object.optional_object("forward"))

@@ -11,7 +11,7 @@
 
 #include "app/session/states/state.hpp"
 #include "engine/explain/provenance.hpp"
-#include "engine/generate/generate.hpp"
+#include "engine/generate/sampling.hpp"
 #include "engine/plan/stage.hpp"
 #include "engine/precision/weight_error.hpp"
 #include "engine/trace/head_worth.hpp"
@@ -219,14 +219,16 @@ struct MovedNorms {
     bool operator==(const MovedNorms&) const = default;
 };
 
-/// Statistics of a stage's numbers, or of the loss gradients with respect to them.
+/// Statistics of the numbers of a stage or a parameter, or of the loss gradients with respect to them.
 struct Statistics {
     using Value = TensorStatistics;
     static constexpr FacetInfo kInfo{.lane = Lane::Prompt};
-    StageId stage;
+    StageId stage{};
     bool gradients = false;
     /// Attention maps of long texts only: statistics of this head. None: all heads.
     std::optional<std::int64_t> head{};
+    std::optional<std::int64_t> sequence{};  ///< statistics of this sequence. None: all sequences
+    std::string parameter{};                 ///< statistics of this parameter instead of the stage
     bool operator==(const Statistics&) const = default;
 };
 

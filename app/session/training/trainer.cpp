@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/session/facets/scarce_memory.hpp"
+#include "engine/io/file_error.hpp"
 #include "engine/ops/parallel.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/train/long_curve.hpp"
@@ -249,7 +250,7 @@ void Trainer::adopt(RunSettings settings) {
     if (state_.paired) return;
     settings.train.forward.mistake = run_->settings().train.forward.mistake;
     run_->apply(settings);
-    if (differ_but_for_their_end(run_->settings(), fresh_.settings)) fresh_.later = run_->settings();
+    if (differ_but_for_their_end(run_->settings(), unpublished_.settings)) unpublished_.later = run_->settings();
 }
 
 void Trainer::carry_out(const Save& save, const std::stop_token&) {
@@ -257,7 +258,7 @@ void Trainer::carry_out(const Save& save, const std::stop_token&) {
         if (run_ == nullptr) throw Error("there is no training run to save yet");
         run_->save(save.path);
         state_.saved_step = run_->steps();
-        handed_step_ = -1;
+        autosaved_step_ = -1;
         notice("saved step " + std::to_string(run_->steps()) + " as " + save.path.string());
     } catch (const std::bad_alloc&) {
         notice("there is not enough memory to save the run", true);
@@ -272,10 +273,14 @@ void Trainer::carry_out(const Open& open, const std::stop_token& job) {
         run = engine_.open(open.path);
     } catch (const std::bad_alloc&) {
         return notice("there is not enough memory to open the run", true);
+    } catch (const ConfigError& error) {
+        return notice(escaped(open.path.native(), 0) + ": " + error.what(), true);
     } catch (const std::exception& error) {
         return notice(error.what(), true);
     }
-    take_up(std::move(run), TrainingPhase::Paused, true, job);
+    const std::int64_t last = run->settings().stop.steps;
+    const bool over = last > 0 && run->steps() >= last;
+    take_up(std::move(run), over ? TrainingPhase::Finished : TrainingPhase::Paused, true, job);
     if (open.kept) state_.saved_step = 0;
     notice(open.kept ? "restored step " + std::to_string(run_->steps())
                      : "opened " + open.path.string() + " at step " + std::to_string(run_->steps()));
@@ -299,18 +304,18 @@ void Trainer::take_up(std::unique_ptr<LiveRun> run, TrainingPhase phase, bool fr
     state.probe = run_->probe();
     state.probe_source = run_->probe_source();
     state_ = std::move(state);
-    fresh_ = {};
-    fresh_.run = state_.run;
-    fresh_.settings = run_->settings();
-    told_ = {};
-    told_.run = fresh_.run;
-    told_.settings = fresh_.settings;
-    handed_step_ = -1;
+    unpublished_ = {};
+    unpublished_.run = state_.run;
+    unpublished_.settings = run_->settings();
+    published_ = {};
+    published_.run = unpublished_.run;
+    published_.settings = unpublished_.settings;
+    autosaved_step_ = -1;
     add_past();
     heads_step_ = -1;
     heads_due_ = {};
-    busy_ = fresh_.losses.empty() ? 0 : fresh_.losses.back().seconds;
-    tokens_ = fresh_.losses.empty() ? 0 : fresh_.losses.back().tokens;
+    busy_ = unpublished_.losses.empty() ? 0 : unpublished_.losses.back().seconds;
+    tokens_ = unpublished_.losses.empty() ? 0 : unpublished_.losses.back().tokens;
     mark_ = {busy_, run_->steps(), tokens_};
     set_phase(phase);
     evaluate_if_due(job);
@@ -324,9 +329,9 @@ void Trainer::add_past() {
     const std::int64_t now = run_->steps();
     if (run_->evaluation_due()) std::erase_if(past.validations, [now](const ValidationPoint& point) { return point.step >= now; });
     std::erase_if(past.heads, [now](const HeadPoint& point) { return point.step >= now; });
-    fresh_.losses = std::move(past.losses);
-    fresh_.validations = std::move(past.validations);
-    fresh_.heads = std::move(past.heads);
+    unpublished_.losses = std::move(past.losses);
+    unpublished_.validations = std::move(past.validations);
+    unpublished_.heads = std::move(past.heads);
 }
 
 void Trainer::advance(const std::stop_token& job) {
@@ -342,14 +347,14 @@ void Trainer::advance(const std::stop_token& job) {
 }
 
 void Trainer::train_one(const std::stop_token& job) {
-    fresh_.losses.push_back(run_->step(job));
-    tokens_ = fresh_.losses.back().tokens;
+    unpublished_.losses.push_back(run_->step(job));
+    tokens_ = unpublished_.losses.back().tokens;
     evaluate_if_due(job);
 }
 
 void Trainer::evaluate_if_due(const std::stop_token& job) {
     if (!run_->evaluation_due()) return;
-    fresh_.validations.push_back(run_->evaluate(job));
+    unpublished_.validations.push_back(run_->evaluate(job));
     auto answers = std::make_shared<const HeldOutAnswers>(HeldOutAnswers{run_->steps(), run_->examples(job)});
     std::erase_if(state_.answers, [&](const auto& earlier) { return earlier->step >= answers->step; });
     state_.answers.push_back(std::move(answers));
@@ -364,7 +369,7 @@ void Trainer::score_heads(bool always, const std::stop_token& job) {
     if (!always && (begin < heads_due_ || run_->history().moments().back().step != run_->steps())) return;
     HeadPoint point = run_->score_heads(run_->keep(), job);
     heads_step_ = point.step;
-    fresh_.heads.push_back(std::move(point));
+    unpublished_.heads.push_back(std::move(point));
     const auto end = Clock::now();
     heads_due_ = end + kHeadsShare * (end - begin);
 }
@@ -384,8 +389,8 @@ void Trainer::notice(std::string text, bool refused) {
 }
 
 void Trainer::hand_over() {
-    if (run_ == nullptr || handed_step_ == run_->steps()) return;
-    if (state_.phase == TrainingPhase::Running && handed_step_ >= 0 && Clock::now() < hand_over_due_) return;
+    if (run_ == nullptr || autosaved_step_ == run_->steps()) return;
+    if (state_.phase == TrainingPhase::Running && autosaved_step_ >= 0 && Clock::now() < hand_over_due_) return;
     KeepRun keep;
     {
         const std::lock_guard lock(mutex_);
@@ -394,12 +399,12 @@ void Trainer::hand_over() {
     if (!keep) return;
     hand_over_due_ = Clock::now() + kHandOverPause;
     try {
-        RunCurves points = told_;
-        add_copies(points, fresh_);
+        RunCurves points = published_;
+        add_copies(points, unpublished_);
         RunFolder taken{run_->checkpoint(), std::move(points.losses), std::move(points.validations), std::move(points.heads),
                         run_->history().moments()};
         keep(std::make_shared<const RunFolder>(std::move(taken)), state_.saved_step != run_->steps());
-        handed_step_ = run_->steps();
+        autosaved_step_ = run_->steps();
     } catch (const std::bad_alloc&) {
         // The previously saved state is kept; retried after the pause.
     }
@@ -446,14 +451,14 @@ void Trainer::publish(bool newest) {
         measure_speed();
     }
     ++state_.serial;
-    add_copies(told_, fresh_);
+    add_copies(published_, unpublished_);
     // The old values are destroyed at the end, after the lock is released and the window notified.
     auto snapshot = std::make_shared<const TrainingSnapshot>(state_);
     {
         const std::lock_guard lock(mutex_);
         latest_.swap(snapshot);
         moments_.swap(moments);
-        if (run_ != nullptr) append(curves_of(curves_, fresh_), fresh_);
+        if (run_ != nullptr) append(curves_of(curves_, unpublished_), unpublished_);
     }
     // Measured from the due time; otherwise steps slightly shorter than the pause would be published only every second time.
     publication_due_ = std::max(publication_due_ + kPublicationPause, Clock::now());

@@ -154,11 +154,11 @@ private:
 
     // Only used by the worker:
     std::unique_ptr<LiveRun> run_;
-    std::optional<RunSettings> then_;  // settings of the run that starts when this one ends
-    TrainingSnapshot state_;           // the next snapshot to publish
-    RunCurves fresh_;                  // points since the last snapshot
-    RunCurves told_;                   // points published so far
-    std::int64_t handed_step_ = -1;    // step of the run when last handed over; -1: hand over again
+    std::optional<RunSettings> then_;   // settings of the run that starts when this one ends
+    TrainingSnapshot state_;            // the next snapshot to publish
+    RunCurves unpublished_;             // points since the last snapshot
+    RunCurves published_;               // points published so far
+    std::int64_t autosaved_step_ = -1;  // step of the run when last handed over; -1: hand over again
     Clock::time_point hand_over_due_;
     std::int64_t heads_step_ = -1;
     Clock::time_point heads_due_, parameters_due_, publication_due_;
@@ -174,8 +174,8 @@ private:
     struct Shelved {
         std::unique_ptr<LiveRun> run;
         TrainingSnapshot state;
-        RunCurves told;
-        std::int64_t handed_step, heads_step;
+        RunCurves published;
+        std::int64_t heads_step;
         double busy;
         std::int64_t tokens;
     };

@@ -24,7 +24,7 @@ void Trainer::keep_run() {
     std::vector<KeptRun> kept = std::exchange(state_.kept, {});
     TrainingSnapshot state = state_;
     state_.kept = std::move(kept);
-    shelf_.push_back({std::move(run_), std::move(state), std::exchange(told_, {}), handed_step_, heads_step_, busy_, tokens_});
+    shelf_.push_back({std::move(run_), std::move(state), std::exchange(published_, {}), heads_step_, busy_, tokens_});
     note_kept_runs();
 }
 
@@ -59,11 +59,11 @@ void Trainer::carry_out(const Choose& choose, const std::stop_token&) {
     chosen.state.notices = state_.notices;
     chosen.state.refused = state_.refused;
     state_ = std::move(chosen.state);
-    fresh_ = {};
-    fresh_.run = state_.run;
-    fresh_.settings = chosen.told.settings;
-    told_ = std::move(chosen.told);
-    handed_step_ = -1;  // the autosave keeps the current run
+    unpublished_ = {};
+    unpublished_.run = state_.run;
+    unpublished_.settings = chosen.published.settings;
+    published_ = std::move(chosen.published);
+    autosaved_step_ = -1;  // the autosave keeps the current run
     heads_step_ = chosen.heads_step;
     heads_due_ = {};
     busy_ = chosen.busy;

@@ -1,0 +1,76 @@
+#include "app/panels/edit/paint_mask.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "app/panels/edit/edits.hpp"
+
+namespace attn::app {
+namespace {
+
+/// Calls visit(cell) for every cell on the line between two cells, both included (Bresenham, 1965).
+template <class Visit>
+void for_line(HeatmapCell at, const HeatmapCell& to, const Visit& visit) {
+    const std::int64_t down = std::abs(to.row - at.row), across = std::abs(to.col - at.col);
+    const std::int64_t down_by = at.row < to.row ? 1 : -1, across_by = at.col < to.col ? 1 : -1;
+    std::int64_t error = across - down;
+    while (true) {
+        visit(at);
+        if (at == to) return;
+        const std::int64_t twice = 2 * error;
+        if (twice > -down) {
+            error -= down;
+            at.col += across_by;
+        }
+        if (twice < across) {
+            error += across;
+            at.row += down_by;
+        }
+    }
+}
+
+}  // namespace
+
+void toggle_painting(PanelContext& context) {
+    ViewState& view = context.view;
+    view.painting = !view.painting;
+    if (!view.painting) return;
+    view.view = View::Step;
+    StageId map = view.stage;
+    if (is_attention_map(map.stage)) return;
+    map.stage = Stage::Weights;
+    map.layer = std::max(map.layer, 0);
+    if (context.has_stage(map)) view.stage = map;
+}
+
+void paint(PanelContext& context, const Matrix& matrix, const HeatmapCell& at) {
+    ViewState& view = context.view;
+    ForwardSettings forward = context.document.forward;
+    auto& painted = forward.masks.painted;
+    const auto find = [&](const HeatmapCell& cell) {
+        return std::find(painted.begin(), painted.end(),
+                         PaintedCell{static_cast<std::int32_t>(cell.row), static_cast<std::int32_t>(cell.col)});
+    };
+    if (!view.stroke) view.stroke = {find(at) == painted.end(), at.row, at.col};
+    const bool forbids = view.stroke->forbids;
+    bool changed = false;
+    for_line({view.stroke->row, view.stroke->col}, at, [&](const HeatmapCell& cell) {
+        const auto known = find(cell);
+        const bool is_painted = known != painted.end();
+        if (forbids == is_painted || (forbids && matrix.masked(cell.row, cell.col))) return;
+        if (forbids) painted.push_back({static_cast<std::int32_t>(cell.row), static_cast<std::int32_t>(cell.col)});
+        else painted.erase(known);
+        changed = true;
+    });
+    view.stroke = {forbids, at.row, at.col};
+    if (changed) emit_forward(context, std::move(forward), "paint");
+}
+
+void end_stroke(ViewState& view) {
+    if (!view.stroke || ImGui::IsMouseDown(0)) return;
+    view.stroke.reset();
+    ++view.gesture;
+}
+
+}  // namespace attn::app

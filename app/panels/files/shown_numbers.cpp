@@ -1,0 +1,90 @@
+#include "app/panels/files/shown_numbers.hpp"
+
+#include <limits>
+#include <utility>
+
+#include "app/panels/compare/comparison.hpp"
+#include "app/panels/maps/gradients.hpp"
+#include "app/panels/maps/labels.hpp"
+#include "app/panels/maps/shown_maps.hpp"
+#include "app/panels/views/totals_matrix.hpp"
+
+namespace attn::app {
+namespace {
+
+/// Whether a view shows slices of stages.
+bool shows_stages(View view) {
+    switch (view) {
+    case View::Step:
+    case View::Heads:
+    case View::Grid:
+    case View::Lines:
+        return true;
+    case View::Totals:
+    case View::Lens:
+    case View::KnockOut:
+    case View::Write:
+    case View::Precision:
+    case View::Train:
+    case View::Doctor:
+        return false;
+    }
+    return false;
+}
+
+/// The other views of stages leave out the first key, or multiply by the norm of values, if that is wanted; the Step view does not.
+Matrix matrix_of_stage(PanelContext& context) {
+    const ViewState& view = context.view;
+    if (view.view == View::Step && !view.compare.on() && !shows_gradients(context))
+        return slice_of(context, shown_side(context, view.stage, view.head));
+    return shown_slice(context, view.stage, view.head);
+}
+
+}  // namespace
+
+ShownNumbers shown_numbers(PanelContext& context) {
+    ShownNumbers shown;
+    const StageId& id = context.view.stage;
+    if (!context.ready()) return shown;
+    if (context.view.view == View::Totals) {
+        shown.matrix = totals_matrix(context);
+        shown.title = shown.matrix.symbol;
+        shown.is_stage = false;
+    } else if (shows_stages(context.view.view)) {
+        shown.matrix = matrix_of_stage(context);
+        const bool compares = context.view.compare.on();
+        shown.title = std::string(stage_name(id.stage));
+        if (shown.matrix.is_difference) shown.title += context.view.compare.swapped ? ", A − B" : ", B − A";
+        else if (compares) shown.title += context.view.compare.swapped ? " of A" : " of B";
+        else if (shown.matrix.is_gradient) shown.title += ", gradients";
+        shown.is_stage = !compares && (shown.matrix.is_gradient || shown.matrix.name == tensor_name(id));
+    } else {
+        shown.missing = "The numbers of this view cannot be copied or exported: use Step, Heads or Grid.";
+        return shown;
+    }
+    if (shown.matrix.empty()) shown.missing = "There are no numbers here yet.";
+    return shown;
+}
+
+std::shared_ptr<const NumberTable> table_of(const PanelContext& context, const ShownNumbers& shown) {
+    const Matrix& matrix = shown.matrix;
+    const StageId id = matrix.origin && matrix.origin->parameter.empty() ? matrix.origin->stage : context.view.stage;
+    const auto texts = [&](Axis axis, std::int64_t count) {
+        const bool named = axis == Axis::T || axis == Axis::S || axis == Axis::V;
+        return named ? axis_labels(context, id, axis, count, matrix.labelled_by) : std::vector<std::string>();
+    };
+    auto table = std::make_shared<NumberTable>();
+    table->title = shown.title;
+    table->row_axis = std::string(axis_title(matrix.row_axis));
+    table->row_texts = texts(matrix.row_axis, matrix.data.rows);
+    table->column_texts = texts(matrix.col_axis, matrix.data.cols);
+    table->rows = matrix.data.rows;
+    table->columns = matrix.data.cols;
+    table->numbers.reserve(static_cast<std::size_t>(table->rows * table->columns));
+    for (std::int64_t row = 0; row < table->rows; ++row)
+        for (std::int64_t col = 0; col < table->columns; ++col)
+            table->numbers.push_back(matrix.masked(row, col) ? std::numeric_limits<float>::quiet_NaN() : matrix.at(row, col));
+    return table;
+}
+
+}  // namespace attn::app

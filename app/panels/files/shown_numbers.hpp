@@ -1,0 +1,22 @@
+#pragma once
+/// The numbers that a view shows, for copying and exporting.
+
+#include <memory>
+#include <string>
+
+#include "app/panels/panel_context.hpp"
+#include "app/session/document/number_table.hpp"
+
+namespace attn::app {
+
+struct ShownNumbers {
+    Matrix matrix;         ///< empty if there are none
+    std::string title;     ///< such as "weights, B − A"
+    std::string missing;   ///< why there are none, a sentence
+    bool is_stage = true;  ///< they are those of the stage, unchanged: a slice of its values or gradients
+};
+ShownNumbers shown_numbers(PanelContext& context);
+/// A copy with the tokens of rows and columns.
+std::shared_ptr<const NumberTable> table_of(const PanelContext& context, const ShownNumbers& shown);
+
+}  // namespace attn::app

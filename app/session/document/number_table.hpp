@@ -1,0 +1,18 @@
+#pragma once
+/// A matrix of numbers as a view shows it, to be written to a file.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace attn::app {
+
+struct NumberTable {
+    std::string title;                                 ///< "weights, B − A"
+    std::string row_axis;                              ///< "query"
+    std::vector<std::string> row_texts, column_texts;  ///< the tokens of rows and columns; empty if indices stand for none
+    std::int64_t rows = 0, columns = 0;
+    std::vector<float> numbers;  ///< [rows,columns], NaN where there is none
+};
+
+}  // namespace attn::app

@@ -1,0 +1,122 @@
+#include "app/session/facets/facet_needs.hpp"
+
+#include "app/session/facets/snapshot.hpp"
+#include "app/session/states/part_looked_at.hpp"
+#include "engine/model/moved_norms.hpp"
+#include "engine/model/text_rules.hpp"
+
+namespace attn::app {
+namespace {
+
+/// What a facet of one stage reads.
+struct ReadStage {
+    StageId id;
+    std::optional<std::int64_t> head{};
+    MapsWanted maps = MapsWanted::Numbers;
+};
+
+std::optional<ReadStage> read_stage(const Facet& facet) {
+    const auto* explanation = std::get_if<facet::Explanation>(&facet);
+    if (explanation != nullptr && explanation->cell.parameter.empty())
+        return ReadStage{explanation->cell.stage, explanation->head, explanation->in_rows ? MapsWanted::Reduced : MapsWanted::Numbers};
+    if (const auto* mean = std::get_if<facet::HeadMean>(&facet)) return ReadStage{mean->stage};
+    if (const auto* moved = std::get_if<facet::MovedNorms>(&facet)) return ReadStage{values_of(moved->weights), {}, MapsWanted::Reduced};
+    const auto* statistics = std::get_if<facet::Statistics>(&facet);
+    if (statistics != nullptr && !statistics->head && statistics->parameter.empty()) return ReadStage{statistics->stage};
+    return {};
+}
+
+/// Whether an outline, perhaps only begun, suffices to compute the part around a stage.
+bool reaches(const Trace<float>& outline, const StageId& id) {
+    if (outline.whole()) return true;
+    if (outline.plan->find(id) == nullptr) return false;
+    const PlanPart part = outline.plan->part_around(id);
+    return !part.stream || outline.find(*part.stream) != nullptr;
+}
+
+/// The beginning of a pass that the facet can be computed from, as long as the whole pass is not known; null if there is none.
+std::shared_ptr<const Fact> beginning_for(const Request& request, const Results& results) {
+    const std::optional<StageId> id = looks_at(request.facet);
+    if (!id || results.find(request.state, facet::Trace{})) return nullptr;
+    std::shared_ptr<const Fact> begun = results.begun(request.state);
+    if (begun == nullptr) return nullptr;
+    const Snapshot& snapshot = Results::answer<facet::Beginning>(begun.get())->snapshot;
+    return reaches(*snapshot.trace, *id) ? begun : nullptr;
+}
+
+}  // namespace
+
+std::optional<facet::Inside> part_needed(const Facet& facet, const Trace<float>& trace) {
+    const std::optional<ReadStage> read = read_stage(facet);
+    if (!read || trace.whole() || trace.plan->find(read->id) == nullptr) return {};
+    return inside_with(trace, read->id, read->head, read->maps);
+}
+
+std::shared_ptr<const Snapshot> known_snapshot(const StateRef& state, const Results& results) {
+    if (const auto trace = results.find(state, facet::Trace{})) return trace.value;
+    const std::shared_ptr<const Fact> begun = results.begun(state);
+    if (begun == nullptr) return nullptr;
+    const auto pass = Results::answer<facet::Beginning>(begun.get()).value;
+    return {pass, &pass->snapshot};
+}
+
+std::optional<facet::Inside> part_of_map(const Trace<float>& trace, const StageId& map) {
+    if (trace.whole() || can_compute_in_rows(trace) || trace.plan->find(map) == nullptr) return {};
+    return inside_with(trace, map);
+}
+
+facet::MovedNorms norms_of(StageId map) {
+    map.stage = is_cross(map.stage) ? Stage::CrossWeights : Stage::Weights;
+    return {map};
+}
+
+std::optional<StageId> looks_at(const Facet& facet) {
+    if (const auto* inside = std::get_if<facet::Inside>(&facet)) return inside->first;
+    if (const auto* map = std::get_if<facet::MapRegion>(&facet); map != nullptr && map->change.minus == nullptr) return map->stage;
+    if (const auto* statistics = std::get_if<facet::Statistics>(&facet);
+        statistics != nullptr && !statistics->gradients && statistics->parameter.empty())
+        return statistics->stage;
+    const std::optional<ReadStage> read = read_stage(facet);
+    return read ? std::optional(read->id) : std::nullopt;
+}
+
+std::vector<Request> needs_of(const Request& request, const Results& results) {
+    const bool is_pass = std::holds_alternative<facet::Trace>(request.facet) || std::holds_alternative<facet::Beginning>(request.facet);
+    if (request.state == nullptr || is_pass) return {};
+    const std::shared_ptr<const Fact> beginning = beginning_for(request, results);
+    std::vector<Request> needs{beginning != nullptr ? beginning->request : Request{request.state, facet::Trace{}}};
+    if (const auto snapshot =
+            beginning != nullptr ? known_snapshot(request.state, results) : results.find(request.state, facet::Trace{}).value)
+        if (const auto part = part_needed(request.facet, *snapshot->trace)) needs.push_back({request.state, *part});
+    if (const auto* statistics = std::get_if<facet::Statistics>(&request.facet); statistics != nullptr && statistics->gradients)
+        needs.push_back({request.state, facet::Gradients{}});
+    if (const auto* map = std::get_if<facet::MapRegion>(&request.facet)) {
+        if (map->change.minus != nullptr) needs.push_back({map->change.minus, facet::Trace{}});
+        const auto need_part = [&](const StateRef& state, const StageId& id) {
+            if (const auto there = known_snapshot(state, results))
+                if (const auto part = part_of_map(*there->trace, id)) needs.push_back({state, *part});
+        };
+        if (map->change != facet::MapChange{}) need_part(request.state, map->stage);
+        if (map->change.minus != nullptr) need_part(map->change.minus, map->change.minus_stage);
+        const facet::MovedNorms moved = norms_of(map->stage);
+        const auto snapshot = map->change.times_moved ? known_snapshot(request.state, results) : nullptr;
+        if (snapshot != nullptr)
+            if (const auto part = part_needed(moved, *snapshot->trace)) needs.push_back({request.state, *part});
+        if (map->change.times_moved) needs.push_back({request.state, moved});
+    }
+    if (const auto* same = std::get_if<facet::SameNumbers>(&request.facet)) needs.push_back({same->other, facet::Trace{}});
+    return needs;
+}
+
+bool comes_with_trace(const Request& request) {
+    if (request.state == nullptr || info_of(request.facet).lane != Lane::Prompt) return false;
+    const auto* statistics = std::get_if<facet::Statistics>(&request.facet);
+    const bool waits_for_gradients = statistics != nullptr && statistics->gradients,
+               of_weights = statistics != nullptr && !statistics->parameter.empty();
+    // Another tokenizer's file has to be read first, which can take long.
+    return !waits_for_gradients && !of_weights && !std::holds_alternative<facet::Trace>(request.facet) &&
+           !std::holds_alternative<facet::Beginning>(request.facet) && !std::holds_alternative<facet::SameNumbers>(request.facet) &&
+           !std::holds_alternative<facet::OtherTokens>(request.facet);
+}
+
+}  // namespace attn::app

@@ -1,0 +1,119 @@
+/// Matrices with so many numbers that a frame must not go through them: their statistics come from a facet, their labels are made only
+/// where they are drawn.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "app/panels/colors.hpp"
+#include "app/panels/maps/large_map.hpp"
+#include "app/session/document/presets.hpp"
+#include "app/session/facets/statistics.hpp"
+#include "engine/trace/gradient_trace.hpp"
+#include "tests/support/interface_fixture.hpp"
+
+namespace attn::app::test {
+namespace {
+
+constexpr int kWords = 40'000, kTokens = 60;
+const StageId kLogits{Stage::Logits, -1};
+
+class LargeMatrix : public InterfaceFixture {
+protected:
+    void open_large_vocabulary() {
+        Document document = open_preset("gpt-tiny");
+        document.preset.clear();
+        document.tokenizer = TokenizerKind::Word;
+        document.special_tokens = false;
+        document.vocabulary_texts = {""};
+        for (int word = 0; word < kWords; ++word) document.vocabulary_texts[0] += "w" + std::to_string(word) + " ";
+        document.texts = {""};
+        for (int token = 0; token < kTokens; ++token) document.texts[0] += "w" + std::to_string(token * 7) + " ";
+        document.texts.push_back("w1 w2 w3");
+        document.config.d_model = 56;
+        document.config.context_length = 64;
+        session = std::make_unique<Session>(std::move(document), [] {});
+        session->wait();
+        view.stage = kLogits;
+    }
+    Matrix logits(PanelContext& context, std::int64_t sequence = 0) {
+        return context.matrices.stage(context.trace(), kLogits, sequence, 0);
+    }
+};
+
+/// Double loop over the numbers of one sequence.
+void expect_counts(const TensorStatistics& found, const Tensor<float>& values, std::int64_t sequence) {
+    double sum = 0;
+    float lo = INFINITY, hi = -INFINITY;
+    const std::int64_t rows = values.shape()[1].size, cols = values.shape()[2].size;
+    for (std::int64_t t = 0; t < rows; ++t)
+        for (std::int64_t v = 0; v < cols; ++v) {
+            sum += values(sequence, t, v);
+            lo = std::min(lo, values(sequence, t, v));
+            hi = std::max(hi, values(sequence, t, v));
+        }
+    EXPECT_EQ(found.count, rows * cols);
+    EXPECT_NEAR(found.mean, sum / static_cast<double>(rows * cols), 1e-9);
+    EXPECT_EQ(found.min, lo);
+    EXPECT_EQ(found.max, hi);
+}
+
+TEST_F(LargeMatrix, StatisticsAreThoseOfTheShownSequenceAndComeLater) {
+    open_large_vocabulary();
+    ASSERT_EQ(session->snapshot()->problem, "");
+    for (const std::int64_t sequence : {0, 1}) {
+        view.batch = sequence;
+        with_context([&](PanelContext& context) {
+            const Matrix matrix = logits(context, sequence);
+            ASSERT_FALSE(is_counted_at_once(matrix));
+            const TensorStatistics* found = statistics_of_matrix(context, matrix);
+            ASSERT_NE(found, nullptr);
+            expect_counts(*found, trace().find(kLogits)->value, sequence);
+        });
+        EXPECT_TRUE(session->results().find(session->states().shown, facet::Statistics{.stage = kLogits, .sequence = sequence}))
+            << "counted by a worker, not by the frame";
+    }
+    EXPECT_FALSE(session->compute(facet::Statistics{.stage = kLogits, .sequence = 2})) << "there are two sequences";
+}
+
+TEST_F(LargeMatrix, TheRangeOfWeightsComesFromAllOfThem) {
+    open_large_vocabulary();
+    const std::string name = "token_embedding.weight";
+    const float* const numbers = trace().parameters->find(name);
+    ASSERT_NE(numbers, nullptr);
+    float reach = 0;
+    for (std::int64_t i = 0; i < std::int64_t{kWords} * 56; ++i) reach = std::max(reach, std::abs(numbers[i]));
+    const auto style = [&] {
+        HeatmapStyle found;
+        with_context([&](PanelContext& context) {
+            found = style_of(context, context.matrices.parameter(context.trace(), name, Axis::V, Axis::C, 0, 56));
+        });
+        return found;
+    };
+    EXPECT_EQ(style().hi, reach);
+    EXPECT_TRUE(session->results().find(session->states().shown, facet::Statistics{.parameter = name})) << "counted by a worker";
+    session->apply({command::SetTexts{{"w5 w6"}, {}}, ""});
+    session->wait();
+    EXPECT_EQ(style().hi, reach);
+    EXPECT_EQ(matrices.latest_range(name, nullptr).second, reach) << "stays while new weights are counted";
+    EXPECT_FALSE(session->compute(facet::Statistics{.parameter = "no.such.weight"}));
+    const auto gradients = get(facet::Gradients{});
+    const auto found = get(facet::Statistics{.gradients = true, .parameter = name});
+    const float* const slopes = gradients->parameters->find(name);
+    EXPECT_EQ(found->max, *std::max_element(slopes, slopes + std::int64_t{kWords} * 56));
+}
+
+TEST_F(LargeMatrix, OneHotRowsNeedNoMemory) {
+    open_large_vocabulary();
+    const Matrix rows = matrices.one_hot(trace(), {Stage::TokenEmbedding}, 0);
+    const TokenBatch& tokens = trace().tokens;
+    for (std::int64_t t = 0; t < tokens.length; ++t)
+        for (std::int64_t v = 0; v < 500; ++v)
+            EXPECT_EQ(rows.at(t, v), tokens.ids[static_cast<std::size_t>(t)] == v ? 1.F : 0.F) << t << ' ' << v;
+    EXPECT_EQ(rows.data.values, nullptr);
+}
+
+}  // namespace
+}  // namespace attn::app::test
