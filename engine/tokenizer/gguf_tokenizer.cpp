@@ -20,8 +20,13 @@ public:
     explicit TokenizerReader(const GgufFile& file) : file_(file), tokens_(file.list(kTokens)) {
         if (tokens_.empty() || tokens_.size() > static_cast<std::size_t>(Vocabulary::kMaxIds))
             refuse(kTokens, fmt::format("{} tokens; expected 1 to {}", tokens_.size(), Vocabulary::kMaxIds));
-        for (const Json& token : tokens_)
+        std::size_t bytes = 0;
+        for (const Json& token : tokens_) {
             if (!token.is_string()) refuse(kTokens, "expected a list of strings");
+            bytes += token.text().size();
+        }
+        if (bytes > kMostBytes)
+            refuse(kTokens, fmt::format("{} bytes of tokens; at most {} are read", bytes, kMostBytes), FileFault::Limit);
         for (const Json& type : numbers(kTypes)) {
             const double number = type.number();
             if (!(number >= 0 && number <= 6)) refuse(kTypes, fmt::format("there is no token type {}", number), FileFault::Unsupported);
@@ -52,7 +57,8 @@ private:
                                 *kTypes = "tokenizer.ggml.token_type", *kScores = "tokenizer.ggml.scores",
                                 *kMerges = "tokenizer.ggml.merges", *kCharacterMap = "tokenizer.ggml.precompiled_charsmap";
 
-    static constexpr std::uint64_t kNoToken = 0xFFFFFFFF;  ///< llama.cpp's -1
+    static constexpr std::size_t kMostBytes = std::size_t{8} << 20;  ///< a vocabulary of 262,144 has 2 million
+    static constexpr std::uint64_t kNoToken = 0xFFFFFFFF;            ///< llama.cpp's -1
 
     [[noreturn]] void refuse(std::string_view key, std::string_view problem, FileFault fault = FileFault::Schema) const {
         throw FileError(fault, file_.source(), key, problem);

@@ -112,6 +112,26 @@ TEST(Window, HoldsAFrameBackUntilItIsWoken) {
     EXPECT_GT(drawn_afterwards, 0);
 }
 
+TEST(Window, HearsOfEventsWhileFramesFollowWithoutAPause) {
+    static bool moved;
+    moved = false;
+    Settings settings;
+    Waker waker;
+    LoopOptions options;
+    options.stop = [] { return glfwGetTime() > 5; };
+    bool asked = false;
+    run_window(options, settings, waker, [&](Frame& frame) {
+        frame.redraw_after = 0;
+        frame.quit = moved;
+        if (asked || frame.time < 0.3) return;  // after the window's first events
+        asked = true;
+        GLFWwindow* const window = glfwGetCurrentContext();
+        glfwSetWindowPosCallback(window, [](GLFWwindow*, int, int) { moved = true; });
+        glfwSetWindowPos(window, 37, 41);
+    });
+    EXPECT_TRUE(moved) << "otherwise no key would arrive either";
+}
+
 /// Runs a 400 × 300 window with a button at (100, 100) until `done` or for five seconds.
 void run_with_button(const std::function<bool(const Frame&)>& done, std::function<void()> each = {}) {
     Settings settings;

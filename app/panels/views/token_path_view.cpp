@@ -279,7 +279,7 @@ void reveal_word(const PlacedColumns& columns, const TokenPath::Word& word, floa
 /// Scrolls to a step, and to the part it made.
 void reveal_step(const PlacedColumns& columns, const TokenPath::Word& word, std::size_t shown, float line) {
     if (!looks_elsewhere(static_cast<int>(word.first) * 4096 + static_cast<int>(shown))) return;
-    const float top = line * static_cast<float>(shown), high = ImGui::GetWindowHeight();
+    const float top = line * static_cast<float>(shown), high = ImGui::GetWindowHeight() - ImGui::GetStyle().ScrollbarSize;
     if (top < ImGui::GetScrollY()) ImGui::SetScrollY(top);
     else if (top + line > ImGui::GetScrollY() + high) ImGui::SetScrollY(top + line - high);
     const TokenPath::Step& step = word.steps[shown];
