@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <utility>
 
 #include "app/application.hpp"
 #include "app/cli/commands.hpp"
@@ -10,6 +11,7 @@
 #include "app/platform/file_portal.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/files/settings.hpp"
+#include "app/session/states/opened_model.hpp"
 #include "engine/io/file_error.hpp"
 
 namespace attn::app {
@@ -40,6 +42,13 @@ Document first_document(DocumentOptions wanted, const Settings& settings) {
     return document;
 }
 
+/// With a text beside it, a model is the same as --model.
+WindowStart with_model(WindowStart start) {
+    if (!start.document.gives_text() || start.document.gives_model() || !OpenedModel::is_in(start.file)) return start;
+    start.document.model = std::exchange(start.file, {});
+    return start;
+}
+
 }  // namespace
 
 void add_window_options(CliCommand program, WindowStart& start) {
@@ -51,9 +60,11 @@ void add_window_options(CliCommand program, WindowStart& start) {
         .existing_folder();
 }
 
-int open_window(const WindowStart& start) {
+int open_window(const WindowStart& given) {
+    const WindowStart start = with_model(given);
     // An unreadable file ends the program before a window opens.
-    if (!start.file.empty() && start.document.given()) throw Error("a file has its own text: give it without --preset and --text");
+    if (!start.file.empty() && start.document.given())
+        throw Error("a document, lesson or run has its own text: give it without --preset, --model and --text");
     if (!start.file.empty()) expect_file(start.file);
     const std::filesystem::path settings_file = settings_path();
     LoadedSettings loaded = load_settings(settings_file);

@@ -138,9 +138,9 @@ constexpr ImGuiWindowFlags kFixed = ImGuiWindowFlags_NoScrollbar | ImGuiWindowFl
 void draw_cell(PanelContext& context) {
     switch (context.view.view) {
     case View::Totals:
-        return draw_totals_cell(context);
+        return draw_side_in_place(context, draw_totals_cell);
     case View::Lens:
-        return draw_lens_cell(context);
+        return draw_side_in_place(context, draw_lens_cell);
     case View::Write:
         return draw_write_cell(context);
     case View::Precision:

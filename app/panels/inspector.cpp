@@ -351,8 +351,8 @@ void draw_inspector(PanelContext& context) {
     std::optional<CellRef> cell = selected_cell(context.view, trace, context.view.selection());
     if (!cell) cell = selected_cell(context.view, trace, context.view.locked);
     const std::string name = cell ? head_name(trace, *cell) : "";
-    const std::string_view side = !context.view.compare.on() ? "" : side_in_place(context).empty() ? " of B" : " of A";
-    section_heading(ui, fmt::format("{}{}{}{}", locked && cell ? "Selected cell" : "This cell", side, name.empty() ? "" : " · ", name));
+    section_heading(ui, fmt::format("{}{}{}{}", locked && cell ? "Selected cell" : "This cell", words_of_side(context),
+                                    name.empty() ? "" : " · ", name));
     if (!cell) {
         draw_nothing_chosen(context);
         return;

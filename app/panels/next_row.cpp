@@ -113,7 +113,10 @@ void draw_next_row(PanelContext& context) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float end = at.x + ImGui::GetContentRegionAvail().x, y = at.y + context.px(2);
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    float x = at.x + draw_spaced_text(list, fonts.small, {at.x, y + context.px(10)}, colors.muted, "NEXT", context.px(1)) + context.px(14);
+    float x = at.x +
+              draw_spaced_text(list, fonts.small, {at.x, y + context.px(10)}, colors.muted,
+                               context.view.compare.on() ? "NEXT OF B" : "NEXT", context.px(1)) +
+              context.px(14);
     const float slider = end - context.px(kWriteButton + 12 + kTemperature), right = slider - context.px(16);
     draw_write_button(context, {end - context.px(kWriteButton), y + context.px(1)});
     ImGui::SetCursorScreenPos({slider, y - context.px(3)});

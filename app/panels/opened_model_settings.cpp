@@ -35,7 +35,11 @@ void draw_opened_model(PanelContext& context) {
     const Config& config = model.config();
     value_row(ui, model.path().extension() == ".gguf" ? "file" : "folder", visible_text(model.name()), visible_text(model.path().native()));
     value_row(ui, "family", model.family());
-    value_row(ui, "layers", format_count(config.num_layers), "How many times the block is repeated.");
+    const std::int64_t encoder = config.layers_of(Stack::Encoder);
+    const bool uneven = config.architecture == Architecture::EncoderDecoder && encoder != config.num_layers;
+    value_row(ui, "layers", uneven ? fmt::format("{} + {}", encoder, config.num_layers) : format_count(config.num_layers),
+              uneven ? "How many times the block is repeated in the encoder, and in the decoder."
+                     : "How many times the block is repeated.");
     value_row(ui, "heads",
               config.grouped() ? fmt::format("{}, {} key/value", config.num_heads, config.kv_heads()) : format_count(config.num_heads),
               "How many attention heads run in parallel.");

@@ -42,12 +42,13 @@ void draw_shown_stage(PanelContext& context) {
     if (!context.ready()) return;
     const Trace<float>& trace = context.trace();
     ViewState& view = context.view;
+    const std::int64_t layers = trace.config.layers_of(view.stage.stack);
     std::int64_t layer = std::max(view.stage.layer, 0);
     if (view.view == View::Totals) {
-        std::int64_t last = std::min(view.totals.up_to.value_or(trace.config.num_layers - 1), trace.config.num_layers - 1);
-        if (index_row(context, "up to", trace.config.num_layers, last, "The last layer included.")) view.totals.up_to = last;
+        std::int64_t last = std::min(view.totals.up_to.value_or(layers - 1), layers - 1);
+        if (index_row(context, "up to", layers, last, "The last layer included.")) view.totals.up_to = last;
     } else if (view.view != View::Lens && view.view != View::Write && view.view != View::Precision &&
-               index_row(context, "layer", trace.config.num_layers, layer, "Up and Down change the layer.")) {
+               index_row(context, "layer", layers, layer, "Up and Down change the layer.")) {
         go_to_layer(view, trace, static_cast<int>(layer));
     }
     if (view.view != View::Totals && view.view != View::Lens && view.view != View::Write && view.view != View::Precision)
@@ -66,7 +67,7 @@ void draw_shown_maps(PanelContext& context) {
         index_row(context, "text", batch_size(context.trace()), context.view.batch, "The sequences of the batch.", 1);
     if (context.ready() && context.view.view == View::Heads) {
         std::int64_t layer = std::max(context.view.stage.layer, 0);
-        if (index_row(context, "layer", context.trace().config.num_layers, layer, "Up and Down change the layer."))
+        if (index_row(context, "layer", context.trace().config.layers_of(context.view.stage.stack), layer, "Up and Down change the layer."))
             go_to_layer(context.view, context.trace(), static_cast<int>(layer));
     }
 }

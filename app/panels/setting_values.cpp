@@ -83,6 +83,9 @@ std::string compare_value(const PanelContext& context) {
 
 std::string model_value(const PanelContext& context) {
     const Config& config = config_in_use(context);
+    const std::int64_t encoder = config.layers_of(Stack::Encoder);
+    if (config.architecture == Architecture::EncoderDecoder && encoder != config.num_layers)
+        return fmt::format("{} + {} layers of {} head{}", encoder, config.num_layers, config.num_heads, config.num_heads == 1 ? "" : "s");
     return fmt::format("{} layer{} of {} head{}", config.num_layers, config.num_layers == 1 ? "" : "s", config.num_heads,
                        config.num_heads == 1 ? "" : "s");
 }

@@ -29,7 +29,7 @@ void Session::Impl::carry_out(const command::SetTexts& set, const std::string& m
     next.written = {};
     next.writing = {};
     expect_bearable_texts(next);
-    if (!document().writing.tokens.empty()) files.tell("What was written belonged to the text before. Undo brings it back.", false);
+    if (!document().writing.tokens.empty()) files.tell("The generated text belonged to the previous text. Undo brings it back.", false);
     change(std::move(next), merge);
 }
 
@@ -160,6 +160,7 @@ void Session::Impl::begin_subject(const std::filesystem::path& file, std::shared
     history.begin_subject();
     files.look_at(history.subject());
     files.set_document(file, std::move(clean));
+    files.forget_subjects_except(history.subjects());
 }
 
 void Session::Impl::change(Document next, const std::string& merge) {
@@ -185,12 +186,11 @@ void Session::Impl::travel(bool back) {
     if (!possible) message = back ? "there is nothing to undo" : "there is nothing to redo";
     else if (steps == 0) message = "that was the model of a training run that no longer exists";
     else if (steps > 1) message = "skipped the model of a training run that no longer exists";
-    if (steps == 0) return;
-    files.look_at(history.subject());
-    changed(*before);
+    if (steps > 0) changed(*before);
 }
 
 void Session::Impl::changed(const Document& before) {
+    files.look_at(history.subject());
     const bool other_setup = static_cast<const Setup&>(document()) != static_cast<const Setup&>(before);
     // Text in progress continues from the old document, and the last generation's problem may no longer apply.
     if (!writing.taking) writing.problem.clear();

@@ -27,6 +27,13 @@ bool DocumentHistory::change(Document next, const std::string& merge) {
     return true;
 }
 
+std::set<std::size_t> DocumentHistory::subjects() const {
+    std::set<std::size_t> subjects{current_.subject};
+    for (const Steps* steps : {&undo_, &redo_})
+        for (const Step& step : *steps) subjects.insert(step.subject);
+    return subjects;
+}
+
 std::size_t DocumentHistory::undo(const Usable& usable) { return go(undo_, redo_, usable); }
 
 std::size_t DocumentHistory::redo(const Usable& usable) { return go(redo_, undo_, usable); }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ public:
     const std::shared_ptr<const Document>& current() const { return current_.document; }
     /// What the current document is a version of: everything since begin_subject() was called, or since the beginning.
     std::size_t subject() const { return current_.subject; }
+    /// The subjects that undo and redo can lead to, and the current one.
+    std::set<std::size_t> subjects() const;
     /// The current document is the first version of something else, with a file of its own.
     void begin_subject() { current_.subject = ++last_subject_; }
     bool can_undo() const { return !undo_.empty(); }

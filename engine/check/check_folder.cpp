@@ -105,7 +105,7 @@ private:
     struct Text {
         std::vector<std::int32_t> ids, segments;
         std::vector<std::int64_t> places;
-        std::int64_t rotated_as = 0;  ///< the length that rotations are for, if it is more than the text's own: that of its batch
+        std::int64_t rotated_as = 0;  ///< length of the padded batch, which rotations may depend on
     };
     std::vector<Text> texts(const std::string& run, const std::string& name) const {
         const std::vector<std::int64_t>& sizes = file_.sizes(name, 2);
@@ -159,10 +159,10 @@ private:
 
     TokenBatch batch_of(Text text, const std::string& name) const {
         const auto length = static_cast<std::int64_t>(text.ids.size());
-        if (length > folder_.config.longest_text())
-            file_.fail(name, fmt::format("has {} tokens; the context length is {}", length, folder_.config.longest_text()));
-        if (folder_.config.num_heads * length * length > kMaxCells) file_.fail(name, "would make attention maps that are too large");
         const std::int64_t padded = same_frequencies(plan_, length, text.rotated_as) ? length : std::max(length, text.rotated_as);
+        if (padded > folder_.config.longest_text())
+            file_.fail(name, fmt::format("has {} tokens; the context length is {}", padded, folder_.config.longest_text()));
+        if (folder_.config.num_heads * padded * padded > kMaxCells) file_.fail(name, "would make attention maps that are too large");
         text.ids.resize(static_cast<std::size_t>(padded));
         if (!text.segments.empty()) text.segments.resize(static_cast<std::size_t>(padded));
         return {padded, std::move(text.ids), {length}, std::move(text.segments)};
@@ -335,14 +335,13 @@ private:
         if (two_stacks()) source = batch_of({prompt, {}, {}, 0}, run + ".input_ids");
         // The pass over the longest prefix holds the shorter ones too, as long as they are rotated alike.
         Trace<Scalar> pass;
-        std::vector<double> expected;
-        std::vector<Scalar> likeliest;
+        const std::vector<double> expected(ids.begin(), ids.end());
+        std::vector<Scalar> likeliest(ids.begin(), ids.end());  // the prompt is given
         for (std::int64_t end = sizes[1] - 1; end >= begin; --end) {
             if (pass.plan == nullptr || !same_frequencies(plan_, end, pass.tokens.length))
                 pass = trace({{ids.begin(), ids.begin() + end}, {}, {}, 0}, tensor, source);
             const Scalar* const row = value(tensor, "logits", pass).data() + (end - 1) * folder_.config.vocab_size;
-            likeliest.push_back(static_cast<Scalar>(std::max_element(row, row + folder_.config.vocab_size) - row));
-            expected.push_back(ids[static_cast<std::size_t>(end)]);
+            likeliest[static_cast<std::size_t>(end)] = static_cast<Scalar>(std::max_element(row, row + folder_.config.vocab_size) - row);
         }
         TensorResult result = compare_numbers<Scalar>(tensor, expected, likeliest, {0, 0});
         result.shape = sizes;

@@ -275,7 +275,7 @@ private:
         if (part <= Part::VRotated) return " It was already in the input.";
         if (part == Part::Scores || part == Part::Scaled) return " A product is too large for its number format.";
         if (!is_map(part)) return "";
-        const Keep& keep = *judged_[b].plan.keep;
+        const Keep& keep = *judged_[b].intended.keep;
         const std::ptrdiff_t row = flat / sequence.keys * sequence.keys;
         const bool empty = std::none_of(keep.begin() + row, keep.begin() + row + sequence.keys, [](std::uint8_t k) { return k != 0; });
         return empty ? " Its query may attend to no key at all, and the softmax of a row of minus infinities is NaN." : "";

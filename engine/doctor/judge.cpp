@@ -15,7 +15,7 @@ namespace attn::doctor {
 namespace {
 
 /// Mistakes are tried under at most this many plausible masks.
-constexpr int kMaxPlans = 4;
+constexpr int kMostIntended = 4;
 
 bool better(const Outcome& a, const Outcome& b) {
     if (a.first_failure() != b.first_failure()) return a.first_failure() > b.first_failure();
@@ -48,21 +48,21 @@ public:
     }
 
     Judgement run() {
-        const std::vector<Plan> plans = plans_for(sequence_);
-        find_plan(plans);
-        if (!out_.right) find_suspects(plans);
+        const std::vector<IntendedMask> intended = intended_masks(sequence_);
+        find_mask(intended);
+        if (!out_.right) find_suspects(intended);
         const bool unexplained = !out_.right && (no_suspect_reproduces_all() || out_.suspects.front().scale_is_observed);
         if (unexplained && !known_.assumed && find_hidden_rotation()) return std::move(out_);
         if (!out_.right && (no_suspect_reproduces_all() || out_.suspects.front().scale_is_observed)) excuse();
         const bool doubtful = !out_.right && (no_suspect_reproduces_all() || out_.suspects.front().scale_is_observed);
         if (doubtful && !known_.assumed && (find_position_bias() || allow_short_products() || find_swap())) return std::move(out_);
         if (!out_.right && no_suspect_reproduces_all() && out_.outcome.first_failure() == static_cast<int>(Part::Weights))
-            suspect_sums_of_weights(sequence_, plans, out_);
-        if (out_.right && !out_.plan.warning.empty()) out_.warnings.push_back(out_.plan.warning);
+            suspect_sums_of_weights(sequence_, intended, out_);
+        if (out_.right && !out_.intended.warning.empty()) out_.warnings.push_back(out_.intended.warning);
         if (out_.right) suspect_pattern();
         if (out_.right && !sequence_.intent.bias.empty()) suspect_bias();
         if (out_.right) suspect_tiled_heads();
-        judge_weights_alone(sequence_, plans, out_);
+        judge_weights_alone(sequence_, intended, out_);
         find_whether_telling();
         if (!out_.right && out_.suspects.empty() && scale_is_unknown()) out_.undecided = Undecided::Scale;
         if (!out_.right && mask_is_unknown() && no_suspect_reproduces_all() &&
@@ -86,13 +86,13 @@ private:
     bool mask_is_unknown() const { return !sequence_.intent.given; }
     bool no_suspect_reproduces_all() const { return out_.suspects.empty() || out_.suspects.front().first_failure < kPartCount; }
 
-    void find_plan(const std::vector<Plan>& plans) {
+    void find_mask(const std::vector<IntendedMask>& intended) {
         bool any = false;
-        for (const Plan& plan : plans) {
-            Outcome outcome = evaluate(sequence_, correct_recipe(sequence_, plan), rounding_, shared_);
+        for (const IntendedMask& candidate : intended) {
+            Outcome outcome = evaluate(sequence_, correct_recipe(sequence_, candidate), rounding_, shared_);
             if (any && !better(outcome, out_.outcome)) continue;
             any = true;
-            out_.plan = plan;
+            out_.intended = candidate;
             out_.outcome = outcome;
             if (out_.outcome.first_failure() == kPartCount) {
                 out_.right = true;
@@ -101,14 +101,14 @@ private:
         }
     }
 
-    void find_suspects(const std::vector<Plan>& plans) {
+    void find_suspects(const std::vector<IntendedMask>& intended) {
         int tried = 0;
-        for (const Plan& plan : plans) {
-            if (plan.guessed || tried++ == kMaxPlans) break;
-            for (const Recipe& recipe : mistaken_recipes(sequence_, plan)) {
+        for (const IntendedMask& candidate : intended) {
+            if (candidate.guessed || tried++ == kMostIntended) break;
+            for (const Recipe& recipe : mistaken_recipes(sequence_, candidate)) {
                 const Outcome outcome = evaluate(sequence_, recipe, rounding_, shared_, out_.outcome.first_failure());
                 if (recipe.scale_is_observed && outcome.first_failure() == kPartCount && !custom_scale_)
-                    custom_scale_.emplace(plan, outcome);
+                    custom_scale_.emplace(candidate, outcome);
                 if (outcome.first_failure() > out_.outcome.first_failure() && covers(outcome))
                     add({*recipe.bug, recipe.detail, outcome.first_failure(), outcome.failures(), outcome.dropout_rate,
                          recipe.scale_is_observed, deviation(recipe, outcome)});
@@ -150,7 +150,7 @@ private:
         if (out_.suspects.empty() || !out_.suspects.front().scale_is_observed || no_suspect_reproduces_all()) return false;
         const bool size_is_known = sequence_.head_size > 0 || sequence_.usual_head_size > 0;
         if (!custom_scale_ || (!sequence_.has(Part::Scaled) && size_is_known)) return false;
-        out_.plan = custom_scale_->first;
+        out_.intended = custom_scale_->first;
         out_.outcome = custom_scale_->second;
         out_.right = true;
         out_.warnings.push_back(out_.suspects.front().detail);
@@ -271,13 +271,14 @@ private:
         const int first = out_.outcome.first_failure();
         if (first < static_cast<int>(Part::Masked) || first == kPartCount || !sequence_.intent.bias.empty()) return false;
         if (first > static_cast<int>(Part::Weights)) return !sequence_.has(Part::Weights) && find_alibi();
-        const auto scores = scaled_scores(sequence_, correct_recipe(sequence_, out_.plan), rounding_, shared_);
+        const auto scores = scaled_scores(sequence_, correct_recipe(sequence_, out_.intended), rounding_, shared_);
         if (scores == nullptr) return false;
         constexpr const char* kWarning =
             "The scores contain a position bias, a number for every head and distance, that is not in the file.";
         if (known_.bias != nullptr) return judge_with(*known_.bias, kWarning);
         if (find_alibi()) return true;
-        if (const auto bias = observed_position_bias(sequence_, *scores, *out_.plan.keep, rounding_); bias && judge_with(*bias, kWarning)) {
+        if (const auto bias = observed_position_bias(sequence_, *scores, *out_.intended.keep, rounding_);
+            bias && judge_with(*bias, kWarning)) {
             out_.bias = bias;
             return true;
         }
@@ -304,16 +305,16 @@ private:
     bool explains_more(const Sequence& assumed) const {
         SharedProducts shared;
         const int first = out_.outcome.first_failure();
-        const auto explains = [&](const Plan& plan) {
-            return evaluate(assumed, correct_recipe(assumed, plan), rounding_, shared, first).first_failure() > first;
+        const auto explains = [&](const IntendedMask& candidate) {
+            return evaluate(assumed, correct_recipe(assumed, candidate), rounding_, shared, first).first_failure() > first;
         };
-        std::vector<Plan> plans = plans_for(assumed);
-        std::erase_if(plans, [](const Plan& plan) { return plan.guessed; });
+        std::vector<IntendedMask> intended = intended_masks(assumed);
+        std::erase_if(intended, [](const IntendedMask& candidate) { return candidate.guessed; });
         // Include a misaligned causal mask, which is reported as a mistake once everything else is explained.
-        Plan misaligned;
+        IntendedMask misaligned;
         misaligned.keep = std::make_shared<const Keep>(causal_keep(assumed, 0));
-        if (assumed.keys > assumed.queries && assumed.intent.causal == true) plans.push_back(misaligned);
-        return std::any_of(plans.begin(), plans.end(), explains);
+        if (assumed.keys > assumed.queries && assumed.intent.causal == true) intended.push_back(misaligned);
+        return std::any_of(intended.begin(), intended.end(), explains);
     }
 
     Sequence with_bias(const PositionBias& bias) const {
@@ -335,7 +336,7 @@ private:
         std::int64_t differing = 0, open = 0;
         for (std::size_t i = 0; i < masked.size(); ++i) {
             const auto cell = static_cast<std::int64_t>(i), t = cell / sequence_.keys % sequence_.queries, s = cell % sequence_.keys;
-            const bool kept = (*out_.plan.keep)[i] != 0 && masked[i] > kForbidding && std::isfinite(masked[i] - scaled[i]);
+            const bool kept = (*out_.intended.keep)[i] != 0 && masked[i] > kForbidding && std::isfinite(masked[i] - scaled[i]);
             out.values.push_back(kept ? masked[i] - scaled[i] : 0);
             if (!kept || s == t) continue;
             ++open;
@@ -349,25 +350,28 @@ private:
     void suspect_pattern() {
         const Intent& intent = sequence_.intent;
         if (intent.complete || (!intent.given && has_nan(Part::Weights))) return;
-        std::optional<Bug> bug = intent.queries_only ? std::optional(Bug::PaddingOnQueries) : mistaken_pattern(sequence_, *out_.plan.keep);
-        if (intent.queries_only && is_subset(full_keep(sequence_), *out_.plan.keep)) bug.reset();
-        if (!bug || (!intent.given && !out_.plan.observed)) return;
+        std::optional<Bug> bug =
+            intent.queries_only ? std::optional(Bug::PaddingOnQueries) : mistaken_pattern(sequence_, *out_.intended.keep);
+        if (intent.queries_only && is_subset(full_keep(sequence_), *out_.intended.keep)) bug.reset();
+        if (!bug || (!intent.given && !out_.intended.observed)) return;
         if (bug == Bug::PaddingOnQueries && intent.given && !intent.queries_only) {
             out_.warnings.push_back("The file's mask leaves whole queries without a key; a padding mask usually hides keys.");
             return;
         }
-        const std::vector<std::uint8_t> used = keys_used(sequence_, *out_.plan.keep);
+        const std::vector<std::uint8_t> used = keys_used(sequence_, *out_.intended.keep);
         Keep meant = causal_keep(sequence_, sequence_.first_query());
         if (bug == Bug::PaddingOnQueries) {
             std::vector<std::uint8_t> rows(static_cast<std::size_t>(sequence_.keys), 0);
             for (std::size_t t = 0; t < rows.size() && t < static_cast<std::size_t>(sequence_.queries); ++t)
-                rows[t] = (*out_.plan.keep)[t * static_cast<std::size_t>(sequence_.keys)];
+                rows[t] = (*out_.intended.keep)[t * static_cast<std::size_t>(sequence_.keys)];
             meant = keep_of_keys(sequence_, rows);
         }
+        IntendedMask candidate;
+        candidate.keep = std::make_shared<const Keep>(std::move(meant));
+        const Outcome outcome = evaluate(sequence_, correct_recipe(sequence_, candidate), rounding_, shared_);
+        if (outcome.first_failure() == kPartCount) return;  // no number tells the two masks apart
         out_.right = false;
-        Plan plan;
-        plan.keep = std::make_shared<const Keep>(std::move(meant));
-        out_.outcome = evaluate(sequence_, correct_recipe(sequence_, plan), rounding_, shared_);
+        out_.outcome = outcome;
         out_.suspects = {{*bug, intent.given ? "The mask in the file itself is like that."
                                              : "The file has no mask, but this one can hardly be intended."}};
     }
@@ -398,11 +402,11 @@ private:
 
     /// A position bias that fits may still be one that nobody would intend.
     void suspect_bias() {
-        if (!grows_with_distance(sequence_, sequence_.intent.bias, *out_.plan.keep, bias_error(sequence_))) return;
+        if (!grows_with_distance(sequence_, sequence_.intent.bias, *out_.intended.keep, bias_error(sequence_))) return;
         Sequence meant = sequence_;
         for (double& x : meant.intent.bias) x = -x;
         out_.right = false;
-        out_.outcome = evaluate(meant, correct_recipe(meant, out_.plan), rounding_, shared_);
+        out_.outcome = evaluate(meant, correct_recipe(meant, out_.intended), rounding_, shared_);
         out_.suspects = {{Bug::AlibiSign, ""}};
         if (out_.outcome.first_failure() == kPartCount) blame_first_map();
     }
@@ -435,7 +439,7 @@ private:
     const Known known_;
     Rounding rounding_;
     SharedProducts shared_;
-    std::optional<std::pair<Plan, Outcome>> custom_scale_;  ///< a plan under which a custom factor reproduces everything
+    std::optional<std::pair<IntendedMask, Outcome>> custom_scale_;  ///< a mask under which a custom factor reproduces everything
     Judgement out_;
 };
 

@@ -40,8 +40,8 @@ enum class Undecided : std::uint8_t { Nothing, Mask, Scale };
 struct Judgement {
     bool right = false;
     bool telling = false;           ///< some comparison could have failed
-    Plan plan;                      ///< the one that fits, or fits best
-    Outcome outcome;                ///< under that plan, without a mistake
+    IntendedMask intended;          ///< the one that fits, or fits best
+    Outcome outcome;                ///< under that mask, without a mistake
     std::vector<Suspect> suspects;  ///< at most one per bug, best first; empty if right
     std::vector<std::string> warnings;
     std::optional<PositionBias> bias;          ///< a bias that explains the recording but is not in the file

@@ -41,7 +41,7 @@ private:
     }
 
     bool row_kept(std::size_t b, std::size_t row) const {
-        const Keep& keep = *judgements_[b].plan.keep;
+        const Keep& keep = *judgements_[b].intended.keep;
         const auto keys = static_cast<std::ptrdiff_t>(attention_.sequences[b].keys), first = static_cast<std::ptrdiff_t>(row) * keys;
         return std::any_of(keep.begin() + first, keep.begin() + first + keys, [](std::uint8_t k) { return k != 0; });
     }
@@ -118,7 +118,7 @@ private:
             std::int64_t choices = 0;
             for (std::size_t i = row * keys; i < (row + 1) * keys; ++i) {
                 const double w = sequence[Part::Weights][i];
-                choices += (*judgements_[b].plan.keep)[i];
+                choices += (*judgements_[b].intended.keep)[i];
                 sum += w;
                 largest = std::max(largest, w);
                 if (w > 0) entropy -= w * std::log(w);

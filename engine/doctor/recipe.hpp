@@ -63,19 +63,19 @@ struct Recipe {
 };
 
 /// A mask that may have been intended.
-struct Plan {
+struct IntendedMask {
     std::shared_ptr<const Keep> keep;
     bool guessed = false;   ///< one of many possible lengths of padding without any evidence
     bool observed = false;  ///< derived from where the recorded weights are 0, because no mask was given
-    std::string warning;    ///< to be reported if this plan fits
+    std::string warning;    ///< to be reported if this mask fits
 };
 
 /// The masks that may have been intended, most literal first; at least one.
-std::vector<Plan> plans_for(const Sequence& sequence);
+std::vector<IntendedMask> intended_masks(const Sequence& sequence);
 /// 1/√d_head or what the file says instead; inferred from the numbers if the head size is unknown.
 double proper_scale(const Sequence& sequence);
-Recipe correct_recipe(const Sequence& sequence, const Plan& plan);
-/// Every known mistake under this plan; of those that give the same numbers only the first is named.
-std::vector<Recipe> mistaken_recipes(const Sequence& sequence, const Plan& plan);
+Recipe correct_recipe(const Sequence& sequence, const IntendedMask& intended);
+/// Every known mistake under this mask; of those that give the same numbers only the first is named.
+std::vector<Recipe> mistaken_recipes(const Sequence& sequence, const IntendedMask& intended);
 
 }  // namespace attn::doctor

@@ -38,11 +38,11 @@ Keep lifted_keep(const Sequence& sequence, const Keep& keep) {
     return out;
 }
 
-class Plans {
+class IntendedMasks {
 public:
-    explicit Plans(const Sequence& sequence) : sequence_(sequence), intent_(sequence.intent) {}
+    explicit IntendedMasks(const Sequence& sequence) : sequence_(sequence), intent_(sequence.intent) {}
 
-    std::vector<Plan> run() {
+    std::vector<IntendedMask> run() {
         if (intent_.given) given();
         else not_given();
         return std::move(out_);
@@ -50,8 +50,8 @@ public:
 
 private:
     void add(Keep keep, bool observed = false, std::string warning = "") {
-        for (const Plan& plan : out_)
-            if (*plan.keep == keep) return;
+        for (const IntendedMask& known : out_)
+            if (*known.keep == keep) return;
         // A guess that forbids everything would fit anything.
         if ((guessing_ || !warning.empty()) && std::find(keep.begin(), keep.end(), std::uint8_t{1}) == keep.end()) return;
         out_.push_back({share(std::move(keep)), guessing_, observed, std::move(warning)});
@@ -128,12 +128,13 @@ private:
     const Sequence& sequence_;
     const Intent& intent_;
     bool guessing_ = false;
-    std::vector<Plan> out_;
+    std::vector<IntendedMask> out_;
 };
 
 class Mistakes {
 public:
-    Mistakes(const Sequence& sequence, const Plan& plan) : sequence_(sequence), plan_(plan), right_(correct_recipe(sequence, plan)) {}
+    Mistakes(const Sequence& sequence, const IntendedMask& intended)
+        : sequence_(sequence), intended_(intended), right_(correct_recipe(sequence, intended)) {}
 
     std::vector<Recipe> run() {
         packing();
@@ -142,10 +143,10 @@ public:
         sharing();
         rotations();
         // Zeros taken for a mask may be dropout's.
-        if (plan_.observed) dropouts();
+        if (intended_.observed) dropouts();
         masks();
         softmaxes();
-        if (!plan_.observed) dropouts();
+        if (!intended_.observed) dropouts();
         custom_scale();
         return std::move(out_);
     }
@@ -224,7 +225,7 @@ private:
 
     void add_mask(Bug bug, Keep keep, const std::string& detail = "") {
         const auto shared = share(std::move(keep));
-        if (*shared == *plan_.keep && sequence_.intent.bias.empty()) return;
+        if (*shared == *intended_.keep && sequence_.intent.bias.empty()) return;
         const bool nothing_left = std::find(shared->begin(), shared->end(), std::uint8_t{1}) == shared->end();
         if (nothing_left && !detail.empty()) return;
         for (const double bias_factor : {1.0, 0.0}) {
@@ -234,7 +235,7 @@ private:
             shown.bias_factor = bias_factor;
             Recipe& hidden = add(bug, detail);  // the masked scores are right, but not the softmax's input
             hidden.keep = shared;
-            hidden.shown = plan_.keep;
+            hidden.shown = intended_.keep;
             hidden.bias_factor = bias_factor;
             hidden.mask = MaskUse::Skipped;
         }
@@ -252,7 +253,7 @@ private:
     /// Whether subtracting these biases would reward distance.
     bool is_penalty(std::vector<double> bias) const {
         for (double& x : bias) x = -x;
-        return grows_with_distance(sequence_, bias, *plan_.keep, bias_error(sequence_));
+        return grows_with_distance(sequence_, bias, *intended_.keep, bias_error(sequence_));
     }
 
     /// A large positive number is added to forbidden cells, or biases are subtracted.
@@ -276,20 +277,20 @@ private:
                 if (left == Lifted::AsRecorded && !sequence_.has(Part::Masked)) continue;
                 // NaN everywhere can have many causes.
                 if (left >= Lifted::Nan &&
-                    ((!intent.given && intent.causal != true) || !plan_.warning.empty() ||
+                    ((!intent.given && intent.causal != true) || !intended_.warning.empty() ||
                      ((!some_row_is_open || sequence_.queries < 4) && !intent.wrong_sign && !sequence_.has(Part::Masked))))
                     continue;
                 Recipe& recipe = add(Bug::MaskSign);
                 recipe.mask = MaskUse::WrongSign;
                 recipe.keep = lifted;
-                recipe.shown = plan_.keep;
+                recipe.shown = intended_.keep;
                 recipe.lifted = left;
                 recipe.bias_factor = bias_factor;
             }
     }
 
     void masks() {
-        const Keep& keep = *plan_.keep;
+        const Keep& keep = *intended_.keep;
         const std::vector<std::uint8_t> used = keys_used(sequence_, keep);
         const Keep keys = keep_of_keys(sequence_, used);
         const bool padded = std::find(used.begin(), used.end(), 0) != used.end();
@@ -319,7 +320,7 @@ private:
             if (use == MaskUse::OfWeights) continue;
             Recipe& shown = add(Bug::MaskAfterSoftmax);
             shown.mask = use;
-            shown.shown = plan_.keep;
+            shown.shown = intended_.keep;
         }
     }
 
@@ -327,7 +328,7 @@ private:
     void inverted_parts(const Keep& keys, bool padded) {
         for (const std::int64_t offset : causal_offsets(sequence_)) {
             const Keep causal = causal_keep(sequence_, offset);
-            if (both(causal, keys) != *plan_.keep) continue;
+            if (both(causal, keys) != *intended_.keep) continue;
             if (padded) {
                 add_mask(Bug::InvertedMask, both(complement(causal), keys), "Only its causal part is inverted.");
                 add_mask(Bug::InvertedMask, both(causal, complement(keys)), "Only its padding part is inverted.");
@@ -339,7 +340,7 @@ private:
 
     void padding_on_queries(const std::vector<std::uint8_t>& used) {
         const Keep queries = keep_of_queries(sequence_, used), keys = keep_of_keys(sequence_, used), causal = causal_keep(sequence_, 0);
-        const Keep& keep = *plan_.keep;
+        const Keep& keep = *intended_.keep;
         if (both(causal, keys) == keep) add_mask(Bug::PaddingOnQueries, both(causal, queries));
         if (keys == keep) add_mask(Bug::PaddingOnQueries, queries);
         // Any other pattern without its padding: a band such as a sliding window continues along its diagonals.
@@ -377,14 +378,14 @@ private:
     }
 
     const Sequence& sequence_;
-    const Plan& plan_;
+    const IntendedMask& intended_;
     const Recipe right_;
     std::vector<Recipe> out_;
 };
 
 }  // namespace
 
-std::vector<Plan> plans_for(const Sequence& sequence) { return Plans(sequence).run(); }
+std::vector<IntendedMask> intended_masks(const Sequence& sequence) { return IntendedMasks(sequence).run(); }
 
 double proper_scale(const Sequence& sequence) {
     if (sequence.scale) return *sequence.scale;
@@ -402,15 +403,15 @@ double proper_scale(const Sequence& sequence) {
     return 1 / std::numbers::sqrt2;  // no evidence: assume something other than 1, the only head size that needs no scaling
 }
 
-Recipe correct_recipe(const Sequence& sequence, const Plan& plan) {
+Recipe correct_recipe(const Sequence& sequence, const IntendedMask& intended) {
     Recipe recipe;
-    recipe.keep = plan.keep;
-    recipe.meant = sequence.intent.given || plan.observed ? plan.keep : share(full_keep(sequence));
+    recipe.keep = intended.keep;
+    recipe.meant = sequence.intent.given || intended.observed ? intended.keep : share(full_keep(sequence));
     recipe.scale = proper_scale(sequence);
     recipe.partial = {1, recipe.scale};
     return recipe;
 }
 
-std::vector<Recipe> mistaken_recipes(const Sequence& sequence, const Plan& plan) { return Mistakes(sequence, plan).run(); }
+std::vector<Recipe> mistaken_recipes(const Sequence& sequence, const IntendedMask& intended) { return Mistakes(sequence, intended).run(); }
 
 }  // namespace attn::doctor

@@ -11,16 +11,16 @@ namespace {
 
 class WeightsAlone {
 public:
-    WeightsAlone(const Sequence& sequence, const std::vector<Plan>& plans)
-        : sequence_(sequence), weights_(sequence[Part::Weights]), plans_(plans), observed_(not_zero()),
+    WeightsAlone(const Sequence& sequence, const std::vector<IntendedMask>& intended)
+        : sequence_(sequence), weights_(sequence[Part::Weights]), intended_(intended), observed_(not_zero()),
           rows_(static_cast<std::size_t>(sequence.heads * sequence.queries)), keys_(static_cast<std::size_t>(sequence.keys)),
           tolerance_(sum_tolerance(sequence)) {}
 
     void run(Judgement& out) {
         Comparison comparison = compare_rows(nullptr);
         if (sequence_.intent.given || sequence_.intent.causal == true)
-            for (std::size_t i = 0; i < plans_.size() && (i == 0 || !comparison.ok()); ++i)
-                if (Comparison other = compare_rows(plans_[i].keep.get()); i == 0 || other.ok()) comparison = other;
+            for (std::size_t i = 0; i < intended_.size() && (i == 0 || !comparison.ok()); ++i)
+                if (Comparison other = compare_rows(intended_[i].keep.get()); i == 0 || other.ok()) comparison = other;
         const bool sums_right = wrong_sums_ == 0;
         if (!comparison.ok()) {
             if (sums_right) suspect_mask(out);
@@ -81,8 +81,9 @@ private:
 
     bool may_attend_in_every_plan(std::size_t row) const {
         const auto first = static_cast<std::ptrdiff_t>(row * keys_), last = first + static_cast<std::ptrdiff_t>(keys_);
-        return std::all_of(plans_.begin(), plans_.end(), [&](const Plan& plan) {
-            return std::any_of(plan.keep->begin() + first, plan.keep->begin() + last, [](std::uint8_t keep) { return keep != 0; });
+        return std::all_of(intended_.begin(), intended_.end(), [&](const IntendedMask& candidate) {
+            return std::any_of(candidate.keep->begin() + first, candidate.keep->begin() + last,
+                               [](std::uint8_t keep) { return keep != 0; });
         });
     }
 
@@ -144,8 +145,9 @@ private:
 
     /// The zeros must come from a mask and not from dropout without rescaling: from the file's mask, or the same in every head.
     bool masked_late() const {
-        for (const Plan& plan : plans_)
-            if (!plan.observed && !plan.guessed && is_subset(observed_, *plan.keep) && masked_late(*plan.keep)) return true;
+        for (const IntendedMask& candidate : intended_)
+            if (!candidate.observed && !candidate.guessed && is_subset(observed_, *candidate.keep) && masked_late(*candidate.keep))
+                return true;
         const std::size_t map = static_cast<std::size_t>(sequence_.queries) * keys_;
         for (std::size_t i = map; i < observed_.size(); ++i)
             if (observed_[i] != observed_[i % map]) return false;
@@ -155,7 +157,7 @@ private:
     /// Rows that lost nothing sum to 1/(1 - rate), the others to less. Zeros of a mask are not losses.
     std::optional<double> dropout_rate() const {
         const Keep open = sequence_.intent.given
-                              ? *plans_.front().keep
+                              ? *intended_.front().keep
                               : both(along_diagonals(sequence_, observed_), keep_of_keys(sequence_, keys_used(sequence_, observed_)));
         double largest = 0, least_intact = std::numeric_limits<double>::infinity();
         bool lost = false;
@@ -242,15 +244,16 @@ private:
 
     /// Zeros at allowed keys are underflow, unless they are exactly those of a mistaken mask.
     void suspect_hidden_cells(Judgement& out, Comparison& comparison) const {
-        for (const Plan& plan : plans_)
-            if (is_subset(*plan.keep, observed_)) return;
-        for (const Plan& plan : plans_) {
-            for (const Recipe& recipe : mistaken_recipes(sequence_, plan)) {
-                if (recipe.mask != MaskUse::BeforeSoftmax || *recipe.keep == *plan.keep || !is_subset(*recipe.keep, *plan.keep)) continue;
-                if (!rows_explained(*recipe.keep, *plan.keep)) continue;
+        for (const IntendedMask& candidate : intended_)
+            if (is_subset(*candidate.keep, observed_)) return;
+        for (const IntendedMask& candidate : intended_) {
+            for (const Recipe& recipe : mistaken_recipes(sequence_, candidate)) {
+                if (recipe.mask != MaskUse::BeforeSoftmax || *recipe.keep == *candidate.keep || !is_subset(*recipe.keep, *candidate.keep))
+                    continue;
+                if (!rows_explained(*recipe.keep, *candidate.keep)) continue;
                 out.suspects.push_back({*recipe.bug, recipe.detail});
                 for (std::size_t i = 0; i < weights_.size() && comparison.ok(); ++i)
-                    if ((*plan.keep)[i] != 0 && (*recipe.keep)[i] == 0 && weights_[i] == 0) note(comparison, i, 0, std::nan(""));
+                    if ((*candidate.keep)[i] != 0 && (*recipe.keep)[i] == 0 && weights_[i] == 0) note(comparison, i, 0, std::nan(""));
                 return;
             }
         }
@@ -259,11 +262,11 @@ private:
     /// Finds the mistake whose mask matches the nonzero cells.
     void suspect_mask(Judgement& out) const {
         std::optional<int> best;
-        for (const Plan& plan : plans_) {
-            if (plan.guessed) break;
-            for (const Recipe& recipe : mistaken_recipes(sequence_, plan)) {
-                if ((recipe.mask != MaskUse::BeforeSoftmax && recipe.mask != MaskUse::WrongSign) || recipe.keep == plan.keep) continue;
-                const std::optional<int> explained = rows_explained(*recipe.keep, *plan.keep);
+        for (const IntendedMask& candidate : intended_) {
+            if (candidate.guessed) break;
+            for (const Recipe& recipe : mistaken_recipes(sequence_, candidate)) {
+                if ((recipe.mask != MaskUse::BeforeSoftmax && recipe.mask != MaskUse::WrongSign) || recipe.keep == candidate.keep) continue;
+                const std::optional<int> explained = rows_explained(*recipe.keep, *candidate.keep);
                 if (!explained || (best && *explained < *best)) continue;
                 if (best && *explained > *best) out.suspects.clear();
                 best = explained;
@@ -294,7 +297,7 @@ private:
 
     const Sequence& sequence_;
     const std::vector<double>& weights_;
-    const std::vector<Plan>& plans_;
+    const std::vector<IntendedMask>& intended_;
     const Keep observed_;
     const std::size_t rows_, keys_;
     const double tolerance_;
@@ -304,16 +307,16 @@ private:
 
 }  // namespace
 
-void suspect_sums_of_weights(const Sequence& sequence, const std::vector<Plan>& plans, Judgement& judgement) {
-    if (std::optional<Suspect> suspect = WeightsAlone(sequence, plans).suspect_of_sums()) {
+void suspect_sums_of_weights(const Sequence& sequence, const std::vector<IntendedMask>& intended, Judgement& judgement) {
+    if (std::optional<Suspect> suspect = WeightsAlone(sequence, intended).suspect_of_sums()) {
         suspect->first_failure = static_cast<int>(Part::Context);
         judgement.suspects = {std::move(*suspect)};
     }
 }
 
-void judge_weights_alone(const Sequence& sequence, const std::vector<Plan>& plans, Judgement& judgement) {
+void judge_weights_alone(const Sequence& sequence, const std::vector<IntendedMask>& intended, Judgement& judgement) {
     if (!sequence.has(Part::Weights) || judgement.outcome.parts[static_cast<std::size_t>(Part::Weights)]) return;
-    WeightsAlone(sequence, plans).run(judgement);
+    WeightsAlone(sequence, intended).run(judgement);
 }
 
 }  // namespace attn::doctor

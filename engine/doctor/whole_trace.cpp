@@ -120,7 +120,7 @@ private:
 
     const ArrayFile& file_;
     const Config config_;
-    const attn::Plan plan_;
+    const Plan plan_;
     const ForwardSettings settings_;
     Values stage_;
     std::vector<Values> inputs_;

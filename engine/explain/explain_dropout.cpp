@@ -29,7 +29,9 @@ Provenance embedding(const TraceCells& cells, const PlanNode& node, const Index&
                                    cells.operand(input, index)));
     }
     out.result = sum_of(out.terms);
-    out.sentence = out.terms.size() == 1 ? "No positions: the token's row alone." : "What the token is plus where it is.";
+    out.sentence = out.terms.size() == 1   ? "No positions: the token's row alone."
+                   : out.terms.size() == 2 ? "What the token is plus where it is."
+                                           : "What the token is, plus where it is and which part of the text it is in.";
     if (rate == 0) return out;
     const double factor = cells.dropout_factor(id, cells.shape(id), index, rate);
     out.steps.push_back({"sum", out.result, {}});

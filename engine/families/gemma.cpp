@@ -18,6 +18,7 @@ constexpr std::array<std::string_view, 2> kGemma3Types = {"gemma3_text", "gemma3
 constexpr std::array<std::string_view, 3> kGemma3Prefixes = {"language_model.model.", "model.language_model.", "model."};
 
 constexpr double kUsualBase = 10'000;
+constexpr std::int64_t kUsualContext = 8192;
 
 /// The first files say "gelu", but the models were trained with the tanh form (huggingface/transformers, pull request 29402).
 Activation read_gemma_activation(JsonObject& json) {
@@ -47,7 +48,7 @@ Config read_gemma_sizes(JsonObject& json, const UsualSizes& usual, double usual_
     return config;
 }
 
-Config read_gemma_config(JsonObject& json) { return read_gemma_sizes(json, {}, kUsualBase); }
+Config read_gemma_config(JsonObject& json) { return read_gemma_sizes(json, {.context = kUsualContext}, kUsualBase); }
 
 /// What Gemma 2 and 3 add.
 Config read_sandwich_config(JsonObject& json, const UsualSizes& usual, double usual_base) {
@@ -63,7 +64,7 @@ Config read_sandwich_config(JsonObject& json, const UsualSizes& usual, double us
 }
 
 Config read_gemma2_config(JsonObject& json) {
-    Config config = read_sandwich_config(json, {}, kUsualBase);
+    Config config = read_sandwich_config(json, {.context = kUsualContext}, kUsualBase);
     if (!json.has("attn_logit_softcapping")) config.score_cap = 50;
     if (!json.has("final_logit_softcapping")) config.logit_cap = 30;
     read_windows(json, read_window(json, 4096), config, [](std::int64_t layer) { return layer % 2 == 0; });

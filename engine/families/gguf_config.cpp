@@ -238,7 +238,7 @@ void settle_bert(GgufKeys& keys, Config& config) {
     config.tied_lm_head = true;
     config.embedding_norm = true;
     const std::vector<std::int64_t> segments = keys.shape("token_types.weight");
-    if (segments.size() == 2) config.num_segments = segments[0];
+    if (!segments.empty()) config.num_segments = segments.size() == 2 ? segments[0] : 1;  // a single row may have lost its axis
 }
 
 void settle_t5(GgufKeys& keys, Config& config) {

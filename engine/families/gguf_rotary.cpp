@@ -1,5 +1,5 @@
-/// Rotary positions in a GGUF file: ggml-org/llama.cpp, src/llama-model.cpp and llama-context.cpp; conversion from transformers'
-/// rope_parameters: convert_hf_to_gguf.py.
+/// Rotary positions in a GGUF file. Keys and defaults: ggml-org/llama.cpp, src/llama-model.cpp; how transformers' rope_parameters become
+/// keys: convert_hf_to_gguf.py.
 
 #include <fmt/format.h>
 
@@ -26,6 +26,7 @@ void read_gguf_yarn(GgufKeys& keys, double factor, double amplitude, RotaryStret
     keys.read("rope.scaling.yarn_beta_slow", stretch.low, kLeastGgufFactor, kMostGgufFactor);
     keys.read("rope.scaling.yarn_beta_fast", stretch.high, kLeastGgufFactor, kMostGgufFactor);
     keys.read("rope.scaling.yarn_truncate", stretch.whole_pairs);
+    // The key holds transformers' attention_factor, which takes the place of the usual one; llama.cpp does not read it.
     double softened = 0.1 * std::log(factor) + 1;
     keys.read("rope.scaling.yarn_attn_factor", softened, kLeastGgufFactor, kMostGgufFactor);
     stretch.amplitude = amplitude * softened;

@@ -18,7 +18,11 @@ std::vector<std::string> read_layers(JsonObject& json, std::int64_t layers) {
     if (json.read("attention_layers", out)) return out;
     const Json* types = json.value("attention_types");
     const auto refuse = [&] { json.fail("attention_types", "is not a list of [[\"global\", \"local\", ...], times]", FileFault::Schema); };
-    if (types == nullptr || !types->is_list()) return std::vector<std::string>(static_cast<std::size_t>(layers), "global");
+    if (types == nullptr) {
+        for (int time = 0; time < 12; ++time) out.insert(out.end(), {"global", "local"});
+        return out;
+    }
+    if (!types->is_list()) refuse();
     for (const Json& pair : types->items()) {
         if (!pair.is_list() || pair.size() != 2 || !pair.items()[0].is_list() || !pair.items()[1].is_unsigned()) refuse();
         for (std::uint64_t time = 0; time < pair.items()[1].as_unsigned() && static_cast<std::int64_t>(out.size()) <= layers; ++time)

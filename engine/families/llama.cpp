@@ -15,8 +15,8 @@ constexpr std::array<std::string_view, 1> kLlamaTypes = {"llama"}, kMistralTypes
                                           kLlamaPrefixes = {"model."};
 
 /// Common to all of them; which maps have biases differs.
-Config read_decoder(JsonObject& json, double usual_base = 10'000) {
-    Config config = read_decoder_sizes(json);
+Config read_decoder(JsonObject& json, double usual_base = 10'000, std::int64_t usual_context = 2048) {
+    Config config = read_decoder_sizes(json, {.context = usual_context});
     config.rotary_base = usual_base;
     config.norm_kind = NormKind::Rms;
     config.ffn_gated = true;
@@ -33,17 +33,17 @@ void read_attention_bias(JsonObject& json, Config& config) {
     config.output_bias = config.qkv_bias;
 }
 
-Config read_biased(JsonObject& json, double usual_base) {
-    Config config = read_decoder(json, usual_base);
+Config read_biased(JsonObject& json, double usual_base, std::int64_t usual_context) {
+    Config config = read_decoder(json, usual_base, usual_context);
     read_attention_bias(json, config);
     json.read("mlp_bias", config.ffn_bias);
     return config;
 }
 
-Config read_llama_config(JsonObject& json) { return read_biased(json, 10'000); }
+Config read_llama_config(JsonObject& json) { return read_biased(json, 10'000, 2048); }
 
 Config read_mistral_config(JsonObject& json) {
-    Config config = read_decoder(json);
+    Config config = read_decoder(json, 10'000, 131'072);
     read_windows(json, read_window(json, 4096), config, [](std::int64_t) { return true; });
     return config;
 }
@@ -59,14 +59,14 @@ void read_qwen_windows(JsonObject& json, Config& config) {
 }
 
 Config read_qwen2_config(JsonObject& json) {
-    Config config = read_decoder(json);
+    Config config = read_decoder(json, 10'000, 32'768);
     config.qkv_bias = true;
     read_qwen_windows(json, config);
     return config;
 }
 
 Config read_qwen3_config(JsonObject& json) {
-    Config config = read_decoder(json);
+    Config config = read_decoder(json, 10'000, 32'768);
     if (config.d_head == 0) config.d_head = 128;
     read_attention_bias(json, config);
     config.qk_norm = QueryKeyNorm::PerHead;
@@ -74,27 +74,31 @@ Config read_qwen3_config(JsonObject& json) {
     return config;
 }
 
-/// Some layers do without RoPE.
+/// Some layers do without RoPE; if there are windows at all, these layers have them.
 Config read_smollm3_config(JsonObject& json) {
-    Config config = read_biased(json, 2e6);
+    Config config = read_biased(json, 2e6, 32'768);
     // The published file does not list what is usual for its class.
     if (!json.has("tie_word_embeddings")) config.tied_lm_head = true;
-    read_qwen_windows(json, config);
     std::int64_t interval = 4;
     json.read("no_rope_layer_interval", interval, 1, std::int64_t{1} << 20);
     std::vector<double> turns;
     if (json.read("no_rope_layers", turns, 0, 1) && static_cast<std::int64_t>(turns.size()) != config.num_layers)
         json.fail("no_rope_layers", fmt::format("has {} entries for {} layers", turns.size(), config.num_layers), FileFault::Schema);
+    const auto stays = [&](std::int64_t layer) {
+        return turns.empty() ? (layer + 1) % interval == 0 : turns[static_cast<std::size_t>(layer)] == 0;
+    };
+    bool windowed = false;
+    json.read("use_sliding_window", windowed);
+    read_windows(json, read_window(json, 0), config, [&](std::int64_t layer) { return windowed && stays(layer); });
     config.layer_kinds.resize(static_cast<std::size_t>(config.num_layers));
-    for (std::size_t layer = 0; layer < config.layer_kinds.size(); ++layer) {
-        const bool stays = turns.empty() ? (layer + 1) % static_cast<std::size_t>(interval) == 0 : turns[layer] == 0;
-        if (stays) config.layer_kinds[layer].rotary = LayerRotary::None;
-    }
+    for (std::int64_t layer = 0; layer < config.num_layers; ++layer)
+        if (stays(layer)) config.layer_kinds[static_cast<std::size_t>(layer)].rotary = LayerRotary::None;
     return config;
 }
 
 Config read_olmo2_config(JsonObject& json) {
     Config config = read_decoder(json);
+    if (!json.has("rms_norm_eps")) config.layer_norm_eps = 1e-5;
     read_attention_bias(json, config);
     config.norm = NormPlacement::Output;
     config.qk_norm = QueryKeyNorm::AllHeads;

@@ -12,6 +12,7 @@
 
 #include "engine/families/end_tokens.hpp"
 #include "engine/families/gguf_model.hpp"
+#include "engine/families/shared_parts.hpp"
 #include "engine/families/tensor_numbers.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/hub_cache.hpp"
@@ -78,11 +79,20 @@ std::vector<std::int64_t> stored_shape(const TensorSource& source, const Paramet
 }
 
 Leftover leftover_of(const ModelFolder& folder, std::string_view tensor) {
-    if (is_gguf_file(folder.path)) return gguf_leftover(tensor, folder.config);
+    if (folder.is_file) return gguf_leftover(tensor, folder.config);
     return folder.family->leftover(without_prefix(*folder.family, tensor), folder.config);
 }
 
 /// Finds and checks the tensor of every parameter.
+/// llama.cpp uses every tensor it writes: one without a place here belongs to arithmetic that this model would lack.
+[[noreturn]] void refuse_leftover(const ModelFolder& folder, const WeightFiles::Tensor& tensor) {
+    const std::string& name = tensor.array.name;
+    const bool of_pictures = name.starts_with("v.") || name.starts_with("mm.");
+    throw FileError(FileFault::Unsupported, folder.weights->file_name(tensor), escaped(name),
+                    of_pictures ? std::string("belongs to a part for pictures, which is not supported; the model without it may be")
+                                : fmt::format("is not a parameter of {}; without it the results would differ", folder.family->name));
+}
+
 void match_tensors(ModelFolder& folder, std::vector<TensorSource> sources) {
     const ParameterLayout layout(folder.config);
     std::map<const WeightFiles::Tensor*, std::vector<TensorSource>> used;
@@ -96,10 +106,12 @@ void match_tensors(ModelFolder& folder, std::vector<TensorSource> sources) {
         const ParameterPlace place = layout.place(source.parameter);
         if (place.whole == nullptr) throw Error(fmt::format("{} has no parameter {}", folder.family->name, source.parameter));
         const std::vector<std::int64_t> expected = stored_shape(source, place);
-        if (tensor->array.shape != expected)
+        const bool lost_axis =
+            folder.is_file && expected.size() == 2 && expected[0] == 1 && tensor->array.shape == std::vector{expected[1]};
+        if (tensor->array.shape != expected && !lost_axis)
             throw FileError(FileFault::Schema, folder.weights->file_name(*tensor), escaped(tensor->array.name),
                             fmt::format("has shape {}; {} requires {}", shape_text(tensor->array.shape),
-                                        is_gguf_file(folder.path) ? "the metadata" : kConfigName, shape_text(expected)));
+                                        folder.is_file ? "the metadata" : kConfigName, shape_text(expected)));
         used[tensor].push_back(std::move(source));
     }
     if (!missing.empty()) {
@@ -114,10 +126,7 @@ void match_tensors(ModelFolder& folder, std::vector<TensorSource> sources) {
         TensorUse& use = folder.tensors.emplace_back(TensorUse{&tensor, {}, Leftover::Unknown});
         if (const auto found = used.find(&tensor); found != used.end()) use.parameters = std::move(found->second);
         else use.leftover = leftover_of(folder, tensor.array.name);
-        // What llama.cpp writes it uses: a tensor without a place here belongs to arithmetic that this model would lack.
-        if (use.parameters.empty() && use.leftover == Leftover::Unknown && is_gguf_file(folder.path))
-            throw FileError(FileFault::Unsupported, folder.weights->file_name(tensor), escaped(tensor.array.name),
-                            fmt::format("is not a parameter of {}; without it the results would differ", folder.family->name));
+        if (use.parameters.empty() && use.leftover == Leftover::Unknown && folder.is_file) refuse_leftover(folder, tensor);
     }
 }
 
@@ -300,6 +309,11 @@ std::vector<TensorSource> read_folder(ModelFolder& folder) {
     folder.family = &family_of(json, folder.model_type);
     folder.config = folder.family->read_config(json);
     folder.config.any_length = folder.config.position != PositionKind::Learned;
+    if (folder.config.architecture != Architecture::Encoder) {
+        constexpr const char* kLater = "attention to later positions";
+        require_option(json, "is_causal", true, true, kLater);
+        if (auto words = json.optional_object("text_config")) require_option(*words, "is_causal", true, true, kLater);
+    }
     try {
         validate(folder.config);
     } catch (const ConfigError& error) {
@@ -333,15 +347,14 @@ std::vector<TensorSource> read_file(ModelFolder& folder) {
 
 void add_notes(ModelFolder& folder) {
     if (folder.tokenizer == nullptr) {
-        folder.notes.emplace_back(is_gguf_file(folder.path)
+        folder.notes.emplace_back(folder.is_file
                                       ? "The file has no readable tokenizer: it can be listed and compared, but not opened."
                                       : "The folder has no readable tokenizer, so it cannot be opened; attnscope sample takes token ids.");
         return;
     }
     folder.notes.insert(folder.notes.end(), folder.tokenizer->notes().begin(), folder.tokenizer->notes().end());
     if (folder.config.architecture == Architecture::Encoder && !folder.config.lm_head)
-        folder.notes.push_back(
-            fmt::format("The {} has no output head to fill in hidden words with.", is_gguf_file(folder.path) ? "file" : "folder"));
+        folder.notes.push_back(fmt::format("The {} has no output head to fill in hidden words with.", folder.is_file ? "file" : "folder"));
     if (folder.tokenizer->size() > folder.config.vocab_size)
         folder.notes.push_back(fmt::format("The tokenizer has {} ids, but the model only {}: texts with ids beyond that are refused.",
                                            folder.tokenizer->size(), folder.config.vocab_size));
@@ -362,7 +375,7 @@ bool is_model_folder(const std::filesystem::path& folder) {
 bool is_gguf_file(const std::filesystem::path& path) {
     std::error_code none;
     if (path.extension() == ".gguf") return !std::filesystem::is_directory(path, none);
-    // Ollama names its files by their contents.
+    // Ollama names its files by their hash, without an extension.
     if (!std::filesystem::is_regular_file(path, none)) return false;
     try {
         InputFile file(path);
@@ -379,7 +392,8 @@ ModelFolder open_model_folder(const std::filesystem::path& place) {
     const std::filesystem::path path = model_in_cache(place);
     ModelFolder folder;
     folder.path = path;
-    match_tensors(folder, is_gguf_file(path) ? read_file(folder) : read_folder(folder));
+    folder.is_file = is_gguf_file(path);
+    match_tensors(folder, folder.is_file ? read_file(folder) : read_folder(folder));
     check_types(folder);
     expect_copies(folder);
     add_notes(folder);

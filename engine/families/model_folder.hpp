@@ -23,7 +23,8 @@ struct TensorUse {
 };
 
 struct ModelFolder {
-    std::filesystem::path path;  ///< may be a file
+    std::filesystem::path path;
+    bool is_file = false;  ///< a GGUF file, not a folder
     const Family* family = nullptr;
     std::string model_type;   ///< as config.json or the GGUF file calls it
     std::string model_class;  ///< the first of config.json's "architectures"; may be empty

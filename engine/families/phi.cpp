@@ -41,7 +41,7 @@ std::vector<TensorSource> phi_tensors(const Config& config) {
 }
 
 Config read_phi3_config(JsonObject& json) {
-    Config config = read_decoder_sizes(json);
+    Config config = read_decoder_sizes(json, {.context = 4096});
     config.norm_kind = NormKind::Rms;
     config.ffn_gated = true;
     config.d_ff = required_size(json, "intermediate_size");

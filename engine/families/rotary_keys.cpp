@@ -92,9 +92,11 @@ void read_rotary(JsonObject& json, Config& config, double usual_share) {
     std::int64_t original = 0;
     json.read("original_max_position_embeddings", original, 1, kMostTokens);
     read_keys(json, config.rotary_base, share);
+    // If both are there, transformers takes the older one.
+    const bool older = json.optional_object("rope_scaling").has_value();
     for (const char* key : {"rope_parameters", "rope_scaling"}) {
         auto rotary = json.optional_object(key);
-        if (!rotary) continue;
+        if (!rotary || (older && std::string_view(key) == "rope_parameters")) continue;
         // Some families have separate settings for each kind of layer.
         if (auto local = rotary->optional_object("sliding_attention")) {
             double unused = 1;

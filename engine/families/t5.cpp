@@ -15,8 +15,7 @@ constexpr std::array<std::string_view, 2> kT5Types = {"t5", "mt5"};
 constexpr std::array<std::string_view, 1> kT5Prefixes = {"transformer."};
 
 /// The name of an activation, perhaps with the prefix "gated-".
-void read_feed_forward(JsonObject& json, Config& config) {
-    std::string word = "relu";
+void read_feed_forward(JsonObject& json, std::string word, Config& config) {
     json.read("feed_forward_proj", word);
     config.ffn_gated = word.starts_with("gated-");
     if (config.ffn_gated) word.erase(0, std::string_view("gated-").size());
@@ -45,8 +44,13 @@ Config read_t5_config(JsonObject& json) {
     config.position = PositionKind::Buckets;
     json.read("relative_attention_num_buckets", config.position_buckets, 4, std::int64_t{1} << 16);
     json.read("relative_attention_max_distance", config.position_distance, 1, std::int64_t{1} << 40);
-    read_feed_forward(json, config);
+    std::string type;
+    json.read("model_type", type);
+    const bool multilingual = type == "mt5";
+    read_feed_forward(json, multilingual ? "gated-gelu" : "relu", config);
     config.tied_lm_head = true;
+    // mT5 ties, whatever its file says, unless there is a head in it, and does not scale (models/mt5).
+    if (multilingual) return config;
     json.read("tie_word_embeddings", config.tied_lm_head);
     // Version 5 of transformers says it itself; before, models with a head of their own had no factor.
     bool scaled = config.tied_lm_head;

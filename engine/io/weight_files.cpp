@@ -14,6 +14,7 @@ namespace {
 
 constexpr const char* kSingle = "model.safetensors";
 constexpr const char* kIndex = "model.safetensors.index.json";
+constexpr const char* kPickled = "pytorch_model.bin";
 constexpr std::size_t kMaxFiles = 512;
 
 bool holds(const std::filesystem::path& folder, const char* name) {
@@ -77,10 +78,12 @@ std::shared_ptr<const WeightFiles> WeightFiles::open_file(const std::filesystem:
 }
 
 std::shared_ptr<const WeightFiles> WeightFiles::open_folder(const std::filesystem::path& folder) {
+    if (holds(folder, kSingle)) return open_file(folder / kSingle);  // transformers, too, prefers it to shards
     if (!holds(folder, kIndex)) {
-        if (holds(folder, kSingle)) return open_file(folder / kSingle);
+        const bool pickled = holds(folder, kPickled) || holds(folder, "pytorch_model.bin.index.json");
         throw FileError(FileFault::Schema, escaped(folder.native(), 0), "",
-                        fmt::format("has no readable weights: expected {} or {}", kSingle, kIndex));
+                        fmt::format("has no readable weights: expected {} or {}{}", kSingle, kIndex,
+                                    pickled ? fmt::format("; {} holds programs and is not read", kPickled) : ""));
     }
     const std::map<std::string, std::string> index = read_index(folder / kIndex);
     std::map<std::string, std::size_t> files;

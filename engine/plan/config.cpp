@@ -87,10 +87,13 @@ void require_bounded_size(const Config& config) {
     const double attention = 4.0 * static_cast<double>(config.d_model) * static_cast<double>(config.attention_width());
     const double feed_forward =
         config.feed_forward ? (config.ffn_gated ? 3.0 : 2.0) * static_cast<double>(config.d_model) * static_cast<double>(config.d_ff) : 0;
-    const double stacks = config.architecture == Architecture::EncoderDecoder ? 3 : 1;
+    // A decoder's layer also has cross-attention.
+    const double layers = config.architecture == Architecture::EncoderDecoder
+                              ? static_cast<double>(config.layers_of(Stack::Encoder)) + 2.0 * static_cast<double>(config.num_layers)
+                              : static_cast<double>(config.num_layers);
     const double embeddings = static_cast<double>(std::max(config.d_model, config.d_embedding)) *
                               static_cast<double>(2 * config.vocab_size + config.context_length);
-    const double total = embeddings + stacks * static_cast<double>(config.num_layers) * (attention + feed_forward);
+    const double total = embeddings + layers * (attention + feed_forward);
     if (total > static_cast<double>(kMaxParameters))
         throw ConfigError("the model would have about " + std::to_string(static_cast<std::int64_t>(total / 1e9)) +
                           " billion parameters; at most " +

@@ -196,7 +196,7 @@ private:
         const BertForm form = bert_form_of(pieces);
         TokenizerParts parts = bert_parts(std::move(pieces), form, unknown);
         const auto begin = token_id("tokenizer.ggml.cls_token_id"),
-                   end = token_id("tokenizer.ggml.seperator_token_id");  // as it is spelled
+                   end = token_id("tokenizer.ggml.seperator_token_id");  // llama.cpp's spelling
         if (begin && end) parts.post_processors = {bert_processing(*begin, *end)};
         return parts;
     }

@@ -90,6 +90,7 @@ AlignedText replaced(const AlignedText& text, const TextPattern& pattern, std::s
 }
 
 AlignedText stripped(const AlignedText& text, bool left, bool right) {
+    if (!left && !right) return text;
     std::size_t begin = text.text.size(), end = 0;
     each_character(text.text, [&](char32_t c, std::size_t first, std::size_t last) {
         if (is_white_space(c)) return;

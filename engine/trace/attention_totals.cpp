@@ -73,7 +73,7 @@ void TotalsOfLayers::add(Tensor<float> mean) {
 
 AttentionTotals attention_totals(const Trace<float>& trace, Stack stack, const std::stop_token& stop) {
     TotalsOfLayers totals(stack);
-    for (int layer = 0; layer < trace.config.num_layers; ++layer) {
+    for (int layer = 0; layer < trace.config.layers_of(stack); ++layer) {
         if (stop.stop_requested()) throw Cancelled();
         const StageId id{Stage::Weights, layer, stack};
         const RecordedStage<float>* weights = trace.find(id);

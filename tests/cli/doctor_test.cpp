@@ -100,8 +100,9 @@ TEST(DoctorCommand, NamesMistakesAboutPositionsAndSharedHeads) {
 
 TEST(DoctorCommand, FindsPyTorchsOwnNumbersCorrect) {
     std::vector<std::string> files;
-    for (const char* name : {"sdpa_additive", "sdpa_causal", "sdpa_causal_padding", "sdpa_none", "sdpa_none_scale", "sdpa_padding",
-                             "sdpa_per_head", "sdpa_window"})
+    for (const char* name :
+         {"sdpa_additive", "sdpa_causal", "sdpa_causal_padding", "sdpa_none", "sdpa_none_scale", "sdpa_padding", "sdpa_per_head",
+          "sdpa_window", "sdpa_saturated", "mha_self", "mha_nobias", "mha_causal_padding", "mha_cross_padding", "gpt2"})
         files.push_back(kGoldenCases + name + ".safetensors");
     files.push_back(kGoldenCases + "notebook_single_head.npz");
     for (const json& line : diagnose(files)) EXPECT_EQ(line.at("verdict"), "correct") << line;

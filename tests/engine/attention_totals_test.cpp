@@ -99,6 +99,19 @@ TEST(AttentionTotals, AgreesWithPlainLoopsForRandomModels) {
     EXPECT_GT(fully_masked, 0) << "the models are to have rows that attend to nothing";
 }
 
+TEST(AttentionTotals, CoverTheLayersOfTheirOwnStack) {
+    RandomModel model(3);
+    for (unsigned seed = 3; model.config.architecture != Architecture::EncoderDecoder; ++seed) model = RandomModel(seed);
+    model.config.output_projection = true;
+    for (const auto& [encoder, decoder] : {std::pair<std::int64_t, std::int64_t>{1, 2}, {2, 1}}) {
+        model.config.encoder_layers = encoder;
+        model.config.num_layers = decoder;
+        const Trace<float> trace = model.trace<float>();
+        EXPECT_EQ(attention_totals(trace, Stack::Encoder).layers(), static_cast<std::size_t>(encoder));
+        EXPECT_EQ(attention_totals(trace, Stack::Decoder).layers(), static_cast<std::size_t>(decoder));
+    }
+}
+
 TEST(AttentionTotals, ATokenThatAttendsToNothingIsPassedOn) {
     const std::vector<float> nothing(3, 0.F);
     EXPECT_EQ(with_residual(nothing.data(), 3, 1), (std::vector<double>{0, 1, 0}));

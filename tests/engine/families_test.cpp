@@ -159,6 +159,49 @@ TEST(FamilyOptions, ThatAreNullAreNoneAndThoseLeftOutTheUsual) {
     EXPECT_EQ(t5, open_model_folder(kFamilyFolders / "t5_v1_1").config);
 }
 
+/// A family's configuration read from what every config.json says, and `more`.
+Config small_config(const Family& family, const std::string& more) {
+    JsonObject json(R"({"vocab_size": 9, "hidden_size": 8, "num_hidden_layers": 4, "num_attention_heads": 2, "intermediate_size": 8)" +
+                        more + "}",
+                    "config.json");
+    return family.read_config(json);
+}
+
+TEST(FamilyOptions, LeftOutAreThoseOfTransformersOwnClass) {
+    EXPECT_EQ(small_config(kLlamaFamily, "").context_length, 2048);
+    EXPECT_EQ(small_config(kMistralFamily, "").context_length, 131072);
+    EXPECT_EQ(small_config(kQwen2Family, "").context_length, 32768);
+    EXPECT_EQ(small_config(kQwen3Family, "").context_length, 32768);
+    EXPECT_EQ(small_config(kSmolLm3Family, "").context_length, 32768);
+    EXPECT_EQ(small_config(kGemmaFamily, "").context_length, 8192);
+    EXPECT_EQ(small_config(kGemma2Family, "").context_length, 8192);
+    EXPECT_EQ(small_config(kPhi3Family, "").context_length, 4096);
+    EXPECT_EQ(small_config(kOlmo2Family, "").layer_norm_eps, 1e-5);
+}
+
+/// As transformers 5 builds them: SmolLM3's windows are on the layers without RoPE, and mT5 neither scales nor needs to be told to tie.
+TEST(FamilyOptions, ThatDependOnEachOtherDoAsInTransformers) {
+    const Config windows =
+        small_config(kSmolLm3Family, R"(, "no_rope_layers": [1, 0, 1, 0], "use_sliding_window": true, "sliding_window": 3)");
+    for (const std::int64_t layer : {0, 1, 2, 3}) {
+        EXPECT_EQ(windows.layer_kind(layer).window, layer % 2 == 0 ? 0 : 3) << layer;
+        EXPECT_EQ(windows.layer_kind(layer).rotary == LayerRotary::None, layer % 2 == 1) << layer;
+    }
+    const Config both = small_config(
+        kLlamaFamily,
+        R"(, "rope_parameters": {"rope_type": "default", "rope_theta": 300}, "rope_scaling": {"rope_type": "linear", "factor": 4})");
+    EXPECT_EQ(both.rotary_stretch.factor, 4);
+    EXPECT_EQ(both.rotary_base, 10'000);
+    const std::string t5 = R"(, "d_model": 8, "d_kv": 4, "d_ff": 8, "num_layers": 1, "num_heads": 2, "tie_word_embeddings": false)";
+    const Config own = small_config(kT5Family, t5), multilingual = small_config(kT5Family, t5 + R"(, "model_type": "mt5")");
+    EXPECT_FALSE(own.ffn_gated);
+    EXPECT_EQ(own.head_factor, 1);
+    EXPECT_TRUE(multilingual.ffn_gated);
+    EXPECT_EQ(multilingual.head_factor, 1);
+    EXPECT_THAT(family_refusal("qwen2", R"("use_cache": true)", R"("is_causal": false)"),
+                HasSubstr("/is_causal: is false, which would need"));
+}
+
 /// text_config of google/gemma-3-4b-it, as published.
 TEST(FamilyOptions, OfMultimodalGemma3AreThoseOfItsClassIfLeftOut) {
     JsonObject json(R"({"model_type": "gemma3", "text_config": {"hidden_size": 2560, "intermediate_size": 10240,

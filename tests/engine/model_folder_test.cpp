@@ -120,6 +120,20 @@ TEST(ModelFolder, DynamicRotationsAreThoseOfThePaddedLength) {
     const Copied folder("llama_dynamic");
     folder.replace("config.json", R"("factor": 3.0)", R"("factor": 2.0)");
     EXPECT_FALSE(check::check_file(folder.path()).ok()) << "the factor matters";
+    const Copied far("llama_dynamic");
+    far.change_tensors(
+        [](ArrayFile& file) {
+            const NamedArray& mask = tensor_named(file, "left.attention_mask");
+            NamedArray& positions = tensor_named(file, "left.position_ids");
+            const std::int64_t beyond = 200'000;
+            for (std::size_t at = 0; at < mask.bytes.size(); at += sizeof beyond) {
+                std::int64_t kept = 0;
+                std::memcpy(&kept, mask.bytes.data() + at, sizeof kept);
+                if (kept == 0) std::memcpy(positions.bytes.data() + at, &beyond, sizeof beyond);
+            }
+        },
+        "expected.safetensors");
+    EXPECT_THROW(check::check_file(far.path()), FileError) << "padding is limited as texts are";
 }
 
 /// The logits of a few tokens.

@@ -10,7 +10,9 @@
 #include <set>
 #include <thread>
 
+#include "app/panels/files/shown_numbers.hpp"
 #include "app/panels/frame.hpp"
+#include "app/panels/maps/head_captions.hpp"
 #include "app/panels/maps/shown_maps.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/session/document/prepare.hpp"
@@ -19,6 +21,8 @@
 #include "app/session/facets/readings.hpp"
 #include "app/session/session.hpp"
 #include "engine/model/transformer.hpp"
+#include "engine/trace/attention_totals.hpp"
+#include "engine/trace/head_scores.hpp"
 #include "tests/support/interface_fixture.hpp"
 #include "tests/support/item_finder.hpp"
 
@@ -412,6 +416,71 @@ TEST_F(ComparisonTest, InPlaceShowsTheOtherStateWhereTheShownOneWas) {
         hold('X', true);
     }
     hold('X', false);
+}
+
+/// While A stands in the place of B, the numbers to copy, the pane and the captions are A's in every view of maps.
+TEST_F(ComparisonTest, EverythingAboutASaysSo) {
+    open_example("gpt-tiny");
+    view.stage = {Stage::Weights, 0};
+    view.compare.choose(Compare::Unmasked);
+    for (const View shown : {View::Step, View::Heads, View::Grid, View::Lines, View::Totals, View::Lens}) {
+        view.view = shown;
+        view.compare.lay_out(CompareLayout::InPlace, true);
+        frames(3, ui_frame);
+        with_context([&](PanelContext& context) {
+            EXPECT_EQ(words_of_side(context), " of A") << view_info(shown).name;
+            view.compare.swapped = false;
+            EXPECT_EQ(words_of_side(context), " of B") << view_info(shown).name;
+        });
+    }
+    view.view = View::Heads;
+    view.head = 1;
+    const auto unmasked = computed(session->states().unmasked);
+    for (const bool a : {false, true}) {
+        view.compare.lay_out(CompareLayout::InPlace, a);
+        view.compare.swapped = a;
+        const Trace<float>& side = a ? *unmasked->trace : trace();
+        with_context([&](PanelContext& context) {
+            const ShownNumbers shown = shown_numbers(context);
+            EXPECT_EQ(shown.title, a ? "weights, layer 0, head 1 of A" : "weights, layer 0, head 1 of B");
+            EXPECT_EQ(shown.matrix.at(0, 1), side.find(view.stage)->value(0, 1, 0, 1));
+            const HeadScore* score = head_score(context, view.stage, 1);
+            ASSERT_NE(score, nullptr);
+            const std::vector<HeadScore> expected = head_scores(side);
+            const auto own =
+                std::find_if(expected.begin(), expected.end(), [&](const HeadScore& one) { return one.id == view.stage && one.head == 1; });
+            ASSERT_NE(own, expected.end());
+            EXPECT_EQ(score->entropy, own->entropy);
+        });
+    }
+    EXPECT_NE(head_scores(trace())[1].entropy, head_scores(*unmasked->trace)[1].entropy) << "or the sides could not be told apart";
+}
+
+/// The file of a picture of totals holds the map that is shown.
+TEST_F(ComparisonTest, TotalsToCopyAreThoseShown) {
+    open_example("gpt-tiny");
+    view.view = View::Totals;
+    view.compare.choose(Compare::Unmasked);
+    frames(3, ui_frame);
+    const auto unmasked = computed(session->states().unmasked);
+    const AttentionTotals a = attention_totals(*unmasked->trace, Stack::Main), b = attention_totals(trace(), Stack::Main);
+    const auto numbers = [&](CompareLayout layout, bool first) {
+        view.compare.lay_out(layout, first);
+        view.compare.swapped = first;
+        ShownNumbers shown;
+        with_context([&](PanelContext& context) { shown = shown_numbers(context); });
+        return shown;
+    };
+    const ShownNumbers shown_a = numbers(CompareLayout::InPlace, true), shown_b = numbers(CompareLayout::InPlace, false),
+                       difference = numbers(CompareLayout::All, false);
+    EXPECT_EQ(shown_a.title, "rollout of A");
+    EXPECT_EQ(shown_b.title, "rollout of B");
+    EXPECT_EQ(difference.title, "rollout, B − A");
+    EXPECT_EQ(shown_a.matrix.at(2, 1), a.rollouts.back()(0, 2, 1));
+    EXPECT_EQ(shown_b.matrix.at(2, 1), b.rollouts.back()(0, 2, 1));
+    EXPECT_EQ(difference.matrix.at(2, 1), b.rollouts.back()(0, 2, 1) - a.rollouts.back()(0, 2, 1));
+    EXPECT_NE(difference.matrix.at(2, 1), 0);
+    EXPECT_EQ(view.stage.layer, 0) << "looking at all layers leaves the open one";
 }
 
 TEST_F(ComparisonTest, ShapesThatDoNotFitAreNamedAndStandSideBySide) {

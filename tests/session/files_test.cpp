@@ -158,7 +158,6 @@ TEST_F(Files, ATextCanBeLookedAtOrLeft) {
 TEST_F(Files, AFileOfAModelsFolderOpensTheModel) {
     const auto golden = std::filesystem::path(ATTN_TEST_DATA) / "golden/hf/gpt2";
     for (const char* name : {"config.json", "model.safetensors", "tokenizer.json"}) {
-        if (!std::filesystem::exists(golden / name)) continue;
         send(command::OpenFile{golden / name});
         ASSERT_NE(session.document().model, nullptr) << name << ": " << files().notice;
         EXPECT_EQ(session.document().model->path(), golden.lexically_normal());
@@ -167,6 +166,13 @@ TEST_F(Files, AFileOfAModelsFolderOpensTheModel) {
         send(command::OpenPreset{"causal-attention"});
     }
     EXPECT_EQ(read_any_file(golden / "expected.safetensors").kind, FileKind::Dump);
+    const std::filesystem::path before = std::filesystem::current_path();
+    std::filesystem::current_path(golden);
+    EXPECT_EQ(read_any_file("config.json").kind, FileKind::Model) << "a name without a folder";
+    std::filesystem::current_path(before);
+    std::filesystem::copy(golden, folder.path() / "copy");
+    std::filesystem::copy_file(golden / "expected.safetensors", folder.path() / "copy/model_trace.safetensors");
+    EXPECT_EQ(read_any_file(folder.path() / "copy/model_trace.safetensors").kind, FileKind::Dump);
 }
 
 TEST_F(Files, ARunIsTakenUp) {

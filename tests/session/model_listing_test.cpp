@@ -13,6 +13,7 @@
 #include "app/session/document/presets.hpp"
 #include "app/session/files/file_preview.hpp"
 #include "app/session/session.hpp"
+#include "app/session/states/opened_model.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace attn::app {
@@ -51,6 +52,33 @@ protected:
 
     test::TemporaryFolder folder;
 };
+
+TEST_F(Shelf, ListsWhatOllamaHasUnderItsOwnNames) {
+    const auto manifest = [](const std::string& digest) {
+        return R"({"schemaVersion": 2, "layers": [{"mediaType": "application/vnd.ollama.image.license", "digest": "sha256:99"},
+                   {"mediaType": "application/vnd.ollama.image.model", "digest": ")" +
+               digest + R"(", "size": 7}]})";
+    };
+    put_file("ollama/manifests/registry.ollama.ai/library/llama3.2/1b", manifest("sha256:0a1b"));
+    put_file("ollama/manifests/registry.ollama.ai/someone/tiny/latest", manifest("sha256:0c"));
+    put_file("ollama/manifests/hf.co/org/name/Q4_K", manifest("sha256:0d"));
+    put_file("ollama/manifests/registry.ollama.ai/library/evil/latest", manifest("sha256:../../../etc/passwd"));
+    put_file("ollama/manifests/registry.ollama.ai/library/torn/latest", "{\"layers\": [");
+    put_file("ollama/manifests/registry.ollama.ai/library/list/latest", "[1, 2]");
+    put_file("ollama/blobs/sha256-0a1b", "1234567");
+    const fs::path golden = fs::path(ATTN_TEST_DATA) / "golden/gguf/llama_biased.gguf";  // with a tokenizer
+    fs::copy_file(golden, folder / "ollama/blobs/sha256-0c");
+    const ModelShelf shelf = list_models("", {}, {folder / "ollama"});
+    EXPECT_THAT(names(shelf), ElementsAre("hf.co/org/name:Q4_K", "llama3.2:1b", "someone/tiny:latest"));
+    EXPECT_EQ(shelf.models[0].problem, "its file is missing");
+    EXPECT_EQ(shelf.models[1].bytes, 7U);
+    const auto opened = OpenedModel::open(shelf.models[2].path);
+    EXPECT_EQ(opened->name(), "someone/tiny:latest");
+    const ModelShelf recent = list_models("", {(folder / "ollama/blobs/sha256-0c").string()}, {});
+    EXPECT_THAT(names(recent), ElementsAre("someone/tiny:latest"));
+    EXPECT_TRUE(is_in_store(shelf.models[2].path));
+    EXPECT_FALSE(is_in_store(golden));
+}
 
 TEST_F(Shelf, ListsFoldersAndGgufFilesSideBySideAndOneFolderDeeper) {
     put_model("gpt2");

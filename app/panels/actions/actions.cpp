@@ -49,8 +49,10 @@ void play(PanelContext& context) {
 }
 
 void change_layer(PanelContext& context, int direction) {
-    const int last = static_cast<int>(context.trace().config.num_layers) - 1;
-    go_to_layer(context.view, context.trace(), std::clamp(std::max(context.view.stage.layer, 0) + direction, 0, last));
+    ViewState& view = context.view;
+    const int last = static_cast<int>(context.trace().config.layers_of(view.stage.stack)) - 1;
+    if (view.view == View::Totals) view.totals.up_to = std::clamp(static_cast<int>(view.totals.up_to.value_or(last)) + direction, 0, last);
+    else go_to_layer(view, context.trace(), std::clamp(std::max(view.stage.layer, 0) + direction, 0, last));
 }
 
 void change_head(PanelContext& context, int direction) {

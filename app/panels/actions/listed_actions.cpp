@@ -58,7 +58,8 @@ void add_places(const PanelContext& context, std::vector<Action>& all) {
                 [id = stage.id, head](PanelContext& c) { show_head(c, id, head); }, &PanelContext::ready,
                 fmt::format("layer {}, head {}", stage.id.layer, head)));
     }
-    for (int layer = 0; layer < static_cast<int>(trace.config.num_layers); ++layer)
+    const std::int64_t most = std::max(trace.config.layers_of(Stack::Encoder), trace.config.layers_of(Stack::Decoder));
+    for (int layer = 0; layer < static_cast<int>(most); ++layer)
         all.push_back(without_key(
             fmt::format("Go to layer {}", layer), "Layer", [layer](PanelContext& c) { go_to_layer(c.view, c.trace(), layer); },
             &PanelContext::ready, ""));

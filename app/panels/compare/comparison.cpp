@@ -247,12 +247,22 @@ ComparedSides compared_sides(const PanelContext& context, const StageId& id, std
 
 ComparedSide side_in_place(const PanelContext& context) {
     const ViewState& view = context.view;
-    const bool in_place =
-        view.view == View::Step && view.compare.on() && view.compare.layout == CompareLayout::InPlace && view.compare.swapped;
-    return in_place ? reference_side(context, view.stage, view.head) : ComparedSide();
+    const CompareLayout layout = view.compare.layout;
+    // Where a view has many maps, it has no room for a second one beside each.
+    const bool one_side =
+        view.view == View::Lines || ((view.view == View::Heads || view.view == View::Grid) && layout == CompareLayout::SideBySide);
+    const bool draws_it = view.view == View::Step || view.view == View::Heads || view.view == View::Grid || view.view == View::Lines ||
+                          view.view == View::Totals || view.view == View::Lens;
+    const bool in_place = draws_it && (one_side || layout == CompareLayout::InPlace);
+    return view.compare.on() && view.compare.swapped && in_place ? reference_side(context, view.stage, view.head) : ComparedSide();
 }
 
-void draw_side_in_place(PanelContext& context, void (*draw)(PanelContext&)) {
+std::string_view words_of_side(const PanelContext& context) {
+    if (!context.view.compare.on()) return "";
+    return side_in_place(context).empty() ? " of B" : " of A";
+}
+
+void draw_side_in_place(PanelContext& context, const std::function<void(PanelContext&)>& draw) {
     const ComparedSide a = side_in_place(context);
     if (a.empty()) return draw(context);
     States states = context.states;

@@ -2,6 +2,7 @@
 /// Compares the shown state (B) with a reference (A): another state, layer, head or sequence of the batch.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -82,10 +83,12 @@ struct ComparedSides {
 };
 ComparedSides compared_sides(const PanelContext& context, const StageId& id, std::int64_t head);
 
-/// A, if the Step view shows it in place of B; otherwise empty.
+/// A, if the view shows it in place of B; otherwise empty.
 ComparedSide side_in_place(const PanelContext& context);
+/// " of A" or " of B": the state whose numbers the cell pane gives; "" without a comparison.
+std::string_view words_of_side(const PanelContext& context);
 /// Draws a panel as if the state in place were the shown one.
-void draw_side_in_place(PanelContext& context, void (*draw)(PanelContext&));
+void draw_side_in_place(PanelContext& context, const std::function<void(PanelContext&)>& draw);
 
 /// The difference B − A of both slices, see MatrixStore::difference(); for large maps, as far as it has been computed. Empty without a
 /// problem if no_difference() gives a reason.

@@ -112,7 +112,7 @@ float draw_comparison_chip(PanelContext& context, float right, float y, float ro
     const ImVec2 badge{min.x + context.px(6), y + (height - context.px(kBadge)) / 2};
     const ImVec2 badge_end{badge.x + context.px(kBadge), badge.y + context.px(kBadge)};
     list.AddRectFilled(badge, badge_end, colors.chosen, context.px(4));
-    draw_text_in(list, fonts.strong, badge, badge_end, {0.5F, 0.5F}, ink_on(colors.chosen), context.view.compare.swapped ? "B" : "A");
+    draw_text_in(list, fonts.strong, badge, badge_end, {0.5F, 0.5F}, ink_on(colors.chosen), "A");
     float x = badge_end.x + context.px(8);
     if (words > 0) draw_text_in(list, fonts.label, {x, min.y}, max, {0, 0.5F}, colors.muted, with);
     draw_text_in(list, fonts.strong, {x + words, min.y}, max, {0, 0.5F}, colors.text, name);

@@ -97,7 +97,7 @@ void draw_compare_settings(PanelContext& context) {
         draw_step(context);
         // Totals and lens cover all layers and heads, so those cannot be chosen.
         if (view.view != View::Totals && view.view != View::Lens) {
-            draw_place(context, "layer", trace.config.num_layers, compare.layer, "The layer shown as A.");
+            draw_place(context, "layer", trace.config.layers_of(view.stage.stack), compare.layer, "The layer shown as A.");
             draw_place(context, "head", head_count(trace), compare.head, "The head shown as A.");
         }
         if (batch_size(trace) > 1) draw_place(context, "text", batch_size(trace), compare.batch, "The sequence shown as A.", 1);

@@ -1,12 +1,14 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "app/panels/compare/comparison.hpp"
 #include "app/panels/files/copy.hpp"
 #include "app/panels/files/desktop_sheet.hpp"
 #include "app/panels/files/files.hpp"
 #include "app/panels/files/model_list.hpp"
 #include "app/panels/files/shown_numbers.hpp"
 #include "app/panels/views/token_path_view.hpp"
+#include "app/session/files/model_shelf.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/text.hpp"
 
@@ -19,7 +21,8 @@ constexpr const char* kDocumentExtension = ".attnscope.json";
 std::string usual_folder(const PanelContext& context) {
     const FilesState& files = context.files;
     if (!files.document.empty()) return files.document.parent_path().string() + "/";
-    if (!files.recent.empty()) return std::filesystem::path(files.recent.front()).parent_path().string() + "/";
+    for (const std::string& recent : files.recent)
+        if (!is_in_store(recent)) return std::filesystem::path(recent).parent_path().string() + "/";
     const char* home = std::getenv("HOME");
     return home == nullptr ? "" : std::string(home) + "/";
 }
@@ -138,6 +141,8 @@ void begin_export(PanelContext& context) {
 }
 
 void copy_snippet(PanelContext& context, bool torch) {
+    if (!side_in_place(context).empty())
+        return context.commands.push_back({command::TellFile{"The program can only compute B: show B first.", true}, ""});
     if (can_compute_again(context)) context.commands.push_back({command::CopySnippet{context.view.stage, torch}, ""});
 }
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "app/panels/compare/comparison.hpp"
 #include "app/panels/files/desktop_sheet.hpp"
 #include "app/panels/files/files.hpp"
 #include "app/panels/files/folder_view.hpp"
@@ -90,8 +91,9 @@ void draw_number_options(PanelContext& context) {
     const Ui ui = context.ui();
     FileView& view = context.view.files;
     const ShownNumbers shown = shown_numbers(context);
-    const bool as_shown = !shown.matrix.empty() && !shown.is_stage && !shown.matrix.large;
-    const std::string one = as_shown ? "what is shown" : fmt::format("sequence {}, head {}", context.view.batch + 1, context.view.head);
+    const std::string one = !shown.is_stage || shown.matrix.empty()
+                                ? "what is shown"
+                                : fmt::format("sequence {}, head {}", context.view.batch + 1, context.view.head);
     const std::array<std::string_view, 2> what_names = {one, "whole tensor"};
     int what = view.whole_tensor ? 1 : 0;
     if (segmented_row(ui, "What", what_names, what, 76, {.tooltip = "The matrix that is shown, or all sequences and heads."}))
@@ -144,16 +146,23 @@ TensorChoice chosen_numbers(const PanelContext& context) {
     return choice;
 }
 
-/// Whether .csv and .npy hold what is shown instead of a part of the stage: a difference, a total, changed weights.
-bool exports_table(const PanelContext& context, const ShownNumbers& shown) {
+bool exports_numbers(const FileView& view) { return view.format == ExportAs::Csv || view.format == ExportAs::Npy; }
+
+/// Why the chosen format cannot hold what is shown; "" if it can.
+std::string why_not_exported(const PanelContext& context, const ShownNumbers& shown) {
     const FileView& view = context.view.files;
-    return (view.format == ExportAs::Csv || view.format == ExportAs::Npy) && !view.whole_tensor && !shown.matrix.empty() &&
-           !shown.is_stage && !shown.matrix.large;
+    const bool whole = view.format == ExportAs::Trace || view.format == ExportAs::Operands || (exports_numbers(view) && view.whole_tensor);
+    if (whole && !side_in_place(context).empty()) return "The picture shows A, but only B can be exported whole: show B first.";
+    if (!exports_numbers(view) || view.whole_tensor) return "";
+    if (shown.matrix.empty()) return shown.missing;
+    return shown.is_stage || !shown.matrix.large ? "" : "A map this large can only be exported as it was computed: choose “whole tensor”.";
 }
 
 void export_numbers(PanelContext& context, const std::filesystem::path& path) {
+    const FileView& view = context.view.files;
     const ShownNumbers shown = shown_numbers(context);
-    if (exports_table(context, shown)) context.commands.push_back({command::ExportTable{path, table_of(context, shown)}, ""});
+    if (exports_numbers(view) && !view.whole_tensor && !shown.is_stage)
+        context.commands.push_back({command::ExportTable{path, table_of(context, shown)}, ""});
     else context.commands.push_back({command::ExportTensor{path, chosen_numbers(context)}, ""});
 }
 
@@ -192,15 +201,19 @@ void draw_warning(PanelContext& context) {
     else if (view.task == FileTask::Export &&
              std::filesystem::path(view.path.text).extension() != kExtensions[static_cast<std::size_t>(view.format)])
         text = fmt::format("The name must end in {}.", kExtensions[static_cast<std::size_t>(view.format)]);
+    else if (std::string why = view.task == FileTask::Export ? why_not_exported(context, shown_numbers(context)) : ""; !why.empty())
+        text = std::move(why);
     else if (is_there(context) && without_tilde(view.path.text) != context.files.document) text = "The file exists and will be replaced.";
     text_line(context.ui(), fonts.label, colors.chosen_text, text.empty() ? " " : text);
 }
 
-bool can_confirm(const PanelContext& context) {
+bool can_confirm(PanelContext& context) {
     const FileView& view = context.view.files;
     const std::string& path = view.path.text;
     if (path.empty() || path.back() == '/') return false;
-    return view.task != FileTask::Export || std::filesystem::path(path).extension() == kExtensions[static_cast<std::size_t>(view.format)];
+    if (view.task != FileTask::Export) return true;
+    const bool fits = std::filesystem::path(path).extension() == kExtensions[static_cast<std::size_t>(view.format)];
+    return fits && why_not_exported(context, shown_numbers(context)).empty();
 }
 
 std::string export_title(PanelContext& context) {
@@ -213,7 +226,7 @@ std::string export_title(PanelContext& context) {
     case ExportAs::Csv:
     case ExportAs::Npy: {
         const ShownNumbers shown = shown_numbers(context);
-        if (exports_table(context, shown)) return "Export " + shown.title;
+        if (!view.whole_tensor && !shown.is_stage) return "Export " + shown.title;
         return "Export " + stage + (shows_gradients(context) ? ", gradients" : "");
     }
     case ExportAs::Trace:
@@ -265,7 +278,7 @@ void draw_path_sheet(PanelContext& context) {
     draw_completions(context);
     draw_warning(context);
     gap(ui, 4);
-    const std::string_view not_yet = can_confirm(context) ? "" : "Type a file name first.";
+    const std::string_view not_yet = can_confirm(context) ? "" : "Not with this name and these choices; the line above says why.";
     if (button(ui, save ? "Save##do" : "Export##do", {.look = ButtonLook::Accent, .width = 120, .notes = {.disabled = not_yet}}))
         entered = true;
     ImGui::SameLine(0, context.px(8));

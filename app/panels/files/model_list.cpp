@@ -20,7 +20,7 @@ namespace {
 constexpr std::array<const char*, 4> kSources = {
     "A folder cloned or downloaded from Hugging Face: config.json, .safetensors files and a tokenizer.",
     "The cache that transformers keeps (~/.cache/huggingface/hub): its models are listed here automatically.",
-    "GGUF files from llama.cpp; for Ollama, a link to the model's blob, named so that it ends in .gguf.",
+    "GGUF files from llama.cpp, and the models that Ollama has pulled: they are listed here too.",
     "Good ones to start with: openai-community/gpt2, EleutherAI/pythia-70m, HuggingFaceTB/SmolLM2-135M, Qwen/Qwen2.5-0.5B. attnscope "
     "itself downloads nothing."};
 

@@ -1,5 +1,7 @@
 #include "app/panels/files/shown_numbers.hpp"
 
+#include <fmt/format.h>
+
 #include <limits>
 #include <utility>
 
@@ -40,6 +42,14 @@ Matrix matrix_of_stage(PanelContext& context) {
     return shown_slice(context, view.stage, view.head);
 }
 
+/// What a comparison shows where it is not a difference: without a difference in the layout, A if it exists and the sides are swapped.
+std::string_view side_words(const PanelContext& context) {
+    const Comparison& compare = context.view.compare;
+    const bool one_side = compare.layout == CompareLayout::InPlace || compare.layout == CompareLayout::SideBySide;
+    const bool a = one_side && compare.swapped && !reference_side(context, context.view.stage, context.view.head).empty();
+    return a ? " of A" : " of B";
+}
+
 }  // namespace
 
 ShownNumbers shown_numbers(PanelContext& context) {
@@ -54,8 +64,9 @@ ShownNumbers shown_numbers(PanelContext& context) {
         shown.matrix = matrix_of_stage(context);
         const bool compares = context.view.compare.on();
         shown.title = std::string(stage_name(id.stage));
+        if (compares && context.view.view != View::Step) shown.title += fmt::format(", layer {}, head {}", id.layer, context.view.head);
         if (shown.matrix.is_difference) shown.title += context.view.compare.swapped ? ", A − B" : ", B − A";
-        else if (compares) shown.title += context.view.compare.swapped ? " of A" : " of B";
+        else if (compares) shown.title += side_words(context);
         else if (shown.matrix.is_gradient) shown.title += ", gradients";
         shown.is_stage = !compares && (shown.matrix.is_gradient || shown.matrix.name == tensor_name(id));
     } else {
@@ -74,7 +85,6 @@ std::shared_ptr<const NumberTable> table_of(const PanelContext& context, const S
         return named ? axis_labels(context, id, axis, count, matrix.labelled_by) : std::vector<std::string>();
     };
     auto table = std::make_shared<NumberTable>();
-    table->title = shown.title;
     table->row_axis = std::string(axis_title(matrix.row_axis));
     table->row_texts = texts(matrix.row_axis, matrix.data.rows);
     table->column_texts = texts(matrix.col_axis, matrix.data.cols);

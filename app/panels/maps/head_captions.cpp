@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "app/panels/compare/comparison.hpp"
 #include "app/panels/maps/head_search.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
@@ -13,8 +14,8 @@ namespace {
 /// With fewer repeated tokens the score is not meaningful.
 constexpr std::int64_t kFewestRows = 4;
 
-const HeadScore* find_score(const PanelContext& context, const StageId& weights, std::int64_t head) {
-    const auto& scores = context.snapshot_with(weights).head_scores;
+const HeadScore* find_score(const Snapshot& snapshot, const StageId& weights, std::int64_t head) {
+    const auto& scores = snapshot.head_scores;
     const auto it =
         std::find_if(scores.begin(), scores.end(), [&](const HeadScore& score) { return score.id == weights && score.head == head; });
     return it == scores.end() ? nullptr : &*it;
@@ -22,9 +23,15 @@ const HeadScore* find_score(const PanelContext& context, const StageId& weights,
 
 }  // namespace
 
+const HeadScore* head_score(const PanelContext& context, const StageId& weights, std::int64_t head) {
+    if (!side_in_place(context).empty())
+        if (const ComparedSide a = reference_side(context, weights, head); !a.empty()) return find_score(*a.snapshot, a.stage, a.head);
+    return find_score(context.snapshot_with(weights), weights, head);
+}
+
 HeadCaption head_caption(const PanelContext& context, const StageId& weights, std::int64_t head) {
     const Palette& colors = context.theme.colors;
-    const HeadScore* score = find_score(context, weights, head);
+    const HeadScore* score = head_score(context, weights, head);
     if (score == nullptr || score->rows == 0) return {};
     struct Candidate {
         const char* name;
@@ -50,7 +57,7 @@ std::string caption_that_fits(const HeadCaption& caption, const ImFont* font, fl
 }
 
 double head_pattern(const PanelContext& context, const StageId& weights, std::int64_t head, const std::string& pattern) {
-    const HeadScore* score = find_score(context, weights, head);
+    const HeadScore* score = head_score(context, weights, head);
     if (score == nullptr) return 0;
     return pattern_share(*score, pattern);
 }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "app/panels/panel_context.hpp"
+#include "engine/trace/head_scores.hpp"
 
 namespace attn::app {
 
@@ -11,6 +12,9 @@ struct HeadCaption {
     std::string text;  ///< such as "previous 0.94" or "entropy 1.10"
     Color color = 0;
 };
+
+/// The head's scores in the state shown: of A while a comparison shows it in place; null if they are not known.
+const HeadScore* head_score(const PanelContext& context, const StageId& weights, std::int64_t head);
 
 /// The pattern that has more than half of the head's weight, otherwise its entropy; empty if nothing is known.
 HeadCaption head_caption(const PanelContext& context, const StageId& weights, std::int64_t head);

@@ -12,7 +12,7 @@ namespace attn::app {
 
 /// The label of index `i` on an axis of a stage: the token at a position, the vocabulary entry, otherwise the number.
 std::string index_label(const PanelContext& context, const StageId& id, Axis axis, std::int64_t i, const LabelledBy& by = {});
-/// The labels of an axis, for as long as the context exists; none for axes whose indices have no meaning (d_model, d_head, d_ff).
+/// The labels of an axis, which must not outlive the context; none for axes whose indices have no meaning (d_model, d_head, d_ff).
 LabelOf axis_label(const PanelContext& context, const StageId& id, Axis axis, const LabelledBy& by = {});
 /// The labels of an axis' first `count` indices.
 std::vector<std::string> axis_labels(const PanelContext& context, const StageId& id, Axis axis, std::int64_t count,

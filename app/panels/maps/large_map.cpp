@@ -47,9 +47,8 @@ const HeatmapRegion* asked_region(const PanelContext& context, const LargeMap& m
 
 /// The facet with the statistics of a matrix that is too large to be counted at once; none for differences and slices of heads, which do
 /// not become that large.
-std::optional<facet::Statistics> counted_elsewhere(const PanelContext& context, const Matrix& matrix) {
-    const bool of_shown = matrix.labelled_by.snapshot == nullptr || matrix.labelled_by.snapshot == &context.snapshot;
-    if (is_counted_at_once(matrix) || matrix.large || !matrix.origin || matrix.is_difference || matrix.is_moved || !of_shown) return {};
+std::optional<facet::Statistics> counted_elsewhere(const Matrix& matrix) {
+    if (is_counted_at_once(matrix) || matrix.large || !matrix.origin || matrix.is_difference || matrix.is_moved) return {};
     if (!matrix.origin->parameter.empty()) return facet::Statistics{.gradients = matrix.is_gradient, .parameter = matrix.origin->parameter};
     const bool has_heads = std::max(matrix.row_index, matrix.col_index) == 3;
     if (has_heads) return {};
@@ -99,7 +98,10 @@ bool is_counted(const PanelContext& context, const Matrix& matrix) {
 bool is_counted_at_once(const Matrix& matrix) { return matrix.data.rows * matrix.data.cols <= std::int64_t{1} << 21; }
 
 const TensorStatistics* statistics_of_matrix(const PanelContext& context, const Matrix& matrix) {
-    if (const auto facet = counted_elsewhere(context, matrix)) return context.ask(*facet).value.get();
+    if (const auto facet = counted_elsewhere(matrix)) {
+        const Snapshot* const labels = matrix.labelled_by.snapshot;
+        return context.inquiry.ask(labels == nullptr ? context.states.shown : labels->state, *facet).value.get();
+    }
     if (!matrix.large) return &context.matrices.statistics(matrix);
     if (!is_counted(context, matrix)) return nullptr;
     return context.inquiry.ask(state_of(context, *matrix.large), facet::Statistics{matrix.large->stage, false, matrix.large->head})

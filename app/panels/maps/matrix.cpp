@@ -417,7 +417,8 @@ Matrix MatrixStore::one_hot(const Trace<float>& trace, const StageId& tokens, st
     out.data.rows = ids.length;
     out.data.cols = trace.config.vocab_size;
     out.data.row_stride = out.data.cols;
-    out.data.key = mix(mix(mix(generation_, kOneHot), static_cast<std::uint64_t>(b)), static_cast<std::uint64_t>(tokens.stack));
+    out.data.key = mix(mix(mix(generation_, kOneHot), static_cast<std::uint64_t>(b)), reinterpret_cast<std::uintptr_t>(ids.ids.data()));
+    statistics_.try_emplace(out.data.key, TensorStatistics{.max = 1});  // nobody counts them
     out.data.stored = &one_hot_.insert_or_assign(out.data.key, OneHotRows{ids.ids.data() + b * ids.length, out.data.cols}).first->second;
     out.data.read = OneHotRows::read;
     return out;

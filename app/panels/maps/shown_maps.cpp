@@ -135,7 +135,8 @@ std::string shown_title(PanelContext& context, const StageId& id) {
     if (leaves_out_first_key(context, id)) return name + moved + " without the first key, rescaled";
     if (!moved.empty()) return name + moved;
     if (!context.view.gradients) return name;
-    return name + (shows_gradients(context) ? ": gradient of the loss" : ": values, without gradients");
+    if (shows_gradients(context)) return name + ": gradient of the loss";
+    return name + (context.ask(facet::Gradients{}).computing() ? ": values, gradients are being computed" : ": values, without gradients");
 }
 
 float draw_shown_title(PanelContext& context, const StageId& id, ImVec2 at, float right) {

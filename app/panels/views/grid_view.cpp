@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/panels/compare/comparison.hpp"
 #include "app/panels/edit/cell_edit.hpp"
 #include "app/panels/maps/gradients.hpp"
 #include "app/panels/maps/head_captions.hpp"
@@ -44,8 +45,12 @@ void add_tiles(const PanelContext& context, const StageId& id, const StageId& we
     const std::size_t first = tiles.size();
     const std::int64_t heads = context.trace().config.num_heads;
     for (std::int64_t head = 0; head < heads; ++head) tiles.push_back({id, weights, head, {.id = weights, .head = head}});
-    for (const HeadScore& score : context.snapshot_with(weights).head_scores)
-        if (score.id == weights && score.head < heads) tiles[first + static_cast<std::size_t>(score.head)].score = score;
+    if (!side_in_place(context).empty()) {
+        for (std::int64_t head = 0; head < heads; ++head)
+            if (const HeadScore* score = head_score(context, weights, head)) tiles[first + static_cast<std::size_t>(head)].score = *score;
+    } else
+        for (const HeadScore& score : context.snapshot_with(weights).head_scores)
+            if (score.id == weights && score.head < heads) tiles[first + static_cast<std::size_t>(score.head)].score = score;
     if (shows_mean(context)) tiles.push_back({id, weights, kMeanHead, {.id = weights, .head = kMeanHead}});
 }
 

@@ -60,7 +60,7 @@ void draw_head(PanelContext& context, const StageId& id, std::int64_t head, cons
     const Matrix matrix = shown_slice(context, id, head);
     StageId weights = id;
     weights.stage = is_cross(id.stage) ? Stage::CrossWeights : Stage::Weights;
-    const HeadCaption caption = head_caption(context, weights, head);
+    const HeadCaption caption = matrix.is_difference ? HeadCaption() : head_caption(context, weights, head);
     const float title_y = box.min.y - tiling.above + context.px(4);
     const bool mean = head == kMeanHead;
     const std::string title = mean ? "mean" : fmt::format("{}{}", tiling.short_titles ? "H" : "head ", head);
@@ -151,7 +151,8 @@ void draw_heads_view(PanelContext& context) {
     room.x -= context.px(kHeadsBar);
     const Shape shape = context.trace().shape_of(id);
     const std::int64_t heads = shape[1].size;
-    const std::int64_t tiles = heads > 1 && has_head_mean(id.stage) && !shows_moved(context, id) ? heads + 1 : heads;
+    const std::int64_t tiles =
+        heads > 1 && has_head_mean(id.stage) && !shows_moved(context, id) && !shows_gradients(context) ? heads + 1 : heads;
     const float aspect =
         std::clamp(static_cast<float>(shape[3].size) / static_cast<float>(std::max<std::int64_t>(shape[2].size, 1)), 0.5F, 2.F);
     const float longest = text_width(fonts.strong, fmt::format("head {}", heads - 1));

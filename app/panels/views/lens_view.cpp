@@ -390,7 +390,7 @@ void draw_lens_view(PanelContext& context) {
 void draw_lens_cell(PanelContext& context) {
     const Ui ui = context.ui();
     const auto& [colors, fonts, scale] = context.theme;
-    section_heading(ui, "Prediction");
+    section_heading(ui, fmt::format("Prediction{}", words_of_side(context)));
     const LogitLens* lens = context.ready() ? lens_of(context).lens : nullptr;
     if (lens == nullptr) return;
     const auto t = context.view.selection().on(Axis::T);

@@ -195,7 +195,7 @@ float draw_one_layer(PanelContext& context, const StageId& id, const Box& box) {
 /// Draws every layer as a small picture; a click opens it.
 float draw_all_layers(PanelContext& context, const Box& box) {
     const auto& [colors, fonts, scale] = context.theme;
-    const auto layers = context.trace().config.num_layers;
+    const auto layers = context.trace().config.layers_of(context.view.stage.stack);
     const float heading = context.px(22), gap = context.px(18);
     std::int64_t columns = 1;
     float best = 0;
@@ -256,8 +256,8 @@ void draw_heading(const PanelContext& context, const StageId& id, ImVec2 at, flo
     draw_text(list, fonts.heading, at, colors.text, title);
     const float x = at.x + text_width(fonts.heading, title) + context.px(12);
     const std::string stack = id.stack == Stack::Encoder ? "encoder, " : id.stack == Stack::Decoder ? "decoder, " : "";
-    const std::string layers =
-        context.view.lines.all_layers ? fmt::format("all {} layers", context.trace().config.num_layers) : fmt::format("layer {}", id.layer);
+    const std::string layers = context.view.lines.all_layers ? fmt::format("all {} layers", context.trace().config.layers_of(id.stack))
+                                                             : fmt::format("layer {}", id.layer);
     std::string detail = fmt::format("{}{} · weights of at least {}; opacity shows the weight", stack, layers,
                                      format_number(static_cast<double>(least), {.decimals = 3}));
     if (context.trace().reduced_map(id) != nullptr)
@@ -293,7 +293,11 @@ void draw_lines_view(PanelContext& context) {
     scores.stage = is_cross(id.stage) ? Stage::CrossScores : Stage::Scores;
     ImGui::GetWindowDrawList()->AddLine({at.x, body.max.y + context.px(4)}, {at.x + room.x, body.max.y + context.px(4)},
                                         context.theme.colors.line);
-    draw_query_key_strip(context, scores, context.view.head, {{at.x, body.max.y + context.px(10)}, {at.x + room.x, bottom}});
+    const Box below{{at.x, body.max.y + context.px(10)}, {at.x + room.x, bottom}};
+    draw_side_in_place(context, [&](PanelContext& side) {
+        scores.layer = side.view.stage.layer;
+        draw_query_key_strip(side, scores, side.view.head, below);
+    });
 }
 
 }  // namespace attn::app

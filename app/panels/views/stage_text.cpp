@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "app/panels/maps/stage_words.hpp"
@@ -26,6 +27,10 @@ Words add_words(PositionKind positions, const PlanNode& node) {
     if (is_layer_stage(node.id.stage))
         return alone ? Words{"x = sublayer", "The sublayer's result replaces its input."}
                      : Words{"x = x + sublayer", "The sublayer's result is added to its input, so nothing is lost."};
+    const auto& inputs = node.inputs;
+    const bool segments = std::any_of(inputs.begin(), inputs.end(), [](const StageId& id) { return id.stage == Stage::SegmentEmbedding; });
+    if (segments && inputs.size() == 2) return {"X = E + segment", "What the token is plus which part of the text it is in."};
+    if (segments) return {"X = E + P + segment", "What the token is, plus where it is and which part of the text it is in."};
     if (!alone) return {"X = E + P", "What the token is plus where it is."};
     if (positions == PositionKind::Buckets)
         return {"X = E", "Nothing is added for the position: scores are biased by the distance instead."};

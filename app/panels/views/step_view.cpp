@@ -95,14 +95,16 @@ void draw_header(PanelContext& context, const StageText& text) {
     draw_text(list, fonts.heading, at, colors.text, title);
     const bool there = context.missing(id).empty();
     const ComparedSide in_place = side_in_place(context);
-    const Shape shape = (in_place.empty() ? context.trace() : *in_place.trace).shape_of(in_place.empty() ? id : in_place.stage);
+    const Trace<float>& trace = in_place.empty() ? context.trace() : *in_place.trace;
+    const std::int64_t head = in_place.empty() ? context.view.head : in_place.head;
+    const int layer = in_place.empty() ? id.layer : in_place.stage.layer;
+    const Shape shape = trace.shape_of(in_place.empty() ? id : in_place.stage);
     // The title in words comes first; code name, place and shape follow in small type.
     std::string where = id.stack == Stack::Encoder ? "encoder · " : id.stack == Stack::Decoder ? "decoder · " : "";
-    if (id.layer >= 0) where += fmt::format("layer {}", id.layer);
+    if (layer >= 0) where += fmt::format("layer {}", layer);
     else if (where.ends_with(" · ")) where.resize(where.size() - std::string_view(" · ").size());
-    if (there && has_heads(shape)) where += fmt::format(" · head {}", context.view.head);
-    if (there && shape.has(Axis::G))
-        where += fmt::format(" reads key/value head {}", head_of(context.trace().config, shape, context.view.head));
+    if (there && has_heads(shape)) where += fmt::format(" · head {}", head);
+    if (there && shape.has(Axis::G)) where += fmt::format(" reads key/value head {}", head_of(trace.config, shape, head));
     float x = at.x + text_width(fonts.heading, title) + context.px(12);
     // If not everything fits, the place is more important than the code name.
     const std::string code(stage_name(id.stage));
@@ -111,8 +113,8 @@ void draw_header(PanelContext& context, const StageText& text) {
         draw_text(list, fonts.mono_small, {x, at.y + context.px(10)}, colors.muted, code);
         x += code_width;
     }
-    if (text_width(fonts.label, where) > end - x && id.layer >= 0)
-        where = fmt::format("L{}{}", id.layer, there && has_heads(shape) ? fmt::format(" H{}", context.view.head) : "");
+    if (text_width(fonts.label, where) > end - x && layer >= 0)
+        where = fmt::format("L{}{}", layer, there && has_heads(shape) ? fmt::format(" H{}", head) : "");
     where = elide(fonts.label, where, end - x);
     draw_text(list, fonts.label, {x, at.y + context.px(9)}, colors.muted, where);
     x += text_width(fonts.label, where) + context.px(where.empty() ? 0 : 14);

@@ -5,7 +5,8 @@
 
 namespace attn::app {
 
-/// Attention over all layers up to the shown one, as rollout or mean; empty until it is computed.
-Matrix totals_matrix(const PanelContext& context);
+/// The map shown of attention over all layers up to the shown one, as rollout or mean; in a comparison A, B or their difference, as its
+/// symbol says. Empty until it is computed.
+Matrix totals_matrix(PanelContext& context);
 
 }  // namespace attn::app

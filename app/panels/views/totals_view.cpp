@@ -240,9 +240,17 @@ void draw_part(PanelContext& context, const Matrix& matrix, const Box& box, cons
 
 }  // namespace
 
-Matrix totals_matrix(const PanelContext& context) {
+Matrix totals_matrix(PanelContext& context) {
     const Shown shown = context.ready() ? shown_totals(context) : Shown();
-    return shown.totals == nullptr ? Matrix() : shown_matrix(context, shown);
+    if (shown.totals == nullptr) return {};
+    const TotalsPicture picture = totals_picture(context, shown);
+    Matrix matrix = picture.equation.result;
+    const Comparison& compare = context.view.compare;
+    const bool swapped = compare.swapped && !picture.words.empty() && picture.problem.empty();
+    matrix.symbol = context.view.totals.rollout ? "rollout" : "mean";
+    if (matrix.is_difference) matrix.symbol += swapped ? ", A − B" : ", B − A";
+    else if (compare.on()) matrix.symbol += swapped ? " of A" : " of B";
+    return matrix;
 }
 
 void draw_totals_view(PanelContext& context) {
@@ -264,7 +272,9 @@ void draw_totals_view(PanelContext& context) {
         return;
     }
     TotalsView& view = context.view.totals;
-    context.view.stage = shown.weights;
+    StageId& stage = context.view.stage;
+    if (to_self(stage.stage) != Stage::Weights || stage.stack != shown.weights.stack)
+        stage = {Stage::Weights, std::clamp(stage.layer, 0, static_cast<int>(shown.totals->layers()) - 1), shown.weights.stack};
     static constexpr std::array<std::string_view, 2> kNames = {"rollout", "mean"};
     const float pills = segmented_width(context.ui(), kNames);
     ImGui::SetCursorScreenPos({at.x + room.x - pills, at.y + context.px(1)});
@@ -306,7 +316,8 @@ void draw_totals_view(PanelContext& context) {
 }
 
 void draw_totals_cell(PanelContext& context) {
-    section_heading(context.ui(), context.view.totals.rollout ? "This cell of the rollout" : "This cell of the mean");
+    section_heading(context.ui(),
+                    fmt::format("This cell of the {}{}", context.view.totals.rollout ? "rollout" : "mean", words_of_side(context)));
     const auto& [colors, fonts, scale] = context.theme;
     const Shown shown = context.ready() ? shown_totals(context) : Shown();
     if (shown.totals == nullptr) return;

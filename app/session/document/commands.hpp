@@ -37,8 +37,8 @@ struct OpenPreset {
 struct OpenDocument {
     Document document;
     bool is_model = false;  ///< show a published model: keep the pinned states, and the current text if the model can read it
-    /// The file it was read from, "" for a model. None: it is shown for a while, as a lesson does, and what was there before stays the
-    /// thing to be saved.
+    /// The file it was read from, "" for a model. None: shown only for a while, as in a lesson; what was there before remains what is
+    /// saved.
     std::optional<std::filesystem::path> file{};
 };
 

@@ -8,7 +8,6 @@
 namespace attn::app {
 
 struct NumberTable {
-    std::string title;                                 ///< "weights, B − A"
     std::string row_axis;                              ///< "query"
     std::vector<std::string> row_texts, column_texts;  ///< the tokens of rows and columns; empty if indices stand for none
     std::int64_t rows = 0, columns = 0;

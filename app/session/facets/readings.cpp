@@ -30,7 +30,7 @@ AttentionTotals totals_of_outline(const std::shared_ptr<const Trace<float>>& out
     }
     Recomputation<float> again(outline, Keep::OneLayer);
     TotalsOfLayers totals(stack);
-    for (int layer = 0; layer < outline->config.num_layers; ++layer) {
+    for (int layer = 0; layer < outline->config.layers_of(stack); ++layer) {
         const StageId weights{Stage::Weights, layer, stack};
         const auto is_it = [&](const StageId& id) { return id == weights; };
         totals.add(head_mean(*again.trace_around(weights, stop, is_it).find(weights)));
@@ -68,7 +68,7 @@ Readings read_trace(const std::shared_ptr<const Trace<float>>& trace, ReadingKin
     std::vector<Stack> stacks;
     for (const Stack stack : {Stack::Main, Stack::Encoder, Stack::Decoder})
         if (trace->plan->find({Stage::Weights, 0, stack}) != nullptr) stacks.push_back(stack);
-    total = stacks.size() * static_cast<std::size_t>(trace->config.num_layers);
+    for (const Stack stack : stacks) total += static_cast<std::size_t>(trace->config.layers_of(stack));
     for (const Stack stack : stacks)
         readings.totals.push_back(trace->whole() ? attention_totals(*trace, stack, stop) : totals_of_outline(trace, stack, stop, tell));
     return readings;

@@ -98,97 +98,129 @@ void FileDesk::set_recent(std::vector<std::string> recent, std::vector<std::stri
 }
 
 void FileDesk::save(const command::SaveDocument& save, std::shared_ptr<const Document> document) {
-    send([path = save.path, document = std::move(document), subject = subject_](Result& result, const std::stop_token&) {
+    send([this, path = save.path, document = std::move(document), subject = subject_](const std::stop_token&) -> Outcome {
         save_document(path, *document);
-        result.notice = "Saved as " + shown(path) + ".";
-        if (document->trained) result.notice += " The trained model is not included: save its checkpoint in the Train view.";
-        result.path = std::filesystem::absolute(path);
-        result.saved = document;
-        result.subject = subject;
+        return [this, path, document, subject](Opened&) {
+            const std::filesystem::path file = std::filesystem::absolute(path);
+            tell("Saved as " + shown(path) + "." +
+                     (document->trained ? " The trained model is not included: save its checkpoint in the Train view." : ""),
+                 false);
+            remember(state_.recent, file);
+            subjects_[subject] = {file, document};
+            if (subject == subject_) show_subject();
+        };
     });
 }
 
 void FileDesk::open(const command::OpenFile& open) {
-    send([path = open.path](Result& result, const std::stop_token& stop) {
-        ReadableFile file = read_any_file(path, stop);
-        if (file.document) expect_bearable_texts(*file.document);
-        result.opened = file.kind;
-        if (file.kind == FileKind::Dump) result.commands.push_back({command::OpenDump{path}, ""});
-        result.path = std::filesystem::absolute(file.path);
-        result.text = file.text;
-        result.lesson = file.lesson;
-        if (file.kind == FileKind::Run) result.commands.push_back({command::OpenCheckpoint{path}, ""});
-        if (file.kind == FileKind::Model) {
-            result.notice = fmt::format("Opened {}, a {} model.", shown(file.path), file.document->model->family());
-            result.commands.push_back({command::OpenDocument{std::move(*file.document), true, ""}, ""});
-        }
-        if (file.kind == FileKind::Document) {
-            result.notice = "Opened " + shown(path) + ".";
-            if (file.document->trained) result.notice += " The trained model is not included: open its checkpoint.";
-            result.commands.push_back({command::OpenDocument{std::move(*file.document), false, result.path}, ""});
-        }
+    send([this, path = open.path](const std::stop_token& stop) -> Outcome {
+        auto file = std::make_shared<ReadableFile>(read_any_file(path, stop));
+        if (file->document) expect_bearable_texts(*file->document);
+        return [this, path, file](Opened& opened) { take(path, *file, opened); };
     });
 }
 
+void FileDesk::take(const std::filesystem::path& path, ReadableFile& file, Opened& opened) {
+    const std::filesystem::path whole = std::filesystem::absolute(file.path);
+    const auto send_on = [&](auto what) { opened.commands.push_back({std::move(what), ""}); };
+    switch (file.kind) {
+    case FileKind::Document:
+        tell("Opened " + shown(path) + "." + (file.document->trained ? " The trained model is not included: open its checkpoint." : ""),
+             false);
+        send_on(command::OpenDocument{std::move(*file.document), false, whole});
+        break;
+    case FileKind::Model:
+        tell(fmt::format("Opened {}, a {} model.", shown(file.path), file.document->model->family()), false);
+        remember(state_.recent_models, whole);
+        send_on(command::OpenDocument{std::move(*file.document), true, ""});
+        break;
+    case FileKind::Run:
+        send_on(command::OpenCheckpoint{path});
+        break;
+    case FileKind::Dump:
+        send_on(command::OpenDump{path});
+        break;
+    case FileKind::Text:
+        state_.text = OpenedText{whole, std::move(file.text)};
+        break;
+    case FileKind::Lesson:
+        state_.lesson = std::move(file.lesson);
+        break;
+    }
+    remember(state_.recent, whole);
+    state_.opened = file.kind;
+    ++state_.openings;
+}
+
 void FileDesk::open_training_text(const command::OpenTrainingText& open) {
-    send([path = open.path](Result& result, const std::stop_token&) {
-        auto text = std::make_shared<const std::string>(read_text_file(path).text);
-        result.commands.push_back({command::SetTrainingText{std::move(text), path.filename().string()}, ""});
+    send([path = open.path](const std::stop_token&) -> Outcome {
+        const command::SetTrainingText set{std::make_shared<const std::string>(read_text_file(path).text), path.filename().string()};
+        return [set](Opened& opened) { opened.commands.push_back({set, ""}); };
     });
 }
 
 void FileDesk::restore(const command::RestoreWork& restore) {
-    send([folder = restore.folder](Result& result, const std::stop_token&) {
-        result.restoring = true;
+    send([this, folder = restore.folder](const std::stop_token&) -> Outcome {
         try {
-            result.kept = AutosaveFolder::read(folder);
+            auto kept = std::make_shared<KeptWork>(AutosaveFolder::read(folder));
+            return [kept](Opened& opened) { opened.kept = std::move(*kept); };
         } catch (const std::exception& error) {
-            result.notice = error.what();
-            result.failed = true;
+            return [this, why = std::string(error.what())](Opened&) { finish_restoring(false, why); };
         }
     });
 }
 
 void FileDesk::export_tensor(const command::ExportTensor& wanted, std::shared_ptr<const Snapshot> snapshot,
                              std::shared_ptr<const GradientTrace<float>> gradients) {
-    send([wanted, source = std::move(snapshot), gradients = std::move(gradients)](Result& result, const std::stop_token&) {
+    send([this, wanted, source = std::move(snapshot), gradients = std::move(gradients)](const std::stop_token&) -> Outcome {
         const std::string what = export_numbers(wanted.path, *source, wanted.choice, gradients.get());
-        result.notice = fmt::format("Wrote {} to {}.", what, shown(wanted.path));
+        return told(fmt::format("Wrote {} to {}.", what, shown(wanted.path)));
     });
 }
 
 void FileDesk::write(const std::filesystem::path& path, std::function<void(const std::filesystem::path&)> write) {
-    send([path, write = std::move(write)](Result& result, const std::stop_token&) {
+    send([this, path, write = std::move(write)](const std::stop_token&) -> Outcome {
         write(path);
-        result.notice = "Wrote " + shown(path) + ".";
+        return told("Wrote " + shown(path) + ".");
     });
 }
 
 void FileDesk::copy_snippet(const command::CopySnippet& copy, std::shared_ptr<const Snapshot> snapshot) {
-    send([copy, source = std::move(snapshot)](Result& result, const std::stop_token&) {
+    send([this, copy, source = std::move(snapshot)](const std::stop_token&) -> Outcome {
         const std::string file = std::string(stage_name(copy.stage.stage)) + "_operands.npz";
         const Snippet snippet =
             stage_snippet(*source, copy.stage, {copy.torch ? SnippetDialect::PyTorch : SnippetDialect::NumPy, false, file});
-        result.clipboard = snippet.text;
-        result.notice = fmt::format("Copied {} as a {} program.", tensor_name(copy.stage), copy.torch ? "PyTorch" : "NumPy");
-        if (snippet.needs_file) result.notice += " It has too many operands to copy as text: export them as " + file + " beside it.";
+        std::string notice = fmt::format("Copied {} as a {} program.", tensor_name(copy.stage), copy.torch ? "PyTorch" : "NumPy");
+        if (snippet.needs_file) notice += " It has too many operands to copy as text: export them as " + file + " beside it.";
+        return [this, notice, text = snippet.text](Opened&) {
+            tell(notice, false);
+            state_.clipboard = text;
+            ++state_.copies;
+        };
     });
 }
 
 void FileDesk::list(const command::ListFolder& list) {
-    send([folder = list.folder](Result& result, const std::stop_token&) { result.listing = list_folder(folder); });
+    send([this, folder = list.folder](const std::stop_token&) -> Outcome {
+        return [this, listing = list_folder(folder)](Opened&) { state_.listing = listing; };
+    });
 }
 
 void FileDesk::list_models(const command::ListModels& list) {
-    send([folder = list.folder, recent = state_.recent_models](Result& result, const std::stop_token&) {
-        result.models = std::make_shared<const ModelShelf>(app::list_models(folder, recent, model_caches()));
+    send([this, folder = list.folder, recent = state_.recent_models](const std::stop_token&) -> Outcome {
+        auto models = std::make_shared<const ModelShelf>(app::list_models(folder, recent, model_caches()));
+        return [this, models](Opened&) { state_.models = models; };
     });
 }
 
 void FileDesk::preview(const command::PreviewFile& preview) {
-    send([path = preview.path](Result& result, const std::stop_token&) {
-        result.preview = std::make_shared<const FilePreview>(preview_of(path));
+    send([this, path = preview.path](const std::stop_token&) -> Outcome {
+        return [this, found = std::make_shared<const FilePreview>(preview_of(path))](Opened&) { state_.preview = found; };
     });
+}
+
+FileDesk::Outcome FileDesk::told(std::string notice, bool failed) {
+    return [this, notice = std::move(notice), failed](Opened&) { tell(notice, failed); };
 }
 
 void FileDesk::send(Job job) {
@@ -210,17 +242,16 @@ void FileDesk::work(const std::stop_token& stop) {
             job = std::move(jobs_.front());
             jobs_.pop_front();
         }
-        Result result;
+        Outcome outcome;
         try {
-            job(result, stop);
+            outcome = job(stop);
         } catch (const std::exception& error) {
-            result = Result{};
-            result.notice = message_of(error);
-            result.failed = true;
+            when_memory_allows([&] { outcome = told(message_of(error), true); });
         }
+        job = {};  // what it holds is released here, not while the lock is held
         {
             const std::lock_guard lock(mutex_);
-            when_memory_allows([&] { results_.push_back(std::move(result)); });
+            when_memory_allows([&] { outcomes_.push_back(std::move(outcome)); });
             --unfinished_;
         }
         rested_.notify_all();
@@ -239,50 +270,16 @@ void FileDesk::tell(std::string notice, bool failed) {
     ++state_.notices;
 }
 
-void FileDesk::take(Result result, Opened& opened) {
-    if (result.listing != nullptr) {
-        state_.listing = std::move(result.listing);
-        return;
-    }
-    if (result.models != nullptr) {
-        state_.models = std::move(result.models);
-        return;
-    }
-    if (result.preview != nullptr) {
-        state_.preview = std::move(result.preview);
-        return;
-    }
-    if (result.kept) opened.kept = std::move(result.kept);
-    else if (result.restoring) return finish_restoring(false, std::move(result.notice));
-    if (!result.notice.empty()) tell(std::move(result.notice), result.failed);
-    if (!result.clipboard.empty()) {
-        state_.clipboard = std::move(result.clipboard);
-        ++state_.copies;
-    }
-    if (!result.path.empty()) remember(state_.recent, result.path);
-    if (result.opened == FileKind::Model) remember(state_.recent_models, result.path);
-    if (result.saved != nullptr) {
-        subjects_[result.subject] = {result.path, std::move(result.saved)};
-        if (result.subject == subject_) show_subject();
-    }
-    std::move(result.commands.begin(), result.commands.end(), std::back_inserter(opened.commands));
-    if (!result.opened) return;
-    state_.opened = *result.opened;
-    ++state_.openings;
-    if (result.text != nullptr) state_.text = OpenedText{result.path, std::move(result.text)};
-    if (result.lesson != nullptr) state_.lesson = std::move(result.lesson);
-}
-
 FileDesk::Opened FileDesk::update(const std::shared_ptr<const Document>& document) {
-    std::vector<Result> results;
+    std::vector<Outcome> outcomes;
     {
         const std::lock_guard lock(mutex_);
-        results.swap(results_);
+        outcomes.swap(outcomes_);
         state_.busy = unfinished_ > 0;
     }
     Opened opened;
     opened.commands = std::exchange(waiting_, {});
-    for (Result& result : results) take(std::move(result), opened);
+    for (const Outcome& outcome : outcomes) outcome(opened);
     if (document != compared_) {
         compared_ = document;
         const std::shared_ptr<const Document>& clean = subjects_[subject_].clean;
@@ -318,6 +315,10 @@ void FileDesk::look_at(std::size_t subject) {
 void FileDesk::set_document(std::filesystem::path path, std::shared_ptr<const Document> document) {
     subjects_[subject_] = {std::move(path), std::move(document)};
     show_subject();
+}
+
+void FileDesk::forget_subjects_except(const std::set<std::size_t>& subjects) {
+    std::erase_if(subjects_, [&](const auto& known) { return !subjects.contains(known.first); });
 }
 
 void FileDesk::show_subject() {

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -21,6 +22,8 @@
 #include "engine/trace/gradient_trace.hpp"
 
 namespace attn::app {
+
+struct ReadableFile;
 
 /// Runs one job after the other on a worker thread. All methods must be called from one thread (the UI's).
 class FileDesk {
@@ -55,6 +58,8 @@ public:
     Opened update(const std::shared_ptr<const Document>& document);
     /// Turns to another subject of the document's history (DocumentHistory::subject()), which has a file of its own.
     void look_at(std::size_t subject);
+    /// Forgets the files of other subjects, which nothing leads to any more.
+    void forget_subjects_except(const std::set<std::size_t>& subjects);
     /// Declares the subject's document identical to this file (empty: to an example or a model). Null: it differs from the file.
     void set_document(std::filesystem::path path, std::shared_ptr<const Document> document);
     /// Declares that the session itself created this document for a training run, so that nothing would be lost with it.
@@ -68,28 +73,15 @@ public:
     void wait();
 
 private:
-    /// The result of a job.
-    struct Result {
-        std::string notice;
-        bool failed = false;
-        std::optional<FileKind> opened;
-        std::filesystem::path path;               ///< the file opened or saved
-        std::vector<Command> commands;            ///< commands to apply
-        std::shared_ptr<const Document> saved;    ///< the document just saved to `path`
-        std::size_t subject = 0;                  ///< of the saved document
-        std::shared_ptr<const std::string> text;  ///< for FileKind::Text
-        std::shared_ptr<const FolderListing> listing;
-        std::shared_ptr<const ModelShelf> models;
-        std::shared_ptr<const FilePreview> preview;
-        std::shared_ptr<const Lesson> lesson;  ///< for FileKind::Lesson
-        std::string clipboard;
-        std::optional<KeptWork> kept;
-        bool restoring = false;
-    };
-    using Job = std::function<void(Result&, const std::stop_token&)>;
+    /// What is left to do after a job, by the next update().
+    using Outcome = std::function<void(Opened&)>;
+    using Job = std::function<Outcome(const std::stop_token&)>;
     void send(Job job);
     void work(const std::stop_token& stop);
-    void take(Result result, Opened& opened);
+    /// The outcome of a job that only tells something.
+    Outcome told(std::string notice, bool failed = false);
+    /// Takes an opened file.
+    void take(const std::filesystem::path& path, ReadableFile& file, Opened& opened);
     bool would_be_lost(const Document& document) const;
     void show_subject();
 
@@ -110,7 +102,7 @@ private:
     std::condition_variable_any ordered_;
     std::condition_variable rested_;
     std::deque<Job> jobs_;
-    std::vector<Result> results_;
+    std::vector<Outcome> outcomes_;
     std::size_t unfinished_ = 0;
 
     std::jthread worker_;  // last, because it uses the members above

@@ -120,6 +120,7 @@ std::string text_words(const std::filesystem::path& path) {
 std::string words_for(const std::filesystem::path& path) {
     std::error_code unknown;
     if (std::filesystem::is_directory(path, unknown)) return folder_words(path);
+    if (is_part_of_model(path)) return folder_words(std::filesystem::absolute(path).parent_path());
     if (is_gguf_file(path)) return gguf_words(path);
     const std::string extension = path.extension().string();
     if (extension == ".safetensors") return safetensors_words(path);

@@ -8,6 +8,7 @@
 #include "engine/io/file_error.hpp"
 #include "engine/io/folder.hpp"
 #include "engine/io/hub_cache.hpp"
+#include "engine/io/ollama_store.hpp"
 
 namespace attn::app {
 namespace {
@@ -62,11 +63,20 @@ public:
         if (shelf_.models.size() < kMostModels && seen_.insert(whole.string()).second) shelf_.models.push_back(std::move(model));
     }
 
+    void add_store(const fs::path& store) {
+        for (const OllamaModel& model : ollama_models(store)) {
+            std::error_code unknown;
+            const bool there = fs::exists(model.file, unknown);
+            add({model.name, model.file, ModelShelf::Place::Cache, bytes_of(model.file), there ? "" : "its file is missing"});
+        }
+    }
+
     /// Adds the models in a folder and in its direct subfolders.
     void add_all(const fs::path& folder, ModelShelf::Place place, std::error_code& error) { add_level(folder, "", place, 2, error); }
 
     void add_recent(const std::string& path) {
         ModelShelf::Model model{hub_name(path), path, ModelShelf::Place::Recent, 0, ""};
+        if (model.name.empty()) model.name = ollama_name(path);
         if (model.name.empty()) model.name = (model.path.has_filename() ? model.path : model.path.parent_path()).filename().string();
         std::error_code unknown;
         if (!fs::exists(path, unknown)) model.problem = "it no longer exists";
@@ -129,7 +139,8 @@ std::vector<fs::path> model_caches() {
     std::vector<fs::path> found;
     for (const fs::path& folder :
          {from_variable("HF_HUB_CACHE"), in_folder_of(from_variable("HF_HOME"), "hub"), in_folder_of(cache, "huggingface/hub"),
-          from_variable("LLAMA_CACHE"), in_folder_of(cache, "llama.cpp")}) {
+          from_variable("LLAMA_CACHE"), in_folder_of(cache, "llama.cpp"), from_variable("OLLAMA_MODELS"),
+          in_folder_of(home, ".ollama/models"), fs::path("/usr/share/ollama/.ollama/models")}) {
         std::error_code unknown;
         if (!folder.empty() && fs::is_directory(folder, unknown) && std::find(found.begin(), found.end(), folder) == found.end())
             found.push_back(folder);
@@ -147,9 +158,12 @@ ModelShelf list_models(const fs::path& folder, const std::vector<std::string>& r
     if (error) shelf.folder_problem = error.message();
     for (const fs::path& cache : caches) {
         std::error_code unreadable;  // not ours, so errors are not reported
-        lister.add_all(cache, ModelShelf::Place::Cache, unreadable);
+        if (fs::is_directory(cache / "manifests", unreadable)) lister.add_store(cache);
+        else lister.add_all(cache, ModelShelf::Place::Cache, unreadable);
     }
     return shelf;
 }
+
+bool is_in_store(const std::filesystem::path& path) { return !hub_name(path).empty() || !ollama_store_of(path).empty(); }
 
 }  // namespace attn::app

@@ -9,12 +9,12 @@
 
 namespace attn::app {
 
-/// The existing cache folders of transformers ($HF_HUB_CACHE, $HF_HOME/hub, else huggingface/hub in $XDG_CACHE_HOME or ~/.cache) and
-/// llama.cpp ($LLAMA_CACHE, ~/.cache/llama.cpp).
+/// The existing cache folders of transformers ($HF_HUB_CACHE, $HF_HOME/hub, else huggingface/hub in $XDG_CACHE_HOME or ~/.cache), of
+/// llama.cpp ($LLAMA_CACHE, ~/.cache/llama.cpp) and of Ollama ($OLLAMA_MODELS, ~/.ollama/models, and that of its service).
 std::vector<std::filesystem::path> model_caches();
 
-/// Only looks at names and sizes. Models may lie directly in the models folder and the caches, or one level deeper. Never throws except for
-/// lack of memory.
+/// Only looks at names and sizes, and at Ollama's manifests. Models may lie directly in the models folder and the caches, or one level
+/// deeper. Never throws except for lack of memory.
 ModelShelf list_models(const std::filesystem::path& folder, const std::vector<std::string>& recent,
                        const std::vector<std::filesystem::path>& caches);
 

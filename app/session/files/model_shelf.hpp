@@ -16,7 +16,7 @@ struct ModelShelf {
         Cache,   ///< in a cache
     };
     struct Model {
-        std::string name;  ///< "ORG/NAME" in Hugging Face's cache, otherwise the path relative to its place
+        std::string name;  ///< "ORG/NAME" in Hugging Face's cache, "llama3.2:1b" in Ollama's, otherwise the path relative to its place
         std::filesystem::path path;
         Place place = Place::Cache;
         std::uint64_t bytes = 0;  ///< size of the weights; 0 if unknown
@@ -26,5 +26,9 @@ struct ModelShelf {
     std::string folder_problem;    ///< why it cannot be listed
     std::vector<Model> models;     ///< recent ones first, each path once
 };
+
+/// Whether a path belongs to a store that another program keeps, where users save nothing of their own. Never throws except for lack of
+/// memory.
+bool is_in_store(const std::filesystem::path& path);
 
 }  // namespace attn::app

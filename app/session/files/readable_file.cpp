@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <regex>
 
 #include "app/session/document/document_json.hpp"
 #include "app/session/document/model_document.hpp"
@@ -73,16 +74,16 @@ void expect_format(const std::filesystem::path& path) {
 }  // namespace
 
 bool is_part_of_model(const std::filesystem::path& path) {
-    const std::string name = path.filename().string();
-    const bool weights = name.starts_with("model") && (name.ends_with(".safetensors") || name.ends_with(".safetensors.index.json"));
-    return (weights || name == "config.json" || name == "tokenizer.json") && OpenedModel::is_in(path.parent_path());
+    static const std::regex kParts(R"(config\.json|tokenizer\.json|model\.safetensors|model\.safetensors\.index\.json|)"
+                                   R"(model-\d+-of-\d+\.safetensors)");
+    return std::regex_match(path.filename().string(), kParts) && OpenedModel::is_in(std::filesystem::absolute(path).parent_path());
 }
 
 bool is_lesson(const std::filesystem::path& path) { return object_in(path).has("steps"); }
 
 ReadableFile read_any_file(const std::filesystem::path& path, const std::stop_token& stop) {
     ReadableFile file;
-    file.path = is_part_of_model(path) ? path.parent_path() : path;
+    file.path = is_part_of_model(path) ? std::filesystem::absolute(path).parent_path() : path;
     std::error_code unknown;
     if (OpenedModel::is_in(file.path)) {
         file.kind = FileKind::Model;

@@ -180,7 +180,7 @@ void Checker::check_document() {
 
 void Checker::check_stage() {
     if (trace().find(look().stage) != nullptr) return;
-    const std::int64_t layers = trace().config.num_layers;
+    const std::int64_t layers = trace().config.layers_of(look().stage.stack);
     if (look().stage.layer >= layers)
         fail(step_->said.contains("stage") && !step_->said.contains("layer") ? "stage" : "layer",
              fmt::format("there is no layer {}: the model has {}", look().stage.layer, layers));

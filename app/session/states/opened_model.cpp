@@ -8,6 +8,7 @@
 #include "engine/families/model_folder.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/hub_cache.hpp"
+#include "engine/io/ollama_store.hpp"
 #include "engine/tokenizer/tokenizer_files.hpp"
 
 namespace attn::app {
@@ -39,6 +40,7 @@ OpenedModel::OpenedModel(const std::filesystem::path& path)
         throw FileError(FileFault::Unsupported, escaped(path.native(), 0), "",
                         fmt::format("there is no tokenizer in this folder: expected {}", kTokenizerFiles));
     vocabulary_ = texts_of(*folder_->tokenizer, folder_->config.vocab_size);
+    if (std::string name = ollama_name(path_); !name.empty()) name_ = std::move(name);
 }
 
 OpenedModel::~OpenedModel() = default;
@@ -47,8 +49,6 @@ std::string model_name(const std::filesystem::path& path) {
     if (std::string name = hub_name(path); !name.empty()) return name;
     return (path.has_filename() ? path.filename() : path.parent_path().filename()).string();
 }
-
-std::string OpenedModel::name() const { return model_name(path_); }
 
 std::string_view OpenedModel::family() const { return folder_->family->name; }
 

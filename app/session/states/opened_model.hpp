@@ -33,8 +33,8 @@ public:
     ~OpenedModel();
 
     const std::filesystem::path& path() const { return path_; }
-    /// The display name; see model_name().
-    std::string name() const;
+    /// The display name: what Ollama calls it if it is in its store, otherwise see model_name().
+    const std::string& name() const { return name_; }
     /// The family's display name, such as "GPT-2".
     std::string_view family() const;
     const Config& config() const;
@@ -61,6 +61,7 @@ private:
     explicit OpenedModel(const std::filesystem::path& path);
 
     std::filesystem::path path_;
+    std::string name_ = model_name(path_);
     std::unique_ptr<const ModelFolder> folder_;
     SharedWords vocabulary_;
     mutable std::mutex mutex_;  // guards parameters_
