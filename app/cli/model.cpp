@@ -83,12 +83,13 @@ void print_model(const std::filesystem::path& path) {
     fmt::print("{}: {} ({})\n", escaped(path.native(), 0), folder.family->name,
                escaped(folder.model_class.empty() ? folder.model_type : folder.model_class));
     fmt::print("  {}\n", model_sizes(folder.config));
-    fmt::print("  {} parameters, {}, {:.1f} MB in {} {}\n", numbers, fmt::join(types, " and "),
-               static_cast<double>(folder.weights->bytes()) / 1e6, folder.weights->file_count(),
+    const auto bytes = static_cast<double>(folder.weights->bytes());
+    fmt::print("  {} parameters, {}, {} in {} {}\n", numbers, fmt::join(types, types.size() == 2 ? " and " : ", "),
+               bytes < 1e6 ? fmt::format("{:.1f} kB", bytes / 1e3) : fmt::format("{:.1f} MB", bytes / 1e6), folder.weights->file_count(),
                folder.weights->file_count() == 1 ? "file" : "files");
     if (folder.tokenizer != nullptr)
-        fmt::print("  tokenizer: {}, {} ids, {} added tokens\n", folder.tokenizer->model_type(), folder.tokenizer->size(),
-                   folder.tokenizer->added_tokens().size());
+        fmt::print("  tokenizer: {}, {} ids, {} added token{}\n", folder.tokenizer->model_type(), folder.tokenizer->size(),
+                   folder.tokenizer->added_tokens().size(), folder.tokenizer->added_tokens().size() == 1 ? "" : "s");
     if (!folder.ends.empty()) fmt::print("  writing ends with {}\n", end_words(folder));
     if (!folder.assumed.empty()) fmt::print("  not recorded in the file, so assumed: {}\n", fmt::join(folder.assumed, "; "));
     for (const std::string& note : folder.notes) fmt::print("  {}\n", note);

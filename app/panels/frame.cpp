@@ -87,6 +87,10 @@ void draw_problem(const PanelContext& context) {
 void draw_centre(PanelContext& context) {
     if (context.ready() && !context.snapshot.problem.empty()) draw_problem(context);
     draw_mistake_sign(context);
+    const bool of_a_trace = context.view.view != View::Precision && context.view.view != View::Doctor;
+    if (of_a_trace && !context.ready())
+        return paragraph(context.ui(), context.theme.fonts.body, context.theme.colors.muted,
+                         context.snapshot.problem.empty() ? "Computing …" : context.snapshot.problem);
     switch (context.view.view) {
     case View::Step:
         draw_step_view(context);

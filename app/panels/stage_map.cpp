@@ -206,12 +206,12 @@ bool sum_sign(PanelContext& context, ImVec2 min, ImVec2 max, bool chosen) {
 void draw_open_title(PanelContext& context, const ModelBlock& block, ImVec2 min, ImVec2 max, bool folded) {
     const auto& [colors, fonts, scale] = context.theme;
     const std::string tooltip =
-        block_tooltip(context, block) + (folded ? "\nClick to unfold its stages (4)." : "\nClick to fold its stages (4).");
+        block_tooltip(context, block) + (folded ? "\nClick to show its stages (4)." : "\nClick to hide its stages (4).");
     const Item item = item_at(context.ui(), "##open", min, {max.x - min.x, max.y - min.y}, {.tooltip = tooltip});
     ImDrawList& list = *ImGui::GetWindowDrawList();
     draw_text(list, fonts.strong, {min.x, min.y + context.px(5)}, item.hovered ? colors.accent : colors.text,
               elide(fonts.strong, block_title(context.trace(), block), max.x - min.x));
-    draw_text(list, fonts.caption, {min.x, min.y + context.px(24)}, colors.muted, folded ? "folded" : "open below");
+    draw_text(list, fonts.caption, {min.x, min.y + context.px(24)}, colors.muted, folded ? "closed" : "open below");
     draw_focus_ring(context.ui(), item, context.px(4));
     if (item.pressed) context.view.panes.thumbnails = !context.view.panes.thumbnails;
 }

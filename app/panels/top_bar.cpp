@@ -73,11 +73,17 @@ std::string menu_words(const Preset& preset) {
 
 void draw_preset_menu(PanelContext& context, ImVec2 at, float logical_width) {
     place(at.x, at.y + context.px(9));
-    const std::string shown = context.document.trained          ? "training run"
-                              : context.document.model          ? visible_text(context.document.model->name())
-                              : context.document.preset.empty() ? "presets"
-                                                                : context.document.preset;
-    if (!begin_menu_button(context.ui(), "##presets", shown, logical_width, {.tooltip = "Worked examples."})) return;
+    std::string shown = context.document.trained          ? "training run"
+                        : context.document.model          ? visible_text(context.document.model->name())
+                        : context.document.preset.empty() ? "presets"
+                                                          : context.document.preset;
+    const std::string tooltip = context.document.model ? shown + "\nWorked examples." : "Worked examples.";
+    // A model's own name matters more than its organisation's.
+    constexpr float kArrow = 40;
+    const std::size_t slash = shown.rfind('/');
+    if (slash != std::string::npos && text_width(context.theme.fonts.body, shown) > context.px(logical_width - kArrow))
+        shown.erase(0, slash + 1);
+    if (!begin_menu_button(context.ui(), "##presets", shown, logical_width, {.tooltip = tooltip})) return;
     for (const Preset& preset : presets())
         if (menu_item(context.ui(), menu_words(preset), preset.name == context.document.preset, preset.document.look_at))
             open_example(context, preset, 0);
@@ -115,6 +121,8 @@ std::string largest_errors(std::vector<reference::StageError> stages) {
 Badge badge_of(const PanelContext& context) {
     const Palette& colors = context.theme.colors;
     if (!context.ready()) return {colors.faint, "computing", "", ""};
+    if (!context.up_to_date)
+        return {colors.chosen, "computing", "", "What is shown belongs to the text and settings before the last change."};
     const auto verification = context.ask(checked_now(context));
     if (!verification.problem.empty()) return {colors.bad, "not verified", "", verification.problem};
     if (!verification && context.inquiry.waits())

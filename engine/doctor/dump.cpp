@@ -120,6 +120,13 @@ bool has_format(const ArrayFile& file, std::string_view name) {
     return format != file.metadata.end() && format->second == name;
 }
 
+/// Whether every rotated layer turns whole heads by the frequencies that follow from the one base.
+bool turns_by_base_alone(const Config& config) {
+    const auto& kinds = config.layer_kinds;
+    return config.position == PositionKind::Rotary && config.rotary_size == 0 && config.rotary_stretch.kind == RotaryScaling::None &&
+           std::none_of(kinds.begin(), kinds.end(), [](const LayerKind& kind) { return kind.rotary == LayerRotary::Local; });
+}
+
 Hints read_hints(const ArrayFile& file) {
     const Facts facts(file);
     Hints hints;
@@ -135,6 +142,7 @@ Hints read_hints(const ArrayFile& file) {
         hints.num_heads = config.num_heads;
         hints.d_model = config.d_model;
         hints.head_size = config.head_size();
+        if (turns_by_base_alone(config)) hints.rotary_base = config.rotary_base;
         hints.temperature = settings.temperature;
         hints.dropout = settings.dropout.attention;
         hints.training = facts.flag({"training"});

@@ -24,6 +24,12 @@ std::string causal_rule(const MaskSettings& masks, MaskRule rule, std::int64_t t
     }
 }
 
+/// "1 position", "3 positions"
+std::string positions_away(std::int64_t offset) {
+    const std::int64_t away = std::abs(offset);
+    return number(away) + (away == 1 ? " position" : " positions");
+}
+
 /// Why the settings forbid this cell, one clause per rule; empty if none does.
 std::vector<std::string> forbidding_rules(const TraceCells& cells, const PlanNode& node, const Index& index) {
     const MaskSettings& masks = cells.settings().masks;
@@ -38,10 +44,9 @@ std::vector<std::string> forbidding_rules(const TraceCells& cells, const PlanNod
     if (from_memory || node.id.stack == Stack::Encoder) return rules;
     if (const std::string causal = causal_rule(masks, rule, t, s); !causal.empty()) rules.push_back(causal);
     if (node.settings.window > 0 && std::abs(t - s) >= node.settings.window)
-        rules.push_back("the key is " + number(std::abs(t - s)) + " positions away, and the window of this layer is " +
-                        number(node.settings.window));
+        rules.push_back("the key is " + positions_away(t - s) + " away, and the window of this layer is " + number(node.settings.window));
     if (masks.window > 0 && std::abs(t - s) >= masks.window)
-        rules.push_back("the key is " + number(std::abs(t - s)) + " positions away (window " + number(masks.window) + ")");
+        rules.push_back("the key is " + positions_away(t - s) + " away (window " + number(masks.window) + ")");
     if (masks.block > 0 && t / masks.block != s / masks.block)
         rules.push_back("the key is in another block (blocks of " + number(masks.block) + ")");
     for (const PaintedCell& painted : masks.painted)
@@ -153,14 +158,19 @@ Provenance scale(const TraceCells& cells, const PlanNode& node, const Index& ind
 
 namespace {
 
+/// Where the key is, `offset` positions after the query.
+std::string place_of_key(std::int64_t offset) {
+    if (offset == 0) return "The key is at the query's own position";
+    return "The key is " + positions_away(offset) + (offset > 0 ? " after" : " before") + " the query";
+}
+
 /// Explains T5's bias: what a head has learned for a bucket of distances.
 Provenance learned_bias(const TraceCells& cells, const PlanNode& node, const Index& index) {
     const std::int64_t head = index[1], offset = index[3] - index[2], bucket = bucket_of(node.settings.buckets, offset);
     const Operand score = cells.operand(node.inputs.at(0), index);
     Provenance out;
     out.formula = cell(cells, node.id, index) + " = " + score.label + " + bias[" + number(bucket) + "," + number(head) + "]";
-    out.sentence = "The key is " + number(std::abs(offset)) + " positions " + (offset > 0 ? "after" : "before") +
-                   " the query, in distance range " + number(bucket) + "; each head has learned a number for each range.";
+    out.sentence = place_of_key(offset) + ", in distance range " + number(bucket) + "; each head has learned a number for each range.";
     out.terms.push_back(single("", score));
     out.terms.push_back(single("bias", cells.parameter(node.weight.name, {bucket, head, 0, 0})));
     out.result = sum_of(out.terms);
@@ -177,8 +187,7 @@ Provenance bias(const TraceCells& cells, const PlanNode& node, const Index& inde
     const Operand score = cells.operand(node.inputs.at(0), index);
     Provenance out;
     out.formula = cell(cells, node.id, index) + " = " + score.label + " − " + number(distance) + " · slope";
-    out.sentence = "The key is " + number(distance) + " positions before the query; in head " + number(head) + " each of them costs " +
-                   fmt::format("{:g}", slope) + ".";
+    out.sentence = place_of_key(-distance) + "; in head " + number(head) + " each position back costs " + fmt::format("{:g}", slope) + ".";
     out.terms.push_back(single("", score));
     out.terms.push_back(product("distance", constant("−slope", -slope), constant("distance", static_cast<double>(distance))));
     out.result = sum_of(out.terms);

@@ -24,7 +24,7 @@ TEST(ModelCommand, ListsEveryTensor) {
     const Outcome outcome = attnscope({"model", kFolders + "gpt2"});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     for (const char* text : {"GPT-2 (GPT2LMHeadModel)", "2 layers, width 48, 4 heads of 12, feed-forward 96, context 64, vocabulary 366",
-                             "58656 parameters, F32", "tokenizer: BPE, 366 ids, 1 added tokens", "28 tensors, 0 not used",
+                             "58656 parameters, F32", "tokenizer: BPE, 366 ids, 1 added token\n", "28 tensors, 0 not used",
                              "token_embedding.weight, and the output head",
                              "layers.1.attention.q.weight, layers.1.attention.k.weight, layers.1.attention.v.weight"})
         EXPECT_THAT(outcome.out, HasSubstr(text));

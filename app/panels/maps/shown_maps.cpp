@@ -92,6 +92,14 @@ Matrix shown_slice(PanelContext& context, const StageId& id, std::int64_t head) 
     return gradients.empty() ? values : gradients;
 }
 
+void draw_awaited(const PanelContext& context, ImVec2 min, ImVec2 max) {
+    const auto& [colors, fonts, scale] = context.theme;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const std::string_view words = text_width(fonts.label, "computing …") < max.x - min.x ? "computing …" : "…";
+    list.AddRect(min, max, colors.line);
+    draw_text_in(list, fonts.label, min, max, {0.5F, 0.5F}, colors.muted, words);
+}
+
 float shown_reach(PanelContext& context, Stage stage) {
     float reach = 0;
     const bool moved = shows_moved(context, {stage, 0});

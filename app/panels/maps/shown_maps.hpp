@@ -11,6 +11,8 @@ namespace attn::app {
 Matrix shown_slice(PanelContext& context, const StageId& id, std::int64_t head);
 /// Whether maps of this stage show weights multiplied by the norm of what they move.
 bool shows_moved(const PanelContext& context, const StageId& id);
+/// Stands in the place of a map that is being computed.
+void draw_awaited(const PanelContext& context, ImVec2 min, ImVec2 max);
 /// The largest magnitude over all heads and layers if differences or multiplied weights are shown; otherwise 0.
 float shown_reach(PanelContext& context, Stage stage);
 /// The style of such a slice, with the same range for all heads and layers.

@@ -224,7 +224,8 @@ void draw_tile(PanelContext& context, const Tile& tile, ImVec2 at, const TileLoo
     const ImVec2 end{at.x + look.size, at.y + look.size};
     const Matrix matrix = shown_slice(context, tile.id, tile.head);
     const bool hovered = ImGui::IsItemHovered(), chosen = is_chosen(context, tile), faded = look.sought && !look.found;
-    if (!matrix.empty())
+    if (matrix.empty()) draw_awaited(context, at, end);
+    else
         context.canvas.heatmap(
             list, at, end,
             {.data = matrix.data, .style = shown_style(context, matrix, tile.id, look.reach), .opacity = faded && !hovered ? 0.25F : 1.F});

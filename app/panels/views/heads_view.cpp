@@ -82,7 +82,7 @@ void draw_head(PanelContext& context, const StageId& id, std::int64_t head, cons
     draw_text_in(list, fonts.mono_small, {box.min.x, title_y + context.px(1)}, {box.max.x, title_y + context.px(16)}, {1, 0},
                  mean ? colors.muted : caption.color, figure);
 
-    if (matrix.empty()) return list.AddRect(box.min, box.max, colors.line);  // being computed
+    if (matrix.empty()) return draw_awaited(context, box.min, box.max);
     Matrix named = matrix;
     named.name += fmt::format(" head {}", head);
     named.symbol.clear();

@@ -23,10 +23,18 @@ void go_there(const PanelContext& context) {
     keep_view_valid(context.view, *context.snapshot.trace);
 }
 
+/// The sentence, which takes its own layer for granted; at any other, it names it.
+std::string sentence_of(const PanelContext& context) {
+    const std::string_view sentence = look_at(context.document, context.view.stage.stage);
+    const std::optional<Look> look = look_of(context.document);
+    const bool elsewhere = look && is_layer_stage(look->stage.stage) && look->stage.layer != context.view.stage.layer;
+    return sentence.empty() || !elsewhere ? std::string(sentence) : fmt::format("Layer {}: {}", look->stage.layer, sentence);
+}
+
 }  // namespace
 
 float draw_look_at(const PanelContext& context, ImVec2 bottom_left, float width) {
-    const std::string_view sentence = look_at(context.document, context.view.stage.stage);
+    const std::string sentence = sentence_of(context);
     if (sentence.empty() || context.view.lesson.open()) return 0;  // lessons have captions instead
     const auto& [colors, fonts, scale] = context.theme;
     const bool leads = look_of(context.document).has_value();
@@ -34,7 +42,7 @@ float draw_look_at(const PanelContext& context, ImVec2 bottom_left, float width)
         // In a low window, only an icon with a tooltip in the corner.
         const float side = context.px(20);
         const Item eye = item_at(context.ui(), "##look_at", {bottom_left.x - context.px(2), bottom_left.y - side}, {side, side},
-                                 {.tooltip = leads ? fmt::format("{} {}", sentence, kGoThere) : std::string(sentence)});
+                                 {.tooltip = leads ? fmt::format("{} {}", sentence, kGoThere) : sentence});
         if (eye.pressed) go_there(context);
         draw_icon(*ImGui::GetWindowDrawList(), Icon::Eye, {eye.min.x + side / 2, eye.min.y + side / 2}, context.px(14), colors.accent);
         draw_focus_ring(context.ui(), eye, context.px(4));

@@ -29,8 +29,8 @@ Words add_words(PositionKind positions, const PlanNode& node) {
                      : Words{"x = x + sublayer", "The sublayer's result is added to its input, so nothing is lost."};
     const auto& inputs = node.inputs;
     const bool segments = std::any_of(inputs.begin(), inputs.end(), [](const StageId& id) { return id.stage == Stage::SegmentEmbedding; });
-    if (segments && inputs.size() == 2) return {"X = E + segment", "What the token is plus which part of the text it is in."};
-    if (segments) return {"X = E + P + segment", "What the token is, plus where it is and which part of the text it is in."};
+    if (segments && inputs.size() == 2) return {"X = E + S", "What the token is plus which part of the text it is in."};
+    if (segments) return {"X = E + P + S", "What the token is, plus where it is and which part of the text it is in."};
     if (!alone) return {"X = E + P", "What the token is plus where it is."};
     if (positions == PositionKind::Buckets)
         return {"X = E", "Nothing is added for the position: scores are biased by the distance instead."};

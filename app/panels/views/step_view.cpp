@@ -153,12 +153,16 @@ void draw_operator(const PanelContext& context, const Box& left, const Box& righ
     draw_text_in(*ImGui::GetWindowDrawList(), font, min, max, {0.5F, 0.5F}, colors.muted, op);
 }
 
-/// Draws an arrow from input to result with the operation above it, such as "÷ √8".
+/// Draws an arrow from input to result with the operation above it, such as "÷ √8", in as many lines as it needs.
 void draw_arrow(const PanelContext& context, const Box& left, const Box& right, const std::string& op) {
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const float y = (left.min.y + left.max.y) / 2, x0 = left.max.x + context.px(6), x1 = right.min.x - context.px(6), tip = context.px(5);
-    draw_text_in(list, fonts.label, {left.max.x, y - context.px(26)}, {right.min.x, y - context.px(6)}, {0.5F, 0.5F}, colors.muted, op);
+    const std::vector<std::string> words = lines_of(fonts.label, op, x1 - x0);
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        const float bottom = y - context.px(6) - static_cast<float>(words.size() - 1 - i) * font_size(fonts.label);
+        draw_text_in(list, fonts.label, {left.max.x, bottom - context.px(20)}, {right.min.x, bottom}, {0.5F, 0.5F}, colors.muted, words[i]);
+    }
     list.AddLine({x0, y}, {x1, y}, colors.muted, context.px(1.5F));
     list.AddTriangleFilled({x1, y}, {x1 - tip, y - tip}, {x1 - tip, y + tip}, colors.muted);
 }
@@ -423,11 +427,7 @@ float draw_remark(const PanelContext& context, const Box& area, std::string_view
 }  // namespace
 
 void draw_step_view(PanelContext& context) {
-    if (!context.ready()) {
-        paragraph(context.ui(), context.theme.fonts.body, context.theme.colors.muted,
-                  context.snapshot.problem.empty() ? "Computing …" : context.snapshot.problem);
-        return;
-    }
+    if (!context.ready()) return;
     end_stroke(context.view);
     const ImVec2 origin = ImGui::GetCursorScreenPos();
     const ImVec2 room = ImGui::GetContentRegionAvail();
