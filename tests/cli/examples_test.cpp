@@ -491,7 +491,7 @@ std::vector<WindowExample> windows() {
     return {{"./dev run", {}},
             {"./dev run --text \"the cat sat on the mat\"", {"--text", "the cat sat on the mat"}},
             {"attnscope [FILE] [--preset NAME [--sentence N]] [--model DIR] [--text TEXT]... [--text-file FILE]",
-             {"--preset", "gpt-tiny", "--text", "a sentence"}},
+             {ATTN_TEST_DATA "/golden/hf/gpt2", "--text", "a sentence"}},
             {"attnscope FILE", {"notes.txt"}},
             {"attnscope DIR", {ATTN_TEST_DATA "/golden/hf/gpt2"}},
             {"attnscope FILE.gguf", {ATTN_TEST_DATA "/golden/gguf/llama_biased.gguf"}},

@@ -453,6 +453,15 @@ TEST_F(ComparisonTest, EverythingAboutASaysSo) {
             EXPECT_EQ(score->entropy, own->entropy);
         });
     }
+    // Lines are drawn of one state, whatever the layout.
+    view.view = View::Lines;
+    view.compare.lay_out(CompareLayout::All, false);
+    view.compare.swapped = false;
+    with_context([&](PanelContext& context) {
+        const ShownNumbers shown = shown_numbers(context);
+        EXPECT_EQ(shown.title, "weights, layer 0, head 1 of B");
+        EXPECT_EQ(shown.matrix.at(3, 1), trace().find(view.stage)->value(0, 1, 3, 1));
+    });
     EXPECT_NE(head_scores(trace())[1].entropy, head_scores(*unmasked->trace)[1].entropy) << "or the sides could not be told apart";
 }
 
@@ -481,6 +490,11 @@ TEST_F(ComparisonTest, TotalsToCopyAreThoseShown) {
     EXPECT_EQ(difference.matrix.at(2, 1), b.rollouts.back()(0, 2, 1) - a.rollouts.back()(0, 2, 1));
     EXPECT_NE(difference.matrix.at(2, 1), 0);
     EXPECT_EQ(view.stage.layer, 0) << "looking at all layers leaves the open one";
+    // There, the arrow keys choose the last layer included.
+    view.compare.end();
+    press(Key::Up, ui_frame);
+    EXPECT_EQ(view.totals.up_to, 2);
+    EXPECT_EQ(view.stage.layer, 0);
 }
 
 TEST_F(ComparisonTest, ShapesThatDoNotFitAreNamedAndStandSideBySide) {

@@ -245,15 +245,32 @@ ComparedSides compared_sides(const PanelContext& context, const StageId& id, std
     return sides;
 }
 
+bool draws_comparison(View view) {
+    switch (view) {
+    case View::Step:
+    case View::Heads:
+    case View::Grid:
+    case View::Lines:
+    case View::Totals:
+    case View::Lens:
+        return true;
+    case View::KnockOut:
+    case View::Write:
+    case View::Precision:
+    case View::Train:
+    case View::Doctor:
+        return false;
+    }
+    return false;
+}
+
 ComparedSide side_in_place(const PanelContext& context) {
     const ViewState& view = context.view;
     const CompareLayout layout = view.compare.layout;
     // Where a view has many maps, it has no room for a second one beside each.
     const bool one_side =
         view.view == View::Lines || ((view.view == View::Heads || view.view == View::Grid) && layout == CompareLayout::SideBySide);
-    const bool draws_it = view.view == View::Step || view.view == View::Heads || view.view == View::Grid || view.view == View::Lines ||
-                          view.view == View::Totals || view.view == View::Lens;
-    const bool in_place = draws_it && (one_side || layout == CompareLayout::InPlace);
+    const bool in_place = draws_comparison(view.view) && (one_side || layout == CompareLayout::InPlace);
     return view.compare.on() && view.compare.swapped && in_place ? reference_side(context, view.stage, view.head) : ComparedSide();
 }
 

@@ -83,6 +83,8 @@ struct ComparedSides {
 };
 ComparedSides compared_sides(const PanelContext& context, const StageId& id, std::int64_t head);
 
+/// Whether a view draws A, B or their difference, as chosen by the switch.
+bool draws_comparison(View view);
 /// A, if the view shows it in place of B; otherwise empty.
 ComparedSide side_in_place(const PanelContext& context);
 /// " of A" or " of B": the state whose numbers the cell pane gives; "" without a comparison.

@@ -38,26 +38,6 @@ std::string name_of_other(const PanelContext& context) {
     return name.empty() ? "itself" : name;
 }
 
-/// Whether a view draws A, B or their difference, as chosen by the switch.
-bool draws_comparison(View view) {
-    switch (view) {
-    case View::Step:
-    case View::Heads:
-    case View::Grid:
-    case View::Lines:
-    case View::Totals:
-    case View::Lens:
-        return true;
-    case View::KnockOut:
-    case View::Write:
-    case View::Precision:
-    case View::Train:
-    case View::Doctor:
-        return false;
-    }
-    return false;
-}
-
 /// Which of the parts A, B, B − A the picture shows; -1 for side by side. Lines would cover each other, so they are shown one state at a
 /// time.
 int shown_part(const PanelContext& context) {

@@ -34,20 +34,14 @@ bool shows_stages(View view) {
     return false;
 }
 
-/// The other views of stages leave out the first key, or multiply by the norm of values, if that is wanted; the Step view does not.
+/// The other views of stages leave out the first key, or multiply by the norm of values, if that is wanted; the Step view does not. Lines
+/// are drawn of one state at a time, never of a difference.
 Matrix matrix_of_stage(PanelContext& context) {
     const ViewState& view = context.view;
+    if (view.compare.on() && view.view == View::Lines) return slice_of(context, compared_sides(context, view.stage, view.head).b);
     if (view.view == View::Step && !view.compare.on() && !shows_gradients(context))
         return slice_of(context, shown_side(context, view.stage, view.head));
     return shown_slice(context, view.stage, view.head);
-}
-
-/// What a comparison shows where it is not a difference: without a difference in the layout, A if it exists and the sides are swapped.
-std::string_view side_words(const PanelContext& context) {
-    const Comparison& compare = context.view.compare;
-    const bool one_side = compare.layout == CompareLayout::InPlace || compare.layout == CompareLayout::SideBySide;
-    const bool a = one_side && compare.swapped && !reference_side(context, context.view.stage, context.view.head).empty();
-    return a ? " of A" : " of B";
 }
 
 }  // namespace
@@ -66,7 +60,7 @@ ShownNumbers shown_numbers(PanelContext& context) {
         shown.title = std::string(stage_name(id.stage));
         if (compares && context.view.view != View::Step) shown.title += fmt::format(", layer {}, head {}", id.layer, context.view.head);
         if (shown.matrix.is_difference) shown.title += context.view.compare.swapped ? ", A − B" : ", B − A";
-        else if (compares) shown.title += side_words(context);
+        else if (compares) shown.title += words_of_side(context);
         else if (shown.matrix.is_gradient) shown.title += ", gradients";
         shown.is_stage = !compares && (shown.matrix.is_gradient || shown.matrix.name == tensor_name(id));
     } else {

@@ -138,7 +138,7 @@ std::string shown_title(PanelContext& context, const StageId& id) {
     const Comparison& compare = context.view.compare;
     if (!shown_problem(context, id).empty()) return name;
     if (shows_difference(context)) return name + (compare.swapped ? ": A − B" : ": B − A");
-    if (compare.on()) return name + (compare.swapped ? " of A" : " of B");
+    if (compare.on()) return name + std::string(words_of_side(context));
     const std::string moved = shows_moved(context, id) ? " × ‖v W_O‖" : "";
     if (leaves_out_first_key(context, id)) return name + moved + " without the first key, rescaled";
     if (!moved.empty()) return name + moved;
