@@ -115,11 +115,18 @@ TEST_P(Families, AreNotAccusedByTheDoctor) {
     ForwardSettings settings;
     settings.masks.causal = folder.config.architecture != Architecture::Encoder;
     const Trace<float> trace = trace_forward<float>(load_parameters<float>(folder), tokens, tokens, settings);
-    const doctor::Diagnosis diagnosis = doctor::examine(trace_arrays(trace));
-    EXPECT_NE(diagnosis.verdict, doctor::Verdict::Wrong);
-    // A base that the model's own configuration states is not asked for.
-    const bool by_base_alone = folder.config.rotary_stretch.kind == RotaryScaling::None && folder.config.rotary_size == 0;
-    if (!by_base_alone || has_later_parts(folder.config)) return;
+    EXPECT_NE(doctor::examine(trace_arrays(trace)).verdict, doctor::Verdict::Wrong);
+}
+
+/// A base that the model's own configuration states is not asked for, and the rotated queries are judged by it.
+TEST(DoctorOfFamilies, KnowsTheBaseOfItsOwnTraces) {
+    const ModelFolder folder = open_model_folder(kFamilyFolders / "llama");
+    ASSERT_EQ(folder.config.rotary_base, 500);
+    const TokenBatch tokens{12, {5, 9, 2, 7, 3, 8, 1, 6, 4, 5, 9, 3}, {12}};
+    const doctor::Diagnosis diagnosis =
+        doctor::examine(trace_arrays(trace_forward<float>(load_parameters<float>(folder), tokens, tokens, {})));
+    EXPECT_EQ(diagnosis.verdict, doctor::Verdict::Correct);
+    EXPECT_THAT(diagnosis.explanation, HasSubstr("q_rotated"));
     for (const doctor::Finding& finding : diagnosis.findings) EXPECT_THAT(finding.sentence, testing::Not(HasSubstr("rope_theta")));
 }
 
