@@ -16,9 +16,6 @@ void expect_below(const char* what, std::int64_t index, std::int64_t count) {
         throw Error(fmt::format("there is no {0} {1}: the model has {2}, {0} 0 to {3}", what, index, count, count - 1));
 }
 
-/// In the stack that has more.
-std::int64_t most_layers(const Config& config) { return std::max(config.layers_of(Stack::Encoder), config.layers_of(Stack::Decoder)); }
-
 std::string stage_names(const Trace<float>& trace) {
     std::string names;
     for (const PlanNode& node : trace.plan->nodes())
@@ -58,7 +55,7 @@ StageId named_stage(const std::string& name, std::int64_t layer, const Trace<flo
     if (const std::optional<StageId> id = stage_from_tensor_name(name); id && trace.plan->find(*id) != nullptr) return *id;
     const std::optional<Stage> stage = stage_from_name(name);
     if (!stage) throw Error(fmt::format("there is no stage \"{}\"; this model has {}", escaped(name), stage_names(trace)));
-    expect_below("layer", layer, most_layers(trace.config));
+    expect_below("layer", layer, trace.config.most_layers());
     const int own_layer = is_layer_stage(*stage) ? static_cast<int>(layer) : -1;
     for (const Stack stack : {Stack::Main, Stack::Decoder, Stack::Encoder})
         if (const StageId id{*stage, own_layer, stack}; trace.plan->find(id) != nullptr) return id;
@@ -114,7 +111,7 @@ ViewState make_view(const ViewOptions& options, const Trace<float>& trace, const
         return view;
     }
     if (!options.view.empty()) view.view = view_from_name(options.view).value();
-    expect_below("layer", options.layer, most_layers(trace.config));
+    expect_below("layer", options.layer, trace.config.most_layers());
     expect_below("head", options.head, trace.config.num_heads);
     view.stage = named_stage(options.stage, options.layer, trace);
     view.head = options.head;

@@ -136,6 +136,19 @@ void advance_playing(PanelContext& context) {
     view.playing = step_stage(view, context.trace(), +1);
 }
 
+constexpr double kFadesAfter = 0.25;  // seconds; quicker changes would flicker
+
+/// When the pictures of numbers from before the last change fade.
+std::optional<double> fades_at(const ViewState& view) {
+    return view.outdated_since ? std::optional(*view.outdated_since + kFadesAfter) : std::nullopt;
+}
+
+void keep_up_with_changes(const PanelContext& context) {
+    std::optional<double>& since = context.view.outdated_since;
+    if (context.up_to_date || !context.ready()) since.reset();
+    else if (!since) since = context.now;
+}
+
 constexpr ImGuiWindowFlags kFixed = ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse;
 
 /// The right pane: the selected cell of the current view.
@@ -187,14 +200,33 @@ void draw_right(PanelContext& context, const FrameLayout& layout) {
     pane(context, "##cell", layout.right_drawer, PaneLook::Drawer, {16, 14}, draw_cell);
 }
 
+void draw_veil(PanelContext& context) {
+    const ImVec2 min = ImGui::GetWindowPos(), size = ImGui::GetWindowSize();
+    ImGui::GetWindowDrawList()->AddRectFilled(min, {min.x + size.x, min.y + size.y}, with_alpha(context.theme.colors.pane, 0.6F),
+                                              context.px(10));
+}
+
+/// Fades a pane with numbers from before the last change. A window of its own, because a pane's child windows are drawn over the pane.
+void fade_outdated(PanelContext& context, const char* id, const Box& box) {
+    const std::optional<double> from = fades_at(context.view);
+    if (from && context.now >= *from) pane(context, id, box, PaneLook::Bare, {0, 0}, draw_veil, kFixed | ImGuiWindowFlags_NoInputs);
+}
+
+/// Whether the centre shows numbers of the document rather than of files or of tokens already written.
+bool shows_document(View view) { return view != View::Write && view != View::Precision && view != View::Doctor; }
+
 /// The centre view with the cell pane beside it and the stages below.
 void draw_picture(PanelContext& context, const FrameLayout& layout) {
+    const bool fades = shows_document(context.view.view);
     // The centre is drawn first, so that the other panes highlight what is hovered in the same frame.
     pane(context, "##centre", layout.centre, PaneLook::Card, {24, 16}, draw_centre, kFixed);
+    if (fades) fade_outdated(context, "##old_centre", layout.centre);
     draw_strip(context, layout);
+    if (layout.strip_look != StripLook::Line) fade_outdated(context, "##old_strip", layout.strip);
     splitters(context, layout);
     draw_left(context, layout, {"##settings", draw_settings});
     draw_right(context, layout);
+    if (fades && !layout.right_tab) fade_outdated(context, "##old_cell", layout.right);
 }
 
 /// The Train view: the settings take the full height on the left; the view lays out the rest.
@@ -219,6 +251,7 @@ double seconds_at_rest(const ViewState& view, double now) {
     if (view.morph.moving(now)) moves_at(now);
     if (view.train.replaying) moves_at(view.train.next_moment_at);
     if (view.playing) moves_at(view.next_step_at);
+    if (const std::optional<double> fading = fades_at(view); fading && *fading > now) moves_at(*fading);
     if (view.files.notice_until > now) moves_at(view.files.notice_until);
     return rest;
 }
@@ -234,6 +267,7 @@ void draw_frame(PanelContext& context) {
         keep_up_with_opening(context);
     }
     advance_playing(context);
+    keep_up_with_changes(context);
     keep_up_with_training(context);
     view.zoom_by_key = 0;
     handle_shortcuts(context);

@@ -91,6 +91,7 @@ struct ViewState {
     ColorOptions probability_colors;
     Stage heads_stage = Stage::Weights;  ///< stage shown by the heads and grid views
 
+    std::optional<double> outdated_since;  ///< since when the picture has belonged to the document before the last change
     bool playing = false;
     double next_step_at = 0;  ///< time of the next automatic step in seconds
 

@@ -1,6 +1,7 @@
 #pragma once
 /// The architecture of a model. A plain value: equal configurations have the same parameters and the same stages.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -148,6 +149,8 @@ struct Config {
     bool grouped() const { return kv_heads() != num_heads; }
     std::int64_t group_size() const { return num_heads / kv_heads(); }
     std::int64_t layers_of(Stack stack) const { return stack == Stack::Encoder && encoder_layers > 0 ? encoder_layers : num_layers; }
+    /// The number of layers of the deepest stack.
+    std::int64_t most_layers() const { return std::max(layers_of(Stack::Encoder), layers_of(Stack::Decoder)); }
     std::int64_t ff_of(Stack stack) const { return stack == Stack::Encoder && encoder_ff > 0 ? encoder_ff : d_ff; }
     std::int64_t embedding_width() const { return d_embedding > 0 ? d_embedding : d_model; }
     std::int64_t rotated_size() const { return rotary_size > 0 ? rotary_size : head_size(); }

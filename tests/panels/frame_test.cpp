@@ -16,6 +16,7 @@
 #include "engine/trace/gradient_trace.hpp"
 #include "tests/support/fake_computation.hpp"
 #include "tests/support/interface_fixture.hpp"
+#include "tests/support/item_finder.hpp"
 
 namespace attn::app::test {
 namespace {
@@ -42,6 +43,42 @@ protected:
         return best;
     }
 };
+
+/// The pass over a changed text takes long: what belongs to the text before fades, but not at once, because quick passes would flicker.
+TEST_F(FrameTest, FadesNumbersOfTheTextBefore) {
+    Gate gate;
+    Computation computation = Computation::engine();
+    computation.forward = [&gate, forward = computation.forward](const auto& parameters, const auto& tokens, const auto& source,
+                                                                 const auto& settings, const std::stop_token& stop) {
+        gate.pass(stop);
+        return forward(parameters, tokens, source, settings, stop);
+    };
+    session = std::make_unique<Session>(
+        open_preset("gpt-tiny"), [] {}, std::move(computation));
+    session->wait();
+    instant = false;
+    const auto faded = [&] {
+        frames(1, ui_frame);
+        std::vector<std::string> found;
+        for (const char* name : {"##old_centre", "##old_strip", "##old_cell"})
+            if (const ImGuiWindow* window = find_window(name); window != nullptr && window->Active) found.emplace_back(name);
+        return found;
+    };
+    frames(30, ui_frame);
+    EXPECT_TRUE(faded().empty());
+    gate.close();
+    session->apply({command::SetTexts{{"another text"}, {}}, ""});
+    EXPECT_TRUE(faded().empty()) << "too early";
+    EXPECT_LT(seconds_at_rest(view, now), 0.3) << "a frame is needed to fade";
+    frames(30, ui_frame);
+    EXPECT_EQ(faded(), (std::vector<std::string>{"##old_centre", "##old_strip", "##old_cell"}));
+    view.view = View::Write;
+    EXPECT_EQ(faded(), std::vector<std::string>{"##old_strip"}) << "tokens are shown as they are written";
+    view.view = View::Step;
+    gate.open();
+    session->wait();
+    EXPECT_TRUE(faded().empty());
+}
 
 TEST_F(FrameTest, EveryViewCanBeDrawnBeforeThereIsATrace) {
     Gate gate;

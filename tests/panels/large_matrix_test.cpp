@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/panels/colors.hpp"
+#include "app/panels/compare/comparison.hpp"
 #include "app/panels/maps/large_map.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/facets/statistics.hpp"
@@ -103,6 +104,59 @@ TEST_F(LargeMatrix, TheRangeOfWeightsComesFromAllOfThem) {
     const auto found = get(facet::Statistics{.gradients = true, .parameter = name});
     const float* const slopes = gradients->parameters->find(name);
     EXPECT_EQ(found->max, *std::max_element(slopes, slopes + std::int64_t{kWords} * 56));
+}
+
+/// The numbers and range of a difference of logits come from a worker, and stay the same picture from frame to frame.
+TEST_F(LargeMatrix, DifferencesAreComputedByAWorker) {
+    open_large_vocabulary();
+    session->apply({command::SetTexts{{"w1 w2 w3 w4 w5 w6 w7 w8"}, {}}, ""});
+    session->wait();
+    pin();
+    session->apply({command::SetTexts{{"w1 w2 w3 w9 w5 w6 w7 w8"}, {}}, ""});
+    session->wait();
+    view.batch = 0;
+    view.compare.choose(Compare::Pinned);
+    const auto difference = [&](PanelContext& context) {
+        const ComparedSides sides = compared_sides(context, kLogits, 0);
+        return difference_of(context, sides, slice_of(context, sides.b), slice_of(context, sides.a)).map;
+    };
+    std::uint64_t key = 0;
+    with_context([&](PanelContext& context) {
+        const Matrix found = difference(context);
+        ASSERT_FALSE(found.empty());
+        ASSERT_FALSE(is_counted_at_once(found));
+        EXPECT_TRUE(found.is_difference);
+        const Tensor<float>&after = trace().find(kLogits)->value, &before = computed(context.states.pinned_a)->trace->find(kLogits)->value;
+        float reach = 0;
+        for (std::int64_t t = 0; t < found.data.rows; ++t)
+            for (std::int64_t v = 0; v < found.data.cols; ++v) {
+                EXPECT_EQ(found.at(t, v), after(0, t, v) - before(0, t, v));
+                reach = std::max(reach, std::abs(found.at(t, v)));
+            }
+        EXPECT_GT(reach, 0);
+        const TensorStatistics& range = context.matrices.statistics(found);
+        EXPECT_EQ(std::max(range.max, -range.min), reach);
+        EXPECT_EQ(found.at(2, 7), 0) << "before the changed word";
+        key = found.data.key;
+    });
+    with_context([&](PanelContext& context) { EXPECT_EQ(difference(context).data.key, key); });
+    with_context([](PanelContext&) {});
+    session->apply({command::SetTexts{{"w1 w2 w3 w9 w5 w6 w7 w10"}, {}}, ""});
+    session->wait();
+    instant = false;
+    facet::ChangedSlice asked{.stage = kLogits, .is_only_head = true};
+    with_context([&](PanelContext& context) {
+        EXPECT_TRUE(difference(context).empty()) << "nothing is subtracted in the frame, and no old numbers are shown";
+        asked.change = {.minus = context.states.pinned_a, .minus_stage = kLogits, .minus_head = 0};
+    });
+    session->wait_for({session->states().shown, asked});
+    with_context([&](PanelContext& context) {
+        const Matrix found = difference(context);
+        ASSERT_FALSE(found.empty());
+        EXPECT_NE(found.data.key, key);
+        EXPECT_EQ(found.at(7, 3),
+                  trace().find(kLogits)->value(0, 7, 3) - computed(context.states.pinned_a)->trace->find(kLogits)->value(0, 7, 3));
+    });
 }
 
 TEST_F(LargeMatrix, OneHotRowsNeedNoMemory) {

@@ -10,6 +10,7 @@
 
 #include "app/session/document/prepare.hpp"
 #include "app/session/document/presets.hpp"
+#include "app/session/facets/changed_slice.hpp"
 #include "app/session/facets/computation.hpp"
 #include "app/session/facets/explanation.hpp"
 #include "app/session/facets/held_stages.hpp"
@@ -54,9 +55,10 @@ Computation counted(Calls& calls) {
 
 /// The same document with ample and with tight memory.
 struct TwoSessions {
-    explicit TwoSessions(const Document& document)
+    explicit TwoSessions(const Document& document) : TwoSessions(document, tight_budget(document)) {}
+    TwoSessions(const Document& document, double budget)
         : whole(document, [] {}), tight(
-                                      document, [] {}, counted(calls), TrainingEngine::engine(), tight_budget(document)) {
+                                      document, [] {}, counted(calls), TrainingEngine::engine(), budget) {
         whole.wait();
         tight.wait();
     }
@@ -358,6 +360,76 @@ TEST(LargeModel, DifferencesAndWeightsTimesWhatTheyMoveAreComputedInRows) {
     const auto times = only(sessions.tight, moved);
     for (std::int64_t s = 0; s < positions; ++s)
         EXPECT_EQ(times->numbers(head)[s], now.value(0, head, positions - 1, s) * (*lengths)(0, head, s)) << s;
+}
+
+/// Whole traces and outlines give the same; both as double loops over the recorded numbers.
+TEST(LargeModel, ChangedSlicesAreThoseOfTheirNumbers) {
+    Document document = open_preset("llama-tiny");
+    document.texts = {"the cat sat on the mat", "a dog sat down"};
+    const TraceSize size = prepare(document).size;
+    TwoSessions sessions(document, size.parameters + 0.99 * size.whole);
+    ASSERT_FALSE(sessions.tight.wait()->trace->whole());
+    const Trace<float>& all = *sessions.whole.wait()->trace;
+    ASSERT_GT(all.config.num_heads, all.config.num_kv_heads) << "heads share keys";
+    const StageId weights{Stage::Weights, 1}, keys{Stage::K, 1};
+    const Tensor<float>&now = all.find(weights)->value, &k = all.find(keys)->value;
+    const std::int64_t positions = now.shape()[2].size, heads = all.config.num_heads;
+    const auto lengths = sessions.whole.get(facet::MovedNorms{weights});
+    for (Session* session : {&sessions.whole, &sessions.tight}) {
+        const StateRef& shown = session->states().shown;
+        const StageId earlier{Stage::Weights, session == &sessions.whole ? 0 : 1};  // the budget has no room for another part
+        const Tensor<float>& before = all.find(earlier)->value;
+        facet::ChangedSlice difference{.stage = weights, .sequence = 1, .head = 1};
+        difference.change = {.minus = shown, .minus_stage = earlier, .minus_head = 0};
+        const auto found = only(*session, difference);
+        facet::ChangedSlice of_mean = difference;
+        of_mean.head = -1;
+        of_mean.change.minus_head = -1;
+        of_mean.minus_sequence = 1;
+        const auto mean = only(*session, of_mean);
+        facet::ChangedSlice rest{.stage = weights, .sequence = 1, .head = 2};
+        rest.change.without_first_key = true;
+        const auto without_first = only(*session, rest);
+        rest.change.times_moved = true;
+        const auto both = only(*session, rest);
+        double differs = 0;
+        for (std::int64_t t = 0; t < positions; ++t)
+            for (std::int64_t s = 0; s < positions; ++s) {
+                const auto at = static_cast<std::size_t>(t * positions + s);
+                EXPECT_EQ(found->values[at], now(1, 1, t, s) - before(0, 0, t, s));
+                differs += std::abs(static_cast<double>(found->values[at]));
+                double sum = 0, average = 0;
+                for (std::int64_t other = 1; other < positions; ++other) sum += static_cast<double>(now(1, 2, t, other));
+                for (std::int64_t head = 0; head < heads; ++head)
+                    average += static_cast<double>(now(1, head, t, s) - before(1, head, t, s));
+                EXPECT_NEAR(mean->values[at], average / static_cast<double>(heads), 1e-6);
+                const float share = s == 0 || sum == 0 ? 0 : static_cast<float>(static_cast<double>(now(1, 2, t, s)) / sum);
+                EXPECT_EQ(without_first->values[at], share);
+                EXPECT_EQ(both->values[at], share * (*lengths)(1, 2, s));
+                const bool masked = s == 0 || all.find(weights)->mask->keep_row(1, 2, t)[s] == 0;
+                EXPECT_EQ(without_first->keep[at] == 0, masked) << t << ' ' << s;
+            }
+        EXPECT_GT(differs, 0);
+        const NumberGrid grid{found->values.data(), positions, positions, positions, found->keep.empty() ? nullptr : found->keep.data()};
+        EXPECT_EQ(found->statistics.mean, statistics_of(std::span(&grid, 1)).mean);
+        facet::ChangedSlice of_keys{.stage = keys, .sequence = 0, .head = 1};
+        of_keys.change = {.minus = shown, .minus_stage = keys, .minus_head = 0};
+        const auto between_keys = only(*session, of_keys);
+        for (std::int64_t s = 0; s < positions; ++s)
+            for (std::int64_t d = 0; d < k.shape()[3].size; ++d)
+                EXPECT_EQ(between_keys->values[static_cast<std::size_t>(s * k.shape()[3].size + d)], k(0, 1, s, d) - k(0, 0, s, d));
+        facet::ChangedSlice no_such = difference;
+        no_such.sequence = 2;
+        EXPECT_FALSE(session->compute(no_such));
+        no_such = difference;
+        no_such.change.minus_stage = keys;
+        EXPECT_FALSE(session->compute(no_such)) << "other shapes";
+        const auto counted = only(*session, facet::Statistics{.stage = weights, .head = 1, .sequence = 1});
+        const NumberGrid of_head{now.data() + (heads + 1) * positions * positions, positions, positions, positions,
+                                 all.find(weights)->mask->keep_row(1, 1, 0)};
+        EXPECT_EQ(counted->mean, statistics_of(std::span(&of_head, 1)).mean);
+        EXPECT_EQ(counted->masked, statistics_of(std::span(&of_head, 1)).masked);
+    }
 }
 
 TEST(LargeModel, AShortTextIsHeldAsItWas) {

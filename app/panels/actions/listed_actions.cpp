@@ -58,7 +58,7 @@ void add_places(const PanelContext& context, std::vector<Action>& all) {
                 [id = stage.id, head](PanelContext& c) { show_head(c, id, head); }, &PanelContext::ready,
                 fmt::format("layer {}, head {}", stage.id.layer, head)));
     }
-    const std::int64_t most = std::max(trace.config.layers_of(Stack::Encoder), trace.config.layers_of(Stack::Decoder));
+    const std::int64_t most = trace.config.most_layers();
     for (int layer = 0; layer < static_cast<int>(most); ++layer)
         all.push_back(without_key(
             fmt::format("Go to layer {}", layer), "Layer", [layer](PanelContext& c) { go_to_layer(c.view, c.trace(), layer); },

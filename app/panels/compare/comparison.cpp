@@ -86,6 +86,27 @@ LargeMap place_of(const PanelContext& context, const ComparedSide& side) {
     return {.stage = side.stage, .head = side.head == kMeanHead ? mean : side.head, .non_finite = {}, .state = side.state};
 }
 
+ChangedMap difference_of_slices(const PanelContext& context, const ComparedSides& sides, const Matrix& now, const Matrix& before) {
+    // Query heads may share the keys of one head; a mean has no single origin.
+    const auto head = [](const Matrix& slice) { return slice.origin ? slice.origin->index[1] : kMeanHead; };
+    return changed_slice(context, now, sides.b.state,
+                         {.stage = sides.b.stage,
+                          .sequence = sides.b.batch,
+                          .head = head(now),
+                          .is_only_head = context.only_head().has_value(),
+                          .change = {.minus = sides.a.state, .minus_stage = sides.a.stage, .minus_head = head(before)},
+                          .minus_sequence = sides.a.batch});
+}
+
+/// At least one of the maps is large.
+ChangedMap difference_of_maps(const PanelContext& context, const ComparedSides& sides, const Matrix& now, const Matrix& before) {
+    const LargeMap here = now.large ? *now.large : place_of(context, sides.b),
+                   there = before.large ? *before.large : place_of(context, sides.a);
+    facet::MapChange change{.minus = there.state, .minus_stage = there.stage};
+    if (here.head != there.head) change.minus_head = there.head;
+    return changed_map(context, as_large(now, here, now.large ? now.data.level : before.data.level), change);
+}
+
 /// Why a side has no numbers (yet); "" if unknown.
 std::string missing_numbers(const PanelContext& context, const ComparedSide& side) {
     return side.state == context.states.shown ? context.missing(side.stage) : "";
@@ -298,17 +319,10 @@ void draw_side_in_place(PanelContext& context, const std::function<void(PanelCon
 ChangedMap difference_of(const PanelContext& context, const ComparedSides& sides, const Matrix& now, const Matrix& before) {
     const bool same_size = now.data.rows == before.data.rows && now.data.cols == before.data.cols;
     if (now.empty() || before.empty() || !same_size) return {};
-    if (!now.large && !before.large) return {context.matrices.difference(now, before), ""};
-    const LargeMap here = now.large ? *now.large : place_of(context, sides.b),
-                   there = before.large ? *before.large : place_of(context, sides.a);
-    facet::MapChange change{.minus = there.state, .minus_stage = there.stage};
-    if (here.head != there.head) change.minus_head = there.head;
-    ChangedMap out = changed_map(context, as_large(now, here, now.large ? now.data.level : before.data.level), change);
-    if (out.map.empty()) return out;
-    out.map.symbol = "Δ " + now.symbol;
-    out.map.name += " difference";
-    out.map.is_difference = true;
-    out.map.content = Content::Signed;
+    const bool held = !now.large && !before.large;
+    if (held && is_counted_at_once(now)) return {context.matrices.difference(now, before), ""};
+    ChangedMap out = held ? difference_of_slices(context, sides, now, before) : difference_of_maps(context, sides, now, before);
+    if (!out.map.empty()) mark_difference(out.map);
     return out;
 }
 

@@ -45,14 +45,15 @@ const HeatmapRegion* asked_region(const PanelContext& context, const LargeMap& m
     return answer ? context.matrices.region(map, context.snapshot.trace->config.num_heads, answer.value) : nullptr;
 }
 
-/// The facet with the statistics of a matrix that is too large to be counted at once; none for differences and slices of heads, which do
-/// not become that large.
+/// The facet with the statistics of a matrix that is too large to be counted at once; none for means and for changed slices, which come
+/// with theirs.
 std::optional<facet::Statistics> counted_elsewhere(const Matrix& matrix) {
     if (is_counted_at_once(matrix) || matrix.large || !matrix.origin || matrix.is_difference || matrix.is_moved) return {};
     if (!matrix.origin->parameter.empty()) return facet::Statistics{.gradients = matrix.is_gradient, .parameter = matrix.origin->parameter};
+    facet::Statistics statistics{.stage = matrix.origin->stage, .gradients = matrix.is_gradient, .sequence = matrix.origin->index[0]};
     const bool has_heads = std::max(matrix.row_index, matrix.col_index) == 3;
-    if (has_heads) return {};
-    return facet::Statistics{.stage = matrix.origin->stage, .gradients = matrix.is_gradient, .sequence = matrix.origin->index[0]};
+    if (has_heads) statistics.head = matrix.origin->index[1];
+    return statistics;
 }
 
 }  // namespace
@@ -95,7 +96,7 @@ bool is_counted(const PanelContext& context, const Matrix& matrix) {
     return of_one_head && !matrix.large->in_blocks_alone && matrix.large->change == facet::MapChange{};
 }
 
-bool is_counted_at_once(const Matrix& matrix) { return matrix.data.rows * matrix.data.cols <= std::int64_t{1} << 21; }
+bool is_counted_at_once(const Matrix& matrix) { return matrix.data.rows * matrix.data.cols <= std::int64_t{1} << 18; }
 
 const TensorStatistics* statistics_of_matrix(const PanelContext& context, const Matrix& matrix) {
     if (const auto facet = counted_elsewhere(matrix)) {
@@ -114,6 +115,12 @@ ChangedMap changed_map(const PanelContext& context, const Matrix& map, const fac
         context.inquiry.ask(state_of(context, *map.large), facet::MapRegion{map.large->stage, all, head_of(context, *map.large), change});
     if (!answer) return {{}, answer.problem};
     return {context.matrices.changed(map, change, context.snapshot.trace->config.num_heads, answer.value), ""};
+}
+
+ChangedMap changed_slice(const PanelContext& context, const Matrix& matrix, const StateRef& state, const facet::ChangedSlice& change) {
+    const auto answer = context.inquiry.ask(state, change);
+    if (!answer) return {{}, answer.problem};
+    return {context.matrices.with_slice(matrix, answer.value), ""};
 }
 
 Matrix as_large(Matrix map, const LargeMap& place, int level) {

@@ -19,6 +19,8 @@ struct ChangedMap {
 };
 /// A large map with a transformation applied.
 ChangedMap changed_map(const PanelContext& context, const Matrix& map, const facet::MapChange& change);
+/// A matrix held in full, with the numbers that `change` makes of it; `state`: whose stage it shows.
+ChangedMap changed_slice(const PanelContext& context, const Matrix& matrix, const StateRef& state, const facet::ChangedSlice& change);
 /// Treats a map like a large one by reducing it to `level`, to match a large map beside it.
 Matrix as_large(Matrix map, const LargeMap& place, int level);
 /// Whether statistics are available for a matrix; they are not for means and transformed large maps.

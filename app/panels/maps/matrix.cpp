@@ -35,10 +35,26 @@ enum Variant : std::uint64_t {
     kWithoutFirst,
     kTimesMoved,
     kReduced,
-    kRegion
+    kRegion,
+    kSlice
 };
 
 }  // namespace
+
+void mark_without_first_key(Matrix& weights) { weights.name += " without the first key"; }
+
+void mark_moved(Matrix& weights) {
+    weights.name += " × value norm";
+    weights.symbol += " ‖v W_O‖";
+    weights.is_moved = true;
+}
+
+void mark_difference(Matrix& now) {
+    now.symbol = "Δ " + now.symbol;
+    now.name += " difference";
+    now.is_difference = true;
+    now.content = Content::Signed;
+}
 
 std::optional<CellRef> Matrix::cell(std::int64_t row, std::int64_t col) const {
     if (!origin) return std::nullopt;
@@ -62,12 +78,15 @@ void MatrixStore::use(const Snapshot& snapshot, OtherStates others) {
     if (snapshot.serial != serial_) regions_.clear();
     std::erase_if(regions_, [](const auto& entry) { return !entry.second.used; });
     for (auto& [key, region] : regions_) region.used = false;
+    std::erase_if(slices_, [](const auto& entry) { return !entry.second.used; });
+    for (auto& [numbers, slice] : slices_) slice.used = false;
     std::erase_if(last_regions_, [this](const auto& entry) { return !regions_.contains(entry.second); });
     if (snapshot.serial == serial_ && others == others_) return;
     serial_ = snapshot.serial;
     others_ = std::move(others);
     ++generation_;
     computed_.clear();
+    changed_.clear();
     one_hot_.clear();
     edited_.clear();
     statistics_.clear();
@@ -95,7 +114,7 @@ Matrix MatrixStore::reduced(const Trace<float>& trace, const ReducedMap& map, st
     matrix.name = tensor_name(map.id);
     matrix.row_axis = Axis::T;
     matrix.col_axis = Axis::S;
-    matrix.content = is_probability(map.id.stage) || to_self(map.id.stage) == Stage::Dropped ? Content::Probability : Content::Signed;
+    matrix.content = has_probabilities(map.id.stage) ? Content::Probability : Content::Signed;
     matrix.data.rows = map.region.rows;
     matrix.data.cols = map.region.cols;
     matrix.data.level = map.region.level;
@@ -238,7 +257,7 @@ Matrix MatrixStore::slice(const RecordedStage<float>& stage, std::int64_t batch,
     matrix.name = tensor_name(id);
     matrix.row_axis = rows.axis;
     matrix.col_axis = cols.axis;
-    matrix.content = is_probability(id.stage) || to_self(id.stage) == Stage::Dropped ? Content::Probability : Content::Signed;
+    matrix.content = has_probabilities(id.stage) ? Content::Probability : Content::Signed;
     const std::int64_t slice = per_head ? b * shape[1].size + stage.place_of_head(h) : b;
     matrix.data.values = stage.value.data() + slice * rows.size * cols.size;
     matrix.data.rows = rows.size;
@@ -356,51 +375,43 @@ Matrix MatrixStore::gradient_of(const Matrix& matrix, const Trace<float>& trace,
     return out;
 }
 
+Matrix MatrixStore::with_numbers(Matrix matrix, std::uint64_t key, const ChangedSlice& numbers) {
+    const std::int64_t rows = matrix.data.rows, cols = matrix.data.cols;
+    matrix.data = {.key = key,
+                   .values = numbers.values.data(),
+                   .rows = rows,
+                   .cols = cols,
+                   .row_stride = cols,
+                   .keep = numbers.keep.empty() ? nullptr : numbers.keep.data()};
+    statistics_.insert_or_assign(key, numbers.statistics);
+    return matrix;
+}
+
+Matrix MatrixStore::with_slice(const Matrix& matrix, std::shared_ptr<const ChangedSlice> numbers) {
+    Slice& slice = slices_[numbers.get()];
+    if (slice.numbers == nullptr) slice.key = mix(kSlice, ++slices_so_far_);
+    slice.used = true;
+    slice.numbers = std::move(numbers);
+    return with_numbers(matrix, slice.key, *slice.numbers);
+}
+
 Matrix MatrixStore::without_first_key(const Matrix& weights) {
     if (weights.large) return {};
-    Matrix out = weights;
-    out.name += " without the first key";
-    out.data.row_stride = out.data.cols;
-    out.data.key = mix(weights.data.key, kWithoutFirst);
-    bool fresh = false;
-    Computed& store = computed(out.data.key, fresh);
-    const auto cols = static_cast<std::size_t>(out.data.cols);
-    if (fresh) {
-        store.values.resize(static_cast<std::size_t>(out.data.rows) * cols);
-        store.keep.resize(store.values.size());
-        for (std::int64_t r = 0; r < out.data.rows; ++r) {
-            double sum = 0;
-            for (std::int64_t c = 1; c < out.data.cols; ++c) sum += static_cast<double>(weights.at(r, c));
-            for (std::int64_t c = 0; c < out.data.cols; ++c) {
-                const std::size_t at = static_cast<std::size_t>(r) * cols + static_cast<std::size_t>(c);
-                store.values[at] = c == 0 || sum == 0 ? 0 : static_cast<float>(static_cast<double>(weights.at(r, c)) / sum);
-                store.keep[at] = c != 0 && !weights.masked(r, c);
-            }
-        }
-    }
-    out.data.values = store.values.data();
-    out.data.keep = store.keep.data();
+    const std::uint64_t key = mix(weights.data.key, kWithoutFirst);
+    const auto [it, fresh] = changed_.try_emplace(key);
+    if (fresh) it->second = slice_without_first_key(grid_of(weights.data));
+    Matrix out = with_numbers(weights, key, it->second);
+    mark_without_first_key(out);
     return out;
 }
 
 Matrix MatrixStore::times_moved(const Matrix& weights, const Tensor<float>& norms, std::int64_t batch, std::int64_t head) {
     if (weights.large) return {};
-    Matrix out = weights;
-    out.name += " × value norm";
-    out.symbol = weights.symbol + " ‖v W_O‖";
-    out.is_moved = true;
-    out.data.row_stride = out.data.cols;
-    out.data.key = mix(mix(weights.data.key, kTimesMoved), reinterpret_cast<std::uintptr_t>(norms.data()));
-    bool fresh = false;
-    Computed& store = computed(out.data.key, fresh);
-    if (fresh) {
-        const std::int64_t b = std::min(batch, norms.shape()[0].size - 1);
-        const float* of_head = norms.data() + (b * norms.shape()[1].size + head) * norms.shape()[2].size;
-        store.values.reserve(static_cast<std::size_t>(out.data.rows * out.data.cols));
-        for (std::int64_t r = 0; r < out.data.rows; ++r)
-            for (std::int64_t c = 0; c < out.data.cols; ++c) store.values.push_back(weights.at(r, c) * of_head[c]);
-    }
-    out.data.values = store.values.data();
+    const std::uint64_t key = mix(mix(weights.data.key, kTimesMoved), reinterpret_cast<std::uintptr_t>(norms.data()));
+    const auto [it, fresh] = changed_.try_emplace(key);
+    if (fresh) it->second = slice_times_moved(grid_of(weights.data), norms_of_head(norms, batch, head));
+    Matrix out = with_numbers(weights, key, it->second);
+    mark_moved(out);
     return out;
 }
 
@@ -430,37 +441,14 @@ float MatrixStore::OneHotRows::read(const void* rows, std::int64_t at) {
 }
 
 Matrix MatrixStore::difference(const Matrix& now, const Matrix& before) {
-    Matrix out;
     if (now.large || before.large || now.empty() || before.empty() || now.data.rows != before.data.rows ||
         now.data.cols != before.data.cols)
-        return out;
-    out = now;
-    out.symbol = "Δ " + now.symbol;
-    out.name += " difference";
-    out.is_difference = true;
-    out.content = Content::Signed;
-    out.data = {.key = mix(mix(now.data.key, before.data.key), kDifference),
-                .rows = now.data.rows,
-                .cols = now.data.cols,
-                .row_stride = now.data.cols};
-    bool fresh = false;
-    Computed& store = computed(out.data.key, fresh);
-    if (fresh) {
-        // Masked weights are exactly 0 and can be subtracted; masked scores have no value.
-        const bool numbers_everywhere = now.content == Content::Probability;
-        bool any_masked = false;
-        for (std::int64_t r = 0; r < out.data.rows; ++r)
-            for (std::int64_t c = 0; c < out.data.cols; ++c) {
-                const bool now_masked = now.masked(r, c), before_masked = before.masked(r, c);
-                const bool masked = numbers_everywhere ? now_masked && before_masked : now_masked || before_masked;
-                any_masked |= masked;
-                store.keep.push_back(masked ? 0 : 1);
-                store.values.push_back(masked ? 0.F : now.at(r, c) - before.at(r, c));
-            }
-        if (!any_masked) store.keep.clear();
-    }
-    out.data.values = store.values.data();
-    out.data.keep = store.keep.empty() ? nullptr : store.keep.data();
+        return {};
+    const std::uint64_t key = mix(mix(now.data.key, before.data.key), kDifference);
+    const auto [it, fresh] = changed_.try_emplace(key);
+    if (fresh) it->second = slice_difference(grid_of(now.data), grid_of(before.data), now.content == Content::Probability);
+    Matrix out = with_numbers(now, key, it->second);
+    mark_difference(out);
     return out;
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/session/facets/changed_slice.hpp"
 #include "app/session/facets/snapshot.hpp"
 #include "app/session/states/facet.hpp"
 #include "app/widgets/canvas.hpp"
@@ -65,6 +66,11 @@ struct Matrix {
     std::optional<std::pair<std::int64_t, std::int64_t>> place_of(const CellRef& cell) const;
 };
 
+/// Set the fields that say what was done with the numbers.
+void mark_without_first_key(Matrix& weights);
+void mark_moved(Matrix& weights);
+void mark_difference(Matrix& now);
+
 /// Stands for the mean over all heads in place of a head index. Only for weights (also after dropout): a mean of scores is meaningless,
 /// since softmax is applied per head.
 inline constexpr std::int64_t kMeanHead = -1;
@@ -102,14 +108,15 @@ public:
     Matrix transposed(const Matrix& matrix, std::string symbol);
     /// The gradients of the matrix's numbers in the same layout; empty if it has none (one-hot rows, differences, sums).
     Matrix gradient_of(const Matrix& matrix, const Trace<float>& trace, const GradientTrace<float>& gradients);
-    /// Weights with the first key masked and the rest of each row divided by its sum. Rows without other weights stay 0.
+    /// The matrix with `numbers` that a facet computed, unmarked; kept as long as they are requested in every frame.
+    Matrix with_slice(const Matrix& matrix, std::shared_ptr<const ChangedSlice> numbers);
+    /// See slice_without_first_key(); for small matrices.
     Matrix without_first_key(const Matrix& weights);
-    /// Weights multiplied by the norm of what each of them moves: moved_norms() [B,H,S] of the stage.
+    /// See slice_times_moved(); for small matrices. `norms` are moved_norms() [B,H,S] of the stage.
     Matrix times_moved(const Matrix& weights, const Tensor<float>& norms, std::int64_t batch, std::int64_t head);
     /// The tokens of a sequence as one-hot rows, [T,V].
     Matrix one_hot(const Trace<float>& trace, const StageId& tokens, std::int64_t batch);
-    /// now - before, cell by cell. Where only one of them is masked, its value counts as 0 for probabilities, and the result is masked
-    /// otherwise. Empty if the shapes differ.
+    /// See slice_difference(); for small matrices. Empty if the shapes differ.
     Matrix difference(const Matrix& now, const Matrix& before);
     /// Statistics of a matrix. For a large map only non-finite counts (see facet::Statistics), and minimum and maximum of its blocks.
     const TensorStatistics& statistics(const Matrix& matrix);
@@ -135,6 +142,12 @@ private:
     Computed& computed(std::uint64_t key, bool& fresh);
     Matrix slice(const RecordedStage<float>& stage, std::int64_t batch, std::int64_t head);
     Matrix reduced(const Trace<float>& trace, const ReducedMap& map, std::int64_t head);
+    Matrix with_numbers(Matrix matrix, std::uint64_t key, const ChangedSlice& numbers);
+    struct Slice {
+        std::shared_ptr<const ChangedSlice> numbers;
+        std::uint64_t key = 0;
+        bool used = true;  ///< since the last use()
+    };
     struct Region {
         std::shared_ptr<const ReducedMap> numbers;
         HeatmapRegion region;
@@ -145,6 +158,9 @@ private:
     OtherStates others_;
     std::uint64_t generation_ = 0;  // incremented when serial_ or others_ changes
     std::map<std::uint64_t, Computed> computed_;
+    std::map<std::uint64_t, ChangedSlice> changed_;
+    std::map<const ChangedSlice*, Slice> slices_;
+    std::uint64_t slices_so_far_ = 0;
     std::map<std::uint64_t, TensorStatistics> statistics_;
     std::map<std::string, std::pair<float, float>> latest_ranges_;
     std::map<std::uint64_t, OneHotRows> one_hot_;

@@ -10,6 +10,7 @@
 #include "app/panels/maps/gradients.hpp"
 #include "app/panels/maps/large_map.hpp"
 #include "app/panels/maps/stage_words.hpp"
+#include "app/session/facets/facet_needs.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/text.hpp"
 #include "engine/trace/gradient_trace.hpp"
@@ -28,30 +29,29 @@ bool leaves_out_first_key(const PanelContext& context, const StageId& id) {
            !shows_gradients(context);
 }
 
-void name_moved(Matrix& weights) {
-    weights.name += " × value norm";
-    weights.symbol += " ‖v W_O‖";
-    weights.is_moved = true;
-}
-
 /// Applies the user's choices of how to measure weights, as far as the numbers are computed.
 Matrix measured(PanelContext& context, const Matrix& values, const StageId& id, std::int64_t head) {
-    if (values.large) {
-        const facet::MapChange change{.without_first_key = leaves_out_first_key(context, id),
-                                      .times_moved = shows_moved(context, id) && head != kMeanHead};
-        if (change == facet::MapChange{}) return values;
-        Matrix shown = changed_map(context, values, change).map;
-        if (shown.empty()) return shown;
-        if (change.without_first_key) shown.name += " without the first key";
-        if (change.times_moved) name_moved(shown);
-        return shown;
+    const facet::MapChange change{.without_first_key = leaves_out_first_key(context, id),
+                                  .times_moved = shows_moved(context, id) && head != kMeanHead};
+    if (change == facet::MapChange{}) return values;
+    if (is_counted_at_once(values) && !values.large) {
+        const Matrix shown = change.without_first_key ? context.matrices.without_first_key(values) : values;
+        if (!change.times_moved) return shown;
+        const auto norms = context.ask(norms_of(id));
+        return norms ? context.matrices.times_moved(shown, *norms, context.view.batch, head) : Matrix();
     }
-    Matrix shown = leaves_out_first_key(context, id) ? context.matrices.without_first_key(values) : values;
-    if (!shows_moved(context, id) || head == kMeanHead) return shown;
-    StageId weights = id;
-    weights.stage = is_cross(id.stage) ? Stage::CrossWeights : Stage::Weights;
-    const auto norms = context.ask(facet::MovedNorms{weights});
-    return norms ? context.matrices.times_moved(shown, *norms, context.view.batch, head) : Matrix();
+    Matrix shown = values.large ? changed_map(context, values, change).map
+                                : changed_slice(context, values, context.states.shown,
+                                                {.stage = id,
+                                                 .sequence = context.view.batch,
+                                                 .head = head,
+                                                 .is_only_head = context.only_head().has_value(),
+                                                 .change = change})
+                                      .map;
+    if (shown.empty()) return shown;
+    if (change.without_first_key) mark_without_first_key(shown);
+    if (change.times_moved) mark_moved(shown);
+    return shown;
 }
 
 Matrix difference_of(PanelContext& context, const StageId& id, std::int64_t head) {

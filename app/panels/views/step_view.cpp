@@ -334,22 +334,21 @@ float draw_path_switch(PanelContext& context, const Box& area) {
 }
 
 /// A remark on a difference. Masked cells have a number in at most one of the states.
-const char* difference_words(const Matrix& difference) {
-    bool some = false, masked = false;
-    for (std::int64_t r = 0; r < difference.data.rows; ++r) {
-        for (std::int64_t c = 0; c < difference.data.cols; ++c) {
-            if (!difference.is_difference || (!difference.masked(r, c) && difference.at(r, c) != 0)) return "Hold X to swap A and B.";
-            (difference.masked(r, c) ? masked : some) = true;
-        }
-    }
-    if (!some) return "No cell has a number in both states.";
-    return masked ? "Where both have a number, they are identical." : "Here they are identical.";
+const char* difference_words(const PanelContext& context, const Matrix& shown) {
+    constexpr const char* kHint = "Hold X to swap A and B.";
+    if (!shown.is_difference) return kHint;
+    const TensorStatistics& found = context.matrices.statistics(shown);
+    if (found.min != 0 || found.max != 0 || found.nan + found.infinite > 0) return kHint;
+    if (!shown.large && found.empty()) return "No cell has a number in both states.";
+    return found.masked > 0 ? "Where both have a number, they are identical." : "Here they are identical.";
 }
 
-/// Whether any row sum differs from 1 and is therefore worth showing. Rows of a large matrix are only summed if edits may have changed
-/// them.
+/// Rows of a larger matrix are only summed if edits may have changed them.
+constexpr std::int64_t kMostSummed = 1 << 21;
+
+/// Whether any row sum differs from 1 and is therefore worth showing.
 bool shows_row_sums(PanelContext& context, const Matrix& matrix) {
-    if (!is_counted_at_once(matrix) && matrix.edited.by == nullptr) return false;
+    if (matrix.data.rows * matrix.data.cols > kMostSummed && matrix.edited.by == nullptr) return false;
     const Matrix sums = context.matrices.row_sums(matrix);
     for (std::int64_t row = 0; row < sums.data.rows; ++row)
         if (!(std::abs(sums.at(row, 0) - 1) < 5e-4F)) return true;
@@ -386,8 +385,8 @@ void compare(PanelContext& context, Picture& picture) {
     if (!picture.problem.empty()) return;
     picture.equation = std::move(compared.equation);
     picture.text.formula = std::move(compared.formula);
-    picture.text.sentence =
-        fmt::format("{}: {}. {}: {}. {}", sides.first, sides.a.name, sides.second, sides.b.name, difference_words(picture.equation.result));
+    picture.text.sentence = fmt::format("{}: {}. {}: {}. {}", sides.first, sides.a.name, sides.second, sides.b.name,
+                                        difference_words(context, picture.equation.result));
     picture.comparing = true;
 }
 

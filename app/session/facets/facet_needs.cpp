@@ -20,6 +20,8 @@ std::optional<ReadStage> read_stage(const Facet& facet) {
     if (explanation != nullptr && explanation->cell.parameter.empty())
         return ReadStage{explanation->cell.stage, explanation->head, explanation->in_rows ? MapsWanted::Reduced : MapsWanted::Numbers};
     if (const auto* mean = std::get_if<facet::HeadMean>(&facet)) return ReadStage{mean->stage};
+    if (const auto* slice = std::get_if<facet::ChangedSlice>(&facet))
+        return ReadStage{slice->stage, slice->is_only_head ? std::optional(slice->head) : std::nullopt};
     if (const auto* moved = std::get_if<facet::MovedNorms>(&facet)) return ReadStage{values_of(moved->weights), {}, MapsWanted::Reduced};
     const auto* statistics = std::get_if<facet::Statistics>(&facet);
     if (statistics != nullptr && !statistics->head && statistics->parameter.empty()) return ReadStage{statistics->stage};
@@ -76,8 +78,35 @@ std::optional<StageId> looks_at(const Facet& facet) {
     if (const auto* statistics = std::get_if<facet::Statistics>(&facet);
         statistics != nullptr && !statistics->gradients && statistics->parameter.empty())
         return statistics->stage;
+    if (const auto* slice = std::get_if<facet::ChangedSlice>(&facet); slice != nullptr && slice->change.minus != nullptr) return {};
     const std::optional<ReadStage> read = read_stage(facet);
     return read ? std::optional(read->id) : std::nullopt;
+}
+
+namespace {
+
+/// What a changed slice is computed from besides the stage itself.
+std::vector<Request> needs_of_slice(const StateRef& state, const facet::ChangedSlice& slice, const Results& results) {
+    std::vector<Request> needs;
+    if (slice.head < 0) needs.push_back({state, facet::HeadMean{slice.stage}});
+    if (slice.change.times_moved) needs.push_back({state, norms_of(slice.stage)});
+    const StateRef& other = slice.change.minus;
+    if (other == nullptr) return needs;
+    needs.push_back({other, facet::Trace{}});
+    const facet::ChangedSlice subtracted = subtracted_slice(slice);
+    if (const auto there = known_snapshot(other, results))
+        if (const auto part = part_needed(subtracted, *there->trace)) needs.push_back({other, *part});
+    if (subtracted.head < 0) needs.push_back({other, facet::HeadMean{subtracted.stage}});
+    return needs;
+}
+
+}  // namespace
+
+facet::ChangedSlice subtracted_slice(const facet::ChangedSlice& slice) {
+    return {.stage = slice.change.minus_stage,
+            .sequence = slice.minus_sequence,
+            .head = slice.change.minus_head.value_or(slice.head),
+            .is_only_head = slice.is_only_head};
 }
 
 std::vector<Request> needs_of(const Request& request, const Results& results) {
@@ -90,6 +119,9 @@ std::vector<Request> needs_of(const Request& request, const Results& results) {
         if (const auto part = part_needed(request.facet, *snapshot->trace)) needs.push_back({request.state, *part});
     if (const auto* statistics = std::get_if<facet::Statistics>(&request.facet); statistics != nullptr && statistics->gradients)
         needs.push_back({request.state, facet::Gradients{}});
+    else if (statistics != nullptr && statistics->head)
+        if (const auto snapshot = known_snapshot(request.state, results))
+            if (const auto part = part_of_map(*snapshot->trace, statistics->stage)) needs.push_back({request.state, *part});
     if (const auto* map = std::get_if<facet::MapRegion>(&request.facet)) {
         if (map->change.minus != nullptr) needs.push_back({map->change.minus, facet::Trace{}});
         const auto need_part = [&](const StateRef& state, const StageId& id) {
@@ -103,6 +135,10 @@ std::vector<Request> needs_of(const Request& request, const Results& results) {
         if (snapshot != nullptr)
             if (const auto part = part_needed(moved, *snapshot->trace)) needs.push_back({request.state, *part});
         if (map->change.times_moved) needs.push_back({request.state, moved});
+    }
+    if (const auto* slice = std::get_if<facet::ChangedSlice>(&request.facet)) {
+        const std::vector<Request> more = needs_of_slice(request.state, *slice, results);
+        needs.insert(needs.end(), more.begin(), more.end());
     }
     if (const auto* same = std::get_if<facet::SameNumbers>(&request.facet)) needs.push_back({same->other, facet::Trace{}});
     return needs;

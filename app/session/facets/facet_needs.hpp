@@ -31,6 +31,9 @@ std::optional<facet::Inside> part_needed(const Facet& facet, const Trace<float>&
 /// The part of an outline needed to read a map; none if the map is computed a few rows at a time.
 std::optional<facet::Inside> part_of_map(const Trace<float>& trace, const StageId& map);
 
+/// The slice that is subtracted from another.
+facet::ChangedSlice subtracted_slice(const facet::ChangedSlice& slice);
+
 /// The facet for the attention that a map belongs to.
 facet::MovedNorms norms_of(StageId map);
 

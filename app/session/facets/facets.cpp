@@ -8,6 +8,7 @@
 
 #include "app/session/document/document_error.hpp"
 #include "app/session/document/prepare.hpp"
+#include "app/session/facets/changed_slice.hpp"
 #include "app/session/facets/examine.hpp"
 #include "app/session/facets/explanation.hpp"
 #include "app/session/facets/facet_needs.hpp"
@@ -116,6 +117,12 @@ struct FacetMaker::Make {
         const auto inside = work.results.find(of, inside_with(*snapshot_of(of).trace, id, {}, MapsWanted::Reduced));
         return inside ? inside->trace.get() : nullptr;
     }
+    /// The numbers of one head of a map, if they are held; otherwise null.
+    const RecordedStage<float>* held_map(const StageId& id, std::int64_t head) const {
+        if (const RecordedStage<float>* stage = trace().find(id, head)) return stage;
+        const Trace<float>* part = trace().whole() ? nullptr : part_with_queries(id);
+        return part == nullptr ? nullptr : part->find(id, head);
+    }
     /// For maps that are held reduced: the full row at a cell's position, for every map.
     std::vector<ReducedMap> rows_of_maps(const Trace<float>& held, const CellRef& cell) const {
         std::vector<ReducedMap> rows;
@@ -167,6 +174,35 @@ struct FacetMaker::Make {
             change.minus_head = facet.change.minus_head;
         }
         return region_of_changed_map({trace(), facet.stage, part_with_queries(facet.stage)}, facet.region, change, facet.head, work.stop);
+    }
+
+    /// A stage's numbers for one sequence and head, or for the mean over its heads.
+    NumberGrid grid_of(const StateRef& of, const facet::ChangedSlice& slice) const {
+        const Trace<float>& all = *snapshot_of(of).trace;
+        const std::optional<facet::Inside> part = part_needed(slice, all);
+        const Trace<float>& held = part ? *work.results.find(of, *part)->trace : all;
+        const RecordedStage<float>* stage = slice.head < 0 ? held.find(slice.stage) : held.find(slice.stage, slice.head);
+        if (stage == nullptr || stage->value.empty()) throw Error("there are no numbers of " + tensor_name(slice.stage));
+        if (slice.sequence >= stage->value.shape()[0].size) throw Error("there is no such sequence");
+        NumberGrid grid = NumberGrid::of(*stage, slice.sequence, std::max<std::int64_t>(slice.head, 0));
+        if (slice.head < 0)
+            grid.values = work.results.find(of, facet::HeadMean{slice.stage})->data() + slice.sequence * grid.rows * grid.cols;
+        return grid;
+    }
+    ChangedSlice changed_slice(const facet::ChangedSlice& facet) const {
+        const NumberGrid grid = grid_of(state, facet);
+        if (facet.change.minus != nullptr) {
+            const NumberGrid other = grid_of(facet.change.minus, subtracted_slice(facet));
+            if (grid.rows != other.rows || grid.cols != other.cols) throw Error("the two states have different shapes");
+            return slice_difference(grid, other, has_probabilities(facet.stage.stage));
+        }
+        const auto moved = [&](const NumberGrid& weights) {
+            const auto norms = work.results.find(state, norms_of(facet.stage));
+            return slice_times_moved(weights, norms_of_head(*norms, facet.sequence, facet.head));
+        };
+        if (!facet.change.without_first_key) return moved(grid);
+        ChangedSlice rest = slice_without_first_key(grid);
+        return facet.change.times_moved ? moved({rest.values.data(), grid.rows, grid.cols, grid.cols, rest.keep.data()}) : rest;
     }
 
     FacetValue operator()(const facet::Trace&) const;
@@ -256,13 +292,16 @@ struct FacetMaker::Make {
     FacetValue operator()(const facet::MovedNorms& facet) const { return value(moved_norms(trace_for(facet), facet.weights)); }
     FacetValue operator()(const facet::Statistics& facet) const {
         if (!facet.parameter.empty()) return value(statistics_of_parameter(facet));
-        if (facet.head && !facet.gradients) return value(statistics_in_rows(facet));
+        if (facet.head && !facet.gradients) {
+            const RecordedStage<float>* held = held_map(facet.stage, *facet.head);
+            return value(held == nullptr ? statistics_in_rows(facet) : statistics_of(*held, facet.sequence, facet.head));
+        }
         const RecordedStage<float>* stage =
             facet.gradients ? work.results.find(state, facet::Gradients{})->find(facet.stage) : trace_for(facet).find(facet.stage);
         if (stage == nullptr || stage->value.empty()) throw Error("there are no numbers of " + tensor_name(facet.stage));
         if (facet.sequence && (*facet.sequence < 0 || *facet.sequence >= stage->value.shape()[0].size))
             throw Error("there is no such sequence");
-        return value(statistics_of(*stage, facet.sequence));
+        return value(statistics_of(*stage, facet.sequence, facet.head));
     }
     FacetValue operator()(const facet::MapRegion& facet) const {
         const double mib = 4e-6 * static_cast<double>(facet.region.block_rows() * facet.region.block_cols()) *
@@ -270,6 +309,13 @@ struct FacetMaker::Make {
         expect_room(mib, work.room_mib);
         if (facet.change != facet::MapChange{}) return value(changed_map(facet), mib);
         return value(work.engine.region(trace(), facet.stage, facet.region, part_with_queries(facet.stage), facet.head, work.stop), mib);
+    }
+    FacetValue operator()(const facet::ChangedSlice& facet) const {
+        const double mib = mib_of_stage(trace(), facet.stage) * (sizeof(float) + sizeof(std::uint8_t)) / sizeof(float);
+        expect_room(mib, work.room_mib);
+        ChangedSlice made = changed_slice(facet);
+        const auto numbers = static_cast<double>(made.values.size() * sizeof(float) + made.keep.size());
+        return value(std::move(made), numbers / (1024.0 * 1024.0));
     }
     FacetValue operator()(const facet::TokenPath& path) const { return value(token_path(*state->setup, path.text, maker.tokenizer_)); }
     FacetValue operator()(const facet::OtherTokens& facet) const {

@@ -1,5 +1,8 @@
 #include "app/session/facets/readings.hpp"
 
+#include <algorithm>
+#include <vector>
+
 #include "engine/model/recomputation.hpp"
 #include "engine/model/text_rules.hpp"
 #include "engine/model/totals_in_rows.hpp"
@@ -11,14 +14,29 @@ namespace {
 constexpr double kMostTotalsMib = 256;
 constexpr std::int64_t kReducedTotalsBytes = 16 << 20;
 
-double mib_of_map(const Trace<float>& trace) {
-    const auto positions = static_cast<double>(trace.tokens.length);
-    return positions * positions * static_cast<double>(trace.tokens.size()) * sizeof(float) / (1024.0 * 1024.0);
+/// The map of one head.
+double mib_of_map(const Trace<float>& trace, Stack stack) {
+    const TokenBatch& tokens = stack == Stack::Encoder ? trace.source_tokens : trace.tokens;
+    const auto positions = static_cast<double>(tokens.length);
+    return positions * positions * static_cast<double>(tokens.size()) * sizeof(float) / (1024.0 * 1024.0);
 }
 
-bool are_reduced(const Trace<float>& trace) {
-    return !trace.whole() && 3 * trace.config.num_layers * mib_of_map(trace) > kMostTotalsMib && can_compute_in_rows(trace);
+/// The stacks whose tokens attend to each other.
+std::vector<Stack> stacks_of(const Trace<float>& trace) {
+    std::vector<Stack> stacks;
+    for (const Stack stack : {Stack::Main, Stack::Encoder, Stack::Decoder})
+        if (trace.plan->find({Stage::Weights, 0, stack}) != nullptr) stacks.push_back(stack);
+    return stacks;
 }
+
+/// Three for every layer of every stack.
+double mib_of_maps(const Trace<float>& trace) {
+    double mib = 0;
+    for (const Stack stack : stacks_of(trace)) mib += 3 * static_cast<double>(trace.config.layers_of(stack)) * mib_of_map(trace, stack);
+    return mib;
+}
+
+bool are_reduced(const Trace<float>& trace) { return !trace.whole() && mib_of_maps(trace) > kMostTotalsMib && can_compute_in_rows(trace); }
 
 /// Reads one layer after the other, using the memory of a single layer.
 AttentionTotals totals_of_outline(const std::shared_ptr<const Trace<float>>& outline, Stack stack, const std::stop_token& stop,
@@ -42,10 +60,13 @@ AttentionTotals totals_of_outline(const std::shared_ptr<const Trace<float>>& out
 }  // namespace
 
 double mib_of_totals(const Trace<float>& trace) {
-    if (trace.whole()) return 3 * trace.config.num_layers * mib_of_map(trace);
-    if (are_reduced(trace)) return kMapsOfTotalsInRows * mib_of_map(trace);
-    // Per layer two maps for each head, plus two sums in double precision.
-    return (3.0 * static_cast<double>(trace.config.num_layers) + 2.0 * static_cast<double>(trace.config.num_heads) + 4) * mib_of_map(trace);
+    if (trace.whole()) return mib_of_maps(trace);
+    if (are_reduced(trace)) return kMapsOfTotalsInRows * mib_of_map(trace, Stack::Main);
+    // While a layer is read, two maps for each of its heads, plus two sums in double precision.
+    double while_read = 0;
+    for (const Stack stack : stacks_of(trace))
+        while_read = std::max(while_read, (2 * static_cast<double>(trace.config.num_heads) + 4) * mib_of_map(trace, stack));
+    return mib_of_maps(trace) + while_read;
 }
 
 Readings read_trace(const std::shared_ptr<const Trace<float>>& trace, ReadingKind kind, const std::stop_token& stop,
@@ -65,9 +86,7 @@ Readings read_trace(const std::shared_ptr<const Trace<float>>& trace, ReadingKin
         });
         return readings;
     }
-    std::vector<Stack> stacks;
-    for (const Stack stack : {Stack::Main, Stack::Encoder, Stack::Decoder})
-        if (trace->plan->find({Stage::Weights, 0, stack}) != nullptr) stacks.push_back(stack);
+    const std::vector<Stack> stacks = stacks_of(*trace);
     for (const Stack stack : stacks) total += static_cast<std::size_t>(trace->config.layers_of(stack));
     for (const Stack stack : stacks)
         readings.totals.push_back(trace->whole() ? attention_totals(*trace, stack, stop) : totals_of_outline(trace, stack, stop, tell));

@@ -33,6 +33,15 @@ NumberGrid NumberGrid::of(const MatrixView& view) {
     return grid;
 }
 
+NumberGrid NumberGrid::of(const RecordedStage<float>& stage, std::int64_t sequence, std::int64_t head) {
+    const Shape& shape = stage.value.shape();
+    const bool per_head = shape.rank() == 4;
+    const std::int64_t slice = per_head ? sequence * shape[1].size + stage.place_of_head(head) : sequence;
+    const std::int64_t rows = shape.rank() == 2 ? 1 : shape[shape.rank() - 2].size, cols = shape[shape.rank() - 1].size;
+    const bool masked = stage.mask != nullptr && !stage.mask->allows_everything();
+    return {stage.value.data() + slice * rows * cols, rows, cols, cols, masked ? stage.mask->keep_row(sequence, head, 0) : nullptr};
+}
+
 void StatisticsSums::add_number(float value) {
     if (std::isnan(value)) {
         ++s_.nan;
@@ -81,17 +90,12 @@ TensorStatistics statistics_of(std::span<const NumberGrid> parts) {
     return sums.take();
 }
 
-TensorStatistics statistics_of(const RecordedStage<float>& stage, std::optional<std::int64_t> sequence) {
+TensorStatistics statistics_of(const RecordedStage<float>& stage, std::optional<std::int64_t> sequence, std::optional<std::int64_t> head) {
     const Shape& shape = stage.value.shape();
-    const bool per_head = shape.rank() == 4;
-    const std::int64_t heads = per_head ? shape[1].size : 1, cols = shape[shape.rank() - 1].size;
-    const std::int64_t rows = shape.rank() == 2 ? 1 : shape[shape.rank() - 2].size;
-    const bool masked = stage.mask != nullptr && !stage.mask->allows_everything();
+    const std::int64_t heads = shape.rank() == 4 ? shape[1].size : 1;
     std::vector<NumberGrid> parts;
     for (std::int64_t b = sequence.value_or(0); b < (sequence ? *sequence + 1 : shape[0].size); ++b)
-        for (std::int64_t h = 0; h < heads; ++h)
-            parts.push_back(
-                {stage.value.data() + (b * heads + h) * rows * cols, rows, cols, cols, masked ? stage.mask->keep_row(b, h, 0) : nullptr});
+        for (std::int64_t h = head.value_or(0); h < (head ? *head + 1 : heads); ++h) parts.push_back(NumberGrid::of(stage, b, h));
     return statistics_of(parts);
 }
 

@@ -24,6 +24,8 @@ struct NumberGrid {
     NumberReader read = nullptr;
 
     static NumberGrid of(const MatrixView& view);
+    /// One sequence and head of a stage that has them; the numbers of one sequence of a stage without heads.
+    static NumberGrid of(const RecordedStage<float>& stage, std::int64_t sequence, std::int64_t head);
 
     bool empty() const { return values == nullptr && stored == nullptr; }
     float at(std::int64_t place) const { return values != nullptr ? values[place] : read(stored, first + place); }
@@ -61,8 +63,9 @@ private:
 
 /// Statistics of several grids taken together, in two passes.
 TensorStatistics statistics_of(std::span<const NumberGrid> parts);
-/// Statistics of a stage over all heads, and one sequence or all; masked cells are only counted.
-TensorStatistics statistics_of(const RecordedStage<float>& stage, std::optional<std::int64_t> sequence = {});
+/// Statistics of a stage over all heads or one, and one sequence or all; masked cells are only counted.
+TensorStatistics statistics_of(const RecordedStage<float>& stage, std::optional<std::int64_t> sequence = {},
+                               std::optional<std::int64_t> head = {});
 TensorStatistics statistics_of(const MatrixView& numbers);
 
 }  // namespace attn::app

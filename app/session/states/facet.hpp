@@ -28,6 +28,7 @@ struct Verification;
 namespace attn::app {
 
 struct BegunPass;
+struct ChangedSlice;
 struct DoctorReport;
 struct Explanation;
 struct HeadRows;
@@ -100,7 +101,7 @@ struct Inside {
     bool operator==(const Inside&) const = default;
 };
 
-/// How an attention map of a long text is transformed before it is drawn; see attn::MapChange.
+/// How a slice is transformed before it is drawn; see attn::MapChange and ChangedSlice.
 struct MapChange {
     bool without_first_key = false, times_moved = false;
     StateRef minus{};  ///< subtract this state's map; null: subtract nothing
@@ -118,6 +119,19 @@ struct MapRegion {
     std::optional<std::int64_t> head{};
     MapChange change{};
     bool operator==(const MapRegion&) const = default;
+};
+
+/// A slice of a stage, transformed before it is drawn; for stages held in full (see MapRegion for the others).
+struct ChangedSlice {
+    using Value = app::ChangedSlice;
+    static constexpr FacetInfo kInfo{.lane = Lane::Prompt};  // cached by the view that draws it: see MatrixStore::with_slice()
+    StageId stage;
+    std::int64_t sequence = 0;
+    std::int64_t head = 0;      ///< negative: the mean over all heads
+    bool is_only_head = false;  ///< of a long text's maps only this head is held, see Inside
+    MapChange change{};         ///< `minus_head`: negative for the mean; none: `head`
+    std::int64_t minus_sequence = 0;
+    bool operator==(const ChangedSlice&) const = default;
 };
 
 /// Results read from the whole trace: the logit lens, or attention accumulated over all layers.
@@ -225,8 +239,7 @@ struct Statistics {
     static constexpr FacetInfo kInfo{.lane = Lane::Prompt};
     StageId stage{};
     bool gradients = false;
-    /// Attention maps of long texts only: statistics of this head. None: all heads.
-    std::optional<std::int64_t> head{};
+    std::optional<std::int64_t> head{};      ///< statistics of this head of an attention map. None: all heads
     std::optional<std::int64_t> sequence{};  ///< statistics of this sequence. None: all sequences
     std::string parameter{};                 ///< statistics of this parameter instead of the stage
     bool operator==(const Statistics&) const = default;
@@ -291,10 +304,11 @@ struct Dump {
 
 }  // namespace facet
 
-using Facet = std::variant<facet::Trace, facet::Beginning, facet::Inside, facet::Readings, facet::Gradients, facet::Verification,
-                           facet::Doctor, facet::Sample, facet::NextWords, facet::HeadRows, facet::KnockOut, facet::SameNumbers,
-                           facet::Explanation, facet::HeadMean, facet::MovedNorms, facet::Statistics, facet::MapRegion, facet::TokenPath,
-                           facet::OtherTokens, facet::WeightsBeside, facet::WeightErrors, facet::WeightNumbers, facet::Dump>;
+using Facet =
+    std::variant<facet::Trace, facet::Beginning, facet::Inside, facet::Readings, facet::Gradients, facet::Verification, facet::Doctor,
+                 facet::Sample, facet::NextWords, facet::HeadRows, facet::KnockOut, facet::SameNumbers, facet::Explanation, facet::HeadMean,
+                 facet::MovedNorms, facet::Statistics, facet::MapRegion, facet::ChangedSlice, facet::TokenPath, facet::OtherTokens,
+                 facet::WeightsBeside, facet::WeightErrors, facet::WeightNumbers, facet::Dump>;
 
 inline const FacetInfo& info_of(const Facet& facet) {
     return std::visit([](const auto& one) -> const FacetInfo& { return one.kInfo; }, facet);
