@@ -235,13 +235,13 @@ void Application::draw_for_picture(PanelContext& context) {
     context.picture_alone = !whole_window_;
     std::swap(panes, view_.panes);
     const bool help = std::exchange(view_.help, false);
-    const double notice_until = std::exchange(view_.files.notice_until, 0);
+    NoticeView notices = std::exchange(view_.files.notices, {context.files.notices, 0, "", context.files.openings});
     const bool morphing = std::exchange(view_.morphing, false);
     const Morph morph = std::exchange(view_.morph, {});
     draw_frame(context);
     view_.morph = morph;
     view_.morphing = morphing;
-    view_.files.notice_until = notice_until;
+    view_.files.notices = std::move(notices);
     view_.help = help;
     view_.panes = panes;
 }

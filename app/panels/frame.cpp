@@ -252,7 +252,7 @@ double seconds_at_rest(const ViewState& view, double now) {
     if (view.train.replaying) moves_at(view.train.next_moment_at);
     if (view.playing) moves_at(view.next_step_at);
     if (const std::optional<double> fading = fades_at(view); fading && *fading > now) moves_at(*fading);
-    if (view.files.notice_until > now) moves_at(view.files.notice_until);
+    if (view.files.notices.until > now) moves_at(view.files.notices.until);
     return rest;
 }
 

@@ -91,7 +91,8 @@ struct WritingUnderWay {
     std::optional<command::WriteOn> wanted;  ///< starts once the prompt is computed
     std::optional<std::int64_t> tip;         ///< the last token so far, while the shown text follows
     WritingJob job;                          ///< would continue from there
-    std::uint64_t number = 0;                ///< counts jobs: each is one undo step
+    std::uint64_t number = 0;                ///< counts jobs
+    std::string step;                        ///< all changes of the job form one undo step: what they are merged by
     bool taking = false;                     ///< the document is being changed by generation itself
     std::string problem;
 };

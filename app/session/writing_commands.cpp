@@ -77,7 +77,8 @@ Document Session::Impl::ready_to_write(std::int64_t sequence) const {
 void Session::Impl::carry_out(const command::WriteOn& write, const std::string& merge) {
     stop_writing();
     writing.problem.clear();
-    change(ready_to_write(write.sequence), merge);
+    writing.step = merge.empty() ? fmt::format("writing {}", ++writing.number) : merge;
+    change(ready_to_write(write.sequence), writing.step);
     writing.wanted = write;
     begin_writing();
 }
@@ -142,7 +143,6 @@ void Session::Impl::begin_writing() {
         const Writing& tree = document().writing;
         writing.job = job_of(*shown->trace, document().model.get(), tree.sequence, sampling, depth_of(tree, tree.shown));
         writing.tip = tree.shown;
-        ++writing.number;
         writer.start(writing.job);
     } catch (const Error& error) {
         writing.problem = error.what();
@@ -188,7 +188,7 @@ void Session::Impl::change_by_writing(Document next) {
         bool& flag;
     };
     const Taking taking(writing.taking);
-    change(std::move(next), fmt::format("writing {}", writing.number));
+    change(std::move(next), writing.step);
 }
 
 void Session::Impl::stop_writing() {

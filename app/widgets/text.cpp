@@ -156,6 +156,15 @@ std::string elide(const ImFont* font, std::string_view text, float width) {
     return std::string(text.substr(0, end)).append(kEllipsis);
 }
 
+std::string elide_parts(const ImFont* font, std::string_view parts, float width) {
+    while (text_width(font, parts) > width) {
+        const std::size_t last = parts.rfind(" · ");
+        if (last == std::string_view::npos) return elide(font, parts, width);
+        parts = parts.substr(0, last);
+    }
+    return std::string(parts);
+}
+
 std::string elide_middle(const ImFont* font, std::string_view text, float width) {
     if (text_width(font, text) <= width) return std::string(text);
     static constexpr std::string_view kEllipsis = "\u2026";

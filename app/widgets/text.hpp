@@ -35,7 +35,9 @@ std::vector<std::string> lines_of(const ImFont* font, std::string_view text, flo
 
 /// The text, shortened with an ellipsis if needed; "" if not even one letter fits.
 std::string elide(const ImFont* font, std::string_view text, float width);
-/// The same, but leaves out the middle, so that both ends are seen.
+/// Of parts separated by " · ", the first ones that fit; a first part that is too long is shortened.
+std::string elide_parts(const ImFont* font, std::string_view parts, float width);
+/// The same as elide(), but leaves out the middle, so that both ends are seen.
 std::string elide_middle(const ImFont* font, std::string_view text, float width);
 /// The length in bytes of the UTF-8 character at the start of `text`; 0 if it is invalid.
 std::size_t character_length(std::string_view text);

@@ -34,8 +34,34 @@ void keep_null_options(Json& json) {
     if (const Json* words = json.find("text_config"); words != nullptr && words->is_object()) keep_null_options(json["text_config"]);
 }
 
+/// What PEFT writes beside the weights of an adapter.
+constexpr const char* kAdapterName = "adapter_config.json";
+
+[[noreturn]] void refuse_adapter(const std::filesystem::path& folder) {
+    const std::filesystem::path path = folder / kAdapterName;
+    JsonObject json(read_whole_file(path, {.max_bytes = kMaxJsonBytes, .stop = {}}), shown(path));
+    std::string base;
+    json.read("base_model_name_or_path", base);
+    throw FileError(FileFault::Unsupported, shown(folder), "",
+                    fmt::format("holds an adapter, not a model; merge it into its base model{} first",
+                                base.empty() ? "" : fmt::format(", {},", escaped(base))));
+}
+
+/// Weights packed by a quantizer for PyTorch are other tensors than those of the family.
+void expect_plain_weights(JsonObject& json) {
+    std::optional<JsonObject> packed = json.optional_object("quantization_config");
+    if (!packed) return;
+    std::string method;
+    packed->read("quant_method", method);
+    json.fail("quantization_config",
+              fmt::format("weights quantized{} are not read; open the original model, or a GGUF file of it",
+                          method.empty() ? "" : fmt::format(" with \"{}\"", escaped(method))),
+              FileFault::Unsupported);
+}
+
 JsonObject read_config_json(const std::filesystem::path& folder) {
     const std::filesystem::path path = folder / kConfigName;
+    if (holds_adapter(folder)) refuse_adapter(folder);
     Json json = Json::parse(read_whole_file(path, {.max_bytes = kMaxJsonBytes, .stop = {}}), shown(path));
     if (json.is_object()) keep_null_options(json);
     json.drop_null_members();
@@ -83,7 +109,6 @@ Leftover leftover_of(const ModelFolder& folder, std::string_view tensor) {
     return folder.family->leftover(without_prefix(*folder.family, tensor), folder.config);
 }
 
-/// Finds and checks the tensor of every parameter.
 /// llama.cpp uses every tensor it writes: one without a place here belongs to arithmetic that this model would lack.
 [[noreturn]] void refuse_leftover(const ModelFolder& folder, const WeightFiles::Tensor& tensor) {
     const std::string& name = tensor.array.name;
@@ -93,6 +118,7 @@ Leftover leftover_of(const ModelFolder& folder, std::string_view tensor) {
                                 : fmt::format("is not a parameter of {}; without it the results would differ", folder.family->name));
 }
 
+/// Finds and checks the tensor of every parameter.
 void match_tensors(ModelFolder& folder, std::vector<TensorSource> sources) {
     const ParameterLayout layout(folder.config);
     std::map<const WeightFiles::Tensor*, std::vector<TensorSource>> used;
@@ -307,6 +333,7 @@ std::vector<TensorSource> read_folder(ModelFolder& folder) {
     json.read("architectures", classes);
     if (!classes.empty()) folder.model_class = classes.front();
     folder.family = &family_of(json, folder.model_type);
+    expect_plain_weights(json);
     folder.config = folder.family->read_config(json);
     folder.config.any_length = folder.config.position != PositionKind::Learned;
     if (folder.config.architecture != Architecture::Encoder) {
@@ -361,6 +388,11 @@ void add_notes(ModelFolder& folder) {
 }
 
 }  // namespace
+
+bool holds_adapter(const std::filesystem::path& folder) {
+    std::error_code none;
+    return std::filesystem::is_regular_file(folder / kAdapterName, none) && !std::filesystem::exists(folder / kConfigName, none);
+}
 
 bool is_model_folder(const std::filesystem::path& folder) {
     std::error_code none;

@@ -41,6 +41,9 @@ struct ModelFolder {
 /// Whether the folder has a config.json with a "model_type", that is, holds a transformers model and not a training run of ours.
 bool is_model_folder(const std::filesystem::path& folder);
 
+/// Whether the folder has an adapter (such as LoRA) for a model instead of one; open_model_folder() refuses it.
+bool holds_adapter(const std::filesystem::path& folder);
+
 /// Whether the path names a GGUF file.
 bool is_gguf_file(const std::filesystem::path& path);
 

@@ -395,6 +395,9 @@ TEST(ModelFolder, OptionsThatWouldNeedOtherArithmeticAreRefusedByName) {
     EXPECT_THAT(with("\"n_layer\": 2", "\"n_layer\": 3"), HasSubstr("12 of 40 tensors are missing: h.2.ln_1.weight"));
     EXPECT_THAT(with("\"vocab_size\": 366", "\"vocab_size\": 367"),
                 HasSubstr("transformer.wte.weight: has shape [366, 48]; config.json requires [367, 48]"));
+    EXPECT_THAT(
+        with("\"n_layer\": 2", R"("quantization_config": {"bits": 4, "quant_method": "gptq"}, "n_layer": 2)"),
+        HasSubstr("/quantization_config: weights quantized with \"gptq\" are not read; open the original model, or a GGUF file of it"));
     EXPECT_THAT(with("\"n_layer\": 2", "\"n_layer\": 1"), "");  // the other layer's tensors are left over, and listed
 }
 
@@ -424,6 +427,15 @@ TEST(ModelFolder, RefusesWhatIsMissingOrDamaged) {
         fs::remove(folder.path() / "tokenizer.json");
         EXPECT_EQ(folder.refusal(), "");
         EXPECT_THAT(open_model_folder(folder.path()).notes, testing::ElementsAre(HasSubstr("no readable tokenizer")));
+    }
+    {
+        const Copied folder;
+        EXPECT_FALSE(holds_adapter(folder.path()));
+        put_file(folder.path() / "adapter_config.json", R"({"peft_type": "LORA", "base_model_name_or_path": "org/base"})");
+        EXPECT_EQ(folder.refusal(), "") << "a model with an adapter beside it";
+        fs::remove(folder.path() / "config.json");
+        EXPECT_THAT(folder.refusal(), HasSubstr("holds an adapter, not a model; merge it into its base model, org/base, first"));
+        EXPECT_TRUE(holds_adapter(folder.path()));
     }
     EXPECT_TRUE(is_model_folder(kModelFolders / "gpt2"));
     EXPECT_FALSE(is_model_folder(kModelFolders));

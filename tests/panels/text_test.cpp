@@ -68,6 +68,17 @@ TEST_F(Text, ElideMiddleKeepsBothEnds) {
     });
 }
 
+TEST_F(Text, ElidePartsLeavesOutWholeParts) {
+    frame([&] {
+        ImFont* font = ui.fonts().label;
+        const float two = text_width(font, "layer 0 · all heads");
+        EXPECT_EQ(elide_parts(font, "layer 0 · all heads", two), "layer 0 · all heads");
+        EXPECT_EQ(elide_parts(font, "layer 0 · all heads · rows", two), "layer 0 · all heads");
+        EXPECT_EQ(elide_parts(font, "layer 0 · all heads · rows", two - 1), "layer 0");
+        EXPECT_EQ(elide_parts(font, "layer 0 · all heads", text_width(font, "lay\u2026")), "lay\u2026");
+    });
+}
+
 TEST_F(Text, ElideFitsAndKeepsWholeCharacters) {
     frame([&] {
         ImFont* font = ui.fonts().label;

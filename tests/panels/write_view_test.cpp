@@ -118,6 +118,11 @@ TEST_F(WriteViewTest, TheKeyWritesAndTheViewSaysWhereItCannot) {
     session->wait_for_writing();
     EXPECT_EQ(session->document().sampling.seed, 3U);
     EXPECT_EQ(writing().tokens.size(), 8U);
+    session->apply({command::Undo{}, ""});
+    EXPECT_EQ(session->document().sampling.seed, 2U) << "the seed and the branch are one step";
+    EXPECT_EQ(writing().tokens.size(), 4U);
+    session->apply({command::Undo{}, ""});
+    EXPECT_EQ(writing().tokens.size(), 0U);
     open_example("self-attention");
     view.view = View::Write;
     frames(3, ui_frame);
@@ -223,6 +228,7 @@ TEST_F(OpenedInWrite, AnEncoderDecoderAnswersItsSourceFromTheStart) {
     open_model("t5", "t5", "the cat sat");
     session->apply({command::SetSampling{{.temperature = 0, .tokens = 4}}, ""});
     with_context([](PanelContext& context) { EXPECT_TRUE(can_answer_from_start(context)); });
+    const std::vector<std::string> before = session->document().texts;
     with_context(answer_from_start);
     session->wait_for_writing();
     EXPECT_EQ(session->document().texts, std::vector<std::string>{""});
@@ -240,6 +246,8 @@ TEST_F(OpenedInWrite, AnEncoderDecoderAnswersItsSourceFromTheStart) {
     EXPECT_EQ(ids_to(writing(), writing().end), expected);
     frames(2, ui_frame);
     with_context([](PanelContext& context) { EXPECT_FALSE(can_answer_from_start(context)) << "it does already"; });
+    session->apply({command::Undo{}, ""});
+    EXPECT_EQ(session->document().texts, before) << "one step";
 }
 
 TEST_F(WriteViewTest, ReadsWholeCharactersWhereTokensHoldParts) {

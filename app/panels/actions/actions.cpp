@@ -125,7 +125,7 @@ void zoom(PanelContext& context, double factor) { context.view.ui_zoom = std::cl
 void escape(PanelContext& context) {
     ViewState& view = context.view;
     if (view.help) view.help = false;
-    else if (refusal_is_shown(context)) view.files.notice_until = 0;
+    else if (refusal_is_shown(context)) view.files.notices.refusal.clear();
     else if (view.focus.visible()) view.focus.hide();
     else if (view.panes.only_centre) view.panes.only_centre = false;
     else if (view.panes.left_open || view.panes.right_open) view.panes.left_open = view.panes.right_open = false;
@@ -268,7 +268,7 @@ std::vector<Action> table() {
          },
          [](const C& c) { return can_compare(c, Compare::Moment); }},
         {"Compare with the pinned state", "Compare", {}, kAll, "", [](C& c) { compare_with(c, Compare::Pinned); }, ready},
-        {"Pin this state", "Compare", {}, kAll, "", pin_shown_state, ready},
+        {"Pin this state", "Compare", {typed('a')}, kPicture, "pin as A and compare with it", pin_shown_state, ready},
         {"Values or gradients",
          "View",
          {typed('d')},

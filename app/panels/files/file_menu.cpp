@@ -154,9 +154,7 @@ float draw_file_menu(PanelContext& context) {
         return context.px(kWidth);
     if (menu_item(ui, "Open ...", false, "A document, training run or text; files can also be dropped on the window.", "Ctrl + O"))
         begin_open(context);
-    if (menu_item(ui, "Open a model ...", false,
-                  "Recently opened models, those in your models folder, and what transformers has downloaded."))
-        begin_open_model(context);
+    if (menu_item(ui, "Open a model ...", false, kListedModels)) begin_open_model(context);
     DesktopDialog& desktop = context.view.files.desktop;
     if (desktop.there && menu_item(ui, "Open a folder ...", false, "Of a model or a training run, in the desktop's own dialog.")) {
         begin(context, FileTask::Open, usual_folder(context));

@@ -319,27 +319,26 @@ void draw_text_question(PanelContext& context) {
 }
 
 /// The position of a notice of this size: errors above the picture, so that they are not missed; everything else at the bottom.
-ImVec2 notice_place(const PanelContext& context, ImVec2 size) {
+ImVec2 notice_place(const PanelContext& context, ImVec2 size, bool failed) {
     constexpr float kAbovePicture = 124, kAboveCentreAlone = 26, kFoot = 28;
     const ImVec2 display = ImGui::GetIO().DisplaySize;
     const float top = context.view.panes.only_centre ? kAboveCentreAlone : kAbovePicture;
-    return {(display.x - size.x) / 2, context.files.failed ? context.px(top) : display.y - size.y - context.px(kFoot)};
+    return {(display.x - size.x) / 2, failed ? context.px(top) : display.y - size.y - context.px(kFoot)};
 }
 
-/// A window of its own, so that clicks on it do not reach what is below.
-void draw_notice_box(PanelContext& context, const std::string& text) {
+/// A window of its own, so that clicks on it do not reach what is below. Returns whether it was clicked.
+bool draw_notice_box(PanelContext& context, const char* id, const std::string& text, bool failed) {
     const auto& [colors, fonts, scale] = context.theme;
     const ImVec2 display = ImGui::GetIO().DisplaySize;
-    const bool failed = context.files.failed;
     const float padding = context.px(14), most = std::min(context.px(720), display.x - context.px(40));
     const float width = std::min(text_width(fonts.body, text), most - 2 * padding);
     const ImVec2 size{width + 2 * padding, wrapped_height(fonts.body, width + 1, text) + 2 * padding};
-    const ImVec2 min = notice_place(context, size), max{min.x + size.x, min.y + size.y};
+    const ImVec2 min = notice_place(context, size, failed), max{min.x + size.x, min.y + size.y};
     ImGui::SetNextWindowPos(min);
     ImGui::SetNextWindowSize(size);
     ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0);
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
-    ImGui::Begin("##notice", nullptr,
+    ImGui::Begin(id, nullptr,
                  ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoNav |
                      ImGuiWindowFlags_NoFocusOnAppearing | ImGuiWindowFlags_NoSavedSettings);
     ImGui::PopStyleVar(2);
@@ -348,28 +347,35 @@ void draw_notice_box(PanelContext& context, const std::string& text) {
     if (failed) list.AddRectFilled(min, max, with_alpha(colors.bad, 0.14F), context.px(8));
     list.AddRect(min, max, failed ? colors.bad : colors.line, context.px(8), 0, std::max(1.F, context.px(failed ? 2 : 1)));
     draw_text_wrapped(list, fonts.body, {min.x + padding, min.y + padding}, width + 1, colors.text, text);
-    if (ImGui::IsWindowHovered() && ImGui::IsMouseClicked(0)) context.view.files.notice_until = 0;
+    const bool clicked = ImGui::IsWindowHovered() && ImGui::IsMouseClicked(0);
     ImGui::End();
+    return clicked;
 }
 
-/// Shows the outcome of the last file operation for some seconds, errors until they are dismissed.
-void draw_notice(PanelContext& context) {
+void take_notice(PanelContext& context) {
     const FilesState& files = context.files;
-    FileView& view = context.view.files;
-    if (files.notices != view.notice) {
-        view.notice = files.notices;
-        view.notice_until = files.failed ? std::numeric_limits<double>::infinity() : context.now + 6;
-    }
-    if (files.notices == 0 || context.now >= view.notice_until) return;
-    draw_notice_box(context, visible_text(files.notice, true) + (files.failed ? "\nClick here or press Esc to continue." : ""));
+    NoticeView& view = context.view.files.notices;
+    if (files.openings != view.openings) view.refusal.clear();
+    if (files.notices == view.number) return;
+    view.number = files.notices;
+    view.until = files.failed ? 0 : context.now + 6;
+    if (!files.failed) return;
+    view.refusal = files.notice;
+    view.openings = files.openings;
+}
+
+void draw_notices(PanelContext& context) {
+    NoticeView& view = context.view.files.notices;
+    take_notice(context);
+    if (context.now < view.until && draw_notice_box(context, "##notice", visible_text(context.files.notice, true), false)) view.until = 0;
+    if (view.refusal.empty()) return;
+    const std::string words = visible_text(view.refusal, true) + "\nClick here or press Esc to continue.";
+    if (draw_notice_box(context, "##refusal", words, true)) view.refusal.clear();
 }
 
 }  // namespace
 
-bool refusal_is_shown(const PanelContext& context) {
-    const FileView& view = context.view.files;
-    return context.files.failed && view.notice == context.files.notices && context.now < view.notice_until;
-}
+bool refusal_is_shown(const PanelContext& context) { return !context.view.files.notices.refusal.empty(); }
 
 bool begin_sheet(const PanelContext& context, const char* id, float logical_width) {
     const auto& [colors, fonts, scale] = context.theme;
@@ -392,14 +398,14 @@ bool begin_sheet(const PanelContext& context, const char* id, float logical_widt
 
 void draw_file_sheet(PanelContext& context) {
     draw_close_sheet(context);
-    if (context.view.files.closing == Closing::Asked) return draw_notice(context);
+    if (context.view.files.closing == Closing::Asked) return draw_notices(context);
     if (const auto chosen = take_desktop_path(context)) use_desktop_path(context, *chosen);
     if (context.leftover != nullptr) draw_restore_sheet(context);
     else if (context.files.text) draw_text_question(context);
     else if (context.view.files.desktop.waiting) draw_desktop_sheet(context);
     else if (chooses_file(context.view.files.task)) draw_open_sheet(context);
     else if (context.view.files.task != FileTask::None) draw_path_sheet(context);
-    draw_notice(context);
+    draw_notices(context);
 }
 
 }  // namespace attn::app

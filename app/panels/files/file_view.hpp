@@ -47,6 +47,14 @@ struct DesktopDialog {
     std::string problem;                      ///< why our sheet is shown instead
 };
 
+/// Notices about file operations: the last outcome for some seconds, an error until it is dismissed or something else is opened.
+struct NoticeView {
+    std::uint64_t number = 0;    ///< of the last notice seen
+    double until = 0;            ///< time until which it is shown, in seconds, unless it is an error
+    std::string refusal;         ///< the last error, "" if there is none
+    std::uint64_t openings = 0;  ///< files opened when it came
+};
+
 struct FileView {
     FileTask task = FileTask::None;
     PathField path;
@@ -62,8 +70,7 @@ struct FileView {
     std::optional<std::string> shelved;  ///< models folder of the last requested list of models
     std::string previewed;               ///< path of the last requested preview
     std::optional<PictureWish> picture;  ///< to be passed on by the application
-    std::uint64_t notice = 0;            ///< number of the notice shown last
-    double notice_until = 0;             ///< time until which it is shown, in seconds
+    NoticeView notices;
     Closing closing = Closing::No;
     ClosingPart closing_part = ClosingPart::None;
     std::uint64_t run_notices = 0;                ///< trainer's notice count when it was told to save the run

@@ -7,6 +7,10 @@
 
 namespace attn::app {
 
+/// What the list contains, for tooltips.
+inline constexpr const char* kListedModels =
+    "Recently opened models, those in your models folder, and those downloaded for transformers, llama.cpp or Ollama.";
+
 /// Switches the sheet to the list of models.
 void show_models(PanelContext& context);
 /// Whether models are listed, which is the case until a path is typed.

@@ -75,8 +75,7 @@ void draw_places(PanelContext& context, float height) {
     const bool models = models_are_listed(context);
     const std::string here = models ? "" : without_tilde(folder_part(context.view.files.path.text));
     const Item shelf = draw_row(context, "##models", "Models", "", models, true);
-    if (shelf.hovered)
-        tooltip_for_last(context.ui(), "Recently opened models, those in your models folder, and what transformers has downloaded.");
+    if (shelf.hovered) tooltip_for_last(context.ui(), kListedModels);
     if (shelf.pressed) show_models(context);
     for (const Place& place : places(context)) {
         const Item item = draw_row(context, place.folder.c_str(), place.name, "", place.folder == here, false);

@@ -141,7 +141,7 @@ void draw_heads_view(PanelContext& context) {
                                            stage_name(id.stage), id.layer, all_heads(head_count(context.trace())));
     const std::string problem = shown_problem(context, id);
     draw_text(list, fonts.label, {detail_x, origin.y + context.px(9)}, colors.muted,
-              elide(fonts.label, detail, origin.x + room.x - switches - detail_x));
+              elide_parts(fonts.label, detail, origin.x + room.x - switches - detail_x));
     draw_gradient_switch(context, origin.x + room.x, origin.y);
     draw_heads_switch(context, origin.x + room.x - gradient_switch_width(context) - context.px(14), origin.y);
     float header = context.px(40);

@@ -348,10 +348,10 @@ void draw_lens_view(PanelContext& context) {
         room_of_detail -= context.px(kBar + kWords);
     }
     draw_text(list, fonts.label, {x, at.y + context.px(9)}, colors.muted,
-              elide(fonts.label,
-                    fmt::format("logit lens: what each layer would {}, read through the final norm and the output head{}",
-                                both_ways ? "put at each place" : "predict next", readings_age(context)),
-                    room_of_detail));
+              elide_parts(fonts.label,
+                          fmt::format("logit lens: what each layer would {}{} · read through the final norm and the output head",
+                                      both_ways ? "put at each place" : "predict next", readings_age(context)),
+                          room_of_detail));
     ImGui::SetCursorScreenPos({at.x, at.y + context.px(kLensHeader)});
     if (lens == nullptr) {
         paragraph(context.ui(), fonts.body, so_far.problem.empty() ? colors.muted : colors.bad,

@@ -258,17 +258,18 @@ void draw_heading(const PanelContext& context, const StageId& id, ImVec2 at, flo
     const std::string stack = id.stack == Stack::Encoder ? "encoder, " : id.stack == Stack::Decoder ? "decoder, " : "";
     const std::string layers = context.view.lines.all_layers ? fmt::format("all {} layers", context.trace().config.layers_of(id.stack))
                                                              : fmt::format("layer {}", id.layer);
-    std::string detail = fmt::format("{}{} · weights of at least {}; opacity shows the weight", stack, layers,
-                                     format_number(static_cast<double>(least), {.decimals = 3}));
-    if (context.trace().reduced_map(id) != nullptr)
-        detail += context.view.lines.all_layers ? " · of the chosen query" : " · of the queries on screen and of the key under the pointer";
+    std::string detail = stack + layers;
     if (context.view.compare.on()) {
         const ComparedSides sides = compared_sides(context, id, context.view.head);
         detail += context.view.compare.swapped ? fmt::format(" · {}: {}", sides.second, sides.b.name)
                   : sides.a.empty()            ? " · " + sides.a.missing
                                                : fmt::format(" · hold X for A: {}", sides.a.name);
     }
-    draw_text(list, fonts.label, {x, at.y + context.px(9)}, colors.muted, elide(fonts.label, detail, at.x + width - x));
+    if (context.trace().reduced_map(id) != nullptr)
+        detail += context.view.lines.all_layers ? " · of the chosen query" : " · of the queries on screen and of the key under the pointer";
+    detail +=
+        fmt::format(" · weights of at least {} · opacity shows the weight", format_number(static_cast<double>(least), {.decimals = 3}));
+    draw_text(list, fonts.label, {x, at.y + context.px(9)}, colors.muted, elide_parts(fonts.label, detail, at.x + width - x));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "app/panels/files/files.hpp"
+#include "app/panels/files/model_list.hpp"
 #include "app/panels/views/equation_layout.hpp"
 #include "app/panels/views/precision_table.hpp"
 #include "app/session/facets/weights_beside.hpp"
@@ -297,10 +298,7 @@ void draw_nothing_beside(PanelContext& context) {
                   "What does quantizing a model to four bits cost? Open a published model, then a second file of it, such as a Q4_K GGUF "
                   "file: they are compared weight by weight and head by head.");
         gap(ui, 10);
-        if (button(ui, "Open a model ...",
-                   {.look = ButtonLook::Accent,
-                    .notes = {.tooltip = "Recently opened models, those in your models folder, and what transformers has downloaded."}}))
-            begin_open_model(context);
+        if (button(ui, "Open a model ...", {.look = ButtonLook::Accent, .notes = {.tooltip = kListedModels}})) begin_open_model(context);
         return;
     }
     paragraph(ui, fonts.body, colors.muted,

@@ -289,10 +289,10 @@ void draw_totals_view(PanelContext& context) {
                               : shown.totals->stack == Stack::Decoder ? "decoder, "
                                                                       : "";
     draw_text(list, fonts.label, {x, at.y + context.px(9)}, colors.muted,
-              elide(fonts.label,
-                    fmt::format("{}{} · {} · rows are queries, columns are keys{}", stack, layers_words(shown),
-                                all_heads(context.trace().config.num_heads), readings_age(context)),
-                    at.x + room.x - pills - context.px(14) - x));
+              elide_parts(fonts.label,
+                          fmt::format("{}{}{} · {} · rows are queries, columns are keys", stack, layers_words(shown), readings_age(context),
+                                      all_heads(context.trace().config.num_heads)),
+                          at.x + room.x - pills - context.px(14) - x));
     const TotalsWords words = words_of(context, shown);
     const float y = at.y + context.px(kHeader);
     draw_text(list, fonts.mono_body, {at.x, y}, colors.text, elide(fonts.mono_body, words.formula, room.x));

@@ -16,6 +16,13 @@ std::int64_t shown_sequence(const PanelContext& context) {
     return std::clamp<std::int64_t>(context.view.batch, 0, static_cast<std::int64_t>(context.document.texts.size()) - 1);
 }
 
+/// For commands that are undone together.
+std::string one_step(PanelContext& context) { return fmt::format("write {}", ++context.view.gesture); }
+
+void write_on(PanelContext& context, const std::string& step) {
+    context.commands.push_back({command::WriteOn{shown_sequence(context), {}}, step});
+}
+
 }  // namespace
 
 bool can_write(const PanelContext& context) {
@@ -47,7 +54,7 @@ const Writing& shown_writing(const PanelContext& context) {
     return writing.sequence == shown_sequence(context) ? writing : kNone;
 }
 
-void write_on(PanelContext& context) { context.commands.push_back({command::WriteOn{shown_sequence(context), {}}, ""}); }
+void write_on(PanelContext& context) { write_on(context, ""); }
 
 void stop_writing(PanelContext& context) { context.commands.push_back({command::StopWriting{}, ""}); }
 
@@ -59,8 +66,9 @@ void toggle_writing(PanelContext& context) {
 void write_otherwise(PanelContext& context) {
     SamplingSettings sampling = context.document.sampling;
     ++sampling.seed;
-    context.commands.push_back({command::SetSampling{sampling}, ""});
-    write_on(context);
+    const std::string step = one_step(context);
+    context.commands.push_back({command::SetSampling{sampling}, step});
+    write_on(context, step);
 }
 
 bool can_answer_from_start(const PanelContext& context) {
@@ -71,8 +79,9 @@ bool can_answer_from_start(const PanelContext& context) {
 void answer_from_start(PanelContext& context) {
     command::SetTexts change{context.document.texts, context.document.source_texts};
     change.texts[static_cast<std::size_t>(shown_sequence(context))] = answer_beginning(context.document);
-    context.commands.push_back({std::move(change), ""});
-    write_on(context);
+    const std::string step = one_step(context);
+    context.commands.push_back({std::move(change), step});
+    write_on(context, step);
 }
 
 bool ends_text(const PanelContext& context, std::int32_t id) {

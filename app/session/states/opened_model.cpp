@@ -24,7 +24,7 @@ std::vector<std::string> texts_of(const ModelTokenizer& tokenizer, std::int64_t 
 }  // namespace
 
 bool OpenedModel::is_in(const std::filesystem::path& path) {
-    return is_gguf_file(path) || is_hub_entry(path) || (has_tokenizer(path) && is_model_folder(path));
+    return is_gguf_file(path) || is_hub_entry(path) || holds_adapter(path) || (has_tokenizer(path) && is_model_folder(path));
 }
 
 std::shared_ptr<const OpenedModel> OpenedModel::open(const std::filesystem::path& path) {
