@@ -130,8 +130,27 @@ void draw_search(PanelContext& context) {
     gap(ui, 10);
 }
 
+void hold_section(const PanelContext& context, const char* name, float top) {
+    const HeldSection& held = context.view.held_section;
+    if (held.name == name && context.now < held.until && top != held.top) ImGui::SetScrollY(ImGui::GetScrollY() + top - held.top);
+}
+
+/// Keeps what lies between `top` and the cursor in place if it is clicked; lets go of it if the user scrolls.
+void hold_if_clicked(PanelContext& context, const char* name, float top) {
+    constexpr double kSeconds = 0.5;
+    HeldSection& held = context.view.held_section;
+    const ImGuiIO& io = ImGui::GetIO();
+    if (io.MouseWheel != 0) held = {};
+    const bool clicked = ImGui::IsMouseClicked(0) || ImGui::IsMouseReleased(0);
+    const bool here = io.MousePos.y >= top && io.MousePos.y < ImGui::GetCursorScreenPos().y;
+    if (clicked && here && ImGui::IsWindowHovered(ImGuiHoveredFlags_AllowWhenBlockedByActiveItem))
+        held = {name, top, context.now + kSeconds};
+}
+
 void draw_section(PanelContext& context, const SettingSection& section, bool first, bool always_open) {
     const Ui ui = context.ui();
+    const float top = ImGui::GetCursorScreenPos().y;
+    hold_section(context, section.name, top);
     if (context.view.panes.reveal == section.name) {
         ImGui::SetScrollHereY(0);
         context.view.panes.reveal = {};
@@ -143,6 +162,7 @@ void draw_section(PanelContext& context, const SettingSection& section, bool fir
     const bool open = always_open || open_section(context, section.name, section.title, section.value(context));
     ImGui::PopStyleVar();
     if (open) section.draw(context);
+    hold_if_clicked(context, section.name, top);
 }
 
 /// Shown at the bottom of the pane until the user has completed the tour.

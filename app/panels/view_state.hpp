@@ -71,6 +71,13 @@ struct SettingsSearch {
     bool focus = false;  ///< the field takes the focus in the next frame
 };
 
+/// The section of the settings clicked last. It stays in place for a moment, even if the click makes a section above it longer.
+struct HeldSection {
+    std::string_view name{};
+    float top = 0;
+    double until = 0;  ///< in seconds
+};
+
 /// The next-token candidates shown last; they stay, faded, while those of a changed text are computed.
 struct NextWordsState {
     std::shared_ptr<const NextWords> last;
@@ -123,6 +130,7 @@ struct ViewState {
     PaneState panes;
     std::set<std::string, std::less<>> folded;  ///< collapsed sections of the left pane, by name: see app/panels/section.hpp
     SettingsSearch search;
+    HeldSection held_section;
     bool toured = false;    ///< the tour has been completed
     double memory_mib = 0;  ///< memory limit for computed results; 0: a quarter of the machine's memory
     bool dark = true;

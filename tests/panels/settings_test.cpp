@@ -8,6 +8,7 @@
 #include "app/panels/lessons/lesson_player.hpp"
 #include "app/session/lessons/lesson.hpp"
 #include "tests/support/interface_fixture.hpp"
+#include "tests/support/item_finder.hpp"
 
 namespace attn::app::test {
 namespace {
@@ -72,6 +73,30 @@ TEST_F(SettingsPane, TheSearchFindsPartsByWhatIsInThem) {
     const std::set<std::string> none = found("no such setting");
     for (const char* control : {"Causal", "paint ...", "pin this state", "Tied head"}) EXPECT_THAT(none, Not(Contains(control)));
     EXPECT_EQ(view.folded.size(), 7U) << "searching folds and opens nothing";
+}
+
+/// A mistake turns the comparison on, whose section lies above and grows.
+TEST_F(SettingsPane, WhatIsClickedStaysInPlaceWhenTheSectionAboveGrows) {
+    for (const char* name : {"shown", "masks", "model", "tokens", "parts", "softmax", "edits", "other masks"}) view.folded.insert(name);
+    view.folded.erase("compare");
+    view.folded.erase("mistakes");
+    view.panes.reveal = "mistakes";
+    frames(4, ui_frame);
+    const std::string label = std::string(mistakes()[1].title) + "##mistake";
+    const auto place = find_item("##sections", {label.c_str()}, [&](float x, float y) {
+        move_mouse(x, y);
+        frame(ui_frame);
+    });
+    ASSERT_TRUE(place);
+    const ImGuiID hovered = ImGui::GetCurrentContext()->HoveredId;
+    ASSERT_NE(hovered, 0U);
+    click(place->x, place->y, ui_frame);
+    frames(6, ui_frame);
+    ASSERT_EQ(session->document().forward.mistake, mistakes()[1].mistake);
+    ASSERT_EQ(view.compare.source, Compare::Correct);
+    EXPECT_EQ(ImGui::GetCurrentContext()->HoveredId, hovered);
+    frames(60, ui_frame);
+    EXPECT_EQ(ImGui::GetCurrentContext()->HoveredId, hovered) << "for good";
 }
 
 TEST_F(SettingsPane, ASlashBeginsTheSearch) {

@@ -20,8 +20,8 @@
 namespace attn::app {
 namespace {
 
-constexpr float kLensHeader = 40, kLensLabels = 150, kColumnHead = 44, kLeastCell = 28, kNamedCell = 54, kSnugCell = 40, kMaxLensCell = 128,
-                kLeastRow = 26, kMostRow = 184, kGuess = 18;
+constexpr float kLensHeader = 40, kLensLabels = 150, kColumnHead = 44, kLeastCell = 28, kNamedCell = 76, kSnugShare = 0.62F,
+                kMaxLensCell = 128, kLeastRow = 26, kMostRow = 184, kGuess = 18;
 constexpr int kMostGuesses = 3;
 constexpr float kComparedRow = 42;
 constexpr HeatmapStyle kProbability{.map = ColorMap::Sequential, .lo = 0, .hi = 1}, kChange{.map = ColorMap::Diverging, .lo = -1, .hi = 1};
@@ -259,26 +259,32 @@ void point_at(PanelContext& context, const LogitLens& lens, const Table& table) 
     if (ImGui::IsMouseDoubleClicked(0)) context.view.view = View::Step;
 }
 
-/// As wide as the widest prediction within limits, so that short symbols stay close together; narrower if that makes all columns fit into
-/// `room`.
+/// As wide as the widest prediction within limits, so that short symbols stay close together; somewhat narrower if that makes all columns
+/// fit into `room`.
 float least_cell(const PanelContext& context, const LogitLens& lens, float room) {
-    float widest = 0;
-    for (const LensCell& cell : lens.cells)
-        if (cell.count > 0) widest = std::max(widest, text_width(context.theme.fonts.mono_small, token_text(context, cell.top[0].token)));
-    const float cell = std::clamp(widest + context.px(14), context.px(kLeastCell), context.px(kNamedCell));
+    const float beside = context.px(14), most = context.px(kNamedCell);
+    float cell = context.px(kLeastCell);
+    for (const LensCell& one : lens.cells) {
+        if (one.count > 0)
+            cell = std::max(cell, text_width(context.theme.fonts.mono_small, token_text(context, one.top[0].token)) + beside);
+        if (cell >= most) break;
+    }
+    cell = std::min(cell, most);
     const float snug = room / static_cast<float>(std::max<std::int64_t>(lens.positions, 1));
-    return snug < context.px(kSnugCell) ? cell : std::min(cell, snug);
+    return snug < kSnugShare * cell ? cell : std::min(cell, snug);
 }
 
 void draw_table(PanelContext& context, const LogitLens& lens, std::int64_t batch, const OtherLens* other, const Box& box) {
     const float labels = context.px(kLensLabels), heads = context.px(kColumnHead);
     const auto columns = static_cast<float>(std::max<std::int64_t>(lens.positions, 1)), rows = static_cast<float>(lens.stages.size());
     Table table;
-    table.cell = std::clamp((box.width() - labels) / columns, least_cell(context, lens, box.width() - labels), context.px(kMaxLensCell));
-    const bool scrolls = labels + columns * table.cell > box.width() + 1;
+    const float least_row = context.px(other == nullptr ? kLeastRow : kComparedRow);
+    const bool scrolls_down = heads + rows * least_row > box.height();
+    const float room = box.width() - labels - (scrolls_down ? ImGui::GetStyle().ScrollbarSize : 0);
+    table.cell = std::clamp(room / columns, least_cell(context, lens, room), context.px(kMaxLensCell));
+    const bool scrolls = columns * table.cell > room + 1;
     const float bar = scrolls ? ImGui::GetStyle().ScrollbarSize : 0;
-    table.row =
-        std::clamp((box.height() - heads - bar) / rows, context.px(other == nullptr ? kLeastRow : kComparedRow), context.px(kMostRow));
+    table.row = std::clamp((box.height() - heads - bar) / rows, least_row, context.px(kMostRow));
     table.batch = std::min(batch, lens.batches - 1);
     table.counts = asked_positions(context);
     if (table.counts.size() != static_cast<std::size_t>(lens.batches * lens.positions)) table.counts.clear();
