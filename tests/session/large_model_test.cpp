@@ -14,6 +14,7 @@
 #include "app/session/facets/computation.hpp"
 #include "app/session/facets/explanation.hpp"
 #include "app/session/facets/held_stages.hpp"
+#include "app/session/facets/readings.hpp"
 #include "app/session/facets/statistics.hpp"
 #include "app/session/files/tensor_export.hpp"
 #include "app/session/session.hpp"
@@ -430,6 +431,24 @@ TEST(LargeModel, ChangedSlicesAreThoseOfTheirNumbers) {
         EXPECT_EQ(counted->mean, statistics_of(std::span(&of_head, 1)).mean);
         EXPECT_EQ(counted->masked, statistics_of(std::span(&of_head, 1)).masked);
     }
+}
+
+TEST(LargeModel, WhatIsCountedOfTotalsIsWhatTheyHold) {
+    Document document = open_preset("encoder-decoder");
+    document.config.encoder_layers = document.config.num_layers + 3;
+    document.trained.reset();
+    document.texts = {"b a"};
+    document.source_texts = {"a b c d e f"};
+    Session session(document, [] {});
+    const auto snapshot = session.wait();
+    ASSERT_EQ(snapshot->problem, "");
+    ASSERT_NE(snapshot->trace->tokens.length, snapshot->trace->source_tokens.length);
+    const auto readings = session.get(facet::Readings{ReadingKind::Totals});
+    double numbers = 0;
+    for (const AttentionTotals& totals : readings->totals)
+        for (const auto* maps : {&totals.head_means, &totals.rollouts, &totals.means})
+            for (const Tensor<float>& map : *maps) numbers += static_cast<double>(map.size());
+    EXPECT_EQ(mib_of_totals(*snapshot->trace), numbers * sizeof(float) / (1024 * 1024));
 }
 
 TEST(LargeModel, AShortTextIsHeldAsItWas) {
