@@ -235,12 +235,15 @@ void Application::draw_for_picture(PanelContext& context) {
     context.picture_alone = !whole_window_;
     std::swap(panes, view_.panes);
     const bool help = std::exchange(view_.help, false);
-    NoticeView notices = std::exchange(view_.files.notices, {context.files.notices, 0, "", context.files.openings});
+    NoticeView notices = std::exchange(view_.files.notices, {context.files.notices, 0, "", 0, false});
+    context.outdated = false;
+    const std::optional<double> outdated_since = std::exchange(view_.outdated_since, {});
     const bool morphing = std::exchange(view_.morphing, false);
     const Morph morph = std::exchange(view_.morph, {});
     draw_frame(context);
     view_.morph = morph;
     view_.morphing = morphing;
+    view_.outdated_since = outdated_since;
     view_.files.notices = std::move(notices);
     view_.help = help;
     view_.panes = panes;
@@ -313,6 +316,7 @@ void Application::draw(Frame& frame) {
                          .writing = session_.is_writing(),
                          .writing_problem = session_.writing_problem(),
                          .up_to_date = session_.is_up_to_date(),
+                         .outdated = !session_.is_up_to_date() && !session_.shows_document(),
                          .would_be_lost = would_be_lost(),
                          .leftover = leftovers_.empty() || frame.for_picture ? nullptr : &leftovers_.front().words()};
     if (frame.for_picture) draw_for_picture(context);

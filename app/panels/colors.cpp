@@ -15,7 +15,8 @@ const ColorOptions& options_of(const PanelContext& context, const Matrix& matrix
 }  // namespace
 
 std::int64_t keys_of(const Matrix& matrix) {
-    return matrix.content == Content::Probability && matrix.col_axis == Axis::S ? ((matrix.data.cols - 1) >> matrix.data.level) + 1 : 0;
+    const bool weights = matrix.content == Content::Probability || matrix.is_of_weights;
+    return weights && matrix.col_axis == Axis::S ? ((matrix.data.cols - 1) >> matrix.data.level) + 1 : 0;
 }
 
 HeatmapStyle style_of(const PanelContext& context, const Matrix& matrix, const StageId& id) {

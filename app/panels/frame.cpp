@@ -143,9 +143,17 @@ std::optional<double> fades_at(const ViewState& view) {
     return view.outdated_since ? std::optional(*view.outdated_since + kFadesAfter) : std::nullopt;
 }
 
+/// Unless a key has chosen another head meanwhile.
+void return_to_chosen_head(ViewState& view) {
+    const std::optional<HeadUnderMouse> under = std::exchange(view.head_under_mouse, {});
+    if (under && view.head == under->head) view.head = under->chosen;
+}
+
 void keep_up_with_changes(const PanelContext& context) {
     std::optional<double>& since = context.view.outdated_since;
-    if (context.up_to_date || !context.ready()) since.reset();
+    // Generation and replay change the document faster than it may be computed; fading would blink.
+    const bool changes_by_itself = context.writing || context.view.train.replaying;
+    if (!context.outdated || !context.ready() || changes_by_itself) since.reset();
     else if (!since) since = context.now;
 }
 
@@ -271,6 +279,7 @@ void draw_frame(PanelContext& context) {
     keep_up_with_training(context);
     view.zoom_by_key = 0;
     handle_shortcuts(context);
+    return_to_chosen_head(view);
     view.hover_shown = view.hovered;
     view.hovered.clear();
 

@@ -9,6 +9,7 @@
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/maps/labels.hpp"
 #include "app/panels/maps/large_map.hpp"
+#include "app/panels/maps/shown_maps.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/panels.hpp"
 #include "app/session/facets/explanation.hpp"
@@ -343,6 +344,22 @@ void draw_nothing_chosen(const PanelContext& context) {
 
 }  // namespace
 
+namespace {
+
+/// The number that the picture shows of the cell, where that is not the number itself.
+void draw_measured(PanelContext& context, const CellRef& cell) {
+    const bool of_heads = context.view.view == View::Heads || context.view.view == View::Grid;
+    const std::string words = of_heads ? measure_words(context, cell.stage) : "";
+    if (words.empty()) return;
+    const Matrix map = with_row(context, shown_slice(context, cell.stage, cell.index[1]), cell.index[2]);
+    if (map.empty() || !map.data.knows(cell.index[2], cell.index[3])) return;
+    value_row(context.ui(), "in the picture",
+              map.masked(cell.index[2], cell.index[3]) ? std::string("left out") : format_number(map.at(cell.index[2], cell.index[3])),
+              std::string(stage_name(cell.stage.stage)) + words + ".");
+}
+
+}  // namespace
+
 void draw_inspector(PanelContext& context) {
     const Ui ui = context.ui();
     const bool locked = context.view.hovered.empty() && !context.view.locked.empty();
@@ -362,6 +379,7 @@ void draw_inspector(PanelContext& context) {
     cell = explanation->cell;
     const Provenance& provenance = explanation->provenance;
     draw_title(context, *cell, provenance);
+    draw_measured(context, *cell);
     const std::vector<std::string> lines = lines_of(context.theme.fonts.mono_small, provenance.formula, ImGui::GetContentRegionAvail().x);
     paragraph(ui, context.theme.fonts.mono_small, context.theme.colors.text, fmt::format("{}", fmt::join(lines, "\n")));
     gap(ui, 4);

@@ -51,6 +51,7 @@ struct PanelContext {
     bool writing = false;                      ///< tokens are being generated
     std::string_view writing_problem{};        ///< why generation last ended early, "" if it did not
     bool up_to_date = true;                    ///< `snapshot` belongs to the document or says why that cannot be computed
+    bool outdated = false;                     ///< `snapshot` belongs to the document before the last change
     WouldBeLost would_be_lost{};
     bool picture_alone = false;               ///< for export: without controls and hints
     const AutosaveWords* leftover = nullptr;  ///< autosaved work of an ended process to ask about; null: none
@@ -69,6 +70,8 @@ struct PanelContext {
     std::optional<std::int64_t> only_head() const { return view.view == View::Step ? std::optional(view.head) : std::nullopt; }
     /// In which form the view can show the attention maps of a long text.
     MapsWanted maps_wanted() const;
+    /// The part of an outline in which the panels read a stage; none for a whole trace. `head`: as in stage().
+    std::optional<facet::Inside> part_read(const Trace<float>& trace, const StageId& id, std::optional<std::int64_t> head) const;
     /// Why a stage is not available (yet); "" if it is.
     std::string missing(const StageId& id) const { return inquiry.missing(states.shown, snapshot, id, only_head(), maps_wanted()); }
     /// The shown trace; for a large model with the stages around the current one.

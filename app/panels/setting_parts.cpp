@@ -5,6 +5,7 @@
 
 #include "app/panels/edit/edits.hpp"
 #include "app/panels/edit/paint_mask.hpp"
+#include "app/panels/maps/gradients.hpp"
 #include "app/panels/maps/head_captions.hpp"
 #include "app/panels/maps/head_search.hpp"
 #include "app/panels/navigation.hpp"
@@ -96,12 +97,17 @@ void draw_shown(PanelContext& context) {
 
 void draw_measure(PanelContext& context) {
     const Ui ui = context.ui();
+    const std::string_view unused = context.view.compare.on()  ? "A comparison shows the weights as computed."
+                                    : shows_gradients(context) ? "Gradients are shown instead of weights."
+                                                               : "";
     toggle_row(ui, "Leave out the first key", context.view.without_first_key, "and rescale the rest, in the picture only",
                {.tooltip = "Heads with nothing to do put their weight on the first key, called a sink, which hides what else they attend "
-                           "to. The maps leave this weight out and rescale the others to sum to 1. Nothing else changes."});
+                           "to. The maps leave this weight out and rescale the others to sum to 1. Nothing else changes.",
+                .disabled = unused});
     toggle_row(ui, "Times value norm", context.view.times_moved, "weight × ‖v W_O‖, in the picture only",
                {.tooltip = "A large weight on a value near zero has no effect. The maps multiply every weight by the norm of what its "
-                           "value adds to the residual stream through W_O (Kobayashi et al., 2020). Nothing else changes."});
+                           "value adds to the residual stream through W_O (Kobayashi et al., 2020). Nothing else changes.",
+                .disabled = unused});
 }
 
 void draw_masks(PanelContext& context) {

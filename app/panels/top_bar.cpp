@@ -122,7 +122,9 @@ Badge badge_of(const PanelContext& context) {
     const Palette& colors = context.theme.colors;
     if (!context.ready()) return {colors.faint, "computing", "", ""};
     if (!context.up_to_date)
-        return {colors.chosen, "computing", "", "What is shown belongs to the text and settings before the last change."};
+        return {colors.chosen, "computing", "",
+                context.outdated ? "What is shown belongs to the text and settings before the last change."
+                                 : "What is shown is computed; the layers behind it are not yet."};
     const auto verification = context.ask(checked_now(context));
     if (!verification.problem.empty()) return {colors.bad, "not verified", "", verification.problem};
     if (!verification && context.inquiry.waits())

@@ -71,6 +71,11 @@ struct SettingsSearch {
     bool focus = false;  ///< the field takes the focus in the next frame
 };
 
+/// Another head shown while the mouse is on its map.
+struct HeadUnderMouse {
+    std::int64_t head = 0, chosen = 0;  ///< `chosen` returns when the mouse leaves
+};
+
 /// The section of the settings clicked last. It stays in place for a moment, even if the click makes a section above it longer.
 struct HeldSection {
     std::string_view name{};
@@ -90,6 +95,7 @@ struct ViewState {
     std::optional<Look> opening;  ///< applied once the numbers of the opened document are available
     Stack text_of = Stack::Main;  ///< stack of the stage shown last
     std::int64_t head = 0;
+    std::optional<HeadUnderMouse> head_under_mouse;
     std::int64_t batch = 0;
     AxisSelection locked;       ///< selected by click; Esc clears it
     AxisSelection hovered;      ///< hovered in this frame, collected while panels draw; empty if the mouse is elsewhere
@@ -153,6 +159,7 @@ struct ViewState {
     float zoom_by_key = 0;                          ///< zoom steps by + and − in this frame
     std::map<std::string, HeatmapViewState> zooms;  ///< zoom and pan by matrix name
 
+    std::int64_t chosen_head() const { return head_under_mouse ? head_under_mouse->chosen : head; }
     const AxisSelection& selection() const { return hovered.empty() ? locked : hovered; }
     /// The text whose tokens the Tokens stage shows.
     TextOfState shown_text() const { return {batch, stage.stack == Stack::Encoder}; }

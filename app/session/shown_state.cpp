@@ -164,11 +164,26 @@ void Session::Impl::derive_states() {
     states = std::move(next);
 }
 
+namespace {
+
+/// What a facet is for another state: a state compared with itself is then replaced on both sides.
+Facet moved_to(Facet facet, const StateRef& from, const StateRef& to) {
+    const auto move = [&](facet::MapChange& change) {
+        if (change.minus != nullptr && change.minus == from) change.minus = to;
+    };
+    if (auto* map = std::get_if<facet::MapRegion>(&facet)) move(map->change);
+    if (auto* slice = std::get_if<facet::ChangedSlice>(&facet)) move(slice->change);
+    return facet;
+}
+
+}  // namespace
+
 std::vector<Request> Session::Impl::ahead() const {
     std::vector<Request> requests;
     if (asked == states.shown || states.shown == nullptr) return requests;
     for (const Request& request : wanted)
-        if (request.state == states.shown && comes_with_trace(request)) requests.push_back({asked, request.facet});
+        if (request.state == states.shown && comes_with_trace(request))
+            requests.push_back({asked, moved_to(request.facet, states.shown, asked)});
     return requests;
 }
 

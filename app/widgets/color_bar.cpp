@@ -250,9 +250,10 @@ bool drag_color_ends(const Ui& ui, const char* id, ImVec2 min, float bottom, con
     return !(options == before);
 }
 
-bool color_menu(const Ui& ui, const char* id, ColorOptions& options, bool probability, const HeatmapStyle& shown, bool* gradual) {
+bool color_menu(const Ui& ui, const char* id, ColorOptions& options, bool probability, const HeatmapStyle& shown, bool* gradual,
+                bool capped) {
     const ColorOptions before = options;
-    const std::string words = range_words(options, probability, shown.hi);
+    const std::string words = range_words(options, probability, shown.hi, capped);
     if (!begin_menu_link(ui, id, words, {.tooltip = "Which colour means which number: automatic or fixed range, logarithmic, diverging."}))
         return false;
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(ui.px(8), ui.px(4)));

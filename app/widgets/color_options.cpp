@@ -40,6 +40,8 @@ bool follows_numbers(const ColorOptions& options, bool probability) {
     }
 }
 
+float most_of_weights(std::int64_t keys) { return keys > kManyKeys ? static_cast<float>(kManyKeys) / 2 / static_cast<float>(keys) : 1; }
+
 HeatmapStyle resolve_style(const ColorOptions& options, bool probability, float lo, float hi, std::int64_t keys) {
     if (!std::isfinite(lo) || !std::isfinite(hi)) lo = hi = 0;
     if (lo > hi) std::swap(lo, hi);
@@ -49,7 +51,8 @@ HeatmapStyle resolve_style(const ColorOptions& options, bool probability, float 
     const ColorMap automatic = probability || from_to ? ColorMap::Sequential : ColorMap::Diverging;
     style.map = options.map != ColorMap::Auto ? options.map : automatic;
     style.log = options.log;
-    const float reach = std::max(std::abs(lo), std::abs(hi));
+    float reach = std::max(std::abs(lo), std::abs(hi));
+    if (options.range == RangeMode::Auto && keys > kManyKeys) reach = std::min(reach, most_of_weights(keys));
     switch (effective(options, probability)) {
     case RangeMode::Auto:
     case RangeMode::Symmetric:
@@ -58,7 +61,7 @@ HeatmapStyle resolve_style(const ColorOptions& options, bool probability, float 
         break;
     case RangeMode::UnitRange:
         style.lo = 0;
-        style.hi = options.range == RangeMode::Auto && keys > kManyKeys ? static_cast<float>(kManyKeys) / 2 / static_cast<float>(keys) : 1;
+        style.hi = options.range == RangeMode::Auto ? most_of_weights(keys) : 1;
         break;
     case RangeMode::Uniform:
         style.lo = 0;
@@ -103,15 +106,16 @@ std::string_view color_map_words(ColorMap map) {
     return "";
 }
 
-std::string range_words(const ColorOptions& options, bool probability, float highest) {
+std::string range_words(const ColorOptions& options, bool probability, float highest, bool capped) {
     std::string words;
+    const std::string end = format_number(static_cast<double>(highest), {.decimals = highest < 0.1F ? 3 : 2});
     switch (effective(options, probability)) {
     case RangeMode::Auto:
     case RangeMode::Symmetric:
-        words = "± largest";
+        words = capped ? "± " + end : "± largest";
         break;
     case RangeMode::UnitRange:
-        words = highest != 1 ? "0 to " + format_number(static_cast<double>(highest), {.decimals = highest < 0.1F ? 3 : 2}) : "0 to 1";
+        words = highest != 1 ? "0 to " + end : "0 to 1";
         break;
     case RangeMode::Tensor:
         words = "all numbers";

@@ -32,12 +32,16 @@ inline constexpr std::int64_t kManyKeys = 24;
 
 /// Whether the style depends on a tensor's numbers.
 bool follows_numbers(const ColorOptions& options, bool probability);
+/// The automatic end of the range for weights over this many keys: of a long text, nearly all weights are far below 1.
+float most_of_weights(std::int64_t keys);
 /// The style for a tensor whose finite numbers lie in [lo, hi] (in any order; NaN if there are none). Its range is always finite with lo <
-/// hi. `keys`: the number of keys in a row of attention weights; 0 for other tensors.
+/// hi. `keys`: the number of keys in a row of attention weights, or of differences between them; 0 for other
+/// tensors.
 HeatmapStyle resolve_style(const ColorOptions& options, bool probability, float lo, float hi, std::int64_t keys = 0);
 
 std::string_view color_map_words(ColorMap map);
 /// A short description of the range: "± largest", "0 to 1", "each row", with "log" added for a logarithmic scale.
-std::string range_words(const ColorOptions& options, bool probability, float highest = 1);
+/// `capped`: it ends before the largest difference.
+std::string range_words(const ColorOptions& options, bool probability, float highest = 1, bool capped = false);
 
 }  // namespace attn::app

@@ -1,3 +1,8 @@
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+#include <utility>
+
 #include "app/widgets/heatmap_geometry.hpp"
 #include "app/widgets/text.hpp"
 
@@ -8,18 +13,23 @@ struct Frame {
     ImVec2 min, max;
 };
 
+/// A range rounded to whole pixels, at least one, and clipped to min..max; empty if it lies outside.
+std::pair<float, float> pixels_of(float from, float to, float min, float max) {
+    if (to <= min || from >= max) return {min, min};
+    const float first = std::min(std::round(from), max - 1);
+    return {std::max(min, first), std::min(max, std::max(std::round(to), first + 1))};
+}
+
 /// The frame of a row, column or cell, clipped to the visible part and rounded to whole pixels.
 Frame frame_of(const HeatmapGeometry& g, std::int64_t row, std::int64_t col) {
     Frame frame{g.min, g.max};
     if (col >= 0) {
         const auto x = static_cast<double>(col);
-        frame.min.x = std::max(g.min.x, std::round(g.x_of(x)));
-        frame.max.x = std::min(g.max.x, std::round(g.x_of(x + 1)));
+        std::tie(frame.min.x, frame.max.x) = pixels_of(g.x_of(x), g.x_of(x + 1), g.min.x, g.max.x);
     }
     if (row >= 0) {
         const auto y = static_cast<double>(row);
-        frame.min.y = std::max(g.min.y, std::round(g.y_of(y)));
-        frame.max.y = std::min(g.max.y, std::round(g.y_of(y + 1)));
+        std::tie(frame.min.y, frame.max.y) = pixels_of(g.y_of(y), g.y_of(y + 1), g.min.y, g.max.y);
     }
     return frame;
 }

@@ -181,7 +181,11 @@ inline void focus_next_field() {
 inline void stop_typing() { ImGui::ClearActiveID(); }
 
 /// Takes the focus from the item that has it.
-inline void release_keyboard_focus() { ImGui::SetWindowFocus(nullptr); }
+inline void release_keyboard_focus() {
+    // Taking it from all windows would close the popup.
+    if (any_popup_open()) ImGui::GetCurrentContext()->NavId = 0;
+    else ImGui::SetWindowFocus(nullptr);
+}
 
 /// Height of a font in pixels.
 inline float font_size(const ImFont* font) {

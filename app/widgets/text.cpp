@@ -159,10 +159,12 @@ std::string elide(const ImFont* font, std::string_view text, float width) {
 std::string elide_parts(const ImFont* font, std::string_view parts, float width) {
     while (text_width(font, parts) > width) {
         const std::size_t last = parts.rfind(" · ");
-        if (last == std::string_view::npos) return elide(font, parts, width);
+        if (last == std::string_view::npos) break;
         parts = parts.substr(0, last);
     }
-    return std::string(parts);
+    constexpr std::size_t kLeast = 12;
+    const std::string shown = elide(font, parts, width);
+    return shown.size() < std::min(kLeast, parts.size()) ? std::string() : shown;
 }
 
 std::string elide_middle(const ImFont* font, std::string_view text, float width) {

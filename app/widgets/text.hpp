@@ -35,7 +35,8 @@ std::vector<std::string> lines_of(const ImFont* font, std::string_view text, flo
 
 /// The text, shortened with an ellipsis if needed; "" if not even one letter fits.
 std::string elide(const ImFont* font, std::string_view text, float width);
-/// Of parts separated by " · ", the first ones that fit; a first part that is too long is shortened.
+/// Of parts separated by " · ", the first ones that fit; a first part that is too long is shortened,
+/// or left out where a few letters would remain.
 std::string elide_parts(const ImFont* font, std::string_view parts, float width);
 /// The same as elide(), but leaves out the middle, so that both ends are seen.
 std::string elide_middle(const ImFont* font, std::string_view text, float width);

@@ -39,7 +39,9 @@ constexpr const char* kAdapterName = "adapter_config.json";
 
 [[noreturn]] void refuse_adapter(const std::filesystem::path& folder) {
     const std::filesystem::path path = folder / kAdapterName;
-    JsonObject json(read_whole_file(path, {.max_bytes = kMaxJsonBytes, .stop = {}}), shown(path));
+    Json written = Json::parse(read_whole_file(path, {.max_bytes = kMaxJsonBytes, .stop = {}}), shown(path));
+    written.drop_null_members();
+    JsonObject json = JsonObject::of(std::move(written), shown(path));
     std::string base;
     json.read("base_model_name_or_path", base);
     throw FileError(FileFault::Unsupported, shown(folder), "",

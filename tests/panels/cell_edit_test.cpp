@@ -160,6 +160,20 @@ TEST_F(CellEditTest, MaskedCellsAndProbabilitiesSayWhyTheyCannotBeSet) {
     EXPECT_FALSE(any_popup_open());
 }
 
+TEST_F(CellEditTest, AnExplanationDoesNotKeepTheKeys) {
+    view.stage = {Stage::Masked, 0};
+    view.locked.set(Axis::T, 0);
+    view.locked.set(Axis::S, 2);
+    press(Key::Enter, ui_frame);
+    frames(2, ui_frame);
+    ASSERT_TRUE(any_popup_open());
+    ASSERT_FALSE(view.edits.refusal.empty());
+    type("b", ui_frame);
+    frames(2, ui_frame);
+    EXPECT_TRUE(view.compare.on());
+    EXPECT_FALSE(any_popup_open());
+}
+
 TEST_F(CellEditTest, TheRightButtonOpensTheMenuAndTheNumberStaysChosen) {
     const ImVec2 at = middle_of(3, 1);
     click(at.x, at.y, ui_frame, 1);

@@ -302,6 +302,32 @@ TEST_F(FrameTest, ComparingShowsNowBeforeAndDifference) {
     EXPECT_LT(difference.at(0, 9), 0);
 }
 
+TEST_F(FrameTest, AHeadIsOnlyShownWhileTheMouseIsOnItsMap) {
+    open_example("causal-attention");
+    view.view = View::Heads;
+    view.head = 0;
+    frames(3, ui_frame);
+    std::vector<ImVec2> middles;
+    for (const auto& call : canvas.calls)
+        if (call.max.x - call.min.x > 60) middles.push_back({(call.min.x + call.max.x) / 2, (call.min.y + call.max.y) / 2});
+    ASSERT_GE(middles.size(), 2U);
+    click(middles[0].x, middles[0].y, ui_frame);
+    frames(2, ui_frame);
+    const std::int64_t chosen = view.head;
+    std::int64_t other = chosen;
+    for (std::size_t i = 1; i < middles.size() && other == chosen; ++i) {
+        move_mouse(middles[i].x, middles[i].y);
+        frames(3, ui_frame);
+        other = view.head;
+    }
+    ASSERT_NE(other, chosen) << "the cell pane is about the head under the mouse";
+    EXPECT_EQ(view.chosen_head(), chosen);
+    move_mouse(5, 5);
+    frames(3, ui_frame);
+    EXPECT_EQ(view.head, chosen);
+    EXPECT_FALSE(view.head_under_mouse);
+}
+
 TEST_F(FrameTest, TheFirstKeyIsLeftOutOfThePictureAlone) {
     open_example("causal-attention");
     const Matrix weights = matrices.stage(trace(), {Stage::Weights, 0}, 0, 0);
@@ -334,7 +360,7 @@ TEST_F(FrameTest, TheFirstKeyIsLeftOutOfThePictureAlone) {
         frames(2, ui_frame);
         EXPECT_TRUE(keys().contains(matrices.without_first_key(matrices.stage(trace(), {Stage::Weights, 0}, 0, 1)).data.key));
         with_context([](PanelContext& context) {
-            EXPECT_EQ(shown_title(context, {Stage::Weights, 0}), "Weights without the first key, rescaled");
+            EXPECT_EQ(shown_title(context, {Stage::Weights, 0}), "Weights without the first key");
             EXPECT_EQ(shown_title(context, {Stage::Scores, 0}), "Scores");
         });
     }

@@ -124,7 +124,7 @@ TEST_F(LargeMatrix, DifferencesAreComputedByAWorker) {
     with_context([&](PanelContext& context) {
         const Matrix found = difference(context);
         ASSERT_FALSE(found.empty());
-        ASSERT_FALSE(is_counted_at_once(found));
+        ASSERT_FALSE(is_changed_at_once(found));
         EXPECT_TRUE(found.is_difference);
         const Tensor<float>&after = trace().find(kLogits)->value, &before = computed(context.states.pinned_a)->trace->find(kLogits)->value;
         float reach = 0;
@@ -144,7 +144,7 @@ TEST_F(LargeMatrix, DifferencesAreComputedByAWorker) {
     session->apply({command::SetTexts{{"w1 w2 w3 w9 w5 w6 w7 w10"}, {}}, ""});
     session->wait();
     instant = false;
-    facet::ChangedSlice asked{.stage = kLogits, .is_only_head = true};
+    facet::ChangedSlice asked{.stage = kLogits};
     with_context([&](PanelContext& context) {
         EXPECT_TRUE(difference(context).empty()) << "nothing is subtracted in the frame, and no old numbers are shown";
         asked.change = {.minus = context.states.pinned_a, .minus_stage = kLogits, .minus_head = 0};

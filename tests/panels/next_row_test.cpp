@@ -100,6 +100,9 @@ TEST_F(NextRowTest, KeepsTheWordsOfTheTextBeforeUntilTheNewOnesAreThere) {
     ASSERT_NE(window, nullptr);
     click(window->Pos.x + 100, window->Pos.y + 16, ui_frame);
     EXPECT_TRUE(session->document().written.ids.empty()) << "a click would add a word to another text";
+    now += 10;
+    frames(3, ui_frame);
+    EXPECT_EQ(find_window("##old_centre"), nullptr) << "the layer shown is that of the new text";
 
     gate.open();
     session->wait();

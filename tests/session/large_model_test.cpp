@@ -378,9 +378,11 @@ TEST(LargeModel, ChangedSlicesAreThoseOfTheirNumbers) {
     const auto lengths = sessions.whole.get(facet::MovedNorms{weights});
     for (Session* session : {&sessions.whole, &sessions.tight}) {
         const StateRef& shown = session->states().shown;
+        const Trace<float>& held = *session->snapshot()->trace;
+        const auto part = held.whole() ? std::nullopt : std::optional(inside_with(held, weights));
         const StageId earlier{Stage::Weights, session == &sessions.whole ? 0 : 1};  // the budget has no room for another part
         const Tensor<float>& before = all.find(earlier)->value;
-        facet::ChangedSlice difference{.stage = weights, .sequence = 1, .head = 1};
+        facet::ChangedSlice difference{.stage = weights, .sequence = 1, .head = 1, .part = part, .minus_part = part};
         difference.change = {.minus = shown, .minus_stage = earlier, .minus_head = 0};
         const auto found = only(*session, difference);
         facet::ChangedSlice of_mean = difference;
@@ -388,7 +390,7 @@ TEST(LargeModel, ChangedSlicesAreThoseOfTheirNumbers) {
         of_mean.change.minus_head = -1;
         of_mean.minus_sequence = 1;
         const auto mean = only(*session, of_mean);
-        facet::ChangedSlice rest{.stage = weights, .sequence = 1, .head = 2};
+        facet::ChangedSlice rest{.stage = weights, .sequence = 1, .head = 2, .part = part};
         rest.change.without_first_key = true;
         const auto without_first = only(*session, rest);
         rest.change.times_moved = true;
@@ -413,7 +415,7 @@ TEST(LargeModel, ChangedSlicesAreThoseOfTheirNumbers) {
         EXPECT_GT(differs, 0);
         const NumberGrid grid{found->values.data(), positions, positions, positions, found->keep.empty() ? nullptr : found->keep.data()};
         EXPECT_EQ(found->statistics.mean, statistics_of(std::span(&grid, 1)).mean);
-        facet::ChangedSlice of_keys{.stage = keys, .sequence = 0, .head = 1};
+        facet::ChangedSlice of_keys{.stage = keys, .sequence = 0, .head = 1, .part = part, .minus_part = part};
         of_keys.change = {.minus = shown, .minus_stage = keys, .minus_head = 0};
         const auto between_keys = only(*session, of_keys);
         for (std::int64_t s = 0; s < positions; ++s)
@@ -425,12 +427,33 @@ TEST(LargeModel, ChangedSlicesAreThoseOfTheirNumbers) {
         no_such = difference;
         no_such.change.minus_stage = keys;
         EXPECT_FALSE(session->compute(no_such)) << "other shapes";
-        const auto counted = only(*session, facet::Statistics{.stage = weights, .head = 1, .sequence = 1});
+        const auto counted = only(*session, facet::Statistics{.stage = weights, .head = 1, .sequence = 1, .part = part});
         const NumberGrid of_head{now.data() + (heads + 1) * positions * positions, positions, positions, positions,
                                  all.find(weights)->mask->keep_row(1, 1, 0)};
         EXPECT_EQ(counted->mean, statistics_of(std::span(&of_head, 1)).mean);
         EXPECT_EQ(counted->masked, statistics_of(std::span(&of_head, 1)).masked);
+        const auto of_key_head = only(*session, facet::Statistics{.stage = keys, .head = 1, .sequence = 0, .part = part});
+        EXPECT_EQ(of_key_head->count, positions * k.shape()[3].size) << "not a map";
+        if (!held.whole()) {
+            EXPECT_FALSE(session->compute(facet::Statistics{.stage = keys, .head = 1})) << "no rows of maps hold keys";
+        }
     }
+}
+
+/// The numbers come with the new state, so that nothing is missing in between.
+TEST(LargeModel, AStateComparedWithItselfIsReplacedOnBothSides) {
+    Session session(open_preset("gpt-tiny"), [] {});
+    session.wait();
+    facet::ChangedSlice slice{.stage = {Stage::Weights, 1}, .head = 1};
+    slice.change = {.minus = session.states().shown, .minus_stage = {Stage::Weights, 0}};
+    session.want({{session.states().shown, slice}});
+    session.apply({command::SetTexts{{"a text of another length"}, {}}, ""});
+    session.wait();
+    const StateRef now = session.states().shown;
+    ASSERT_NE(now, slice.change.minus);
+    EXPECT_FALSE(session.results().find(Request{now, slice}));
+    slice.change.minus = now;
+    EXPECT_TRUE(session.results().find(now, slice));
 }
 
 TEST(LargeModel, WhatIsCountedOfTotalsIsWhatTheyHold) {

@@ -43,6 +43,7 @@ void InterfaceFixture::with_context(const std::function<void(PanelContext&)>& us
                          .writing = session->is_writing(),
                          .writing_problem = session->writing_problem(),
                          .up_to_date = session->is_up_to_date(),
+                         .outdated = !session->is_up_to_date() && !session->shows_document(),
                          .would_be_lost = would_be_lost,
                          .leftover = leftover};
     use(context);

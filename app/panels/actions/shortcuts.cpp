@@ -77,8 +77,10 @@ void handle_shortcuts(PanelContext& context) {
     if (!elsewhere) focus_keys(context);
     if ((!io.WantTextInput && ImGui::IsAnyItemActive()) || elsewhere || io.KeyAlt) return;
     if (any_popup_open()) {
-        if (!io.WantTextInput && key_pressed(Key::Escape, false)) close_popups();
-        return;
+        if (!io.WantTextInput && key_pressed(Key::Escape, false)) return close_popups();
+        // What only explains something does not keep the keys.
+        if (!context.view.edits.explains || pressed_actions(context).empty()) return;
+        close_popups();
     }
     for (const Action* action : pressed_actions(context)) {
         if (io.WantTextInput) stop_typing();

@@ -89,13 +89,15 @@ LargeMap place_of(const PanelContext& context, const ComparedSide& side) {
 ChangedMap difference_of_slices(const PanelContext& context, const ComparedSides& sides, const Matrix& now, const Matrix& before) {
     // Query heads may share the keys of one head; a mean has no single origin.
     const auto head = [](const Matrix& slice) { return slice.origin ? slice.origin->index[1] : kMeanHead; };
+    const auto part = [&](const ComparedSide& side) { return context.part_read(*side.snapshot->trace, side.stage, side.only_head); };
     return changed_slice(context, now, sides.b.state,
                          {.stage = sides.b.stage,
                           .sequence = sides.b.batch,
                           .head = head(now),
-                          .is_only_head = context.only_head().has_value(),
+                          .part = part(sides.b),
                           .change = {.minus = sides.a.state, .minus_stage = sides.a.stage, .minus_head = head(before)},
-                          .minus_sequence = sides.a.batch});
+                          .minus_sequence = sides.a.batch,
+                          .minus_part = part(sides.a)});
 }
 
 /// At least one of the maps is large.
@@ -200,7 +202,7 @@ void compare_with_step(PanelContext& context, std::int64_t step) {
 
 ComparedSide shown_side(const PanelContext& context, const StageId& id, std::int64_t head) {
     const Snapshot& snapshot = context.snapshot_with(id);
-    return {snapshot.trace.get(), context.states.shown, &snapshot, id, head, context.view.batch, "", ""};
+    return {snapshot.trace.get(), context.states.shown, &snapshot, id, head, context.view.batch, "", "", context.only_head()};
 }
 
 ComparedSide reference_side(const PanelContext& context, const StageId& id, std::int64_t head) {
@@ -213,6 +215,7 @@ ComparedSide reference_side(const PanelContext& context, const StageId& id, std:
                       "",      ""};
     if (is_layer_stage(id.stage) && compare.layer) side.stage.layer = static_cast<int>(*compare.layer);
     const std::optional<std::int64_t> only = context.only_head() ? std::optional(side.head) : std::nullopt;
+    side.only_head = only;
     if (state.snapshot != nullptr)
         side.snapshot = &context.inquiry.with(state.state, *state.snapshot, side.stage, only, context.maps_wanted());
     const Trace<float>* trace = side.snapshot == nullptr ? nullptr : side.snapshot->trace.get();
@@ -250,7 +253,7 @@ Matrix slice_of(const PanelContext& context, const ComparedSide& side) {
     if (side.empty()) return {};
     Matrix matrix =
         side.head == kMeanHead ? mean_of_heads(context, side) : context.matrices.stage(*side.trace, side.stage, side.batch, side.head);
-    matrix.labelled_by = {side.snapshot, side.batch};
+    matrix.labelled_by = {side.snapshot, side.batch, side.only_head};
     if (matrix.large) matrix.large->state = side.state;
     return matrix;
 }
@@ -320,7 +323,7 @@ ChangedMap difference_of(const PanelContext& context, const ComparedSides& sides
     const bool same_size = now.data.rows == before.data.rows && now.data.cols == before.data.cols;
     if (now.empty() || before.empty() || !same_size) return {};
     const bool held = !now.large && !before.large;
-    if (held && is_counted_at_once(now)) return {context.matrices.difference(now, before), ""};
+    if (held && is_changed_at_once(now)) return {context.matrices.difference(now, before), ""};
     ChangedMap out = held ? difference_of_slices(context, sides, now, before) : difference_of_maps(context, sides, now, before);
     if (!out.map.empty()) mark_difference(out.map);
     return out;
@@ -330,6 +333,11 @@ std::string no_difference(const ComparedSides& sides, const Matrix& a, const Mat
     if (a.empty() || b.empty() || (a.data.rows == b.data.rows && a.data.cols == b.data.cols)) return "";
     return fmt::format("{} is {} and {} is {}: their shapes differ, so they can only be shown side by side.", sides.first, shape_words(a),
                        sides.second, shape_words(b));
+}
+
+Color problem_color(const PanelContext& context, std::string_view problem) {
+    const bool waits = problem.ends_with("being computed.") || problem.starts_with("Computing …");
+    return waits ? context.theme.colors.muted : context.theme.colors.bad;
 }
 
 ComparisonPicture comparison_picture(PanelContext& context, const ComparedSides& sides) {

@@ -65,8 +65,9 @@ struct ComparedSide {
     const Snapshot* snapshot = nullptr;
     StageId stage;
     std::int64_t head = 0, batch = 0;
-    std::string name{};     ///< such as "unmasked, head 1": how it differs from the other side
-    std::string missing{};  ///< why there is nothing to compare with, one sentence
+    std::string name{};                       ///< such as "unmasked, head 1": how it differs from the other side
+    std::string missing{};                    ///< why there is nothing to compare with, one sentence
+    std::optional<std::int64_t> only_head{};  ///< the head that alone was requested, see PanelContext::only_head()
     bool empty() const { return trace == nullptr; }
 };
 
@@ -98,6 +99,9 @@ ChangedMap difference_of(const PanelContext& context, const ComparedSides& sides
 
 /// Why the two matrices cannot be subtracted (their shapes); "" if they can.
 std::string no_difference(const ComparedSides& sides, const Matrix& a, const Matrix& b);
+
+/// The colour of such a reason: red, unless it only says that numbers are being computed.
+Color problem_color(const PanelContext& context, std::string_view problem);
 
 /// The comparison for the view's stage in the chosen layout; not for CompareLayout::InPlace.
 struct ComparisonPicture {

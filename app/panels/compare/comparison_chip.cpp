@@ -43,7 +43,11 @@ std::string name_of_other(const PanelContext& context) {
 int shown_part(const PanelContext& context) {
     const Comparison& compare = context.view.compare;
     if (compare.layout == CompareLayout::InPlace) return compare.first ? 0 : 1;
-    if (context.view.view == View::Lines) return 1;
+    const View view = context.view.view;
+    if (view == View::Lines) return 1;
+    // Where a view has many maps, B takes their places; the lens has no layout side by side.
+    if (compare.layout == CompareLayout::SideBySide && (view == View::Heads || view == View::Grid)) return 1;
+    if (view == View::Lens) return 2;
     return compare.layout == CompareLayout::SideBySide ? -1 : 2;
 }
 

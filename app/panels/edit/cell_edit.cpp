@@ -170,6 +170,7 @@ void draw_field(PanelContext& context, bool opens) {
     if (key_pressed(Key::Escape, false)) ImGui::CloseCurrentPopup();
     if (!state.refusal.empty()) {
         paragraph(context.ui(), fonts.label, colors.text, state.refusal);
+        state.explains = true;
         return end_popup();
     }
     draw_heading(context, field_words(context));
@@ -297,6 +298,7 @@ void draw_menu(PanelContext& context, bool opens) {
     if (key_pressed(Key::Escape, false)) ImGui::CloseCurrentPopup();
     if (!state.refusal.empty()) {
         paragraph(context.ui(), context.theme.fonts.label, context.theme.colors.text, state.refusal);
+        state.explains = true;
     } else if (state.picking_row) {
         draw_row_picker(context);
     } else {
@@ -364,6 +366,7 @@ void edit_chosen_cell(PanelContext& context) {
 void draw_cell_edit(PanelContext& context) {
     EditState& state = context.view.edits;
     state.by_key.reset();  // the map with that cell is not on screen
+    state.explains = false;
     state.lit = std::exchange(state.next, 0);
     const EditState::Ask ask = std::exchange(state.ask, EditState::Ask::Nothing);
     if (!context.ready()) return;

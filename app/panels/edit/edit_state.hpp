@@ -20,6 +20,7 @@ struct EditState {
     CellRef cell;                       ///< cell of the field or menu
     float x = 0, above = 0, below = 0;  ///< opens downwards from `below` or, without room there, upwards from `above`
     std::string refusal;                ///< why the cell cannot be edited, "" if it can
+    bool explains = false;              ///< the refusal is on screen
     EditKind kind = EditKind::Set;
     EditPart part = EditPart::Number;
     std::string typed, problem;       ///< contents of the field, and what is wrong with them

@@ -46,19 +46,19 @@ void copy_numbers(PanelContext& context, CopyPart part) {
     if (part == CopyPart::Map && matrix.large)
         return tell(context, fmt::format("The map of {} is too large to be copied: export it.", name), true);
     if (row) matrix = with_row(context, std::move(matrix), *row);
-    if (row && !matrix.data.knows(*row, 0)) return tell(context, "This row is still being computed: try again.", true);
+    if (row && !matrix.data.knows(*row, 0)) return tell(context, "This row is still being computed: try again.");
     if (part == CopyPart::Map) {
         std::string text;
         for (std::int64_t r = 0; r < matrix.data.rows; ++r) text += copied_row(matrix, r) + "\n";
         ImGui::SetClipboardText(text.c_str());
         return tell(context, fmt::format("Copied the map of {}: {} rows of {} numbers.", name, matrix.data.rows, matrix.data.cols));
     }
-    if (!row || (part == CopyPart::Value && !col)) return tell(context, "Choose a cell first: click it.", true);
+    if (!row || (part == CopyPart::Value && !col)) return tell(context, "Choose a cell first: click it.");
     if (part == CopyPart::Row) {
         ImGui::SetClipboardText(copied_row(matrix, *row).c_str());
         return tell(context, fmt::format("Copied row {} of {}: {} numbers.", *row, name, matrix.data.cols));
     }
-    if (matrix.masked(*row, *col)) return tell(context, "This cell is masked: there is no number to copy.", true);
+    if (matrix.masked(*row, *col)) return tell(context, "This cell is masked: there is no number to copy.");
     const std::string text = copied_number(matrix, *row, *col);
     ImGui::SetClipboardText(text.c_str());
     tell(context, "Copied " + text + ".");

@@ -318,6 +318,8 @@ void draw_text_question(PanelContext& context) {
     if (*answer == As::Probe && context.view.view == View::Train) context.view.view = View::Step;
 }
 
+constexpr double kNoticeSeconds = 6;
+
 /// The position of a notice of this size: errors above the picture, so that they are not missed; everything else at the bottom.
 ImVec2 notice_place(const PanelContext& context, ImVec2 size, bool failed) {
     constexpr float kAbovePicture = 124, kAboveCentreAlone = 26, kFoot = 28;
@@ -355,13 +357,13 @@ bool draw_notice_box(PanelContext& context, const char* id, const std::string& t
 void take_notice(PanelContext& context) {
     const FilesState& files = context.files;
     NoticeView& view = context.view.files.notices;
-    if (files.openings != view.openings) view.refusal.clear();
-    if (files.notices == view.number) return;
-    view.number = files.notices;
-    view.until = files.failed ? 0 : context.now + 6;
-    if (!files.failed) return;
-    view.refusal = files.notice;
-    view.openings = files.openings;
+    if (files.notices != view.number) {
+        view.number = files.notices;
+        view.has_succeeded = !files.failed;
+        view.until = files.failed ? 0 : context.now + kNoticeSeconds;
+        if (files.failed) view.refusal = files.notice, view.refused_at = context.now;
+    }
+    if (view.has_succeeded && context.now >= view.refused_at + kNoticeSeconds) view.refusal.clear();
 }
 
 void draw_notices(PanelContext& context) {

@@ -47,12 +47,14 @@ struct DesktopDialog {
     std::string problem;                      ///< why our sheet is shown instead
 };
 
-/// Notices about file operations: the last outcome for some seconds, an error until it is dismissed or something else is opened.
+/// Notices about file operations: the last outcome for some seconds; an error until it is dismissed or, after these seconds, something
+/// succeeds. Times in seconds.
 struct NoticeView {
     std::uint64_t number = 0;    ///< of the last notice seen
-    double until = 0;            ///< time until which it is shown, in seconds, unless it is an error
+    double until = 0;            ///< time until which it is shown, unless it is an error
     std::string refusal;         ///< the last error, "" if there is none
-    std::uint64_t openings = 0;  ///< files opened when it came
+    double refused_at = 0;       ///< when it came
+    bool has_succeeded = false;  ///< something has since
 };
 
 struct FileView {

@@ -62,6 +62,7 @@ ShownNumbers shown_numbers(PanelContext& context) {
         if (shown.matrix.is_difference) shown.title += context.view.compare.swapped ? ", A − B" : ", B − A";
         else if (compares) shown.title += words_of_side(context);
         else if (shown.matrix.is_gradient) shown.title += ", gradients";
+        else if (context.view.view != View::Step) shown.title += measure_words(context, id);
         shown.is_stage = !compares && (shown.matrix.is_gradient || shown.matrix.name == tensor_name(id));
     } else {
         shown.missing = "The numbers of this view cannot be copied or exported: use Step, Heads or Grid.";

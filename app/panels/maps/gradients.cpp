@@ -12,6 +12,7 @@ constexpr std::array<std::string_view, 2> kNames = {"values", "gradients"};
 
 /// Why gradients are not available, "" if they are.
 std::string_view no_gradients(const PanelContext& context) {
+    if (context.view.compare.on()) return "A comparison shows values. Switch it off (B) to see gradients.";
     return context.trace().config.lm_head ? "" : "Without an output head the model predicts nothing, so there is no loss.";
 }
 
@@ -36,7 +37,7 @@ float gradient_switch_width(const PanelContext& context) { return segmented_widt
 void draw_gradient_switch(PanelContext& context, float right, float y) {
     const float width = gradient_switch_width(context);
     ImGui::SetCursorScreenPos({right - width, y + context.px(1)});
-    int chosen = context.view.gradients ? 1 : 0;
+    int chosen = context.view.gradients && !context.view.compare.on() ? 1 : 0;
     const ControlNotes notes{.tooltip = "The numbers themselves, or the gradient of the loss (D).", .disabled = no_gradients(context)};
     if (segmented(context.ui(), "##gradients", kNames, chosen, width + 1, notes)) context.view.gradients = chosen == 1;
 }

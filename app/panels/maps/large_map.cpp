@@ -45,14 +45,18 @@ const HeatmapRegion* asked_region(const PanelContext& context, const LargeMap& m
     return answer ? context.matrices.region(map, context.snapshot.trace->config.num_heads, answer.value) : nullptr;
 }
 
-/// The facet with the statistics of a matrix that is too large to be counted at once; none for means and for changed slices, which come
+/// The facet with the statistics of a matrix that is too large to be counted at once; none for means, and for changed slices, which come
 /// with theirs.
-std::optional<facet::Statistics> counted_elsewhere(const Matrix& matrix) {
-    if (is_counted_at_once(matrix) || matrix.large || !matrix.origin || matrix.is_difference || matrix.is_moved) return {};
+std::optional<facet::Statistics> counted_elsewhere(const PanelContext& context, const Matrix& matrix, const Snapshot& snapshot) {
+    if (is_counted_at_once(matrix) || matrix.large || !matrix.origin || matrix.is_changed) return {};
     if (!matrix.origin->parameter.empty()) return facet::Statistics{.gradients = matrix.is_gradient, .parameter = matrix.origin->parameter};
     facet::Statistics statistics{.stage = matrix.origin->stage, .gradients = matrix.is_gradient, .sequence = matrix.origin->index[0]};
     const bool has_heads = std::max(matrix.row_index, matrix.col_index) == 3;
     if (has_heads) statistics.head = matrix.origin->index[1];
+    const LabelledBy& by = matrix.labelled_by;
+    if (!matrix.is_gradient)
+        statistics.part =
+            context.part_read(*snapshot.trace, matrix.origin->stage, by.snapshot == nullptr ? context.only_head() : by.only_head);
     return statistics;
 }
 
@@ -96,13 +100,13 @@ bool is_counted(const PanelContext& context, const Matrix& matrix) {
     return of_one_head && !matrix.large->in_blocks_alone && matrix.large->change == facet::MapChange{};
 }
 
-bool is_counted_at_once(const Matrix& matrix) { return matrix.data.rows * matrix.data.cols <= std::int64_t{1} << 18; }
+bool is_counted_at_once(const Matrix& matrix) { return matrix.data.rows * matrix.data.cols <= std::int64_t{1} << 21; }
+
+bool is_changed_at_once(const Matrix& matrix) { return matrix.data.rows * matrix.data.cols <= std::int64_t{1} << 18; }
 
 const TensorStatistics* statistics_of_matrix(const PanelContext& context, const Matrix& matrix) {
-    if (const auto facet = counted_elsewhere(matrix)) {
-        const Snapshot* const labels = matrix.labelled_by.snapshot;
-        return context.inquiry.ask(labels == nullptr ? context.states.shown : labels->state, *facet).value.get();
-    }
+    const Snapshot& snapshot = matrix.labelled_by.snapshot == nullptr ? context.snapshot : *matrix.labelled_by.snapshot;
+    if (const auto facet = counted_elsewhere(context, matrix, snapshot)) return context.inquiry.ask(snapshot.state, *facet).value.get();
     if (!matrix.large) return &context.matrices.statistics(matrix);
     if (!is_counted(context, matrix)) return nullptr;
     return context.inquiry.ask(state_of(context, *matrix.large), facet::Statistics{matrix.large->stage, false, matrix.large->head})

@@ -25,8 +25,9 @@ ChangedMap changed_slice(const PanelContext& context, const Matrix& matrix, cons
 Matrix as_large(Matrix map, const LargeMap& place, int level);
 /// Whether statistics are available for a matrix; they are not for means and transformed large maps.
 bool is_counted(const PanelContext& context, const Matrix& matrix);
-/// Whether a matrix is so small that a frame has time to go through its numbers.
+/// Whether a matrix is so small that a frame has time to go through its numbers: to count them, or to change them for several maps.
 bool is_counted_at_once(const Matrix& matrix);
+bool is_changed_at_once(const Matrix& matrix);
 /// The statistics of a matrix; null for a large one until they are computed.
 const TensorStatistics* statistics_of_matrix(const PanelContext& context, const Matrix& matrix);
 

@@ -53,6 +53,7 @@ void mark_difference(Matrix& now) {
     now.symbol = "Δ " + now.symbol;
     now.name += " difference";
     now.is_difference = true;
+    now.is_of_weights = now.content == Content::Probability;
     now.content = Content::Signed;
 }
 
@@ -384,6 +385,7 @@ Matrix MatrixStore::with_numbers(Matrix matrix, std::uint64_t key, const Changed
                    .row_stride = cols,
                    .keep = numbers.keep.empty() ? nullptr : numbers.keep.data()};
     statistics_.insert_or_assign(key, numbers.statistics);
+    matrix.is_changed = true;
     return matrix;
 }
 

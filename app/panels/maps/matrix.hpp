@@ -28,6 +28,7 @@ enum class Content : std::uint8_t { Signed, Probability };
 struct LabelledBy {
     const Snapshot* snapshot = nullptr;  ///< null: the shown ones
     std::int64_t batch = 0;
+    std::optional<std::int64_t> only_head{};  ///< with a snapshot: the head that alone was requested, see PanelContext::only_head()
 };
 
 /// An attention map of a long text, held in reduced form.
@@ -53,6 +54,8 @@ struct Matrix {
     LabelledBy labelled_by{};         ///< whose tokens label rows and columns
     bool is_gradient = false;         ///< loss gradients instead of values
     bool is_difference = false;       ///< difference of two states
+    bool is_of_weights = false;       ///< with is_difference: of weights or probabilities
+    bool is_changed = false;          ///< the numbers are not those of the stage, but computed from them; see MatrixStore::with_slice()
     bool is_moved = false;            ///< weights multiplied by the norm of what they move
     bool is_transposed = false;       ///< rows and columns are exchanged
     std::optional<LargeMap> large{};  ///< set if `data` has a level; see app/panels/maps/large_map.hpp
@@ -80,7 +83,7 @@ inline bool has_head_mean(Stage stage) { return to_self(stage) == Stage::Weights
 using OtherStates = std::vector<std::shared_ptr<const void>>;
 
 /// Builds matrices from a snapshot and the tensors beside it, and caches numbers computed for drawing (transposes, one-hot rows,
-/// differences, row sums). Everything is dropped, and gets new keys, when one of these inputs changes.
+/// differences, row sums). Everything but changed slices is dropped, and gets new keys, when one of these inputs changes.
 class MatrixStore {
 public:
     /// Sets the inputs and drops what was computed from others. Tensors are identified by address, so `others` are kept alive until the

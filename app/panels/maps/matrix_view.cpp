@@ -238,7 +238,8 @@ void draw_color_scale(PanelContext& context, const Matrix& result, const Box& bo
     const HeatmapStyle style = style_for(context, result, options);
     ImGui::SetCursorScreenPos({box.min.x, box.min.y - context.px(kTitleHeight + kColumnLabels)});
     ColorOptions& colors = probability ? context.view.probability_colors : context.view.signed_colors;
-    color_menu(context.ui(), "##colors", colors, probability, style, &context.view.morphing);
+    const bool capped = result.is_difference && keys_of(result) > kManyKeys && style.hi == most_of_weights(keys_of(result));
+    color_menu(context.ui(), "##colors", colors, probability, style, &context.view.morphing, capped);
     const HeatmapMarks marks = marks_of(context, result);
     ColorBarOptions bar;
     const std::int64_t row = marks.hover_row >= 0 ? marks.hover_row : marks.row, col = marks.hover_col >= 0 ? marks.hover_col : marks.col;

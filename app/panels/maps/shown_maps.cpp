@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "app/panels/colors.hpp"
 #include "app/panels/compare/comparison.hpp"
@@ -29,29 +30,39 @@ bool leaves_out_first_key(const PanelContext& context, const StageId& id) {
            !shows_gradients(context);
 }
 
+facet::MapChange chosen_change(const PanelContext& context, const StageId& id, std::int64_t head) {
+    return {.without_first_key = leaves_out_first_key(context, id), .times_moved = shows_moved(context, id) && head != kMeanHead};
+}
+
+/// A map that is small enough to be changed in a frame.
+ChangedMap changed_here(PanelContext& context, const Matrix& values, const facet::MapChange& change, const StageId& id, std::int64_t head) {
+    const Matrix shown = change.without_first_key ? context.matrices.without_first_key(values) : values;
+    if (!change.times_moved) return {shown, ""};
+    const auto norms = context.ask(norms_of(id));
+    return {norms ? context.matrices.times_moved(shown, *norms, context.view.batch, head) : Matrix(), norms.problem};
+}
+
+ChangedMap changed_elsewhere(PanelContext& context, const Matrix& values, const facet::MapChange& change, const StageId& id,
+                             std::int64_t head) {
+    ChangedMap out = values.large ? changed_map(context, values, change)
+                                  : changed_slice(context, values, context.states.shown,
+                                                  {.stage = id,
+                                                   .sequence = context.view.batch,
+                                                   .head = head,
+                                                   .part = context.part_read(*context.snapshot.trace, id, context.only_head()),
+                                                   .change = change});
+    if (out.map.empty()) return out;
+    if (change.without_first_key) mark_without_first_key(out.map);
+    if (change.times_moved) mark_moved(out.map);
+    return out;
+}
+
 /// Applies the user's choices of how to measure weights, as far as the numbers are computed.
-Matrix measured(PanelContext& context, const Matrix& values, const StageId& id, std::int64_t head) {
-    const facet::MapChange change{.without_first_key = leaves_out_first_key(context, id),
-                                  .times_moved = shows_moved(context, id) && head != kMeanHead};
-    if (change == facet::MapChange{}) return values;
-    if (is_counted_at_once(values) && !values.large) {
-        const Matrix shown = change.without_first_key ? context.matrices.without_first_key(values) : values;
-        if (!change.times_moved) return shown;
-        const auto norms = context.ask(norms_of(id));
-        return norms ? context.matrices.times_moved(shown, *norms, context.view.batch, head) : Matrix();
-    }
-    Matrix shown = values.large ? changed_map(context, values, change).map
-                                : changed_slice(context, values, context.states.shown,
-                                                {.stage = id,
-                                                 .sequence = context.view.batch,
-                                                 .head = head,
-                                                 .is_only_head = context.only_head().has_value(),
-                                                 .change = change})
-                                      .map;
-    if (shown.empty()) return shown;
-    if (change.without_first_key) mark_without_first_key(shown);
-    if (change.times_moved) mark_moved(shown);
-    return shown;
+ChangedMap measured(PanelContext& context, const Matrix& values, const StageId& id, std::int64_t head) {
+    const facet::MapChange change = chosen_change(context, id, head);
+    if (change == facet::MapChange{} || values.empty()) return {values, ""};
+    const bool here = !values.large && is_changed_at_once(values);
+    return here ? changed_here(context, values, change, id, head) : changed_elsewhere(context, values, change, id, head);
 }
 
 Matrix difference_of(PanelContext& context, const StageId& id, std::int64_t head) {
@@ -87,7 +98,7 @@ Matrix shown_slice(PanelContext& context, const StageId& id, std::int64_t head) 
     const Matrix values = slice_of(context, shown_side(context, id, head));
     if (context.view.compare.on()) return compared_map(context, values, id, head);
     const auto of_loss = shown_gradients(context);
-    if (of_loss == nullptr) return values.empty() ? values : measured(context, values, id, head);
+    if (of_loss == nullptr) return measured(context, values, id, head).map;
     Matrix gradients = context.matrices.gradient_of(values, *context.snapshot_with(id).trace, *of_loss);
     return gradients.empty() ? values : gradients;
 }
@@ -99,6 +110,18 @@ void draw_awaited(const PanelContext& context, ImVec2 min, ImVec2 max) {
     list.AddRect(min, max, colors.line);
     draw_text_in(list, fonts.label, min, max, {0.5F, 0.5F}, colors.muted, words);
 }
+
+namespace {
+
+/// The end of the range for weights of a long text times what they move, where a few large ones, usually at the first key, would leave all
+/// others without colour.
+float most_of_moved(const TensorStatistics& statistics) {
+    constexpr double kDeviations = 10;
+    if (statistics.empty()) return std::numeric_limits<float>::max();  // only blocks are known
+    return static_cast<float>(statistics.mean + kDeviations * statistics.deviation);
+}
+
+}  // namespace
 
 float shown_reach(PanelContext& context, Stage stage) {
     float reach = 0;
@@ -112,7 +135,8 @@ float shown_reach(PanelContext& context, Stage stage) {
             const Matrix map = moved ? shown_slice(context, node.id, head) : difference_of(context, node.id, head);
             if (map.empty()) continue;
             const TensorStatistics& statistics = context.matrices.statistics(map);
-            reach = std::max({reach, std::abs(statistics.min), std::abs(statistics.max)});
+            const float largest = std::max(std::abs(statistics.min), std::abs(statistics.max));
+            reach = std::max(reach, moved && keys_of(map) > kManyKeys ? std::min(largest, most_of_moved(statistics)) : largest);
         }
     }
     return reach;
@@ -130,7 +154,11 @@ HeatmapStyle shown_style(PanelContext& context, const Matrix& matrix, const Stag
     if (!matrix.is_difference) return style_of(context, matrix, id);
     ColorOptions options = context.view.signed_colors;
     if (options.range == RangeMode::Manual) options.range = RangeMode::Auto;
-    return resolve_style(options, false, -reach, reach);
+    return resolve_style(options, false, -reach, reach, keys_of(matrix));
+}
+
+std::string measure_words(const PanelContext& context, const StageId& id) {
+    return std::string(shows_moved(context, id) ? " × ‖v W_O‖" : "") + (leaves_out_first_key(context, id) ? " without the first key" : "");
 }
 
 std::string shown_title(PanelContext& context, const StageId& id) {
@@ -139,9 +167,7 @@ std::string shown_title(PanelContext& context, const StageId& id) {
     if (!shown_problem(context, id).empty()) return name;
     if (shows_difference(context)) return name + (compare.swapped ? ": A − B" : ": B − A");
     if (compare.on()) return name + std::string(words_of_side(context));
-    const std::string moved = shows_moved(context, id) ? " × ‖v W_O‖" : "";
-    if (leaves_out_first_key(context, id)) return name + moved + " without the first key, rescaled";
-    if (!moved.empty()) return name + moved;
+    if (const std::string measure = measure_words(context, id); !measure.empty()) return name + measure;
     if (!context.view.gradients) return name;
     if (shows_gradients(context)) return name + ": gradient of the loss";
     return name + (context.ask(facet::Gradients{}).computing() ? ": values, gradients are being computed" : ": values, without gradients");
@@ -160,8 +186,10 @@ float draw_shown_title(PanelContext& context, const StageId& id, ImVec2 at, floa
 }
 
 std::string shown_problem(PanelContext& context, const StageId& id) {
-    if (!context.view.compare.on()) return "";
-    return problem_of(context, compared_sides(context, id, context.view.head));
+    const std::int64_t head = context.view.head;
+    if (context.view.compare.on()) return problem_of(context, compared_sides(context, id, head));
+    if (shows_gradients(context)) return "";
+    return measured(context, slice_of(context, shown_side(context, id, head)), id, head).problem;
 }
 
 }  // namespace attn::app

@@ -78,7 +78,7 @@ void draw_loss_header(PanelContext& context) {
             train.plot.whole = true;
     }
     draw_text(list, fonts.label, {x, at.y + context.px(9)}, colors.muted,
-              elide(fonts.label, "cross-entropy, nats per token", left - context.px(12) - x));
+              elide_parts(fonts.label, "cross-entropy · nats per token", left - context.px(12) - x));
 }
 
 /// Draws the legend with values at the cursor, at the shown moment, or the latest ones; at the top right, which falling curves leave free.

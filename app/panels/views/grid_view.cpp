@@ -164,10 +164,11 @@ struct TileLook {
     bool found = false, sought = false;  ///< it matches the search; a search is active
 };
 
-void draw_caption(PanelContext& context, const Tile& tile, ImVec2 at, float room) {
+/// A difference has no entropy.
+void draw_caption(PanelContext& context, const Tile& tile, bool is_difference, ImVec2 at, float room) {
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    HeadCaption caption = head_caption(context, tile.weights, tile.head);
+    HeadCaption caption = is_difference ? HeadCaption() : head_caption(context, tile.weights, tile.head);
     if (tile.head == kMeanHead) caption = {"mean", colors.muted};
     const std::string place =
         context.view.sort_heads_by.empty() ? "" : fmt::format("{}{} H{} ", attention_letter(tile.weights), tile.id.layer, tile.head);
@@ -206,13 +207,15 @@ void tile_tooltip(PanelContext& context, const Tile& tile, const Matrix& matrix,
         context.canvas.heatmap(*ImGui::GetWindowDrawList(), from, {from.x + large, from.y + large},
                                {matrix.data, shown_style(context, matrix, tile.id, look.reach)});
     }
-    text_line(context.ui(), fonts.mono, colors.muted,
-              fmt::format("{}{} → {}: {}",
-                          matrix.is_gradient     ? "∂ loss ÷ ∂ "
-                          : matrix.is_difference ? "difference, "
-                                                 : "",
-                          place(Axis::T, row), place(Axis::S, col), number));
-    if (const HeadCaption caption = head_caption(context, tile.weights, tile.head); tile.head != kMeanHead && !caption.text.empty())
+    text_line(context.ui(), fonts.mono, colors.muted, fmt::format("{} → {}", place(Axis::T, row), place(Axis::S, col)));
+    // On a line of its own: the number may come a frame later and be wider than the tooltip is then.
+    text_line(context.ui(), fonts.mono, colors.text,
+              (matrix.is_gradient     ? "∂ loss ÷ ∂ "
+               : matrix.is_difference ? "difference "
+                                      : "") +
+                  number);
+    if (const HeadCaption caption = matrix.is_difference ? HeadCaption() : head_caption(context, tile.weights, tile.head);
+        tile.head != kMeanHead && !caption.text.empty())
         text_line(context.ui(), fonts.mono, caption.color, caption.text);
     text_line(context.ui(), fonts.label, colors.faint, "click to open");
     end_tooltip();
@@ -236,7 +239,7 @@ void draw_tile(PanelContext& context, const Tile& tile, ImVec2 at, const TileLoo
                  : hovered || framed ? colors.accent
                                      : colors.line,
                  0, 0, context.px(chosen || hovered || framed ? 2 : 1));
-    if (look.captions && !faded) draw_caption(context, tile, {at.x, end.y + context.px(3)}, look.room);
+    if (look.captions && !faded) draw_caption(context, tile, matrix.is_difference, {at.x, end.y + context.px(3)}, look.room);
     if (hovered && !matrix.empty()) tile_tooltip(context, tile, matrix, at, look);
 }
 
@@ -260,7 +263,7 @@ void draw_heading(PanelContext& context, const Trace<float>& trace, std::size_t 
     const float detail_x = draw_shown_title(context, context.view.stage, at, room_end) + context.px(12);
     const std::string problem = shown_problem(context, context.view.stage);
     const float room = room_end - detail_x;
-    draw_text(list, fonts.label, {detail_x, at.y + context.px(9)}, problem.empty() ? colors.muted : colors.bad,
+    draw_text(list, fonts.label, {detail_x, at.y + context.px(9)}, problem.empty() ? colors.muted : problem_color(context, problem),
               problem.empty() ? elide_parts(fonts.label, detail, room) : elide(fonts.label, problem, room));
     draw_gradient_switch(context, right, at.y);
 }

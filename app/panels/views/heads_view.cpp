@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/panels/compare/comparison.hpp"
 #include "app/panels/maps/gradients.hpp"
 #include "app/panels/maps/head_captions.hpp"
 #include "app/panels/maps/matrix_view.hpp"
@@ -19,6 +20,18 @@
 
 namespace attn::app {
 namespace {
+
+/// Shows a head as long as the mouse is on its map; the chosen one stays chosen.
+void point_at_head(ViewState& view, std::int64_t head) {
+    if (head == view.head) return;
+    view.head_under_mouse = HeadUnderMouse{head, view.chosen_head()};
+    view.head = head;
+}
+
+void choose_head(ViewState& view, std::int64_t head) {
+    view.head_under_mouse.reset();
+    view.head = head;
+}
 
 constexpr float kTileLabels = 62, kTileColumns = 20, kTileTitle = 26, kHeadGap = 14, kHeadsBar = 132;
 constexpr float kNamedKeys = 84, kDenseHeadGap = 8;  // in narrower maps only the beginning of one token would fit
@@ -74,7 +87,7 @@ void draw_head(PanelContext& context, const StageId& id, std::int64_t head, cons
                                       "are not padding; entropy is in nats. A pattern is what the weights look like, not why."});
     ImGui::PopID();
     draw_focus_ring(context.ui(), item, context.px(4));
-    const bool chosen = !mean && head == context.view.head;
+    const bool chosen = !mean && head == context.view.chosen_head();
     draw_text(list, fonts.strong, {box.min.x, title_y}, item.hovered ? colors.accent : chosen ? colors.chosen_text : colors.text, title);
     const float figure_room = box.width() - text_width(fonts.strong, title) - context.px(8);
     std::string figure = caption_that_fits(caption, fonts.mono_small, figure_room);
@@ -98,16 +111,16 @@ void draw_head(PanelContext& context, const StageId& id, std::int64_t head, cons
     if (result.hovered) {
         context.view.hovered.set(matrix.row_axis, result.hovered->row);
         context.view.hovered.set(matrix.col_axis, result.hovered->col);
-        if (!mean) context.view.head = head;
+        if (!mean) point_at_head(context.view, head);
     }
     if (result.clicked) {
         context.view.locked.set(matrix.row_axis, result.clicked->row);
         context.view.locked.set(matrix.col_axis, result.clicked->col);
-        if (!mean) context.view.head = head;
+        if (!mean) choose_head(context.view, head);
     }
     if (item.pressed && !mean) {
         context.view.stage = id;
-        context.view.head = head;
+        choose_head(context.view, head);
         context.view.view = View::Step;
     }
 }
@@ -146,7 +159,8 @@ void draw_heads_view(PanelContext& context) {
     draw_heads_switch(context, origin.x + room.x - gradient_switch_width(context) - context.px(14), origin.y);
     float header = context.px(40);
     if (!problem.empty())
-        header += draw_text_wrapped(list, fonts.label, {origin.x, origin.y + header}, room.x, colors.bad, problem) + context.px(10);
+        header += draw_text_wrapped(list, fonts.label, {origin.x, origin.y + header}, room.x, problem_color(context, problem), problem) +
+                  context.px(10);
     room.y -= header + draw_look_at(context, {origin.x, origin.y + room.y}, room.x);
     room.x -= context.px(kHeadsBar);
     const Shape shape = context.trace().shape_of(id);

@@ -340,7 +340,8 @@ const char* difference_words(const PanelContext& context, const Matrix& shown) {
     const TensorStatistics& found = context.matrices.statistics(shown);
     if (found.min != 0 || found.max != 0 || found.nan + found.infinite > 0) return kHint;
     if (!shown.large && found.empty()) return "No cell has a number in both states.";
-    return found.masked > 0 ? "Where both have a number, they are identical." : "Here they are identical.";
+    const bool masked = shown.large ? shown.data.keep != nullptr : found.masked > 0;
+    return masked ? "Where both have a number, they are identical." : "Here they are identical.";
 }
 
 /// Rows of a larger matrix are only summed if edits may have changed them.
@@ -441,7 +442,7 @@ void draw_step_view(PanelContext& context) {
     }
     const float foot = draw_look_at(context, {origin.x, origin.y + room.y}, room.x);
     Box area{{origin.x, origin.y + context.px(kStepHeader)}, {origin.x + room.x, origin.y + room.y - foot}};
-    area.min.y += draw_remark(context, area, picture.problem, context.theme.colors.bad);
+    area.min.y += draw_remark(context, area, picture.problem, problem_color(context, picture.problem));
     if (context.view.painting && is_attention_map(context.view.stage.stage))
         area.min.y += draw_remark(
             context, area, "Painting the mask: drag over cells to forbid them, or over painted ones to allow them again. Esc ends it.",

@@ -299,9 +299,10 @@ void draw_totals_view(PanelContext& context) {
     const TotalsPicture picture = totals_picture(context, shown);
     const bool low = room.y < context.px(470) && picture.problem.empty();
     const std::string& sentence = !picture.problem.empty() ? picture.problem : picture.words.empty() ? words.sentence : picture.words;
-    const float text_height = low ? context.px(20)
-                                  : context.px(24) + draw_text_wrapped(list, fonts.label, {at.x, y + context.px(24)}, room.x,
-                                                                       picture.problem.empty() ? colors.muted : colors.bad, sentence);
+    const float text_height =
+        low ? context.px(20)
+            : context.px(24) + draw_text_wrapped(list, fonts.label, {at.x, y + context.px(24)}, room.x,
+                                                 picture.problem.empty() ? colors.muted : problem_color(context, sentence), sentence);
     const Equation& equation = picture.equation;
     const EquationLayout layout = lay_out_equation(equation, {{at.x, y}, {at.x + room.x, at.y + room.y}}, scale, text_height, true);
     const bool comparing = !picture.words.empty() && context.view.compare.layout != CompareLayout::InPlace;

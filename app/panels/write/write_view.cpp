@@ -76,7 +76,8 @@ void draw_heading(PanelContext& context) {
         right -= context.px(kOtherWidth) + gap_between;
         ImGui::SetCursorScreenPos({right, at.y});
         if (button(ui, "Something else##view",
-                   {.width = kOtherWidth, .notes = {.tooltip = "Continues from here with the next seed, as a new branch."}}))
+                   {.width = kOtherWidth,
+                    .notes = {.tooltip = "Continues from here with the next seed; as a new branch if tokens follow already."}}))
             write_otherwise(context);
     }
     if (can_answer_from_start(context) && width > context.px(600)) {

@@ -64,6 +64,7 @@ void toggle_writing(PanelContext& context) {
 }
 
 void write_otherwise(PanelContext& context) {
+    if (context.writing) stop_writing(context);
     SamplingSettings sampling = context.document.sampling;
     ++sampling.seed;
     const std::string step = one_step(context);

@@ -20,11 +20,10 @@ std::optional<ReadStage> read_stage(const Facet& facet) {
     if (explanation != nullptr && explanation->cell.parameter.empty())
         return ReadStage{explanation->cell.stage, explanation->head, explanation->in_rows ? MapsWanted::Reduced : MapsWanted::Numbers};
     if (const auto* mean = std::get_if<facet::HeadMean>(&facet)) return ReadStage{mean->stage};
-    if (const auto* slice = std::get_if<facet::ChangedSlice>(&facet))
-        return ReadStage{slice->stage, slice->is_only_head ? std::optional(slice->head) : std::nullopt};
     if (const auto* moved = std::get_if<facet::MovedNorms>(&facet)) return ReadStage{values_of(moved->weights), {}, MapsWanted::Reduced};
     const auto* statistics = std::get_if<facet::Statistics>(&facet);
-    if (statistics != nullptr && !statistics->head && statistics->parameter.empty()) return ReadStage{statistics->stage};
+    if (statistics != nullptr && !statistics->head && !statistics->part && statistics->parameter.empty())
+        return ReadStage{statistics->stage};
     return {};
 }
 
@@ -78,7 +77,7 @@ std::optional<StageId> looks_at(const Facet& facet) {
     if (const auto* statistics = std::get_if<facet::Statistics>(&facet);
         statistics != nullptr && !statistics->gradients && statistics->parameter.empty())
         return statistics->stage;
-    if (const auto* slice = std::get_if<facet::ChangedSlice>(&facet); slice != nullptr && slice->change.minus != nullptr) return {};
+    if (const auto* slice = std::get_if<facet::ChangedSlice>(&facet)) return slice->stage;
     const std::optional<ReadStage> read = read_stage(facet);
     return read ? std::optional(read->id) : std::nullopt;
 }
@@ -88,14 +87,18 @@ namespace {
 /// What a changed slice is computed from besides the stage itself.
 std::vector<Request> needs_of_slice(const StateRef& state, const facet::ChangedSlice& slice, const Results& results) {
     std::vector<Request> needs;
+    const auto need_part = [&](const StateRef& of, const std::optional<facet::Inside>& part) {
+        const auto there = known_snapshot(of, results);
+        if (part && there && !there->trace->whole()) needs.push_back({of, *part});
+    };
+    need_part(state, slice.part);
     if (slice.head < 0) needs.push_back({state, facet::HeadMean{slice.stage}});
     if (slice.change.times_moved) needs.push_back({state, norms_of(slice.stage)});
     const StateRef& other = slice.change.minus;
     if (other == nullptr) return needs;
-    needs.push_back({other, facet::Trace{}});
+    if (other != state) needs.push_back({other, facet::Trace{}});
     const facet::ChangedSlice subtracted = subtracted_slice(slice);
-    if (const auto there = known_snapshot(other, results))
-        if (const auto part = part_needed(subtracted, *there->trace)) needs.push_back({other, *part});
+    need_part(other, subtracted.part);
     if (subtracted.head < 0) needs.push_back({other, facet::HeadMean{subtracted.stage}});
     return needs;
 }
@@ -106,7 +109,7 @@ facet::ChangedSlice subtracted_slice(const facet::ChangedSlice& slice) {
     return {.stage = slice.change.minus_stage,
             .sequence = slice.minus_sequence,
             .head = slice.change.minus_head.value_or(slice.head),
-            .is_only_head = slice.is_only_head};
+            .part = slice.minus_part};
 }
 
 std::vector<Request> needs_of(const Request& request, const Results& results) {
@@ -119,9 +122,9 @@ std::vector<Request> needs_of(const Request& request, const Results& results) {
         if (const auto part = part_needed(request.facet, *snapshot->trace)) needs.push_back({request.state, *part});
     if (const auto* statistics = std::get_if<facet::Statistics>(&request.facet); statistics != nullptr && statistics->gradients)
         needs.push_back({request.state, facet::Gradients{}});
-    else if (statistics != nullptr && statistics->head)
-        if (const auto snapshot = known_snapshot(request.state, results))
-            if (const auto part = part_of_map(*snapshot->trace, statistics->stage)) needs.push_back({request.state, *part});
+    else if (statistics != nullptr && statistics->part)
+        if (const auto snapshot = known_snapshot(request.state, results); snapshot && !snapshot->trace->whole())
+            needs.push_back({request.state, *statistics->part});
     if (const auto* map = std::get_if<facet::MapRegion>(&request.facet)) {
         if (map->change.minus != nullptr) needs.push_back({map->change.minus, facet::Trace{}});
         const auto need_part = [&](const StateRef& state, const StageId& id) {

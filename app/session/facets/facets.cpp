@@ -117,12 +117,6 @@ struct FacetMaker::Make {
         const auto inside = work.results.find(of, inside_with(*snapshot_of(of).trace, id, {}, MapsWanted::Reduced));
         return inside ? inside->trace.get() : nullptr;
     }
-    /// The numbers of one head of a map, if they are held; otherwise null.
-    const RecordedStage<float>* held_map(const StageId& id, std::int64_t head) const {
-        if (const RecordedStage<float>* stage = trace().find(id, head)) return stage;
-        const Trace<float>* part = trace().whole() ? nullptr : part_with_queries(id);
-        return part == nullptr ? nullptr : part->find(id, head);
-    }
     /// For maps that are held reduced: the full row at a cell's position, for every map.
     std::vector<ReducedMap> rows_of_maps(const Trace<float>& held, const CellRef& cell) const {
         std::vector<ReducedMap> rows;
@@ -150,6 +144,7 @@ struct FacetMaker::Make {
     }
 
     TensorStatistics statistics_in_rows(const facet::Statistics& facet) const {
+        if (!is_attention_map(facet.stage.stage)) throw Error("there are no numbers of " + tensor_name(facet.stage));
         StatisticsSums sums;
         for (int pass = 0; pass < StatisticsSums::kPasses; ++pass) {
             const auto add = [&](const StageRows<float>& shown) {
@@ -179,8 +174,7 @@ struct FacetMaker::Make {
     /// A stage's numbers for one sequence and head, or for the mean over its heads.
     NumberGrid grid_of(const StateRef& of, const facet::ChangedSlice& slice) const {
         const Trace<float>& all = *snapshot_of(of).trace;
-        const std::optional<facet::Inside> part = part_needed(slice, all);
-        const Trace<float>& held = part ? *work.results.find(of, *part)->trace : all;
+        const Trace<float>& held = slice.part && !all.whole() ? *work.results.find(of, *slice.part)->trace : all;
         const RecordedStage<float>* stage = slice.head < 0 ? held.find(slice.stage) : held.find(slice.stage, slice.head);
         if (stage == nullptr || stage->value.empty()) throw Error("there are no numbers of " + tensor_name(slice.stage));
         if (slice.sequence >= stage->value.shape()[0].size) throw Error("there is no such sequence");
@@ -292,12 +286,11 @@ struct FacetMaker::Make {
     FacetValue operator()(const facet::MovedNorms& facet) const { return value(moved_norms(trace_for(facet), facet.weights)); }
     FacetValue operator()(const facet::Statistics& facet) const {
         if (!facet.parameter.empty()) return value(statistics_of_parameter(facet));
-        if (facet.head && !facet.gradients) {
-            const RecordedStage<float>* held = held_map(facet.stage, *facet.head);
-            return value(held == nullptr ? statistics_in_rows(facet) : statistics_of(*held, facet.sequence, facet.head));
-        }
-        const RecordedStage<float>* stage =
-            facet.gradients ? work.results.find(state, facet::Gradients{})->find(facet.stage) : trace_for(facet).find(facet.stage);
+        if (facet.head && !facet.part && !facet.gradients && !trace().whole()) return value(statistics_in_rows(facet));
+        const Trace<float>& held = facet.part && !trace().whole() ? *work.results.find(state, *facet.part)->trace : trace_for(facet);
+        const RecordedStage<float>* stage = facet.gradients ? work.results.find(state, facet::Gradients{})->find(facet.stage)
+                                            : facet.head    ? held.find(facet.stage, *facet.head)
+                                                            : held.find(facet.stage);
         if (stage == nullptr || stage->value.empty()) throw Error("there are no numbers of " + tensor_name(facet.stage));
         if (facet.sequence && (*facet.sequence < 0 || *facet.sequence >= stage->value.shape()[0].size))
             throw Error("there is no such sequence");
@@ -311,8 +304,9 @@ struct FacetMaker::Make {
         return value(work.engine.region(trace(), facet.stage, facet.region, part_with_queries(facet.stage), facet.head, work.stop), mib);
     }
     FacetValue operator()(const facet::ChangedSlice& facet) const {
-        const double mib = mib_of_stage(trace(), facet.stage) * (sizeof(float) + sizeof(std::uint8_t)) / sizeof(float);
-        expect_room(mib, work.room_mib);
+        const Shape shape = trace().shape_of(facet.stage);
+        const std::int64_t cells = shape[shape.rank() - 2].size * shape[shape.rank() - 1].size;
+        expect_room(static_cast<double>(cells) * (sizeof(float) + sizeof(std::uint8_t)) / (1024.0 * 1024.0), work.room_mib);
         ChangedSlice made = changed_slice(facet);
         const auto numbers = static_cast<double>(made.values.size() * sizeof(float) + made.keep.size());
         return value(std::move(made), numbers / (1024.0 * 1024.0));

@@ -127,10 +127,11 @@ struct ChangedSlice {
     static constexpr FacetInfo kInfo{.lane = Lane::Prompt};  // cached by the view that draws it: see MatrixStore::with_slice()
     StageId stage;
     std::int64_t sequence = 0;
-    std::int64_t head = 0;      ///< negative: the mean over all heads
-    bool is_only_head = false;  ///< of a long text's maps only this head is held, see Inside
-    MapChange change{};         ///< `minus_head`: negative for the mean; none: `head`
+    std::int64_t head = 0;         ///< as stored, so that a key/value head counts once; negative: the mean over all heads
+    std::optional<Inside> part{};  ///< the part that holds the stage; none: the whole trace
+    MapChange change{};            ///< `minus_head`: negative for the mean; none: `head`
     std::int64_t minus_sequence = 0;
+    std::optional<Inside> minus_part{};
     bool operator==(const ChangedSlice&) const = default;
 };
 
@@ -241,6 +242,7 @@ struct Statistics {
     bool gradients = false;
     std::optional<std::int64_t> head{};      ///< statistics of this head of an attention map. None: all heads
     std::optional<std::int64_t> sequence{};  ///< statistics of this sequence. None: all sequences
+    std::optional<Inside> part{};            ///< the part that holds the numbers. None: any that does
     std::string parameter{};                 ///< statistics of this parameter instead of the stage
     bool operator==(const Statistics&) const = default;
 };
