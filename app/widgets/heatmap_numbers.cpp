@@ -52,8 +52,9 @@ std::string fitting_text(float value, const NumberLook& look) {
     for (int decimals = look.decimals; decimals >= 0; --decimals) {
         if (value != 0 && std::abs(value) < 0.5 * std::pow(10.0, -decimals)) break;
         std::string text = format_number(value, {.decimals = decimals, .fixed = true});
-        if (look.brief || number_length(text) > look.characters)
-            if (const std::size_t zero = text.find("0."); zero == text.find_first_of("0123456789")) text.erase(zero, 1);
+        const std::size_t zero = text.find("0.");
+        const bool below_one = zero != std::string::npos && zero == text.find_first_of("0123456789");
+        if (below_one && (look.brief || number_length(text) > look.characters)) text.erase(zero, 1);
         if (number_length(text) <= look.characters) return text;
     }
     std::string text = format_scientific(value, 0);

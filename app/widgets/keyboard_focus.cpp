@@ -29,8 +29,8 @@ void KeyboardFocus::move(int direction, bool in_popup) {
     const auto usable = [&](const FocusStop& stop) { return stop.reachable && stop.in_popup == in_popup; };
     const auto count = static_cast<std::ptrdiff_t>(stops_.size());
     if (std::none_of(stops_.begin(), stops_.end(), usable)) return;
-    // After a click, Tab continues from the clicked control.
-    const ImGuiID from = visible_ || focused_item() == 0 ? id_ : focused_item();
+    // After a click, Tab continues from the clicked control. A menu begins with its first item, which ImGui has focused on opening.
+    const ImGuiID from = in_popup && !visible_ ? 0 : visible_ || focused_item() == 0 ? id_ : focused_item();
     const auto found = std::find_if(stops_.begin(), stops_.end(), [&](const FocusStop& stop) { return stop.id == from; });
     std::ptrdiff_t at = found != stops_.end() ? found - stops_.begin()
                         : visible_            ? std::min(static_cast<std::ptrdiff_t>(place_), count - 1) - (direction > 0 ? 1 : 0)

@@ -245,6 +245,26 @@ TEST_F(KeyboardTest, SpacePressesAndTheRingIsDrawn) {
     EXPECT_NE(session->document().preset, example) << "another example was chosen";
 }
 
+TEST_F(KeyboardTest, AMenuOpenedByTheMouseBeginsWithItsFirstItem) {
+    open_example("multi-head");
+    const auto file = find_item("##top", {"##file", "button"}, [&](float x, float y) {
+        move_mouse(x, y);
+        frame(ui_frame);
+    });
+    ASSERT_TRUE(file);
+    click(file->x, file->y, ui_frame);
+    frames(2, ui_frame);
+    ASSERT_TRUE(any_popup_open());
+    std::vector<ImGuiID> items;
+    for (const FocusStop& stop : view.focus.stops())
+        if (stop.in_popup) items.push_back(stop.id);
+    ASSERT_GT(items.size(), 2U);
+    for (std::size_t i = 0; i < 2; ++i) {
+        press(Key::Down, ui_frame);
+        EXPECT_TRUE(view.focus.on(items[i])) << i;
+    }
+}
+
 TEST_F(KeyboardTest, ASliderReachedByTabIsSteppedByArrows) {
     open_example("multi-head");
     for (int i = 0; i < 200; ++i) {

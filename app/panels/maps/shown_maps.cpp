@@ -11,7 +11,6 @@
 #include "app/panels/maps/gradients.hpp"
 #include "app/panels/maps/large_map.hpp"
 #include "app/panels/maps/stage_words.hpp"
-#include "app/session/facets/facet_needs.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/text.hpp"
 #include "engine/trace/gradient_trace.hpp"
@@ -38,7 +37,7 @@ facet::MapChange chosen_change(const PanelContext& context, const StageId& id, s
 ChangedMap changed_here(PanelContext& context, const Matrix& values, const facet::MapChange& change, const StageId& id, std::int64_t head) {
     const Matrix shown = change.without_first_key ? context.matrices.without_first_key(values) : values;
     if (!change.times_moved) return {shown, ""};
-    const auto norms = context.ask(norms_of(id));
+    const auto norms = context.ask(facet::MovedNorms::of(id));
     return {norms ? context.matrices.times_moved(shown, *norms, context.view.batch, head) : Matrix(), norms.problem};
 }
 

@@ -66,11 +66,6 @@ std::optional<facet::Inside> part_of_map(const Trace<float>& trace, const StageI
     return inside_with(trace, map);
 }
 
-facet::MovedNorms norms_of(StageId map) {
-    map.stage = is_cross(map.stage) ? Stage::CrossWeights : Stage::Weights;
-    return {map};
-}
-
 std::optional<StageId> looks_at(const Facet& facet) {
     if (const auto* inside = std::get_if<facet::Inside>(&facet)) return inside->first;
     if (const auto* map = std::get_if<facet::MapRegion>(&facet); map != nullptr && map->change.minus == nullptr) return map->stage;
@@ -93,7 +88,7 @@ std::vector<Request> needs_of_slice(const StateRef& state, const facet::ChangedS
     };
     need_part(state, slice.part);
     if (slice.head < 0) needs.push_back({state, facet::HeadMean{slice.stage}});
-    if (slice.change.times_moved) needs.push_back({state, norms_of(slice.stage)});
+    if (slice.change.times_moved) needs.push_back({state, facet::MovedNorms::of(slice.stage)});
     const StateRef& other = slice.change.minus;
     if (other == nullptr) return needs;
     if (other != state) needs.push_back({other, facet::Trace{}});
@@ -133,7 +128,7 @@ std::vector<Request> needs_of(const Request& request, const Results& results) {
         };
         if (map->change != facet::MapChange{}) need_part(request.state, map->stage);
         if (map->change.minus != nullptr) need_part(map->change.minus, map->change.minus_stage);
-        const facet::MovedNorms moved = norms_of(map->stage);
+        const facet::MovedNorms moved = facet::MovedNorms::of(map->stage);
         const auto snapshot = map->change.times_moved ? known_snapshot(request.state, results) : nullptr;
         if (snapshot != nullptr)
             if (const auto part = part_needed(moved, *snapshot->trace)) needs.push_back({request.state, *part});

@@ -34,7 +34,4 @@ std::optional<facet::Inside> part_of_map(const Trace<float>& trace, const StageI
 /// The slice that is subtracted from another.
 facet::ChangedSlice subtracted_slice(const facet::ChangedSlice& slice);
 
-/// The facet for the attention that a map belongs to.
-facet::MovedNorms norms_of(StageId map);
-
 }  // namespace attn::app

@@ -162,7 +162,7 @@ struct FacetMaker::Make {
     ReducedMap changed_map(const facet::MapRegion& facet) const {
         attn::MapChange change;
         change.without_first_key = facet.change.without_first_key;
-        if (facet.change.times_moved) change.norms = work.results.find(state, norms_of(facet.stage)).value.get();
+        if (facet.change.times_moved) change.norms = work.results.find(state, facet::MovedNorms::of(facet.stage)).value.get();
         if (const StateRef& other = facet.change.minus; other != nullptr) {
             const StageId& id = facet.change.minus_stage;
             change.minus.emplace(MapOfOutline{*snapshot_of(other).trace, id, part_with_queries(other, id)});
@@ -191,7 +191,7 @@ struct FacetMaker::Make {
             return slice_difference(grid, other, has_probabilities(facet.stage.stage));
         }
         const auto moved = [&](const NumberGrid& weights) {
-            const auto norms = work.results.find(state, norms_of(facet.stage));
+            const auto norms = work.results.find(state, facet::MovedNorms::of(facet.stage));
             return slice_times_moved(weights, norms_of_head(*norms, facet.sequence, facet.head));
         };
         if (!facet.change.without_first_key) return moved(grid);

@@ -231,6 +231,11 @@ struct MovedNorms {
     using Value = Tensor<float>;
     static constexpr FacetInfo kInfo{.lane = Lane::Prompt, .tensors = true};
     StageId weights;
+    /// For the attention that a map belongs to.
+    static MovedNorms of(StageId map) {
+        map.stage = is_cross(map.stage) ? Stage::CrossWeights : Stage::Weights;
+        return {map};
+    }
     bool operator==(const MovedNorms&) const = default;
 };
 
