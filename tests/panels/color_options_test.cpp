@@ -76,5 +76,21 @@ TEST(ColorOptions, Words) {
     EXPECT_EQ(range_words({.range = RangeMode::Row}, false), "each row");
 }
 
+/// Of a long text, nearly all differences of weights are as small as the weights.
+TEST(ColorOptions, DifferencesOfWeightsOfLongTextsEndWhereTheWeightsDo) {
+    const std::int64_t keys = 600;
+    const HeatmapStyle short_text = resolve_style({}, false, -0.4F, 0.9F, kManyKeys),
+                       long_text = resolve_style({}, false, -0.4F, 0.9F, keys);
+    EXPECT_EQ(short_text.hi, 0.9F);
+    EXPECT_EQ(long_text.hi, resolve_style({}, true, 0, 1, keys).hi);
+    EXPECT_EQ(long_text.lo, -long_text.hi);
+    EXPECT_EQ(resolve_style({}, false, -0.001F, 0.002F, keys).hi, 0.002F) << "all of them are smaller";
+    ColorOptions chosen;
+    chosen.range = RangeMode::Symmetric;
+    EXPECT_EQ(resolve_style(chosen, false, -0.4F, 0.9F, keys).hi, 0.9F) << "the user wants the largest";
+    EXPECT_EQ(range_words({}, false, long_text.hi, true), "± 0.020");
+    EXPECT_EQ(range_words({}, false, 0.9F), "± largest");
+}
+
 }  // namespace
 }  // namespace attn::app

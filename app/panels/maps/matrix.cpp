@@ -464,6 +464,8 @@ const TensorStatistics& MatrixStore::statistics(const Matrix& matrix) {
         it->second = {.nan = matrix.large->non_finite.nan, .infinite = matrix.large->non_finite.infinite};
         it->second.min = found.min;
         it->second.max = found.max;
+        it->second.mean = found.mean;
+        it->second.deviation = found.deviation;
     } else if (fresh) it->second = compute_statistics(matrix.data);
     return it->second;
 }

@@ -121,7 +121,7 @@ public:
     Matrix one_hot(const Trace<float>& trace, const StageId& tokens, std::int64_t batch);
     /// See slice_difference(); for small matrices. Empty if the shapes differ.
     Matrix difference(const Matrix& now, const Matrix& before);
-    /// Statistics of a matrix. For a large map only non-finite counts (see facet::Statistics), and minimum and maximum of its blocks.
+    /// Statistics of a matrix. For a large map only non-finite counts (see facet::Statistics), and range, mean and deviation of its blocks.
     const TensorStatistics& statistics(const Matrix& matrix);
     /// The range of what is called `name`: that of `now`, or the last one while `now` is null; 0 to 0 if there was none yet.
     std::pair<float, float> latest_range(const std::string& name, const TensorStatistics* now);

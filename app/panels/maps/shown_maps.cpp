@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "app/panels/colors.hpp"
 #include "app/panels/compare/comparison.hpp"
@@ -116,7 +115,6 @@ namespace {
 /// others without colour.
 float most_of_moved(const TensorStatistics& statistics) {
     constexpr double kDeviations = 10;
-    if (statistics.empty()) return std::numeric_limits<float>::max();  // only blocks are known
     return static_cast<float>(statistics.mean + kDeviations * statistics.deviation);
 }
 
