@@ -47,14 +47,8 @@ protected:
 /// The pass over a changed text takes long: what belongs to the text before fades, but not at once, because quick passes would flicker.
 TEST_F(FrameTest, FadesNumbersOfTheTextBefore) {
     Gate gate;
-    Computation computation = Computation::engine();
-    computation.forward = [&gate, forward = computation.forward](const auto& parameters, const auto& tokens, const auto& source,
-                                                                 const auto& settings, const std::stop_token& stop) {
-        gate.pass(stop);
-        return forward(parameters, tokens, source, settings, stop);
-    };
     session = std::make_unique<Session>(
-        open_preset("gpt-tiny"), [] {}, std::move(computation));
+        open_preset("gpt-tiny"), [] {}, engine_behind(gate));
     session->wait();
     instant = false;
     const auto faded = [&] {
@@ -83,14 +77,8 @@ TEST_F(FrameTest, FadesNumbersOfTheTextBefore) {
 TEST_F(FrameTest, EveryViewCanBeDrawnBeforeThereIsATrace) {
     Gate gate;
     gate.close();
-    Computation computation = Computation::engine();
-    computation.forward = [&gate, forward = computation.forward](const auto& parameters, const auto& tokens, const auto& source,
-                                                                 const auto& settings, const std::stop_token& stop) {
-        gate.pass(stop);
-        return forward(parameters, tokens, source, settings, stop);
-    };
     session = std::make_unique<Session>(
-        open_preset("gpt-tiny"), [] {}, std::move(computation));
+        open_preset("gpt-tiny"), [] {}, engine_behind(gate));
     instant = false;
     for (const ViewInfo& info : views()) {
         view.view = info.view;

@@ -56,6 +56,17 @@ private:
     int waiting_ = 0, abandoned_ = 0;
 };
 
+/// The engine, whose passes stop at a gate.
+inline Computation engine_behind(Gate& gate) {
+    Computation engine = Computation::engine();
+    engine.forward = [&gate, forward = engine.forward](const auto& parameters, const auto& tokens, const auto& source, const auto& settings,
+                                                       const std::stop_token& stop) {
+        gate.pass(stop);
+        return forward(parameters, tokens, source, settings, stop);
+    };
+    return engine;
+}
+
 /// A trace without stages.
 inline Trace<float> empty_trace(std::shared_ptr<const Parameters<float>> parameters, const TokenBatch& tokens, const TokenBatch& source,
                                 const ForwardSettings& settings) {
