@@ -168,11 +168,11 @@ namespace {
 
 /// What a facet is for another state: a state compared with itself is then replaced on both sides.
 Facet moved_to(Facet facet, const StateRef& from, const StateRef& to) {
-    const auto move = [&](facet::MapChange& change) {
-        if (change.minus != nullptr && change.minus == from) change.minus = to;
+    const auto move = [&](StateRef& minus) {
+        if (minus != nullptr && minus == from) minus = to;
     };
-    if (auto* map = std::get_if<facet::MapRegion>(&facet)) move(map->change);
-    if (auto* slice = std::get_if<facet::ChangedSlice>(&facet)) move(slice->change);
+    if (auto* map = std::get_if<facet::MapRegion>(&facet)) move(map->change.minus);
+    if (auto* slice = std::get_if<facet::ChangedSlice>(&facet)) move(slice->change.minus);
     return facet;
 }
 

@@ -68,7 +68,7 @@ TEST_F(LargeMatrix, StatisticsAreThoseOfTheShownSequenceAndComeLater) {
         view.batch = sequence;
         with_context([&](PanelContext& context) {
             const Matrix matrix = logits(context, sequence);
-            ASSERT_FALSE(is_counted_at_once(matrix));
+            ASSERT_FALSE(is_small(matrix));
             const TensorStatistics* found = statistics_of_matrix(context, matrix);
             ASSERT_NE(found, nullptr);
             expect_counts(*found, trace().find(kLogits)->value, sequence);
@@ -124,7 +124,7 @@ TEST_F(LargeMatrix, DifferencesAreComputedByAWorker) {
     with_context([&](PanelContext& context) {
         const Matrix found = difference(context);
         ASSERT_FALSE(found.empty());
-        ASSERT_FALSE(is_changed_at_once(found));
+        ASSERT_FALSE(is_small(found));
         EXPECT_TRUE(found.is_difference);
         const Tensor<float>&after = trace().find(kLogits)->value, &before = computed(context.states.pinned_a)->trace->find(kLogits)->value;
         float reach = 0;

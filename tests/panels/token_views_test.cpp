@@ -237,8 +237,11 @@ TEST_F(TokenViews, TheTotalsAreThoseOfTheEngine) {
     frames(2, ui_frame);
     const auto readings = get(facet::Readings{ReadingKind::Totals});
     const auto drawn = [&](const Tensor<float>& values) {
-        return std::any_of(canvas.calls.begin(), canvas.calls.end(),
-                           [&](const auto& call) { return call.request.data.values == values.data() && call.max.x - call.min.x > 100; });
+        const std::int64_t cells = values.shape()[1].size * values.shape()[2].size;
+        return std::any_of(canvas.calls.begin(), canvas.calls.end(), [&](const auto& call) {
+            return call.max.x - call.min.x > 100 && call.request.data.rows * call.request.data.cols == cells &&
+                   std::equal(values.data(), values.data() + cells, call.request.data.values);
+        });
     };
     EXPECT_TRUE(drawn(readings->of(Stack::Main)->rollouts.back()));
     view.totals.up_to = 1;

@@ -323,7 +323,7 @@ ChangedMap difference_of(const PanelContext& context, const ComparedSides& sides
     const bool same_size = now.data.rows == before.data.rows && now.data.cols == before.data.cols;
     if (now.empty() || before.empty() || !same_size) return {};
     const bool held = !now.large && !before.large;
-    if (held && is_changed_at_once(now)) return {context.matrices.difference(now, before), ""};
+    if (held && is_small(now)) return {context.matrices.difference(now, before), ""};
     ChangedMap out = held ? difference_of_slices(context, sides, now, before) : difference_of_maps(context, sides, now, before);
     if (!out.map.empty()) mark_difference(out.map);
     return out;

@@ -45,18 +45,32 @@ const HeatmapRegion* asked_region(const PanelContext& context, const LargeMap& m
     return answer ? context.matrices.region(map, context.snapshot.trace->config.num_heads, answer.value) : nullptr;
 }
 
-/// The facet with the statistics of a matrix that is too large to be counted at once; none for means, and for changed slices, which come
-/// with theirs.
-std::optional<facet::Statistics> counted_elsewhere(const PanelContext& context, const Matrix& matrix, const Snapshot& snapshot) {
-    if (is_counted_at_once(matrix) || matrix.large || !matrix.origin || matrix.is_changed) return {};
+/// Whose stage a matrix shows.
+const Snapshot& snapshot_of(const PanelContext& context, const Matrix& matrix) {
+    return matrix.labelled_by.snapshot == nullptr ? context.snapshot : *matrix.labelled_by.snapshot;
+}
+
+/// The part of that state's outline that holds the stage.
+std::optional<facet::Inside> part_holding(const PanelContext& context, const Matrix& matrix, const StageId& stage) {
+    const bool shown = matrix.labelled_by.snapshot == nullptr;
+    return context.part_read(*snapshot_of(context, matrix).trace, stage, shown ? context.only_head() : matrix.labelled_by.only_head);
+}
+
+bool has_heads(const Matrix& matrix) { return std::max(matrix.row_index, matrix.col_index) == 3; }
+
+/// The facet with the statistics of a matrix that is too large to be counted at once; none for changed slices, which come with theirs.
+std::optional<facet::Statistics> counted_elsewhere(const PanelContext& context, const Matrix& matrix) {
+    if (is_small(matrix) || matrix.large || matrix.is_changed) return {};
+    if (matrix.mean_of)
+        return facet::Statistics{.stage = *matrix.mean_of,
+                                 .head = kMeanHead,
+                                 .sequence = matrix.labelled_by.batch,
+                                 .part = part_holding(context, matrix, *matrix.mean_of)};
+    if (!matrix.origin) return {};
     if (!matrix.origin->parameter.empty()) return facet::Statistics{.gradients = matrix.is_gradient, .parameter = matrix.origin->parameter};
     facet::Statistics statistics{.stage = matrix.origin->stage, .gradients = matrix.is_gradient, .sequence = matrix.origin->index[0]};
-    const bool has_heads = std::max(matrix.row_index, matrix.col_index) == 3;
-    if (has_heads) statistics.head = matrix.origin->index[1];
-    const LabelledBy& by = matrix.labelled_by;
-    if (!matrix.is_gradient)
-        statistics.part =
-            context.part_read(*snapshot.trace, matrix.origin->stage, by.snapshot == nullptr ? context.only_head() : by.only_head);
+    if (has_heads(matrix)) statistics.head = matrix.origin->index[1];
+    if (!matrix.is_gradient) statistics.part = part_holding(context, matrix, matrix.origin->stage);
     return statistics;
 }
 
@@ -100,13 +114,11 @@ bool is_counted(const PanelContext& context, const Matrix& matrix) {
     return of_one_head && !matrix.large->in_blocks_alone && matrix.large->change == facet::MapChange{};
 }
 
-bool is_counted_at_once(const Matrix& matrix) { return matrix.data.rows * matrix.data.cols <= std::int64_t{1} << 21; }
-
-bool is_changed_at_once(const Matrix& matrix) { return matrix.data.rows * matrix.data.cols <= std::int64_t{1} << 18; }
+bool is_small(const Matrix& matrix) { return matrix.data.rows * matrix.data.cols <= std::int64_t{1} << 18; }
 
 const TensorStatistics* statistics_of_matrix(const PanelContext& context, const Matrix& matrix) {
-    const Snapshot& snapshot = matrix.labelled_by.snapshot == nullptr ? context.snapshot : *matrix.labelled_by.snapshot;
-    if (const auto facet = counted_elsewhere(context, matrix, snapshot)) return context.inquiry.ask(snapshot.state, *facet).value.get();
+    if (const auto facet = counted_elsewhere(context, matrix))
+        return context.inquiry.ask(snapshot_of(context, matrix).state, *facet).value.get();
     if (!matrix.large) return &context.matrices.statistics(matrix);
     if (!is_counted(context, matrix)) return nullptr;
     return context.inquiry.ask(state_of(context, *matrix.large), facet::Statistics{matrix.large->stage, false, matrix.large->head})
@@ -125,6 +137,19 @@ ChangedMap changed_slice(const PanelContext& context, const Matrix& matrix, cons
     const auto answer = context.inquiry.ask(state, change);
     if (!answer) return {{}, answer.problem};
     return {context.matrices.with_slice(matrix, answer.value), ""};
+}
+
+Matrix row_sums(const PanelContext& context, const Matrix& matrix) {
+    if (matrix.empty() || matrix.large) return {};
+    if (is_small(matrix)) return context.matrices.row_sums(matrix);
+    const StageId& stage = matrix.origin->stage;
+    return changed_slice(context, place_of_row_sums(matrix), snapshot_of(context, matrix).state,
+                         {.stage = stage,
+                          .sequence = matrix.origin->index[0],
+                          .head = has_heads(matrix) ? matrix.origin->index[1] : 0,
+                          .part = part_holding(context, matrix, stage),
+                          .row_sums = true})
+        .map;
 }
 
 Matrix as_large(Matrix map, const LargeMap& place, int level) {

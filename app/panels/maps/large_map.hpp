@@ -25,9 +25,10 @@ ChangedMap changed_slice(const PanelContext& context, const Matrix& matrix, cons
 Matrix as_large(Matrix map, const LargeMap& place, int level);
 /// Whether statistics are available for a matrix; they are not for means and transformed large maps.
 bool is_counted(const PanelContext& context, const Matrix& matrix);
-/// Whether a matrix is so small that a frame has time to go through its numbers: to count them, or to change them for several maps.
-bool is_counted_at_once(const Matrix& matrix);
-bool is_changed_at_once(const Matrix& matrix);
+/// Whether a matrix is so small that a frame has time to go through the numbers of several like it.
+bool is_small(const Matrix& matrix);
+/// The sums of a matrix's rows over their unmasked cells; empty until they are computed, and for a large map.
+Matrix row_sums(const PanelContext& context, const Matrix& matrix);
 /// The statistics of a matrix; null for a large one until they are computed.
 const TensorStatistics* statistics_of_matrix(const PanelContext& context, const Matrix& matrix);
 

@@ -57,6 +57,29 @@ void mark_difference(Matrix& now) {
     now.content = Content::Signed;
 }
 
+Matrix place_of_row_sums(const Matrix& matrix) {
+    Matrix place;
+    place.symbol = "Σ";
+    place.name = matrix.name + " row sums";
+    place.row_axis = matrix.row_axis;
+    place.col_axis = Axis::N;
+    place.content = Content::Probability;
+    place.data.rows = matrix.data.rows;
+    place.data.cols = 1;
+    return place;
+}
+
+Matrix place_of_token_map(std::int64_t positions, std::string symbol) {
+    Matrix place;
+    place.name = symbol;
+    place.symbol = std::move(symbol);
+    place.row_axis = Axis::T;
+    place.col_axis = Axis::S;
+    place.content = Content::Probability;
+    place.data.rows = place.data.cols = positions;
+    return place;
+}
+
 std::optional<CellRef> Matrix::cell(std::int64_t row, std::int64_t col) const {
     if (!origin) return std::nullopt;
     CellRef ref = *origin;
@@ -86,17 +109,10 @@ void MatrixStore::use(const Snapshot& snapshot, OtherStates others) {
     serial_ = snapshot.serial;
     others_ = std::move(others);
     ++generation_;
-    computed_.clear();
     changed_.clear();
     one_hot_.clear();
     edited_.clear();
     statistics_.clear();
-}
-
-MatrixStore::Computed& MatrixStore::computed(std::uint64_t key, bool& fresh) {
-    const auto [it, inserted] = computed_.try_emplace(key);
-    fresh = inserted;
-    return it->second;
 }
 
 Matrix MatrixStore::stage(const Trace<float>& trace, const StageId& id, std::int64_t batch, std::int64_t head) {
@@ -213,7 +229,9 @@ const HeatmapRegion* MatrixStore::last_region(const LargeMap& map) {
 Matrix MatrixStore::mean_map(const RecordedStage<float>& stage, const Tensor<float>& mean, std::int64_t batch) {
     Matrix out = slice(stage, batch, 0);
     out.name += " mean";
+    out.mean_of = stage.id;
     out.symbol = "mean of the heads";
+    out.mean_of = stage.id;
     out.origin.reset();
     out.edited = {};  // edit marks apply to single heads
     out.data.key = mix(out.data.key, kHeadMean);
@@ -221,26 +239,11 @@ Matrix MatrixStore::mean_map(const RecordedStage<float>& stage, const Tensor<flo
     return out;
 }
 
-Matrix MatrixStore::tokens_to_tokens(const Tensor<float>& values, std::int64_t batch, std::string symbol, const Mask* mask,
-                                     bool zeros_only) {
-    const std::int64_t positions = values.shape()[1].size, b = std::min(batch, values.shape()[0].size - 1);
-    Matrix out;
-    out.symbol = std::move(symbol);
-    out.name = out.symbol;
-    out.row_axis = Axis::T;
-    out.col_axis = Axis::S;
-    out.content = Content::Probability;
-    out.data.values = values.data() + b * positions * positions;
-    out.data.rows = out.data.cols = out.data.row_stride = positions;
-    if (mask != nullptr && !mask->allows_everything()) out.data.keep = mask->keep_row(b, 0, 0);
-    out.data.key = mix(mix(mix(generation_, kTotal), static_cast<std::uint64_t>(b)), reinterpret_cast<std::uintptr_t>(values.data()));
-    if (!zeros_only || out.data.keep == nullptr) return out;
-    bool fresh = false;
-    Computed& store = computed(out.data.key, fresh);
-    if (fresh)
-        for (std::int64_t i = 0; i < positions * positions; ++i) store.keep.push_back(out.data.keep[i] != 0 || out.data.values[i] != 0);
-    out.data.keep = store.keep.data();
-    return out;
+Matrix MatrixStore::totals(const Matrix& place, const NumberGrid& totals) {
+    const std::uint64_t key = mix(mix(generation_, kTotal), reinterpret_cast<std::uintptr_t>(totals.values));
+    const auto [it, fresh] = changed_.try_emplace(key);
+    if (fresh) it->second = slice_of_totals(totals);
+    return with_numbers(place, key, it->second);
 }
 
 Matrix MatrixStore::slice(const RecordedStage<float>& stage, std::int64_t batch, std::int64_t head) {
@@ -477,28 +480,11 @@ std::pair<float, float> MatrixStore::latest_range(const std::string& name, const
 }
 
 Matrix MatrixStore::row_sums(const Matrix& matrix) {
-    Matrix out;
-    if (matrix.empty() || matrix.large) return out;
-    out.symbol = "Σ";
-    out.name = matrix.name + " row sums";
-    out.row_axis = matrix.row_axis;
-    out.col_axis = Axis::N;
-    out.content = Content::Probability;
-    out.data.rows = matrix.data.rows;
-    out.data.cols = 1;
-    out.data.row_stride = 1;
-    out.data.key = mix(matrix.data.key, kRowSums);
-    bool fresh = false;
-    Computed& store = computed(out.data.key, fresh);
-    if (fresh)
-        for (std::int64_t r = 0; r < matrix.data.rows; ++r) {
-            double sum = 0;
-            for (std::int64_t c = 0; c < matrix.data.cols; ++c)
-                if (!matrix.masked(r, c)) sum += matrix.at(r, c);
-            store.values.push_back(static_cast<float>(sum));
-        }
-    out.data.values = store.values.data();
-    return out;
+    if (matrix.empty() || matrix.large) return {};
+    const std::uint64_t key = mix(matrix.data.key, kRowSums);
+    const auto [it, fresh] = changed_.try_emplace(key);
+    if (fresh) it->second = slice_row_sums(grid_of(matrix.data));
+    return with_numbers(place_of_row_sums(matrix), key, it->second);
 }
 
 }  // namespace attn::app

@@ -51,14 +51,15 @@ struct Matrix {
     /// The trace cell of (row, col) is `origin` with row and col inserted at these index positions; -1 for an axis without index.
     std::optional<CellRef> origin;
     int row_index = -1, col_index = -1;
-    LabelledBy labelled_by{};         ///< whose tokens label rows and columns
-    bool is_gradient = false;         ///< loss gradients instead of values
-    bool is_difference = false;       ///< difference of two states
-    bool is_of_weights = false;       ///< with is_difference: of weights or probabilities
-    bool is_changed = false;          ///< the numbers are not those of the stage, but computed from them; see MatrixStore::with_slice()
-    bool is_moved = false;            ///< weights multiplied by the norm of what they move
-    bool is_transposed = false;       ///< rows and columns are exchanged
-    std::optional<LargeMap> large{};  ///< set if `data` has a level; see app/panels/maps/large_map.hpp
+    LabelledBy labelled_by{};          ///< whose tokens label rows and columns
+    bool is_gradient = false;          ///< loss gradients instead of values
+    bool is_difference = false;        ///< difference of two states
+    bool is_of_weights = false;        ///< with is_difference: of weights or probabilities
+    bool is_changed = false;           ///< the numbers are not those of the stage, but computed from them; see MatrixStore::with_slice()
+    bool is_moved = false;             ///< weights multiplied by the norm of what they move
+    bool is_transposed = false;        ///< rows and columns are exchanged
+    std::optional<StageId> mean_of{};  ///< the mean over the heads of this map
+    std::optional<LargeMap> large{};   ///< set if `data` has a level; see app/panels/maps/large_map.hpp
 
     bool empty() const { return data.empty(); }
     float at(std::int64_t row, std::int64_t col) const { return data.at(row, col); }
@@ -73,6 +74,10 @@ struct Matrix {
 void mark_without_first_key(Matrix& weights);
 void mark_moved(Matrix& weights);
 void mark_difference(Matrix& now);
+
+/// A place for the sums of a matrix's rows, and for a token-to-token map that `symbol` names; without numbers.
+Matrix place_of_row_sums(const Matrix& matrix);
+Matrix place_of_token_map(std::int64_t positions, std::string symbol);
 
 /// Stands for the mean over all heads in place of a head index. Only for weights (also after dropout): a mean of scores is meaningless,
 /// since softmax is applied per head.
@@ -125,24 +130,18 @@ public:
     const TensorStatistics& statistics(const Matrix& matrix);
     /// The range of what is called `name`: that of `now`, or the last one while `now` is null; 0 to 0 if there was none yet.
     std::pair<float, float> latest_range(const std::string& name, const TensorStatistics* now);
-    /// A token-to-token map computed elsewhere, [B,T,S], which must outlive the frame. `symbol` names it. Cells that `mask` forbids are
-    /// masked or, with `zeros_only`, only those of them that are 0.
-    Matrix tokens_to_tokens(const Tensor<float>& values, std::int64_t batch, std::string symbol, const Mask* mask, bool zeros_only = false);
-    /// The sum of each row over its unmasked cells, [rows,1].
+    /// See slice_of_totals(); for small maps. `place`: the matrix that names them, without numbers.
+    Matrix totals(const Matrix& place, const NumberGrid& totals);
+    /// See slice_row_sums(); for small matrices.
     Matrix row_sums(const Matrix& matrix);
 
 private:
-    struct Computed {
-        std::vector<float> values;
-        std::vector<std::uint8_t> keep;
-    };
     /// Which number of each row is 1.
     struct OneHotRows {
         const std::int32_t* ids;
         std::int64_t cols;
         static float read(const void* rows, std::int64_t at);
     };
-    Computed& computed(std::uint64_t key, bool& fresh);
     Matrix slice(const RecordedStage<float>& stage, std::int64_t batch, std::int64_t head);
     Matrix reduced(const Trace<float>& trace, const ReducedMap& map, std::int64_t head);
     Matrix with_numbers(Matrix matrix, std::uint64_t key, const ChangedSlice& numbers);
@@ -160,7 +159,6 @@ private:
     std::uint64_t serial_ = 0;
     OtherStates others_;
     std::uint64_t generation_ = 0;  // incremented when serial_ or others_ changes
-    std::map<std::uint64_t, Computed> computed_;
     std::map<std::uint64_t, ChangedSlice> changed_;
     std::map<const ChangedSlice*, Slice> slices_;
     std::uint64_t slices_so_far_ = 0;

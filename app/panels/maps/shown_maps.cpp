@@ -59,7 +59,7 @@ ChangedMap changed_elsewhere(PanelContext& context, const Matrix& values, const 
 ChangedMap measured(PanelContext& context, const Matrix& values, const StageId& id, std::int64_t head) {
     const facet::MapChange change = chosen_change(context, id, head);
     if (change == facet::MapChange{} || values.empty()) return {values, ""};
-    const bool here = !values.large && is_changed_at_once(values);
+    const bool here = !values.large && is_small(values);
     return here ? changed_here(context, values, change, id, head) : changed_elsewhere(context, values, change, id, head);
 }
 

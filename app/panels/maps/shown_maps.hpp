@@ -17,10 +17,9 @@ void draw_awaited(const PanelContext& context, ImVec2 min, ImVec2 max);
 float shown_reach(PanelContext& context, Stage stage);
 /// The style of such a slice, with the same range for all heads and layers.
 HeatmapStyle shown_style(PanelContext& context, const Matrix& matrix, const StageId& id, float reach);
-/// The heading for maps of this stage: "Weights", "Weights: gradient of the loss", "Weights: B − A", "Weights without the first key,
 /// How weights are measured in views of many heads: " × ‖v W_O‖ without the first key"; "" as computed.
 std::string measure_words(const PanelContext& context, const StageId& id);
-/// rescaled" or "Weights × ‖v W_O‖".
+/// The heading for maps of this stage: "Weights", "Weights: gradient of the loss", "Weights: B − A" or "Weights × ‖v W_O‖".
 std::string shown_title(PanelContext& context, const StageId& id);
 /// Draws the heading in the largest font that fits before `right`, shortened if necessary; returns its right edge in pixels.
 float draw_shown_title(PanelContext& context, const StageId& id, ImVec2 at, float right);

@@ -8,6 +8,7 @@
 #include "app/panels/colors.hpp"
 #include "app/panels/edit/cell_edit.hpp"
 #include "app/panels/maps/head_captions.hpp"
+#include "app/panels/maps/large_map.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/train/train_transport.hpp"
 #include "app/panels/train/train_view.hpp"
@@ -54,12 +55,25 @@ struct Tile {
     Color ink = 0;
 };
 
+/// Empty if the shapes differ, and for a large map until it is computed.
+Matrix difference_of(const PanelContext& context, const StageId& id, std::int64_t head, const Moments& pins, const Matrix& after,
+                     const Matrix& before) {
+    if (is_small(after)) return context.matrices.difference(after, before);
+    if (after.data.rows != before.data.rows || after.data.cols != before.data.cols) return {};
+    Matrix difference =
+        changed_slice(context, after, pins.b->state,
+                      {.stage = id, .head = head, .change = {.minus = pins.a->state, .minus_stage = id, .minus_head = head}})
+            .map;
+    if (!difference.empty()) mark_difference(difference);
+    return difference;
+}
+
 /// Empty if one of the states has no such map.
 Tile difference_tile(PanelContext& context, const StageId& id, std::int64_t head, const Moments& pins) {
     Tile tile;
     const Matrix after = context.matrices.stage(*pins.b->trace, id, 0, head), before = context.matrices.stage(*pins.a->trace, id, 0, head);
     if (after.empty() || before.empty()) return tile;
-    tile.matrix = context.matrices.difference(after, before);
+    tile.matrix = difference_of(context, id, head, pins, after, before);
     if (tile.matrix.empty()) return tile;
     tile.style = {.map = ColorMap::Diverging, .lo = -pins.reach, .hi = pins.reach};
     const TensorStatistics& statistics = context.matrices.statistics(tile.matrix);

@@ -256,7 +256,7 @@ void draw_row(PanelContext& context, const Equation& equation, const EquationLay
 /// Draws the sums of visible rows beside the result: 1 for a softmax, anything after dropout.
 void draw_row_sums(PanelContext& context, const Equation& equation, const Box& box) {
     const auto& [colors, fonts, scale] = context.theme;
-    const Matrix sums = context.matrices.row_sums(equation.result);
+    const Matrix sums = row_sums(context, equation.result);
     if (sums.empty()) return;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     draw_text_in(list, fonts.mono_small, {box.min.x, box.min.y - context.px(20)}, {box.max.x, box.min.y}, {0.5F, 0.5F}, colors.muted,
@@ -344,13 +344,9 @@ const char* difference_words(const PanelContext& context, const Matrix& shown) {
     return masked ? "Where both have a number, they are identical." : "Here they are identical.";
 }
 
-/// Rows of a larger matrix are only summed if edits may have changed them.
-constexpr std::int64_t kMostSummed = 1 << 21;
-
 /// Whether any row sum differs from 1 and is therefore worth showing.
-bool shows_row_sums(PanelContext& context, const Matrix& matrix) {
-    if (matrix.data.rows * matrix.data.cols > kMostSummed && matrix.edited.by == nullptr) return false;
-    const Matrix sums = context.matrices.row_sums(matrix);
+bool shows_row_sums(const PanelContext& context, const Matrix& matrix) {
+    const Matrix sums = row_sums(context, matrix);
     for (std::int64_t row = 0; row < sums.data.rows; ++row)
         if (!(std::abs(sums.at(row, 0) - 1) < 5e-4F)) return true;
     return false;
@@ -371,8 +367,8 @@ void show_in_place(PanelContext& context, Picture& picture) {
     picture.equation = equation_of(context.matrices, *a.trace, a.stage, a.batch, a.head);
     picture.text = text_of(*a.trace, a.stage);
     picture.text.title += " · " + a.name;
-    for (Matrix& operand : picture.equation.operands) operand.labelled_by = {a.snapshot, a.batch};
-    picture.equation.result.labelled_by = {a.snapshot, a.batch};
+    for (Matrix& operand : picture.equation.operands) operand.labelled_by = {a.snapshot, a.batch, a.only_head};
+    picture.equation.result.labelled_by = {a.snapshot, a.batch, a.only_head};
 }
 
 void compare(PanelContext& context, Picture& picture) {
@@ -396,10 +392,10 @@ Picture picture_of(PanelContext& context) {
     Picture picture{equation_of(context.matrices, context.trace(), id, context.view.batch, context.view.head),
                     text_of(context.trace(), id)};
     if (id.stage == Stage::Tokens) return picture;
-    if (picture.equation.row_sums) picture.equation.row_sums = shows_row_sums(context, picture.equation.result);
     if (context.view.compare.on()) compare(context, picture);
     else if (shows_gradients(context)) show_gradients(context, picture.equation, picture.text);
     else if (const std::string missing = missing_gradients(context); !missing.empty()) picture.text.sentence = missing;
+    if (picture.equation.row_sums) picture.equation.row_sums = shows_row_sums(context, picture.equation.result);
     return picture;
 }
 

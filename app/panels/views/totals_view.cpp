@@ -6,6 +6,7 @@
 
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/maps/labels.hpp"
+#include "app/panels/maps/large_map.hpp"
 #include "app/panels/maps/matrix_view.hpp"
 #include "app/panels/maps/stage_words.hpp"
 #include "app/panels/panels.hpp"
@@ -26,6 +27,7 @@ constexpr float kHeader = 44;
 struct Shown {
     const AttentionTotals* totals = nullptr;
     const Trace<float>* trace = nullptr;
+    StateRef state{};
     std::size_t layer = 0;  ///< the last one included
     StageId weights;        ///< of that layer
     std::int64_t batch = 0;
@@ -33,10 +35,11 @@ struct Shown {
     bool is_reduced() const { return totals != nullptr && totals->rollouts.empty(); }
 };
 
-Shown shown_of(const PanelContext& context, const Readings* readings, const Trace<float>* trace, std::int64_t batch) {
+Shown shown_of(const PanelContext& context, const Readings* readings, const Snapshot* snapshot, const StateRef& state, std::int64_t batch) {
     Shown shown;
-    shown.trace = trace;
-    if (readings == nullptr || trace == nullptr) return shown;
+    shown.state = state;
+    if (readings == nullptr || snapshot == nullptr) return shown;
+    shown.trace = snapshot->trace.get();
     shown.totals = readings->of(context.view.stage.stack);
     if (shown.totals == nullptr && !readings->totals.empty()) shown.totals = &readings->totals.front();
     if (shown.totals == nullptr) return shown;
@@ -48,21 +51,41 @@ Shown shown_of(const PanelContext& context, const Readings* readings, const Trac
 }
 
 Shown shown_totals(const PanelContext& context) {
-    return shown_of(context, context.ask_latest(facet::Readings{ReadingKind::Totals}).value.get(), context.snapshot.trace.get(),
+    return shown_of(context, context.ask_latest(facet::Readings{ReadingKind::Totals}).value.get(), &context.snapshot, context.states.shown,
                     context.view.batch);
+}
+
+facet::TotalsSlice::Place place_of(const Shown& shown) { return {shown.totals->stack, shown.layer, shown.batch}; }
+
+/// A map, or with `minus` the difference of two, from a worker; empty until it is computed.
+Matrix totals_elsewhere(const PanelContext& context, const Matrix& place, const Shown& shown, const Shown* minus = nullptr) {
+    facet::TotalsSlice facet{.rollout = context.view.totals.rollout, .at = place_of(shown)};
+    if (minus != nullptr) {
+        facet.minus = minus->state;
+        facet.minus_at = place_of(*minus);
+    }
+    const auto answer = context.inquiry.ask_latest(shown.state, facet);
+    return answer ? context.matrices.with_slice(place, answer.value) : Matrix();
 }
 
 Matrix shown_matrix(const PanelContext& context, const Shown& shown) {
     const bool rollout = context.view.totals.rollout;
+    const char* const symbol = rollout ? "rollout" : "mean";
     if (shown.is_reduced())
-        return context.matrices.reduced_total(*shown.trace,
-                                              (rollout ? shown.totals->reduced_rollouts : shown.totals->reduced_means)[shown.layer],
-                                              rollout ? "rollout" : "mean");
-    const RecordedStage<float>* weights = shown.trace->find(shown.weights);
-    const Mask* mask = weights == nullptr ? nullptr : weights->mask.get();
-    return context.matrices.tokens_to_tokens((rollout ? shown.totals->rollouts : shown.totals->means)[shown.layer], shown.batch,
-                                             rollout ? "rollout" : "mean", mask,
-                                             rollout);  // in a rollout the diagonal counts even if it is masked
+        return context.matrices.reduced_total(
+            *shown.trace, (rollout ? shown.totals->reduced_rollouts : shown.totals->reduced_means)[shown.layer], symbol);
+    const NumberGrid grid = grid_of_totals(*shown.trace, *shown.totals, rollout, shown.layer, shown.batch);
+    const Matrix place = place_of_token_map(grid.rows, symbol);
+    return is_small(place) ? context.matrices.totals(place, grid) : totals_elsewhere(context, place, shown);
+}
+
+/// B - A; empty until it is computed, and if the texts differ in length.
+Matrix difference_of(const PanelContext& context, const Shown& of_b, const Matrix& b, const Shown& of_a, const Matrix& a) {
+    if (is_small(b)) return context.matrices.difference(b, a);
+    if (a.empty() || a.data.rows != b.data.rows) return {};
+    Matrix difference = totals_elsewhere(context, place_of_token_map(b.data.rows, b.symbol), of_b, &of_a);
+    if (!difference.empty()) mark_difference(difference);
+    return difference;
 }
 
 std::string layers_words(const Shown& shown) { return shown.layer == 0 ? "layer 0" : fmt::format("layers 0 to {}", shown.layer); }
@@ -166,7 +189,8 @@ TotalsPicture totals_picture(PanelContext& context, const Shown& shown) {
     const Comparison& compare = context.view.compare;
     if (!compare.on()) return picture;
     const ComparedReadings other = compared_readings(context, ReadingKind::Totals);
-    const Shown before = shown_of(context, other.readings, other.snapshot == nullptr ? nullptr : other.snapshot->trace.get(), other.batch);
+    Shown now = shown, before = shown_of(context, other.readings, other.snapshot,
+                                         other.snapshot == nullptr ? nullptr : other.snapshot->state, other.batch);
     if (before.totals == nullptr) {
         picture.problem = other.missing.empty() ? "That state has no attention of this kind." : other.missing;
         return picture;
@@ -177,6 +201,7 @@ TotalsPicture totals_picture(PanelContext& context, const Shown& shown) {
     std::string name_a = other.name, name_b = "shown";
     if (compare.swapped) {
         std::swap(a, b);
+        std::swap(before, now);
         std::swap(first, second);
         std::swap(name_a, name_b);
     }
@@ -198,13 +223,17 @@ TotalsPicture totals_picture(PanelContext& context, const Shown& shown) {
         picture.equation.rows_differ = other.batch != shown.batch || other.snapshot != &context.snapshot;
         return picture;
     }
-    Matrix difference = context.matrices.difference(b, a);
     if (a.large || b.large) {
         picture.problem = "For a text this long, totals can be shown side by side, but their difference is not computed.";
         return picture;
     }
-    if (difference.empty()) {
+    if (!a.empty() && !b.empty() && a.data.rows != b.data.rows) {
         picture.problem = "The two states have texts of different lengths: they can only be shown side by side.";
+        return picture;
+    }
+    Matrix difference = difference_of(context, now, b, before, a);
+    if (difference.empty()) {
+        picture.problem = "The difference is being computed.";
         return picture;
     }
     difference.symbol = fmt::format("{} − {}", second, first);
@@ -297,6 +326,7 @@ void draw_totals_view(PanelContext& context) {
     const float y = at.y + context.px(kHeader);
     draw_text(list, fonts.mono_body, {at.x, y}, colors.text, elide(fonts.mono_body, words.formula, room.x));
     const TotalsPicture picture = totals_picture(context, shown);
+    if (picture.equation.result.empty()) return paragraph(context.ui(), fonts.body, colors.muted, "The map is being computed.");
     const bool low = room.y < context.px(470) && picture.problem.empty();
     const std::string& sentence = !picture.problem.empty() ? picture.problem : picture.words.empty() ? words.sentence : picture.words;
     const float text_height =

@@ -22,7 +22,8 @@ ChangedSlice empty_slice(const NumberGrid& like) {
 }
 
 ChangedSlice counted(ChangedSlice slice, const NumberGrid& like) {
-    const NumberGrid grid{slice.values.data(), like.rows, like.cols, like.cols, slice.keep.empty() ? nullptr : slice.keep.data()};
+    if (slice.values.empty()) return slice;
+    const NumberGrid grid = slice.grid(like.cols);
     slice.statistics = statistics_of(std::span(&grid, 1));
     return slice;
 }
@@ -72,6 +73,40 @@ ChangedSlice slice_difference(const NumberGrid& now, const NumberGrid& before, b
         }
     if (std::find(slice.keep.begin(), slice.keep.end(), 0) == slice.keep.end()) slice.keep.clear();
     return counted(std::move(slice), now);
+}
+
+ChangedSlice slice_row_sums(const NumberGrid& grid) {
+    ChangedSlice sums;
+    for (std::int64_t row = 0; row < grid.rows; ++row) {
+        double sum = 0;
+        for (std::int64_t col = 0; col < grid.cols; ++col)
+            if (!is_masked(grid, row, col)) sum += static_cast<double>(number_at(grid, row, col));
+        sums.values.push_back(static_cast<float>(sum));
+    }
+    return counted(std::move(sums), {.rows = grid.rows, .cols = 1});
+}
+
+NumberGrid grid_of_totals(const Trace<float>& trace, const AttentionTotals& totals, bool rollout, std::size_t layer,
+                          std::int64_t sequence) {
+    const std::vector<Tensor<float>>& layers = rollout ? totals.rollouts : totals.means;
+    if (layer >= layers.size() || sequence >= layers[layer].shape()[0].size) return {};
+    const std::int64_t positions = layers[layer].shape()[1].size;
+    const RecordedStage<float>* weights = trace.find({Stage::Weights, static_cast<int>(layer), totals.stack});
+    const bool masked = weights != nullptr && weights->mask != nullptr && !weights->mask->allows_everything();
+    return {layers[layer].data() + sequence * positions * positions, positions, positions, positions,
+            masked ? weights->mask->keep_row(sequence, 0, 0) : nullptr};
+}
+
+ChangedSlice slice_of_totals(const NumberGrid& totals) {
+    ChangedSlice slice = empty_slice(totals);
+    if (totals.keep != nullptr) slice.keep.resize(slice.values.size());
+    std::size_t at = 0;
+    for (std::int64_t row = 0; row < totals.rows; ++row)
+        for (std::int64_t col = 0; col < totals.cols; ++col, ++at) {
+            slice.values[at] = number_at(totals, row, col);
+            if (totals.keep != nullptr) slice.keep[at] = !is_masked(totals, row, col) || slice.values[at] != 0;
+        }
+    return counted(std::move(slice), totals);
 }
 
 }  // namespace attn::app

@@ -1,11 +1,13 @@
 #pragma once
-/// A slice of a stage as a view changes it before drawing: rescaled, weighted, or with another slice subtracted.
+/// A slice of a stage as a view changes it before drawing: rescaled, weighted, summed, or with another slice subtracted.
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "app/session/facets/statistics.hpp"
 #include "engine/plan/stage.hpp"
+#include "engine/trace/attention_totals.hpp"
 
 namespace attn::app {
 
@@ -13,6 +15,9 @@ struct ChangedSlice {
     std::vector<float> values;       ///< [rows, cols]
     std::vector<std::uint8_t> keep;  ///< likewise, 0 = masked; empty if nothing is masked
     TensorStatistics statistics;
+    NumberGrid grid(std::int64_t cols) const {
+        return {values.data(), static_cast<std::int64_t>(values.size()) / cols, cols, cols, keep.empty() ? nullptr : keep.data()};
+    }
 };
 
 /// Whether a stage consists of weights or probabilities, whose masked numbers are exactly 0.
@@ -27,5 +32,13 @@ const float* norms_of_head(const Tensor<float>& norms, std::int64_t sequence, st
 /// now - before, cell by cell; the grids have equal shapes. Where only one of them is masked, its value counts as 0 in probabilities, and
 /// the result is masked otherwise.
 ChangedSlice slice_difference(const NumberGrid& now, const NumberGrid& before, bool probabilities);
+/// The sum of each row over its unmasked cells, [rows, 1], added up in double.
+ChangedSlice slice_row_sums(const NumberGrid& grid);
+/// One sequence of the attention accumulated over the layers 0 to `layer`, [T,T], with the mask of that layer's weights if the trace holds
+/// them. Empty if there is none.
+NumberGrid grid_of_totals(const Trace<float>& trace, const AttentionTotals& totals, bool rollout, std::size_t layer, std::int64_t sequence);
+/// Attention accumulated over layers, with the mask of the last of them. A masked cell that is not 0 counts all the same: the diagonal of a
+/// rollout, or what an earlier layer attends to.
+ChangedSlice slice_of_totals(const NumberGrid& totals);
 
 }  // namespace attn::app

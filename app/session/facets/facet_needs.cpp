@@ -79,7 +79,33 @@ std::optional<StageId> looks_at(const Facet& facet) {
 
 namespace {
 
-/// What a changed slice is computed from besides the stage itself.
+/// The following: what a facet is computed from besides the trace.
+std::vector<Request> needs_of_statistics(const StateRef& state, const facet::Statistics& statistics, const Results& results) {
+    if (statistics.gradients) return {{state, facet::Gradients{}}};
+    std::vector<Request> needs;
+    const auto snapshot = statistics.part ? known_snapshot(state, results) : nullptr;
+    if (snapshot != nullptr && !snapshot->trace->whole()) needs.push_back({state, *statistics.part});
+    if (statistics.head && *statistics.head < 0) needs.push_back({state, facet::HeadMean{statistics.stage}});
+    return needs;
+}
+
+std::vector<Request> needs_of_map(const StateRef& state, const facet::MapRegion& map, const Results& results) {
+    std::vector<Request> needs;
+    const auto need_part = [&](const StateRef& of, const StageId& id) {
+        if (const auto there = known_snapshot(of, results))
+            if (const auto part = part_of_map(*there->trace, id)) needs.push_back({of, *part});
+    };
+    if (map.change.minus != nullptr) needs.push_back({map.change.minus, facet::Trace{}});
+    if (map.change != facet::MapChange{}) need_part(state, map.stage);
+    if (map.change.minus != nullptr) need_part(map.change.minus, map.change.minus_stage);
+    if (!map.change.times_moved) return needs;
+    const facet::MovedNorms moved = facet::MovedNorms::of(map.stage);
+    if (const auto snapshot = known_snapshot(state, results))
+        if (const auto part = part_needed(moved, *snapshot->trace)) needs.push_back({state, *part});
+    needs.push_back({state, moved});
+    return needs;
+}
+
 std::vector<Request> needs_of_slice(const StateRef& state, const facet::ChangedSlice& slice, const Results& results) {
     std::vector<Request> needs;
     const auto need_part = [&](const StateRef& of, const std::optional<facet::Inside>& part) {
@@ -115,28 +141,14 @@ std::vector<Request> needs_of(const Request& request, const Results& results) {
     if (const auto snapshot =
             beginning != nullptr ? known_snapshot(request.state, results) : results.find(request.state, facet::Trace{}).value)
         if (const auto part = part_needed(request.facet, *snapshot->trace)) needs.push_back({request.state, *part});
-    if (const auto* statistics = std::get_if<facet::Statistics>(&request.facet); statistics != nullptr && statistics->gradients)
-        needs.push_back({request.state, facet::Gradients{}});
-    else if (statistics != nullptr && statistics->part)
-        if (const auto snapshot = known_snapshot(request.state, results); snapshot && !snapshot->trace->whole())
-            needs.push_back({request.state, *statistics->part});
-    if (const auto* map = std::get_if<facet::MapRegion>(&request.facet)) {
-        if (map->change.minus != nullptr) needs.push_back({map->change.minus, facet::Trace{}});
-        const auto need_part = [&](const StateRef& state, const StageId& id) {
-            if (const auto there = known_snapshot(state, results))
-                if (const auto part = part_of_map(*there->trace, id)) needs.push_back({state, *part});
-        };
-        if (map->change != facet::MapChange{}) need_part(request.state, map->stage);
-        if (map->change.minus != nullptr) need_part(map->change.minus, map->change.minus_stage);
-        const facet::MovedNorms moved = facet::MovedNorms::of(map->stage);
-        const auto snapshot = map->change.times_moved ? known_snapshot(request.state, results) : nullptr;
-        if (snapshot != nullptr)
-            if (const auto part = part_needed(moved, *snapshot->trace)) needs.push_back({request.state, *part});
-        if (map->change.times_moved) needs.push_back({request.state, moved});
-    }
-    if (const auto* slice = std::get_if<facet::ChangedSlice>(&request.facet)) {
-        const std::vector<Request> more = needs_of_slice(request.state, *slice, results);
-        needs.insert(needs.end(), more.begin(), more.end());
+    const auto add = [&needs](const std::vector<Request>& more) { needs.insert(needs.end(), more.begin(), more.end()); };
+    if (const auto* statistics = std::get_if<facet::Statistics>(&request.facet))
+        add(needs_of_statistics(request.state, *statistics, results));
+    if (const auto* map = std::get_if<facet::MapRegion>(&request.facet)) add(needs_of_map(request.state, *map, results));
+    if (const auto* slice = std::get_if<facet::ChangedSlice>(&request.facet)) add(needs_of_slice(request.state, *slice, results));
+    if (const auto* totals = std::get_if<facet::TotalsSlice>(&request.facet)) {
+        needs.push_back({request.state, facet::Readings{ReadingKind::Totals}});
+        if (totals->minus != nullptr) needs.push_back({totals->minus, facet::Readings{ReadingKind::Totals}});
     }
     if (const auto* same = std::get_if<facet::SameNumbers>(&request.facet)) needs.push_back({same->other, facet::Trace{}});
     return needs;
@@ -147,10 +159,10 @@ bool comes_with_trace(const Request& request) {
     const auto* statistics = std::get_if<facet::Statistics>(&request.facet);
     const bool waits_for_gradients = statistics != nullptr && statistics->gradients,
                of_weights = statistics != nullptr && !statistics->parameter.empty();
-    // Another tokenizer's file has to be read first, which can take long.
+    // Another tokenizer's file has to be read first, and totals computed, which can take long.
     return !waits_for_gradients && !of_weights && !std::holds_alternative<facet::Trace>(request.facet) &&
            !std::holds_alternative<facet::Beginning>(request.facet) && !std::holds_alternative<facet::SameNumbers>(request.facet) &&
-           !std::holds_alternative<facet::OtherTokens>(request.facet);
+           !std::holds_alternative<facet::OtherTokens>(request.facet) && !std::holds_alternative<facet::TotalsSlice>(request.facet);
 }
 
 }  // namespace attn::app

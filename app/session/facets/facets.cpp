@@ -185,6 +185,7 @@ struct FacetMaker::Make {
     }
     ChangedSlice changed_slice(const facet::ChangedSlice& facet) const {
         const NumberGrid grid = grid_of(state, facet);
+        if (facet.row_sums) return slice_row_sums(grid);
         if (facet.change.minus != nullptr) {
             const NumberGrid other = grid_of(facet.change.minus, subtracted_slice(facet));
             if (grid.rows != other.rows || grid.cols != other.cols) throw Error("the two states have different shapes");
@@ -197,6 +198,14 @@ struct FacetMaker::Make {
         if (!facet.change.without_first_key) return moved(grid);
         ChangedSlice rest = slice_without_first_key(grid);
         return facet.change.times_moved ? moved({rest.values.data(), grid.rows, grid.cols, grid.cols, rest.keep.data()}) : rest;
+    }
+
+    NumberGrid grid_of(const StateRef& of, const facet::TotalsSlice& facet, const facet::TotalsSlice::Place& at) const {
+        const AttentionTotals* totals = work.results.find(of, facet::Readings{ReadingKind::Totals})->of(at.stack);
+        if (totals == nullptr) throw Error("that state has no attention of this kind");
+        const NumberGrid grid = grid_of_totals(*snapshot_of(of).trace, *totals, facet.rollout, at.layer, at.sequence);
+        if (grid.empty()) throw Error("there are no such totals");
+        return grid;
     }
 
     FacetValue operator()(const facet::Trace&) const;
@@ -286,6 +295,11 @@ struct FacetMaker::Make {
     FacetValue operator()(const facet::MovedNorms& facet) const { return value(moved_norms(trace_for(facet), facet.weights)); }
     FacetValue operator()(const facet::Statistics& facet) const {
         if (!facet.parameter.empty()) return value(statistics_of_parameter(facet));
+        if (facet.head && *facet.head < 0) {
+            const NumberGrid mean =
+                grid_of(state, {.stage = facet.stage, .sequence = facet.sequence.value_or(0), .head = *facet.head, .part = facet.part});
+            return value(statistics_of(std::span(&mean, 1)));
+        }
         if (facet.head && !facet.part && !facet.gradients && !trace().whole()) return value(statistics_in_rows(facet));
         const Trace<float>& held = facet.part && !trace().whole() ? *work.results.find(state, *facet.part)->trace : trace_for(facet);
         const RecordedStage<float>* stage = facet.gradients ? work.results.find(state, facet::Gradients{})->find(facet.stage)
@@ -308,6 +322,17 @@ struct FacetMaker::Make {
         const std::int64_t cells = shape[shape.rank() - 2].size * shape[shape.rank() - 1].size;
         expect_room(static_cast<double>(cells) * (sizeof(float) + sizeof(std::uint8_t)) / (1024.0 * 1024.0), work.room_mib);
         ChangedSlice made = changed_slice(facet);
+        const auto numbers = static_cast<double>(made.values.size() * sizeof(float) + made.keep.size());
+        return value(std::move(made), numbers / (1024.0 * 1024.0));
+    }
+    FacetValue operator()(const facet::TotalsSlice& facet) const {
+        const NumberGrid grid = grid_of(state, facet, facet.at);
+        ChangedSlice made = slice_of_totals(grid);
+        if (facet.minus != nullptr) {
+            const NumberGrid other = grid_of(facet.minus, facet, facet.minus_at);
+            if (grid.cols != other.cols) throw Error("the two states have texts of different lengths");
+            made = slice_difference(made.grid(grid.cols), slice_of_totals(other).grid(other.cols), true);
+        }
         const auto numbers = static_cast<double>(made.values.size() * sizeof(float) + made.keep.size());
         return value(std::move(made), numbers / (1024.0 * 1024.0));
     }

@@ -121,7 +121,7 @@ struct MapRegion {
     bool operator==(const MapRegion&) const = default;
 };
 
-/// A slice of a stage, transformed before it is drawn; for stages held in full (see MapRegion for the others).
+/// A slice of a stage, transformed before it is drawn, or the sums of its rows; for stages held in full (see MapRegion for the others).
 struct ChangedSlice {
     using Value = app::ChangedSlice;
     static constexpr FacetInfo kInfo{.lane = Lane::Prompt};  // cached by the view that draws it: see MatrixStore::with_slice()
@@ -132,7 +132,26 @@ struct ChangedSlice {
     MapChange change{};            ///< `minus_head`: negative for the mean; none: `head`
     std::int64_t minus_sequence = 0;
     std::optional<Inside> minus_part{};
+    bool row_sums = false;  ///< the sums of the rows instead, [rows, 1]; without `change`
     bool operator==(const ChangedSlice&) const = default;
+};
+
+/// One sequence of the attention accumulated over the layers 0 to `layer` (see AttentionTotals), or its difference from another state's;
+/// for texts whose totals are held in full.
+struct TotalsSlice {
+    using Value = app::ChangedSlice;
+    static constexpr FacetInfo kInfo{.lane = Lane::Prompt};  // cached by the view that draws it: see MatrixStore::with_slice()
+    struct Place {
+        Stack stack = Stack::Main;
+        std::size_t layer = 0;
+        std::int64_t sequence = 0;
+        bool operator==(const Place&) const = default;
+    };
+    bool rollout = false;  ///< else the mean
+    Place at{};
+    StateRef minus{};  ///< subtract this state's; null: subtract nothing
+    Place minus_at{};
+    bool operator==(const TotalsSlice&) const = default;
 };
 
 /// Results read from the whole trace: the logit lens, or attention accumulated over all layers.
@@ -245,7 +264,7 @@ struct Statistics {
     static constexpr FacetInfo kInfo{.lane = Lane::Prompt};
     StageId stage{};
     bool gradients = false;
-    std::optional<std::int64_t> head{};      ///< statistics of this head of an attention map. None: all heads
+    std::optional<std::int64_t> head{};      ///< statistics of this head of an attention map; negative: of the mean. None: all heads
     std::optional<std::int64_t> sequence{};  ///< statistics of this sequence. None: all sequences
     std::optional<Inside> part{};            ///< the part that holds the numbers. None: any that does
     std::string parameter{};                 ///< statistics of this parameter instead of the stage
@@ -314,8 +333,8 @@ struct Dump {
 using Facet =
     std::variant<facet::Trace, facet::Beginning, facet::Inside, facet::Readings, facet::Gradients, facet::Verification, facet::Doctor,
                  facet::Sample, facet::NextWords, facet::HeadRows, facet::KnockOut, facet::SameNumbers, facet::Explanation, facet::HeadMean,
-                 facet::MovedNorms, facet::Statistics, facet::MapRegion, facet::ChangedSlice, facet::TokenPath, facet::OtherTokens,
-                 facet::WeightsBeside, facet::WeightErrors, facet::WeightNumbers, facet::Dump>;
+                 facet::MovedNorms, facet::Statistics, facet::MapRegion, facet::ChangedSlice, facet::TotalsSlice, facet::TokenPath,
+                 facet::OtherTokens, facet::WeightsBeside, facet::WeightErrors, facet::WeightNumbers, facet::Dump>;
 
 inline const FacetInfo& info_of(const Facet& facet) {
     return std::visit([](const auto& one) -> const FacetInfo& { return one.kInfo; }, facet);
