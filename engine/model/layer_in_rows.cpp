@@ -114,8 +114,14 @@ void LayerInRows<Scalar>::attend_at_once(const PlanPart& part, std::size_t maps,
 }
 
 template <class Scalar>
-void LayerInRows<Scalar>::show(const PlanPart& part, const Tensor<Scalar>& stream, const RowCounts& rows,
-                               const RowsObserver<Scalar>& each) {
+bool LayerInRows<Scalar>::is_kept(const PlanPart& part, const StageId& id) const {
+    const std::size_t place = program_.place(id), maps = first_map(part), behind = end_of_maps(part);
+    return (place < maps && reads(maps, part.end, place)) || (place >= maps && place < behind && reads(behind, part.end, place));
+}
+
+template <class Scalar>
+std::vector<Tensor<Scalar>> LayerInRows<Scalar>::show(const PlanPart& part, const Tensor<Scalar>& stream, const RowCounts& rows,
+                                                      const RowsObserver<Scalar>& each) {
     const std::int64_t positions = tokens_.length;
     const std::size_t maps = first_map(part), behind = end_of_maps(part);
     std::vector<Tensor<Scalar>> kept = before_maps(part, stream, positions, rows, each);
@@ -136,11 +142,15 @@ void LayerInRows<Scalar>::show(const PlanPart& part, const Tensor<Scalar>& strea
             if (reads(behind, part.end, program_.place(shown.id))) keep_rows(kept, part.first, shown, positions);
         });
     }
+    for (std::size_t place = part.first; place < maps && !program_.leaves_out_maps(); ++place)
+        if (is_attended(plan_, plan_.nodes()[place].id) && !reads(behind, part.end, place))
+            kept[place - part.first] = std::move(program_.value(place));
     for (std::int64_t first = 0; first < positions && behind < part.end; first += rows.products) {
         const std::int64_t some = std::min(rows.products, positions - first);
         give_rows(behind, first, some);
         forward(first, some, behind, part.end, each);
     }
+    return kept;
 }
 
 template <class Scalar>

@@ -35,11 +35,12 @@ LookedAtPart with_statistics(Trace<float> trace) {
 /// Assembles stages that arrive in rows.
 class RowsOfPart {
 public:
-    /// `head` and `level` are of attention maps: the only head recorded, or what they are reduced to instead.
+    /// `head` and `level` are of attention maps: the only head recorded, or what they are reduced to instead. `comes_whole`: stages that
+    /// are added by add_whole() in the end, instead of being assembled here; empty: none.
     RowsOfPart(const Trace<float>& outline, Stages stages, std::optional<std::int64_t> head, std::optional<int> level,
-               const PartInRows& in_rows)
-        : outline_(outline), stages_(std::move(stages)), head_(head), level_(level),
-          in_rows_(in_rows), out_{without_stages(outline), {}, {}} {}
+               const PartInRows& in_rows, std::function<bool(const StageId&)> comes_whole = {})
+        : outline_(outline), stages_(std::move(stages)), head_(head), level_(level), in_rows_(in_rows),
+          comes_whole_(std::move(comes_whole)), out_{without_stages(outline), {}, {}} {}
 
     void begin_with(const RecordedStage<float>& stream) {
         out_.trace.stages.push_back(stream);
@@ -55,6 +56,10 @@ public:
         if (!wants(stages_, shown.id)) return;
         if (level_ && is_attention_map(shown.id.stage)) reducer_of(shown.id).add(shown.value, shown.mask, shown.first);
         else record(shown);
+    }
+    void add_whole(const StageId& id, Tensor<float>&& value) {
+        for (RecordedStage<float>& stage : out_.trace.stages)
+            if (stage.id == id) stage.value = std::move(value);
     }
     LookedAtPart take() {
         if (sums_) out_.head_scores = sums_->scores();
@@ -103,11 +108,13 @@ private:
             stage.only_head = head_;
             shape = shape.with_size(1, 1);
         }
-        stage.value.resize(shape);
+        if (!is_added_whole(shown.id)) stage.value.resize(shape);
         return stages.emplace_back(std::move(stage));
     }
+    bool is_added_whole(const StageId& id) const { return comes_whole_ && comes_whole_(id); }
     void record(const StageRows<float>& shown) {
         RecordedStage<float>& stage = stage_of(shown);
+        if (is_added_whole(shown.id)) return;
         const PositionRows rows(shown.value.shape());
         if (!stage.only_head) return copy_positions(shown.value, 0, stage.value, shown.first, rows.positions);
         std::copy_n(shown.value.data() + *stage.only_head * rows.positions * rows.width, rows.positions * rows.width,
@@ -119,6 +126,7 @@ private:
     const std::optional<std::int64_t> head_;
     const std::optional<int> level_;
     const PartInRows& in_rows_;
+    const std::function<bool(const StageId&)> comes_whole_;
     PassMasks masks_;
     std::optional<HeadScoreSums> sums_;
     std::vector<std::pair<StageId, MapReducer>> reducers_;
@@ -258,9 +266,13 @@ private:
     }
     LookedAtPart layer_in_rows(const Stages& stages, std::optional<std::int64_t> head, std::optional<int> level) const {
         LayerOfOutline of(*outline_, within_, stop_, in_rows_.rows);
-        RowsOfPart found(*outline_, stages, head, level, in_rows_);
+        const auto is_kept = [&](const StageId& id) { return !is_attention_map(id.stage) && of.layer.is_kept(of.part, id); };
+        RowsOfPart found(*outline_, stages, head, level, in_rows_, is_kept);
         found.begin_with(*of.stream);
-        of.layer.show(of.part, of.stream->value, of.rows, [&](const StageRows<float>& shown) { found.add(shown); });
+        std::vector<Tensor<float>> kept =
+            of.layer.show(of.part, of.stream->value, of.rows, [&](const StageRows<float>& shown) { found.add(shown); });
+        for (std::size_t i = 0; i < kept.size(); ++i)
+            if (const StageId& id = outline_->plan->nodes()[of.part.first + i].id; is_kept(id)) found.add_whole(id, std::move(kept[i]));
         return found.take();
     }
 

@@ -14,6 +14,13 @@ std::shared_ptr<const Fact> Results::find(const Request& request) const {
     return found == facts_->end() ? nullptr : *found;
 }
 
+Results Results::of(const std::vector<Request>& requests) const {
+    auto some = std::make_shared<Facts>();
+    for (const Request& request : requests)
+        if (auto fact = find(request)) some->push_back(std::move(fact));
+    return Results(std::move(some));
+}
+
 std::shared_ptr<const Fact> Results::begun(const StateRef& state) const {
     if (facts_ == nullptr) return nullptr;
     const auto found = std::find_if(facts_->begin(), facts_->end(), [&](const auto& fact) {
@@ -56,6 +63,14 @@ void Inquiry::note(Request request) {
     if (std::find(wanted_.begin(), wanted_.end(), request) != wanted_.end()) return;
     if (const auto fact = results_.find(request); wait_ && (fact == nullptr || !fact->settled())) results_ = wait_(request);
     wanted_.push_back(std::move(request));
+}
+
+void Inquiry::forget_parts() {
+    std::erase_if(wanted_, [this](const Request& request) {
+        if (!std::holds_alternative<facet::Inside>(request.facet)) return false;
+        if (const auto fact = results_.find(request)) std::erase(tensors_, fact->value);
+        return true;
+    });
 }
 
 void Inquiry::keep(std::shared_ptr<const void> value) {

@@ -61,6 +61,9 @@ public:
         return answer<F>(latest({state, facet}).get());
     }
 
+    /// The facts of these requests alone, so that no other values are kept alive.
+    Results of(const std::vector<Request>& requests) const;
+
     /// The beginning of a state's pass (facet::Beginning), if it is known.
     std::shared_ptr<const Fact> begun(const StateRef& state) const;
 
@@ -119,6 +122,10 @@ public:
     /// Why that snapshot lacks the stage (still computing, or a problem); "" if it has it.
     std::string missing(const StateRef& state, const Snapshot& snapshot, const StageId& id, std::optional<std::int64_t> head = {},
                         MapsWanted maps = MapsWanted::Numbers);
+
+    /// Takes back the requests for parts (facet::Inside) so far. Otherwise, in the frame in which another view is chosen, the parts of both
+    /// views would be in memory.
+    void forget_parts();
 
     /// Requests are computed synchronously: a value that is missing after ask() will never come.
     bool waits() const { return wait_ != nullptr; }

@@ -264,6 +264,8 @@ void Scheduler::work(Lane lane, const std::stop_token& stop) {
             job = running.stop.get_token();
             running.request = when_memory_allows([&] { return choice.request; });
             results = Results(facts_);
+            // A quick computation may continue from anything that is known. One that takes long must not keep alive what nobody needs.
+            if (lane == Lane::Patient) results = when_memory_allows([&] { return results.of(needs_of(*choice.request, results)); });
             room_mib = when_memory_allows([&] { return room_for(*choice.request); });
         }
         Fact fact;
