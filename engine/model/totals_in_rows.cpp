@@ -101,7 +101,7 @@ bool is_causal(const ForwardSettings& settings) {
     return settings.masks.causal && settings.masks.prefix == 0 && settings.mistake == Mistake::None;
 }
 
-/// A rollout may reach further than the mask of its last layer.
+/// A rollout or a mean may reach further than the mask of its last layer.
 void keep_what_is_not_zero(const Tensor<float>& rows, Mask& keep) {
     const std::int64_t count = rows.shape()[2].size, keys = rows.shape()[3].size;
     for (std::int64_t t = 0; t < count; ++t)
@@ -131,7 +131,9 @@ AttentionTotals totals_in_rows(const Trace<float>& outline, int level, const std
             auto sums = RowMajor<float>::Map(sum.data() + first * positions, count, positions);
             sums += matrix_of(means);
             matrix_of(means) = sums / static_cast<float>(layer + 1);
-            reduced_mean.add(means, &keep, first);
+            Mask keep_of_mean = keep;
+            keep_what_is_not_zero(means, keep_of_mean);
+            reduced_mean.add(means, &keep_of_mean, first);
             keep_what_is_not_zero(rolled, keep);
             reduced_rollout.add(rolled, &keep, first);
             end = first;
@@ -141,6 +143,19 @@ AttentionTotals totals_in_rows(const Trace<float>& outline, int level, const std
         if (each) each();
     }
     return totals;
+}
+
+Tensor<float> head_mean_in_rows(const Trace<float>& outline, const StageId& weights, const std::stop_token& stop) {
+    if (!can_compute_in_rows(outline)) throw Error("the mean over these heads cannot be computed in rows");
+    const std::int64_t positions = outline.tokens.length;
+    Tensor<float> mean({{Axis::B, 1}, {Axis::T, positions}, {Axis::S, positions}});
+    const auto add = [&](const StageRows<float>& shown) {
+        if (shown.id != weights) return;
+        const Tensor<float> rows = head_mean({shown.id, shown.value});
+        std::copy_n(rows.data(), rows.size(), mean.data() + shown.first * positions);
+    };
+    show_map_rows(outline, weights, nullptr, 0, positions, add, stop);
+    return mean;
 }
 
 }  // namespace attn

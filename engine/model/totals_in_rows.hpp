@@ -18,4 +18,8 @@ inline constexpr double kMapsOfTotalsInRows = 3.5;
 AttentionTotals totals_in_rows(const Trace<float>& outline, int level, const std::stop_token& stop = {},
                                const std::function<void()>& each = {});
 
+/// head_mean() of a layer's weights, [1,T,S], in the memory of that map and a few rows. Bit-identical to that of the recorded stage; same
+/// errors.
+Tensor<float> head_mean_in_rows(const Trace<float>& outline, const StageId& weights, const std::stop_token& stop = {});
+
 }  // namespace attn

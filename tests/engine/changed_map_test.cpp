@@ -259,8 +259,12 @@ TEST(TotalsInRows, AreThoseOfTheWholeTraceReduced) {
                     return Cell{value, is_allowed(weights, t, s) || value != 0};
                 };
                 const auto mean = [&](std::int64_t t, std::int64_t s) {
-                    return Cell{expected.means[layer](0, t, s), is_allowed(weights, t, s)};
+                    const float value = expected.means[layer](0, t, s);
+                    return Cell{value, is_allowed(weights, t, s) || value != 0};
                 };
+                const Tensor<float> in_rows = head_mean_in_rows(*outline, weights.id), at_once = head_mean(weights);
+                EXPECT_EQ(in_rows.shape(), at_once.shape());
+                EXPECT_TRUE(std::equal(in_rows.data(), in_rows.data() + in_rows.size(), at_once.data())) << layer;
                 EXPECT_EQ(wrong_blocks(found.reduced_rollouts[layer], 0, rolled), 0) << layer;
                 EXPECT_EQ(wrong_blocks(found.reduced_means[layer], 0, mean), 0) << layer;
                 const auto wrong = [&](std::int64_t t, std::int64_t s) { return Cell{rolled(t, s).value + 1, rolled(t, s).kept}; };

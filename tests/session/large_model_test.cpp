@@ -472,6 +472,7 @@ TEST(LargeModel, WhatIsCountedOfTotalsIsWhatTheyHold) {
         for (const auto* maps : {&totals.head_means, &totals.rollouts, &totals.means})
             for (const Tensor<float>& map : *maps) numbers += static_cast<double>(map.size());
     EXPECT_EQ(mib_of_totals(*snapshot->trace), numbers * sizeof(float) / (1024 * 1024));
+    EXPECT_EQ(mib_of(*readings), mib_of_totals(*snapshot->trace));
 }
 
 TEST(LargeModel, AShortTextIsHeldAsItWas) {

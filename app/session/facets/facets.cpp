@@ -251,7 +251,9 @@ struct FacetMaker::Make {
             work.progress(done, total, std::make_shared<const Readings>(told(so_far)));
         };
         if (facet.kind == ReadingKind::Totals) expect_room(mib_of_totals(trace()), work.room_mib);
-        return value(told(work.engine.readings(snapshot_of(state).trace, facet.kind, work.stop, tell)));
+        Readings readings = told(work.engine.readings(snapshot_of(state).trace, facet.kind, work.stop, tell));
+        const double mib = mib_of(readings);
+        return value(std::move(readings), mib);
     }
     FacetValue operator()(const facet::Verification& facet) const {
         // The user or a training run needs the other cores.

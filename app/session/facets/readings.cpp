@@ -51,7 +51,8 @@ AttentionTotals totals_of_outline(const std::shared_ptr<const Trace<float>>& out
     for (int layer = 0; layer < outline->config.layers_of(stack); ++layer) {
         const StageId weights{Stage::Weights, layer, stack};
         const auto is_it = [&](const StageId& id) { return id == weights; };
-        totals.add(head_mean(*again.trace_around(weights, stop, is_it).find(weights)));
+        totals.add(can_compute_in_rows(*outline) ? head_mean_in_rows(*outline, weights, stop)
+                                                 : head_mean(*again.trace_around(weights, stop, is_it).find(weights)));
         each();
     }
     return totals.take();
@@ -62,11 +63,22 @@ AttentionTotals totals_of_outline(const std::shared_ptr<const Trace<float>>& out
 double mib_of_totals(const Trace<float>& trace) {
     if (trace.whole()) return mib_of_maps(trace);
     if (are_reduced(trace)) return kMapsOfTotalsInRows * mib_of_map(trace, Stack::Main);
-    // While a layer is read, two maps for each of its heads, plus two sums in double precision.
+    // While a layer is read, two sums in double precision and, unless it is read in rows, two maps for each of its heads.
     double while_read = 0;
-    for (const Stack stack : stacks_of(trace))
-        while_read = std::max(while_read, (2 * static_cast<double>(trace.config.num_heads) + 4) * mib_of_map(trace, stack));
+    const double maps = can_compute_in_rows(trace) ? 0 : 2 * static_cast<double>(trace.config.num_heads);
+    for (const Stack stack : stacks_of(trace)) while_read = std::max(while_read, (maps + 4) * mib_of_map(trace, stack));
     return mib_of_maps(trace) + while_read;
+}
+
+double mib_of(const Readings& readings) {
+    std::size_t bytes = readings.lens ? readings.lens->cells.size() * sizeof(LensCell) : 0;
+    for (const AttentionTotals& totals : readings.totals) {
+        for (const auto* maps : {&totals.head_means, &totals.rollouts, &totals.means})
+            for (const Tensor<float>& map : *maps) bytes += static_cast<std::size_t>(map.size()) * sizeof(float);
+        for (const auto* maps : {&totals.reduced_rollouts, &totals.reduced_means})
+            for (const ReducedMap& map : *maps) bytes += static_cast<std::size_t>(map.values.size()) * sizeof(float) + map.keep.size();
+    }
+    return static_cast<double>(bytes) / (1024.0 * 1024.0);
 }
 
 Readings read_trace(const std::shared_ptr<const Trace<float>>& trace, ReadingKind kind, const std::stop_token& stop,

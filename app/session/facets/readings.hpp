@@ -31,6 +31,9 @@ using ReadingsProgress = std::function<void(const Readings& so_far, std::size_t 
 /// Memory needed to compute the totals, MiB.
 double mib_of_totals(const Trace<float>& trace);
 
+/// Memory that readings take, MiB.
+double mib_of(const Readings& readings);
+
 /// Also accepts an outline and recomputes its layers one after the other. Throws Cancelled once `stop` is requested.
 Readings read_trace(const std::shared_ptr<const Trace<float>>& trace, ReadingKind kind, const std::stop_token& stop,
                     const ReadingsProgress& each = {});
