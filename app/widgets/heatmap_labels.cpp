@@ -9,6 +9,7 @@ namespace {
 
 constexpr float kLabelGap = 7;      ///< between labels and cells
 constexpr float kUpright = 30;      ///< columns at least this wide get horizontal labels
+constexpr float kFewUpright = 54;   ///< distance between horizontal labels of narrower columns: about six letters
 constexpr float kOverhang = 3;      ///< how far the first and last column's labels may stick out
 constexpr float kSlantedRoom = 30;  ///< minimum space for slanted labels
 
@@ -72,7 +73,7 @@ void draw_column_labels(const Ui& ui, ImDrawList& list, const HeatmapGeometry& g
     ImFont* font = ui.fonts().mono_small;
     const float cell = g.cell_w(), height = font_size(font), bottom = g.min.y - ui.px(kLabelGap - 2);
     const float widest = text_width(font, label_of(o.cols, g.col_count - 1));
-    const float pitch = !o.cols.label ? widest + ui.px(6) : ui.px(kUpright);
+    const float pitch = !o.cols.label ? widest + ui.px(6) : ui.px(cell < ui.px(kUpright) ? kFewUpright : kUpright);
     const Thinning thin = thinning(cell, pitch, o.marks.col);
     for (std::int64_t col = g.first_col(); col < g.end_col(); ++col) {
         const float middle = g.x_of(static_cast<double>(col) + 0.5);

@@ -164,6 +164,13 @@ inline bool behind_sheet() {
     const bool of_frame = (current->Flags & ImGuiWindowFlags_NoBringToFrontOnFocus) != 0;
     return of_frame && focused != nullptr && focused->WasActive && focused->RootWindow != current;
 }
+/// Draws nothing of the current window in this frame.
+inline void hide_current_window() {
+    ImGuiWindow* const window = ImGui::GetCurrentWindow();
+    window->Hidden = true;
+    window->HiddenFramesCanSkipItems = 1;
+    window->SkipItems = true;
+}
 inline void close_popups() { ImGui::ClosePopupsOverWindow(nullptr, false); }
 
 /// The item that was clicked last and has the focus; 0 for none.

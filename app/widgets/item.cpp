@@ -15,10 +15,10 @@ constexpr float kFocusTooltipWidth = 280;
 void tooltip_below(const Ui& ui, const Item& item, std::string_view text) {
     if (text.empty()) return;
     ImGui::SetNextWindowPos(ImVec2(item.min.x, item.max.y + ui.px(6)));
-    begin_tooltip(ui);
+    begin_tooltip_of_focus(ui);
     const float width = std::min(text_width(ui.fonts().label, text), ui.px(kFocusTooltipWidth));
     paragraph(ui, ui.fonts().label, ui.colors().text, text, (width + 1) / ui.theme.scale);
-    end_tooltip();
+    end_tooltip_of_focus();
 }
 
 /// The corner of the top-level child window that contains the current window.
@@ -62,7 +62,7 @@ Item begin_item(const Ui& ui, const char* id, ImVec2 size, const ControlNotes& n
     // While a control is dragged, its tooltip would cover what is changing.
     if (!item.held) tooltip_for_last(ui, item.disabled ? notes.disabled : notes.tooltip);
     const bool behind_menu = any_popup_open() && !in_popup();
-    if (item.ringed && !item.hovered && !behind_menu) tooltip_below(ui, item, notes.tooltip);
+    if (item.ringed && ui.focus->speaks() && !behind_menu) tooltip_below(ui, item, notes.tooltip);
     return item;
 }
 

@@ -23,6 +23,8 @@ void KeyboardFocus::begin_frame() {
     pressed_ = false;
     arrived_ = std::exchange(moved_, false);
     if (ImGui::IsMouseClicked(0) || ImGui::IsMouseClicked(1)) visible_ = false;
+    const ImVec2 moved = ImGui::GetIO().MouseDelta;
+    pointing_ |= moved.x != 0 || moved.y != 0;
 }
 
 void KeyboardFocus::move(int direction, bool in_popup) {
@@ -41,6 +43,7 @@ void KeyboardFocus::move(int direction, bool in_popup) {
     id_ = stops_[static_cast<std::size_t>(at)].id;
     place_ = static_cast<std::size_t>(at);
     visible_ = arrived_ = true;
+    pointing_ = false;
     moved_ = true;
     release_keyboard_focus();
 }

@@ -31,6 +31,8 @@ public:
     void move(int direction, bool in_popup);
     void hide() { visible_ = false; }
     bool visible() const { return visible_; }
+    /// Whether the mouse has rested since the focus moved. Then only the focused control has a tooltip.
+    bool speaks() const { return visible_ && !pointing_; }
     bool on(ImGuiID id) const { return visible_ && id == id_; }
     /// Makes the focused control press itself when it is drawn in this frame.
     void press() { pressed_ = true; }
@@ -42,7 +44,7 @@ private:
     std::vector<FocusStop> stops_, gathered_;
     ImGuiID id_ = 0;
     std::size_t place_ = 0;  ///< index of the focused control, in case it disappears
-    bool visible_ = false, pressed_ = false, arrived_ = false, moved_ = false;
+    bool visible_ = false, pressed_ = false, arrived_ = false, moved_ = false, pointing_ = false;
 };
 
 }  // namespace attn::app

@@ -133,18 +133,44 @@ void progress_bar(const Ui& ui, float fraction, float width) {
     ImGui::Dummy(ImVec2(length, height));
 }
 
-void begin_tooltip(const Ui& ui) {
+namespace {
+
+void push_tooltip_style(const Ui& ui) {
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(ui.px(10), ui.px(8)));
     ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, ui.px(6));
     ImGui::PushStyleColor(ImGuiCol_PopupBg, ui.colors().raised);
     ImGui::PushStyleColor(ImGuiCol_Border, ui.colors().line);
+}
+
+void pop_tooltip_style() {
+    ImGui::PopStyleColor(2);
+    ImGui::PopStyleVar(2);
+}
+
+}  // namespace
+
+void begin_tooltip(const Ui& ui) {
+    const bool unwanted = behind_sheet() || (ui.focus != nullptr && ui.focus->speaks());
+    push_tooltip_style(ui);
     ImGui::BeginTooltip();
+    if (unwanted) hide_current_window();
 }
 
 void end_tooltip() {
     ImGui::EndTooltip();
-    ImGui::PopStyleColor(2);
-    ImGui::PopStyleVar(2);
+    pop_tooltip_style();
+}
+
+void begin_tooltip_of_focus(const Ui& ui) {
+    push_tooltip_style(ui);
+    ImGui::Begin("##focused", nullptr,
+                 ImGuiWindowFlags_Tooltip | ImGuiWindowFlags_NoInputs | ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
+                     ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_AlwaysAutoResize);
+}
+
+void end_tooltip_of_focus() {
+    ImGui::End();
+    pop_tooltip_style();
 }
 
 double seconds_until_tooltip() {

@@ -75,6 +75,46 @@ TEST_F(FocusTest, TabPassesWhatCannotBeUsedAndPressesWhatItStopsAt) {
     EXPECT_FALSE(focus.visible()) << "the mouse takes over";
 }
 
+TEST_F(FocusTest, OnlyWhatWasUsedLastHasATooltip) {
+    ImVec2 middle{};
+    bool behind = false;
+    const std::function<void()> two = [&] {
+        focus.begin_frame();
+        button(with_focus, "focused", {.notes = {.tooltip = "of the keyboard"}});
+        button(with_focus, "pointed", {.notes = {.tooltip = "of the mouse"}});
+        const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
+        middle = {(min.x + max.x) / 2, (min.y + max.y) / 2};
+        if (behind) {
+            begin_tooltip(with_focus);
+            ImGui::TextUnformatted("a cell");
+            end_tooltip();
+        }
+    };
+    const auto shows = [](const char* name) {
+        const ImGuiWindow* window = ImGui::FindWindowByName(name);
+        return window != nullptr && window->Active && !window->Hidden;
+    };
+    const auto by_mouse = [&] { return shows("##Tooltip_00"); };
+    const auto by_keyboard = [&] { return shows("##focused"); };
+    frames(2, two);
+    move_mouse(middle.x, middle.y);
+    frames(60, two);
+    EXPECT_TRUE(by_mouse());
+    EXPECT_FALSE(by_keyboard());
+    release_keyboard_focus();  // as above
+    focus.move(+1, false);
+    ASSERT_TRUE(focus.on(focus.stops()[0].id));
+    behind = true;
+    frames(60, two);
+    EXPECT_FALSE(by_mouse()) << "neither of the control nor of the cell under the resting mouse";
+    EXPECT_TRUE(by_keyboard());
+    behind = false;
+    move_mouse(middle.x + 2, middle.y);
+    frames(60, two);
+    EXPECT_TRUE(by_mouse());
+    EXPECT_FALSE(by_keyboard());
+}
+
 class OpeningField : public InterfaceFixture {};
 
 /// The field receives all keys from the click that opens it, not only from the frame in which it becomes active.

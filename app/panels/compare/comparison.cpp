@@ -329,10 +329,10 @@ ChangedMap difference_of(const PanelContext& context, const ComparedSides& sides
     return out;
 }
 
-std::string no_difference(const ComparedSides& sides, const Matrix& a, const Matrix& b) {
+std::string no_difference(const ComparedSides& sides, const Matrix& a, const Matrix& b, std::string_view instead) {
     if (a.empty() || b.empty() || (a.data.rows == b.data.rows && a.data.cols == b.data.cols)) return "";
-    return fmt::format("{} is {} and {} is {}: their shapes differ, so they can only be shown side by side.", sides.first, shape_words(a),
-                       sides.second, shape_words(b));
+    return fmt::format("{} is {} and {} is {}: their shapes differ, so {}.", sides.first, shape_words(a), sides.second, shape_words(b),
+                       instead);
 }
 
 Color problem_color(const PanelContext& context, std::string_view problem) {
@@ -355,7 +355,7 @@ ComparisonPicture comparison_picture(PanelContext& context, const ComparedSides&
     if (out.problem.empty() && layout != CompareLayout::SideBySide) {
         ChangedMap found = difference_of(context, sides, b, a);
         difference = std::move(found.map);
-        out.problem = found.problem.empty() ? no_difference(sides, a, b) : std::move(found.problem);
+        out.problem = found.problem.empty() ? no_difference(sides, a, b, "they can only be shown side by side") : std::move(found.problem);
         if (out.problem.empty() && difference.empty()) out.problem = "The difference is being computed.";
     }
     if (!out.problem.empty()) return out;

@@ -97,8 +97,8 @@ void draw_side_in_place(PanelContext& context, const std::function<void(PanelCon
 /// problem if no_difference() gives a reason.
 ChangedMap difference_of(const PanelContext& context, const ComparedSides& sides, const Matrix& now, const Matrix& before);
 
-/// Why the two matrices cannot be subtracted (their shapes); "" if they can.
-std::string no_difference(const ComparedSides& sides, const Matrix& a, const Matrix& b);
+/// Why the two matrices cannot be subtracted (their shapes), and what the view can show `instead`; "" if they can.
+std::string no_difference(const ComparedSides& sides, const Matrix& a, const Matrix& b, std::string_view instead);
 
 /// The colour of such a reason: red, unless it only says that numbers are being computed.
 Color problem_color(const PanelContext& context, std::string_view problem);

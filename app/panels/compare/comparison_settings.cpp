@@ -66,12 +66,17 @@ void draw_layouts(PanelContext& context) {
     // Lines of two states would cover each other, so there is no choice of layout.
     if (context.view.view == View::Lines) return;
     Comparison& compare = context.view.compare;
-    if (context.view.view == View::Lens) {
-        static constexpr std::array<std::string_view, 2> kOfLens = {"B − A", "in place"};
-        int chosen = compare.layout == CompareLayout::InPlace ? 1 : 0;
-        if (segmented(
-                context.ui(), "##lens_layout", kOfLens, chosen, 0,
-                {.tooltip = "How much more likely the correct token is than in A, or the shown state, replaced by A while X is held."}))
+    const View view = context.view.view;
+    if (view == View::Lens || view == View::Heads || view == View::Grid) {
+        // There is no room for both states.
+        static constexpr std::array<std::string_view, 2> kOneOfThem = {"B − A", "in place"};
+        const bool difference = compare.layout == CompareLayout::All || compare.layout == CompareLayout::Difference;
+        int chosen = difference || (view == View::Lens && compare.layout == CompareLayout::SideBySide) ? 0 : 1;
+        if (segmented(context.ui(), "##one_layout", kOneOfThem, chosen, 0,
+                      {.tooltip = view == View::Lens
+                                      ? "How much more likely the correct token is than in A, or the shown state, replaced by A while X is "
+                                        "held."
+                                      : "How much the maps differ from those of A, or the shown state, replaced by A while X is held."}))
             compare.lay_out(chosen == 1 ? CompareLayout::InPlace : CompareLayout::All);
         return;
     }

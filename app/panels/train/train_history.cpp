@@ -279,12 +279,38 @@ void draw_slider(PanelContext& context, const PlotArea& area, float y) {
     draw_focus_ring(ui, item, context.px(6));
 }
 
+constexpr float kPin = 18;
+
+/// The middle of a pin below its step; none if no moment of this run is pinned.
+std::optional<float> place_of_pin(const PanelContext& context, const PlotArea& area, const StateRef& pinned) {
+    const std::optional<std::int64_t> step = step_of_pin(context, pinned);
+    return step ? std::optional(std::clamp(area.at_x(static_cast<double>(*step)), area.min.x, area.max.x)) : std::nullopt;
+}
+
+/// Where words of this width begin that belong to the step at `x`: beside it, or beside a pin that would cover them.
+float left_of_words(const PanelContext& context, const PlotArea& area, float x, float wide) {
+    const float away = context.px(14), first = area.min.x, last = area.max.x + context.px(8) - wide;
+    std::vector<float> pins, places = {x + away, x - away - wide};
+    for (const StateRef& pinned : {context.states.pinned_a, context.states.pinned_b})
+        if (const auto pin = place_of_pin(context, area, pinned)) {
+            pins.push_back(*pin);
+            places.insert(places.end(), {*pin + away, *pin - away - wide});
+        }
+    const auto is_free = [&](float left) {
+        const float out = context.px(kPin) / 2;
+        return left >= first && left <= last &&
+               std::none_of(pins.begin(), pins.end(), [&](float pin) { return pin + out > left && pin - out < left + wide; });
+    };
+    const auto found = std::find_if(places.begin(), places.end(), is_free);
+    return found != places.end() ? *found : std::clamp(places.front(), first, std::max(first, last));
+}
+
 /// Draws a pin: a boxed letter below its step. A click goes there, a right-click unpins. True if it was unpinned.
 bool draw_pin(PanelContext& context, const PlotArea& area, float y, const char* letter, const StateRef& pinned) {
     const std::optional<std::int64_t> step = step_of_pin(context, pinned);
     if (!step) return false;
     const auto& [colors, fonts, scale] = context.theme;
-    const float side = context.px(18), x = std::clamp(area.at_x(static_cast<double>(*step)), area.min.x, area.max.x);
+    const float side = context.px(kPin), x = *place_of_pin(context, area, pinned);
     const Item item =
         item_at(context.ui(), letter, {x - side / 2, y}, {side, side}, {.tooltip = "Click: show this step · right-click: unpin it"});
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -304,10 +330,8 @@ void draw_below(PanelContext& context, const PlotArea& area, float y) {
     if (const auto step = shown_step(context)) {
         std::string text = "step " + format_count(*step);
         text += follows_newest(context) ? ", following the newest" : view.train.replaying ? ", playing" : "";
-        const float wide = text_width(fonts.mono_small, text), x = area.at_x(static_cast<double>(*step));
-        float left = x + context.px(14);
-        if (left + wide > area.max.x + context.px(8)) left = x - context.px(14) - wide;
-        draw_text(*ImGui::GetWindowDrawList(), fonts.mono_small, {std::max(left, area.min.x), y + context.px(3)}, colors.text, text);
+        const float left = left_of_words(context, area, area.at_x(static_cast<double>(*step)), text_width(fonts.mono_small, text));
+        draw_text(*ImGui::GetWindowDrawList(), fonts.mono_small, {left, y + context.px(3)}, colors.text, text);
     }
     if (draw_pin(context, area, y, "A##pin", context.states.pinned_a)) {
         context.commands.push_back({command::Pin{false, nullptr}, ""});
