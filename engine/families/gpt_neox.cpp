@@ -24,7 +24,7 @@ Config read_neox_config(JsonObject& json) {
     config.d_ff = required_size(json, "intermediate_size");
     config.activation = read_activation_word(json, "hidden_act", Activation::GeluErf);
     json.read("layer_norm_eps", config.layer_norm_eps, 1e-30, 1);
-    read_rotary(json, config, 0.25);
+    read_rotary(json, config, 0.25, true);
     return config;
 }
 

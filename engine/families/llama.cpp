@@ -44,7 +44,7 @@ Config read_llama_config(JsonObject& json) { return read_biased(json, 10'000, 20
 
 Config read_mistral_config(JsonObject& json) {
     Config config = read_decoder(json, 10'000, 131'072);
-    read_windows(json, read_window(json, 4096), config, [](std::int64_t) { return true; });
+    read_one_window(json, read_window(json, 4096), config);
     return config;
 }
 

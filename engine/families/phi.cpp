@@ -49,7 +49,7 @@ Config read_phi3_config(JsonObject& json) {
     json.read("rms_norm_eps", config.layer_norm_eps, 1e-30, 1);
     require_option(json, "attention_bias", false, false, "biases of fused projections");
     read_rotary(json, config, 1);
-    read_windows(json, read_window(json, 0), config, [](std::int64_t) { return true; });
+    read_one_window(json, read_window(json, 0), config);
     return config;
 }
 

@@ -79,19 +79,21 @@ void read_stretch(JsonObject& json, const Config& config, std::int64_t original,
     if (!json.read("high_freq_factor", stretch.high, kLeast, kMost)) json.fail_missing("high_freq_factor");
 }
 
-void read_keys(JsonObject& json, double& base, double& share) {
-    for (const char* key : {"rope_theta", "rotary_emb_base"}) json.read(key, base, kLeast, std::numeric_limits<double>::max());
-    for (const char* key : {"partial_rotary_factor", "rotary_pct"}) json.read(key, share, 0, 1);
+void read_keys(JsonObject& json, double& base, double& share, const char* base_key = "rope_theta",
+               const char* share_key = "partial_rotary_factor") {
+    json.read(base_key, base, kLeast, std::numeric_limits<double>::max());
+    json.read(share_key, share, 0, 1);
 }
 
 }  // namespace
 
-void read_rotary(JsonObject& json, Config& config, double usual_share) {
+void read_rotary(JsonObject& json, Config& config, double usual_share, bool names_of_neox) {
     config.position = PositionKind::Rotary;
     double share = usual_share > 0 ? usual_share : 1;
     std::int64_t original = 0;
     json.read("original_max_position_embeddings", original, 1, kMostTokens);
     read_keys(json, config.rotary_base, share);
+    if (names_of_neox) read_keys(json, config.rotary_base, share, "rotary_emb_base", "rotary_pct");
     // If both are there, transformers takes the older one.
     const bool older = json.optional_object("rope_scaling").has_value();
     for (const char* key : {"rope_parameters", "rope_scaling"}) {

@@ -104,6 +104,15 @@ void read_windows(JsonObject& json, std::int64_t window, Config& config, const s
     if (std::any_of(kinds.begin(), kinds.end(), [](const LayerKind& kind) { return kind != LayerKind{}; })) config.layer_kinds = kinds;
 }
 
+void read_one_window(JsonObject& json, std::int64_t window, Config& config) {
+    read_windows(json, window, config, [](std::int64_t) { return true; });
+    const auto count = std::count_if(config.layer_kinds.begin(), config.layer_kinds.end(),
+                                     [window](const LayerKind& kind) { return kind.window == window; });
+    if (window > 0 && count != config.num_layers)
+        json.fail("layer_types", "leaves the window out in some layers; transformers uses sliding_window in every layer of this family",
+                  FileFault::Unsupported);
+}
+
 void add_self_attn(std::vector<TensorSource>& out, const std::string& layer, const char* output, const Config& config) {
     const std::string ours = layer + "attention.", theirs = layer + "self_attn.";
     for (const char* part : {"q", "k", "v"}) add_linear(out, ours + part, fmt::format("{}{}_proj", theirs, part), true, config.qkv_bias);

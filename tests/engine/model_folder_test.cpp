@@ -184,6 +184,13 @@ TEST(ModelFolder, LlamasThatWouldNeedOtherArithmeticAreRefusedByName) {
                 HasSubstr("/layer_types: has 1 entries for 2 layers"));
     EXPECT_THAT(with("\"model_type\": \"llama\"", R"("model_type": "mistral", "layer_types": ["full_attention", "chunked_attention"])"),
                 HasSubstr("names \"chunked_attention\"; only sliding_attention and full_attention are supported"));
+    EXPECT_THAT(with("\"model_type\": \"llama\"", R"("model_type": "mistral", "layer_types": ["sliding_attention", "full_attention"])"),
+                HasSubstr("/layer_types: leaves the window out in some layers"));
+    for (const char* agrees : {R"("model_type": "mistral", "layer_types": ["sliding_attention", "sliding_attention"])",
+                               R"("model_type": "mistral", "sliding_window": null, "layer_types": ["full_attention", "full_attention"])"})
+        EXPECT_EQ(with("\"model_type\": \"llama\"", agrees), "") << agrees;
+    EXPECT_EQ(with("\"model_type\": \"llama\"", R"("model_type": "llama", "rotary_pct": 0.5, "rotary_emb_base": 3)"), "")
+        << "keys of GPT-NeoX mean nothing here";
     EXPECT_THAT(with("\"num_attention_heads\": 4", "\"num_attention_heads\": 3"), HasSubstr("does not divide the 3 heads"));
 }
 

@@ -126,7 +126,10 @@ void draw_header(PanelContext& context, const StageText& text) {
 void draw_text_block(const PanelContext& context, const Box& box, const StageText& text) {
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    ImFont* font = text_width(fonts.formula, text.formula) <= box.width() ? fonts.formula : fonts.mono_body;
+    const std::array<ImFont*, 3> sizes = {fonts.formula, fonts.mono_body, fonts.mono_small};
+    const auto fits = [&](ImFont* one) { return text_width(one, text.formula) <= box.width(); };
+    const auto found = std::find_if(sizes.begin(), sizes.end(), fits);
+    ImFont* font = found != sizes.end() ? *found : sizes.back();
     draw_text(list, font, box.min, colors.text, elide(font, text.formula, box.width()));
     const ImVec2 at{box.min.x, box.min.y + context.px(32)};
     const float line = font_size(fonts.label), room = box.max.y - at.y;
