@@ -323,6 +323,7 @@ void Application::draw(Frame& frame) {
     else if (frame.close_asked) close_window(context);
     if (!frame.for_picture) draw_frame(context);
     tensors_ = inquiry.take_tensors();
+    matrices_.keep(tensors_);
     if (frame.for_picture) return;
     session_.want(inquiry.wanted());
     frame.quit = view_.files.closing == Closing::Now;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 #include "app/panels/actions/actions.hpp"
@@ -274,7 +275,7 @@ void draw_frame(PanelContext& context) {
         keep_view_valid(view, context.trace());
         keep_up_with_opening(context);
     }
-    const std::pair looked_at(view.view, view.stage);
+    const std::tuple looked_at(view.view, view.stage, view.head);
     advance_playing(context);
     keep_up_with_changes(context);
     keep_up_with_training(context);
@@ -310,7 +311,7 @@ void draw_frame(PanelContext& context) {
     if (view.lesson.open()) pane(context, "##lesson", layout.lesson, PaneLook::Card, {0, 0}, draw_lesson_strip, kFixed);
     // An example chosen above looks at stages that the model still shown may not have.
     if (context.ready()) keep_view_valid(view, context.trace());
-    if (std::pair(view.view, view.stage) != looked_at) context.inquiry.forget_parts();
+    if (std::tuple(view.view, view.stage, view.head) != looked_at) context.inquiry.forget_parts();
     if (view.view == View::Train) draw_training(context, layout);
     else draw_picture(context, layout);
     draw_caption_pointer(context);

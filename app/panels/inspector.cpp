@@ -145,7 +145,9 @@ std::string left_out(const Provenance& provenance, std::size_t shown) {
     std::string text;
     if (shown + masked < terms.size())
         text = fmt::format("The {} largest of {} terms; the sum includes all.", shown, terms.size() - masked);
-    if (terms.size() > kMostTerms && masked > 0) text += fmt::format("{}{} masked ones are not listed.", text.empty() ? "" : " ", masked);
+    if (terms.size() > kMostTerms && masked > 0)
+        text += fmt::format("{}{} not listed.", text.empty() ? "" : " ",
+                            masked == 1 ? "1 masked one is" : fmt::format("{} masked ones are", masked));
     if (provenance.omitted_terms > 0)
         text += fmt::format("{}{} terms that are 0 are not listed.", text.empty() ? "" : " ", provenance.omitted_terms);
     return text;
@@ -337,6 +339,15 @@ std::shared_ptr<const Explanation> explanation_of(const PanelContext& context, c
     return state.serial == context.snapshot.serial ? state.last : nullptr;
 }
 
+/// Whether that explanation is still of the stage before, and has been for longer than a glance.
+bool waits_long(const PanelContext& context, const Explanation& explanation, const CellRef& cell) {
+    constexpr double kGlance = 0.25;
+    std::optional<double>& since = context.view.inspector.waits_since;
+    if (explanation.cell.stage == cell.stage && explanation.cell.parameter == cell.parameter) since.reset();
+    else if (!since) since = context.now;
+    return since && context.now - *since > kGlance;
+}
+
 void draw_nothing_chosen(const PanelContext& context) {
     paragraph(context.ui(), context.theme.fonts.body, context.theme.colors.muted,
               "Point at a cell to see the arithmetic behind its number. Click to select it, Esc to deselect.");
@@ -367,15 +378,17 @@ void draw_inspector(PanelContext& context) {
     const Trace<float>& trace = context.trace();
     std::optional<CellRef> cell = selected_cell(context.view, trace, context.view.selection());
     if (!cell) cell = selected_cell(context.view, trace, context.view.locked);
-    const std::string name = cell ? head_name(trace, *cell) : "";
+    const std::shared_ptr<const Explanation> explanation = cell ? explanation_of(context, *cell) : nullptr;
+    const bool too_old = explanation != nullptr && waits_long(context, *explanation, *cell);
+    const std::string name = cell ? head_name(trace, explanation != nullptr && !too_old ? explanation->cell : *cell) : "";
     section_heading(ui, fmt::format("{}{}{}{}", locked && cell ? "Selected cell" : "This cell", words_of_side(context),
                                     name.empty() ? "" : " · ", name));
     if (!cell) {
         draw_nothing_chosen(context);
         return;
     }
-    const std::shared_ptr<const Explanation> explanation = explanation_of(context, *cell);
     if (explanation == nullptr) return;
+    if (too_old) return paragraph(ui, context.theme.fonts.body, context.theme.colors.muted, "Computing …");
     cell = explanation->cell;
     const Provenance& provenance = explanation->provenance;
     draw_title(context, *cell, provenance);

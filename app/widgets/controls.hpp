@@ -125,8 +125,8 @@ void progress_bar(const Ui& ui, float fraction, float width = 0);
 void tooltip_for_last(const Ui& ui, std::string_view text);
 /// Seconds until the tooltip of the hovered item is due; infinite if there is none.
 double seconds_until_tooltip();
-/// Begins a tooltip at the mouse with custom contents; end with end_tooltip(). Nothing is drawn of it behind a sheet, and after the
-/// keyboard focus has moved.
+/// Begins a tooltip at the mouse with custom contents; end with end_tooltip(). Nothing is drawn of it behind a sheet, and between a move of
+/// the keyboard focus and the next of the mouse.
 void begin_tooltip(const Ui& ui);
 void end_tooltip();
 /// The same for the control that has the keyboard focus, at the next window position.

@@ -62,7 +62,7 @@ Item begin_item(const Ui& ui, const char* id, ImVec2 size, const ControlNotes& n
     // While a control is dragged, its tooltip would cover what is changing.
     if (!item.held) tooltip_for_last(ui, item.disabled ? notes.disabled : notes.tooltip);
     const bool behind_menu = any_popup_open() && !in_popup();
-    if (item.ringed && ui.focus->speaks() && !behind_menu) tooltip_below(ui, item, notes.tooltip);
+    if (item.ringed && ui.focus->speaks() && !behind_menu && !behind_sheet()) tooltip_below(ui, item, notes.tooltip);
     return item;
 }
 

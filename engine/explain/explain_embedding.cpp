@@ -53,15 +53,16 @@ Provenance embed(const TraceCells& cells, const PlanNode& node, const Index& ind
     const auto [b, t, column, unused] = index;
     const Operand token = cells.operand(node.inputs.at(0), {b, t, 0, 0});
     const auto row = static_cast<std::int64_t>(token.value);
+    const double factor = node.settings.factor;
+    const std::string scaled = factor == 1 ? "" : fmt::format("{:g} · ", factor);
     Provenance out;
-    out.formula = cell(cells, id, index) + " = Σ over v of one-hot(" + number(row) + ")[v] · W_E[v," + number(column) + "] = W_E[" +
-                  number(row) + "," + number(column) + "]";
+    out.formula = cell(cells, id, index) + " = " + scaled + "Σ over v of one-hot(" + number(row) + ")[v] · W_E[v," + number(column) +
+                  "] = " + scaled + "W_E[" + number(row) + "," + number(column) + "]";
     out.sentence = "The token's id " + number(row) + " picks row " + number(row) +
                    " of the embedding table, which equals a one-hot row times the table.";
     add_one_hot(out, cells, node.weight.name, row, column);
-    if (const double factor = node.settings.factor; factor != 1) {
+    if (factor != 1) {
         const std::string times = fmt::format("{:g}", factor);
-        out.formula += " · " + times;
         out.sentence += " It is then multiplied by " + times + ".";
         out.result *= factor;
         out.steps.push_back({"× " + times, out.result, {}});

@@ -82,11 +82,26 @@ TEST_F(LongMap, RowSumsComeFromAWorker) {
         EXPECT_GT(away, 0.1) << "dropout changes the sums";
     });
     EXPECT_TRUE(is_known(facet::ChangedSlice{.stage = kDropped, .head = 2, .row_sums = true}));
+    view.view = View::Step;
+    view.head = 1;
+    frames(2, ui_frame);
+    EXPECT_TRUE(is_known(facet::ChangedSlice{.stage = kDropped, .head = 1, .row_sums = true})) << "shown beside the map";
     instant = false;
     view.head = 3;
     with_context([&](PanelContext& context) {
         EXPECT_TRUE(row_sums(context, slice_of(context, shown_side(context, kDropped, 3))).empty()) << "nothing is summed in the frame";
     });
+}
+
+TEST_F(LongMap, RowsThatMustSumToOneAreNotSummed) {
+    ForwardSettings settings = session->document().forward;
+    settings.dropout = {};
+    session->apply({command::SetForward{settings}, ""});
+    session->wait();
+    view.view = View::Step;
+    view.stage = kWeights;
+    frames(3, ui_frame);
+    EXPECT_FALSE(is_known(facet::ChangedSlice{.stage = kWeights, .head = view.head, .row_sums = true}));
 }
 
 TEST_F(LongMap, MeansAreCountedByAWorker) {
@@ -145,6 +160,8 @@ TEST_F(LongMap, DifferencesOfTotalsComeFromAWorker) {
         with_context([&](PanelContext& context) {
             const Matrix map = totals_matrix(context);
             ASSERT_TRUE(map.is_difference);
+            EXPECT_EQ(map.name, "rollout difference");
+            EXPECT_EQ(map.labelled_by.snapshot == computed(context.states.pinned_a).get(), swapped) << "rows are named after its text";
             const Tensor<float>&after = totals(context.states.shown).rollouts.back(),
                   &before = totals(context.states.pinned_a).rollouts.back();
             float reach = 0;
@@ -162,6 +179,10 @@ TEST_F(LongMap, DifferencesOfTotalsComeFromAWorker) {
     view.compare.swapped = false;
     EXPECT_TRUE(is_known(facet::TotalsSlice{
         .rollout = true, .at = {.layer = last_layer()}, .minus = session->states().pinned_a, .minus_at = {.layer = last_layer()}}));
+    // Nothing else is asked for, and nothing is known.
+    session->want({});
+    session->apply({command::SetMemoryBudget{1000}, ""});
+    EXPECT_TRUE(session->compute(facet::TotalsSlice{.at = {.layer = 1}, .minus = session->states().pinned_a, .minus_at = {.layer = 0}}));
     session->apply({command::SetTexts{{"a b c"}, {}}, ""});
     session->wait();
     with_context([&](PanelContext& context) { EXPECT_FALSE(totals_matrix(context).is_difference) << "the lengths differ"; });

@@ -456,6 +456,26 @@ TEST(LargeModel, AStateComparedWithItselfIsReplacedOnBothSides) {
     EXPECT_TRUE(session.results().find(now, slice));
 }
 
+/// In the frame in which another view is chosen, the part that the one before asked for is not needed any more.
+TEST(LargeModel, PartsThatWereAskedForCanBeTakenBack) {
+    TwoSessions sessions(open_preset("gpt-tiny"));
+    sessions.tight.wait();
+    const facet::Inside inside{{Stage::Norm1, 1}};
+    const auto part = only(sessions.tight, inside);
+    const StateRef state = sessions.tight.states().shown;
+    Inquiry inquiry(sessions.tight.results());
+    ASSERT_TRUE(inquiry.ask(state, facet::Trace{}));
+    ASSERT_EQ(inquiry.ask(state, inside).value, part);
+    ASSERT_EQ(inquiry.wanted().size(), 2U);
+    inquiry.forget_parts();
+    ASSERT_EQ(inquiry.wanted().size(), 1U);
+    EXPECT_TRUE(std::holds_alternative<facet::Trace>(inquiry.wanted()[0].facet));
+    EXPECT_EQ(inquiry.take_tensors().size(), 1U) << "the trace";
+    // What is drawn afterwards is asked for again.
+    EXPECT_TRUE(inquiry.ask(state, inside));
+    EXPECT_EQ(inquiry.wanted().size(), 2U);
+}
+
 TEST(LargeModel, WhatIsCountedOfTotalsIsWhatTheyHold) {
     Document document = open_preset("encoder-decoder");
     document.config.encoder_layers = document.config.num_layers + 3;

@@ -45,12 +45,7 @@ const HeatmapRegion* asked_region(const PanelContext& context, const LargeMap& m
     return answer ? context.matrices.region(map, context.snapshot.trace->config.num_heads, answer.value) : nullptr;
 }
 
-/// Whose stage a matrix shows.
-const Snapshot& snapshot_of(const PanelContext& context, const Matrix& matrix) {
-    return matrix.labelled_by.snapshot == nullptr ? context.snapshot : *matrix.labelled_by.snapshot;
-}
-
-/// The part of that state's outline that holds the stage.
+/// The part that holds the stage, of the outline of the matrix's state the stage.
 std::optional<facet::Inside> part_holding(const PanelContext& context, const Matrix& matrix, const StageId& stage) {
     const bool shown = matrix.labelled_by.snapshot == nullptr;
     return context.part_read(*snapshot_of(context, matrix).trace, stage, shown ? context.only_head() : matrix.labelled_by.only_head);
@@ -75,6 +70,10 @@ std::optional<facet::Statistics> counted_elsewhere(const PanelContext& context, 
 }
 
 }  // namespace
+
+const Snapshot& snapshot_of(const PanelContext& context, const Matrix& matrix) {
+    return matrix.labelled_by.snapshot == nullptr ? context.snapshot : *matrix.labelled_by.snapshot;
+}
 
 Matrix with_rows(const PanelContext& context, Matrix matrix, std::int64_t first, std::int64_t last) {
     if (!matrix.large || first < 0 || first >= last || last > matrix.data.rows) return matrix;
@@ -142,6 +141,7 @@ ChangedMap changed_slice(const PanelContext& context, const Matrix& matrix, cons
 Matrix row_sums(const PanelContext& context, const Matrix& matrix) {
     if (matrix.empty() || matrix.large) return {};
     if (is_small(matrix)) return context.matrices.row_sums(matrix);
+    if (!matrix.origin || matrix.is_changed || matrix.is_gradient) return {};
     const StageId& stage = matrix.origin->stage;
     return changed_slice(context, place_of_row_sums(matrix), snapshot_of(context, matrix).state,
                          {.stage = stage,

@@ -27,6 +27,8 @@ Matrix as_large(Matrix map, const LargeMap& place, int level);
 bool is_counted(const PanelContext& context, const Matrix& matrix);
 /// Whether a matrix is so small that a frame has time to go through the numbers of several like it.
 bool is_small(const Matrix& matrix);
+/// Whose stage a matrix shows.
+const Snapshot& snapshot_of(const PanelContext& context, const Matrix& matrix);
 /// The sums of a matrix's rows over their unmasked cells; empty until they are computed, and for a large map.
 Matrix row_sums(const PanelContext& context, const Matrix& matrix);
 /// The statistics of a matrix; null for a large one until they are computed.

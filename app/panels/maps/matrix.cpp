@@ -105,9 +105,18 @@ void MatrixStore::use(const Snapshot& snapshot, OtherStates others) {
     std::erase_if(slices_, [](const auto& entry) { return !entry.second.used; });
     for (auto& [numbers, slice] : slices_) slice.used = false;
     std::erase_if(last_regions_, [this](const auto& entry) { return !regions_.contains(entry.second); });
-    if (snapshot.serial == serial_ && others == others_) return;
+    if (snapshot.serial != serial_) forget_computed();
     serial_ = snapshot.serial;
+    keep(std::move(others));
+}
+
+void MatrixStore::keep(OtherStates others) {
+    if (others == others_) return;
     others_ = std::move(others);
+    forget_computed();
+}
+
+void MatrixStore::forget_computed() {
     ++generation_;
     changed_.clear();
     one_hot_.clear();
@@ -229,7 +238,6 @@ const HeatmapRegion* MatrixStore::last_region(const LargeMap& map) {
 Matrix MatrixStore::mean_map(const RecordedStage<float>& stage, const Tensor<float>& mean, std::int64_t batch) {
     Matrix out = slice(stage, batch, 0);
     out.name += " mean";
-    out.mean_of = stage.id;
     out.symbol = "mean of the heads";
     out.mean_of = stage.id;
     out.origin.reset();

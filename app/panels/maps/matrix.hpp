@@ -87,13 +87,15 @@ inline bool has_head_mean(Stage stage) { return to_self(stage) == Stage::Weights
 /// The tensors drawn besides the shown snapshot, in request order: those of its other facets and of other states.
 using OtherStates = std::vector<std::shared_ptr<const void>>;
 
-/// Builds matrices from a snapshot and the tensors beside it, and caches numbers computed for drawing (transposes, one-hot rows,
-/// differences, row sums). Everything but changed slices is dropped, and gets new keys, when one of these inputs changes.
+/// Builds matrices from a snapshot and the tensors beside it, and caches numbers computed for drawing (one-hot rows, differences,
+/// row sums, totals). Everything but changed slices is dropped, and gets new keys, when one of these inputs changes.
 class MatrixStore {
 public:
     /// Sets the inputs and drops what was computed from others. Tensors are identified by address, so `others` are kept alive until the
     /// next call to prevent addresses from being reused.
     void use(const Snapshot& snapshot, OtherStates others = {});
+    /// At the end of a frame: lets go of the tensors that it did not draw, and keeps `others` until the next call.
+    void keep(OtherStates others);
 
     /// A slice of a recorded stage, or of its reduced map, for one sequence and query head; empty if the trace does not contain the stage.
     Matrix stage(const Trace<float>& trace, const StageId& id, std::int64_t batch, std::int64_t head);
@@ -136,6 +138,7 @@ public:
     Matrix row_sums(const Matrix& matrix);
 
 private:
+    void forget_computed();
     /// Which number of each row is 1.
     struct OneHotRows {
         const std::int32_t* ids;

@@ -9,6 +9,7 @@
 #include "app/panels/edit/cell_edit.hpp"
 #include "app/panels/maps/head_captions.hpp"
 #include "app/panels/maps/large_map.hpp"
+#include "app/panels/maps/shown_maps.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/train/train_transport.hpp"
 #include "app/panels/train/train_view.hpp"
@@ -29,6 +30,7 @@ constexpr float kCaption = 36, kShortCaption = 20, kTileGap = 10, kMaxTile = 240
 struct Moments {
     std::shared_ptr<const Snapshot> a, b;  ///< null until computed
     float reach = 1;  ///< the largest difference over all heads: all maps share this range, so that equal colours are equal differences
+    bool all = true;  ///< whether `reach` is that of all heads; some may still be computed
 };
 
 bool is_of_run(const StateRef& state, std::uint64_t run) {
@@ -49,13 +51,15 @@ std::string moment_text(const Snapshot& snapshot) {
 }
 
 struct Tile {
-    Matrix matrix;
+    Matrix matrix;  ///< empty, but with its sizes, until it is computed
     HeatmapStyle style;
     std::string place, caption;
     Color ink = 0;
 };
 
-/// Empty if the shapes differ, and for a large map until it is computed.
+bool is_awaited(const Tile& tile) { return tile.matrix.empty() && tile.matrix.data.rows > 0; }
+
+/// Empty if the shapes differ. A large map is empty, but with its sizes, until it is computed.
 Matrix difference_of(const PanelContext& context, const StageId& id, std::int64_t head, const Moments& pins, const Matrix& after,
                      const Matrix& before) {
     if (is_small(after)) return context.matrices.difference(after, before);
@@ -64,11 +68,12 @@ Matrix difference_of(const PanelContext& context, const StageId& id, std::int64_
         changed_slice(context, after, pins.b->state,
                       {.stage = id, .head = head, .change = {.minus = pins.a->state, .minus_stage = id, .minus_head = head}})
             .map;
-    if (!difference.empty()) mark_difference(difference);
+    if (difference.empty()) difference = after, difference.data.values = nullptr;
+    mark_difference(difference);
     return difference;
 }
 
-/// Empty if one of the states has no such map.
+/// Without sizes if one of the states has no such map.
 Tile difference_tile(PanelContext& context, const StageId& id, std::int64_t head, const Moments& pins) {
     Tile tile;
     const Matrix after = context.matrices.stage(*pins.b->trace, id, 0, head), before = context.matrices.stage(*pins.a->trace, id, 0, head);
@@ -102,18 +107,20 @@ Tile weights_tile(PanelContext& context, const StageId& id, std::int64_t head) {
     return tile;
 }
 
-float largest_difference(PanelContext& context, const Moments& pins) {
+/// Sets the range.
+void find_largest_difference(PanelContext& context, Moments& pins) {
     constexpr float kLeast = 0.05F;  // smaller differences are not visible
     float reach = kLeast;
     for (const StageId& id : attentions_of(context.trace())) {
         for (std::int64_t head = 0; head < context.trace().config.num_heads; ++head) {
             const Tile tile = difference_tile(context, id, head, pins);
+            pins.all &= !is_awaited(tile);
             if (tile.matrix.empty()) continue;
             const TensorStatistics& statistics = context.matrices.statistics(tile.matrix);
             reach = std::max({reach, statistics.max, -statistics.min});
         }
     }
-    return std::min(reach, 1.F);
+    pins.reach = std::min(reach, 1.F);
 }
 
 void hover_tile(PanelContext& context, const Tile& tile, ImVec2 at, ImVec2 size) {
@@ -138,7 +145,7 @@ void hover_tile(PanelContext& context, const Tile& tile, ImVec2 at, ImVec2 size)
 void draw_tile(PanelContext& context, const StageId& id, std::int64_t head, ImVec2 at, float size, float room, const Moments* pins) {
     const auto& [colors, fonts, scale] = context.theme;
     Tile tile = pins != nullptr ? difference_tile(context, id, head, *pins) : weights_tile(context, id, head);
-    if (tile.matrix.empty()) return;
+    if (tile.matrix.empty() && !is_awaited(tile)) return;
     tile.place = attention_name(id, head);
     // Cells are square, even if there are more queries than keys.
     const auto rows = static_cast<float>(tile.matrix.data.rows), columns = static_cast<float>(tile.matrix.data.cols);
@@ -151,7 +158,8 @@ void draw_tile(PanelContext& context, const StageId& id, std::int64_t head, ImVe
     draw_focus_ring(context.ui(), item, 0);
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const ImVec2 end{at.x + extent.x, at.y + extent.y};
-    context.canvas.heatmap(list, at, end, {tile.matrix.data, tile.style});
+    if (is_awaited(tile)) draw_awaited(context, at, end);
+    else context.canvas.heatmap(list, at, end, {tile.matrix.data, tile.style});
     draw_edited_corner(context, tile.matrix, at, end);
     const bool chosen = is_chosen_attention(context, id, head);
     const float out = chosen ? context.px(1.5F) : 0;
@@ -169,7 +177,7 @@ void draw_tile(PanelContext& context, const StageId& id, std::int64_t head, ImVe
         context.view.head = head;
         if (twice) context.view.view = View::Step;
     }
-    if (hovered && context.view.view == View::Train) hover_tile(context, tile, at, extent);
+    if (hovered && !is_awaited(tile) && context.view.view == View::Train) hover_tile(context, tile, at, extent);
 }
 
 /// The map size per attention, and the number of columns.
@@ -267,9 +275,9 @@ float draw_header(PanelContext& context, const Moments& pins, bool difference) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float right = at.x + ImGui::GetContentRegionAvail().x;
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    const std::string title = difference ? fmt::format("{} − {}, ±{}", moment_text(*pins.b), moment_text(*pins.a),
-                                                       format_number(static_cast<double>(pins.reach), {.decimals = 2}))
-                                         : "attention at " + moment_text(context.snapshot);
+    std::string title = "attention at " + moment_text(context.snapshot);
+    if (difference) title = fmt::format("{} − {}", moment_text(*pins.b), moment_text(*pins.a));
+    if (difference && pins.all) title += fmt::format(", ±{}", format_number(static_cast<double>(pins.reach), {.decimals = 2}));
     static constexpr std::array<std::string_view, 3> kNames = {"maps", "lines", "B − A"};
     const std::span<const std::string_view> names(kNames.data(), has_moments(context) ? 3 : 2);
     float limit = right - segmented_width(ui, names) - context.px(2);
@@ -328,7 +336,7 @@ void draw_train_attention(PanelContext& context) {
     const bool wanted = context.view.train.difference && has_moments(context);
     Moments pins = wanted ? moments_of(context) : Moments();
     const bool difference = pins.a != nullptr && pins.b != nullptr;
-    if (difference) pins.reach = largest_difference(context, pins);
+    if (difference) find_largest_difference(context, pins);
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float header = draw_header(context, pins, difference);
     ImGui::SetCursorScreenPos({at.x, at.y + header});

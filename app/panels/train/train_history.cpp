@@ -282,17 +282,21 @@ void draw_slider(PanelContext& context, const PlotArea& area, float y) {
 constexpr float kPin = 18;
 
 /// The middle of a pin below its step; none if no moment of this run is pinned.
-std::optional<float> place_of_pin(const PanelContext& context, const PlotArea& area, const StateRef& pinned) {
-    const std::optional<std::int64_t> step = step_of_pin(context, pinned);
-    return step ? std::optional(std::clamp(area.at_x(static_cast<double>(*step)), area.min.x, area.max.x)) : std::nullopt;
+std::optional<float> place_of_pin(const PanelContext& context, const PlotArea& area, bool b) {
+    const std::optional<std::int64_t> of_a = step_of_pin(context, context.states.pinned_a),
+                                      of_b = step_of_pin(context, context.states.pinned_b), step = b ? of_b : of_a;
+    if (!step) return {};
+    const float x = std::clamp(area.at_x(static_cast<double>(*step)), area.min.x, area.max.x);
+    // Pins of the same step stand side by side.
+    return of_a == of_b ? x + context.px(kPin / 2 + 1) * (b ? 1.F : -1.F) : x;
 }
 
 /// Where words of this width begin that belong to the step at `x`: beside it, or beside a pin that would cover them.
 float left_of_words(const PanelContext& context, const PlotArea& area, float x, float wide) {
     const float away = context.px(14), first = area.min.x, last = area.max.x + context.px(8) - wide;
     std::vector<float> pins, places = {x + away, x - away - wide};
-    for (const StateRef& pinned : {context.states.pinned_a, context.states.pinned_b})
-        if (const auto pin = place_of_pin(context, area, pinned)) {
+    for (const bool b : {false, true})
+        if (const auto pin = place_of_pin(context, area, b)) {
             pins.push_back(*pin);
             places.insert(places.end(), {*pin + away, *pin - away - wide});
         }
@@ -306,11 +310,12 @@ float left_of_words(const PanelContext& context, const PlotArea& area, float x, 
 }
 
 /// Draws a pin: a boxed letter below its step. A click goes there, a right-click unpins. True if it was unpinned.
-bool draw_pin(PanelContext& context, const PlotArea& area, float y, const char* letter, const StateRef& pinned) {
-    const std::optional<std::int64_t> step = step_of_pin(context, pinned);
+bool draw_pin(PanelContext& context, const PlotArea& area, float y, bool b) {
+    const std::optional<std::int64_t> step = step_of_pin(context, b ? context.states.pinned_b : context.states.pinned_a);
+    const char* const letter = b ? "B##pin" : "A##pin";
     if (!step) return false;
     const auto& [colors, fonts, scale] = context.theme;
-    const float side = context.px(kPin), x = *place_of_pin(context, area, pinned);
+    const float side = context.px(kPin), x = *place_of_pin(context, area, b);
     const Item item =
         item_at(context.ui(), letter, {x - side / 2, y}, {side, side}, {.tooltip = "Click: show this step · right-click: unpin it"});
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -333,11 +338,11 @@ void draw_below(PanelContext& context, const PlotArea& area, float y) {
         const float left = left_of_words(context, area, area.at_x(static_cast<double>(*step)), text_width(fonts.mono_small, text));
         draw_text(*ImGui::GetWindowDrawList(), fonts.mono_small, {left, y + context.px(3)}, colors.text, text);
     }
-    if (draw_pin(context, area, y, "A##pin", context.states.pinned_a)) {
+    if (draw_pin(context, area, y, false)) {
         context.commands.push_back({command::Pin{false, nullptr}, ""});
         view.compare.choose(Compare::Off);
     }
-    if (draw_pin(context, area, y, "B##pin", context.states.pinned_b)) context.commands.push_back({command::Pin{true, nullptr}, ""});
+    if (draw_pin(context, area, y, true)) context.commands.push_back({command::Pin{true, nullptr}, ""});
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "app/panels/maps/labels.hpp"
 #include "app/panels/maps/large_map.hpp"
 #include "app/panels/maps/matrix_view.hpp"
+#include "app/panels/maps/shown_maps.hpp"
 #include "app/panels/maps/stage_words.hpp"
 #include "app/panels/panels.hpp"
 #include "app/panels/views/readings_age.hpp"
@@ -58,34 +59,41 @@ Shown shown_totals(const PanelContext& context) {
 facet::TotalsSlice::Place place_of(const Shown& shown) { return {shown.totals->stack, shown.layer, shown.batch}; }
 
 /// A map, or with `minus` the difference of two, from a worker; empty until it is computed.
-Matrix totals_elsewhere(const PanelContext& context, const Matrix& place, const Shown& shown, const Shown* minus = nullptr) {
+ChangedMap totals_elsewhere(const PanelContext& context, const Matrix& place, const Shown& shown, const Shown* minus = nullptr) {
     facet::TotalsSlice facet{.rollout = context.view.totals.rollout, .at = place_of(shown)};
     if (minus != nullptr) {
         facet.minus = minus->state;
         facet.minus_at = place_of(*minus);
     }
     const auto answer = context.inquiry.ask_latest(shown.state, facet);
-    return answer ? context.matrices.with_slice(place, answer.value) : Matrix();
+    return {answer ? context.matrices.with_slice(place, answer.value) : Matrix(), answer.problem};
 }
 
-Matrix shown_matrix(const PanelContext& context, const Shown& shown) {
+ChangedMap shown_map(const PanelContext& context, const Shown& shown) {
     const bool rollout = context.view.totals.rollout;
     const char* const symbol = rollout ? "rollout" : "mean";
-    if (shown.is_reduced())
-        return context.matrices.reduced_total(
-            *shown.trace, (rollout ? shown.totals->reduced_rollouts : shown.totals->reduced_means)[shown.layer], symbol);
+    if (shown.is_reduced()) {
+        const auto& maps = rollout ? shown.totals->reduced_rollouts : shown.totals->reduced_means;
+        return {context.matrices.reduced_total(*shown.trace, maps[shown.layer], symbol), ""};
+    }
     const NumberGrid grid = grid_of_totals(*shown.trace, *shown.totals, rollout, shown.layer, shown.batch);
     const Matrix place = place_of_token_map(grid.rows, symbol);
-    return is_small(place) ? context.matrices.totals(place, grid) : totals_elsewhere(context, place, shown);
+    if (is_small(place)) return {context.matrices.totals(place, grid), ""};
+    ChangedMap found = totals_elsewhere(context, place, shown);
+    if (found.map.empty()) found.map = place;
+    return found;
 }
 
-/// B - A; empty until it is computed, and if the texts differ in length.
-Matrix difference_of(const PanelContext& context, const Shown& of_b, const Matrix& b, const Shown& of_a, const Matrix& a) {
-    if (is_small(b)) return context.matrices.difference(b, a);
-    if (a.empty() || a.data.rows != b.data.rows) return {};
-    Matrix difference = totals_elsewhere(context, place_of_token_map(b.data.rows, b.symbol), of_b, &of_a);
-    if (!difference.empty()) mark_difference(difference);
-    return difference;
+/// Empty, but with its sizes, until it is computed.
+Matrix shown_matrix(const PanelContext& context, const Shown& shown) { return shown_map(context, shown).map; }
+
+/// B - A of two maps of equal size; empty, but with its sizes, until it is computed.
+ChangedMap difference_of(const PanelContext& context, const Shown& of_b, const Matrix& b, const Shown& of_a, const Matrix& a) {
+    if (is_small(b)) return {context.matrices.difference(b, a), ""};
+    ChangedMap found = totals_elsewhere(context, b, of_b, &of_a);
+    if (found.map.empty()) found.map = b, found.map.data.values = nullptr;
+    mark_difference(found.map);
+    return found;
 }
 
 std::string layers_words(const Shown& shown) { return shown.layer == 0 ? "layer 0" : fmt::format("layers 0 to {}", shown.layer); }
@@ -184,8 +192,11 @@ struct TotalsPicture {
 
 TotalsPicture totals_picture(PanelContext& context, const Shown& shown) {
     TotalsPicture picture;
-    picture.equation.result = shown_matrix(context, shown);
+    ChangedMap now_shown = shown_map(context, shown);
+    picture.equation.result = std::move(now_shown.map);
+    picture.problem = std::move(now_shown.problem);
     picture.equation.result.symbol.clear();
+    if (!picture.problem.empty()) return picture;
     const Comparison& compare = context.view.compare;
     if (!compare.on()) return picture;
     const ComparedReadings other = compared_readings(context, ReadingKind::Totals);
@@ -227,15 +238,14 @@ TotalsPicture totals_picture(PanelContext& context, const Shown& shown) {
         picture.problem = "For a text this long, totals can be shown side by side, but their difference is not computed.";
         return picture;
     }
-    if (!a.empty() && !b.empty() && a.data.rows != b.data.rows) {
+    if (a.data.rows != b.data.rows) {
         picture.problem = "The two states have texts of different lengths: they can only be shown side by side.";
         return picture;
     }
-    Matrix difference = difference_of(context, now, b, before, a);
-    if (difference.empty()) {
-        picture.problem = "The difference is being computed.";
-        return picture;
-    }
+    ChangedMap found = difference_of(context, now, b, before, a);
+    picture.problem = std::move(found.problem);
+    if (!picture.problem.empty()) return picture;
+    Matrix difference = std::move(found.map);
     difference.symbol = fmt::format("{} − {}", second, first);
     if (compare.layout == CompareLayout::All) picture.equation.operands = {std::move(b), std::move(a)};
     picture.equation.result = std::move(difference);
@@ -245,6 +255,7 @@ TotalsPicture totals_picture(PanelContext& context, const Shown& shown) {
 /// Draws one of the matrices and handles hovering and clicks.
 void draw_part(PanelContext& context, const Matrix& matrix, const Box& box, const StageId& stage, bool row_labels, bool col_labels,
                float column_room, bool comparing) {
+    if (matrix.empty()) return draw_awaited(context, box.min, box.max);
     const MatrixViewResult result = draw_matrix(context, matrix, box,
                                                 {.role = MatrixRole::Result,
                                                  .row_labels = row_labels,
@@ -326,7 +337,6 @@ void draw_totals_view(PanelContext& context) {
     const float y = at.y + context.px(kHeader);
     draw_text(list, fonts.mono_body, {at.x, y}, colors.text, elide(fonts.mono_body, words.formula, room.x));
     const TotalsPicture picture = totals_picture(context, shown);
-    if (picture.equation.result.empty()) return paragraph(context.ui(), fonts.body, colors.muted, "The map is being computed.");
     const bool low = room.y < context.px(470) && picture.problem.empty();
     const std::string& sentence = !picture.problem.empty() ? picture.problem : picture.words.empty() ? words.sentence : picture.words;
     const float text_height =
@@ -355,7 +365,7 @@ void draw_totals_cell(PanelContext& context) {
     const Matrix matrix = shown_matrix(context, shown);
     const AxisSelection& selection = context.view.selection();
     const auto t = selection.on(Axis::T), s = selection.on(Axis::S);
-    if (!t || !s || *t >= matrix.data.rows || *s >= matrix.data.cols) {
+    if (!t || !s || matrix.empty() || *t >= matrix.data.rows || *s >= matrix.data.cols) {
         paragraph(context.ui(), fonts.body, colors.muted,
                   "Point at a cell to see where its number comes from. Click to select it, Esc to deselect.");
         return;

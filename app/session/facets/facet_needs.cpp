@@ -79,7 +79,8 @@ std::optional<StageId> looks_at(const Facet& facet) {
 
 namespace {
 
-/// The following: what a facet is computed from besides the trace.
+// What facets are computed from besides the trace:
+
 std::vector<Request> needs_of_statistics(const StateRef& state, const facet::Statistics& statistics, const Results& results) {
     if (statistics.gradients) return {{state, facet::Gradients{}}};
     std::vector<Request> needs;
@@ -148,7 +149,7 @@ std::vector<Request> needs_of(const Request& request, const Results& results) {
     if (const auto* slice = std::get_if<facet::ChangedSlice>(&request.facet)) add(needs_of_slice(request.state, *slice, results));
     if (const auto* totals = std::get_if<facet::TotalsSlice>(&request.facet)) {
         needs.push_back({request.state, facet::Readings{ReadingKind::Totals}});
-        if (totals->minus != nullptr) needs.push_back({totals->minus, facet::Readings{ReadingKind::Totals}});
+        if (totals->minus != nullptr) add({{totals->minus, facet::Trace{}}, {totals->minus, facet::Readings{ReadingKind::Totals}}});
     }
     if (const auto* same = std::get_if<facet::SameNumbers>(&request.facet)) needs.push_back({same->other, facet::Trace{}});
     return needs;
@@ -159,10 +160,12 @@ bool comes_with_trace(const Request& request) {
     const auto* statistics = std::get_if<facet::Statistics>(&request.facet);
     const bool waits_for_gradients = statistics != nullptr && statistics->gradients,
                of_weights = statistics != nullptr && !statistics->parameter.empty();
-    // Another tokenizer's file has to be read first, and totals computed, which can take long.
-    return !waits_for_gradients && !of_weights && !std::holds_alternative<facet::Trace>(request.facet) &&
+    const auto* slice = std::get_if<facet::ChangedSlice>(&request.facet);
+    const bool sums_rows = slice != nullptr && slice->row_sums;  // numbers beside the picture, which can come later
+    // Another tokenizer's file has to be read first, which can take long.
+    return !waits_for_gradients && !of_weights && !sums_rows && !std::holds_alternative<facet::Trace>(request.facet) &&
            !std::holds_alternative<facet::Beginning>(request.facet) && !std::holds_alternative<facet::SameNumbers>(request.facet) &&
-           !std::holds_alternative<facet::OtherTokens>(request.facet) && !std::holds_alternative<facet::TotalsSlice>(request.facet);
+           !std::holds_alternative<facet::OtherTokens>(request.facet);
 }
 
 }  // namespace attn::app

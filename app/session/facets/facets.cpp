@@ -321,7 +321,7 @@ struct FacetMaker::Make {
     }
     FacetValue operator()(const facet::ChangedSlice& facet) const {
         const Shape shape = trace().shape_of(facet.stage);
-        const std::int64_t cells = shape[shape.rank() - 2].size * shape[shape.rank() - 1].size;
+        const std::int64_t cells = shape[shape.rank() - 2].size * (facet.row_sums ? 1 : shape[shape.rank() - 1].size);
         expect_room(static_cast<double>(cells) * (sizeof(float) + sizeof(std::uint8_t)) / (1024.0 * 1024.0), work.room_mib);
         ChangedSlice made = changed_slice(facet);
         const auto numbers = static_cast<double>(made.values.size() * sizeof(float) + made.keep.size());
@@ -329,6 +329,8 @@ struct FacetMaker::Make {
     }
     FacetValue operator()(const facet::TotalsSlice& facet) const {
         const NumberGrid grid = grid_of(state, facet, facet.at);
+        const double slices = facet.minus == nullptr ? 1 : 3, bytes = sizeof(float) + sizeof(std::uint8_t);
+        expect_room(slices * bytes * static_cast<double>(grid.rows * grid.cols) / (1024.0 * 1024.0), work.room_mib);
         ChangedSlice made = slice_of_totals(grid);
         if (facet.minus != nullptr) {
             const NumberGrid other = grid_of(facet.minus, facet, facet.minus_at);

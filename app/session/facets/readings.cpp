@@ -63,10 +63,10 @@ AttentionTotals totals_of_outline(const std::shared_ptr<const Trace<float>>& out
 double mib_of_totals(const Trace<float>& trace) {
     if (trace.whole()) return mib_of_maps(trace);
     if (are_reduced(trace)) return kMapsOfTotalsInRows * mib_of_map(trace, Stack::Main);
-    // While a layer is read, two sums in double precision and, unless it is read in rows, two maps for each of its heads.
+    // While a layer is read, three sums in double precision and, unless it is read in rows, two maps for each of its heads.
     double while_read = 0;
     const double maps = can_compute_in_rows(trace) ? 0 : 2 * static_cast<double>(trace.config.num_heads);
-    for (const Stack stack : stacks_of(trace)) while_read = std::max(while_read, (maps + 4) * mib_of_map(trace, stack));
+    for (const Stack stack : stacks_of(trace)) while_read = std::max(while_read, (maps + 6) * mib_of_map(trace, stack));
     return mib_of_maps(trace) + while_read;
 }
 

@@ -300,9 +300,9 @@ Fact Scheduler::compute(const Request& request, const Results& results, double r
         fact.request = request;
         for (const Request& need : needs_of(request, results)) {
             const auto known = results.find(need);
-            if (known->value != nullptr) continue;
-            fact.problem = known->problem;
-            fact.field = known->field;
+            if (known != nullptr && known->value != nullptr) continue;
+            fact.problem = known == nullptr ? "what this is computed from is missing" : known->problem;
+            if (known != nullptr) fact.field = known->field;
             return fact;
         }
         FacetValue made = maker.make(request, {computation_, results, progress, room_mib, job});

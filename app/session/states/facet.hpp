@@ -46,7 +46,7 @@ struct WeightsBeside;
 enum class Lane : std::uint8_t { Prompt, Patient };
 inline constexpr int kLanes = 2;
 
-/// Static properties of a facet type. Its dependencies and the function that computes it are in facets.cpp.
+/// Static properties of a facet type. Its dependencies are in facet_needs.cpp, the function that computes it in facets.cpp.
 struct FacetInfo {
     Lane lane = Lane::Patient;
     std::string_view failed{};  ///< prefix of error messages
@@ -140,7 +140,7 @@ struct ChangedSlice {
 /// for texts whose totals are held in full.
 struct TotalsSlice {
     using Value = app::ChangedSlice;
-    static constexpr FacetInfo kInfo{.lane = Lane::Prompt};  // cached by the view that draws it: see MatrixStore::with_slice()
+    static constexpr FacetInfo kInfo{};  // patient like the totals; cached by the view that draws it: see MatrixStore::with_slice()
     struct Place {
         Stack stack = Stack::Main;
         std::size_t layer = 0;
