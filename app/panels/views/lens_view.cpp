@@ -378,7 +378,7 @@ void draw_lens_view(PanelContext& context) {
             : "The likeliest tokens, most likely first. Framed: the token that actually follows. #3: it is the third likeliest. loss: "
               "mean of −ln p of the tokens that follow.";
     if (!both_ways && !asked_positions(context).empty()) legend += " Only what the task asks for is counted: the rest cannot be predicted.";
-    if (!other.problem.empty()) legend = other.problem;
+    if (!other.problem.empty()) legend = other.problem + (compare.swapped ? " The table shows B." : "");
     else if (other.lens != nullptr && !in_place)
         legend =
             fmt::format("Colour: how much more (orange) or less (blue) likely the correct token is than in A: {}. Small: A's own first "
