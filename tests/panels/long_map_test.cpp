@@ -7,6 +7,7 @@
 #include <cmath>
 #include <string>
 
+#include "app/panels/colors.hpp"
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/maps/large_map.hpp"
 #include "app/panels/maps/shown_maps.hpp"
@@ -102,6 +103,25 @@ TEST_F(LongMap, RowsThatMustSumToOneAreNotSummed) {
     view.stage = kWeights;
     frames(3, ui_frame);
     EXPECT_FALSE(is_known(facet::ChangedSlice{.stage = kWeights, .head = view.head, .row_sums = true}));
+}
+
+TEST_F(LongMap, TheRangeEndsAtTheLargestNumberIfThatIsSmall) {
+    ForwardSettings settings = session->document().forward;
+    settings.masks.causal = false;
+    settings.temperature = 100;
+    session->apply({command::SetForward{settings}, ""});
+    session->wait();
+    view.view = View::Heads;
+    view.stage = kWeights;
+    with_context([&](PanelContext& context) {
+        const Matrix map = slice_of(context, shown_side(context, kWeights, 0));
+        const Tensor<float>& values = trace().find(kWeights)->value;
+        const float largest = *std::max_element(values.data(), values.data() + values.size());
+        ASSERT_LT(largest, most_of_weights(keys_of(map)));
+        EXPECT_EQ(style_of(context, map, kWeights).hi, largest);
+        view.view = View::Grid;
+        EXPECT_EQ(style_of(context, map, kWeights).hi, most_of_weights(keys_of(map))) << "the same for all layers";
+    });
 }
 
 TEST_F(LongMap, MeansAreCountedByAWorker) {
