@@ -25,9 +25,10 @@ HeatmapStyle style_of(const PanelContext& context, const Matrix& matrix, const S
     HeatmapStyle style = resolve_style(options, matrix.content == Content::Probability, lo, hi, keys_of(matrix));
     // Dropout scales up what it keeps, so weights may exceed 1.
     if (to_self(id.stage) == Stage::Dropped && options.range == RangeMode::Auto && style.hi == 1) style.hi = std::max(1.F, hi);
-    // Weights of a long text may all be smaller than the usual end of the range. The grid has one range for all layers.
-    const bool automatic = options.range == RangeMode::Auto && matrix.content == Content::Probability;
-    if (automatic && keys_of(matrix) > kManyKeys && hi > 0 && context.view.view != View::Grid) style.hi = std::min(style.hi, hi);
+    // Weights of a long text may all be smaller than the usual end of the range. Views of several layers have one range for all of them.
+    const bool automatic = options.range == RangeMode::Auto && matrix.content == Content::Probability,
+               one_layer = context.view.view == View::Step || context.view.view == View::Heads;
+    if (automatic && one_layer && keys_of(matrix) > kManyKeys && hi > 0) style.hi = std::min(style.hi, hi);
     return style;
 }
 

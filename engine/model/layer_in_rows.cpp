@@ -143,8 +143,7 @@ std::vector<Tensor<Scalar>> LayerInRows<Scalar>::show(const PlanPart& part, cons
         });
     }
     for (std::size_t place = part.first; place < maps && !program_.leaves_out_maps(); ++place)
-        if (is_attended(plan_, plan_.nodes()[place].id) && !reads(behind, part.end, place))
-            kept[place - part.first] = std::move(program_.value(place));
+        if (is_attended(plan_, plan_.nodes()[place].id)) kept[place - part.first] = std::move(program_.value(place));
     for (std::int64_t first = 0; first < positions && behind < part.end; first += rows.products) {
         const std::int64_t some = std::min(rows.products, positions - first);
         give_rows(behind, first, some);

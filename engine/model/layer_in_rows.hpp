@@ -45,7 +45,8 @@ public:
     /// Computes and shows every stage of a part that begins with a stream [1,T,C]. First the stages before the maps, because the maps read
     /// every position's keys and values; then the maps; then the rest. A part without maps counts as being before them. Returns the stages
     /// that had to be kept for all positions: a tensor per node of the part, empty for the others; see is_kept().
-    std::vector<Tensor<Scalar>> show(const PlanPart& part, const Tensor<Scalar>& stream, const RowCounts& rows, const RowsObserver<Scalar>& each);
+    std::vector<Tensor<Scalar>> show(const PlanPart& part, const Tensor<Scalar>& stream, const RowCounts& rows,
+                                     const RowsObserver<Scalar>& each);
     /// Computes and shows the stages before the maps for the first `count` positions. Returns what later nodes read of them: a tensor per
     /// node before the maps, empty for nodes that are not read later.
     std::vector<Tensor<Scalar>> before_maps(const PlanPart& part, const Tensor<Scalar>& stream, std::int64_t count, const RowCounts& rows,

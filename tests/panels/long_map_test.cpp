@@ -95,14 +95,17 @@ TEST_F(LongMap, RowSumsComeFromAWorker) {
 }
 
 TEST_F(LongMap, RowsThatMustSumToOneAreNotSummed) {
+    view.view = View::Step;
+    view.stage = kWeights;
+    frames(3, ui_frame);
+    EXPECT_FALSE(is_known(facet::ChangedSlice{.stage = kWeights, .head = view.head, .row_sums = true})) << "dropout comes after them";
     ForwardSettings settings = session->document().forward;
     settings.dropout = {};
     session->apply({command::SetForward{settings}, ""});
     session->wait();
-    view.view = View::Step;
-    view.stage = kWeights;
+    view.stage = kDropped;
     frames(3, ui_frame);
-    EXPECT_FALSE(is_known(facet::ChangedSlice{.stage = kWeights, .head = view.head, .row_sums = true}));
+    EXPECT_FALSE(is_known(facet::ChangedSlice{.stage = kDropped, .head = view.head, .row_sums = true})) << "nothing is dropped";
 }
 
 TEST_F(LongMap, TheRangeEndsAtTheLargestNumberIfThatIsSmall) {
@@ -119,8 +122,10 @@ TEST_F(LongMap, TheRangeEndsAtTheLargestNumberIfThatIsSmall) {
         const float largest = *std::max_element(values.data(), values.data() + values.size());
         ASSERT_LT(largest, most_of_weights(keys_of(map)));
         EXPECT_EQ(style_of(context, map, kWeights).hi, largest);
-        view.view = View::Grid;
-        EXPECT_EQ(style_of(context, map, kWeights).hi, most_of_weights(keys_of(map))) << "the same for all layers";
+        for (const View several : {View::Grid, View::Train}) {
+            view.view = several;
+            EXPECT_EQ(style_of(context, map, kWeights).hi, most_of_weights(keys_of(map))) << "the same for all layers";
+        }
     });
 }
 

@@ -45,7 +45,7 @@ const HeatmapRegion* asked_region(const PanelContext& context, const LargeMap& m
     return answer ? context.matrices.region(map, context.snapshot.trace->config.num_heads, answer.value) : nullptr;
 }
 
-/// The part that holds the stage, of the outline of the matrix's state the stage.
+/// The part that holds the stage in the outline of the matrix's state; none for a whole trace.
 std::optional<facet::Inside> part_holding(const PanelContext& context, const Matrix& matrix, const StageId& stage) {
     const bool shown = matrix.labelled_by.snapshot == nullptr;
     return context.part_read(*snapshot_of(context, matrix).trace, stage, shown ? context.only_head() : matrix.labelled_by.only_head);

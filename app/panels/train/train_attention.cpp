@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "app/panels/colors.hpp"
+#include "app/panels/compare/comparison.hpp"
 #include "app/panels/edit/cell_edit.hpp"
 #include "app/panels/maps/head_captions.hpp"
-#include "app/panels/maps/large_map.hpp"
 #include "app/panels/maps/shown_maps.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/train/train_transport.hpp"
@@ -62,14 +62,12 @@ bool is_awaited(const Tile& tile) { return tile.matrix.empty() && tile.matrix.da
 /// Empty if the shapes differ. A large map is empty, but with its sizes, until it is computed.
 Matrix difference_of(const PanelContext& context, const StageId& id, std::int64_t head, const Moments& pins, const Matrix& after,
                      const Matrix& before) {
-    if (is_small(after)) return context.matrices.difference(after, before);
-    if (after.data.rows != before.data.rows || after.data.cols != before.data.cols) return {};
-    Matrix difference =
-        changed_slice(context, after, pins.b->state,
-                      {.stage = id, .head = head, .change = {.minus = pins.a->state, .minus_stage = id, .minus_head = head}})
-            .map;
-    if (difference.empty()) difference = after, difference.data.values = nullptr;
-    mark_difference(difference);
+    const auto side = [&](const Snapshot& of) { return ComparedSide{of.trace.get(), of.state, &of, id, head}; };
+    Matrix difference = difference_of(context, {side(*pins.a), side(*pins.b)}, after, before).map;
+    const bool same_size = after.data.rows == before.data.rows && after.data.cols == before.data.cols;
+    if (!difference.empty() || !same_size) return difference;
+    difference = after;
+    difference.data.values = nullptr;
     return difference;
 }
 

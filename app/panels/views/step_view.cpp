@@ -347,17 +347,17 @@ const char* difference_words(const PanelContext& context, const Matrix& shown) {
     return masked ? "Where both have a number, they are identical." : "Here they are identical.";
 }
 
-/// Whether a setting may change the sums of rows after the softmax.
-bool may_change_sums(const Trace<float>& trace) {
-    const ForwardSettings& settings = trace.settings;
-    return settings.dropout.attention > 0 || settings.mistake != Mistake::None ||
+/// Whether a setting may change the sums of a stage's rows, which are otherwise 1.
+bool may_change_sums(const ForwardSettings& settings, Stage stage) {
+    const bool drops = to_self(stage) == Stage::Dropped && settings.dropout.attention > 0;
+    return drops || settings.mistake != Mistake::None ||
            std::any_of(settings.edits.begin(), settings.edits.end(), [](const Edit& edit) { return edit.on; });
 }
 
 /// Whether row sums are worth showing: if any of them differs from 1, or in a large matrix, if any may.
 bool shows_row_sums(const PanelContext& context, const Matrix& matrix) {
-    if (matrix.empty() || matrix.large) return false;
-    if (!is_small(matrix)) return may_change_sums(*snapshot_of(context, matrix).trace);
+    if (matrix.empty() || matrix.large || !matrix.origin) return false;
+    if (!is_small(matrix)) return may_change_sums(snapshot_of(context, matrix).trace->settings, matrix.origin->stage.stage);
     const Matrix sums = row_sums(context, matrix);
     for (std::int64_t row = 0; row < sums.data.rows; ++row)
         if (!(std::abs(sums.at(row, 0) - 1) < 5e-4F)) return true;
