@@ -78,6 +78,11 @@ public:
           ours_({{Axis::N, product.m}, {Axis::N, product.n}}), eigens_(ours_.shape()), product_(product) {}
 
     GemmArguments<float> into_ours() { return into(ours_); }
+    /// B as models give a weight to the product.
+    MatrixView b() const {
+        const bool across = transposed(product_.transpose_b);
+        return {b_.data(), kNumberKind<float>, product_.k, product_.n, across ? product_.k : product_.n, across};
+    }
     GemmArguments<float> into_eigens() { return into(eigens_); }
     /// The largest difference between the results, relative to the rounding bound k eps sum |a||b| <= k^2 eps / 4.
     double disagreement() const {
@@ -124,7 +129,8 @@ GemmTimes compare(const Product& product, std::int64_t rounds, int threads) {
     Operands operands(product);
     const EigenProduct eigens = eigen_product(active_kernel_build());
     const GemmArguments<float> g = operands.into_ours(), e = operands.into_eigens();
-    const auto run_ours = [&] { parallel_gemm(g); };
+    const MatrixView b = operands.b();
+    const auto run_ours = [&] { parallel_gemm(g, b); };
     const auto run_eigens = [&] { eigens(e, threads); };
     std::vector<double> ours, eigen, ratios;
     std::int64_t calls = 1;
