@@ -359,14 +359,20 @@ namespace {
 
 /// The number that the picture shows of the cell, where that is not the number itself.
 void draw_measured(PanelContext& context, const CellRef& cell) {
-    const bool of_heads = context.view.view == View::Heads || context.view.view == View::Grid;
-    const std::string words = of_heads ? measure_words(context, cell.stage) : "";
-    if (words.empty()) return;
-    const Matrix map = with_row(context, shown_slice(context, cell.stage, cell.index[1]), cell.index[2]);
-    if (map.empty() || !map.data.knows(cell.index[2], cell.index[3])) return;
-    value_row(context.ui(), "in the picture",
-              map.masked(cell.index[2], cell.index[3]) ? std::string("left out") : format_number(map.at(cell.index[2], cell.index[3])),
-              std::string(stage_name(cell.stage.stage)) + words + ".");
+    if (context.view.view != View::Heads && context.view.view != View::Grid) return;
+    const std::string words = measure_words(context, cell.stage);
+    const Comparison& compare = context.view.compare;
+    if (words.empty() && !compare.on()) return;
+    const std::int64_t row = cell.index[2], col = cell.index[3];
+    const Matrix map = with_row(context, shown_slice(context, cell.stage, cell.index[1]), row);
+    if (map.empty() || row >= map.data.rows || col >= map.data.cols || !map.data.knows(row, col)) return;
+    if (map.is_difference)
+        value_row(context.ui(), compare.swapped ? "A − B" : "B − A",
+                  map.masked(row, col) ? std::string(kMasked) : format_number(map.at(row, col), {.decimals = 4, .plus = true}),
+                  "The number in the picture.");
+    else if (!words.empty())
+        value_row(context.ui(), "in the picture", map.masked(row, col) ? std::string("left out") : format_number(map.at(row, col)),
+                  std::string(stage_name(cell.stage.stage)) + words + ".");
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ constexpr float kNextRowHeight = 44, kNextRowFrom = 680;  // the latter: minimum
 constexpr float kNextChip = 32, kTemperature = 170, kWriteButton = 104, kCutGap = 8;
 
 /// Whether the next-token candidates are shown.
-bool writes(const PanelContext& context) { return can_write(context) && context.view.view != View::Train && !context.view.lesson.open(); }
+bool writes(const PanelContext& context) { return could_write(context) && context.view.view != View::Train && !context.view.lesson.open(); }
 
 std::string shown_word(const PanelContext& context, const NextWord& word) {
     return elide(context.theme.fonts.mono_body, shown_bytes(word.text), context.px(110));
@@ -90,6 +90,7 @@ float next_row_height(const PanelContext& context, float window_height) {
 float draw_few_next_words(PanelContext& context, float right, float y, float room) {
     constexpr std::size_t kMost = 3;
     if (!writes(context) || ImGui::GetIO().DisplaySize.y >= context.px(kNextRowFrom) || context.view.text.editing) return 0;
+    if (!can_write(context)) return 0;
     const auto [words, changed, problem] = shown_next_words(context);
     if (words == nullptr) return 0;
     const float gap = context.px(8);
@@ -117,6 +118,11 @@ void draw_next_row(PanelContext& context) {
               draw_spaced_text(list, fonts.small, {at.x, y + context.px(10)}, colors.muted,
                                context.view.compare.on() ? "NEXT OF B" : "NEXT", context.px(1)) +
               context.px(14);
+    if (!can_write(context))
+        return draw_text_in(list, fonts.label, {x, y}, {end, y + context.px(kNextChip)}, {0, 0.5F}, colors.muted,
+                            elide(fonts.label,
+                                  "The causal mask is off: every token sees the ones that follow, so there is no next one to predict.",
+                                  end - x));
     const float slider = end - context.px(kWriteButton + 12 + kTemperature), right = slider - context.px(16);
     draw_write_button(context, {end - context.px(kWriteButton), y + context.px(1)});
     ImGui::SetCursorScreenPos({slider, y - context.px(3)});

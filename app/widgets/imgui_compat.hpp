@@ -152,6 +152,12 @@ inline bool invisible_button_below(const char* id, ImVec2 size, ImGuiButtonFlags
 /// How long the mouse has rested on the hovered item, in seconds.
 inline float hovered_seconds() { return ImGui::GetCurrentContext()->HoveredIdTimer; }
 
+/// Whether the last item has been clicked since the mouse came to it.
+inline bool clicked_while_hovered() {
+    const ImGuiContext& imgui = *ImGui::GetCurrentContext();
+    return imgui.LastActiveId == ImGui::GetItemID() && imgui.LastActiveIdTimer <= imgui.HoveredIdTimer;
+}
+
 /// Whether the mouse was on an item in the last frame.
 inline bool something_is_hovered() { return ImGui::GetCurrentContext()->HoveredId != 0; }
 

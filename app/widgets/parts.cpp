@@ -181,7 +181,8 @@ double seconds_until_tooltip() {
 
 void tooltip_for_last(const Ui& ui, std::string_view text) {
     if (text.empty() || !ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) return;
-    if (hovered_seconds() < kTooltipDelay || behind_sheet()) return;
+    // Who has clicked knows the control, and wants to see what the click did.
+    if (hovered_seconds() < kTooltipDelay || behind_sheet() || clicked_while_hovered()) return;
     begin_tooltip(ui);
     const float width = std::min(text_width(ui.fonts().label, text), ui.px(kTooltipWidth));
     paragraph(ui, ui.fonts().label, ui.colors().text, text, (width + 1) / ui.theme.scale);

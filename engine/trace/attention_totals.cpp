@@ -47,6 +47,17 @@ Tensor<float> head_mean(const RecordedStage<float>& weights) {
     return out;
 }
 
+Tensor<float> mean_of_layers(const AttentionTotals& totals, std::size_t layer, std::int64_t sequence) {
+    const Shape& shape = totals.head_means.at(layer).shape();
+    Tensor<float> out({{Axis::B, 1}, shape[1], shape[2]});
+    parallel_for(shape[1].size, static_cast<std::int64_t>(layer + 1) * shape[1].size * shape[2].size, [&](std::int64_t t) {
+        RowVector<double> sum = RowVector<double>::Zero(shape[2].size);
+        for (std::size_t l = 0; l <= layer; ++l) sum += matrix_of(totals.head_means[l], sequence).row(t).cast<double>();
+        matrix_of(out, 0).row(t) = (sum / static_cast<double>(layer + 1)).cast<float>();
+    });
+    return out;
+}
+
 std::vector<double> with_residual(const float* a, std::int64_t positions, std::int64_t t) {
     std::vector<double> out(static_cast<std::size_t>(positions));
     RowVector<double>::MapType mixed(out.data(), positions);
@@ -59,16 +70,12 @@ std::vector<double> with_residual(const float* a, std::int64_t positions, std::i
 
 void TotalsOfLayers::add(Tensor<float> mean) {
     if (totals_.head_means.empty()) {
-        rollout_ = sum_ = Tensor<double>(mean.shape());
+        rollout_ = Tensor<double>(mean.shape());
         for (std::int64_t b = 0; b < mean.shape()[0].size; ++b) matrix_of(rollout_, b).setIdentity();
     }
     roll_on(mean, rollout_);
-    array_of(sum_) += array_of(mean).cast<double>();
     totals_.head_means.push_back(std::move(mean));
-    Tensor<double> average = sum_;
-    array_of(average) /= static_cast<double>(totals_.head_means.size());
     totals_.rollouts.push_back(to_float(rollout_));
-    totals_.means.push_back(to_float(average));
 }
 
 AttentionTotals attention_totals(const Trace<float>& trace, Stack stack, const std::stop_token& stop) {

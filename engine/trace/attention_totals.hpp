@@ -22,12 +22,14 @@ struct AttentionTotals {
     /// 2020): R_l = Ã_l R_(l-1), R_(-1) = I, where Ã_l is 0.5 A_l + 0.5 I with each row divided by its sum; the 0.5 I stands for the
     /// residual stream. A fully masked row of A_l passes its token on unchanged; a row with NaN stays NaN.
     std::vector<Tensor<float>> rollouts;
-    std::vector<Tensor<float>> means;  ///< [L] of [B,T,S]: the mean of A_0 to A_l
-    /// [L]: rollouts and means of a long text, reduced, instead of the three fields above; see totals_in_rows().
+    /// [L]: rollouts and means of a long text, reduced, instead of the two fields above; see totals_in_rows().
     std::vector<ReducedMap> reduced_rollouts{}, reduced_means{};
 
     std::size_t layers() const { return std::max(rollouts.size(), reduced_rollouts.size()); }
 };
+
+/// The mean of A_0 to A_`layer` in one sequence -> [1,T,S], summed in double.
+Tensor<float> mean_of_layers(const AttentionTotals& totals, std::size_t layer, std::int64_t sequence);
 
 /// One row of Ã: 0.5 a + 0.5 at position t, divided by the sum; all 0 if the sum is 0.
 ///   a [positions], t < positions  ->  [positions]
@@ -43,7 +45,7 @@ public:
 
 private:
     AttentionTotals totals_;
-    Tensor<double> rollout_, sum_;
+    Tensor<double> rollout_;
 };
 
 /// Throws Error if the stack's weights were not recorded, Cancelled once `stop` is requested.

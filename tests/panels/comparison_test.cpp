@@ -508,15 +508,18 @@ TEST_F(ComparisonTest, ShapesThatDoNotFitAreNamedAndStandSideBySide) {
         with_context([&](PanelContext& context) { out = comparison_picture(context, compared_sides(context, view.stage, view.head)); });
         return out;
     };
-    EXPECT_EQ(picture().problem,
-              "A is 10 × 10 (T × S) and B is 2 × 2 (T × S): their shapes differ, so they can only be shown side by side.");
-    frames(2, ui_frame);
-    view.compare.layout = CompareLayout::SideBySide;
-    EXPECT_EQ(picture().problem, "");
-    EXPECT_EQ(picture().equation.operands.at(0).data.rows, 10);
-    EXPECT_EQ(picture().equation.result.data.rows, 2);
-    EXPECT_TRUE(picture().equation.rows_differ);
-    frames(2, ui_frame);
+    for (const CompareLayout layout : {CompareLayout::SideBySide, CompareLayout::Difference, CompareLayout::All}) {
+        view.compare.layout = layout;
+        EXPECT_EQ(picture().remark,
+                  layout == CompareLayout::SideBySide
+                      ? ""
+                      : "A is 10 × 10 (T × S) and B is 2 × 2 (T × S): their shapes differ, so they are shown side by side.");
+        EXPECT_EQ(picture().problem, "");
+        EXPECT_EQ(picture().equation.operands.at(0).data.rows, 10);
+        EXPECT_EQ(picture().equation.result.data.rows, 2);
+        EXPECT_TRUE(picture().equation.rows_differ);
+        frames(2, ui_frame);
+    }
     // The other state has no such layer.
     view.compare.layer = 7;
     EXPECT_EQ(picture().problem, "That state has no layers.7.attention.weights.");
@@ -524,6 +527,30 @@ TEST_F(ComparisonTest, ShapesThatDoNotFitAreNamedAndStandSideBySide) {
     view.compare.layer.reset();
     view.compare.head = 9;
     EXPECT_NE(picture().problem.find("no head 9"), std::string::npos) << picture().problem;
+}
+
+TEST_F(ComparisonTest, ThePaneGivesTheDifferenceInThePicture) {
+    open_example("gpt-tiny");
+    view.panes.only_centre = false;
+    const auto pane_says = [&](const char* label) {
+        const auto hover = [&](float x, float y) {
+            move_mouse(x, y);
+            frame(ui_frame);
+        };
+        return find_item("##cell", {label, "row"}, hover, 60, 9).has_value();
+    };
+    view.compare.choose(Compare::Unmasked);
+    for (const View place : {View::Heads, View::Totals}) {
+        view.view = place;
+        view.stage = {Stage::Weights, 0};
+        view.locked.set(Axis::T, 2);
+        view.locked.set(Axis::S, 1);
+        for (const CompareLayout layout : {CompareLayout::Difference, CompareLayout::InPlace}) {
+            view.compare.layout = layout;
+            frames(4, ui_frame);
+            EXPECT_EQ(pane_says("B − A"), layout == CompareLayout::Difference);
+        }
+    }
 }
 
 TEST_F(ComparisonTest, AComparisonEndsWithWhatItCompares) {

@@ -115,6 +115,37 @@ TEST_F(FocusTest, OnlyWhatWasUsedLastHasATooltip) {
     EXPECT_FALSE(by_keyboard());
 }
 
+/// A tooltip would cover what the click did.
+TEST_F(FocusTest, AClickedControlIsSilentUntilTheMouseComesAgain) {
+    ImVec2 middle{};
+    const std::function<void()> one = [&] {
+        focus.begin_frame();
+        if (button(with_focus, "pointed", {.notes = {.tooltip = "why"}})) ++presses;
+        middle = ImVec2((ImGui::GetItemRectMin().x + ImGui::GetItemRectMax().x) / 2,
+                        (ImGui::GetItemRectMin().y + ImGui::GetItemRectMax().y) / 2);
+    };
+    const auto speaks = [] {
+        const ImGuiWindow* window = ImGui::FindWindowByName("##Tooltip_00");
+        return window != nullptr && window->Active && !window->Hidden;
+    };
+    frames(2, one);
+    move_mouse(middle.x, middle.y);
+    frames(60, one);
+    EXPECT_TRUE(speaks());
+    click(middle.x, middle.y, one);
+    ASSERT_EQ(presses, 1);
+    frames(60, one);
+    EXPECT_FALSE(speaks());
+    move_mouse(middle.x + 1, middle.y);
+    frames(60, one);
+    EXPECT_FALSE(speaks());
+    move_mouse(middle.x, middle.y + 200);
+    frames(10, one);
+    move_mouse(middle.x, middle.y);
+    frames(60, one);
+    EXPECT_TRUE(speaks());
+}
+
 class OpeningField : public InterfaceFixture {};
 
 /// The field receives all keys from the click that opens it, not only from the frame in which it becomes active.

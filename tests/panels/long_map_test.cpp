@@ -159,10 +159,10 @@ TEST_F(LongMap, TotalsComeFromAWorker) {
             const Matrix map = totals_matrix(context);
             ASSERT_EQ(map.data.rows, kPositions);
             const AttentionTotals& all = totals(context.states.shown);
-            const Tensor<float>& values = (rollout ? all.rollouts : all.means).back();
+            const Tensor<float> mean = mean_of_layers(all, all.layers() - 1, 0), &rolled = all.rollouts.back();
             for (std::int64_t t = 0; t < kPositions; ++t)
                 for (std::int64_t s = 0; s < kPositions; ++s) {
-                    ASSERT_EQ(map.at(t, s), values(0, t, s));
+                    ASSERT_EQ(map.at(t, s), rollout ? rolled(0, t, s) : mean(0, t, s));
                     ASSERT_EQ(map.masked(t, s), s > t) << t << ' ' << s;
                 }
         });

@@ -51,6 +51,16 @@ TEST_F(NextRowTest, IsThereForModelsThatWriteOnly) {
     view.view = View::Train;
     EXPECT_EQ(height(), 0) << "which has predictions of its own";
     view.view = View::Heads;
+    ForwardSettings settings = session->document().forward;
+    settings.masks.causal = false;
+    session->apply({command::SetForward{settings}, ""});
+    session->wait();
+    EXPECT_GT(height(), 0) << "nothing moves when a mask is switched off";
+    frames(2, ui_frame);
+    const ImGuiWindow* window = find_window("##next");
+    ASSERT_NE(window, nullptr);
+    click(window->Pos.x + 100, window->Pos.y + 16, ui_frame);
+    EXPECT_TRUE(session->document().written.ids.empty());
     ImGui::GetIO().DisplaySize = {900, 600};
     EXPECT_EQ(height(), 0) << "a low window has no room for it";
 }

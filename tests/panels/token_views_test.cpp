@@ -249,7 +249,7 @@ TEST_F(TokenViews, TheTotalsAreThoseOfTheEngine) {
     EXPECT_TRUE(drawn(readings->of(Stack::Main)->rollouts[1]));
     view.totals.rollout = false;
     frames(1, ui_frame);
-    EXPECT_TRUE(drawn(readings->of(Stack::Main)->means[1]));
+    EXPECT_TRUE(drawn(mean_of_layers(*readings->of(Stack::Main), 1, 0)));
 }
 
 TEST_F(TokenViews, AModelWithoutAHeadHasNoLensAndSaysSo) {

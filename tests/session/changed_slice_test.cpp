@@ -3,9 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <vector>
+
+#include "engine/tensor/error.hpp"
 
 namespace attn::app {
 namespace {
@@ -26,15 +30,49 @@ TEST(ChangedSlice, RowsAreSummedOverWhatIsNotMasked) {
     EXPECT_EQ(slice_row_sums({values.data(), 1, 2, 2}).statistics.max, 3);
 }
 
-TEST(ChangedSlice, TotalsBehindTheMaskCountIfTheyAreNotZero) {
-    const Numbers values = {0.5F, 0, 0.25F, kNan, 0, 0};
-    const Bytes keep = {1, 0, 0, 0, 1, 1};
-    const ChangedSlice slice = slice_of_totals({values.data(), 2, 3, 3, keep.data()});
-    EXPECT_EQ(slice.keep, Bytes({1, 0, 1, 1, 1, 1}));
-    EXPECT_EQ(slice.statistics.masked, 1);
-    EXPECT_EQ(slice.statistics.nan, 1);
-    EXPECT_EQ(slice.statistics.count, 4);
-    EXPECT_TRUE(slice_of_totals({values.data(), 2, 3, 3}).keep.empty());
+/// Two layers of three tokens; the second masks all but a few cells.
+class TotalsOfTwoLayers : public testing::Test {
+protected:
+    TotalsOfTwoLayers() {
+        const Numbers first = {1, 0, 0, 0.5F, 0, 0.5F, 0, 0, 0}, second = {0, 0, 0, 0, kNan, 0, 0, 0.5F, 0.5F};
+        for (const Numbers* numbers : {&first, &second}) totals.head_means.push_back(map_of(*numbers));
+        totals.rollouts = {map_of({1, 0, 0, 0, 1, 0, 0, 0, 1}), map_of({0.5F, 0, 0.25F, kNan, 0, 0, 0, 0, 0})};
+        auto mask = std::make_shared<Mask>();
+        const Bytes keep = {1, 0, 0, 0, 1, 1, 0, 0, 1};
+        mask->assign(1, 3, 3, [&](std::int64_t, std::int64_t t, std::int64_t s) { return keep[static_cast<std::size_t>(3 * t + s)] != 0; });
+        trace.stages.push_back({.id = {Stage::Weights, 1}, .value = {}, .mask = mask});
+    }
+    static Tensor<float> map_of(const Numbers& numbers) {
+        Tensor<float> map({{Axis::B, 1}, {Axis::T, 3}, {Axis::S, 3}});
+        std::copy(numbers.begin(), numbers.end(), map.data());
+        return map;
+    }
+    ChangedSlice slice(bool rollout, std::size_t layer, std::int64_t sequence = 0) const {
+        return slice_of_totals({trace, totals, rollout, layer, sequence});
+    }
+    Trace<float> trace;
+    AttentionTotals totals;
+};
+
+TEST_F(TotalsOfTwoLayers, CountBehindTheMaskIfTheyAreNotZero) {
+    const ChangedSlice rollout = slice(true, 1);
+    EXPECT_EQ(rollout.keep, Bytes({1, 0, 1, 1, 1, 1, 0, 0, 1}));
+    EXPECT_EQ(rollout.statistics.masked, 3);
+    EXPECT_EQ(rollout.statistics.nan, 1);
+    EXPECT_EQ(rollout.statistics.count, 5);
+    EXPECT_TRUE(slice(true, 0).keep.empty()) << "the trace holds no mask of layer 0";
+}
+
+TEST_F(TotalsOfTwoLayers, MeansAreTakenUpToTheLayer) {
+    EXPECT_EQ(slice(false, 0).values, Numbers({1, 0, 0, 0.5F, 0, 0.5F, 0, 0, 0}));
+    const ChangedSlice mean = slice(false, 1);
+    EXPECT_TRUE(std::isnan(mean.values[4]));
+    Numbers rest = mean.values;
+    rest[4] = 0;
+    EXPECT_EQ(rest, Numbers({0.5F, 0, 0, 0.25F, 0, 0.25F, 0, 0.25F, 0.25F}));
+    EXPECT_EQ(mean.keep, Bytes({1, 0, 0, 1, 1, 1, 0, 1, 1}));
+    EXPECT_THROW(slice(false, 2), Error);
+    EXPECT_THROW(slice(true, 0, 1), Error);
 }
 
 TEST(ChangedSlice, WithoutTheFirstKeyTheRestOfARowSumsToOne) {

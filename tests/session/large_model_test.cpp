@@ -141,7 +141,7 @@ TEST(LargeModel, WhatIsReadOffAllLayersIsTheSame) {
     const auto expected_totals = sessions.whole.get(totals), found_totals = only(sessions.tight, totals);
     ASSERT_EQ(expected_totals->totals.size(), found_totals->totals.size());
     expect_same(expected_totals->totals[0].rollouts.back(), found_totals->totals[0].rollouts.back());
-    expect_same(expected_totals->totals[0].means.back(), found_totals->totals[0].means.back());
+    expect_same(expected_totals->totals[0].head_means.back(), found_totals->totals[0].head_means.back());
     const auto expected = sessions.whole.get(facet::Readings{}), found = only(sessions.tight, facet::Readings{});
     ASSERT_TRUE(found->lens);
     ASSERT_EQ(expected->lens->cells.size(), found->lens->cells.size());
@@ -489,7 +489,7 @@ TEST(LargeModel, WhatIsCountedOfTotalsIsWhatTheyHold) {
     const auto readings = session.get(facet::Readings{ReadingKind::Totals});
     double numbers = 0;
     for (const AttentionTotals& totals : readings->totals)
-        for (const auto* maps : {&totals.head_means, &totals.rollouts, &totals.means})
+        for (const auto* maps : {&totals.head_means, &totals.rollouts})
             for (const Tensor<float>& map : *maps) numbers += static_cast<double>(map.size());
     EXPECT_EQ(mib_of_totals(*snapshot->trace), numbers * sizeof(float) / (1024 * 1024));
     EXPECT_EQ(mib_of(*readings), mib_of_totals(*snapshot->trace));

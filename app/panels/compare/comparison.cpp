@@ -348,14 +348,16 @@ ComparisonPicture comparison_picture(PanelContext& context, const ComparedSides&
     }
     Matrix a = slice_of(context, sides.a), b = slice_of(context, sides.b);
     out.formula = formula_of_chosen_cell(context, sides, a, b);
-    const CompareLayout layout = context.view.compare.layout;
+    CompareLayout layout = context.view.compare.layout;
     for (const auto& [side, matrix] : {std::pair{&sides.a, &a}, std::pair{&sides.b, &b}})
         if (matrix->empty() && out.problem.empty()) out.problem = missing_numbers(context, *side);
     Matrix difference;
+    if (layout != CompareLayout::SideBySide) out.remark = no_difference(sides, a, b, "they are shown side by side");
+    if (!out.remark.empty()) layout = CompareLayout::SideBySide;
     if (out.problem.empty() && layout != CompareLayout::SideBySide) {
         ChangedMap found = difference_of(context, sides, b, a);
         difference = std::move(found.map);
-        out.problem = found.problem.empty() ? no_difference(sides, a, b, "they can only be shown side by side") : std::move(found.problem);
+        out.problem = std::move(found.problem);
         if (out.problem.empty() && difference.empty()) out.problem = "The difference is being computed.";
     }
     if (!out.problem.empty()) return out;

@@ -97,7 +97,7 @@ void draw_side_in_place(PanelContext& context, const std::function<void(PanelCon
 /// problem if no_difference() gives a reason.
 ChangedMap difference_of(const PanelContext& context, const ComparedSides& sides, const Matrix& now, const Matrix& before);
 
-/// Why the two matrices cannot be subtracted (their shapes), and what the view can show `instead`; "" if they can.
+/// Why the two matrices cannot be subtracted (their shapes), and what the view shows `instead`; "" if they can.
 std::string no_difference(const ComparedSides& sides, const Matrix& a, const Matrix& b, std::string_view instead);
 
 /// The colour of such a reason: red, unless it only says that numbers are being computed.
@@ -107,7 +107,8 @@ Color problem_color(const PanelContext& context, std::string_view problem);
 struct ComparisonPicture {
     Equation equation;
     std::string formula;  ///< the selected cell's two numbers and their difference
-    std::string problem;  ///< why this layout cannot be shown, "" if it can
+    std::string remark;   ///< why the two stand side by side though their difference was chosen; "" otherwise
+    std::string problem;  ///< why nothing can be shown, "" if it can
 };
 ComparisonPicture comparison_picture(PanelContext& context, const ComparedSides& sides);
 

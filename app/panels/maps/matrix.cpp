@@ -247,10 +247,12 @@ Matrix MatrixStore::mean_map(const RecordedStage<float>& stage, const Tensor<flo
     return out;
 }
 
-Matrix MatrixStore::totals(const Matrix& place, const NumberGrid& totals) {
-    const std::uint64_t key = mix(mix(generation_, kTotal), reinterpret_cast<std::uintptr_t>(totals.values));
+Matrix MatrixStore::totals(const Matrix& place, const TotalsMap& map) {
+    const std::vector<Tensor<float>>& layers = map.rollout ? map.totals.rollouts : map.totals.head_means;
+    const std::uint64_t key = mix(mix(generation_, kTotal),
+                                  reinterpret_cast<std::uintptr_t>(layers[map.layer].data()) + static_cast<std::uintptr_t>(map.sequence));
     const auto [it, fresh] = changed_.try_emplace(key);
-    if (fresh) it->second = slice_of_totals(totals);
+    if (fresh) it->second = slice_of_totals(map);
     return with_numbers(place, key, it->second);
 }
 

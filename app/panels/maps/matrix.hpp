@@ -133,7 +133,7 @@ public:
     /// The range of what is called `name`: that of `now`, or the last one while `now` is null; 0 to 0 if there was none yet.
     std::pair<float, float> latest_range(const std::string& name, const TensorStatistics* now);
     /// See slice_of_totals(); for small maps. `place`: the matrix that names them, without numbers.
-    Matrix totals(const Matrix& place, const NumberGrid& totals);
+    Matrix totals(const Matrix& place, const TotalsMap& map);
     /// See slice_row_sums(); for small matrices.
     Matrix row_sums(const Matrix& matrix);
 

@@ -370,6 +370,7 @@ struct Picture {
     StageText text;
     bool comparing = false;
     std::string problem{};  ///< why the requested comparison is not shown
+    std::string remark{};   ///< why it is shown in another layout
 };
 
 /// Replaces the shown state with the other one while the key is held.
@@ -392,6 +393,7 @@ void compare(PanelContext& context, Picture& picture) {
     ComparisonPicture compared = comparison_picture(context, sides);
     picture.problem = std::move(compared.problem);
     if (!picture.problem.empty()) return;
+    picture.remark = std::move(compared.remark);
     picture.equation = std::move(compared.equation);
     picture.text.formula = std::move(compared.formula);
     picture.text.sentence = fmt::format("{}: {}. {}: {}. {}", sides.first, sides.a.name, sides.second, sides.b.name,
@@ -451,6 +453,7 @@ void draw_step_view(PanelContext& context) {
     const float foot = draw_look_at(context, {origin.x, origin.y + room.y}, room.x);
     Box area{{origin.x, origin.y + context.px(kStepHeader)}, {origin.x + room.x, origin.y + room.y - foot}};
     area.min.y += draw_remark(context, area, picture.problem, problem_color(context, picture.problem));
+    area.min.y += draw_remark(context, area, picture.remark, context.theme.colors.muted);
     if (context.view.painting && is_attention_map(context.view.stage.stage))
         area.min.y += draw_remark(
             context, area, "Painting the mask: drag over cells to forbid them, or over painted ones to allow them again. Esc ends it.",

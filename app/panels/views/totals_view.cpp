@@ -76,9 +76,8 @@ ChangedMap shown_map(const PanelContext& context, const Shown& shown) {
         const auto& maps = rollout ? shown.totals->reduced_rollouts : shown.totals->reduced_means;
         return {context.matrices.reduced_total(*shown.trace, maps[shown.layer], symbol), ""};
     }
-    const NumberGrid grid = grid_of_totals(*shown.trace, *shown.totals, rollout, shown.layer, shown.batch);
-    const Matrix place = place_of_token_map(grid.rows, symbol);
-    if (is_small(place)) return {context.matrices.totals(place, grid), ""};
+    const Matrix place = place_of_token_map(shown.totals->rollouts[shown.layer].shape()[1].size, symbol);
+    if (is_small(place)) return {context.matrices.totals(place, {*shown.trace, *shown.totals, rollout, shown.layer, shown.batch}), ""};
     ChangedMap found = totals_elsewhere(context, place, shown);
     if (found.map.empty()) found.map = place;
     return found;
@@ -222,24 +221,22 @@ TotalsPicture totals_picture(PanelContext& context, const Shown& shown) {
         picture.equation.result = std::move(b);
         return picture;
     }
+    const std::string_view no_difference = a.data.rows != b.data.rows ? " The texts have different lengths"
+                                           : a.large || b.large       ? " Totals of texts this long cannot be subtracted"
+                                                                      : "";
+    const bool side_by_side = compare.layout == CompareLayout::SideBySide || !no_difference.empty();
+    if (compare.layout != CompareLayout::SideBySide && side_by_side)
+        picture.words += fmt::format("{}, so they are shown side by side.", no_difference);
     a.symbol = fmt::format("{}  {}", first, name_a);
     b.symbol = fmt::format("{}  {}", second, name_b);
     a.name += " before";
-    picture.equation.layout = compare.layout == CompareLayout::Difference ? Layout::Single
-                              : compare.layout == CompareLayout::All      ? Layout::Difference
-                                                                          : Layout::Sum;
-    if (compare.layout == CompareLayout::SideBySide) {
+    picture.equation.layout = side_by_side                                  ? Layout::Sum
+                              : compare.layout == CompareLayout::Difference ? Layout::Single
+                                                                            : Layout::Difference;
+    if (side_by_side) {
         picture.equation.operands = {std::move(a)};
         picture.equation.result = std::move(b);
         picture.equation.rows_differ = other.batch != shown.batch || other.snapshot != &context.snapshot;
-        return picture;
-    }
-    if (a.large || b.large) {
-        picture.problem = "For a text this long, totals can be shown side by side, but their difference is not computed.";
-        return picture;
-    }
-    if (a.data.rows != b.data.rows) {
-        picture.problem = "The two states have texts of different lengths: they can only be shown side by side.";
         return picture;
     }
     ChangedMap found = difference_of(context, now, b, before, a);
@@ -276,6 +273,17 @@ void draw_part(PanelContext& context, const Matrix& matrix, const Box& box, cons
                         most_of_block(matrix, result.hovered->row, result.hovered->col));
     }
     if (result.clicked) take(context.view.locked, *result.clicked);
+}
+
+/// The number that the picture shows of the cell during a comparison.
+void draw_difference_of_cell(PanelContext& context, const Shown& shown, std::int64_t t, std::int64_t s) {
+    const Comparison& compare = context.view.compare;
+    if (!compare.on()) return;
+    const Matrix map = totals_picture(context, shown).equation.result;
+    if (!map.is_difference || map.empty() || t >= map.data.rows || s >= map.data.cols) return;
+    value_row(context.ui(), compare.swapped ? "A − B" : "B − A",
+              map.masked(t, s) ? std::string(kMasked) : format_number(map.at(t, s), {.decimals = 4, .plus = true}),
+              "The number in the picture.");
 }
 
 }  // namespace
@@ -387,6 +395,7 @@ void draw_totals_cell(PanelContext& context) {
     draw_text(list, fonts.mono_body, {x, at.y}, colors.axis(Axis::S), key);
     draw_text_in(list, fonts.mono_body, at, {at.x + width, at.y + context.px(18)}, {1, 0}, colors.text, value);
     ImGui::Dummy({width, context.px(26)});
+    draw_difference_of_cell(context, shown, *t, *s);
     paragraph(context.ui(), fonts.mono_small, colors.text,
               context.view.totals.rollout ? fmt::format("R{0}[{1},{2}] = Σ over j of Ã{0}[{1},j] · R{3}[j,{2}]", shown.layer, *t, *s,
                                                         shown.layer == 0 ? "₋₁" : std::to_string(shown.layer - 1))

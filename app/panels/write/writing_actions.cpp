@@ -25,11 +25,13 @@ void write_on(PanelContext& context, const std::string& step) {
 
 }  // namespace
 
-bool can_write(const PanelContext& context) {
+bool could_write(const PanelContext& context) {
     if (!context.ready()) return false;
     const Config& config = context.snapshot.trace->config;
-    return config.lm_head && config.architecture != Architecture::Encoder && context.snapshot.trace->settings.masks.causal;
+    return config.lm_head && config.architecture != Architecture::Encoder;
 }
+
+bool can_write(const PanelContext& context) { return could_write(context) && context.snapshot.trace->settings.masks.causal; }
 
 Answer<facet::NextWords> next_words_of(const PanelContext& context) {
     SamplingSettings sampling = context.document.sampling;

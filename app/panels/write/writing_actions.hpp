@@ -10,6 +10,8 @@ namespace attn::app {
 
 /// Whether the shown model predicts next tokens and so can generate text.
 bool can_write(const PanelContext& context);
+/// Whether the model can write once its causal mask is on.
+bool could_write(const PanelContext& context);
 /// The candidates after the shown sequence, with the document's sampling settings.
 Answer<facet::NextWords> next_words_of(const PanelContext& context);
 

@@ -4,6 +4,8 @@
 #include <span>
 #include <utility>
 
+#include "engine/tensor/error.hpp"
+
 namespace attn::app {
 namespace {
 
@@ -86,27 +88,26 @@ ChangedSlice slice_row_sums(const NumberGrid& grid) {
     return counted(std::move(sums), {.rows = grid.rows, .cols = 1});
 }
 
-NumberGrid grid_of_totals(const Trace<float>& trace, const AttentionTotals& totals, bool rollout, std::size_t layer,
-                          std::int64_t sequence) {
-    const std::vector<Tensor<float>>& layers = rollout ? totals.rollouts : totals.means;
-    if (layer >= layers.size() || sequence >= layers[layer].shape()[0].size) return {};
-    const std::int64_t positions = layers[layer].shape()[1].size;
+ChangedSlice slice_of_totals(const TotalsMap& map) {
+    const auto& [trace, totals, rollout, layer, sequence] = map;
+    if (layer >= totals.head_means.size() || sequence < 0 || sequence >= totals.head_means[layer].shape()[0].size)
+        throw Error("there are no such totals");
+    const std::int64_t positions = totals.head_means[layer].shape()[1].size, cells = positions * positions;
+    ChangedSlice slice;
+    if (rollout) {
+        const float* numbers = totals.rollouts[layer].data() + sequence * cells;
+        slice.values.assign(numbers, numbers + cells);
+    } else {
+        const Tensor<float> mean = mean_of_layers(totals, layer, sequence);
+        slice.values.assign(mean.values().begin(), mean.values().end());
+    }
     const RecordedStage<float>* weights = trace.find({Stage::Weights, static_cast<int>(layer), totals.stack});
-    const bool masked = weights != nullptr && weights->mask != nullptr && !weights->mask->allows_everything();
-    return {layers[layer].data() + sequence * positions * positions, positions, positions, positions,
-            masked ? weights->mask->keep_row(sequence, 0, 0) : nullptr};
-}
-
-ChangedSlice slice_of_totals(const NumberGrid& totals) {
-    ChangedSlice slice = empty_slice(totals);
-    if (totals.keep != nullptr) slice.keep.resize(slice.values.size());
-    std::size_t at = 0;
-    for (std::int64_t row = 0; row < totals.rows; ++row)
-        for (std::int64_t col = 0; col < totals.cols; ++col, ++at) {
-            slice.values[at] = number_at(totals, row, col);
-            if (totals.keep != nullptr) slice.keep[at] = !is_masked(totals, row, col) || slice.values[at] != 0;
-        }
-    return counted(std::move(slice), totals);
+    if (weights != nullptr && weights->mask != nullptr && !weights->mask->allows_everything()) {
+        const std::uint8_t* keep = weights->mask->keep_row(sequence, 0, 0);
+        slice.keep.resize(slice.values.size());
+        for (std::size_t at = 0; at < slice.keep.size(); ++at) slice.keep[at] = keep[at] != 0 || slice.values[at] != 0;
+    }
+    return counted(std::move(slice), {.rows = positions, .cols = positions});
 }
 
 }  // namespace attn::app

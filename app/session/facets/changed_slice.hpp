@@ -34,11 +34,16 @@ const float* norms_of_head(const Tensor<float>& norms, std::int64_t sequence, st
 ChangedSlice slice_difference(const NumberGrid& now, const NumberGrid& before, bool probabilities);
 /// The sum of each row over its unmasked cells, [rows, 1], added up in double.
 ChangedSlice slice_row_sums(const NumberGrid& grid);
-/// One sequence of the attention accumulated over the layers 0 to `layer`, [T,T], with the mask of that layer's weights if the trace holds
-/// them. Empty if there is none.
-NumberGrid grid_of_totals(const Trace<float>& trace, const AttentionTotals& totals, bool rollout, std::size_t layer, std::int64_t sequence);
-/// Attention accumulated over layers, with the mask of the last of them. A masked cell that is not 0 counts all the same: the diagonal of a
-/// rollout, or what an earlier layer attends to.
-ChangedSlice slice_of_totals(const NumberGrid& totals);
+/// One sequence of the attention accumulated over the layers 0 to `layer`.
+struct TotalsMap {
+    const Trace<float>& trace;
+    const AttentionTotals& totals;
+    bool rollout;  ///< else the mean
+    std::size_t layer;
+    std::int64_t sequence;
+};
+/// Its numbers [T,T] with the mask of the last layer's weights, if the trace holds them. A masked cell that is not 0 counts all the same:
+/// the diagonal of a rollout, or what an earlier layer attends to. Throws Error if there is no such layer or sequence.
+ChangedSlice slice_of_totals(const TotalsMap& map);
 
 }  // namespace attn::app

@@ -200,12 +200,14 @@ struct FacetMaker::Make {
         return facet.change.times_moved ? moved({rest.values.data(), grid.rows, grid.cols, grid.cols, rest.keep.data()}) : rest;
     }
 
-    NumberGrid grid_of(const StateRef& of, const facet::TotalsSlice& facet, const facet::TotalsSlice::Place& at) const {
+    std::int64_t positions_of(const StateRef& of, Stack stack) const {
+        const Trace<float>& all = *snapshot_of(of).trace;
+        return (stack == Stack::Encoder ? all.source_tokens : all.tokens).length;
+    }
+    ChangedSlice slice_of(const StateRef& of, const facet::TotalsSlice& facet, const facet::TotalsSlice::Place& at) const {
         const AttentionTotals* totals = work.results.find(of, facet::Readings{ReadingKind::Totals})->of(at.stack);
         if (totals == nullptr) throw Error("that state has no attention of this kind");
-        const NumberGrid grid = grid_of_totals(*snapshot_of(of).trace, *totals, facet.rollout, at.layer, at.sequence);
-        if (grid.empty()) throw Error("there are no such totals");
-        return grid;
+        return slice_of_totals({*snapshot_of(of).trace, *totals, facet.rollout, at.layer, at.sequence});
     }
 
     FacetValue operator()(const facet::Trace&) const;
@@ -328,14 +330,13 @@ struct FacetMaker::Make {
         return value(std::move(made), numbers / (1024.0 * 1024.0));
     }
     FacetValue operator()(const facet::TotalsSlice& facet) const {
-        const NumberGrid grid = grid_of(state, facet, facet.at);
+        const std::int64_t positions = positions_of(state, facet.at.stack);
         const double slices = facet.minus == nullptr ? 1 : 3, bytes = sizeof(float) + sizeof(std::uint8_t);
-        expect_room(slices * bytes * static_cast<double>(grid.rows * grid.cols) / (1024.0 * 1024.0), work.room_mib);
-        ChangedSlice made = slice_of_totals(grid);
+        expect_room(slices * bytes * static_cast<double>(positions * positions) / (1024.0 * 1024.0), work.room_mib);
+        ChangedSlice made = slice_of(state, facet, facet.at);
         if (facet.minus != nullptr) {
-            const NumberGrid other = grid_of(facet.minus, facet, facet.minus_at);
-            if (grid.cols != other.cols) throw Error("the two states have texts of different lengths");
-            made = slice_difference(made.grid(grid.cols), slice_of_totals(other).grid(other.cols), true);
+            if (positions_of(facet.minus, facet.minus_at.stack) != positions) throw Error("the two states have texts of different lengths");
+            made = slice_difference(made.grid(positions), slice_of(facet.minus, facet, facet.minus_at).grid(positions), true);
         }
         const auto numbers = static_cast<double>(made.values.size() * sizeof(float) + made.keep.size());
         return value(std::move(made), numbers / (1024.0 * 1024.0));

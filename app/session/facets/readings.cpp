@@ -29,10 +29,10 @@ std::vector<Stack> stacks_of(const Trace<float>& trace) {
     return stacks;
 }
 
-/// Three for every layer of every stack.
+/// Two for every layer of every stack.
 double mib_of_maps(const Trace<float>& trace) {
     double mib = 0;
-    for (const Stack stack : stacks_of(trace)) mib += 3 * static_cast<double>(trace.config.layers_of(stack)) * mib_of_map(trace, stack);
+    for (const Stack stack : stacks_of(trace)) mib += 2 * static_cast<double>(trace.config.layers_of(stack)) * mib_of_map(trace, stack);
     return mib;
 }
 
@@ -63,7 +63,8 @@ AttentionTotals totals_of_outline(const std::shared_ptr<const Trace<float>>& out
 double mib_of_totals(const Trace<float>& trace) {
     if (trace.whole()) return mib_of_maps(trace);
     if (are_reduced(trace)) return kMapsOfTotalsInRows * mib_of_map(trace, Stack::Main);
-    // While a layer is read, three sums in double precision and, unless it is read in rows, two maps for each of its heads.
+    // While a layer is read, the rollout, the one before it and a sum in double precision and, unless the layer is read in rows, two maps
+    // for each of its heads.
     double while_read = 0;
     const double maps = can_compute_in_rows(trace) ? 0 : 2 * static_cast<double>(trace.config.num_heads);
     for (const Stack stack : stacks_of(trace)) while_read = std::max(while_read, (maps + 6) * mib_of_map(trace, stack));
@@ -73,7 +74,7 @@ double mib_of_totals(const Trace<float>& trace) {
 double mib_of(const Readings& readings) {
     std::size_t bytes = readings.lens ? readings.lens->cells.size() * sizeof(LensCell) : 0;
     for (const AttentionTotals& totals : readings.totals) {
-        for (const auto* maps : {&totals.head_means, &totals.rollouts, &totals.means})
+        for (const auto* maps : {&totals.head_means, &totals.rollouts})
             for (const Tensor<float>& map : *maps) bytes += static_cast<std::size_t>(map.size()) * sizeof(float);
         for (const auto* maps : {&totals.reduced_rollouts, &totals.reduced_means})
             for (const ReducedMap& map : *maps) bytes += static_cast<std::size_t>(map.values.size()) * sizeof(float) + map.keep.size();
