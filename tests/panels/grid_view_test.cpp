@@ -77,6 +77,27 @@ TEST(HeadsTiling, SmallMapsGiveTheirLabelsUpToBeLarger) {
 }
 
 /// In any amount of room, with a smaller font or shortened.
+/// It would be wrong for scores, which have a range for each layer.
+TEST_F(Grid, ABarOfColoursStandsBesideWeightsIfThereIsRoom) {
+    const auto room_beside = [] {
+        const ImGuiWindow *grid = find_window("##grid"), *centre = find_window("##centre");
+        return grid == nullptr || centre == nullptr ? -1 : centre->WorkRect.Max.x - (grid->Pos.x + grid->Size.x);
+    };
+    open_grid("gpt-tiny");
+    EXPECT_GT(room_beside(), 90);
+    view.compare.choose(Compare::Unmasked);
+    frames(2, ui_frame);
+    EXPECT_GT(room_beside(), 90) << "differences have one range, too";
+    view.compare.end();
+    view.heads_stage = Stage::Scores;
+    frames(2, ui_frame);
+    EXPECT_LT(room_beside(), 2);
+    open_large(2, 48);
+    view.heads_stage = Stage::Weights;
+    frames(2, ui_frame);
+    EXPECT_LT(room_beside(), 2) << "maps as wide as the room are not made smaller";
+}
+
 TEST_F(Grid, TheHeadingEndsBeforeTheSwitches) {
     open_grid("stories");
     view.without_first_key = view.times_moved = true;

@@ -70,6 +70,11 @@ std::string stage_title(Stage stage) {
     return std::string(stage_name(stage));
 }
 
+std::string name_beside_title(Stage stage) {
+    const std::string name(stage_name(stage));
+    return lower_first(stage_title(stage)) == name ? "" : name + " · ";
+}
+
 std::string_view axis_meaning(Axis axis) {
     switch (axis) {
     case Axis::B:

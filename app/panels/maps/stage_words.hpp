@@ -12,6 +12,8 @@ namespace attn::app {
 
 /// Such as "Weights", "Queries", "Cross-weights"; the code name if a stage has no title.
 std::string stage_title(Stage stage);
+/// The code name of a stage to follow its title, "q_rotated · "; "" if the title says the same.
+std::string name_beside_title(Stage stage);
 /// What an axis counts, such as "positions that attend (queries)".
 std::string_view axis_meaning(Axis axis);
 /// "one head", "both heads" or "all 12 heads".

@@ -12,7 +12,9 @@
 #include "app/panels/maps/head_search.hpp"
 #include "app/panels/maps/labels.hpp"
 #include "app/panels/maps/large_map.hpp"
+#include "app/panels/maps/matrix_view.hpp"
 #include "app/panels/maps/shown_maps.hpp"
+#include "app/panels/maps/stage_words.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/panels.hpp"
 #include "app/widgets/controls.hpp"
@@ -121,6 +123,18 @@ GridLayout lay_out(const PanelContext& context, ImVec2 size, std::int64_t heads,
     return grid;
 }
 
+constexpr float kGridBar = 118, kGridBarHeight = 320;
+
+/// Whether the bar of colours fits beside the maps without making them much smaller.
+bool has_room_for_bar(const PanelContext& context, ImVec2 size, std::int64_t heads, std::int64_t count) {
+    const GridLayout without = lay_out(context, size, heads, count),
+                     with = lay_out(context, {size.x - context.px(kGridBar), size.y}, heads, count);
+    return with.captions == without.captions && with.lines == without.lines && with.tile >= 0.9F * without.tile;
+}
+
+/// Whether all layers have the same range. Scores, for example, have one for each.
+bool has_one_range(const Matrix& matrix) { return matrix.content == Content::Probability || matrix.is_difference || matrix.is_moved; }
+
 struct GridPlace {
     std::int64_t row = 0, col = 0;
 };
@@ -166,10 +180,10 @@ struct TileLook {
 
 /// A difference has no entropy.
 void draw_caption(PanelContext& context, const Tile& tile, bool is_difference, ImVec2 at, float room) {
+    if (tile.head == kMeanHead) return;  // named above its column
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    HeadCaption caption = is_difference ? HeadCaption() : head_caption(context, tile.weights, tile.head);
-    if (tile.head == kMeanHead) caption = {"mean", colors.muted};
+    const HeadCaption caption = is_difference ? HeadCaption() : head_caption(context, tile.weights, tile.head);
     const std::string place =
         context.view.sort_heads_by.empty() ? "" : fmt::format("{}{} H{} ", attention_letter(tile.weights), tile.id.layer, tile.head);
     draw_text(list, fonts.mono_small, at, colors.text, place);
@@ -254,8 +268,8 @@ void draw_heading(PanelContext& context, const Trace<float>& trace, std::size_t 
     std::string layers = std::to_string(trace.config.num_layers);
     if (trace.config.architecture == Architecture::EncoderDecoder)
         layers = fmt::format("{} + {}", trace.config.layers_of(Stack::Encoder), trace.config.layers_of(Stack::Decoder));
-    const std::string detail = fmt::format("{} · layers: {} · heads: {} · maps: {} · rows are queries, columns are keys",
-                                           stage_name(context.view.heads_stage), layers, trace.config.num_heads, maps);
+    const std::string detail = fmt::format("{}layers: {} · heads: {} · maps: {} · rows are queries, columns are keys",
+                                           name_beside_title(context.view.heads_stage), layers, trace.config.num_heads, maps);
     const ImVec2 at = ImGui::GetCursorScreenPos();
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const float right = at.x + ImGui::GetContentRegionAvail().x;
@@ -422,19 +436,30 @@ void draw_grid_view(PanelContext& context) {
     const std::vector<std::uint8_t> found = draw_search(context, tiles, ImGui::GetContentRegionAvail().x);
     const bool sought = !read_head_query(context.view.grid.find).empty();
     ImGui::SetCursorScreenPos({top.x, top.y + context.px(40 + 40)});
+    ImVec2 room = ImGui::GetContentRegionAvail();
+    const float header = context.px(18), spared = header + context.px(8);  // exact height, so that no scrollbar appears unnecessarily
+    const std::int64_t of_layer = context.trace().config.num_heads + (shows_mean(context) ? 1 : 0);
+    const float reach = shown_reach(context, context.view.heads_stage);
+    const Matrix first = shown_slice(context, stage, context.view.head);
+    if (has_one_range(first) && has_room_for_bar(context, {room.x, room.y - spared}, of_layer, static_cast<std::int64_t>(tiles.size()))) {
+        room.x -= context.px(kGridBar);
+        const float y = top.y + context.px(40 + 40 + 50);
+        draw_color_scale(context, first,
+                         {{top.x + room.x + context.px(14), y},
+                          {top.x + room.x + context.px(kGridBar), y + std::min(context.px(kGridBarHeight), room.y - context.px(60))}},
+                         false, reach);
+        ImGui::SetCursorScreenPos({top.x, top.y + context.px(40 + 40)});
+    }
     ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
-    ImGui::BeginChild("##grid", ImGui::GetContentRegionAvail(), false, ImGuiWindowFlags_NoNav);
+    ImGui::BeginChild("##grid", room, false, ImGuiWindowFlags_NoNav);
     ImGui::PopStyleColor();
     ImVec2 origin = ImGui::GetCursorScreenPos();
-    const float header = context.px(18);
-    ImVec2 room = ImGui::GetContentRegionAvail();
-    room.y -= header + context.px(8);  // exact height, so that no scrollbar appears unnecessarily
-    const std::int64_t of_layer = context.trace().config.num_heads + (shows_mean(context) ? 1 : 0);
+    room = ImGui::GetContentRegionAvail();
+    room.y -= spared;
     const GridLayout grid = lay_out(context, room, of_layer, static_cast<std::int64_t>(tiles.size()));
     // Centre the grid.
     origin.x += std::floor(std::max(room.x - grid.label - grid.pitch_x * static_cast<float>(grid.columns), 0.F) / 2);
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    const float reach = shown_reach(context, context.view.heads_stage);
     const bool ordered = context.view.sort_heads_by.empty();
     const auto every = static_cast<std::int64_t>(std::ceil((text_width(fonts.mono_small, "H00") + context.px(4)) / grid.pitch_x));
     const float edge = ImGui::GetWindowPos().x + ImGui::GetWindowWidth();

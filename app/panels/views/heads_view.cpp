@@ -150,8 +150,8 @@ void draw_heads_view(PanelContext& context) {
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const float switches = gradient_switch_width(context) + heads_switch_width(context) + context.px(28);
     const float detail_x = draw_shown_title(context, id, origin, origin.x + room.x - switches) + context.px(12);
-    const std::string detail = fmt::format("{} · layer {} · {} · rows are queries, columns are keys · same colours, same numbers",
-                                           stage_name(id.stage), id.layer, all_heads(head_count(context.trace())));
+    const std::string detail = fmt::format("{}layer {} · {} · rows are queries, columns are keys · same colours, same numbers",
+                                           name_beside_title(id.stage), id.layer, all_heads(head_count(context.trace())));
     const std::string problem = shown_problem(context, id);
     draw_text(list, fonts.label, {detail_x, origin.y + context.px(9)}, colors.muted,
               elide_parts(fonts.label, detail, origin.x + room.x - switches - detail_x));
