@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -105,6 +106,7 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
     using namespace attn::app;
     std::set_terminate(end_at_once);
+    std::signal(SIGXFSZ, SIG_IGN);  // so that a file size limit fails the write, which is reported
     reserve_standard_streams();
     attn::return_large_memory();
     try {

@@ -47,7 +47,7 @@ std::vector<std::string> warnings_of(const doctor::Diagnosis& diagnosis) {
     return warnings;
 }
 
-/// Non-finite errors become null, since JSON has no infinity.
+/// Non-finite errors become null, since JSON has no infinity, as does what was not judged.
 void print_json(const std::string& file, const doctor::Diagnosis& diagnosis) {
     Json line;
     line["file"] = file;
@@ -59,7 +59,7 @@ void print_json(const std::string& file, const doctor::Diagnosis& diagnosis) {
     line["cell"] = nullptr;
     if (!diagnosis.cell.empty()) line["cell"] = diagnosis.cell;
     line["max_error"] = nullptr;
-    if (std::isfinite(diagnosis.max_error)) line["max_error"] = diagnosis.max_error;
+    if (std::isfinite(diagnosis.max_error) && diagnosis.verdict != doctor::Verdict::Unknown) line["max_error"] = diagnosis.max_error;
     line["explanation"] = diagnosis.explanation;
     line["attention"] = diagnosis.attention;
     line["warnings"] = warnings_of(diagnosis);
@@ -113,6 +113,7 @@ int examine_all(const DoctorOptions& options) {
 int look_for_leaks(const DoctorOptions& options) {
     const std::shared_ptr<const Snapshot> snapshot = compute(options.document, TrainingOptions{}).snapshot;
     const std::shared_ptr<const Trace<float>> trace = whole_trace(*snapshot);
+    if (*options.leak == 0) throw Error("no output is earlier than position 0: give --leak a later position");
     const std::vector<doctor::Leak> leaks = doctor::future_leaks(*trace, 0, *options.leak);
     const std::string& token = snapshot->tokens.at(0).at(static_cast<std::size_t>(*options.leak)).text;
     if (options.json) {
@@ -127,7 +128,7 @@ int look_for_leaks(const DoctorOptions& options) {
                    trace->settings.masks.causal ? "so the future leaks" : "as they do without a causal mask");
         for (const doctor::Leak& leak : leaks) fmt::print("  position {} by up to {:.3g}\n", leak.position, leak.change);
     }
-    return leaks.empty() ? kExitOk : kExitMismatch;
+    return leaks.empty() || !trace->settings.masks.causal ? kExitOk : kExitMismatch;
 }
 
 int run(const DoctorOptions& options) {

@@ -18,7 +18,7 @@ struct ExportOptions {
     DocumentOptions document;
     TrainingOptions training;
     std::string stage;
-    std::int64_t layer = 0;
+    std::optional<std::int64_t> layer;
     std::optional<std::int64_t> head, sequence;
     bool gradients = false;
     std::filesystem::path out;
@@ -34,8 +34,10 @@ std::string check_out(const std::string& name) {
 /// The stage or parameter of that name. No stage has the name of a parameter.
 TensorChoice choice_of(const ExportOptions& options, const Trace<float>& trace) {
     TensorChoice choice{{}, options.sequence, options.head, options.gradients, ""};
-    if (trace.parameters->layout().find(options.stage) != nullptr) choice.parameter = options.stage;
-    else choice.stage = named_stage(options.stage, options.layer, trace);
+    if (trace.parameters->layout().find(options.stage) != nullptr) {
+        if (options.layer) throw Error("--layer chooses a stage's layer; the parameter's name says which one it belongs to");
+        choice.parameter = options.stage;
+    } else choice.stage = named_stage(options.stage, options.layer, trace);
     return choice;
 }
 

@@ -133,7 +133,7 @@ std::shared_ptr<const Snapshot> prepare(const RenderOptions& options, Applicatio
     }
     if (!options.dump.empty()) {
         application.session().apply({command::OpenDump{options.dump}, ""});
-        application.session().wait_for_dump();
+        if (const std::string problem = application.session().wait_for_dump(); !problem.empty()) throw Error(problem);
     }
     std::shared_ptr<const Snapshot> snapshot = application.session().wait();
     if (!snapshot->problem.empty()) throw Error(snapshot->problem);
@@ -152,6 +152,7 @@ void expect_beside(Session& session, const ViewState& view) {
     std::string problem;
     if (view.view == View::Precision) {
         const PrecisionView& precision = view.precision;
+        if (session.document().model == nullptr) throw Error("--view precision compares the weights of a published model: give --model");
         problem = session.compute(nullptr, facet::WeightsBeside{session.document().model, precision.other, precision.opening}).problem;
     } else {
         const TokenPathState& path = view.token_path;

@@ -281,7 +281,8 @@ void print_written(SampleOptions options, const Writer& writer) {
 
 void sample(const SampleOptions& options) {
     require_sampling(options.sampling);
-    if (options.model.empty() == options.preset.empty()) throw Error("say which model to use: --model FILE or --preset NAME");
+    if (options.model.empty() && options.preset.empty()) throw Error("say which model to use: --model FILE or --preset NAME");
+    if (!options.model.empty() && !options.preset.empty()) throw Error("--model and --preset both name a model: give one of them");
     const Writer writer = options.preset.empty() ? open_writer(options.model) : open_example(options.preset);
     const Architecture architecture = writer.parameters->config().architecture;
     if (architecture != Architecture::EncoderDecoder && !options.source.empty())

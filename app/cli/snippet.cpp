@@ -19,7 +19,7 @@ struct SnippetCommand {
     DocumentOptions document;
     TrainingOptions training;
     std::string stage = "weights";
-    std::int64_t layer = 0;
+    std::optional<std::int64_t> layer;
     bool torch = false;
     std::filesystem::path operands;
 };

@@ -51,12 +51,20 @@ void set_beside(const ViewOptions& options, ViewState& view) {
 
 }  // namespace
 
-StageId named_stage(const std::string& name, std::int64_t layer, const Trace<float>& trace) {
-    if (const std::optional<StageId> id = stage_from_tensor_name(name); id && trace.plan->find(*id) != nullptr) return *id;
+StageId named_stage(const std::string& name, std::optional<std::int64_t> layer, const Trace<float>& trace) {
+    const auto expect_layer = [&](Stage stage) {
+        if (layer && !is_layer_stage(stage)) throw Error(fmt::format("{} belongs to no layer: leave --layer out", escaped(name)));
+    };
+    if (const std::optional<StageId> id = stage_from_tensor_name(name); id && trace.plan->find(*id) != nullptr) {
+        expect_layer(id->stage);
+        if (layer && *layer != id->layer) throw Error(fmt::format("--layer {} contradicts --stage {}", *layer, escaped(name)));
+        return *id;
+    }
     const std::optional<Stage> stage = stage_from_name(name);
     if (!stage) throw Error(fmt::format("there is no stage \"{}\"; this model has {}", escaped(name), stage_names(trace)));
-    expect_below("layer", layer, trace.config.most_layers());
-    const int own_layer = is_layer_stage(*stage) ? static_cast<int>(layer) : -1;
+    if (layer) expect_below("layer", *layer, trace.config.most_layers());
+    expect_layer(*stage);
+    const int own_layer = is_layer_stage(*stage) ? static_cast<int>(layer.value_or(0)) : -1;
     for (const Stack stack : {Stack::Main, Stack::Decoder, Stack::Encoder})
         if (const StageId id{*stage, own_layer, stack}; trace.plan->find(id) != nullptr) return id;
     throw Error(fmt::format("this model has no stage {}; it has {}", escaped(name), stage_names(trace)));
@@ -111,7 +119,7 @@ ViewState make_view(const ViewOptions& options, const Trace<float>& trace, const
         return view;
     }
     if (!options.view.empty()) view.view = view_from_name(options.view).value();
-    expect_below("layer", options.layer, trace.config.most_layers());
+    if (options.layer) expect_below("layer", *options.layer, trace.config.most_layers());
     expect_below("head", options.head, trace.config.num_heads);
     view.stage = named_stage(options.stage, options.layer, trace);
     view.head = options.head;

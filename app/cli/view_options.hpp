@@ -14,7 +14,7 @@ namespace attn::app {
 struct ViewOptions {
     std::string view;  ///< "": as the example specifies, otherwise "step"
     std::string stage = "weights";
-    std::int64_t layer = 0;
+    std::optional<std::int64_t> layer;
     std::int64_t head = 0;
     bool gradients = false;
     bool all_layers = false;
@@ -29,8 +29,9 @@ struct ViewOptions {
 };
 
 /// The stage of that name and layer (in an encoder-decoder the decoder's, if it exists there), or with that tensor name
-/// ("encoder.layers.0.attention.q"). Throws Error listing the existing stages.
-StageId named_stage(const std::string& name, std::int64_t layer, const Trace<float>& trace);
+/// ("encoder.layers.0.attention.q"). Without a layer the first. Throws Error listing the existing stages, or if the layer contradicts the
+/// name.
+StageId named_stage(const std::string& name, std::optional<std::int64_t> layer, const Trace<float>& trace);
 
 void add_view_options(CliCommand command, ViewOptions& options);
 

@@ -117,9 +117,7 @@ std::shared_ptr<const Snapshot> Session::wait() {
     return snapshot();
 }
 
-void Session::wait_for_dump() {
-    if (impl_->dump) impl_->scheduler.wait_for({nullptr, *impl_->dump});
-}
+std::string Session::wait_for_dump() { return impl_->dump ? compute(nullptr, *impl_->dump).problem : ""; }
 
 Results Session::wait_for(const Request& request) { return impl_->wait_for(request); }
 

@@ -69,8 +69,8 @@ public:
 
     /// Waits until the document's state is shown or has a problem; for a running training run, its newest known moment.
     std::shared_ptr<const Snapshot> wait();
-    /// Waits until the attention dump opened last has been examined.
-    void wait_for_dump();
+    /// Waits until the attention dump opened last has been examined. Returns why it could not be, or "".
+    std::string wait_for_dump();
     /// Waits until the request has a value or a problem.
     Results wait_for(const Request& request);
     /// Computes a facet of the document's state. Throws Error if it cannot be computed.

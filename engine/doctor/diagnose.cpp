@@ -157,6 +157,10 @@ private:
         if (found.empty()) {
             out_.bug = Bug::Other;
             out_.explanation = difference_ + " No known mistake gives these numbers.";
+            const auto before_softmax = static_cast<Part>(first) >= Part::QRotated && static_cast<Part>(first) <= Part::Weights;
+            if (before_softmax && attention_.sequences.front().head_size > 0)
+                out_.explanation += " If the program scales, normalises, caps or rotates in a way of its own, declare the factor as scale "
+                                    "and save q and k after such steps.";
             return;
         }
         const Explanation& best = found.front();
@@ -196,6 +200,7 @@ private:
 
     static std::string sentence_of(const Suspect& suspect) {
         if (suspect.bug == Bug::Other) return suspect.detail;
+        if (suspect.bug == Bug::MaskMissing && !suspect.detail.empty()) return "Part of the mask is missing. " + suspect.detail;
         std::string words(bug_words(suspect.bug));
         if (suspect.bug == Bug::DropoutLeftOn) words += fmt::format(" with rate {:.2f}", suspect.dropout_rate);
         words[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(words[0])));

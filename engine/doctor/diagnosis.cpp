@@ -15,7 +15,7 @@ struct BugInfo {
 };
 
 /// Bugs that are not a Mistake.
-constexpr std::array<BugInfo, 10> kFoundOnly = {{
+constexpr std::array<BugInfo, 11> kFoundOnly = {{
     {Bug::AlibiSign, "alibi_sign", "ALiBi with the wrong sign", "the position bias grows with the distance between query and key",
      "ALiBi is a penalty: add -slope * (t - s), so that distant keys lose weight."},
     {Bug::CausalOffset, "causal_offset", "Causal mask misaligned",
@@ -33,6 +33,8 @@ constexpr std::array<BugInfo, 10> kFoundOnly = {{
      "Take the softmax along the last axis of [B, H, T, S]."},
     {Bug::PositionOffset, "position_offset", "Positions shifted", "the rotary positions of q and k are offset from each other",
      "Rotate query and key of the same token by the same position; with cached keys the first query is at position S - T."},
+    {Bug::SoftmaxTwice, "softmax_twice", "Softmax applied twice", "the softmax is applied twice",
+     "Weights are already a distribution: take the softmax of the masked scores once."},
     {Bug::NonFinite, "non_finite", "Numbers that are not finite", "there are NaN or infinities", ""},
     {Bug::Other, "other", "Numbers that do not follow", "the numbers differ in a way that no known mistake reproduces", ""},
 }};

@@ -36,6 +36,7 @@ enum class Bug : std::uint8_t {
     MaskSign,
     SoftmaxOverHeads,
     PositionOffset,
+    SoftmaxTwice,
     NonFinite,
     Other,
 };

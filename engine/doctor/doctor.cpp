@@ -35,13 +35,16 @@ int rank(const Diagnosis& diagnosis) {
     return diagnosis.verdict == Verdict::Unknown ? 2 : 3;
 }
 
-/// A sentence about unrecognized names, one of which may be what is missing.
-std::string not_known(const std::vector<std::string>& names) {
+std::string some_of(const std::vector<std::string>& names) {
     constexpr std::size_t kMost = 8;
-    if (names.empty()) return "";
     std::vector<std::string> some;
     for (std::size_t i = 0; i < std::min(names.size(), kMost); ++i) some.push_back(escaped(names[i]));
-    return fmt::format(" Unknown names: {}{}.", fmt::join(some, ", "), names.size() > kMost ? ", ..." : "");
+    return fmt::format("{}{}", fmt::join(some, ", "), names.size() > kMost ? ", ..." : "");
+}
+
+/// A sentence about unrecognized names, one of which may be what is missing.
+std::string not_known(const std::vector<std::string>& names) {
+    return names.empty() ? "" : fmt::format(" Unknown names: {}.", some_of(names));
 }
 
 Diagnosis examine_group(const ArrayFile& file, const Group& group, const Hints& hints) {
@@ -62,6 +65,15 @@ Diagnosis examine_group(const ArrayFile& file, const Group& group, const Hints& 
     }
     if (!best) std::rethrow_exception(misfit);
     if (best->verdict == Verdict::Unknown) best->explanation += not_known(group.unknown);
+    else if (const std::string names = some_of(group.unknown); !names.empty())
+        best->findings.push_back(
+            {Severity::Warning,
+             group.prefix,
+             "",
+             {},
+             -1,
+             fmt::format("{} {} not read, so what {} is not judged: the name is unknown.", names,
+                         group.unknown.size() == 1 ? "was" : "were", group.unknown.size() == 1 ? "it holds" : "they hold")});
     return *std::move(best);
 }
 

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "engine/io/file_error.hpp"
 #include "engine/io/json_object.hpp"
@@ -81,6 +82,15 @@ public:
                 texts_.emplace(array.name, fmt::format("{}", values_as<double>(array, file.source)[0]));
     }
 
+    /// Names of single numbers in the file that nothing has asked for.
+    std::vector<std::string> unread() const {
+        std::vector<std::string> names;
+        for (const NamedArray& array : file_.arrays)
+            if (array.count() == 1 && texts_.contains(array.name) && !file_.metadata.contains(array.name) && !known_.contains(array.name))
+                names.push_back(array.name);
+        return names;
+    }
+
     std::optional<bool> flag(std::initializer_list<const char*> keys) const {
         return read<bool>(keys, as_flag, "is neither true nor false");
     }
@@ -99,6 +109,7 @@ public:
 private:
     template <class T, class F>
     std::optional<T> read(std::initializer_list<const char*> keys, const F& parse, const char* problem) const {
+        known_.insert(keys.begin(), keys.end());
         for (const char* key : keys) {
             const auto found = texts_.find(key);
             if (found == texts_.end()) continue;
@@ -113,6 +124,7 @@ private:
 
     const ArrayFile& file_;
     std::map<std::string, std::string> texts_;
+    mutable std::set<std::string> known_;  ///< keys asked for so far
 };
 
 bool has_format(const ArrayFile& file, std::string_view name) {
@@ -163,6 +175,7 @@ Hints read_hints(const ArrayFile& file) {
         if (!(*temperature > 0)) throw FileError(FileFault::Schema, file.source, "metadata", "the temperature must be above 0");
         hints.temperature = *temperature;
     }
+    hints.unread = facts.unread();
     return hints;
 }
 
@@ -239,7 +252,8 @@ Dump sort_dump(const ArrayFile& file) {
     inherit_masks(groups);
     for (auto& [prefix, group] : groups)
         if (!group.parts.empty()) {
-            group.unknown = unknown[prefix];
+            if (!own_trace) group.unknown = unknown[prefix];  // its other stages are judged as a whole
+            group.unknown.insert(group.unknown.end(), dump.hints.unread.begin(), dump.hints.unread.end());
             dump.groups.push_back(std::move(group));
         }
     return dump;

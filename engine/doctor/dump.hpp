@@ -21,6 +21,7 @@ struct Hints {
     std::optional<double> rotary_base;
     bool has_other_parts = false;  ///< a trace of a model whose attention has steps not recomputed here, such as soft caps
     double temperature = 1;
+    std::vector<std::string> unread;  ///< names of single numbers that say nothing known
 };
 
 struct NamedPart {

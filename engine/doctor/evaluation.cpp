@@ -339,6 +339,10 @@ private:
         const MaybeEstimate from = logits();
         if (from == nullptr) return nullptr;
         Estimate out = softmax(*from, recipe_.axis, sequence_.temperature, sequence_, rounding_);
+        if (recipe_.softmax_twice) {
+            if (recipe_.masked_twice) out = with_mask(out, *recipe_.keep, {});
+            out = softmax(out, recipe_.axis, sequence_.temperature, sequence_, rounding_);
+        }
         if (sequence_.has(Part::Weights)) {
             if (recipe_.axis != SoftmaxAxis::Keys) fill_lines(out);
             else fill_rows(out, sequence_[Part::Weights], sequence_.keys, [](const Estimate& map) { return map; });

@@ -53,12 +53,15 @@ public:
         if (!out_.right) find_suspects(intended);
         const bool unexplained = !out_.right && (no_suspect_reproduces_all() || out_.suspects.front().scale_is_observed);
         if (unexplained && !known_.assumed && find_hidden_rotation()) return std::move(out_);
+        if (unexplained && find_other_base()) return std::move(out_);
         if (!out_.right && (no_suspect_reproduces_all() || out_.suspects.front().scale_is_observed)) excuse();
+        if (!out_.right && no_suspect_reproduces_all() && find_transposed_weights()) return std::move(out_);
         const bool doubtful = !out_.right && (no_suspect_reproduces_all() || out_.suspects.front().scale_is_observed);
         if (doubtful && !known_.assumed && (find_position_bias() || allow_short_products() || find_swap())) return std::move(out_);
         if (!out_.right && no_suspect_reproduces_all() && out_.outcome.first_failure() == static_cast<int>(Part::Weights))
             suspect_sums_of_weights(sequence_, intended, out_);
         if (out_.right && !out_.intended.warning.empty()) out_.warnings.push_back(out_.intended.warning);
+        if (out_.right) warn_of_declarations();
         if (out_.right) suspect_pattern();
         if (out_.right && !sequence_.intent.bias.empty()) suspect_bias();
         if (out_.right) suspect_tiled_heads();
@@ -179,9 +182,44 @@ private:
     void excuse_rotation(Outcome& outcome, std::vector<std::string>& warnings) const {
         constexpr Part kTurned[] = {Part::Q, Part::K, Part::QRotated, Part::KRotated};
         const bool differ = std::any_of(std::begin(kTurned), std::end(kTurned), [&](Part part) { return fails(outcome, part); });
-        if (!differ || sequence_.rotation || !turned_alike(sequence_, rounding_)) return;
+        if (!differ || sequence_.rotation || known_.other_base || !turned_alike(sequence_, rounding_)) return;
         for (const Part part : kTurned) part_of(outcome, part).reset();
-        warnings.push_back("q and k are rotated by rotary positions with an unusual base: give it as rope_theta.");
+        if (sequence_.rotary_base)
+            warnings.push_back(
+                fmt::format("q and k are rotated alike, but by other angles than rope_theta = {:g} gives: the base is another "
+                            "one, or it is scaled or covers only part of a head.",
+                            *sequence_.rotary_base));
+        else warnings.push_back("q and k are rotated by rotary positions with an unusual base: give it as rope_theta.");
+    }
+
+    /// Whether a usual rotary base explains the numbers, though not the one in the file.
+    bool find_other_base() {
+        if (!sequence_.rotary_base || sequence_.rotation || known_.assumed || known_.other_base) return false;
+        for (const double base : {10000.0, 500000.0, 1000000.0}) {
+            if (base == *sequence_.rotary_base) continue;
+            Sequence other = sequence_;
+            other.rotary_base = base;
+            Known known = known_;
+            known.other_base = true;
+            if (!judge(other, known).right) continue;
+            out_.suspects = {{Bug::Other, fmt::format("q and k are rotated with base {:g}, but the file says rope_theta = {:g}.", base,
+                                                      *sequence_.rotary_base)}};
+            return true;
+        }
+        return false;
+    }
+
+    /// What the file says and the numbers do not contradict, but do not show either.
+    void warn_of_declarations() {
+        const Intent& intent = sequence_.intent;
+        const Keep& keep = *out_.intended.keep;
+        if (intent.causal == false && !intent.given && sequence_.queries > 1 &&
+            is_subset(keep, causal_keep(sequence_, sequence_.first_query())))
+            out_.warnings.emplace_back("The weights are causal, although the file says causal = false.");
+        if (sequence_.rotary_base && !sequence_.rotation && !known_.other_base && sequence_.queries > 1 && sequence_.has(Part::Q) &&
+            sequence_.has(Part::K) && !sequence_.has(Part::QRotated) && !sequence_.has(Part::KRotated))
+            out_.warnings.emplace_back("The file gives rope_theta, but q and k are used as they are: they were saved after their rotation, "
+                                       "or it is missing.");
     }
 
     static std::string rotation_words(const Rotation& rotation) {
@@ -202,6 +240,21 @@ private:
             if (explains_more(turned)) out.push_back(rotation);
         }
         return out;
+    }
+
+    /// Tests whether the weights were saved with queries as columns, although everything was computed from the right ones.
+    bool find_transposed_weights() {
+        if (known_.assumed || sequence_.queries != sequence_.keys || !sequence_.has(Part::Weights) ||
+            out_.outcome.first_failure() != static_cast<int>(Part::Weights))
+            return false;
+        Sequence upright = sequence_;
+        const std::vector<double>& weights = sequence_[Part::Weights];
+        const auto n = static_cast<std::size_t>(sequence_.keys);
+        for (std::size_t i = 0; i < weights.size(); ++i)
+            upright.values[static_cast<std::size_t>(Part::Weights)][i / (n * n) * n * n + i % n * n + i / n % n] = weights[i];
+        if (!Judge(upright, assuming()).run().right) return false;
+        out_.suspects = {{Bug::Other, "The weights are transposed: their columns are queries and their rows are keys."}};
+        return true;
     }
 
     /// Tests whether q and k were swapped in combination with a rotation not in the file.
@@ -463,11 +516,15 @@ Judgement judge_in_any_precision(const Sequence& sequence, const Known& known) {
 }  // namespace
 
 Judgement judge(const Sequence& sequence, const Known& known) {
-    const std::optional<Rotation> rotation = visible_rotation(sequence, rounding_of(sequence));
-    if (!rotation) return judge_in_any_precision(sequence, known);
+    const Rounding rounding = rounding_of(sequence);
     Sequence turned = sequence;
-    turned.rotation = rotation;
-    return judge_in_any_precision(turned, known);
+    turned.rotation = visible_rotation(sequence, rounding);
+    const std::optional<UnequalRotations> unequal = turned.rotation ? std::nullopt : unequal_rotations(sequence, rounding);
+    if (unequal) turned.rotation = unequal->rotation;
+    Judgement judgement = judge_in_any_precision(turned, known);
+    if (unequal && !judgement.right && (judgement.suspects.empty() || judgement.suspects.front().first_failure < kPartCount))
+        judgement.suspects = {{Bug::Other, unequal->words}};
+    return judgement;
 }
 
 }  // namespace attn::doctor

@@ -55,6 +55,7 @@ struct Known {
     const PositionBias* bias = nullptr;  ///< found in another sequence of the same attention
     bool assumed = false;                ///< something not in the file is already assumed; assume nothing else
     bool swapped = false;                ///< q and k were swapped, to test whether that explains the numbers
+    bool other_base = false;             ///< another rotary base than the file's is tried
     bool computed_with_32_bits = false;  ///< 64-bit numbers judged with 32-bit rounding; rules out TF32
 };
 

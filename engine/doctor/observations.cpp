@@ -45,6 +45,13 @@ private:
         const auto keys = static_cast<std::ptrdiff_t>(attention_.sequences[b].keys), first = static_cast<std::ptrdiff_t>(row) * keys;
         return std::any_of(keep.begin() + first, keep.begin() + first + keys, [](std::uint8_t k) { return k != 0; });
     }
+    /// Whether a row of the weights has NaN, which hides what its mask was.
+    bool is_nan(std::size_t b, std::size_t row) const {
+        const std::vector<double>& weights = attention_.sequences[b][Part::Weights];
+        const auto keys = static_cast<std::ptrdiff_t>(attention_.sequences[b].keys), first = static_cast<std::ptrdiff_t>(row) * keys;
+        return !weights.empty() &&
+               std::any_of(weights.begin() + first, weights.begin() + first + keys, [](double w) { return std::isnan(w); });
+    }
     std::size_t rows(std::size_t b) const {
         return static_cast<std::size_t>(attention_.sequences[b].heads * attention_.sequences[b].queries);
     }
@@ -55,7 +62,7 @@ private:
         std::string first;
         for (std::size_t b = 0; b < attention_.sequences.size(); ++b)
             for (std::size_t row = 0; row < rows(b); ++row) {
-                if (row_kept(b, row)) continue;
+                if (row_kept(b, row) || (judgements_[b].intended.observed && is_nan(b, row))) continue;
                 const std::int64_t queries = attention_.sequences[b].queries;
                 if (count++ == 0)
                     first = fmt::format("query {} of head {} in sequence {}", static_cast<std::int64_t>(row) % queries,
@@ -118,7 +125,7 @@ private:
             std::int64_t choices = 0;
             for (std::size_t i = row * keys; i < (row + 1) * keys; ++i) {
                 const double w = sequence[Part::Weights][i];
-                choices += (*judgements_[b].intended.keep)[i];
+                choices += (*judgements_[b].intended.keep)[i] != 0 || w > 0;  // what leaks through a mask is a choice, too
                 sum += w;
                 largest = std::max(largest, w);
                 if (w > 0) entropy -= w * std::log(w);

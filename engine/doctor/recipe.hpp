@@ -58,6 +58,7 @@ struct Recipe {
     Lifted lifted = Lifted::Scores;
     MaskUse mask = MaskUse::BeforeSoftmax;
     SoftmaxAxis axis = SoftmaxAxis::Keys;
+    bool softmax_twice = false, masked_twice = false;  ///< the latter: the second softmax is masked, too
     DropoutUse dropout = DropoutUse::AsRecorded;
     bool context_ignores_dropout = false;
 };

@@ -355,6 +355,11 @@ private:
     void softmaxes() {
         add(Bug::SoftmaxOverQueries).axis = SoftmaxAxis::Queries;
         if (sequence_.heads > 1) add(Bug::SoftmaxOverHeads).axis = SoftmaxAxis::Heads;
+        add(Bug::SoftmaxTwice).softmax_twice = true;
+        if (std::find(intended_.keep->begin(), intended_.keep->end(), 0) != intended_.keep->end()) {
+            Recipe& masked = add(Bug::SoftmaxTwice);
+            masked.softmax_twice = masked.masked_twice = true;
+        }
         add(Bug::Other, "Masked scores become 0 instead of minus infinity.").mask = MaskUse::AsZeros;
     }
 

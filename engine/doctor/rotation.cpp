@@ -1,5 +1,7 @@
 #include "engine/doctor/rotation.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -266,6 +268,30 @@ struct Candidate {
     double unexplained = 1;
 };
 
+/// How one tensor was rotated.
+struct Turning {
+    bool none = false;
+    bool halves = true;
+    double base = 0;
+    std::int64_t first = 0;  ///< position of its first row
+};
+
+std::optional<Turning> turning_of(const std::optional<Turned>& rows, const Sequence& sequence, std::int64_t meant,
+                                  const Rounding& rounding) {
+    if (!rows) return std::nullopt;
+    if (rows->before == rows->after) return Turning{true};
+    for (const bool halves : {true, false}) {
+        if (!keeps_lengths(*rows, {halves}, rounding)) continue;
+        for (const double base : bases(sequence))
+            if (const auto first = first_position(*rows, {halves, base}, meant, rounding)) return Turning{false, halves, base, *first};
+    }
+    return std::nullopt;
+}
+
+std::string words_of(const Turning& turning) {
+    return fmt::format("{} with base {:g}", turning.halves ? "half-split" : "interleaved", turning.base);
+}
+
 }  // namespace
 
 Estimate rotate(const Estimate& rows, std::int64_t positions, std::int64_t size, const Rotation& rotation, std::int64_t first,
@@ -321,6 +347,24 @@ std::optional<Rotation> visible_rotation(const Sequence& sequence, const Roundin
             return rotation;
         }
     return std::nullopt;
+}
+
+std::optional<UnequalRotations> unequal_rotations(const Sequence& sequence, const Rounding& rounding) {
+    const auto queries = turned(sequence, Part::QProj, Part::Q, Part::QRotated),
+               keys = turned(sequence, Part::KProj, Part::K, Part::KRotated);
+    const auto q = turning_of(queries, sequence, sequence.first_query(), rounding), k = turning_of(keys, sequence, 0, rounding);
+    if (!q || !k || (q->none && k->none)) return std::nullopt;
+    if (!q->none && !k->none && q->halves == k->halves && q->base == k->base) return std::nullopt;
+    const Turning& right = q->none ? *k : *q;
+    UnequalRotations out;
+    out.rotation = {right.halves, right.base};
+    out.rotation.first_key = q->none ? k->first : q->first - sequence.first_query();
+    out.rotation.first_query = out.rotation.first_key + sequence.first_query();
+    out.rotation.at_projection = queries->at_projection;
+    out.words = q->none   ? "Only k is rotated; q is used as it is."
+                : k->none ? "Only q is rotated; k is used as it is."
+                          : fmt::format("q is rotated {}, but k {}.", words_of(*q), words_of(*k));
+    return out;
 }
 
 bool turned_alike(const Sequence& sequence, const Rounding& rounding) {

@@ -2,6 +2,7 @@
 /// Rotary positions (RoPE): applies them to recorded queries and keys, and detects them in recordings.
 
 #include <optional>
+#include <string>
 
 #include "engine/doctor/estimate.hpp"
 
@@ -15,6 +16,14 @@ Estimate rotate(const Estimate& rows, std::int64_t positions, std::int64_t size,
 /// they are equal, not both recorded, or differ in another way. Tries the file's base, or the usual 10000, 500000 and 1000000, and
 /// determines the positions.
 std::optional<Rotation> visible_rotation(const Sequence& sequence, const Rounding& rounding);
+
+/// A rotation of q and k that differ in how, or whether, they were rotated.
+struct UnequalRotations {
+    Rotation rotation;  ///< that of the tensor that is taken to be right
+    std::string words;  ///< one sentence
+};
+/// nullopt if they agree, or if either is not recorded before and after, or was changed in another way.
+std::optional<UnequalRotations> unequal_rotations(const Sequence& sequence, const Rounding& rounding);
 
 /// Whether q and k were rotated by the same angles, position by position, with whatever frequencies: a rotation with an unknown base. False
 /// if nothing was rotated.

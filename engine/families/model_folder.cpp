@@ -27,11 +27,18 @@ constexpr const char* kConfigName = "config.json";
 
 std::string shown(const std::filesystem::path& path) { return escaped(path.native(), 0); }
 
-/// For these options null means "off", while a missing key means the default.
-void keep_null_options(Json& json) {
-    for (const char* key : {"sliding_window", "attn_logit_softcapping", "final_logit_softcapping"})
-        if (const Json* value = json.find(key); value != nullptr && value->is_null()) json[key] = 0;
-    if (const Json* words = json.find("text_config"); words != nullptr && words->is_object()) keep_null_options(json["text_config"]);
+/// For these options null means "off", for which we write 0, while a missing key means the default. A 0 in the file would mean a window of
+/// no key, or a cap at 0.
+void keep_null_options(Json& json, const std::string& source) {
+    for (const char* key : {"sliding_window", "attn_logit_softcapping", "final_logit_softcapping"}) {
+        const Json* value = json.find(key);
+        if (value == nullptr) continue;
+        if (value->is_number() && value->number() == 0)
+            throw FileError(FileFault::Unsupported, source, fmt::format("/{}", key), "is 0, which no model can mean: null switches it off");
+        if (value->is_null()) json[key] = 0;
+    }
+    if (const Json* words = json.find("text_config"); words != nullptr && words->is_object())
+        keep_null_options(json["text_config"], source);
 }
 
 /// What PEFT writes beside the weights of an adapter.
@@ -65,7 +72,7 @@ JsonObject read_config_json(const std::filesystem::path& folder) {
     const std::filesystem::path path = folder / kConfigName;
     if (holds_adapter(folder)) refuse_adapter(folder);
     Json json = Json::parse(read_whole_file(path, {.max_bytes = kMaxJsonBytes, .stop = {}}), shown(path));
-    if (json.is_object()) keep_null_options(json);
+    if (json.is_object()) keep_null_options(json, shown(path));
     json.drop_null_members();
     return JsonObject::of(std::move(json), shown(path));
 }

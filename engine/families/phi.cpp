@@ -48,7 +48,7 @@ Config read_phi3_config(JsonObject& json) {
     config.activation = read_activation_word(json, "hidden_act", Activation::Silu);
     json.read("rms_norm_eps", config.layer_norm_eps, 1e-30, 1);
     require_option(json, "attention_bias", false, false, "biases of fused projections");
-    read_rotary(json, config, 1);
+    read_rotary(json, config, 1, false, 4096);
     read_one_window(json, read_window(json, 0), config);
     return config;
 }

@@ -87,10 +87,10 @@ void read_keys(JsonObject& json, double& base, double& share, const char* base_k
 
 }  // namespace
 
-void read_rotary(JsonObject& json, Config& config, double usual_share, bool names_of_neox) {
+void read_rotary(JsonObject& json, Config& config, double usual_share, bool names_of_neox, std::int64_t usual_original) {
     config.position = PositionKind::Rotary;
     double share = usual_share > 0 ? usual_share : 1;
-    std::int64_t original = 0;
+    std::int64_t original = usual_original;
     json.read("original_max_position_embeddings", original, 1, kMostTokens);
     read_keys(json, config.rotary_base, share);
     if (names_of_neox) read_keys(json, config.rotary_base, share, "rotary_emb_base", "rotary_pct");

@@ -41,8 +41,9 @@ std::int64_t size_or(JsonObject& json, std::string_view key, std::int64_t usual)
 Config read_decoder_sizes(JsonObject& json, const UsualSizes& usual = {});
 /// RoPE: base, rotated part of a head and frequency scaling, from top-level keys (older files) or an object of their own. `usual_share` is
 /// the rotated part if the file does not say; 0 for families that always rotate whole heads, for which another part is refused.
-/// `names_of_neox`: also from GPT-NeoX's own keys, which mean nothing in other families.
-void read_rotary(JsonObject& json, Config& config, double usual_share = 0, bool names_of_neox = false);
+/// `names_of_neox`: also from GPT-NeoX's own keys, which mean nothing in other families. `usual_original`: the family's default of
+/// original_max_position_embeddings at the top level, which outranks that of the object; 0: none.
+void read_rotary(JsonObject& json, Config& config, double usual_share = 0, bool names_of_neox = false, std::int64_t usual_original = 0);
 /// Sliding windows: for the layers that layer_types calls "sliding_attention" if it is present, else for those where slides(layer).
 void read_windows(JsonObject& json, std::int64_t window, Config& config, const std::function<bool(std::int64_t)>& slides);
 /// The same for families in which sliding_window decides for all layers: transformers does not read layer_types there, so a file whose

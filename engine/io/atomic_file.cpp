@@ -56,6 +56,9 @@ fs::path fresh_name(const fs::path& folder) {
     return folder / fmt::format("{}{:016x}{:016x}{}", kTemporaryPrefix, random[0], random[1], kTemporarySuffix);
 }
 
+/// A path to an open file that has no other.
+fs::path name_of_descriptor(int fd) { return fmt::format("/proc/self/fd/{}", fd); }
+
 bool is_temporary(const fs::path& path) {
     const std::string name = path.filename().string();
     return name.starts_with(kTemporaryPrefix) && name.ends_with(kTemporarySuffix);
@@ -66,11 +69,11 @@ bool lock(int fd) { return ::flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOUL
 
 }  // namespace
 
-AtomicFile::AtomicFile(const fs::path& target) : target_(target), mode_(checked_mode(target)) { create(); }
+AtomicFile::AtomicFile(const fs::path& target, Temporary temporary) : target_(target), mode_(checked_mode(target)) { create(temporary); }
 
 AtomicFile::AtomicFile(const fs::path& target, SecondNameOf existing) : target_(target), mode_(checked_mode(target)) {
     if (link(existing.file)) return;
-    create();
+    create(Temporary::Unnamed);
     try {
         InputFile from(existing.file);
         std::string piece;
@@ -88,7 +91,26 @@ AtomicFile::AtomicFile(const fs::path& target, SecondNameOf existing) : target_(
 
 AtomicFile::~AtomicFile() { discard(); }
 
-void AtomicFile::create() {
+bool AtomicFile::create_without_name() {
+#ifdef O_TMPFILE
+    fd_ = ::open(folder_of(target_).c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, mode_ == 0 ? 0666U : mode_);
+    if (fd_ < 0) return false;
+    if (::access(name_of_descriptor(fd_).c_str(), F_OK) == 0) return lock(fd_);
+    ::close(std::exchange(fd_, -1));
+#endif
+    return false;
+}
+
+void AtomicFile::create(Temporary temporary) {
+    if (temporary == Temporary::Named || !create_without_name()) create_with_name();
+    if (mode_ != 0 && ::fchmod(fd_, mode_) != 0) {
+        const int number = errno;
+        discard();
+        fail("its permissions cannot be kept", number);
+    }
+}
+
+void AtomicFile::create_with_name() {
     // Between creation and locking another program may remove the file as abandoned; then try again.
     for (int attempt = 0;; ++attempt) {
         temporary_ = fresh_name(folder_of(target_));
@@ -105,10 +127,15 @@ void AtomicFile::create() {
         discard();
         if (attempt == 100) fail("cannot be written", EAGAIN);
     }
-    if (mode_ != 0 && ::fchmod(fd_, mode_) != 0) {
-        const int number = errno;
-        discard();
-        fail("its permissions cannot be kept", number);
+}
+
+void AtomicFile::give_name() {
+    for (int attempt = 0; temporary_.empty(); ++attempt) {
+        const fs::path name = fresh_name(folder_of(target_));
+        const bool linked =
+            !name.empty() && ::linkat(AT_FDCWD, name_of_descriptor(fd_).c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
+        if (linked) temporary_ = name;
+        else if (errno != EEXIST || attempt == 100) fail("cannot be written", errno);
     }
 }
 
@@ -162,6 +189,7 @@ void AtomicFile::flush() {
 
 void AtomicFile::commit() {
     flush();
+    give_name();
     if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("cannot be renamed into place", errno);
     // rename() leaves both names if they are links to the same file.
     if (fd_ < 0) ::unlink(temporary_.c_str());

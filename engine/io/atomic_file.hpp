@@ -2,6 +2,7 @@
 /// Atomic file writing: a file name always refers to either the old or the complete new contents. The program writes all files this way.
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -17,15 +18,18 @@ struct SecondNameOf {
     const std::filesystem::path& file;
 };
 
-/// A file under a temporary name in the target's folder. commit() flushes it to disk and renames it to the target; without commit() the
-/// destructor removes it and the target stays unchanged. Every failure throws FileError(Io) naming the target.
+/// A file in the target's folder that has no name yet, so that nothing of it stays if the program is killed; on file systems without such
+/// files, it has a temporary name. commit() flushes it to disk and renames it to the target; without commit() the destructor removes it
+/// and the target stays unchanged. Every failure throws FileError(Io) naming the target.
 /// The target must be a regular file or not exist: a link (even to a regular file), folder, device, pipe or socket is refused. Links among
 /// the path's folders are followed as usual.
 /// The temporary name is unpredictable and the file newly created, so it never writes to a file that somebody planted. It is locked while
 /// its writer lives, so that remove_abandoned_files() can recognize files left by killed programs.
 class AtomicFile {
 public:
-    explicit AtomicFile(const std::filesystem::path& target);
+    /// Named: as on file systems on which every file has a name.
+    enum class Temporary : std::uint8_t { Unnamed, Named };
+    explicit AtomicFile(const std::filesystem::path& target, Temporary temporary = Temporary::Unnamed);
     /// commit() makes the target a second name of the existing file: a hard link, or a copy where links are not supported.
     AtomicFile(const std::filesystem::path& target, SecondNameOf existing);
     ~AtomicFile();
@@ -35,13 +39,16 @@ public:
     const std::filesystem::path& target() const { return target_; }
     void write(std::span<const std::byte> bytes);
     void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
-    /// On return the data is on disk under the temporary name; only renaming it can still fail.
+    /// On return the data is on disk; only naming it can still fail.
     void flush();
     /// On return the data is on disk under the target's name.
     void commit();
 
 private:
-    void create();
+    void create(Temporary temporary);
+    bool create_without_name();
+    void create_with_name();
+    void give_name();
     void put(std::span<const std::byte> bytes);
     bool link(const std::filesystem::path& existing);
     [[noreturn]] void fail(const char* action, int error_number) const;

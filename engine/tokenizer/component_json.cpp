@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace attn {
 
@@ -28,7 +29,7 @@ Vocabulary read_vocabulary(JsonObject& json, std::string_view key) {
         Vocabulary vocabulary;
         for (const auto& [text, id] : members->members()) {
             if (!id.is_unsigned()) json.fail(key, fmt::format("the id of \"{}\" is not a whole number", escaped(text)), FileFault::Format);
-            vocabulary.add(text, static_cast<std::int64_t>(std::min<std::uint64_t>(id.as_unsigned(), Vocabulary::kMaxIds)));
+            vocabulary.add(text, static_cast<std::int64_t>(std::min<std::uint64_t>(id.as_unsigned(), std::numeric_limits<std::int64_t>::max())));
         }
         return vocabulary;
     });

@@ -109,6 +109,7 @@ PieceList ModelTokenizer::words_of(std::string_view text, Seen&& seen) const {
     if (added_.any(false)) seen(Kind::AddedTokens, "", list);
     for (const Normalizer& step : parts_.normalizers) {
         list = normalized_pieces(step, list);
+        expect_no_flood(list.content.text.size(), text.size());
         seen(Kind::Normalizer, step.type, list);
     }
     added_.cut(list, true);

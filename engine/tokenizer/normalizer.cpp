@@ -67,13 +67,6 @@ AlignedText bytes_as_letters(const AlignedText& text) {
     return out;
 }
 
-/// Replacements can multiply a text, and several in turn without end.
-void expect_no_flood(std::size_t bytes, std::size_t of) {
-    constexpr std::size_t kSpare = std::size_t{1} << 16U, kMostGrowth = 16;
-    if (bytes > kSpare + kMostGrowth * of)
-        throw ConfigError(fmt::format("the tokenizer's normalizer makes more than {} bytes of {}: it was given up", bytes - 1, of));
-}
-
 /// A replacement gets the origin of the last character before its end.
 AlignedText replaced(const AlignedText& text, const TextPattern& pattern, std::string_view by, SearchTime& time) {
     AlignedText out;
@@ -187,6 +180,12 @@ std::vector<Normalizer> read_normalizers(JsonObject component) {
     return read_steps<Normalizer>(std::move(component), "normalizers", [](const std::string& type, JsonObject& json) {
         return Normalizer{type, read_normalizer_of(type, json)};
     });
+}
+
+void expect_no_flood(std::size_t bytes, std::size_t of) {
+    constexpr std::size_t kSpare = std::size_t{1} << 16U, kMostGrowth = 16;
+    if (bytes > kSpare + kMostGrowth * of)
+        throw ConfigError(fmt::format("the tokenizer's normalizer makes more than {} bytes of {}: it was given up", bytes - 1, of));
 }
 
 AlignedText normalized(const std::vector<Normalizer>& steps, AlignedText text) {

@@ -32,6 +32,9 @@ Normalizer bert_normalizer(BertForm form);
 Normalizer nfc();
 
 AlignedText normalized(const std::vector<Normalizer>& steps, AlignedText text);
+/// Throws ConfigError if a normalizer has made absurdly many bytes of `of` typed ones: replacements can multiply a text, and several in
+/// turn without end.
+void expect_no_flood(std::size_t bytes, std::size_t of);
 /// The text with `front` before it, which gets the origin of the first character. An empty text stays empty.
 AlignedText with_front(const AlignedText& text, std::string_view front);
 

@@ -115,6 +115,8 @@ std::string RunFolderWriter::save(const RunFolder& run, std::size_t most_moments
     // Tables before the checkpoint: entries beyond the checkpoint are dropped when read, but a checkpoint without its tables would lose
     // them. But never next to the checkpoint of another run; so when replacing one, the tables follow.
     std::string problem = replaces ? "" : attempt(tables);
+    // New moments before the checkpoint for the same reason; old ones that no longer fit are removed after it.
+    if (!replaces) attempt([&] { add_moments(run, most_moments); });
     replace_checkpoint(folder_ / kCheckpointName, run.checkpoint, [&] {
         if (replaces) drop_other_run();
     });
@@ -131,7 +133,7 @@ void RunFolderWriter::write_tables(const RunFolder& run) const {
     if (!config.empty()) write_whole_file(folder_ / kConfigName, config);
 }
 
-void RunFolderWriter::write_moments(const RunFolder& run, std::size_t most_moments) {
+std::set<std::int64_t> RunFolderWriter::add_moments(const RunFolder& run, std::size_t most_moments) {
     const fs::path moments = folder_ / kMomentsName;
     make_folder(moments);
     const std::set<std::int64_t> before = stored_moments(moments);
@@ -142,7 +144,13 @@ void RunFolderWriter::write_moments(const RunFolder& run, std::size_t most_momen
         write_moment(moments / moment_name(moment.step), run.checkpoint, moment);
         stored_.insert(moment.step);
     }
-    for (const std::int64_t step : before) {
+    return now;
+}
+
+void RunFolderWriter::write_moments(const RunFolder& run, std::size_t most_moments) {
+    const std::set<std::int64_t> now = add_moments(run, most_moments);
+    const fs::path moments = folder_ / kMomentsName;
+    for (const std::int64_t step : stored_moments(moments)) {
         if (now.contains(step)) continue;
         remove_file(moments / moment_name(step));
         stored_.erase(step);

@@ -38,6 +38,8 @@ public:
 
 private:
     void write_tables(const RunFolder& run) const;
+    /// Writes those that are not stored yet; returns the steps of all that the folder is to hold.
+    std::set<std::int64_t> add_moments(const RunFolder& run, std::size_t most_moments);
     void write_moments(const RunFolder& run, std::size_t most_moments);
     void drop_other_run() const;
 

@@ -49,8 +49,9 @@ void expect_agreement(const Case& c, const ScratchFolder& folder) {
     SCOPED_TRACE(c.name);
     ASSERT_EQ(attnscope({"export", "--preset", c.preset, "--out", folder.path("trace.safetensors")}).exit_code, 0);
     for (const char* file : {"tensor.csv", "tensor.npy"}) {
-        const Outcome outcome =
-            attnscope({"export", "--preset", c.preset, "--stage", c.stage, "--layer", c.layer, "--out", folder.path(file)});
+        std::vector<std::string> arguments = {"export", "--preset", c.preset, "--stage", c.stage, "--out", folder.path(file)};
+        if (c.layer != nullptr) arguments.insert(arguments.end(), {"--layer", c.layer});
+        const Outcome outcome = attnscope(arguments);
         ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
         EXPECT_NE(outcome.out.find(c.name), std::string::npos);
     }
@@ -62,8 +63,8 @@ TEST(Export, CsvNpyAndSafetensorsAgreeBitForBit) {
     const ScratchFolder folder;
     ATTN_NEEDS_NUMPY(folder.path(""));
     for (const Case& c :
-         {Case{"causal-attention", "masked", "0", "layers.0.attention.masked"}, Case{"causal-attention", "tokens", "0", "tokens"},
-          Case{"gpt-tiny", "q", "1", "layers.1.attention.q"}, Case{"gpt-tiny", "probabilities", "0", "probabilities"},
+         {Case{"causal-attention", "masked", "0", "layers.0.attention.masked"}, Case{"causal-attention", "tokens", nullptr, "tokens"},
+          Case{"gpt-tiny", "q", "1", "layers.1.attention.q"}, Case{"gpt-tiny", "probabilities", nullptr, "probabilities"},
           Case{"encoder-decoder", "cross_scores", "0", "decoder.layers.0.cross_attention.scores"},
           Case{"encoder-decoder", "encoder.layers.0.attention.weights", "0", "encoder.layers.0.attention.weights"}})
         expect_agreement(c, folder);
@@ -247,6 +248,9 @@ TEST(Export, RefusesWhatIsNotThereAndWritesNothing) {
     refused({"--out", csv}, "--stage");
     refused({"--stage", "weihgts", "--out", csv}, "weihgts");
     refused({"--stage", "weights", "--layer", "7", "--out", csv}, "layer 7");
+    refused({"--stage", "layers.0.attention.q", "--layer", "1", "--out", csv}, "--layer 1 contradicts --stage layers.0.attention.q");
+    refused({"--stage", "logits", "--layer", "0", "--out", csv}, "belongs to no layer");
+    refused({"--stage", "token_embedding.weight", "--layer", "0", "--out", csv}, "--layer");
     refused({"--stage", "weights", "--head", "9", "--out", csv}, "head 9");
     refused({"--stage", "weights", "--head", "-1", "--out", csv}, "head -1");
     refused({"--stage", "weights", "--batch", "2", "--out", csv}, "2");

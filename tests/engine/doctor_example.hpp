@@ -35,6 +35,16 @@ struct Example {
         q = draw(n.b * n.h * n.t * n.d);
         k = draw(n.b * n.h * n.s * n.d);
         v = draw(n.b * n.h * n.s * n.d);
+        compute(factor, kept);
+    }
+    /// With the q, k and v of another example.
+    template <class Kept>
+    Example(const Example& other, double factor, const Kept& kept) : n(other.n), q(other.q), k(other.k), v(other.v) {
+        compute(factor, kept);
+    }
+
+    template <class Kept>
+    void compute(double factor, const Kept& kept) {
         for (std::int64_t bh = 0; bh < n.b * n.h; ++bh)
             for (std::int64_t t = 0; t < n.t; ++t) {
                 double sum = 0;

@@ -226,6 +226,8 @@ void read_model_fields(JsonObject& object, Setup& setup) {
         if (auto shipped = shipped_model(model)) {
             use_shipped(setup, std::move(shipped));
         } else {
+            if (model.empty() || model.find('\0') != std::string::npos)
+                object.fail("model", "is not the path of a model", FileFault::Schema);
             setup.model = OpenedModel::open(model);
             setup.config = setup.model->config();
         }

@@ -203,6 +203,8 @@ public:
 
     const RecordedStage<float>& stage(const StageId& id) {
         if (part_.find(id) == nullptr) {
+            part_ = {};  // before the next one is computed
+            expect_room_for_part(*outline_, id);
             part_ = again_.trace_around(id);
             if (!not_finite_) not_finite_ = first_not_finite(part_);
         }

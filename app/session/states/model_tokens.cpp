@@ -12,8 +12,8 @@ std::vector<TextToken> tokens_for(const OpenedModel& model, const std::string& t
     if (reader == Reader::Decoder) tokens.push_back({model.decoder_start(), false, false, 0, 0});
     for (const EncodedToken& token : model.tokenizer().encode(text, reader == Reader::Model)) {
         if (token.id >= model.config().vocab_size)
-            throw ConfigError(fmt::format("the tokenizer gives \"{}\" the id {}, but the model has only {} ids", token.id,
-                                          escaped(text.substr(token.begin, token.end - token.begin)), model.config().vocab_size));
+            throw ConfigError(fmt::format("the tokenizer gives \"{}\" the id {}, but the model has only {} ids",
+                                          escaped(text.substr(token.begin, token.end - token.begin)), token.id, model.config().vocab_size));
         tokens.push_back({token.id, token.id == model.tokenizer().unknown_id(), false, token.begin, token.end});
     }
     return tokens;

@@ -1,0 +1,197 @@
+/// What a dump declares and what it holds without being understood: the doctor says so instead of passing over it.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "engine/doctor/doctor.hpp"
+#include "tests/engine/doctor_example.hpp"
+
+namespace attn::doctor {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+std::vector<std::string> warnings(const Diagnosis& diagnosis) {
+    std::vector<std::string> out;
+    for (const Finding& finding : diagnosis.findings)
+        if (finding.severity == Severity::Warning) out.push_back(finding.sentence);
+    return out;
+}
+
+void add(ArrayFile& file, const std::string& name, const std::vector<std::int64_t>& shape, const Values& values) {
+    file.arrays.push_back(make_array<double>(name, shape, values));
+}
+
+constexpr double kHalf = 0.5;  // 1/√4
+
+TEST(DoctorDeclarations, WhatIsNotReadIsListedEvenIfTheRestIsCorrect) {
+    ArrayFile file = Example({}, 1, kHalf, everywhere).file();
+    EXPECT_THAT(warnings(examine(file)), IsEmpty());
+    add(file, "out", {2, 5, 12}, Values(120, 7));
+    add(file, "Causal", {}, {1});
+    const Diagnosis diagnosis = examine(file);
+    EXPECT_EQ(diagnosis.verdict, Verdict::Correct);
+    EXPECT_THAT(warnings(diagnosis), testing::ElementsAre(HasSubstr("out, Causal were not read")));
+    ArrayFile known = Example({}, 1, kHalf, causal).file();
+    add(known, "causal", {}, {1});
+    EXPECT_THAT(warnings(examine(known)), IsEmpty());
+}
+
+TEST(DoctorDeclarations, CausalWeightsContradictCausalFalse) {
+    for (const bool is_causal : {true, false}) {
+        ArrayFile file = (is_causal ? Example({}, 2, kHalf, causal) : Example({}, 2, kHalf, everywhere)).file();
+        file.metadata["causal"] = "false";
+        const Diagnosis diagnosis = examine(file);
+        EXPECT_EQ(diagnosis.verdict, Verdict::Correct);
+        EXPECT_EQ(!warnings(diagnosis).empty(), is_causal);
+    }
+}
+
+/// Half-split or interleaved rotary positions in plain loops.
+Values rotated(const Values& rows, const Sizes& n, double base, bool halves) {
+    Values out = rows;
+    for (std::size_t row = 0; row < rows.size() / Example::at(n.d); ++row)
+        for (std::int64_t i = 0; i < n.d / 2; ++i) {
+            const std::size_t a = row * Example::at(n.d) + Example::at(halves ? i : 2 * i), b = a + Example::at(halves ? n.d / 2 : 1);
+            const double angle = static_cast<double>(static_cast<std::int64_t>(row) % n.t) * std::pow(base, -2.0 * double(i) / double(n.d));
+            out[a] = rows[a] * std::cos(angle) - rows[b] * std::sin(angle);
+            out[b] = rows[b] * std::cos(angle) + rows[a] * std::sin(angle);
+        }
+    return out;
+}
+
+/// Attention of rotated queries and keys, with both before and after.
+ArrayFile rotary_file(const Values& q_rotated, const Values& k_rotated, const Example& plain) {
+    Example turned = plain;
+    turned.q = q_rotated;
+    turned.k = k_rotated;
+    ArrayFile file = Example(turned, kHalf, everywhere).file();
+    replace(file, "q", plain.q);
+    replace(file, "k", plain.k);
+    add(file, "q_rotated", {plain.n.b, plain.n.h, plain.n.t, plain.n.d}, q_rotated);
+    add(file, "k_rotated", {plain.n.b, plain.n.h, plain.n.s, plain.n.d}, k_rotated);
+    return file;
+}
+
+TEST(DoctorDeclarations, AnotherRotaryBaseThanDeclaredIsAMistake) {
+    const Example plain({}, 3, kHalf, everywhere);
+    const auto with_base = [&](double base) {
+        return rotary_file(rotated(plain.q, plain.n, base, true), rotated(plain.k, plain.n, base, true), plain);
+    };
+    ArrayFile file = with_base(10000);
+    for (const bool shown : {true, false}) {
+        if (!shown) keep_only(file, {"q", "k", "v", "scores", "weights", "context"});
+        file.metadata["rope_theta"] = "10000";
+        EXPECT_EQ(examine(file).verdict, Verdict::Correct) << shown << examine(file).explanation;
+        file.metadata["rope_theta"] = "500000";
+        const Diagnosis diagnosis = examine(file);
+        EXPECT_EQ(diagnosis.verdict, Verdict::Wrong) << shown;
+        EXPECT_THAT(diagnosis.explanation, HasSubstr("rotated with base 10000, but the file says rope_theta = 500000"));
+    }
+    // Scaled frequencies are nobody's mistake, but not what was declared, either.
+    ArrayFile unusual = with_base(777);
+    unusual.metadata["rope_theta"] = "10000";
+    const Diagnosis doubted = examine(unusual);
+    EXPECT_EQ(doubted.verdict, Verdict::Correct) << doubted.explanation;
+    EXPECT_THAT(warnings(doubted), Contains(HasSubstr("by other angles than rope_theta = 10000 gives")));
+    // Nothing is rotated.
+    ArrayFile none = plain.file();
+    none.metadata["rope_theta"] = "10000";
+    EXPECT_THAT(warnings(examine(none)), Contains(HasSubstr("used as they are")));
+}
+
+TEST(DoctorDeclarations, QueriesAndKeysThatAreRotatedDifferentlyAreNamed) {
+    const Example plain({}, 4, kHalf, everywhere);
+    const Values q = rotated(plain.q, plain.n, 10000, true), k = rotated(plain.k, plain.n, 10000, true);
+    const auto found = [&](const Values& queries, const Values& keys) { return examine(rotary_file(queries, keys, plain)); };
+    EXPECT_EQ(found(q, k).verdict, Verdict::Correct);
+    const Diagnosis q_only = found(q, plain.k), k_only = found(plain.q, k), mixed = found(q, rotated(plain.k, plain.n, 10000, false)),
+                    bases = found(q, rotated(plain.k, plain.n, 500000, true));
+    for (const Diagnosis* diagnosis : {&q_only, &k_only, &mixed, &bases}) EXPECT_EQ(diagnosis->verdict, Verdict::Wrong);
+    EXPECT_EQ(q_only.stage, "k_rotated") << "the tensor that is not rotated is to blame";
+    EXPECT_THAT(q_only.explanation, HasSubstr("Only q is rotated"));
+    EXPECT_EQ(k_only.stage, "q_rotated");
+    EXPECT_THAT(k_only.explanation, HasSubstr("Only k is rotated"));
+    EXPECT_THAT(mixed.explanation, HasSubstr("q is rotated half-split with base 10000, but k interleaved with base 10000"));
+    EXPECT_THAT(bases.explanation, HasSubstr("but k half-split with base 500000"));
+}
+
+TEST(DoctorDeclarations, TransposedWeightsAreNoSoftmaxOverQueries) {
+    const Example right({}, 5, kHalf, everywhere);
+    ArrayFile file = right.file();
+    Values across = right.weights;
+    for (std::size_t i = 0; i < across.size(); ++i) across[i / 25 * 25 + i % 5 * 5 + i / 5 % 5] = right.weights[i];
+    replace(file, "weights", across);
+    const Diagnosis diagnosis = examine(file);
+    EXPECT_EQ(diagnosis.verdict, Verdict::Wrong);
+    EXPECT_EQ(diagnosis.bug, Bug::Other);
+    EXPECT_EQ(diagnosis.stage, "weights");
+    EXPECT_THAT(diagnosis.explanation, HasSubstr("transposed"));
+    keep_only(file, {"weights"});
+    EXPECT_EQ(examine(file).bug, Bug::SoftmaxOverQueries) << "nothing else tells";
+}
+
+/// The softmax of each row, in plain loops.
+Values softmax_of_rows(const Values& rows, std::int64_t keys) {
+    Values out = rows;
+    for (std::size_t first = 0; first < rows.size(); first += Example::at(keys)) {
+        double sum = 0;
+        for (std::size_t i = first; i < first + Example::at(keys); ++i) sum += out[i] = std::exp(rows[i]);
+        for (std::size_t i = first; i < first + Example::at(keys); ++i) out[i] /= sum;
+    }
+    return out;
+}
+
+TEST(DoctorDeclarations, ASoftmaxAppliedTwiceIsNamed) {
+    for (const bool masked_again : {false, true}) {
+        Example example({}, 8, kHalf, causal);
+        Values again = example.weights;
+        for (std::size_t i = 0; i < again.size() && masked_again; ++i)
+            if (i % 5 > i / 5 % 5) again[i] = -std::numeric_limits<double>::infinity();
+        example.weights = softmax_of_rows(again, example.n.s);
+        for (std::size_t row = 0; row < example.weights.size() / 5; ++row)
+            for (std::size_t d = 0; d < 4; ++d) {
+                double sum = 0;
+                for (std::size_t s = 0; s < 5; ++s) sum += example.weights[row * 5 + s] * example.v[row / 5 * 20 + s * 4 + d];
+                example.context[row * 4 + d] = sum;
+            }
+        ArrayFile file = example.file();
+        file.metadata["causal"] = "true";
+        EXPECT_EQ(examine(file).bug, Bug::SoftmaxTwice) << examine(file).explanation;
+        EXPECT_EQ(examine(file).stage, "weights");
+        keep_only(file, {"q", "k", "v", "context"});
+        EXPECT_EQ(examine(file).bug, Bug::SoftmaxTwice) << examine(file).explanation;
+    }
+}
+
+TEST(DoctorDeclarations, ALeakingHeadIsNotUniform) {
+    ArrayFile file = Example({}, 6, kHalf, everywhere).file();
+    keep_only(file, {"q", "k", "v", "weights", "context"});
+    file.metadata["causal"] = "true";
+    const Diagnosis diagnosis = examine(file);
+    EXPECT_EQ(diagnosis.bug, Bug::MaskMissing);
+    EXPECT_THAT(warnings(diagnosis), Not(Contains(HasSubstr("uniform"))));
+    ArrayFile equal = Example({}, 6, 0, causal).file();
+    equal.metadata["scale"] = "0";
+    keep_only(equal, {"weights"});
+    EXPECT_THAT(warnings(examine(equal)), Contains(HasSubstr("uniform"))) << "heads that are";
+}
+
+TEST(DoctorDeclarations, ARowOfNanIsNotAMaskedRow) {
+    Example broken({}, 7, kHalf, everywhere);
+    broken.q[4] = std::numeric_limits<double>::quiet_NaN();
+    const Diagnosis diagnosis = examine(Example(broken, kHalf, everywhere).file());
+    EXPECT_EQ(diagnosis.bug, Bug::NonFinite);
+    EXPECT_THAT(warnings(diagnosis), Not(Contains(HasSubstr("fully masked"))));
+}
+
+}  // namespace
+}  // namespace attn::doctor
