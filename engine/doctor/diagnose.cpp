@@ -31,9 +31,10 @@ class Diagnoser {
 public:
     Diagnoser(const Attention& attention, const Hints& hints) : attention_(attention), hints_(hints) { out_.attention = attention.prefix; }
 
-    Diagnosis run() {
+    Diagnosis run(const std::stop_token& stop) {
         if (attention_.across_heads) return heads_attend_to_heads();
-        const Known known{attention_.concat_may_be_projected, 0, nullptr};
+        Known known{attention_.concat_may_be_projected, 0, nullptr};
+        known.stop = stop;
         for (const Sequence& sequence : attention_.sequences) judged_.push_back(judge(sequence, known));
         share_position_bias(known);
         find_wrong();
@@ -398,6 +399,8 @@ private:
 
 }  // namespace
 
-Diagnosis diagnose(const Attention& attention, const Hints& hints) { return Diagnoser(attention, hints).run(); }
+Diagnosis diagnose(const Attention& attention, const Hints& hints, const std::stop_token& stop) {
+    return Diagnoser(attention, hints).run(stop);
+}
 
 }  // namespace attn::doctor

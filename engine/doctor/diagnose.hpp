@@ -6,8 +6,8 @@
 
 namespace attn::doctor {
 
-/// Diagnoses an attention under one reading of its file.
-Diagnosis diagnose(const Attention& attention, const Hints& hints);
+/// Diagnoses an attention under one reading of its file. Throws Cancelled once `stop` is requested.
+Diagnosis diagnose(const Attention& attention, const Hints& hints, const std::stop_token& stop);
 
 /// Other facts worth knowing: row sums, masked rows, saturated and uniform heads, spreads. `wrong`: a mistake was found, which may be why
 /// all heads are uniform.

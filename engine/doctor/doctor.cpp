@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <exception>
+#include <span>
 
 #include "engine/doctor/diagnose.hpp"
 #include "engine/doctor/keep_patterns.hpp"
 #include "engine/doctor/whole_trace.hpp"
 #include "engine/io/file_error.hpp"
+#include "engine/io/input_file.hpp"
 #include "engine/io/npz.hpp"
 #include "engine/io/safetensors.hpp"
 
@@ -47,7 +49,7 @@ std::string not_known(const std::vector<std::string>& names) {
     return names.empty() ? "" : fmt::format(" Unknown names: {}.", some_of(names));
 }
 
-Diagnosis examine_group(const ArrayFile& file, const Group& group, const Hints& hints) {
+Diagnosis examine_group(const ArrayFile& file, const Group& group, const Hints& hints, const std::stop_token& stop) {
     std::optional<Diagnosis> best;
     std::exception_ptr misfit;
     bool literal_is_sane = false;
@@ -56,7 +58,7 @@ Diagnosis examine_group(const ArrayFile& file, const Group& group, const Hints& 
             const Attention attention = interpret(file, group, hints, reading);
             if (reading == Reading{}) literal_is_sane = masks_are_sane(attention);
             if (reading.flip_mask && literal_is_sane && !masks_are_sane(attention)) continue;
-            Diagnosis diagnosis = diagnose(attention, hints);
+            Diagnosis diagnosis = diagnose(attention, hints, stop);
             if (!best || rank(diagnosis) < rank(*best)) best = std::move(diagnosis);
             if (rank(*best) == 0) break;
         } catch (const FileError&) {
@@ -111,11 +113,11 @@ void list_wrong(Diagnosis& diagnosis) {
 
 }  // namespace
 
-void Examination::add(const ArrayFile& part) {
+void Examination::add(const ArrayFile& part, const std::stop_token& stop) {
     const Dump dump = sort_dump(part);
     has_other_parts_ |= dump.hints.has_other_parts;
     for (const Group& group : dump.groups) {
-        attentions_.push_back(examine_group(part, group, dump.hints));
+        attentions_.push_back(examine_group(part, group, dump.hints, stop));
         list_wrong(attentions_.back());
     }
     const bool is_wrong =
@@ -146,14 +148,29 @@ Diagnosis Examination::conclude() {
     return *std::move(outside_);
 }
 
-Diagnosis examine(const ArrayFile& file) {
+Diagnosis examine(const ArrayFile& file, const std::stop_token& stop) {
     Examination examination;
-    examination.add(file);
+    examination.add(file, stop);
     return examination.conclude();
 }
 
-Diagnosis examine_file(const std::filesystem::path& path) {
-    return examine(path.extension() == ".npz" ? read_npz(path) : read_safetensors(path));
+namespace {
+
+/// Tells the usual wrong files apart from damaged ones.
+ArrayFile read_dump(const std::filesystem::path& path, const std::stop_token& stop) {
+    const auto refuse = [&](const char* problem) { return FileError(FileFault::Unsupported, escaped(path.native(), 0), "", problem); };
+    InputFile input(path, {.stop = stop});
+    std::string start(std::min<std::uint64_t>(6, input.size()), '\0');
+    input.read(std::as_writable_bytes(std::span(start)));
+    if (start == "\x93NUMPY") throw refuse("a single array has no name: put it into an .npz with numpy.savez(..., q=q, k=k)");
+    const bool is_archive = start.starts_with("PK");
+    if (path.extension() == ".npz") return read_npz(path);
+    if (is_archive) throw refuse("is an archive, as torch.save() writes it: save the tensors with numpy.savez() or as safetensors");
+    return read_safetensors(path);
 }
+
+}  // namespace
+
+Diagnosis examine_file(const std::filesystem::path& path, const std::stop_token& stop) { return examine(read_dump(path, stop), stop); }
 
 }  // namespace attn::doctor

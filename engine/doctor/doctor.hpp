@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -15,16 +16,16 @@ namespace attn::doctor {
 inline constexpr double kMostJudgedCells = 0x1p24;
 
 /// Examines a .safetensors or .npz file. Names, shapes and metadata are described in assets/help/6-doctor.md. Throws FileError naming file,
-/// tensor and expected shape if the file cannot be read or its tensors are inconsistent.
-Diagnosis examine_file(const std::filesystem::path& path);
+/// tensor and expected shape if the file cannot be read or its tensors are inconsistent, Cancelled once `stop` is requested.
+Diagnosis examine_file(const std::filesystem::path& path, const std::stop_token& stop = {});
 /// The same for arrays in memory.
-Diagnosis examine(const ArrayFile& file);
+Diagnosis examine(const ArrayFile& file, const std::stop_token& stop = {});
 
 /// The same for a recording that is supplied in parts, because it would need too much memory as a whole.
 class Examination {
 public:
     /// A part contains complete attentions, or none. Throws like examine().
-    void add(const ArrayFile& part);
+    void add(const ArrayFile& part, const std::stop_token& stop = {});
     Diagnosis conclude();
 
 private:

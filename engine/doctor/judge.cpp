@@ -7,15 +7,20 @@
 
 #include "engine/doctor/alibi.hpp"
 #include "engine/doctor/keep_patterns.hpp"
+#include "engine/doctor/one_head.hpp"
 #include "engine/doctor/position_bias.hpp"
 #include "engine/doctor/rotation.hpp"
 #include "engine/doctor/weights_alone.hpp"
+#include "engine/tensor/error.hpp"
 
 namespace attn::doctor {
 namespace {
 
 /// Mistakes are tried under at most this many plausible masks.
 constexpr int kMostIntended = 4;
+
+/// Number of cells from which mistakes are first tried on a single head.
+constexpr std::int64_t kLongMaps = 1 << 18;
 
 bool better(const Outcome& a, const Outcome& b) {
     if (a.first_failure() != b.first_failure()) return a.first_failure() > b.first_failure();
@@ -92,6 +97,7 @@ private:
     void find_mask(const std::vector<IntendedMask>& intended) {
         bool any = false;
         for (const IntendedMask& candidate : intended) {
+            expect_to_go_on();
             Outcome outcome = evaluate(sequence_, correct_recipe(sequence_, candidate), rounding_, shared_);
             if (any && !better(outcome, out_.outcome)) continue;
             any = true;
@@ -109,6 +115,8 @@ private:
         for (const IntendedMask& candidate : intended) {
             if (candidate.guessed || tried++ == kMostIntended) break;
             for (const Recipe& recipe : mistaken_recipes(sequence_, candidate)) {
+                expect_to_go_on();
+                if (fails_in_one_head(recipe)) continue;
                 const Outcome outcome = evaluate(sequence_, recipe, rounding_, shared_, out_.outcome.first_failure());
                 if (recipe.scale_is_observed && outcome.first_failure() == kPartCount && !custom_scale_)
                     custom_scale_.emplace(candidate, outcome);
@@ -121,6 +129,23 @@ private:
         const auto worse = std::find_if(out_.suspects.begin(), out_.suspects.end(),
                                         [&](const Suspect& suspect) { return better(out_.suspects.front(), suspect); });
         farther_last(out_.suspects.begin(), worse, [](const Suspect& suspect) { return suspect.deviation; });
+    }
+
+    void expect_to_go_on() const {
+        if (known_.stop.stop_requested()) throw Cancelled();
+    }
+
+    /// Whether a mistake does not even explain the first difference in the head that shows it. For a long text that is found out much
+    /// faster than for all heads.
+    bool fails_in_one_head(const Recipe& recipe) {
+        const int first = out_.outcome.first_failure();
+        if (sequence_.map_size() < kLongMaps || !is_separable(sequence_) || recipe.mixes_heads()) return false;
+        if (!one_head_) {
+            const auto cells = static_cast<std::int64_t>(sequence_[static_cast<Part>(first)].size()) / sequence_.heads;
+            head_ = first_difference(out_.outcome)->first / cells;
+            one_head_ = head_of(sequence_, head_);
+        }
+        return evaluate(*one_head_, head_of(recipe, sequence_, head_), rounding_, shared_of_head_, first).first_failure() <= first;
     }
 
     /// See Suspect::deviation.
@@ -492,6 +517,9 @@ private:
     const Known known_;
     Rounding rounding_;
     SharedProducts shared_;
+    std::optional<Sequence> one_head_;  ///< the head `head_` alone
+    std::int64_t head_ = 0;
+    SharedProducts shared_of_head_;
     std::optional<std::pair<IntendedMask, Outcome>> custom_scale_;  ///< a mask under which a custom factor reproduces everything
     Judgement out_;
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,7 @@ struct Known {
     bool assumed = false;                ///< something not in the file is already assumed; assume nothing else
     bool swapped = false;                ///< q and k were swapped, to test whether that explains the numbers
     bool other_base = false;             ///< another rotary base than the file's is tried
+    std::stop_token stop{};              ///< ends the judgement by throwing Cancelled
     bool computed_with_32_bits = false;  ///< 64-bit numbers judged with 32-bit rounding; rules out TF32
 };
 

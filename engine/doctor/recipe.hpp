@@ -61,6 +61,12 @@ struct Recipe {
     bool softmax_twice = false, masked_twice = false;  ///< the latter: the second softmax is masked, too
     DropoutUse dropout = DropoutUse::AsRecorded;
     bool context_ignores_dropout = false;
+
+    /// Whether what it gives for one head depends on others, or is fitted to all of them.
+    bool mixes_heads() const {
+        return split != Packing::Heads || join != Packing::Heads || keys_tiled || values_tiled || axis == SoftmaxAxis::Heads ||
+               dropout != DropoutUse::AsRecorded;
+    }
 };
 
 /// A mask that may have been intended.

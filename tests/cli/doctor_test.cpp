@@ -150,6 +150,12 @@ TEST(DoctorCommand, TellsWhetherTheFutureIsSeen) {
     ASSERT_EQ(line.at("moved").size(), 1U);
     EXPECT_EQ(line.at("moved")[0].at("position"), 2);
     EXPECT_EQ(attnscope({"doctor", "--leak", "99"}).exit_code, 2);
+    const Outcome first = attnscope({"doctor", "--preset", "gpt-tiny", "--bug", "mask_missing", "--leak", "0"});
+    EXPECT_EQ(first.exit_code, 2) << "no output is earlier: that is no proof";
+    EXPECT_NE(first.err.find("earlier than position 0"), std::string::npos) << first.err;
+    const Outcome both_ways = attnscope({"doctor", "--preset", "encoder-block", "--leak", "2"});
+    EXPECT_EQ(both_ways.exit_code, 0) << "an encoder is meant to see what follows";
+    EXPECT_NE(both_ways.out.find("as they do without a causal mask"), std::string::npos) << both_ways.out;
     EXPECT_EQ(attnscope({"doctor", "--leak", "1", "file.npz"}).exit_code, 2);
     EXPECT_EQ(attnscope({"doctor", "--bug", "no_scale", "file.npz"}).exit_code, 2);
 }

@@ -114,6 +114,20 @@ TEST_F(Render, PutsAnotherFileOrTokenizerBesideTheModel) {
     EXPECT_NE(nowhere.err.find("--beside goes with --view precision"), std::string::npos) << nowhere.err;
 }
 
+TEST_F(Render, DrawsNoPictureOfWhatCannotBeShown) {
+    const std::string other = std::string(ATTN_TEST_DATA) + "/golden/hf/gpt2";
+    for (const auto& [arguments, words] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+             {{"--view", "precision", "--preset", "gpt-tiny", "--beside", other}, "--model"},
+             {{"--view", "doctor", "--dump", folder_.path("missing.npz")}, "missing.npz"}}) {
+        std::vector<std::string> all{"render", "--out", folder_.path("no.png")};
+        all.insert(all.end(), arguments.begin(), arguments.end());
+        const Outcome outcome = attnscope(all);
+        EXPECT_EQ(outcome.exit_code, 2) << outcome.err;
+        EXPECT_NE(outcome.err.find(words), std::string::npos) << outcome.err;
+        EXPECT_TRUE(folder_.names().empty());
+    }
+}
+
 TEST_F(Render, DrawsNoPictureOfAFileBesideTheModelThatCannotBeRead) {
     const std::string model = std::string(ATTN_TEST_DATA) + "/golden/hf/gpt2";
     for (const auto& [shown, beside] : std::vector<std::pair<std::vector<std::string>, std::string>>{

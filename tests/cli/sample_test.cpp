@@ -147,7 +147,7 @@ TEST_F(SampleCommand, RefusesWhatItCannotDo) {
     refused({"sample"}, "--model FILE or --preset NAME");
     refused({"sample", "--prompt", "Lily"}, "--model FILE or --preset NAME");
     refused({"sample", "--preset", "gpt-tiny", "--prompt", "a"}, "random weights");
-    refused({"sample", "--preset", "stories", "--model", model, "--prompt", "a"}, "--model FILE or --preset NAME");
+    refused({"sample", "--preset", "stories", "--model", model, "--prompt", "a"}, "--model and --preset both name a model");
     refused({"sample", "--model", model}, "--prompt");
     refused({"sample", "--model", folder_->path("nothing"), "--prompt", "a"}, "nothing");
     refused({"sample", "--model", folder_->path("abcd.txt"), "--prompt", "a"}, "abcd.txt");

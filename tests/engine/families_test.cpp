@@ -215,6 +215,21 @@ TEST(FamilyOptions, ThatDependOnEachOtherDoAsInTransformers) {
 }
 
 /// text_config of google/gemma-3-4b-it, as published.
+/// transformers would attend to nothing, and divide by zero.
+TEST(FamilyOptions, ThatAreZeroWhereNullWouldBeNoneAreRefused) {
+    EXPECT_THAT(family_refusal("mistral", R"("sliding_window": 8)", R"("sliding_window": 0)"), HasSubstr("/sliding_window: is 0"));
+    EXPECT_THAT(family_refusal("gemma2", R"("attn_logit_softcapping": 4.0)", R"("attn_logit_softcapping": 0)"),
+                HasSubstr("/attn_logit_softcapping: is 0"));
+}
+
+/// Phi3Config has a default of its own at the top level, which outranks the object.
+TEST(FamilyOptions, OfPhi3TakeTheOriginalContextFromTheTop) {
+    const std::string longrope =
+        R"(, "max_position_embeddings": 8192, "rope_scaling": {"type": "longrope", "original_max_position_embeddings": 12, "short_factor": [1, 1], "long_factor": [2, 2]})";
+    EXPECT_EQ(small_config(kPhi3Family, longrope).rotary_stretch.original_context, 4096);
+    EXPECT_EQ(small_config(kPhi3Family, longrope + R"(, "original_max_position_embeddings": 24)").rotary_stretch.original_context, 24);
+}
+
 TEST(FamilyOptions, OfMultimodalGemma3AreThoseOfItsClassIfLeftOut) {
     JsonObject json(R"({"model_type": "gemma3", "text_config": {"hidden_size": 2560, "intermediate_size": 10240,
         "model_type": "gemma3_text", "num_hidden_layers": 34, "rope_scaling": {"factor": 8.0, "rope_type": "linear"},

@@ -256,6 +256,13 @@ TEST(ModelTokenizer, ReplacementsThatMultiplyWithoutEndEndInAMessage) {
     EXPECT_THROW(with(R"({"type": "Replace", "pattern": {"String": "b"}, "content": ")" + std::string(1000, 'a') + R"("})")
                      ->encode(std::string(100'000, 'b')),
                  ConfigError);
+    // None of forty doublings is absurd by itself.
+    std::string doublings;
+    for (int i = 0; i < 40; ++i)
+        doublings += std::string(i == 0 ? "" : ",") + R"({"type": "Replace", "pattern": {"String": "b"}, "content": "bb"})";
+    EXPECT_THROW(with(doublings)->encode("b"), ConfigError);
+    // Nor has a text in front of it any limit of its own.
+    EXPECT_THROW(with(R"({"type": "Prepend", "prepend": ")" + std::string(1 << 20, 'b') + R"("})")->encode("b"), ConfigError);
 }
 
 TEST(ModelTokenizer, DamagedFilesAreRefused) {

@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "engine/tensor/random.hpp"
 #include "engine/train/curve_csv.hpp"
@@ -270,6 +272,23 @@ TEST(RunFolder, LeavesOutWhatLiesAfterTheCheckpoint) {
     EXPECT_EQ(back.validations.back().step, 6);
     EXPECT_EQ(back.heads.back().step, 6);
     EXPECT_EQ(back.moments.back().step, 6);
+}
+
+/// As if a run was killed before its next checkpoint: what it kept so far is there, and what the folder holds is still whole.
+TEST(RunFolder, KeepsNewMomentsBeforeTheCheckpointThatCountsThem) {
+    const test::TemporaryFolder folder;
+    RunFolderWriter writer(folder.path());
+    writer.begin({}, 0);
+    EXPECT_EQ(writer.save(small_run(4)), "");
+    RunFolder next = small_run(10);
+    next.checkpoint.second_moments.pop_back();
+    EXPECT_THROW(writer.save(next), Error);
+    std::set<std::int64_t> kept;
+    for (const Moment& moment : next.moments) kept.insert(moment.step);
+    const std::set<std::int64_t> stored = stored_moments(folder / kMomentsName);
+    EXPECT_TRUE(std::includes(stored.begin(), stored.end(), kept.begin(), kept.end()));
+    EXPECT_EQ(read_run_folder(folder.path()).checkpoint.steps, 4);
+    EXPECT_EQ(read_run_folder(folder.path()).moments.size(), small_run(4).moments.size());
 }
 
 TEST(RunFolder, RefusesWhatDoesNotBelongTogether) {

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <memory>
 
+#include "app/session/document/document_error.hpp"
 #include "app/session/document/prepare.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/facets/changed_slice.hpp"
@@ -493,6 +494,17 @@ TEST(LargeModel, WhatIsCountedOfTotalsIsWhatTheyHold) {
             for (const Tensor<float>& map : *maps) numbers += static_cast<double>(map.size());
     EXPECT_EQ(mib_of_totals(*snapshot->trace), numbers * sizeof(float) / (1024 * 1024));
     EXPECT_EQ(mib_of(*readings), mib_of_totals(*snapshot->trace));
+}
+
+/// Files hold whole maps, which a view of the same text never has at once.
+TEST(LargeModel, AFileOfMapsThatNoMemoryHoldsIsRefusedBeforehand) {
+    Trace<float> trace = long_text_of_gpt2();
+    const StageId weights{Stage::Weights, 0};
+    trace.tokens = {1 << 16, {}, {1 << 16}};
+    EXPECT_THROW(expect_room_for_part(trace, weights), DocumentError);
+    EXPECT_NO_THROW(expect_room_for_part(trace, {Stage::Embedding, -1})) << "what has no maps";
+    trace.tokens = {64, {}, {64}};
+    EXPECT_NO_THROW(expect_room_for_part(trace, weights));
 }
 
 TEST(LargeModel, AShortTextIsHeldAsItWas) {

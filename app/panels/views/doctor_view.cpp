@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/panels/files/folder_view.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/panels.hpp"
 #include "app/widgets/controls.hpp"
@@ -137,7 +138,7 @@ void draw_dump(PanelContext& context) {
         {.tooltip = "Tensors such as q, k, v, scores, weights, context, from any framework. Press ? for the help page about them."});
     ImGui::SameLine(0, context.px(8));
     const bool pressed = button(ui, "examine", {.width = 90, .notes = {.disabled = path.empty() ? "Type a file's path." : ""}});
-    if ((entered || pressed) && !path.empty()) context.commands.push_back({command::OpenDump{path}, ""});
+    if ((entered || pressed) && !path.empty()) context.commands.push_back({command::OpenDump{without_tilde(path)}, ""});
     gap(ui, 6);
     if (context.dump == nullptr) {
         paragraph(ui, fonts.label, colors.faint,
@@ -145,7 +146,7 @@ void draw_dump(PanelContext& context) {
         return;
     }
     text_line(ui, fonts.strong, colors.text, visible_text(context.dump->file, true));
-    if (context.dump->reading) paragraph(ui, fonts.body, colors.muted, "Reading …");
+    if (context.dump->reading) paragraph(ui, fonts.body, colors.muted, "Examining …");
     else if (!context.dump->problem.empty()) paragraph(ui, fonts.body, colors.bad, context.dump->problem);
     else draw_report(context, *context.dump);
 }

@@ -25,7 +25,7 @@ doctor::Diagnosis examine_parts(const std::shared_ptr<const Trace<float>>& outli
         const StageId& id = plan.nodes()[place].id;
         place = plan.part_around(id).end;
         const ArrayFile part = trace_arrays(Recomputation<float>(outline, Keep::OneLayer).trace_around(id, stop, is_judged));
-        examination.add(part);
+        examination.add(part, stop);
         if (stop.stop_requested()) throw Cancelled();
     }
     return examination.conclude();
@@ -64,7 +64,7 @@ DoctorReport examine_trace(const std::shared_ptr<const Trace<float>>& trace, con
         report.diagnosis = examine_parts(trace, stop);
         return report;
     }
-    report.diagnosis = doctor::examine(trace_arrays(*trace));
+    report.diagnosis = doctor::examine(trace_arrays(*trace), stop);
     const std::int64_t length = trace->tokens.lengths.empty() ? 0 : trace->tokens.lengths.front();
     if (!is_tested_for_future(*trace) || trace->config.vocab_size < 2) return report;
     for (std::int64_t position = 1; position < length; ++position) {

@@ -365,9 +365,11 @@ struct FacetMaker::Make {
         DoctorReport report;
         report.file = dump.file;
         try {
-            report.diagnosis = doctor::examine_file(dump.file);
+            report.diagnosis = doctor::examine_file(dump.file, work.stop);
         } catch (const std::bad_alloc&) {
             throw Error("there is not enough memory for this file");
+        } catch (const Cancelled&) {
+            throw;
         } catch (const Error& error) {
             throw Error(escaped(error.what(), 0));
         }

@@ -101,7 +101,7 @@ ReadableFile read_any_file(const std::filesystem::path& path, const std::stop_to
         file.kind = kind_of_safetensors(path, input, start);
         return file;
     }
-    if (begins_with(start, "PK\x03\x04")) {
+    if (begins_with(start, "PK\x03\x04") || begins_with(start, "PK\x05\x06")) {  // the latter: an empty archive
         if (path.extension() != ".npz") throw refuse(path, FileFault::Unsupported, "the only archives that can be read are .npz");
         file.kind = FileKind::Dump;
         return file;
