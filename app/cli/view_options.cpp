@@ -13,7 +13,8 @@ namespace {
 
 void expect_below(const char* what, std::int64_t index, std::int64_t count) {
     if (index < 0 || index >= count)
-        throw Error(fmt::format("there is no {0} {1}: the model has {2}, {0} 0 to {3}", what, index, count, count - 1));
+        throw Error(count == 1 ? fmt::format("there is no {0} {1}: the only {0} is 0", what, index)
+                               : fmt::format("there is no {0} {1}: the model has {2}, {0} 0 to {3}", what, index, count, count - 1));
 }
 
 std::string stage_names(const Trace<float>& trace) {

@@ -99,7 +99,7 @@ private:
         const auto heads = static_cast<std::size_t>(attention_.sequences.front().heads);
         std::vector<HeadSums> sums(heads);
         for (std::size_t b = 0; b < attention_.sequences.size(); ++b) add_choices(b, sums);
-        std::size_t uniform = 0;
+        std::vector<std::size_t> uniform;
         for (std::size_t h = 0; h < heads; ++h) {
             if (sums[h].rows == 0) continue;
             const double n = static_cast<double>(sums[h].rows);
@@ -107,14 +107,16 @@ private:
                 add(Severity::Warning, Part::Weights, {},
                     fmt::format("Head {} is saturated: its rows put {:.3f} of their weight on one key.", h, sums[h].largest / n),
                     static_cast<std::int64_t>(h));
-            if (sums[h].entropy_share / n > kUniform) {
-                ++uniform;
+            if (sums[h].entropy_share / n > kUniform) uniform.push_back(h);
+        }
+        if (uniform.size() == heads && heads > 1)
+            add(Severity::Warning, Part::Weights, {},
+                wrong_ ? "Every head is uniform: each gives all its keys the same weight."
+                       : "Every head is uniform: the parameters may not have been loaded.");
+        else
+            for (const std::size_t h : uniform)
                 add(Severity::Warning, Part::Weights, {}, fmt::format("Head {} is uniform: it gives all its keys the same weight.", h),
                     static_cast<std::int64_t>(h));
-            }
-        }
-        if (uniform == heads && heads > 1 && !wrong_)
-            add(Severity::Warning, Part::Weights, {}, "Every head is uniform: the parameters may not have been loaded.");
     }
 
     void add_choices(std::size_t b, std::vector<HeadSums>& sums) const {

@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "app/panels/files/folder_view.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/panels.hpp"
 #include "app/widgets/controls.hpp"
+#include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/item.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
@@ -128,27 +130,36 @@ void draw_future(PanelContext& context, const DoctorReport& report) {
     }
 }
 
+constexpr float kPathField = 330, kExamine = 90;
+
+/// A file to examine, right-aligned in the line of the heading.
+void draw_dump_field(PanelContext& context, ImVec2 heading, float right) {
+    const Ui ui = context.ui();
+    std::string& path = context.view.dump_path;
+    const float button_x = right - context.px(kExamine), least = heading.x + context.px(110);
+    const float x = std::max(button_x - context.px(kPathField + 8), least);
+    ImGui::SetCursorScreenPos({x, heading.y});
+    if (std::exchange(context.view.dump_focus, false)) focus_next_field();
+    const bool entered =
+        text_field(ui, "##dump_path", path, "a .safetensors or .npz of other code", (button_x - context.px(8) - x) / context.theme.scale,
+                   {.tooltip = "The path of a file with tensors such as q, k, v, scores, weights, context, from any framework; or drop the "
+                               "file on the window. Press ? for the help page about them."});
+    context.view.dump_focus = entered;  // what is typed next belongs to the path, too
+    ImGui::SetCursorScreenPos({button_x, heading.y});
+    const bool pressed = button(ui, "examine", {.width = kExamine, .notes = {.disabled = path.empty() ? "Type a file's path." : ""}});
+    if ((entered || pressed) && !path.empty()) context.commands.push_back({command::OpenDump{without_tilde(path)}, ""});
+}
+
 void draw_dump(PanelContext& context) {
     const auto& [colors, fonts, scale] = context.theme;
     const Ui ui = context.ui();
     section_heading(ui, "A dump from other code");
-    std::string& path = context.view.dump_path;
-    const bool entered = text_field(
-        ui, "##dump_path", path, "path of a .safetensors or .npz file", 380,
-        {.tooltip = "Tensors such as q, k, v, scores, weights, context, from any framework. Press ? for the help page about them."});
-    ImGui::SameLine(0, context.px(8));
-    const bool pressed = button(ui, "examine", {.width = 90, .notes = {.disabled = path.empty() ? "Type a file's path." : ""}});
-    if ((entered || pressed) && !path.empty()) context.commands.push_back({command::OpenDump{without_tilde(path)}, ""});
-    gap(ui, 6);
-    if (context.dump == nullptr) {
-        paragraph(ui, fonts.label, colors.faint,
-                  "Save q, k, v and the stages of your own attention; the doctor names the first one that goes wrong.");
-        return;
-    }
     text_line(ui, fonts.strong, colors.text, visible_text(context.dump->file, true));
     if (context.dump->reading) paragraph(ui, fonts.body, colors.muted, "Examining …");
     else if (!context.dump->problem.empty()) paragraph(ui, fonts.body, colors.bad, context.dump->problem);
     else draw_report(context, *context.dump);
+    gap(ui, 10);
+    separator(ui);
 }
 
 }  // namespace
@@ -157,16 +168,14 @@ void draw_doctor_view(PanelContext& context) {
     if (!context.ready()) return;
     const auto& [colors, fonts, scale] = context.theme;
     const Ui ui = context.ui();
+    const ImVec2 heading = ImGui::GetCursorScreenPos();
+    const float right = heading.x + ImGui::GetContentRegionAvail().x;
     text_line(ui, fonts.heading, colors.text, "Doctor");
-    gap(ui, 6);
+    draw_dump_field(context, heading, right);
+    ImGui::SetCursorScreenPos({heading.x, heading.y + context.px(40)});
     ImGui::BeginChild("##doctor", {0, 0}, false, 0);
-    // If the user has opened a file, show it first.
-    const bool brought = context.dump != nullptr;
-    if (brought) {
-        draw_dump(context);
-        gap(ui, 10);
-        separator(ui);
-    }
+    // A file that the user has opened comes first.
+    if (context.dump != nullptr) draw_dump(context);
     section_heading(ui, "What is shown");
     if (const auto report = context.ask(facet::Doctor{})) {
         draw_report(context, *report);
@@ -176,10 +185,10 @@ void draw_doctor_view(PanelContext& context) {
         paragraph(ui, fonts.body, report.problem.empty() ? colors.muted : colors.bad,
                   report.problem.empty() ? "The numbers are being examined." : report.problem);
     }
-    if (!brought) {
-        gap(ui, 10);
-        separator(ui);
-        draw_dump(context);
+    if (context.dump == nullptr) {
+        gap(ui, 12);
+        paragraph(ui, fonts.label, colors.faint,
+                  "To examine your own attention, save q, k, v and its stages to a file; the doctor names the first one that goes wrong.");
     }
     ImGui::EndChild();
 }
