@@ -361,15 +361,11 @@ namespace {
 void draw_measured(PanelContext& context, const CellRef& cell) {
     if (context.view.view != View::Heads && context.view.view != View::Grid) return;
     const std::string words = measure_words(context, cell.stage);
-    const Comparison& compare = context.view.compare;
-    if (words.empty() && !compare.on()) return;
+    if (words.empty() && !context.view.compare.on()) return;
     const std::int64_t row = cell.index[2], col = cell.index[3];
     const Matrix map = with_row(context, shown_slice(context, cell.stage, cell.index[1]), row);
     if (map.empty() || row >= map.data.rows || col >= map.data.cols || !map.data.knows(row, col)) return;
-    if (map.is_difference)
-        value_row(context.ui(), compare.swapped ? "A − B" : "B − A",
-                  map.masked(row, col) ? std::string(kMasked) : format_number(map.at(row, col), {.decimals = 4, .plus = true}),
-                  "The number in the picture.");
+    if (map.is_difference) draw_difference_row(context, map, row, col);
     else if (!words.empty())
         value_row(context.ui(), "in the picture", map.masked(row, col) ? std::string("left out") : format_number(map.at(row, col)),
                   std::string(stage_name(cell.stage.stage)) + words + ".");

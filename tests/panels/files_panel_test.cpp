@@ -241,6 +241,25 @@ TEST_F(FilesPanel, ExportMakesAPictureOrNumbers) {
     EXPECT_EQ(choice.batch, 0);
 }
 
+TEST_F(FilesPanel, ExportsGoWhereTheLastOneWentAndNotBesideAPublishedModel) {
+    view.stage = {Stage::Weights, 0};
+    files.recent = {"/models/gpt2", "/home/mine/a.txt"};
+    files.recent_models = {"/models/gpt2"};
+    const auto offered = [&] {
+        control('E');
+        return std::exchange(view.files.path.text, "");
+    };
+    EXPECT_EQ(offered(), "/home/mine/weights.png");
+    view.files.task = FileTask::None;
+    control('E');
+    frames(2, ui_frame);
+    for (int i = 0; i < 40; ++i) press(Key::Backspace, ui_frame);
+    type("/tmp/pictures/one.png", ui_frame);
+    press(Key::Enter, ui_frame);
+    ASSERT_EQ(view.files.task, FileTask::None);
+    EXPECT_EQ(offered(), "/tmp/pictures/weights.png");
+}
+
 TEST_F(FilesPanel, TheProgramIsCopiedByAKeyOfItsOwn) {
     view.stage = {Stage::Scaled, 0};
     control('C');

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/session/facets/readings.hpp"
+#include "app/widgets/controls.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
 #include "engine/train/moment_steps.hpp"
@@ -353,7 +354,10 @@ ComparisonPicture comparison_picture(PanelContext& context, const ComparedSides&
         if (matrix->empty() && out.problem.empty()) out.problem = missing_numbers(context, *side);
     Matrix difference;
     if (layout != CompareLayout::SideBySide) out.remark = no_difference(sides, a, b, "they are shown side by side");
-    if (!out.remark.empty()) layout = CompareLayout::SideBySide;
+    if (!out.remark.empty()) {
+        layout = CompareLayout::SideBySide;
+        out.formula = fmt::format("{} and {}", sides.first, sides.second);
+    }
     if (out.problem.empty() && layout != CompareLayout::SideBySide) {
         ChangedMap found = difference_of(context, sides, b, a);
         difference = std::move(found.map);
@@ -378,6 +382,13 @@ ComparisonPicture comparison_picture(PanelContext& context, const ComparedSides&
         out.equation.result = std::move(difference);
     }
     return out;
+}
+
+void draw_difference_row(PanelContext& context, const Matrix& difference, std::int64_t row, std::int64_t col) {
+    if (!difference.is_difference || difference.empty() || row >= difference.data.rows || col >= difference.data.cols) return;
+    value_row(context.ui(), context.view.compare.swapped ? "A − B" : "B − A",
+              difference.masked(row, col) ? std::string(kMasked) : format_number(difference.at(row, col), {.decimals = 4, .plus = true}),
+              "The number in the picture.");
 }
 
 SharedRange shared_range(const PanelContext& context, const StageId& id) {

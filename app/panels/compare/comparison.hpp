@@ -112,6 +112,9 @@ struct ComparisonPicture {
 };
 ComparisonPicture comparison_picture(PanelContext& context, const ComparedSides& sides);
 
+/// Adds the number that a difference shows of a cell to the pane; nothing for other matrices and cells outside.
+void draw_difference_row(PanelContext& context, const Matrix& difference, std::int64_t row, std::int64_t col);
+
 /// The range of a stage over both states, so that equal colours are equal numbers on both sides.
 struct SharedRange {
     float lo = 0, hi = 0;

@@ -17,12 +17,16 @@ namespace {
 
 constexpr const char* kDocumentExtension = ".attnscope.json";
 
-/// The folder of the file used last, with a trailing slash; "" for the current folder.
-std::string usual_folder(const PanelContext& context) {
+/// The folder of the file used last, with a trailing slash; "" for the current folder. `to_write`: not one from which a published model
+/// was opened, which belongs to other programs.
+std::string usual_folder(const PanelContext& context, bool to_write = false) {
     const FilesState& files = context.files;
     if (!files.document.empty()) return files.document.parent_path().string() + "/";
+    const auto is_model = [&](const std::string& recent) {
+        return std::find(files.recent_models.begin(), files.recent_models.end(), recent) != files.recent_models.end();
+    };
     for (const std::string& recent : files.recent)
-        if (!is_in_store(recent)) return std::filesystem::path(recent).parent_path().string() + "/";
+        if (!is_in_store(recent) && !(to_write && is_model(recent))) return std::filesystem::path(recent).parent_path().string() + "/";
     const char* home = std::getenv("HOME");
     return home == nullptr ? "" : std::string(home) + "/";
 }
@@ -122,11 +126,13 @@ void begin_save(PanelContext& context, bool ask) {
                              : context.document.preset.empty() ? "untitled"
                                                                : context.document.preset;
     begin_where_wanted(context, FileTask::Save,
-                       context.files.document.empty() ? usual_folder(context) + name + kDocumentExtension
+                       context.files.document.empty() ? usual_folder(context, true) + name + kDocumentExtension
                                                       : context.files.document.string());
 }
 
-void begin_save_run(PanelContext& context) { begin_where_wanted(context, FileTask::SaveRun, usual_folder(context) + "run.safetensors"); }
+void begin_save_run(PanelContext& context) {
+    begin_where_wanted(context, FileTask::SaveRun, usual_folder(context, true) + "run.safetensors");
+}
 
 void begin_export(PanelContext& context) {
     const ShownNumbers shown = shown_numbers(context);
@@ -135,7 +141,8 @@ void begin_export(PanelContext& context) {
         if (name.ends_with(words)) name.replace(name.size() - words.size(), words.size(), "-difference");
     std::replace(name.begin(), name.end(), ' ', '-');
     std::erase(name, ',');
-    begin(context, FileTask::Export, usual_folder(context) + name + ".png");
+    const std::string& last = context.view.files.export_folder;
+    begin(context, FileTask::Export, (last.empty() ? usual_folder(context, true) : last) + name + ".png");
     FileView& view = context.view.files;
     view.format = ExportAs::Png;
 }

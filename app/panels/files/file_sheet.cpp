@@ -179,6 +179,7 @@ void confirm(PanelContext& context) {
         context.commands.push_back({command::SaveCheckpoint{path}, ""});
         break;
     case FileTask::Export:
+        view.export_folder = folder_part(path.string());
         if (view.format <= ExportAs::Svg) view.picture = PictureWish{path, static_cast<float>(view.picture_scale), view.whole_window};
         else export_numbers(context, path);
         break;

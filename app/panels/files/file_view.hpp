@@ -61,6 +61,7 @@ struct FileView {
     FileTask task = FileTask::None;
     PathField path;
     ExportAs format = ExportAs::Png;
+    std::string export_folder;  ///< of the last export, with a trailing slash; "" if there was none
     bool whole_tensor = false;  ///< export the whole tensor instead of the shown part
     int picture_scale = 2;
     bool whole_window = false;

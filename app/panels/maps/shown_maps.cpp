@@ -73,7 +73,7 @@ std::string problem_of(PanelContext& context, const ComparedSides& sides) {
     if (sides.a.empty()) return sides.a.missing;
     if (!shows_difference(context)) return "";
     const Matrix a = slice_of(context, sides.a), b = slice_of(context, sides.b);
-    std::string problem = no_difference(sides, a, b, "choose “in place” and hold X to see the other one");
+    std::string problem = no_difference(sides, a, b, "only B is shown; the switch above shows A");
     return problem.empty() ? difference_of(context, sides, b, a).problem : problem;
 }
 

@@ -275,17 +275,6 @@ void draw_part(PanelContext& context, const Matrix& matrix, const Box& box, cons
     if (result.clicked) take(context.view.locked, *result.clicked);
 }
 
-/// The number that the picture shows of the cell during a comparison.
-void draw_difference_of_cell(PanelContext& context, const Shown& shown, std::int64_t t, std::int64_t s) {
-    const Comparison& compare = context.view.compare;
-    if (!compare.on()) return;
-    const Matrix map = totals_picture(context, shown).equation.result;
-    if (!map.is_difference || map.empty() || t >= map.data.rows || s >= map.data.cols) return;
-    value_row(context.ui(), compare.swapped ? "A − B" : "B − A",
-              map.masked(t, s) ? std::string(kMasked) : format_number(map.at(t, s), {.decimals = 4, .plus = true}),
-              "The number in the picture.");
-}
-
 }  // namespace
 
 Matrix totals_matrix(PanelContext& context) {
@@ -395,7 +384,7 @@ void draw_totals_cell(PanelContext& context) {
     draw_text(list, fonts.mono_body, {x, at.y}, colors.axis(Axis::S), key);
     draw_text_in(list, fonts.mono_body, at, {at.x + width, at.y + context.px(18)}, {1, 0}, colors.text, value);
     ImGui::Dummy({width, context.px(26)});
-    draw_difference_of_cell(context, shown, *t, *s);
+    if (context.view.compare.on()) draw_difference_row(context, totals_picture(context, shown).equation.result, *t, *s);
     paragraph(context.ui(), fonts.mono_small, colors.text,
               context.view.totals.rollout ? fmt::format("R{0}[{1},{2}] = Σ over j of Ã{0}[{1},j] · R{3}[j,{2}]", shown.layer, *t, *s,
                                                         shown.layer == 0 ? "₋₁" : std::to_string(shown.layer - 1))
