@@ -284,22 +284,14 @@ bool Plan::is_stream(const StageId& id) const { return std::find(streams_.begin(
 
 PlanPart Plan::part_around(const StageId& id) const {
     const std::size_t place = static_cast<std::size_t>(&at(id) - nodes_.data());
-    PlanPart part{0, nodes_.size(), {}};
-    for (std::size_t i = 0; i < nodes_.size(); ++i) {
-        const StageId& other = nodes_[i].id;
-        if (i < place && other.stack != id.stack) part.first = i + 1;
-        if (i > place && other.stack != id.stack) {
-            part.end = i;
+    PlanPart part{place, place, {}};
+    while (part.end < nodes_.size() && nodes_[part.end].id.stack == id.stack)
+        if (is_stream(nodes_[part.end++].id)) break;
+    for (; part.first > 0 && nodes_[part.first - 1].id.stack == id.stack; --part.first)
+        if (const StageId& before = nodes_[part.first - 1].id; is_stream(before)) {
+            part.stream = before;
             break;
         }
-        if (other.stack != id.stack || !is_stream(other)) continue;
-        if (i >= place) {
-            part.end = i + 1;
-            break;
-        }
-        part.first = i + 1;
-        part.stream = other;
-    }
     return part;
 }
 

@@ -45,16 +45,17 @@ void go_to(PanelContext& context, const doctor::Finding& finding, const StageId&
     context.view.view = View::Step;
 }
 
-/// A row with a dot, wrapped text and a link; true if clicked.
+/// A row with a dot, wrapped text and a place, which is a link if it has a tooltip; true if clicked.
 bool row(const PanelContext& context, const char* id, Color spot, const std::string& words, const std::string& place,
          std::string_view tooltip) {
     const auto& [colors, fonts, scale] = context.theme;
     const float width = ImGui::GetContentRegionAvail().x, indent = context.px(18);
     const float text_height = wrapped_height(fonts.body, width - indent - context.px(10), words);
     const float height = text_height + (place.empty() ? 0 : context.px(18)) + context.px(10);
-    const Item item = begin_item(context.ui(), id, {width, height}, {.tooltip = tooltip});
+    const bool leads = !place.empty() && !tooltip.empty();
+    const Item item = begin_item(context.ui(), id, {width, height}, {.tooltip = tooltip, .keyboard = !tooltip.empty()});
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    if (item.hovered && !place.empty()) list.AddRectFilled(item.min, item.max, colors.raised, context.px(6));
+    if (item.hovered && leads) list.AddRectFilled(item.min, item.max, colors.raised, context.px(6));
     list.AddCircleFilled({item.min.x + context.px(7), item.min.y + context.px(14)}, context.px(4), spot);
     draw_text_wrapped(list, fonts.body, {item.min.x + indent, item.min.y + context.px(5)}, width - indent - context.px(10), colors.text,
                       words);
@@ -62,7 +63,7 @@ bool row(const PanelContext& context, const char* id, Color spot, const std::str
         draw_text(list, fonts.mono_small, {item.min.x + indent, item.min.y + text_height + context.px(7)},
                   tooltip.empty() ? colors.muted : colors.accent, place);
     draw_focus_ring(context.ui(), item, context.px(6));
-    return item.pressed && !place.empty();
+    return item.pressed && leads;
 }
 
 std::string place_text(const doctor::Finding& finding) {
