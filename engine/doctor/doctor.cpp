@@ -68,14 +68,14 @@ Diagnosis examine_group(const ArrayFile& file, const Group& group, const Hints& 
     if (!best) std::rethrow_exception(misfit);
     if (best->verdict == Verdict::Unknown) best->explanation += not_known(group.unknown);
     else if (const std::string names = some_of(group.unknown); !names.empty())
-        best->findings.push_back(
-            {Severity::Warning,
-             group.prefix,
-             "",
-             {},
-             -1,
-             fmt::format("{} {} not read, so what {} is not judged: the name is unknown.", names,
-                         group.unknown.size() == 1 ? "was" : "were", group.unknown.size() == 1 ? "it holds" : "they hold")});
+        best->findings.push_back({Severity::Warning,
+                                  group.prefix,
+                                  "",
+                                  {},
+                                  -1,
+                                  group.unknown.size() == 1
+                                      ? names + " was not read, so what it holds is not judged: the name is unknown."
+                                      : names + " were not read, so what they hold is not judged: the names are unknown."});
     return *std::move(best);
 }
 
@@ -163,7 +163,7 @@ ArrayFile read_dump(const std::filesystem::path& path, const std::stop_token& st
     std::string start(std::min<std::uint64_t>(6, input.size()), '\0');
     input.read(std::as_writable_bytes(std::span(start)));
     if (start == "\x93NUMPY") throw refuse("a single array has no name: put it into an .npz with numpy.savez(..., q=q, k=k)");
-    const bool is_archive = start.starts_with("PK");
+    const bool is_archive = start.starts_with("PK\x03\x04") || start.starts_with("PK\x05\x06");
     if (path.extension() == ".npz") return read_npz(path);
     if (is_archive) throw refuse("is an archive, as torch.save() writes it: save the tensors with numpy.savez() or as safetensors");
     return read_safetensors(path);

@@ -226,7 +226,7 @@ Dump sort_dump(const ArrayFile& file) {
         std::optional<NameMeaning> meaning = meaning_of_name(name.last);
         if (is_gradient(name.prefix) || array.shape.empty()) continue;
         if (!meaning) {
-            if (array.count() > 1) unknown[name.prefix].push_back(name.last);
+            if (array.count() > 1 && !name.last.starts_with("grad_")) unknown[name.prefix].push_back(name.last);
             continue;
         }
         const bool holds_mask = meaning->part == Part::Scores && holds_a_mask(array, file.source);
@@ -252,8 +252,10 @@ Dump sort_dump(const ArrayFile& file) {
     inherit_masks(groups);
     for (auto& [prefix, group] : groups)
         if (!group.parts.empty()) {
-            if (!own_trace) group.unknown = unknown[prefix];  // its other stages are judged as a whole
-            group.unknown.insert(group.unknown.end(), dump.hints.unread.begin(), dump.hints.unread.end());
+            if (!own_trace) group.unknown = unknown[prefix];   // its other stages are judged as a whole
+            for (const std::string& name : dump.hints.unread)  // those of the whole file once
+                if (const std::string own = split_name(name).prefix; own == prefix || (own.empty() && dump.groups.empty()))
+                    group.unknown.push_back(name);
             dump.groups.push_back(std::move(group));
         }
     return dump;

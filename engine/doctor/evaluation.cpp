@@ -341,7 +341,7 @@ private:
         Estimate out = softmax(*from, recipe_.axis, sequence_.temperature, sequence_, rounding_);
         if (recipe_.softmax_twice) {
             if (recipe_.masked_twice) out = with_mask(out, *recipe_.keep, {});
-            out = softmax(out, recipe_.axis, sequence_.temperature, sequence_, rounding_);
+            out = softmax(out, recipe_.axis, 1, sequence_, rounding_);
         }
         if (sequence_.has(Part::Weights)) {
             if (recipe_.axis != SoftmaxAxis::Keys) fill_lines(out);

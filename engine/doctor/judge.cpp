@@ -212,7 +212,7 @@ private:
         if (sequence_.rotary_base)
             warnings.push_back(
                 fmt::format("q and k are rotated alike, but by other angles than rope_theta = {:g} gives: the base is another "
-                            "one, or it is scaled or covers only part of a head.",
+                            "one, or it is scaled.",
                             *sequence_.rotary_base));
         else warnings.push_back("q and k are rotated by rotary positions with an unusual base: give it as rope_theta.");
     }
@@ -224,9 +224,14 @@ private:
             if (base == *sequence_.rotary_base) continue;
             Sequence other = sequence_;
             other.rotary_base = base;
-            Known known = known_;
+            other.rotation = visible_rotation(other, rounding_);
+            if (!other.rotation) {
+                const std::vector<Rotation> hidden = hidden_rotations(other);
+                if (!hidden.empty()) other.rotation = hidden.front();
+            }
+            Known known = assuming();
             known.other_base = true;
-            if (!judge(other, known).right) continue;
+            if (!other.rotation || !Judge(other, known).run().right) continue;
             out_.suspects = {{Bug::Other, fmt::format("q and k are rotated with base {:g}, but the file says rope_theta = {:g}.", base,
                                                       *sequence_.rotary_base)}};
             return true;
@@ -238,8 +243,8 @@ private:
     void warn_of_declarations() {
         const Intent& intent = sequence_.intent;
         const Keep& keep = *out_.intended.keep;
-        if (intent.causal == false && !intent.given && sequence_.queries > 1 &&
-            is_subset(keep, causal_keep(sequence_, sequence_.first_query())))
+        const bool depends_on_query = keep != keep_of_keys(sequence_, keys_used(sequence_, keep));
+        if (intent.causal == false && !intent.given && depends_on_query && is_subset(keep, causal_keep(sequence_, sequence_.first_query())))
             out_.warnings.emplace_back("The weights are causal, although the file says causal = false.");
         if (sequence_.rotary_base && !sequence_.rotation && !known_.other_base && sequence_.queries > 1 && sequence_.has(Part::Q) &&
             sequence_.has(Part::K) && !sequence_.has(Part::QRotated) && !sequence_.has(Part::KRotated))
@@ -269,9 +274,9 @@ private:
 
     /// Tests whether the weights were saved with queries as columns, although everything was computed from the right ones.
     bool find_transposed_weights() {
-        if (known_.assumed || sequence_.queries != sequence_.keys || !sequence_.has(Part::Weights) ||
-            out_.outcome.first_failure() != static_cast<int>(Part::Weights))
-            return false;
+        const int first = out_.outcome.first_failure();
+        const bool may_be = first == static_cast<int>(Part::Weights) || first == static_cast<int>(Part::Context);
+        if (known_.assumed || sequence_.queries != sequence_.keys || !sequence_.has(Part::Weights) || !may_be) return false;
         Sequence upright = sequence_;
         const std::vector<double>& weights = sequence_[Part::Weights];
         const auto n = static_cast<std::size_t>(sequence_.keys);
@@ -550,7 +555,8 @@ Judgement judge(const Sequence& sequence, const Known& known) {
     const std::optional<UnequalRotations> unequal = turned.rotation ? std::nullopt : unequal_rotations(sequence, rounding);
     if (unequal) turned.rotation = unequal->rotation;
     Judgement judgement = judge_in_any_precision(turned, known);
-    if (unequal && !judgement.right && (judgement.suspects.empty() || judgement.suspects.front().first_failure < kPartCount))
+    const bool shows = unequal && !unequal->words.empty() && judgement.outcome.first_failure() <= static_cast<int>(Part::KRotated);
+    if (shows && !judgement.right && (judgement.suspects.empty() || judgement.suspects.front().first_failure < kPartCount))
         judgement.suspects = {{Bug::Other, unequal->words}};
     return judgement;
 }

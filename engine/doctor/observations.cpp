@@ -109,11 +109,9 @@ private:
                     static_cast<std::int64_t>(h));
             if (sums[h].entropy_share / n > kUniform) uniform.push_back(h);
         }
-        if (uniform.size() == heads && heads > 1)
-            add(Severity::Warning, Part::Weights, {},
-                wrong_ ? "Every head is uniform: each gives all its keys the same weight."
-                       : "Every head is uniform: the parameters may not have been loaded.");
-        else
+        const bool all = uniform.size() == heads && heads > 1;
+        if (all && !wrong_) add(Severity::Warning, Part::Weights, {}, "Every head is uniform: the parameters may not have been loaded.");
+        if (!all)  // all may be uniform because of the mistake
             for (const std::size_t h : uniform)
                 add(Severity::Warning, Part::Weights, {}, fmt::format("Head {} is uniform: it gives all its keys the same weight.", h),
                     static_cast<std::int64_t>(h));

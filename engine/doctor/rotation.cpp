@@ -360,7 +360,9 @@ std::optional<UnequalRotations> unequal_rotations(const Sequence& sequence, cons
     out.rotation = {right.halves, right.base};
     out.rotation.first_key = q->none ? k->first : q->first - sequence.first_query();
     out.rotation.first_query = out.rotation.first_key + sequence.first_query();
-    out.rotation.at_projection = queries->at_projection;
+    out.rotation.at_projection = (q->none ? keys : queries)->at_projection;
+    // One is recorded after its rotation and the other only before.
+    if (queries->at_projection != keys->at_projection) return out;
     out.words = q->none   ? "Only k is rotated; q is used as it is."
                 : k->none ? "Only q is rotated; k is used as it is."
                           : fmt::format("q is rotated {}, but k {}.", words_of(*q), words_of(*k));

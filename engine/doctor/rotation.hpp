@@ -20,7 +20,7 @@ std::optional<Rotation> visible_rotation(const Sequence& sequence, const Roundin
 /// A rotation of q and k that differ in how, or whether, they were rotated.
 struct UnequalRotations {
     Rotation rotation;  ///< that of the tensor that is taken to be right
-    std::string words;  ///< one sentence
+    std::string words;  ///< one sentence; "" if the other was not recorded after its rotation, so that nothing is wrong yet
 };
 /// nullopt if they agree, or if either is not recorded before and after, or was changed in another way.
 std::optional<UnequalRotations> unequal_rotations(const Sequence& sequence, const Rounding& rounding);

@@ -73,7 +73,7 @@ AtomicFile::AtomicFile(const fs::path& target, Temporary temporary) : target_(ta
 
 AtomicFile::AtomicFile(const fs::path& target, SecondNameOf existing) : target_(target), mode_(checked_mode(target)) {
     if (link(existing.file)) return;
-    create(Temporary::Unnamed);
+    create(Temporary::Named);  // links are not supported
     try {
         InputFile from(existing.file);
         std::string piece;
@@ -93,9 +93,9 @@ AtomicFile::~AtomicFile() { discard(); }
 
 bool AtomicFile::create_without_name() {
 #ifdef O_TMPFILE
-    fd_ = ::open(folder_of(target_).c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, mode_ == 0 ? 0666U : mode_);
+    fd_ = ::open(folder_of(target_).c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, mode_ == 0 ? 0666U : mode_);
     if (fd_ < 0) return false;
-    if (::access(name_of_descriptor(fd_).c_str(), F_OK) == 0) return lock(fd_);
+    if (::access(name_of_descriptor(fd_).c_str(), F_OK) == 0 && lock(fd_)) return true;
     ::close(std::exchange(fd_, -1));
 #endif
     return false;
@@ -103,6 +103,10 @@ bool AtomicFile::create_without_name() {
 
 void AtomicFile::create(Temporary temporary) {
     if (temporary == Temporary::Named || !create_without_name()) create_with_name();
+    keep_mode();
+}
+
+void AtomicFile::keep_mode() {
     if (mode_ != 0 && ::fchmod(fd_, mode_) != 0) {
         const int number = errno;
         discard();
@@ -130,13 +134,39 @@ void AtomicFile::create_with_name() {
 }
 
 void AtomicFile::give_name() {
+    if (!temporary_.empty()) return;
     for (int attempt = 0; temporary_.empty(); ++attempt) {
         const fs::path name = fresh_name(folder_of(target_));
         const bool linked =
             !name.empty() && ::linkat(AT_FDCWD, name_of_descriptor(fd_).c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
         if (linked) temporary_ = name;
-        else if (errno != EEXIST || attempt == 100) fail("cannot be written", errno);
+        else if (errno != EEXIST || attempt == 100) return copy_to_name();
     }
+    // Some file systems do not log a file as long as it has no name.
+    if (::fsync(fd_) != 0) fail("cannot be flushed to disk", errno);
+}
+
+void AtomicFile::copy_to_name() {
+    const int from = std::exchange(fd_, -1);
+    try {
+        create_with_name();
+        keep_mode();
+        std::vector<std::byte> piece(kPiece);
+        for (off_t at = 0;;) {
+            const ssize_t got = ::pread(from, piece.data(), piece.size(), at);
+            if (got < 0 && errno == EINTR) continue;
+            if (got < 0) fail("cannot be read back", errno);
+            if (got == 0) break;
+            put(std::span(piece).first(static_cast<std::size_t>(got)));
+            at += got;
+        }
+        flushed_ = false;
+        flush();
+    } catch (...) {
+        ::close(from);
+        throw;
+    }
+    ::close(from);
 }
 
 bool AtomicFile::link(const fs::path& existing) {

@@ -49,6 +49,8 @@ private:
     bool create_without_name();
     void create_with_name();
     void give_name();
+    void copy_to_name();  ///< where a file cannot be given a name later
+    void keep_mode();
     void put(std::span<const std::byte> bytes);
     bool link(const std::filesystem::path& existing);
     [[noreturn]] void fail(const char* action, int error_number) const;

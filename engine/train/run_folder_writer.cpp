@@ -116,10 +116,24 @@ std::string RunFolderWriter::save(const RunFolder& run, std::size_t most_moments
     // them. But never next to the checkpoint of another run; so when replacing one, the tables follow.
     std::string problem = replaces ? "" : attempt(tables);
     // New moments before the checkpoint for the same reason; old ones that no longer fit are removed after it.
-    if (!replaces) attempt([&] { add_moments(run, most_moments); });
-    replace_checkpoint(folder_ / kCheckpointName, run.checkpoint, [&] {
-        if (replaces) drop_other_run();
-    });
+    std::set<std::int64_t> before;
+    if (!replaces)
+        attempt([&] {
+            before = stored_moments(folder_ / kMomentsName);
+            add_moments(run, most_moments);
+        });
+    const auto replace = [&] {
+        replace_checkpoint(folder_ / kCheckpointName, run.checkpoint, [&] {
+            if (replaces) drop_other_run();
+        });
+    };
+    try {
+        replace();
+    } catch (const FileError&) {
+        // The moments may have filled the disk; the model matters more.
+        if (replaces || !drop_moments_except(before)) throw;
+        replace();
+    }
     replaces_ = false;
     if (replaces || !problem.empty()) problem = attempt(tables);
     const std::string more = attempt([&] { write_moments(run, most_moments); });
@@ -155,6 +169,20 @@ void RunFolderWriter::write_moments(const RunFolder& run, std::size_t most_momen
         remove_file(moments / moment_name(step));
         stored_.erase(step);
     }
+}
+
+bool RunFolderWriter::drop_moments_except(const std::set<std::int64_t>& kept) {
+    const fs::path moments = folder_ / kMomentsName;
+    bool any = false;
+    attempt([&] {
+        for (const std::int64_t step : stored_moments(moments)) {
+            if (kept.contains(step)) continue;
+            remove_file(moments / moment_name(step));
+            stored_.erase(step);
+            any = true;
+        }
+    });
+    return any;
 }
 
 void RunFolderWriter::drop_other_run() const {

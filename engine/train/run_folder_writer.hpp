@@ -41,6 +41,8 @@ private:
     /// Writes those that are not stored yet; returns the steps of all that the folder is to hold.
     std::set<std::int64_t> add_moments(const RunFolder& run, std::size_t most_moments);
     void write_moments(const RunFolder& run, std::size_t most_moments);
+    /// Whether there were any to drop.
+    bool drop_moments_except(const std::set<std::int64_t>& kept);
     void drop_other_run() const;
 
     std::filesystem::path folder_;

@@ -30,6 +30,17 @@ void add(ArrayFile& file, const std::string& name, const std::vector<std::int64_
     file.arrays.push_back(make_array<double>(name, shape, values));
 }
 
+/// The softmax of each row, in plain loops.
+Values softmax_of_rows(const Values& rows, std::int64_t keys) {
+    Values out = rows;
+    for (std::size_t first = 0; first < rows.size(); first += Example::at(keys)) {
+        double sum = 0;
+        for (std::size_t i = first; i < first + Example::at(keys); ++i) sum += out[i] = std::exp(rows[i]);
+        for (std::size_t i = first; i < first + Example::at(keys); ++i) out[i] /= sum;
+    }
+    return out;
+}
+
 constexpr double kHalf = 0.5;  // 1/√4
 
 TEST(DoctorDeclarations, WhatIsNotReadIsListedEvenIfTheRestIsCorrect) {
@@ -108,6 +119,43 @@ TEST(DoctorDeclarations, AnotherRotaryBaseThanDeclaredIsAMistake) {
     EXPECT_THAT(warnings(examine(none)), Contains(HasSubstr("used as they are")));
 }
 
+/// A declared base is no reason to doubt what is excused without it.
+TEST(DoctorDeclarations, ADeclaredBaseAccusesNothingThatIsExcusedWithoutIt) {
+    Example biased({}, 9, kHalf, everywhere);
+    for (std::size_t i = 0; i < biased.scaled.size(); ++i) {  // a bias for each distance, as in T5
+        const auto t = static_cast<double>(i / 5 % 5), s = static_cast<double>(i % 5);
+        biased.masked[i] = biased.scaled[i] + std::cos(1.7 * (t - s));
+    }
+    biased.weights = softmax_of_rows(biased.masked, 5);
+    for (const bool declared : {false, true}) {
+        ArrayFile file = biased.file();
+        keep_only(file, {"q", "k", "scores", "scaled", "weights"});
+        if (declared) file.metadata["rope_theta"] = "500000";
+        const Diagnosis diagnosis = examine(file);
+        EXPECT_EQ(diagnosis.verdict, Verdict::Correct) << declared << diagnosis.explanation;
+        EXPECT_THAT(warnings(diagnosis), Contains(HasSubstr("position bias")));
+    }
+}
+
+TEST(DoctorDeclarations, WhatConcernsTheWholeFileIsSaidOnce) {
+    ArrayFile file;
+    file.source = "dump.npz";
+    for (const char* prefix : {"layers.0.", "layers.1."})
+        for (NamedArray array : Example({}, 1, kHalf, everywhere).file().arrays) {
+            array.name = prefix + array.name;
+            file.arrays.push_back(std::move(array));
+        }
+    add(file, "seed", {}, {1});
+    add(file, "layers.1.step", {}, {1});
+    EXPECT_THAT(warnings(examine(file)), testing::ElementsAre(HasSubstr("seed was not read"), HasSubstr("layers.1.step was not read")));
+}
+
+TEST(DoctorDeclarations, AWholeColumnIsNotACausalMask) {
+    ArrayFile file = Example({}, 2, kHalf, [](std::int64_t, std::int64_t s) { return s == 0; }).file();
+    file.metadata["causal"] = "false";
+    EXPECT_THAT(warnings(examine(file)), Not(Contains(HasSubstr("causal = false"))));
+}
+
 TEST(DoctorDeclarations, QueriesAndKeysThatAreRotatedDifferentlyAreNamed) {
     const Example plain({}, 4, kHalf, everywhere);
     const Values q = rotated(plain.q, plain.n, 10000, true), k = rotated(plain.k, plain.n, 10000, true);
@@ -135,19 +183,10 @@ TEST(DoctorDeclarations, TransposedWeightsAreNoSoftmaxOverQueries) {
     EXPECT_EQ(diagnosis.bug, Bug::Other);
     EXPECT_EQ(diagnosis.stage, "weights");
     EXPECT_THAT(diagnosis.explanation, HasSubstr("transposed"));
+    keep_only(file, {"weights", "v", "context"});
+    EXPECT_THAT(examine(file).explanation, HasSubstr("transposed")) << "the context tells, too";
     keep_only(file, {"weights"});
     EXPECT_EQ(examine(file).bug, Bug::SoftmaxOverQueries) << "nothing else tells";
-}
-
-/// The softmax of each row, in plain loops.
-Values softmax_of_rows(const Values& rows, std::int64_t keys) {
-    Values out = rows;
-    for (std::size_t first = 0; first < rows.size(); first += Example::at(keys)) {
-        double sum = 0;
-        for (std::size_t i = first; i < first + Example::at(keys); ++i) sum += out[i] = std::exp(rows[i]);
-        for (std::size_t i = first; i < first + Example::at(keys); ++i) out[i] /= sum;
-    }
-    return out;
 }
 
 TEST(DoctorDeclarations, ASoftmaxAppliedTwiceIsNamed) {

@@ -441,7 +441,9 @@ void draw_grid_view(PanelContext& context) {
     const std::int64_t of_layer = context.trace().config.num_heads + (shows_mean(context) ? 1 : 0);
     const float reach = shown_reach(context, context.view.heads_stage);
     const Matrix first = shown_slice(context, stage, context.view.head);
-    if (has_one_range(first) && has_room_for_bar(context, {room.x, room.y - spared}, of_layer, static_cast<std::int64_t>(tiles.size()))) {
+    const bool one_range =
+        first.empty() ? has_probabilities(stage.stage) || context.view.compare.on() : has_one_range(first);  // while it is computed
+    if (one_range && has_room_for_bar(context, {room.x, room.y - spared}, of_layer, static_cast<std::int64_t>(tiles.size()))) {
         room.x -= context.px(kGridBar);
         const float y = top.y + context.px(40 + 40 + 50);
         draw_color_scale(context, first,
