@@ -211,6 +211,34 @@ TEST(DoctorDeclarations, ASoftmaxAppliedTwiceIsNamed) {
     }
 }
 
+/// So long that mistakes are tried on one head first.
+TEST(DoctorDeclarations, MistakesInLongMapsAreNamedAsInShortOnes) {
+    const Sizes n{1, 4, 260, 260, 4};
+    ArrayFile file = Example(n, 10, 1, everywhere).file();
+    keep_only(file, {"q", "k", "v", "weights", "context"});
+    EXPECT_EQ(examine(file).bug, Bug::NoScale) << examine(file).explanation;
+    // A head may be wrong in one way and the others right: then nothing explains all of them.
+    const Example right(n, 11, kHalf, everywhere), wrong(right, 1, everywhere);
+    Values mixed = right.weights;
+    std::copy_n(wrong.weights.begin() + 2 * 260 * 260, 260 * 260, mixed.begin() + 2 * 260 * 260);
+    ArrayFile one = right.file();
+    replace(one, "weights", mixed);
+    keep_only(one, {"q", "k", "weights"});
+    const Diagnosis diagnosis = examine(one);
+    EXPECT_EQ(diagnosis.bug, Bug::Other) << diagnosis.explanation;
+    EXPECT_EQ(diagnosis.cell.at(1), 2);
+    // Heads that are mixed are judged together.
+    Example over_heads(n, 12, kHalf, everywhere);
+    for (std::size_t i = 0; i < 260 * 260; ++i) {
+        double sum = 0;
+        for (std::size_t h = 0; h < 4; ++h) sum += std::exp(over_heads.masked[h * 260 * 260 + i]);
+        for (std::size_t h = 0; h < 4; ++h) over_heads.weights[h * 260 * 260 + i] = std::exp(over_heads.masked[h * 260 * 260 + i]) / sum;
+    }
+    ArrayFile across = over_heads.file();
+    keep_only(across, {"q", "k", "weights"});
+    EXPECT_EQ(examine(across).bug, Bug::SoftmaxOverHeads) << examine(across).explanation;
+}
+
 TEST(DoctorDeclarations, ALeakingHeadIsNotUniform) {
     ArrayFile file = Example({}, 6, kHalf, everywhere).file();
     keep_only(file, {"q", "k", "v", "weights", "context"});
