@@ -240,7 +240,9 @@ TEST(DoctorDeclarations, MistakesInLongMapsAreNamedAsInShortOnes) {
 }
 
 TEST(DoctorDeclarations, ALeakingHeadIsNotUniform) {
-    ArrayFile file = Example({}, 6, kHalf, everywhere).file();
+    Example leaking({}, 6, kHalf, everywhere);
+    for (std::size_t i = 0; i < 20; ++i) leaking.q[i] = leaking.q[60 + i] = 20 * leaking.q[i];  // head 0 makes a choice
+    ArrayFile file = Example(leaking, kHalf, everywhere).file();
     keep_only(file, {"q", "k", "v", "weights", "context"});
     file.metadata["causal"] = "true";
     const Diagnosis diagnosis = examine(file);
@@ -253,9 +255,11 @@ TEST(DoctorDeclarations, ALeakingHeadIsNotUniform) {
 }
 
 TEST(DoctorDeclarations, ARowOfNanIsNotAMaskedRow) {
-    Example broken({}, 7, kHalf, everywhere);
-    broken.q[4] = std::numeric_limits<double>::quiet_NaN();
-    const Diagnosis diagnosis = examine(Example(broken, kHalf, everywhere).file());
+    Example broken({}, 7, kHalf, causal);
+    broken.q[3 * 4] = std::numeric_limits<double>::quiet_NaN();
+    ArrayFile file = Example(broken, kHalf, causal).file();
+    keep_only(file, {"q", "k", "v", "weights", "context"});
+    const Diagnosis diagnosis = examine(file);
     EXPECT_EQ(diagnosis.bug, Bug::NonFinite);
     EXPECT_THAT(warnings(diagnosis), Not(Contains(HasSubstr("fully masked"))));
 }
