@@ -111,9 +111,9 @@ int examine_all(const DoctorOptions& options) {
 
 /// Changes one token of the first text and reports which earlier outputs changed.
 int look_for_leaks(const DoctorOptions& options) {
+    if (*options.leak == 0) throw Error("no output is earlier than position 0: give --leak a later position");
     const std::shared_ptr<const Snapshot> snapshot = compute(options.document, TrainingOptions{}).snapshot;
     const std::shared_ptr<const Trace<float>> trace = whole_trace(*snapshot);
-    if (*options.leak == 0) throw Error("no output is earlier than position 0: give --leak a later position");
     const std::vector<doctor::Leak> leaks = doctor::future_leaks(*trace, 0, *options.leak);
     const std::string& token = snapshot->tokens.at(0).at(static_cast<std::size_t>(*options.leak)).text;
     if (options.json) {

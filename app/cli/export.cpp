@@ -37,7 +37,9 @@ TensorChoice choice_of(const ExportOptions& options, const Trace<float>& trace) 
     if (trace.parameters->layout().find(options.stage) != nullptr) {
         if (options.layer) throw Error("--layer chooses a stage's layer; the parameter's name says which one it belongs to");
         choice.parameter = options.stage;
-    } else choice.stage = named_stage(options.stage, options.layer, trace);
+    } else {
+        choice.stage = named_stage(options.stage, options.layer, trace);
+    }
     return choice;
 }
 

@@ -116,7 +116,7 @@ std::string RunFolderWriter::save(const RunFolder& run, std::size_t most_moments
     // them. But never next to the checkpoint of another run; so when replacing one, the tables follow.
     std::string problem = replaces ? "" : attempt(tables);
     // New moments before the checkpoint for the same reason; old ones that no longer fit are removed after it.
-    std::set<std::int64_t> before;
+    std::optional<std::set<std::int64_t>> before;
     if (!replaces)
         attempt([&] {
             before = stored_moments(folder_ / kMomentsName);
@@ -131,12 +131,14 @@ std::string RunFolderWriter::save(const RunFolder& run, std::size_t most_moments
         replace();
     } catch (const FileError&) {
         // The moments may have filled the disk; the model matters more.
-        if (replaces || !drop_moments_except(before)) throw;
+        bool dropped = false;
+        if (before) attempt([&] { dropped = drop_moments_except(*before); });
+        if (!dropped) throw;
         replace();
     }
     replaces_ = false;
     if (replaces || !problem.empty()) problem = attempt(tables);
-    const std::string more = attempt([&] { write_moments(run, most_moments); });
+    const std::string more = attempt([&] { drop_moments_except(add_moments(run, most_moments)); });
     return problem.empty() ? more : problem;
 }
 
@@ -161,27 +163,15 @@ std::set<std::int64_t> RunFolderWriter::add_moments(const RunFolder& run, std::s
     return now;
 }
 
-void RunFolderWriter::write_moments(const RunFolder& run, std::size_t most_moments) {
-    const std::set<std::int64_t> now = add_moments(run, most_moments);
-    const fs::path moments = folder_ / kMomentsName;
-    for (const std::int64_t step : stored_moments(moments)) {
-        if (now.contains(step)) continue;
-        remove_file(moments / moment_name(step));
-        stored_.erase(step);
-    }
-}
-
 bool RunFolderWriter::drop_moments_except(const std::set<std::int64_t>& kept) {
     const fs::path moments = folder_ / kMomentsName;
     bool any = false;
-    attempt([&] {
-        for (const std::int64_t step : stored_moments(moments)) {
-            if (kept.contains(step)) continue;
-            remove_file(moments / moment_name(step));
-            stored_.erase(step);
-            any = true;
-        }
-    });
+    for (const std::int64_t step : stored_moments(moments)) {
+        if (kept.contains(step)) continue;
+        remove_file(moments / moment_name(step));
+        stored_.erase(step);
+        any = true;
+    }
     return any;
 }
 

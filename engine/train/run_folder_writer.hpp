@@ -31,17 +31,17 @@ public:
     /// written now, or there is no room for `checkpoint_bytes`; the folder's contents are left unchanged.
     void begin(std::optional<std::int64_t> continued, std::uint64_t checkpoint_bytes);
 
-    /// Writes curves and heads, then the checkpoint, then moments, and removes moments that are no longer selected. A GPT-2 model also gets
-    /// the config.json with which Hugging Face's transformers can load the folder. Throws if the checkpoint could not be replaced; the
-    /// previous one is then intact. Returns why any other file could not be written, or "".
+    /// Writes curves, heads and new moments, then the checkpoint, and removes moments that are no longer selected. If there is no room for
+    /// both, the checkpoint comes before the new moments. A GPT-2 model also gets the config.json with which Hugging Face's transformers can
+    /// load the folder. Throws if the checkpoint could not be replaced; the previous one is then intact. Returns why any other file could
+    /// not be written, or "".
     std::string save(const RunFolder& run, std::size_t most_moments = kMostMoments);
 
 private:
     void write_tables(const RunFolder& run) const;
     /// Writes those that are not stored yet; returns the steps of all that the folder is to hold.
     std::set<std::int64_t> add_moments(const RunFolder& run, std::size_t most_moments);
-    void write_moments(const RunFolder& run, std::size_t most_moments);
-    /// Whether there were any to drop.
+    /// Returns whether there were any to drop.
     bool drop_moments_except(const std::set<std::int64_t>& kept);
     void drop_other_run() const;
 

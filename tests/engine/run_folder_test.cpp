@@ -291,6 +291,22 @@ TEST(RunFolder, KeepsNewMomentsBeforeTheCheckpointThatCountsThem) {
     EXPECT_EQ(read_run_folder(folder.path()).moments.size(), small_run(4).moments.size());
 }
 
+/// They may have filled the disk that the model needs.
+TEST(RunFolder, TakesNewMomentsBackIfTheCheckpointCannotBeWritten) {
+    const test::TemporaryFolder folder;
+    RunFolderWriter writer(folder.path());
+    writer.begin({}, 0);
+    EXPECT_EQ(writer.save(small_run(4)), "");
+    const std::set<std::int64_t> before = stored_moments(folder / kMomentsName);
+    fs::rename(folder / kCheckpointName, folder / "kept");
+    fs::create_directory(folder / kCheckpointName);
+    EXPECT_THROW(writer.save(small_run(10)), FileError);
+    EXPECT_EQ(stored_moments(folder / kMomentsName), before);
+    fs::remove(folder / kCheckpointName);
+    EXPECT_EQ(writer.save(small_run(10)), "");
+    EXPECT_EQ(read_run_folder(folder.path()).moments.size(), small_run(10).moments.size()) << "what was taken back is written again";
+}
+
 TEST(RunFolder, RefusesWhatDoesNotBelongTogether) {
     const test::TemporaryFolder folder;
     const auto refused = [&](const char* label, FileFault fault, std::string_view name) {

@@ -254,10 +254,10 @@ TEST_F(FilesPanel, ExportsGoWhereTheLastOneWentAndNotBesideAPublishedModel) {
     control('E');
     frames(2, ui_frame);
     for (int i = 0; i < 40; ++i) press(Key::Backspace, ui_frame);
-    type("/tmp/pictures/one.png", ui_frame);
+    type("/elsewhere/one.png", ui_frame);
     press(Key::Enter, ui_frame);
     ASSERT_EQ(view.files.task, FileTask::None);
-    EXPECT_EQ(offered(), "/tmp/pictures/weights.png");
+    EXPECT_EQ(offered(), "/elsewhere/weights.png");
 }
 
 TEST_F(FilesPanel, TheProgramIsCopiedByAKeyOfItsOwn) {

@@ -133,7 +133,16 @@ bool has_room_for_bar(const PanelContext& context, ImVec2 size, std::int64_t hea
 }
 
 /// Whether all layers have the same range. Scores, for example, have one for each.
-bool has_one_range(const Matrix& matrix) { return matrix.content == Content::Probability || matrix.is_difference || matrix.is_moved; }
+bool has_one_range(const PanelContext& context, const Matrix& matrix) {
+    if (matrix.empty()) return has_probabilities(context.view.stage.stage) || context.view.compare.on();  // it is being computed
+    return matrix.content == Content::Probability || matrix.is_difference || matrix.is_moved;
+}
+
+void draw_bar(PanelContext& context, const Matrix& matrix, float reach, ImVec2 at, float height) {
+    const float above = context.px(50), top = at.y + above;  // the menu of colours goes there
+    const float bottom = top + std::min(context.px(kGridBarHeight), height - above - context.px(10));
+    draw_color_scale(context, matrix, {{at.x + context.px(14), top}, {at.x + context.px(kGridBar), bottom}}, false, reach);
+}
 
 struct GridPlace {
     std::int64_t row = 0, col = 0;
@@ -441,15 +450,10 @@ void draw_grid_view(PanelContext& context) {
     const std::int64_t of_layer = context.trace().config.num_heads + (shows_mean(context) ? 1 : 0);
     const float reach = shown_reach(context, context.view.heads_stage);
     const Matrix first = shown_slice(context, stage, context.view.head);
-    const bool one_range =
-        first.empty() ? has_probabilities(stage.stage) || context.view.compare.on() : has_one_range(first);  // while it is computed
-    if (one_range && has_room_for_bar(context, {room.x, room.y - spared}, of_layer, static_cast<std::int64_t>(tiles.size()))) {
+    if (has_one_range(context, first) &&
+        has_room_for_bar(context, {room.x, room.y - spared}, of_layer, static_cast<std::int64_t>(tiles.size()))) {
         room.x -= context.px(kGridBar);
-        const float y = top.y + context.px(40 + 40 + 50);
-        draw_color_scale(context, first,
-                         {{top.x + room.x + context.px(14), y},
-                          {top.x + room.x + context.px(kGridBar), y + std::min(context.px(kGridBarHeight), room.y - context.px(60))}},
-                         false, reach);
+        draw_bar(context, first, reach, {top.x + room.x, top.y + context.px(40 + 40)}, room.y);
         ImGui::SetCursorScreenPos({top.x, top.y + context.px(40 + 40)});
     }
     ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
