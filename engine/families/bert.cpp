@@ -13,7 +13,7 @@ namespace {
 constexpr std::array<std::string_view, 1> kBertTypes = {"bert"}, kRobertaTypes = {"roberta"}, kDistilTypes = {"distilbert"};
 constexpr std::array<std::string_view, 1> kBertPrefixes = {"bert."}, kRobertaPrefixes = {"roberta."}, kDistilPrefixes = {"distilbert."};
 /// RoBERTa's positions start after its padding id, 1.
-constexpr std::int64_t kUnusedPositions = 2;
+constexpr std::int64_t kUnusedInRoberta = 2;
 
 /// Common to all three; DistilBERT has other names for the sizes.
 Config encoder_config(JsonObject& json) {
@@ -57,10 +57,10 @@ Config read_roberta_config(JsonObject& json) {
                   FileFault::Unsupported);
     std::int64_t padding = 1;
     json.read("pad_token_id", padding, 0, std::int64_t{1} << 24);
-    if (padding + 1 != kUnusedPositions)
+    if (padding + 1 != kUnusedInRoberta)
         json.fail("pad_token_id", fmt::format("is {}, which would need positions counted from {}", padding, padding + 1),
                   FileFault::Unsupported);
-    config.context_length -= kUnusedPositions;
+    config.context_length -= kUnusedInRoberta;
     return config;
 }
 
@@ -112,7 +112,7 @@ std::vector<TensorSource> bert_tensors(const Config& config) {
 }
 
 std::vector<TensorSource> roberta_tensors(const Config& config) {
-    std::vector<TensorSource> out = bert_body(config, kUnusedPositions);
+    std::vector<TensorSource> out = bert_body(config, kUnusedInRoberta);
     if (!config.lm_head) return out;
     add_linear(out, "head_transform", "lm_head.dense", true, true);
     add_norm(out, "head_norm", "lm_head.layer_norm", config);

@@ -169,7 +169,7 @@ Texts fused(Texts tokens) {
     return {all};
 }
 
-ApplyDecoder read_word_piece(JsonObject& json) {
+ApplyDecoder read_word_piece_decoder(JsonObject& json) {
     std::string prefix = "##";
     bool cleanup = true;
     json.read("prefix", prefix);
@@ -191,7 +191,7 @@ ApplyDecoder read_decoder_of(const std::string& type, JsonObject& json) {
         for (const char* field : {"add_prefix_space", "trim_offsets", "use_regex"}) json.read(field, unused);
         return byte_level_texts;
     }
-    if (type == "WordPiece") return read_word_piece(json);
+    if (type == "WordPiece") return read_word_piece_decoder(json);
     if (type == "Metaspace") return read_metaspace_decoder(json);
     if (type == "BPEDecoder") return read_bpe_decoder(json);
     if (type == "Replace") return replace(read_pattern(json), required_text(json, "content"));

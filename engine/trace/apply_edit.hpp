@@ -16,9 +16,11 @@ namespace attn {
 
 /// Which edit, if any, set each cell of a stage.
 struct EditMarks {
-    std::vector<std::uint32_t> by;  ///< one per cell: 0, or 1 + the list index of the last edit that set it
+    std::vector<std::uint32_t> by;       ///< one per cell: 0, or 1 + the list index of the last edit that set it
+    std::vector<std::uint8_t> in_slice;  ///< one per matrix of rows and columns: whether any of its cells is marked
 
     bool marked(std::int64_t cell) const { return by[static_cast<std::size_t>(cell)] != 0; }
+    bool any_in(std::int64_t slice) const { return in_slice[static_cast<std::size_t>(slice)] != 0; }
 };
 
 /// A cell that an edit changes.
@@ -160,12 +162,16 @@ inline std::shared_ptr<const EditMarks> marks_of(std::span<const Edit> edits, co
     std::shared_ptr<EditMarks> marks;
     for (std::size_t i = 0; i < edits.size(); ++i) {
         if (!edits[i].on || edits[i].at != id) continue;
-        EditReach(edits[i], shape, mask).for_cells([&](const ReachedCell& at) {
+        const EditReach reach(edits[i], shape, mask);
+        const std::int64_t cells_of_slice = reach.rows() * reach.columns();
+        reach.for_cells([&](const ReachedCell& at) {
             if (marks == nullptr) {
                 marks = std::make_shared<EditMarks>();
                 marks->by.resize(static_cast<std::size_t>(shape.count()));
+                marks->in_slice.resize(static_cast<std::size_t>(reach.sequences() * reach.heads()));
             }
             marks->by[static_cast<std::size_t>(at.cell)] = static_cast<std::uint32_t>(i + 1);
+            marks->in_slice[static_cast<std::size_t>(at.cell / cells_of_slice)] = 1;
         });
     }
     return marks;

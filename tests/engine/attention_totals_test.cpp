@@ -4,8 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <random>
 
 #include "engine/tensor/error.hpp"
 #include "tests/support/random_model.hpp"
@@ -44,12 +48,12 @@ Square oracle_step(const Square& a, const Square& before) {
     return next;
 }
 
-double largest_error(const Tensor<float>& got, std::int64_t b, const Square& expected) {
+/// `got`: [T,T] row by row.
+double largest_error(const std::vector<float>& got, const Square& expected) {
     double worst = 0;
     for (std::size_t t = 0; t < expected.size(); ++t)
         for (std::size_t s = 0; s < expected.size(); ++s) {
-            const double error =
-                std::abs(static_cast<double>(got(b, static_cast<std::int64_t>(t), static_cast<std::int64_t>(s))) - expected[t][s]);
+            const double error = std::abs(static_cast<double>(got[t * expected.size() + s]) - expected[t][s]);
             if (!(error <= worst)) worst = error;
         }
     return worst;
@@ -64,9 +68,9 @@ TEST(AttentionTotals, AgreesWithPlainLoopsForRandomModels) {
             if (trace.find({Stage::Weights, 0, stack}) == nullptr) continue;
             const AttentionTotals totals = attention_totals(trace, stack);
             ASSERT_EQ(totals.rollouts.size(), static_cast<std::size_t>(model.config.num_layers));
-            const Shape& shape = totals.rollouts[0].shape();
-            for (std::int64_t b = 0; b < shape[0].size; ++b) {
-                Square rollout = zeros(shape[1].size), sum = rollout;
+            const std::int64_t sequences = totals.rollouts[0].sequences(), positions = totals.rollouts[0].positions();
+            for (std::int64_t b = 0; b < sequences; ++b) {
+                Square rollout = zeros(positions), sum = rollout;
                 for (std::size_t t = 0; t < rollout.size(); ++t) rollout[t][t] = 1;
                 for (int layer = 0; layer < model.config.num_layers; ++layer) {
                     const StageId id{Stage::Weights, layer, stack};
@@ -78,12 +82,12 @@ TEST(AttentionTotals, AgreesWithPlainLoopsForRandomModels) {
                     for (auto& row : mean)
                         for (double& x : row) x /= layer + 1;
                     const auto l = static_cast<std::size_t>(layer);
-                    EXPECT_TRUE(largest_error(totals.head_means[l], b, a) <= 1e-6) << seed;
-                    EXPECT_TRUE(largest_error(mean_of_layers(totals, l, b), 0, mean) <= 1e-6) << seed;
-                    EXPECT_TRUE(largest_error(totals.rollouts[l], b, rollout) <= 1e-6) << seed;
-                    for (std::int64_t t = 0; t < shape[1].size; ++t) {
+                    EXPECT_TRUE(largest_error(totals.head_means[l].sequence(b), a) <= 1e-6) << seed;
+                    EXPECT_TRUE(largest_error(mean_of_layers(totals, l, b), mean) <= 1e-6) << seed;
+                    EXPECT_TRUE(largest_error(totals.rollouts[l].sequence(b), rollout) <= 1e-6) << seed;
+                    for (std::int64_t t = 0; t < positions; ++t) {
                         double row = 0;
-                        for (std::int64_t s = 0; s < shape[1].size; ++s) row += static_cast<double>(totals.rollouts[l](b, t, s));
+                        for (std::int64_t s = 0; s < positions; ++s) row += static_cast<double>(totals.rollouts[l](b, t, s));
                         EXPECT_TRUE(std::abs(row - 1) <= 1e-5) << "every row of a rollout is a distribution";
                         const Mask* mask = trace.find(id)->mask.get();
                         fully_masked += mask != nullptr && mask->row_fully_masked(b, 0, t);
@@ -92,11 +96,46 @@ TEST(AttentionTotals, AgreesWithPlainLoopsForRandomModels) {
                 // Negative control: without normalising rows, the result differs as soon as a row is masked.
                 Square wrong = rollout;
                 wrong[0][0] += 1e-4;
-                EXPECT_FALSE(largest_error(totals.rollouts.back(), b, wrong) <= 1e-6);
+                EXPECT_FALSE(largest_error(totals.rollouts.back().sequence(b), wrong) <= 1e-6);
             }
         }
     }
     EXPECT_GT(fully_masked, 0) << "the models are to have rows that attend to nothing";
+}
+
+/// Rows that sum to 1, in more positions than are mixed at a time.
+TEST(AttentionTotals, ManyPositionsAreMixedInBlocks) {
+    constexpr std::int64_t kPositions = 150;
+    constexpr int kLayers = 3;
+    std::mt19937 random(7);
+    std::uniform_real_distribution<float> number(0, 1);
+    // How many later positions each layer sees.
+    for (const std::array<std::int64_t, kLayers>& ahead : {std::array<std::int64_t, kLayers>{0, 0, 0}, {0, kPositions, 0}, {3, 0, 0}}) {
+        SCOPED_TRACE(ahead[1]);
+        Trace<float> trace;
+        trace.config.num_layers = kLayers;
+        for (int layer = 0; layer < kLayers; ++layer) {
+            Tensor<float> w({{Axis::B, 1}, {Axis::H, 2}, {Axis::T, kPositions}, {Axis::S, kPositions}});
+            for (std::int64_t i = 0; i < 2 * kPositions; ++i) {
+                float* const row = w.data() + i * kPositions;
+                const std::int64_t seen = std::min(kPositions, i % kPositions + 1 + ahead[static_cast<std::size_t>(layer)]);
+                std::generate_n(row, seen, [&] { return number(random); });
+                const float sum = std::accumulate(row, row + seen, 0.F);
+                for (std::int64_t s = 0; s < seen; ++s) row[s] /= sum;
+            }
+            trace.stages.push_back({{Stage::Weights, layer}, std::move(w), nullptr});
+        }
+        const AttentionTotals totals = attention_totals(trace, Stack::Main);
+        Square rollout = zeros(kPositions);
+        for (std::size_t t = 0; t < rollout.size(); ++t) rollout[t][t] = 1;
+        for (int layer = 0; layer < kLayers; ++layer) {
+            const auto l = static_cast<std::size_t>(layer);
+            rollout = oracle_step(mean_of_heads(trace, {Stage::Weights, layer}, 0), rollout);
+            EXPECT_TRUE(largest_error(totals.rollouts[l].sequence(0), rollout) <= 1e-6) << layer;
+            EXPECT_EQ(totals.head_means[l].is_lower(), ahead[l] == 0) << layer;
+        }
+        EXPECT_EQ(totals.rollouts.back().is_lower(), ahead == (std::array<std::int64_t, kLayers>{}));
+    }
 }
 
 TEST(AttentionTotals, CoverTheLayersOfTheirOwnStack) {

@@ -86,6 +86,27 @@ TEST(Edits, ExplanationsOfRandomEditsAddUp) {
     EXPECT_GT(edited, 100);
 }
 
+TEST(Edits, MarksKnowWhichMatricesHaveAny) {
+    int with = 0, without = 0;
+    for (unsigned seed = 0; seed < 100; ++seed) {
+        RandomModel model(seed);
+        add_edits(model, 3);
+        for (const auto& stage : model.trace<float>().stages) {
+            if (stage.edited == nullptr) continue;
+            const Shape& shape = stage.value.shape();
+            const std::int64_t cells = shape[shape.rank() - 2].size * shape[shape.rank() - 1].size;
+            for (std::int64_t slice = 0; slice < shape.count() / cells; ++slice) {
+                bool any = false;
+                for (std::int64_t cell = slice * cells; cell < (slice + 1) * cells; ++cell) any = any || stage.edited->marked(cell);
+                ASSERT_EQ(stage.edited->any_in(slice), any) << "seed " << seed << " " << tensor_name(stage.id) << " " << slice;
+                (any ? with : without) += 1;
+            }
+        }
+    }
+    EXPECT_GT(with, 100);
+    EXPECT_GT(without, 100);
+}
+
 TEST(Edits, TheListKnowsWhichCellsAnEditReaches) {
     int reached = 0;
     for (unsigned seed = 0; seed < 100; ++seed) {

@@ -159,10 +159,11 @@ TEST_F(LongMap, TotalsComeFromAWorker) {
             const Matrix map = totals_matrix(context);
             ASSERT_EQ(map.data.rows, kPositions);
             const AttentionTotals& all = totals(context.states.shown);
-            const Tensor<float> mean = mean_of_layers(all, all.layers() - 1, 0), &rolled = all.rollouts.back();
+            const std::vector<float> mean = mean_of_layers(all, all.layers() - 1, 0);
+            const TokenMap& rolled = all.rollouts.back();
             for (std::int64_t t = 0; t < kPositions; ++t)
                 for (std::int64_t s = 0; s < kPositions; ++s) {
-                    ASSERT_EQ(map.at(t, s), rollout ? rolled(0, t, s) : mean(0, t, s));
+                    ASSERT_EQ(map.at(t, s), rollout ? rolled(0, t, s) : mean[static_cast<std::size_t>(t * kPositions + s)]);
                     ASSERT_EQ(map.masked(t, s), s > t) << t << ' ' << s;
                 }
         });
@@ -187,8 +188,7 @@ TEST_F(LongMap, DifferencesOfTotalsComeFromAWorker) {
             ASSERT_TRUE(map.is_difference);
             EXPECT_EQ(map.name, "rollout difference");
             EXPECT_EQ(map.labelled_by.snapshot == computed(context.states.pinned_a).get(), swapped) << "rows are named after its text";
-            const Tensor<float>&after = totals(context.states.shown).rollouts.back(),
-                  &before = totals(context.states.pinned_a).rollouts.back();
+            const TokenMap &after = totals(context.states.shown).rollouts.back(), &before = totals(context.states.pinned_a).rollouts.back();
             float reach = 0;
             for (std::int64_t t = 0; t < kPositions; ++t)
                 for (std::int64_t s = 0; s <= t; ++s) {

@@ -236,17 +236,17 @@ TEST_F(TokenViews, TheTotalsAreThoseOfTheEngine) {
     view.view = View::Totals;
     frames(2, ui_frame);
     const auto readings = get(facet::Readings{ReadingKind::Totals});
-    const auto drawn = [&](const Tensor<float>& values) {
-        const std::int64_t cells = values.shape()[1].size * values.shape()[2].size;
+    const auto drawn = [&](const std::vector<float>& values) {
         return std::any_of(canvas.calls.begin(), canvas.calls.end(), [&](const auto& call) {
-            return call.max.x - call.min.x > 100 && call.request.data.rows * call.request.data.cols == cells &&
-                   std::equal(values.data(), values.data() + cells, call.request.data.values);
+            const auto cells = static_cast<std::size_t>(call.request.data.rows * call.request.data.cols);
+            return call.max.x - call.min.x > 100 && cells == values.size() &&
+                   std::equal(values.begin(), values.end(), call.request.data.values);
         });
     };
-    EXPECT_TRUE(drawn(readings->of(Stack::Main)->rollouts.back()));
+    EXPECT_TRUE(drawn(readings->of(Stack::Main)->rollouts.back().sequence(0)));
     view.totals.up_to = 1;
     frames(1, ui_frame);
-    EXPECT_TRUE(drawn(readings->of(Stack::Main)->rollouts[1]));
+    EXPECT_TRUE(drawn(readings->of(Stack::Main)->rollouts[1].sequence(0)));
     view.totals.rollout = false;
     frames(1, ui_frame);
     EXPECT_TRUE(drawn(mean_of_layers(*readings->of(Stack::Main), 1, 0)));

@@ -35,8 +35,9 @@ class TotalsOfTwoLayers : public testing::Test {
 protected:
     TotalsOfTwoLayers() {
         const Numbers first = {1, 0, 0, 0.5F, 0, 0.5F, 0, 0, 0}, second = {0, 0, 0, 0, kNan, 0, 0, 0.5F, 0.5F};
-        for (const Numbers* numbers : {&first, &second}) totals.head_means.push_back(map_of(*numbers));
-        totals.rollouts = {map_of({1, 0, 0, 0, 1, 0, 0, 0, 1}), map_of({0.5F, 0, 0.25F, kNan, 0, 0, 0, 0, 0})};
+        for (const Numbers* numbers : {&first, &second}) totals.head_means.emplace_back(map_of(*numbers));
+        for (const Numbers& numbers : {Numbers{1, 0, 0, 0, 1, 0, 0, 0, 1}, Numbers{0.5F, 0, 0.25F, kNan, 0, 0, 0, 0, 0}})
+            totals.rollouts.emplace_back(map_of(numbers));
         auto mask = std::make_shared<Mask>();
         const Bytes keep = {1, 0, 0, 0, 1, 1, 0, 0, 1};
         mask->assign(1, 3, 3, [&](std::int64_t, std::int64_t t, std::int64_t s) { return keep[static_cast<std::size_t>(3 * t + s)] != 0; });

@@ -230,7 +230,7 @@ TEST(ComparedReadings, AreThereForEveryStateThatCanBeComparedWith) {
         EXPECT_TRUE(readings->lens.has_value());
         EXPECT_FALSE(session.compute(state, facet::Readings{ReadingKind::Totals})->totals.empty());
     }
-    const auto numbers = [](const Readings& readings) { return readings.totals[0].rollouts.back().values(); };
+    const auto numbers = [](const Readings& readings) { return readings.totals[0].rollouts.back().sequence(0); };
     const facet::Readings totals{ReadingKind::Totals};
     const auto own = session.get(totals), other = session.compute(states.unmasked, totals).value;
     const auto shown = numbers(*own), unmasked = numbers(*other);

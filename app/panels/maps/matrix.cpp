@@ -120,7 +120,6 @@ void MatrixStore::forget_computed() {
     ++generation_;
     changed_.clear();
     one_hot_.clear();
-    edited_.clear();
     statistics_.clear();
 }
 
@@ -248,7 +247,7 @@ Matrix MatrixStore::mean_map(const RecordedStage<float>& stage, const Tensor<flo
 }
 
 Matrix MatrixStore::totals(const Matrix& place, const TotalsMap& map) {
-    const std::vector<Tensor<float>>& layers = map.rollout ? map.totals.rollouts : map.totals.head_means;
+    const std::vector<TokenMap>& layers = map.rollout ? map.totals.rollouts : map.totals.head_means;
     const std::uint64_t key = mix(mix(generation_, kTotal),
                                   reinterpret_cast<std::uintptr_t>(layers[map.layer].data()) + static_cast<std::uintptr_t>(map.sequence));
     const auto [it, fresh] = changed_.try_emplace(key);
@@ -280,12 +279,8 @@ Matrix MatrixStore::slice(const RecordedStage<float>& stage, std::int64_t batch,
     if (stage.mask != nullptr && !stage.mask->allows_everything()) matrix.data.keep = stage.mask->keep_row(b, h, 0);
     const auto trace_identity = reinterpret_cast<std::uintptr_t>(stage.value.data());
     matrix.data.key = mix(mix(mix_text(mix(generation_, kStage), matrix.name), static_cast<std::uint64_t>(slice)), trace_identity);
-    if (stage.edited != nullptr) {
-        const std::uint32_t* const marks = stage.edited->by.data() + slice * rows.size * cols.size;
-        const auto [any, fresh] = edited_.try_emplace(matrix.data.key);
-        if (fresh) any->second = std::any_of(marks, marks + rows.size * cols.size, [](std::uint32_t by) { return by != 0; });
-        if (any->second) matrix.edited = {marks, cols.size, 1};
-    }
+    if (stage.edited != nullptr && stage.edited->any_in(slice))
+        matrix.edited = {stage.edited->by.data() + slice * rows.size * cols.size, cols.size, 1};
     CellRef origin;
     origin.stage = id;
     origin.index[0] = b;

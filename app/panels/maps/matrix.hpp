@@ -168,7 +168,6 @@ private:
     std::map<std::uint64_t, TensorStatistics> statistics_;
     std::map<std::string, std::pair<float, float>> latest_ranges_;
     std::map<std::uint64_t, OneHotRows> one_hot_;
-    std::map<std::uint64_t, bool> edited_;  ///< whether any cell of a slice is edited
     std::map<std::uint64_t, Region> regions_;
     std::map<std::uint64_t, std::uint64_t> last_regions_;  ///< by map
 };

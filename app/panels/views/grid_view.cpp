@@ -73,7 +73,7 @@ std::vector<Tile> tiles_of(const PanelContext& context) {
 }
 
 /// The number of lines needed for `count` items.
-std::int64_t lines_of(std::int64_t count, std::int64_t columns) { return (count + columns - 1) / columns; }
+std::int64_t lines_needed(std::int64_t count, std::int64_t columns) { return (count + columns - 1) / columns; }
 
 struct GridLayout {
     std::int64_t columns = 1, lines = 1;  ///< lines per layer; each layer starts on a new line
@@ -109,16 +109,16 @@ GridLayout lay_out(const PanelContext& context, ImVec2 size, std::int64_t heads,
     if (!context.view.sort_heads_by.empty()) {
         const auto room = static_cast<std::int64_t>(size.x / context.px(kSortedPitch));
         const std::int64_t columns = std::clamp<std::int64_t>(heads, 1, std::max<std::int64_t>(room, 1));
-        return lay_out_tiles(context, size, columns, lines_of(count, columns), true, kMinTile);
+        return lay_out_tiles(context, size, columns, lines_needed(count, columns), true, kMinTile);
     }
     const std::int64_t layers = count / heads;
     GridLayout grid = lay_out_tiles(context, size, heads, layers, true, kMinTile);
     if (grid.tile >= context.px(kCaptionedTile)) return grid;
     grid = lay_out_tiles(context, size, heads, layers, false, kDenseTile);
     for (std::int64_t lines = 2; grid.tile < context.px(kDenseTile) && lines <= heads; ++lines) {
-        const std::int64_t columns = lines_of(heads, lines);
+        const std::int64_t columns = lines_needed(heads, lines);
         grid = lay_out_tiles(context, size, columns, layers * lines, false, kMinTile);
-        grid.lines = lines_of(heads, columns);
+        grid.lines = lines_needed(heads, columns);
     }
     return grid;
 }

@@ -47,7 +47,7 @@ Shown shown_of(const PanelContext& context, const Readings* readings, const Snap
     const std::size_t last = shown.totals->layers() - 1;
     shown.layer = std::min(static_cast<std::size_t>(context.view.totals.up_to.value_or(static_cast<std::int64_t>(last))), last);
     shown.weights = {Stage::Weights, static_cast<int>(shown.layer), shown.totals->stack};
-    shown.batch = shown.is_reduced() ? 0 : std::min(batch, shown.totals->rollouts[0].shape()[0].size - 1);
+    shown.batch = shown.is_reduced() ? 0 : std::min(batch, shown.totals->rollouts[0].sequences() - 1);
     return shown;
 }
 
@@ -76,7 +76,7 @@ ChangedMap shown_map(const PanelContext& context, const Shown& shown) {
         const auto& maps = rollout ? shown.totals->reduced_rollouts : shown.totals->reduced_means;
         return {context.matrices.reduced_total(*shown.trace, maps[shown.layer], symbol), ""};
     }
-    const Matrix place = place_of_token_map(shown.totals->rollouts[shown.layer].shape()[1].size, symbol);
+    const Matrix place = place_of_token_map(shown.totals->rollouts[shown.layer].positions(), symbol);
     if (is_small(place)) return {context.matrices.totals(place, {*shown.trace, *shown.totals, rollout, shown.layer, shown.batch}), ""};
     ChangedMap found = totals_elsewhere(context, place, shown);
     if (found.map.empty()) found.map = place;
@@ -144,9 +144,11 @@ void draw_mean_arithmetic(const PanelContext& context, const Shown& shown, std::
 void draw_rollout_arithmetic(const PanelContext& context, const Shown& shown, std::int64_t t, std::int64_t s) {
     constexpr std::size_t kMost = 12;
     const Palette& colors = context.theme.colors;
-    const Tensor<float>& a = shown.totals->head_means[shown.layer];
-    const std::int64_t positions = a.shape()[1].size;
-    const std::vector<double> mixed = with_residual(a.data() + (shown.batch * positions + t) * positions, positions, t);
+    const TokenMap& means = shown.totals->head_means[shown.layer];
+    const std::int64_t positions = means.positions();
+    std::vector<float> a(static_cast<std::size_t>(positions));
+    means.copy_row(shown.batch, t, a.data());
+    const std::vector<double> mixed = with_residual(a.data(), positions, t);
     struct Term {
         std::int64_t through;
         double share, before, product;

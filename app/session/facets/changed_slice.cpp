@@ -90,17 +90,11 @@ ChangedSlice slice_row_sums(const NumberGrid& grid) {
 
 ChangedSlice slice_of_totals(const TotalsMap& map) {
     const auto& [trace, totals, rollout, layer, sequence] = map;
-    if (layer >= totals.head_means.size() || sequence < 0 || sequence >= totals.head_means[layer].shape()[0].size)
+    if (layer >= totals.head_means.size() || sequence < 0 || sequence >= totals.head_means[layer].sequences())
         throw Error("there are no such totals");
-    const std::int64_t positions = totals.head_means[layer].shape()[1].size, cells = positions * positions;
+    const std::int64_t positions = totals.head_means[layer].positions();
     ChangedSlice slice;
-    if (rollout) {
-        const float* numbers = totals.rollouts[layer].data() + sequence * cells;
-        slice.values.assign(numbers, numbers + cells);
-    } else {
-        const Tensor<float> mean = mean_of_layers(totals, layer, sequence);
-        slice.values.assign(mean.values().begin(), mean.values().end());
-    }
+    slice.values = rollout ? totals.rollouts[layer].sequence(sequence) : mean_of_layers(totals, layer, sequence);
     const RecordedStage<float>* weights = trace.find({Stage::Weights, static_cast<int>(layer), totals.stack});
     if (weights != nullptr && weights->mask != nullptr && !weights->mask->allows_everything()) {
         const std::uint8_t* keep = weights->mask->keep_row(sequence, 0, 0);

@@ -75,7 +75,7 @@ double mib_of(const Readings& readings) {
     std::size_t bytes = readings.lens ? readings.lens->cells.size() * sizeof(LensCell) : 0;
     for (const AttentionTotals& totals : readings.totals) {
         for (const auto* maps : {&totals.head_means, &totals.rollouts})
-            for (const Tensor<float>& map : *maps) bytes += static_cast<std::size_t>(map.size()) * sizeof(float);
+            for (const TokenMap& map : *maps) bytes += map.bytes();
         for (const auto* maps : {&totals.reduced_rollouts, &totals.reduced_means})
             for (const ReducedMap& map : *maps) bytes += static_cast<std::size_t>(map.values.size()) * sizeof(float) + map.keep.size();
     }
