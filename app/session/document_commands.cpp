@@ -3,7 +3,6 @@
 #include <optional>
 #include <utility>
 
-#include "app/session/document/memory_budget.hpp"
 #include "app/session/document/model_document.hpp"
 #include "app/session/document/prepare.hpp"
 #include "app/session/document/presets.hpp"
@@ -61,12 +60,12 @@ void Session::Impl::carry_out(const command::SetForward& set, const std::string&
 namespace {
 
 /// The new example with the text that the user typed into the previous one, if its model can read it.
-std::optional<Document> with_typed_sentence(Document next, const Document& before) {
+std::optional<Document> with_typed_sentence(Document next, const Document& before, double room_mib) {
     if (before.preset.empty() || before.preset == next.preset || before.trained || before.model != nullptr) return {};
     if (!before.source_texts.empty() || !next.source_texts.empty() || open_preset(before.preset).texts == before.texts) return {};
     next.texts = before.texts;
     try {
-        prepare(next, default_memory_budget_mib());
+        prepare(next, room_mib);
     } catch (const Error&) {
         return {};  // the example's own sentence is shown
     }
@@ -74,13 +73,13 @@ std::optional<Document> with_typed_sentence(Document next, const Document& befor
 }
 
 /// The new published model with the previous one's text, if it can read it.
-Document with_text_of(Document next, const Document& before) {
+Document with_text_of(Document next, const Document& before, double room_mib) {
     if (before.model == nullptr || before.source_texts.empty() != next.source_texts.empty()) return next;
     Document kept = next;
     kept.texts = before.texts;
     kept.source_texts = before.source_texts;
     try {
-        prepare(kept, default_memory_budget_mib());
+        prepare(kept, room_mib);
     } catch (const Error&) {
         return next;
     }
@@ -95,7 +94,7 @@ void Session::Impl::carry_out(const command::OpenPreset& open, const std::string
     next.run = document().run;
     next.sampling = document().sampling;
     next.pins = document().pins;
-    if (std::optional<Document> kept = with_typed_sentence(next, document())) {
+    if (std::optional<Document> kept = with_typed_sentence(next, document(), scheduler.budget_mib())) {
         next = std::move(*kept);
         files.tell("Your sentence is kept. Choose the example again to get its own.", false);
     }
@@ -108,7 +107,7 @@ void Session::Impl::carry_out(const command::OpenDocument& open, const std::stri
     Document next = ready_to_open(open.document);
     if (open.is_model) {
         // Keep the pinned states, so that one model can be compared at two precisions.
-        next = with_text_of(std::move(next), document());
+        next = with_text_of(std::move(next), document(), scheduler.budget_mib());
         next.pins = document().pins;
     }
     take_up_pins(next.pins, {});
@@ -118,7 +117,7 @@ void Session::Impl::carry_out(const command::OpenDocument& open, const std::stri
 
 void Session::Impl::carry_out(const command::ShowBeside& beside, const std::string& merge) {
     if (shown->state == nullptr) throw Error("there is nothing to compare with yet");
-    Document next = with_text_of(ready_to_open(document_of_model(beside.model)), document());
+    Document next = with_text_of(ready_to_open(document_of_model(beside.model)), document(), scheduler.budget_mib());
     next.forward = document().forward;
     // What was written belongs to the text that is shown, as long as its ids mean the same tokens.
     if (document().model != nullptr && document().model->vocabulary() == beside.model->vocabulary()) {

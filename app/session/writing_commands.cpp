@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "app/session/document/memory_budget.hpp"
 #include "app/session/document/prepare.hpp"
 #include "app/session/session_impl.hpp"
 #include "engine/tensor/error.hpp"
@@ -98,7 +97,7 @@ void Session::Impl::carry_out(const command::WriteToken& write, const std::strin
     Document next = ready_to_write(write.sequence);
     const std::int64_t place = put_token(next.writing, {write.id, next.writing.shown, write.predicted, write.chance});
     show_written(next, place);
-    prepare(next, default_memory_budget_mib(), &tokenizer);  // throws if it does not fit into the context
+    prepare(next, scheduler.budget_mib(), &tokenizer);  // throws if it does not fit into the context
     change(std::move(next), merge);
 }
 

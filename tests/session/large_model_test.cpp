@@ -505,10 +505,23 @@ TEST(LargeModel, AFileOfMapsThatNoMemoryHoldsIsRefusedBeforehand) {
     Trace<float> trace = long_text_of_gpt2();
     const StageId weights{Stage::Weights, 0};
     trace.tokens = {1 << 16, {}, {1 << 16}};
-    EXPECT_THROW(expect_room_for_part(trace, weights), DocumentError);
-    EXPECT_NO_THROW(expect_room_for_part(trace, {Stage::Embedding, -1})) << "what has no maps";
+    EXPECT_THROW(expect_room_for_part(trace, weights, 1000), DocumentError);
+    EXPECT_NO_THROW(expect_room_for_part(trace, {Stage::Embedding, -1}, 1000)) << "what has no maps";
     trace.tokens = {64, {}, {64}};
-    EXPECT_NO_THROW(expect_room_for_part(trace, weights));
+    EXPECT_NO_THROW(expect_room_for_part(trace, weights, 1000));
+    EXPECT_THROW(expect_room_for_part(trace, weights, 0.1), DocumentError);
+}
+
+TEST(LargeModel, FilesKeepToTheMemoryThatWasSet) {
+    TwoSessions sessions(open_preset("gpt-tiny"));
+    Snapshot tight = *sessions.tight.wait();
+    EXPECT_EQ(tight.budget_mib, tight_budget(open_preset("gpt-tiny")));
+    ASSERT_FALSE(tight.trace->whole());
+    const StageId inside{Stage::Scores, 1};
+    EXPECT_NO_THROW(trace_with(tight, inside));
+    tight.budget_mib = 1e-3;
+    EXPECT_THROW(trace_with(tight, inside), DocumentError);
+    EXPECT_THROW(whole_trace(tight), DocumentError);
 }
 
 TEST(LargeModel, AShortTextIsHeldAsItWas) {

@@ -435,6 +435,7 @@ BegunPass FacetMaker::Make::begin(const std::optional<StageId>& before) const {
     made.source_tokens = std::move(prepared.source_chips);
     made.vocabulary = std::move(prepared.vocabulary);
     made.whole_mib = prepared.size.whole + prepared.size.parameters;
+    made.budget_mib = work.budget_mib;
     made.serial = next_serial();
     pass.attended = prepared.size.attended;
     // A published model's parameters are pages of its mapped file.

@@ -23,7 +23,8 @@ struct FacetWork {
     const Results& results;  ///< contain everything that needs_of() names (facet_needs.hpp)
     /// `so_far`: the partial value; null if a partial value makes no sense.
     std::function<void(std::size_t done, std::size_t total, std::shared_ptr<const void> so_far)> progress;
-    double room_mib = 0;  ///< remaining memory budget
+    double room_mib = 0;    ///< what is left of the memory budget
+    double budget_mib = 0;  ///< the whole of it
     std::stop_token stop;
 };
 

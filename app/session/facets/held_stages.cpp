@@ -6,7 +6,6 @@
 #include "engine/model/transformer.hpp"
 #include "engine/tensor/error.hpp"
 
-#include "app/session/document/memory_budget.hpp"
 #include "app/session/document/prepare.hpp"
 
 namespace attn::app {
@@ -17,7 +16,7 @@ std::shared_ptr<const Trace<float>> complete_trace(const Snapshot& snapshot) {
     return std::make_shared<const Trace<float>>(complete_outline<float>(snapshot.trace, false));
 }
 
-void expect_room_for_part(const Trace<float>& trace, const StageId& id) {
+void expect_room_for_part(const Trace<float>& trace, const StageId& id, double room_mib) {
     const PlanPart part = trace.plan->part_around(id);
     double numbers = 0;
     for (std::size_t i = part.first; i < part.end; ++i) {
@@ -26,14 +25,14 @@ void expect_room_for_part(const Trace<float>& trace, const StageId& id) {
         for (const Dim& dim : shape) count *= static_cast<double>(dim.size);
         numbers += count;
     }
-    expect_room(numbers * sizeof(float) / (1024 * 1024), default_memory_budget_mib());
+    expect_room(numbers * sizeof(float) / (1024 * 1024), room_mib);
 }
 
 std::shared_ptr<const Trace<float>> trace_with(const Snapshot& snapshot, const StageId& id) {
     if (snapshot.trace == nullptr) throw Error("nothing has been computed yet");
     if (snapshot.trace->whole() || snapshot.trace->find(id) != nullptr) return snapshot.trace;
     if (snapshot.trace->plan->find(id) == nullptr) throw Error("this model has no stage " + tensor_name(id));
-    expect_room_for_part(*snapshot.trace, id);
+    expect_room_for_part(*snapshot.trace, id, snapshot.budget_mib);
     return std::make_shared<const Trace<float>>(Recomputation<float>(complete_trace(snapshot)).trace_around(id));
 }
 
@@ -41,7 +40,7 @@ std::shared_ptr<const Trace<float>> whole_trace(const Snapshot& snapshot) {
     if (snapshot.trace == nullptr) throw Error("nothing has been computed yet");
     const Trace<float>& trace = *snapshot.trace;
     if (trace.whole()) return snapshot.trace;
-    expect_room(snapshot.whole_mib, default_memory_budget_mib());
+    expect_room(snapshot.whole_mib, snapshot.budget_mib);
     return std::make_shared<const Trace<float>>(trace_forward<float>(trace.parameters, trace.tokens, trace.source_tokens, trace.settings));
 }
 

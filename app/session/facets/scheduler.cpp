@@ -45,6 +45,11 @@ Scheduler::~Scheduler() {
     for (Running& running : running_) running.stop.request_stop();
 }
 
+double Scheduler::budget_mib() const {
+    const std::lock_guard lock(mutex_);
+    return budget_mib_;
+}
+
 void Scheduler::set_budget(double mib) {
     auto facts = std::make_shared<const Results::Facts>();  // old facts are destroyed after the lock is released
     {
@@ -305,7 +310,7 @@ Fact Scheduler::compute(const Request& request, const Results& results, double r
             if (known != nullptr) fact.field = known->field;
             return fact;
         }
-        FacetValue made = maker.make(request, {computation_, results, progress, room_mib, job});
+        FacetValue made = maker.make(request, {computation_, results, progress, room_mib, budget_mib(), job});
         fact.value = std::move(made.value);
         fact.mib = made.mib;
     } catch (const std::exception& error) {

@@ -36,6 +36,7 @@ public:
     void picture_drawn();
     /// Takes effect at once: all results are dropped and computed again.
     void set_budget(double mib);
+    double budget_mib() const;
     Results results() const;
     /// Waits until every wanted request has a value or a problem.
     void wait();

@@ -196,15 +196,16 @@ void write_contents(const std::filesystem::path& path, const Snapshot& snapshot,
 /// Computes the stages of an outline part by part as they are requested, and records the first non-finite number.
 class PartByPart {
 public:
-    explicit PartByPart(std::shared_ptr<const Trace<float>> outline)
-        : outline_(std::move(outline)), again_(outline_),
+    /// `room_mib`: memory that a part may take.
+    PartByPart(std::shared_ptr<const Trace<float>> outline, double room_mib)
+        : outline_(std::move(outline)), room_mib_(room_mib), again_(outline_),
           masks_(builder_.build(*outline_->plan, outline_->settings.masks, outline_->tokens,
                                 outline_->config.architecture == Architecture::EncoderDecoder ? &outline_->source_tokens : nullptr)) {}
 
     const RecordedStage<float>& stage(const StageId& id) {
         if (part_.find(id) == nullptr) {
             part_ = {};  // before the next one is computed
-            expect_room_for_part(*outline_, id);
+            expect_room_for_part(*outline_, id, room_mib_);
             part_ = again_.trace_around(id);
             if (!not_finite_) not_finite_ = first_not_finite(part_);
         }
@@ -219,6 +220,7 @@ public:
 
 private:
     std::shared_ptr<const Trace<float>> outline_;
+    double room_mib_;
     Recomputation<float> again_;
     MaskBuilder builder_;
     const PassMasks& masks_;
@@ -324,7 +326,7 @@ std::optional<NotFiniteCell> write_snapshot_trace(const std::filesystem::path& p
         write_contents(path, snapshot, nullptr, {});
         return first_not_finite(*snapshot.trace);
     }
-    PartByPart parts(complete_trace(snapshot));
+    PartByPart parts(complete_trace(snapshot), snapshot.budget_mib);
     const StageSource source{[&](const StageId& id) -> const RecordedStage<float>& { return parts.stage(id); },
                              [&](const StageId& id) { return parts.mask(id); }};
     write_trace(path, *snapshot.trace, source, texts_without_padding(snapshot.tokens), texts_without_padding(snapshot.source_tokens),
