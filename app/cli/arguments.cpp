@@ -1,7 +1,10 @@
 #include "app/cli/arguments.hpp"
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <optional>
 #include <set>
@@ -79,8 +82,12 @@ Argument& Argument::one_at_a_time() {
 }
 
 Argument& Argument::between(std::int64_t least, std::int64_t most) {
-    option_->check(CLI::Range(least, most));
-    return *this;
+    return check([least, most](const std::string& text) -> std::string {
+        std::int64_t number = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+        if (error == std::errc{} && end == text.data() + text.size() && number >= least && number <= most) return "";
+        return fmt::format("expected a whole number from {} to {}, found {}", least, most, text);
+    });
 }
 
 Argument& Argument::one_of(const std::vector<std::string>& names) {
@@ -174,6 +181,9 @@ CommandLine::Outcome CommandLine::parse(int argc, char** argv) {
     } catch (const CLI::Success& request) {
         app_->exit(request);
         return Outcome::Printed;
+    } catch (const CLI::ExtrasError&) {
+        const std::string first = app_->remaining(true).front();
+        throw ArgumentError(first.starts_with('-') ? "there is no option " + first : "nothing is expected here, found " + first);
     } catch (const CLI::ParseError& error) {
         throw ArgumentError(error.what());
     }

@@ -91,6 +91,10 @@ public:
         if (model_ != nullptr) return model_->vocabulary().at(static_cast<std::size_t>(id));
         return tokenizer_ ? tokenizer_->vocabulary()[static_cast<std::size_t>(id)] : std::to_string(id);
     }
+    /// Throws FileError if the opened model's file became shorter, so that what was computed from it is worthless.
+    void require_intact() const {
+        if (model_ != nullptr) model_->require_intact();
+    }
     /// Decodes a complete text.
     std::string whole(const std::vector<std::int32_t>& ids) const {
         std::string all;
@@ -230,6 +234,7 @@ void print_filled_in(const SampleOptions& options, const Writer& writer) {
         throw Error(fmt::format("--prompt: this model fills in words: expected a {} where one is hidden, found none in \"{}\"",
                                 words.blank(), escaped(options.prompt)));
     const std::vector<std::int32_t> filled = fill_in(*writer.parameters, words.batch(prompt), *blank, writer.forward, options.sampling);
+    words.require_intact();
     if (options.json) {
         Json tokens = Json::list();
         for (const std::int32_t id : filled) tokens.push_back({{"id", id}, {"text", words.text(id)}});
@@ -259,7 +264,10 @@ void print_written(SampleOptions options, const Writer& writer) {
     const auto is_end = [&](std::int32_t id) { return std::find(ends.begin(), ends.end(), id) != ends.end(); };
     if (options.json) {
         Json tokens = Json::list();
-        const auto keep = [&](const DrawnToken& drawn) { tokens.push_back(to_json(words, drawn, options.sampling)); };
+        const auto keep = [&](const DrawnToken& drawn) {
+            words.require_intact();
+            tokens.push_back(to_json(words, drawn, options.sampling));
+        };
         const std::vector<std::int32_t> written = generate(*writer.parameters, given, writer.forward, options.sampling, keep);
         const bool ended = !written.empty() && is_end(written.back());
         return print_json(options, std::move(tokens), joined(words, written, ended), ended);
@@ -268,6 +276,7 @@ void print_written(SampleOptions options, const Writer& writer) {
     const std::string before = translates ? "" : options.prompt;
     const std::vector<std::int32_t> written =
         generate(*writer.parameters, given, writer.forward, options.sampling, [&](const DrawnToken& drawn) {
+            words.require_intact();
             // Print the prompt together with the first token, so that an earlier error prints nothing.
             const std::string word = is_end(drawn.id) && words.tells_end(drawn.id) ? "" : printed(words, drawn.id);
             fmt::print("{}{}{}", begun ? "" : before, begun || !translates ? words.between() : "", word);

@@ -147,7 +147,7 @@ std::string left_out(const Provenance& provenance, std::size_t shown) {
         text = fmt::format("The {} largest of {} terms; the sum includes all.", shown, terms.size() - masked);
     if (terms.size() > kMostTerms && masked > 0)
         text += fmt::format("{}{} not listed.", text.empty() ? "" : " ",
-                            masked == 1 ? "1 masked one is" : fmt::format("{} masked ones are", masked));
+                            masked == 1 ? "1 masked term is" : fmt::format("{} masked terms are", masked));
     if (provenance.omitted_terms > 0)
         text += fmt::format("{}{} terms that are 0 are not listed.", text.empty() ? "" : " ", provenance.omitted_terms);
     return text;

@@ -146,6 +146,9 @@ Badge badge_of(const PanelContext& context) {
     if (context.document.forward.mistake != Mistake::None)
         return {colors.bad, "broken on purpose", "",
                 "These numbers contain the deliberate mistake; the reference makes it too, and agrees.\n" + table};
+    if (const reference::StageError* stage = verification->first_nan())
+        return {colors.bad, "NaN in " + tensor_name(stage->id), "",
+                "The fast engine and the reference agree, but where they do, some numbers are NaN.\n" + table};
     return {colors.good, whole ? kVerified : fmt::format("{} {}", part, kVerified), "max error " + format_scientific(verification->max_abs),
             table};
 }

@@ -126,6 +126,7 @@ void Writer::carry_out(const WritingJob& job, std::uint64_t number, const std::s
     try {
         Prompt prompt{.text = job.text, .source = job.source, .ends = job.ends, .drawn = job.drawn};
         const auto each = [&](const DrawnToken& drawn) {
+            if (job.model != nullptr) job.model->require_intact();
             const auto id = static_cast<std::size_t>(drawn.id);
             const WrittenToken token{drawn.id, kPrompt, predicted_shares(drawn.logits)[id], drawn.chances[id]};
             tell(number, [&](WrittenNews& news) { news.tokens.push_back(token); });

@@ -14,12 +14,14 @@
 
 #include "app/session/document/commands.hpp"
 #include "app/session/facets/computation.hpp"
+#include "app/session/states/opened_model.hpp"
 
 namespace attn::app {
 
 /// A generation job; a value, so that the document may change meanwhile.
 struct WritingJob {
     std::shared_ptr<const Parameters<float>> parameters;
+    std::shared_ptr<const OpenedModel> model{};  ///< whose file `parameters` are read from; null for parameters in memory
     std::vector<std::int32_t> text, source;
     std::vector<std::int32_t> ends;
     ForwardSettings forward;

@@ -35,13 +35,14 @@ std::string full_context(const Config& config) {
 
 /// Continues the text of a trace; an encoder-decoder answers its source. Opened models stop at the end tokens that their files name, an
 /// encoder-decoder of ours at the last token of its source.
-WritingJob job_of(const Trace<float>& trace, const OpenedModel* model, std::int64_t sequence, const SamplingSettings& sampling,
-                  std::size_t written) {
+WritingJob job_of(const Trace<float>& trace, const std::shared_ptr<const OpenedModel>& model, std::int64_t sequence,
+                  const SamplingSettings& sampling, std::size_t written) {
     const Config& config = trace.config;
     if (config.architecture == Architecture::Encoder || !config.lm_head || !trace.settings.masks.causal)
         throw Error("only a causal model with an output head can write on");
     WritingJob job;
     job.parameters = trace.parameters;
+    job.model = model;
     job.text = sequence_of(trace.tokens, sequence);
     if (job.text.empty()) throw Error("there is no text to continue");
     if (config.architecture == Architecture::EncoderDecoder) {
@@ -140,7 +141,7 @@ void Session::Impl::begin_writing() {
         SamplingSettings sampling = document().sampling;
         sampling.tokens = order.tokens.value_or(sampling.tokens);
         const Writing& tree = document().writing;
-        writing.job = job_of(*shown->trace, document().model.get(), tree.sequence, sampling, depth_of(tree, tree.shown));
+        writing.job = job_of(*shown->trace, document().model, tree.sequence, sampling, depth_of(tree, tree.shown));
         writing.tip = tree.shown;
         writer.start(writing.job);
     } catch (const Error& error) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 #include "engine/families/gguf_model.hpp"
@@ -52,10 +53,25 @@ void refuse_unknown_arithmetic(GgufKeys& keys) {
     }
 }
 
+/// For families without caps of their own, `config` has none.
+void refuse_unread_caps(GgufKeys& keys, const Config& config) {
+    for (const auto& [key, cap, what] :
+         {std::tuple{"attn_logit_softcapping", config.score_cap, "scores"}, {"final_logit_softcapping", config.logit_cap, "logits"}}) {
+        double value = 0;
+        if (keys.read(key, value, 0, kMostGgufFactor) && value != 0 && cap == 0)
+            keys.fail(key, fmt::format("is {}, which would need a cap on {}", value, what), FileFault::Unsupported);
+    }
+}
+
 Config read_gguf_sizes(GgufKeys& keys) {
     Config config;
     const std::vector<std::int64_t> table = keys.shape("token_embd.weight");
-    if (table.size() != 2) throw FileError(FileFault::Schema, keys.source(), "token_embd.weight", "the token embedding is missing");
+    if (table.empty())
+        throw FileError(FileFault::Schema, keys.source(), "token_embd.weight",
+                        "the token embedding is missing; attnscope tokenize can still read a file that holds only a vocabulary");
+    if (table.size() != 2)
+        throw FileError(FileFault::Schema, keys.source(), "token_embd.weight",
+                        fmt::format("has {} axes; the token embedding has 2", table.size()));
     config.vocab_size = table[0];
     config.d_model = keys.size("embedding_length");
     config.num_layers = keys.size("block_count", 1, kMostLayers);
@@ -310,6 +326,7 @@ GgufModel read_gguf_model(const GgufFile& file, const WeightFiles& weights) {
     config = read_gguf_sizes(keys);
     read_gguf_parts(keys, architecture.family == &kT5Family ? "enc.blk.0." : "blk.0.", config);
     architecture.settle(keys, config);
+    refuse_unread_caps(keys, config);
     config.any_length = config.position != PositionKind::Learned;
     keys.assume({"attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon"},
                 fmt::format("norms' epsilon {:g}", config.layer_norm_eps));

@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <regex>
 #include <span>
 #include <utility>
 
@@ -413,6 +414,15 @@ bool is_model_folder(const std::filesystem::path& folder) {
     }
 }
 
+std::filesystem::path folder_of_model_file(const std::filesystem::path& path) {
+    static const std::regex kFiles(R"(config\.json|tokenizer\.json|model\.safetensors|model\.safetensors\.index\.json|)"
+                                   R"(model-\d+-of-\d+\.safetensors)");
+    const std::string name = path.filename().string();
+    if (!std::regex_match(name, kFiles)) return path;
+    std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
+    return is_model_folder(folder) ? folder : path;
+}
+
 bool is_gguf_file(const std::filesystem::path& path) {
     std::error_code none;
     if (path.extension() == ".gguf") return !std::filesystem::is_directory(path, none);
@@ -430,7 +440,7 @@ bool is_gguf_file(const std::filesystem::path& path) {
 }
 
 ModelFolder open_model_folder(const std::filesystem::path& place) {
-    const std::filesystem::path path = model_in_cache(place);
+    const std::filesystem::path path = model_in_cache(folder_of_model_file(place));
     ModelFolder folder;
     folder.path = path;
     folder.is_file = is_gguf_file(path);

@@ -41,15 +41,18 @@ struct ModelFolder {
 /// Whether the folder has a config.json with a "model_type", that is, holds a transformers model and not a training run of ours.
 bool is_model_folder(const std::filesystem::path& folder);
 
+/// The model's folder if the path names one of its files, such as config.json or model.safetensors; otherwise the path itself.
+std::filesystem::path folder_of_model_file(const std::filesystem::path& path);
+
 /// Whether the folder has an adapter (such as LoRA) for a model instead of one; open_model_folder() refuses it.
 bool holds_adapter(const std::filesystem::path& folder);
 
 /// Whether the path names a GGUF file.
 bool is_gguf_file(const std::filesystem::path& path);
 
-/// Opens a folder, a GGUF file, or what model_in_cache() finds, without reading the weights. Throws FileError: Unsupported for a family or
-/// option that is not supported, saying what it would need; Schema for a tensor that is missing or whose shape contradicts config.json; and
-/// what the file readers throw.
+/// Opens a folder (or one that a file of it stands for), a GGUF file, or what model_in_cache() finds, without reading the weights. Throws
+/// FileError: Unsupported for a family or option that is not supported, saying what it would need; Schema for a tensor that is missing or
+/// whose shape contradicts config.json; and what the file readers throw.
 ModelFolder open_model_folder(const std::filesystem::path& folder);
 
 /// The parameters, memory-mapped: left in the file's precision and orientation. Copied are only columns that are not adjacent in the file,

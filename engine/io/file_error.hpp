@@ -41,4 +41,7 @@ private:
     FileFault fault_;
 };
 
+/// For a file that git left in place of a large one.
+inline constexpr std::string_view kGitPointerWords = "is only a Git LFS pointer: fetch the file itself with git lfs pull";
+
 }  // namespace attn

@@ -17,10 +17,11 @@ namespace attn {
 namespace {
 
 constexpr std::uint32_t kGgufMagic = 0x46554747;                  // "GGUF"
+constexpr std::uint32_t kGitPointerMagic = 0x73726576;            // "vers"
 constexpr std::uint64_t kGgufMaxEntries = 65'536;                 ///< limit on keys, and on tensors
 constexpr std::uint64_t kGgufMaxValues = std::uint64_t{1} << 21;  ///< in all arrays together; a vocabulary of 262,144 needs 1.3 million
-constexpr std::uint64_t kGgufMaxText = std::uint64_t{64} << 20;
-constexpr std::uint64_t kGgufMaxTexts = std::uint64_t{256} << 20;  ///< bytes of all strings together
+constexpr std::uint64_t kGgufMaxText = std::uint64_t{4} << 20;
+constexpr std::uint64_t kGgufMaxTexts = std::uint64_t{64} << 20;  ///< bytes of all strings together
 constexpr std::uint64_t kGgufMaxName = 64;
 constexpr std::uint32_t kGgufMaxAxes = 4;
 constexpr std::uint64_t kGgufUsualAlignment = 32;
@@ -124,7 +125,9 @@ private:
 
     void read_header() {
         if (in_.remaining() < 24) throw in_.error(FileFault::Truncated, "too short for a GGUF file");
-        if (value<std::uint32_t>() != kGgufMagic) throw source_.error_at(FileFault::Format, 0, "does not begin with \"GGUF\"");
+        const auto magic = value<std::uint32_t>();
+        if (magic == kGitPointerMagic) throw FileError(FileFault::Format, source_.name(), "", kGitPointerWords);
+        if (magic != kGgufMagic) throw source_.error_at(FileFault::Format, 0, "does not begin with \"GGUF\"");
         file_.version_ = value<std::uint32_t>();
         if ((file_.version_ & 0xFFFFU) == 0) throw source_.error_at(FileFault::Unsupported, 4, "is big-endian, which cannot be read");
         if (file_.version_ != 2 && file_.version_ != 3)

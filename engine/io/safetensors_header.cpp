@@ -15,6 +15,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::uint64_t kLengthBytes = 8;
+constexpr std::uint64_t kGitPointerStart = 0x206e6f6973726576;  // "version "
 constexpr std::string_view kMetadataKey = "__metadata__";
 
 /// Accepts the only structure a header may have:
@@ -263,6 +264,7 @@ std::uint64_t read_header_length(ByteSource& source) {
         throw source.error(FileFault::Truncated, fmt::format("{} bytes are too few for a .safetensors file", source.size()));
     std::uint64_t length = 0;
     source.read(std::as_writable_bytes(std::span(&length, 1)));
+    if (length == kGitPointerStart) throw FileError(FileFault::Format, source.name(), "", kGitPointerWords);
     if (length > kMaxSafetensorsHeader)
         throw source.error_at(
             FileFault::Limit, 0,

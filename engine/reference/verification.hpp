@@ -15,6 +15,7 @@ struct StageError {
     double max_abs = 0;            ///< largest |fast - reference|; +inf if exactly one of them is NaN
     double max_excess = 0;         ///< largest |fast - reference| / allowed; > 1 fails
     std::int64_t worst_index = 0;  ///< flat index of the cell with max_excess
+    std::int64_t nan = 0;          ///< cells that are NaN in both, and so agree
     /// How far rounding alone moves this stage; 0 if it was not needed to decide. See verify().
     double rounding = 0;
     bool ok = true;
@@ -29,6 +30,12 @@ struct Verification {
     const StageError* first_failure() const {
         for (const StageError& stage : stages)
             if (!stage.ok) return &stage;
+        return nullptr;
+    }
+    /// The first stage with NaN; nullptr if there is none.
+    const StageError* first_nan() const {
+        for (const StageError& stage : stages)
+            if (stage.nan > 0) return &stage;
         return nullptr;
     }
 };

@@ -22,6 +22,7 @@ void compare_values(const Tensor<Scalar>& fast, const Tensor<double>& expected, 
         const double gap = gap_between(static_cast<double>(fast.data()[i]), expected.data()[i]);
         const double excess = excess_of(gap, allowed_gap(expected.data()[i], atol, rtol));
         error.max_abs = std::max(error.max_abs, gap);
+        error.nan += std::isnan(expected.data()[i]) && gap == 0 ? 1 : 0;
         if (excess > error.max_excess) {
             error.max_excess = excess;
             error.worst_index = i;
@@ -176,6 +177,7 @@ private:
         if (begins) return void(all = found);
         if (all.problem.empty()) all.problem = found.problem;
         all.max_abs = std::max(all.max_abs, found.max_abs);
+        all.nan += found.nan;
         if (!(found.max_excess > all.max_excess)) return;
         all.max_excess = found.max_excess;
         all.worst_index = found.worst_index;

@@ -112,7 +112,8 @@ Vocabulary read_ranks(std::string_view text, std::string_view source) {
     });
     for (unsigned byte = 0; byte < 256; ++byte)
         if (!vocabulary.find(byte_letter(static_cast<unsigned char>(byte))))
-            throw FileError(FileFault::Schema, source, "", fmt::format("the byte 0x{:02X} has no rank", byte));
+            throw FileError(FileFault::Schema, source, "",
+                            fmt::format("the byte 0x{:02X} has no rank: neither a SentencePiece model nor a complete tiktoken file", byte));
     return vocabulary;
 }
 

@@ -67,6 +67,26 @@ TEST(ModelCommand, NamesTensorsThatItCannotPlace) {
     EXPECT_THAT(outcome.out, HasSubstr("not used: not a parameter of this family\n"));
 }
 
+TEST(ModelCommand, TakesAFileOfTheFolderForTheFolder) {
+    const Outcome folder = attnscope({"model", kFolders + "llama"});
+    ASSERT_EQ(folder.exit_code, 0) << folder.err;
+    const auto behind_name = [](const Outcome& outcome) {
+        return outcome.out.substr(std::min(outcome.out.find(": Llama"), outcome.out.size()));
+    };
+    for (const char* file : {"config.json", "model.safetensors.index.json", "model-00001-of-00003.safetensors"})
+        EXPECT_EQ(behind_name(attnscope({"model", kFolders + "llama/" + file})), behind_name(folder)) << file;
+    EXPECT_THAT(behind_name(folder), HasSubstr("lm_head.weight"));
+}
+
+TEST(ModelCommand, NamesWhatGitLeftInPlaceOfTheWeights) {
+    const ScratchFolder folder;
+    std::filesystem::copy(kFolders + "gpt2/config.json", folder.path("config.json"));
+    folder.file("model.safetensors", "version https://git-lfs.github.com/spec/v1\noid sha256:0a1b2c\nsize 123456789\n");
+    const Outcome outcome = attnscope({"model", folder.path("")});
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_THAT(outcome.err, HasSubstr("model.safetensors: is only a Git LFS pointer: fetch the file itself with git lfs pull"));
+}
+
 TEST(ModelCommand, RefusesWhatIsNoModel) {
     const ScratchFolder folder;
     const Outcome nothing = attnscope({"model", folder.path("none")});

@@ -242,6 +242,8 @@ TEST(GgufModel, RefusesOptionsThatWouldNeedOtherArithmetic) {
     EXPECT_EQ(with("llama", "llama.expert_count", 4, le<std::uint32_t>(0)), "");
     EXPECT_THAT(with("llama", "llama.expert_count", 4, le<std::uint32_t>(8)), HasSubstr("is 8, which would need a mixture of experts"));
     EXPECT_THAT(with("llama", "llama.logit_scale", 6, le(0.5F)), HasSubstr("/llama.logit_scale: is 0.5, which would need"));
+    EXPECT_THAT(with("llama", "llama.attn_logit_softcapping", 6, le(30.0F)), HasSubstr("is 30, which would need a cap on scores"));
+    EXPECT_EQ(with("llama", "llama.final_logit_softcapping", 6, le(0.0F)), "");
     EXPECT_THAT(with("llama", "llama.expert_count", 8, test::gguf_text("many")), HasSubstr("/llama.expert_count"));
     EXPECT_THAT(with("gpt2", "gpt2.attention.clamp_kqv", 6, le(8.0F)), HasSubstr("clamping of queries, keys and values"));
     const std::string heads = test::gguf_list(4, 2, le<std::uint32_t>(4) + le<std::uint32_t>(2));
@@ -337,6 +339,18 @@ TEST(GgufModel, IsRecognizedWhateverItsName) {
     EXPECT_FALSE(is_gguf_file(folder.path()));
     EXPECT_FALSE(is_gguf_file(folder.path() / "missing"));
     EXPECT_EQ(open_model_folder(blob).config, open_model_folder(gguf_path("llama")).config);
+}
+
+TEST(GgufModel, APointerOfGitIsNamed) {
+    const TemporaryFolder folder;
+    const fs::path path = folder.path() / "model.gguf";
+    put_file(path, "version https://git-lfs.github.com/spec/v1\noid sha256:0a1b2c\nsize 123456789\n");
+    try {
+        open_model_folder(path);
+        FAIL() << "opened";
+    } catch (const FileError& error) {
+        EXPECT_THAT(error.what(), HasSubstr("model.gguf: is only a Git LFS pointer"));
+    }
 }
 
 TEST(GgufModel, RefusesTensorsThatAreMissingOrCannotBeRead) {

@@ -133,6 +133,20 @@ TEST_F(Verify, SeesOneChangedCellOfAnyStage) {
         }
 }
 
+/// NaN agrees with NaN, but is told.
+TEST_F(Verify, CountsWhatIsNaN) {
+    EXPECT_EQ(verify(trace_).first_nan(), nullptr);
+    auto parameters = initial_parameters<float>(trace_.config);
+    parameters.find("token_embedding.weight")[0] = NAN;  // of token 0
+    const TokenBatch tokens{2, {1, 0}, {2}};
+    trace_ = trace_forward<float>(std::make_shared<const Parameters<float>>(std::move(parameters)), tokens, {}, trace_.settings);
+    const Verification verification = verify(trace_);
+    EXPECT_TRUE(verification.ok) << describe(verification);
+    ASSERT_NE(verification.first_nan(), nullptr);
+    EXPECT_EQ(verification.first_nan()->id.stage, Stage::TokenEmbedding);
+    EXPECT_EQ(verification.first_nan()->nan, 1);
+}
+
 TEST_F(Verify, SeesAMissingStage) {
     trace_.stages.pop_back();
     expect_failure_at(trace_.stages.size(), "the last stage");

@@ -153,7 +153,7 @@ TEST_F(PaletteTest, OtherWordsFindWhatIsMeant) {
         const std::vector<std::string> found = lines();
         return found.empty() ? std::string() : found.front();
     };
-    EXPECT_EQ(first_for("repair"), "Undo the deliberate mistake");
+    EXPECT_EQ(first_for("repair"), "Remove the deliberate mistake");
     EXPECT_EQ(first_for("font"), "Everything larger");
     EXPECT_EQ(first_for("text smaller"), "Everything smaller");
     EXPECT_EQ(first_for("theme"), "Light or dark");

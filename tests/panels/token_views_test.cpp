@@ -9,6 +9,8 @@
 #include "app/panels/actions/actions.hpp"
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/frame.hpp"
+#include "app/panels/maps/matrix.hpp"
+#include "app/panels/maps/strong_cells.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/views/token_lines.hpp"
 #include "app/session/document/presets.hpp"
@@ -59,26 +61,51 @@ TokenLines small_picture(std::vector<float>& values, std::vector<std::uint8_t>& 
     return picture;
 }
 
-TEST(TokenLines, DrawsWhatIsStrongEnoughAndNotMasked) {
+TEST(TokenLines, AreTheStrongCellsThatAreNotMasked) {
     std::vector<float> values;
     std::vector<std::uint8_t> keep;
     const TokenLines picture = small_picture(values, keep);
-    float threshold = 0.01F;
-    const auto lines = lines_of(picture, threshold);
-    ASSERT_EQ(lines.size(), 4U);
-    EXPECT_EQ(threshold, 0.01F);
-    EXPECT_TRUE(std::is_sorted(lines.begin(), lines.end(), [](const TokenLine& a, const TokenLine& b) { return a.weight < b.weight; }));
-    EXPECT_EQ(lines.back().query, 1);
-    EXPECT_EQ(lines.back().key, 2);
-    // With too many lines, the strongest are kept and the threshold is raised.
-    const auto few = lines_of(picture, threshold, 2);
-    ASSERT_EQ(few.size(), 2U);
-    EXPECT_EQ(threshold, 0.5F);
-    threshold = 0.01F;
-    EXPECT_TRUE(lines_of(picture, threshold, 0).empty());
+    const std::vector<const Matrix*> maps = {&picture.maps[0].weights};
+    const StrongCells lines = strong_cells(maps, 0.01F, 100);
+    ASSERT_EQ(lines.cells.size(), 4U);
+    EXPECT_EQ(lines.least, 0.01F);
+    EXPECT_TRUE(
+        std::is_sorted(lines.cells.begin(), lines.cells.end(), [](const MapCell& a, const MapCell& b) { return a.value < b.value; }));
+    EXPECT_EQ(lines.cells.back().row, 1);
+    EXPECT_EQ(lines.cells.back().col, 2);
+    // Of too many, the strongest are kept.
+    const StrongCells few = strong_cells(maps, 0.01F, 2);
+    ASSERT_EQ(few.cells.size(), 2U);
+    EXPECT_EQ(few.least, 0.5F);
+    EXPECT_TRUE(strong_cells(maps, 0.01F, 0).cells.empty());
     values[0] = std::numeric_limits<float>::quiet_NaN();
-    threshold = 0.01F;
-    EXPECT_EQ(lines_of(picture, threshold).size(), 3U) << "a weight that is no number has no strength";
+    EXPECT_EQ(strong_cells(maps, 0.01F, 100).cells.size(), 3U) << "a weight that is no number has no strength";
+}
+
+TEST(TokenLines, AreSearchedOnceForEveryPicture) {
+    std::vector<float> values;
+    std::vector<std::uint8_t> keep;
+    const TokenLines picture = small_picture(values, keep);
+    const std::vector<const Matrix*> maps = {&picture.maps[0].weights}, twice = {maps[0], maps[0]};
+    MatrixStore store;
+    Snapshot snapshot;
+    snapshot.serial = 1;
+    store.use(snapshot);
+    const auto first = store.strong_cells(maps, 0.01F, 100);
+    EXPECT_EQ(store.strong_cells(maps, 0.01F, 100), first);
+    EXPECT_EQ(store.strong_cells(maps, 0.3F, 100)->cells.size(), 2U);
+    EXPECT_EQ(store.strong_cells(maps, 0.01F, 1)->cells.size(), 1U);
+    EXPECT_EQ(store.strong_cells(twice, 0.01F, 100)->cells.size(), 2 * first->cells.size());
+    store.use(snapshot);
+    EXPECT_EQ(store.strong_cells(maps, 0.01F, 100), first) << "as long as they are drawn in every frame";
+    store.use(snapshot);
+    store.use(snapshot);
+    values.assign(values.size(), 0.5F);
+    EXPECT_NE(store.strong_cells(maps, 0.01F, 100), first);
+    snapshot.serial = 2;
+    values.assign(values.size(), 0);
+    store.use(snapshot);
+    EXPECT_TRUE(store.strong_cells(maps, 0.01F, 100)->cells.empty()) << "another computation has other numbers";
 }
 
 TEST(TokenLines, FindsTheTokenUnderTheMouse) {

@@ -228,6 +228,24 @@ TEST(OpenedModel, CanBeComparedWithAnotherOne) {
     EXPECT_EQ(session.document().model, document.model);
 }
 
+/// What would be written from then on comes from empty pages.
+TEST(OpenedModel, ThatBecomesShorterEndsTheWriting) {
+    const test::TemporaryFolder folder;
+    put_together(folder.path(), "gpt2", "roberta");
+    Session session(document_of_model(OpenedModel::open(folder.path())), [] {});
+    ASSERT_EQ(session.wait()->problem, "");
+    session.apply({command::WriteOn{0, 3}, ""});
+    session.wait_for_writing();
+    const std::size_t before = session.document().writing.tokens.size();
+    EXPECT_GT(before, 0U);
+    EXPECT_EQ(session.writing_problem(), "");
+    fs::resize_file(folder.path() / "model.safetensors", 100);
+    session.apply({command::WriteOn{0, 3}, ""});
+    session.wait_for_writing();
+    EXPECT_THAT(session.writing_problem(), HasSubstr("became shorter"));
+    EXPECT_EQ(session.document().writing.tokens.size(), before);
+}
+
 TEST(OpenedModel, OfAGgufFileNeedsATokenizer) {
     try {
         OpenedModel::open(fs::path(ATTN_TEST_DATA) / "golden/gguf/llama.gguf");

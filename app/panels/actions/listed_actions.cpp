@@ -100,10 +100,10 @@ void add_mistakes(std::vector<Action>& all) {
     for (const MistakeInfo& info : mistakes()) add(fmt::format("Break it: {}", info.title), info.mistake, info.look);
     for (const MistakeInfo& info : mistakes())
         all.push_back(without_key(
-            fmt::format("Train right and broken: {}", info.title), "Break",
+            fmt::format("Train correct and broken: {}", info.title), "Break",
             [mistake = info.mistake](PanelContext& c) { train_both(c, mistake); }, {},
             "Two runs with the same seed, one without the mistake and one with it."));
-    add("Undo the deliberate mistake", Mistake::None, "Computes correctly again.");
+    add("Remove the deliberate mistake", Mistake::None, "Computes correctly again.");
 }
 
 void add_colors(std::vector<Action>& all) {

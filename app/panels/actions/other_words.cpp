@@ -15,9 +15,9 @@ struct OtherWords {
 };
 
 constexpr std::array kOtherWords = {
-    OtherWords{"Undo the deliberate mistake", "repair fix correct mend heal unbreak"},
+    OtherWords{"Remove the deliberate mistake", "repair fix correct mend heal unbreak"},
     OtherWords{"Break it", "wrong error bug mistake", true},
-    OtherWords{"Train right and broken", "wrong error mistake compare", true},
+    OtherWords{"Train correct and broken", "wrong error mistake compare", true},
     OtherWords{"Everything larger", "font size text letters bigger zoom in enlarge scale"},
     OtherWords{"Everything smaller", "font size text letters zoom out shrink scale"},
     OtherWords{"Light or dark", "theme colour color mode night day"},

@@ -149,7 +149,7 @@ void begin_export(PanelContext& context) {
 
 void copy_snippet(PanelContext& context, bool torch) {
     if (!side_in_place(context).empty())
-        return context.commands.push_back({command::TellFile{"The program can only compute B: show B first.", true}, ""});
+        return context.commands.push_back({command::TellFile{"Only B's program can be copied: show B first.", true}, ""});
     if (can_compute_again(context)) context.commands.push_back({command::CopySnippet{context.view.stage, torch}, ""});
 }
 
@@ -178,7 +178,7 @@ float draw_file_menu(PanelContext& context) {
         copy_snippet(context, false);
     if (menu_item(ui, "Copy the program as PyTorch", false, {})) copy_snippet(context, true);
     if (desktop.there &&
-        menu_item(ui, "The desktop's dialog first", desktop.preferred, "For opening and saving; a button leads to the other dialog."))
+        menu_item(ui, "Prefer the desktop's dialog", desktop.preferred, "For opening and saving; a button leads to the other dialog."))
         desktop.preferred = !desktop.preferred;
     end_menu_button();
     return context.px(kWidth);

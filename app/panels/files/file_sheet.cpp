@@ -279,7 +279,7 @@ void draw_path_sheet(PanelContext& context) {
     draw_completions(context);
     draw_warning(context);
     gap(ui, 4);
-    const std::string_view not_yet = can_confirm(context) ? "" : "Not with this name and these choices; the line above says why.";
+    const std::string_view not_yet = can_confirm(context) ? "" : "This cannot be saved: the line above says why.";
     if (button(ui, save ? "Save##do" : "Export##do", {.look = ButtonLook::Accent, .width = 120, .notes = {.disabled = not_yet}}))
         entered = true;
     ImGui::SameLine(0, context.px(8));

@@ -1,9 +1,11 @@
 #include "app/panels/maps/matrix.hpp"
-#include "app/panels/maps/head_of.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
+#include "app/panels/maps/head_of.hpp"
+#include "app/panels/maps/strong_cells.hpp"
 #include "engine/trace/apply_edit.hpp"
 
 namespace attn::app {
@@ -104,6 +106,8 @@ void MatrixStore::use(const Snapshot& snapshot, OtherStates others) {
     for (auto& [key, region] : regions_) region.used = false;
     std::erase_if(slices_, [](const auto& entry) { return !entry.second.used; });
     for (auto& [numbers, slice] : slices_) slice.used = false;
+    std::erase_if(strong_cells_, [](const auto& entry) { return !entry.second.used; });
+    for (auto& [key, cells] : strong_cells_) cells.used = false;
     std::erase_if(last_regions_, [this](const auto& entry) { return !regions_.contains(entry.second); });
     if (snapshot.serial != serial_) forget_computed();
     serial_ = snapshot.serial;
@@ -120,6 +124,7 @@ void MatrixStore::forget_computed() {
     ++generation_;
     changed_.clear();
     one_hot_.clear();
+    strong_cells_.clear();
     statistics_.clear();
 }
 
@@ -253,6 +258,20 @@ Matrix MatrixStore::totals(const Matrix& place, const TotalsMap& map) {
     const auto [it, fresh] = changed_.try_emplace(key);
     if (fresh) it->second = slice_of_totals(map);
     return with_numbers(place, key, it->second);
+}
+
+std::shared_ptr<const StrongCells> MatrixStore::strong_cells(std::span<const Matrix* const> maps, float threshold, std::size_t most) {
+    std::uint64_t key = mix(std::bit_cast<std::uint32_t>(threshold), most);
+    bool whole = true;
+    for (const Matrix* map : maps) {
+        key = mix(key, map->data.key);
+        whole = whole && !map->large;
+    }
+    if (!whole) return std::make_shared<const StrongCells>(app::strong_cells(maps, threshold, most));  // few rows, and others each time
+    Cells& cells = strong_cells_[key];
+    cells.used = true;
+    if (cells.found == nullptr) cells.found = std::make_shared<const StrongCells>(app::strong_cells(maps, threshold, most));
+    return cells.found;
 }
 
 Matrix MatrixStore::slice(const RecordedStage<float>& stage, std::int64_t batch, std::int64_t head) {

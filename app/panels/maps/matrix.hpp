@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +21,8 @@
 #include "engine/trace/trace.hpp"
 
 namespace attn::app {
+
+struct StrongCells;
 
 /// The kind of numbers, which determines colours and range.
 enum class Content : std::uint8_t { Signed, Probability };
@@ -136,6 +139,8 @@ public:
     Matrix totals(const Matrix& place, const TotalsMap& map);
     /// See slice_row_sums(); for small matrices.
     Matrix row_sums(const Matrix& matrix);
+    /// See strong_cells(app/panels/maps/strong_cells.hpp); searched once, and kept as long as they are requested in every frame.
+    std::shared_ptr<const StrongCells> strong_cells(std::span<const Matrix* const> maps, float threshold, std::size_t most);
 
 private:
     void forget_computed();
@@ -158,6 +163,10 @@ private:
         HeatmapRegion region;
         bool used = true;  ///< since the last use()
     };
+    struct Cells {
+        std::shared_ptr<const StrongCells> found;
+        bool used = true;  ///< since the last use()
+    };
     std::uint64_t key_of(const LargeMap& map) const;
     std::uint64_t serial_ = 0;
     OtherStates others_;
@@ -168,6 +177,7 @@ private:
     std::map<std::uint64_t, TensorStatistics> statistics_;
     std::map<std::string, std::pair<float, float>> latest_ranges_;
     std::map<std::uint64_t, OneHotRows> one_hot_;
+    std::map<std::uint64_t, Cells> strong_cells_;
     std::map<std::uint64_t, Region> regions_;
     std::map<std::uint64_t, std::uint64_t> last_regions_;  ///< by map
 };

@@ -88,7 +88,7 @@ std::string promise(const RunSettings& settings) {
     case TaskKind::FillIn:
         return "learns to find the words that are hidden in a story";
     case TaskKind::Translate:
-        return "learns to translate, with attention that finds the word to render";
+        return "learns to translate: attention finds the word being translated";
     }
     return "";
 }

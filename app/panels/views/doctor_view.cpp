@@ -141,10 +141,10 @@ void draw_dump_field(PanelContext& context, ImVec2 heading, float right) {
     const float x = std::max(button_x - context.px(kPathField + 8), least);
     ImGui::SetCursorScreenPos({x, heading.y});
     if (std::exchange(context.view.dump_focus, false)) focus_next_field();
-    const bool entered =
-        text_field(ui, "##dump_path", path, "a .safetensors or .npz of other code", (button_x - context.px(8) - x) / context.theme.scale,
-                   {.tooltip = "The path of a file with tensors such as q, k, v, scores, weights, context, from any framework; or drop the "
-                               "file on the window. Press ? for the help page about them."});
+    const bool entered = text_field(
+        ui, "##dump_path", path, "a .safetensors or .npz file from other code", (button_x - context.px(8) - x) / context.theme.scale,
+        {.tooltip = "The path of a file with tensors such as q, k, v, scores, weights, context, from any framework; or drop the "
+                    "file on the window. Press ? for the help page about them."});
     context.view.dump_focus = entered;  // what is typed next belongs to the path, too
     ImGui::SetCursorScreenPos({button_x, heading.y});
     const bool pressed = button(ui, "examine", {.width = kExamine, .notes = {.disabled = path.empty() ? "Type a file's path." : ""}});

@@ -469,8 +469,11 @@ void draw_grid_view(PanelContext& context) {
     const bool ordered = context.view.sort_heads_by.empty();
     const auto every = static_cast<std::int64_t>(std::ceil((text_width(fonts.mono_small, "H00") + context.px(4)) / grid.pitch_x));
     const float edge = ImGui::GetWindowPos().x + ImGui::GetWindowWidth();
-    for (std::int64_t c = 0; ordered && grid.lines == 1 && c < grid.columns; c += every) {
-        const std::string name = c < context.trace().config.num_heads ? fmt::format("H{}", c) : "mean";
+    for (std::int64_t c = 0; ordered && c < grid.columns; c += every) {
+        // Where a layer takes several lines, each begins with its first head, and columns count on from it.
+        const std::string name = grid.lines > 1                         ? fmt::format("+{}", c)
+                                 : c < context.trace().config.num_heads ? fmt::format("H{}", c)
+                                                                        : "mean";
         const float x = origin.x + grid.label + static_cast<float>(c) * grid.pitch_x;
         draw_text(list, fonts.mono_small, {std::min(x, edge - text_width(fonts.mono_small, name)), origin.y}, colors.muted, name);
     }

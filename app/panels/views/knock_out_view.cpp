@@ -22,7 +22,7 @@
 namespace attn::app {
 namespace {
 
-constexpr float kListWidth = 300, kListLine = 26, kMaxHeadCell = 150, kLayerLabels = 96, kWorthBar = 110;
+constexpr float kListWidth = 300, kListLine = 26, kMaxHeadCell = 150, kLeastHeadRow = 22, kLayerLabels = 96, kWorthBar = 110;
 constexpr std::array<std::string_view, 2> kMeasures = {"loss", "a token's probability"};
 
 double change(const KnockOut& result, const HeadWorth& head) { return head.without - result.with_all; }
@@ -99,7 +99,7 @@ void draw_heading(PanelContext& context, const KnockOutQuestion& question) {
               context.view.knock_out.chance ? "Change in the probability when a head's context is set to zero and everything after it is "
                                               "recomputed. Blue: the head favours the token. Orange: it opposes it."
                                             : "Change in the loss when a head's context is set to zero and everything after it is "
-                                              "recomputed. Orange: the head helps, as the loss is larger without it. Blue: it hurts.");
+                                              "recomputed. Orange: the head helps: without it the loss is larger. Blue: it hurts.");
     gap(context.ui(), 6);
 }
 
@@ -111,7 +111,9 @@ void draw_state(PanelContext& context, const Answer<facet::KnockOut>& answer) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const bool fresh = answer.value != nullptr;
     std::string words;
-    if (fresh) words = fmt::format("with all heads {}", format_number(answer->with_all, {.decimals = 4}));
+    if (fresh)
+        words =
+            fmt::format("{} with all heads {}", state.chance ? "probability" : "loss", format_number(answer->with_all, {.decimals = 4}));
     else if (state.stopped) words = state.last == nullptr || is_whole(*state.last) ? "not measured" : "stopped before all were measured";
     else if (!answer.problem.empty()) words = answer.problem;
     else if (answer.total == 0) words = "measuring with all heads";
@@ -162,7 +164,9 @@ void draw_map(PanelContext& context, const KnockOut& result, ImVec2 at, ImVec2 r
     const HeatmapStyle style{.map = ColorMap::Diverging, .lo = -reach, .hi = reach};
     const float label = context.px(kLayerLabels), bar = context.px(kWorthBar);
     const float cell_w = std::min((room.x - label - bar) / static_cast<float>(map.heads), context.px(kMaxHeadCell));
-    const float cell_h = std::min({(room.y - context.px(30)) / static_cast<float>(rows), context.px(104), cell_w});
+    // Many heads make narrow columns; their rows stay high enough to read a layer's name.
+    const float cell_h =
+        std::min({(room.y - context.px(30)) / static_cast<float>(rows), context.px(104), std::max(cell_w, context.px(kLeastHeadRow))});
     const ImVec2 min{at.x + label, at.y + context.px(24)};
     const ImVec2 max{min.x + cell_w * static_cast<float>(map.heads), min.y + cell_h * static_cast<float>(rows)};
     HeatmapOptions options;
@@ -258,7 +262,7 @@ void draw_knock_out_view(PanelContext& context) {
     draw_heading(context, question);
     if (!context.trace().config.lm_head) {
         paragraph(context.ui(), fonts.body, colors.muted,
-                  "Without an output head the model predicts nothing. Switch on “Output head” in the Step view.");
+                  "Without an output head the model predicts nothing. Switch on “Output head” in the settings of the Step view.");
         return;
     }
     const auto& lengths = context.trace().tokens.lengths;

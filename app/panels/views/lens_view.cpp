@@ -364,8 +364,8 @@ void draw_lens_view(PanelContext& context) {
                   !so_far.problem.empty() ? so_far.problem
                   : context.trace().config.lm_head
                       ? "The layers' predictions are being computed."
-                      : "This model has no output head, so no layer predicts a token. “Output head” is among the parts "
-                        "of the model in the settings of the Step view.");
+                      : "This model has no output head, so no layer predicts a token. Switch on “Output head” in the "
+                        "settings of the Step view.");
         return;
     }
     const OtherLens other = other_lens(context, *lens);
@@ -423,8 +423,7 @@ void draw_lens_cell(PanelContext& context) {
     if (cell.next < 0) {
         gap(ui, 8);
         paragraph(ui, fonts.label, colors.faint,
-                  reads_both_ways(context) ? "The word is hidden: no token is known to be right."
-                                           : "The text ends here: no token follows.");
+                  reads_both_ways(context) ? "The word is hidden: the correct token is unknown." : "The text ends here: no token follows.");
         return;
     }
     gap(ui, 14);

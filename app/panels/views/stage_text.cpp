@@ -195,7 +195,7 @@ Words words_of(const Trace<float>& trace, const PlanNode& node) {
             return {"biased = scaled + bias[range of s − t]", "Each head has learned a number for each range of distances, the same in all "
                                                               "layers. This is how the model knows the order of words."};
         return {"biased = scaled − slope (t − s)",
-                "Each head loses interest with distance at its own rate. This is how the model knows the order of words."};
+                "Each head lowers scores with distance, at its own rate. This is how the model knows the order of words."};
     case Op::Mask:
         return mask_words(trace.settings.masks, node.settings.window, is_cross(node.id.stage));
     case Op::Softmax:
@@ -212,7 +212,7 @@ Words words_of(const Trace<float>& trace, const PlanNode& node) {
     case Op::Multiply:
         return {"gated = act ∘ hidden", "Number by number: each hidden unit passes as far as its gate is open."};
     case Op::Probabilities:
-        return {"p = softmax(logits)", config.architecture == Architecture::Encoder ? "What the model would put at every place."
+        return {"p = softmax(logits)", config.architecture == Architecture::Encoder ? "The model's prediction at every position."
                                                                                     : "What the model expects after every token."};
     }
     return {};

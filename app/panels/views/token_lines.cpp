@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <tuple>
+#include <memory>
 
+#include "app/panels/maps/strong_cells.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
@@ -13,14 +14,14 @@
 namespace attn::app {
 namespace {
 
-constexpr std::size_t kMostDashed = 1'500;
+constexpr std::size_t kMostLines = 20'000, kMostDashed = 1'500;
 constexpr float kLeastLookedAt = 0.45F;  // minimum opacity of the lines of the token of interest
 
 std::int64_t rows_of(const TokenLines& picture, Axis axis) {
     return static_cast<std::int64_t>(axis == Axis::T ? picture.queries.size() : picture.keys.size());
 }
 
-bool belongs(const TokenLine& line, const PointedToken& token) { return (token.axis == Axis::T ? line.query : line.key) == token.index; }
+bool belongs(const MapCell& line, const PointedToken& token) { return (token.axis == Axis::T ? line.row : line.col) == token.index; }
 
 /// Skips lines that lie entirely above or below the visible area.
 bool out_of_sight(const ImDrawList& list, float y0, float y1) {
@@ -104,62 +105,35 @@ std::optional<PointedToken> token_at(const TokenColumns& at, ImVec2 place, std::
     return std::nullopt;
 }
 
-std::vector<TokenLine> lines_of(const TokenLines& picture, float& threshold, std::size_t most) {
-    std::vector<TokenLine> lines;
-    for (std::size_t map = 0; map < picture.maps.size(); ++map) {
-        const Matrix& weights = picture.maps[map].weights;
-        const HeatmapRegion* rows = weights.large ? weights.data.row : nullptr;  // of a large map only some rows are held
-        if (weights.large && rows == nullptr) continue;
-        const std::int64_t first = rows == nullptr ? 0 : rows->first_row, end = rows == nullptr ? weights.data.rows : first + rows->rows;
-        for (std::int64_t query = first; query < end; ++query)
-            for (std::int64_t key = 0; key < weights.data.cols; ++key) {
-                const float weight = weights.at(query, key);
-                if (weight >= threshold && !weights.masked(query, key)) lines.push_back({map, query, key, weight});
-            }
-    }
-    // Ties are ordered by map, query and key, so that pictures are reproducible.
-    const auto weaker = [](const TokenLine& a, const TokenLine& b) {
-        return std::tie(a.weight, a.map, a.query, a.key) < std::tie(b.weight, b.map, b.query, b.key);
-    };
-    if (lines.size() > most) {
-        const auto kept = lines.end() - static_cast<std::ptrdiff_t>(most);
-        std::nth_element(lines.begin(), kept, lines.end(), weaker);
-        lines.erase(lines.begin(), kept);
-        std::sort(lines.begin(), lines.end(), weaker);
-        if (!lines.empty()) threshold = lines.front().weight;
-        return lines;
-    }
-    std::sort(lines.begin(), lines.end(), weaker);
-    return lines;
-}
-
 float draw_token_lines(const PanelContext& context, const TokenLines& picture, const TokenColumns& columns,
                        const std::optional<PointedToken>& pointed) {
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const std::optional<PointedToken>& looked_at = pointed ? pointed : picture.only;
-    float threshold = picture.threshold;
     const float lane = std::min(context.px(3), columns.pitch * 0.7F / static_cast<float>(std::max<std::size_t>(picture.maps.size(), 1)));
-    const std::vector<TokenLine> lines = lines_of(picture, threshold);
+    std::vector<const Matrix*> maps;
+    for (const LineMap& map : picture.maps) maps.push_back(&map.weights);
+    const std::shared_ptr<const StrongCells> strong = context.matrices.strong_cells(maps, picture.threshold, kMostLines);
+    const std::vector<MapCell>& lines = strong->cells;
     // With too many lines dashes are not discernible and slow; use solid ones.
     const bool dashed = lines.size() <= kMostDashed;
-    for (const TokenLine& line : lines) {
+    for (const MapCell& line : lines) {
         const bool shown = !looked_at || belongs(line, *looked_at);
         // Lines of the token of interest are visible however small their weight; others are faded.
-        const float weight = std::min(line.weight, 1.F);
+        const float weight = std::min(line.value, 1.F);
         const float strength = !shown ? weight * picture.faded : looked_at ? kLeastLookedAt + (1 - kLeastLookedAt) * weight : weight;
         // Lines between the same tokens are drawn side by side, one per head.
         const float beside = lane * (static_cast<float>(line.map) - static_cast<float>(picture.maps.size() - 1) / 2);
-        const float from = columns.middle(line.key) + beside, to = columns.middle(line.query) + beside;
+        const float from = columns.middle(line.col) + beside, to = columns.middle(line.row) + beside;
         if (strength <= 0 || out_of_sight(list, from, to)) continue;
         draw_line(list, {columns.line_left, from}, {columns.line_right, to}, with_alpha(picture.maps[line.map].color, strength),
                   context.px(shown ? 1.F + 1.5F * strength : 1.F),
                   dashed || (looked_at && shown) ? context.px(picture.maps[line.map].dash()) : 0);
     }
-    if (!picture.labels) return threshold;
+    if (!picture.labels) return strong->least;
     draw_column(context, picture, columns, Axis::S, looked_at);
     draw_column(context, picture, columns, Axis::T, looked_at);
     if (picture.numbers && looked_at) draw_numbers(context, picture, columns, *looked_at);
-    return threshold;
+    return strong->least;
 }
 
 void token_tooltip(const PanelContext& context, const TokenLines& picture, const PointedToken& token) {
@@ -174,24 +148,24 @@ void token_tooltip(const PanelContext& context, const TokenLines& picture, const
                     : fmt::format("key {} “{}” is attended to by", token.index, name));
     bool any = false;
     for (const LineMap& map : picture.maps) {
-        std::vector<TokenLine> partners;
+        std::vector<MapCell> partners;
         const std::int64_t count = query ? map.weights.data.cols : map.weights.data.rows;
         for (std::int64_t i = 0; i < count; ++i) {
-            const TokenLine line{0, query ? token.index : i, query ? i : token.index, 0};
-            if (!map.weights.data.knows(line.query, line.key)) continue;
-            const float weight = map.weights.at(line.query, line.key);
-            if (!map.weights.masked(line.query, line.key) && weight > 0) partners.push_back({0, line.query, line.key, weight});
+            const std::int64_t row = query ? token.index : i, col = query ? i : token.index;
+            if (!map.weights.data.knows(row, col)) continue;
+            const float weight = map.weights.at(row, col);
+            if (!map.weights.masked(row, col) && weight > 0) partners.push_back({0, row, col, weight});
         }
-        std::stable_sort(partners.begin(), partners.end(), [](const TokenLine& a, const TokenLine& b) { return a.weight > b.weight; });
+        std::stable_sort(partners.begin(), partners.end(), [](const MapCell& a, const MapCell& b) { return a.value > b.value; });
         if (partners.empty()) continue;
         any = true;
         if (picture.maps.size() > 1) text_line(ui, fonts.label, map.color, map.name);
         const std::size_t shown = std::min(picture.maps.size() > 1 ? 2 : kMost, partners.size());
         for (std::size_t i = 0; i < shown; ++i) {
-            const std::int64_t index = query ? partners[i].key : partners[i].query;
+            const std::int64_t index = query ? partners[i].col : partners[i].row;
             text_line(ui, fonts.mono, colors.muted,
                       fmt::format("{:>3} {:<8} {}", index, (query ? picture.keys : picture.queries)[static_cast<std::size_t>(index)],
-                                  format_number(static_cast<double>(partners[i].weight), {.decimals = 3})));
+                                  format_number(static_cast<double>(partners[i].value), {.decimals = 3})));
         }
     }
     if (!any) text_line(ui, fonts.label, colors.faint, "nothing: every pair is masked");

@@ -43,17 +43,8 @@ TokenColumns token_columns(ImVec2 at, float width, float side, float pitch);
 /// The token at a position, if any.
 std::optional<PointedToken> token_at(const TokenColumns& columns, ImVec2 place, std::int64_t keys, std::int64_t queries);
 
-/// A line: a weight of one of the maps, and the rows it connects.
-struct TokenLine {
-    std::size_t map = 0;
-    std::int64_t query = 0, key = 0;
-    float weight = 0;
-};
-/// The lines for unmasked weights of at least `threshold`, weakest first, so that strong ones are drawn on top. Beyond `most` lines the
-/// weakest are dropped and `threshold` is raised to the smallest weight kept.
-std::vector<TokenLine> lines_of(const TokenLines& picture, float& threshold, std::size_t most = 20'000);
-
-/// Draws the picture; `pointed` is the hovered token. Returns the smallest weight drawn.
+/// Draws a line for every unmasked weight of at least the threshold, strong ones on top, or for the 20,000 strongest. `pointed` is the
+/// hovered token. Returns the smallest weight drawn.
 float draw_token_lines(const PanelContext& context, const TokenLines& picture, const TokenColumns& columns,
                        const std::optional<PointedToken>& pointed);
 /// Shows a tooltip with the strongest partners of a token in each map.

@@ -190,7 +190,7 @@ void draw_sampler_settings(PanelContext& context) {
            "min_p");
     int tokens = static_cast<int>(std::min<std::int64_t>(sampling.tokens, 1000));
     const Edited count = slider_row(ui, "tokens##sampler", tokens,
-                                    {.min = 1, .max = 200, .decimals = 0, .notes = {.tooltip = "How many are written at a time."}});
+                                    {.min = 1, .max = 200, .decimals = 0, .notes = {.tooltip = "How many tokens are written at a time."}});
     if (count) sampling.tokens = tokens;
     finish(count, "tokens");
     int seed = static_cast<int>(std::min<std::uint64_t>(sampling.seed, 1'000'000));

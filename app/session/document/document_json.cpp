@@ -94,7 +94,7 @@ Writing writing_from_json(JsonObject object) {
     object.read("predicted", predicted, 0, 1);
     object.read("chance", chance, 0, 1);
     if (after.size() != ids.size() || predicted.size() != ids.size() || chance.size() != ids.size())
-        object.fail("ids", "expected as many numbers as in after, predicted and chance");
+        object.fail("ids", "expected as many numbers as in \"after\", \"predicted\" and \"chance\"");
     for (std::size_t i = 0; i < ids.size(); ++i) writing.tokens.push_back({ids[i], after[i], predicted[i], chance[i]});
     object.read("shown", writing.shown, kPrompt, kMostTokens);
     object.read("end", writing.end, kPrompt, kMostTokens);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <regex>
 
 #include "app/session/document/document_json.hpp"
 #include "app/session/document/model_document.hpp"
@@ -74,9 +73,8 @@ void expect_format(const std::filesystem::path& path) {
 }  // namespace
 
 bool is_part_of_model(const std::filesystem::path& path) {
-    static const std::regex kParts(R"(config\.json|tokenizer\.json|model\.safetensors|model\.safetensors\.index\.json|)"
-                                   R"(model-\d+-of-\d+\.safetensors)");
-    return std::regex_match(path.filename().string(), kParts) && OpenedModel::is_in(std::filesystem::absolute(path).parent_path());
+    const std::filesystem::path folder = folder_of_model_file(path);
+    return folder != path && OpenedModel::is_in(folder);
 }
 
 bool is_lesson(const std::filesystem::path& path) { return object_in(path).has("steps"); }

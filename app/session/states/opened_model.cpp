@@ -24,7 +24,8 @@ std::vector<std::string> texts_of(const ModelTokenizer& tokenizer, std::int64_t 
 }  // namespace
 
 bool OpenedModel::is_in(const std::filesystem::path& path) {
-    return is_gguf_file(path) || is_hub_entry(path) || holds_adapter(path) || (has_tokenizer(path) && is_model_folder(path));
+    const std::filesystem::path folder = folder_of_model_file(path);
+    return is_gguf_file(path) || is_hub_entry(path) || holds_adapter(path) || (has_tokenizer(folder) && is_model_folder(folder));
 }
 
 std::shared_ptr<const OpenedModel> OpenedModel::open(const std::filesystem::path& path) {
@@ -32,10 +33,11 @@ std::shared_ptr<const OpenedModel> OpenedModel::open(const std::filesystem::path
 }
 
 OpenedModel::OpenedModel(const std::filesystem::path& path)
-    : path_(std::filesystem::absolute(model_in_cache(path)).lexically_normal()),
+    : path_(std::filesystem::absolute(model_in_cache(folder_of_model_file(path))).lexically_normal()),
       folder_(std::make_unique<const ModelFolder>(open_model_folder(path_))) {
     if (folder_->tokenizer == nullptr && is_gguf_file(path_))
-        throw FileError(FileFault::Unsupported, escaped(path.native(), 0), "tokenizer.ggml.model", "there is no tokenizer in this file");
+        throw FileError(FileFault::Unsupported, escaped(path.native(), 0), "tokenizer.ggml.model",
+                        "there is no tokenizer in this file; attnscope model and compare-weights can read it");
     if (folder_->tokenizer == nullptr)
         throw FileError(FileFault::Unsupported, escaped(path.native(), 0), "",
                         fmt::format("there is no tokenizer in this folder: expected {}", kTokenizerFiles));
