@@ -150,7 +150,7 @@ void draw_other_masks(PanelContext& context) {
     mask_slider("prefix", &MaskSettings::prefix, longest, "Every query attends to keys before this position, even with the causal mask.",
                 masks.causal);
     mask_slider("block", &MaskSettings::block, longest, "Block mask: positions attend only within blocks of this size.", true);
-    if (button(ui, context.view.painting ? "stop" : "paint ...",
+    if (button(ui, context.view.painting ? "stop" : "paint…",
                {.width = 90,
                 .active = context.view.painting,
                 .notes = {.tooltip = "Drag over cells of an attention map to forbid them, or over painted ones to allow them again."}}))

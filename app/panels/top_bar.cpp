@@ -147,7 +147,7 @@ Badge badge_of(const PanelContext& context) {
         return {colors.bad, "broken on purpose", "",
                 "These numbers contain the deliberate mistake; the reference makes it too, and agrees.\n" + table};
     if (const reference::StageError* stage = verification->first_nan())
-        return {colors.bad, "NaN in " + tensor_name(stage->id), "",
+        return {colors.bad, "NaN", "first in " + tensor_name(stage->id),
                 "The fast engine and the reference agree, but where they do, some numbers are NaN.\n" + table};
     return {colors.good, whole ? kVerified : fmt::format("{} {}", part, kVerified), "max error " + format_scientific(verification->max_abs),
             table};

@@ -124,7 +124,7 @@ void require_logits(std::span<const float> logits) {
     if (logits.empty()) throw Error("there are no logits to draw from");
     for (std::size_t id = 0; id < logits.size(); ++id)
         if (std::isnan(logits[id]) || logits[id] == std::numeric_limits<float>::infinity())
-            throw Error(fmt::format("the logit of token {} is {}: nothing can be drawn", id, logits[id]));
+            throw Error(fmt::format("the logit of token {} is {}: nothing can be drawn", id, std::isnan(logits[id]) ? "NaN" : "infinite"));
     if (std::isinf(*std::max_element(logits.begin(), logits.end()))) throw Error("every logit is -inf: nothing can be drawn");
 }
 

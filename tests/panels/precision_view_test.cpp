@@ -68,11 +68,11 @@ TEST_F(Precision, SaysHowToBeginWhereThereIsNothingToCompare) {
     open_example("gpt-tiny");
     view.view = View::Precision;
     frames(2, ui_frame);
-    EXPECT_TRUE(press_item("##centre", {"Open a model ..."}));
+    EXPECT_TRUE(press_item("##centre", {"Open a model…"}));
     EXPECT_EQ(view.files.task, FileTask::Open);
     view.files.task = FileTask::None;
     open();
-    EXPECT_TRUE(press_item("##centre", {"Choose the other file ..."}));
+    EXPECT_TRUE(press_item("##centre", {"Choose the other file…"}));
     EXPECT_EQ(view.files.task, FileTask::Beside);
 }
 

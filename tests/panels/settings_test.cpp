@@ -52,7 +52,7 @@ TEST_F(SettingsPane, PartsFoldAndOpenAgain) {
     ASSERT_TRUE(press_control("Masks"));
     EXPECT_THAT(view.folded, testing::ElementsAre("masks"));
     EXPECT_THAT(controls(), Not(Contains("Causal")));
-    EXPECT_THAT(controls(), Contains("paint ...")) << "the other parts stay as they are";
+    EXPECT_THAT(controls(), Contains("paint…")) << "the other parts stay as they are";
     view.view = View::Heads;
     frames(3, ui_frame);
     EXPECT_THAT(controls(), Not(Contains("Causal"))) << "in every view";
@@ -65,13 +65,13 @@ TEST_F(SettingsPane, TheSearchFindsPartsByWhatIsInThem) {
     view.folded = {"masks", "other masks", "softmax", "model", "parts", "mistakes", "compare"};
     EXPECT_THAT(found(""), Not(Contains("Causal")));
     EXPECT_THAT(found("CAUS"), Contains("Causal")) << "what is folded is opened for it";
-    EXPECT_THAT(found("caus"), Not(Contains("paint ...")));
-    EXPECT_THAT(found("paint"), Contains("paint ..."));
+    EXPECT_THAT(found("caus"), Not(Contains("paint…")));
+    EXPECT_THAT(found("paint"), Contains("paint…"));
     EXPECT_THAT(found("Tied head"), Contains("Tied head"));
     EXPECT_THAT(found("pin"), Contains("pin this state"));
     for (const MistakeInfo& info : mistakes()) EXPECT_THAT(found(std::string(info.title)), Contains(std::string(info.title)));
     const std::set<std::string> none = found("no such setting");
-    for (const char* control : {"Causal", "paint ...", "pin this state", "Tied head"}) EXPECT_THAT(none, Not(Contains(control)));
+    for (const char* control : {"Causal", "paint…", "pin this state", "Tied head"}) EXPECT_THAT(none, Not(Contains(control)));
     EXPECT_EQ(view.folded.size(), 7U) << "searching folds and opens nothing";
 }
 

@@ -159,17 +159,17 @@ float draw_file_menu(PanelContext& context) {
     if (!begin_menu_button(ui, "##file", "File", kWidth,
                            {.tooltip = "Open, save, export pictures and numbers, copy numbers, a picture or a program."}))
         return context.px(kWidth);
-    if (menu_item(ui, "Open ...", false, "A document, training run or text; files can also be dropped on the window.", "Ctrl + O"))
+    if (menu_item(ui, "Open…", false, "A document, training run or text; files can also be dropped on the window.", "Ctrl + O"))
         begin_open(context);
-    if (menu_item(ui, "Open a model ...", false, kListedModels)) begin_open_model(context);
+    if (menu_item(ui, "Open a model…", false, kListedModels)) begin_open_model(context);
     DesktopDialog& desktop = context.view.files.desktop;
-    if (desktop.there && menu_item(ui, "Open a folder ...", false, "Of a model or a training run, in the desktop's own dialog.")) {
+    if (desktop.there && menu_item(ui, "Open a folder…", false, "Of a model or a training run, in the desktop's own dialog.")) {
         begin(context, FileTask::Open, usual_folder(context));
         ask_desktop(context, DesktopQuestion::What::OpenFolder);
     }
     if (menu_item(ui, "Save", false, {}, "Ctrl + S")) begin_save(context, false);
-    if (menu_item(ui, "Save as ...", false, {}, "Ctrl + Shift + S")) begin_save(context, true);
-    if (menu_item(ui, "Export ...", false, "What is shown as PNG, SVG, CSV or .npy; the whole trace.", "Ctrl + E")) begin_export(context);
+    if (menu_item(ui, "Save as…", false, {}, "Ctrl + Shift + S")) begin_save(context, true);
+    if (menu_item(ui, "Export…", false, "What is shown as PNG, SVG, CSV or .npy; the whole trace.", "Ctrl + E")) begin_export(context);
     if (menu_item(ui, "Copy the value", false, "The chosen number.", "Ctrl + C")) copy_numbers(context, CopyPart::Value);
     if (menu_item(ui, "Copy the row", false, "The chosen row, separated by tabs.")) copy_numbers(context, CopyPart::Row);
     if (menu_item(ui, "Copy the map", false, "All numbers that are shown, for a spreadsheet.")) copy_numbers(context, CopyPart::Map);

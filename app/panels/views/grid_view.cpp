@@ -393,7 +393,7 @@ std::vector<std::uint8_t> draw_search(PanelContext& context, const std::vector<T
     GridView& view = context.view.grid;
     const ImVec2 at = ImGui::GetCursorScreenPos();
     if (std::exchange(view.focus, false)) focus_next_field();
-    const bool entered = text_field(ui, "##find_head", view.find, "L5 H3, sink ...", field_width,
+    const bool entered = text_field(ui, "##find_head", view.find, "L5 H3, sink…", field_width,
                                     {.tooltip = "Finds heads by layer, number and pattern (Ctrl+F). Enter goes to the next one, and opens "
                                                 "the only one."});
     const HeadQuery query = read_head_query(view.find);

@@ -70,7 +70,7 @@ void draw_beside_menu(PanelContext& context, ImVec2 at) {
         if (!own && menu_item(context.ui(), name_of_file(recent), recent == view.other, visible_text(recent, true)))
             put_model_beside(context.view, recent);
     }
-    if (menu_item(context.ui(), "Choose a folder or file ...", false)) begin_beside(context);
+    if (menu_item(context.ui(), "Choose a folder or file…", false)) begin_beside(context);
     end_menu_button();
 }
 
@@ -298,14 +298,14 @@ void draw_nothing_beside(PanelContext& context) {
                   "What does quantizing a model to four bits cost? Open a published model, then a second file of it, such as a Q4_K GGUF "
                   "file: they are compared weight by weight and head by head.");
         gap(ui, 10);
-        if (button(ui, "Open a model ...", {.look = ButtonLook::Accent, .notes = {.tooltip = kListedModels}})) begin_open_model(context);
+        if (button(ui, "Open a model…", {.look = ButtonLook::Accent, .notes = {.tooltip = kListedModels}})) begin_open_model(context);
         return;
     }
     paragraph(ui, fonts.body, colors.muted,
               "What does another precision do to this model? Choose a second file of it, a folder or a GGUF file, or drop it here: every "
               "tensor is compared, and both models' heads can be seen side by side.");
     gap(ui, 10);
-    if (button(ui, "Choose the other file ...",
+    if (button(ui, "Choose the other file…",
                {.look = ButtonLook::Accent, .notes = {.tooltip = "The same model at another precision: a folder or a GGUF file."}}))
         begin_beside(context);
 }

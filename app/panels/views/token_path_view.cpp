@@ -510,7 +510,7 @@ void draw_other_tokenizer_menu(PanelContext& context, ImVec2 right_top) {
         for (const std::string& recent : context.files.recent_models)
             if (menu_item(ui, name_of(recent), recent == state.other, visible_text(recent, true)))
                 put_tokenizer_beside(context.view, recent);
-        if (menu_item(ui, "Choose a model or tokenizer ...", false)) begin_tokenizer(context);
+        if (menu_item(ui, "Choose a model or tokenizer…", false)) begin_tokenizer(context);
         end_menu_button();
     }
     if (state.other.empty() || state.last_other == nullptr) return;

@@ -112,8 +112,8 @@ void draw_head(const PanelContext& context, const NextWords& words, bool drawn) 
     const float end = at.x + row_width(context), column = context.px(kFigures), height = context.px(20);
     const float likely_end = drawn ? end - column : end;
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    if (drawn) draw_text_in(list, fonts.caption, {end - column, at.y}, {end, at.y + height}, {1, 0.5F}, colors.faint, "drawn");
-    draw_text_in(list, fonts.caption, {likely_end - column, at.y}, {likely_end, at.y + height}, {1, 0.5F}, colors.faint, "likely");
+    if (drawn) draw_text_in(list, fonts.caption, {end - column, at.y}, {end, at.y + height}, {1, 0.5F}, colors.faint, "chance");
+    draw_text_in(list, fonts.caption, {likely_end - column, at.y}, {likely_end, at.y + height}, {1, 0.5F}, colors.faint, "model");
     if (drawn)
         draw_text_in(list, fonts.caption, at, {likely_end - column, at.y + height}, {0, 0.5F}, colors.faint,
                      elide(fonts.caption, summary_words(words), likely_end - column - at.x));
