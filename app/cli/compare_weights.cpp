@@ -37,6 +37,7 @@ std::string block_place(const WeightError& error, const BlockError& block) {
 void print_comparison(const CompareOptions& options, const WeightComparison& comparison) {
     fmt::print("a: {}\nb: {}\n", escaped(options.a.native(), 0), escaped(options.b.native(), 0));
     std::size_t name_width = 9, size_width = 4;
+    const auto percent = [](double share) { return std::isnan(share) ? "NaN" : fmt::format("{:.3g}%", 100 * share); };
     const auto size_text = [](const WeightError& error) {
         return error.rows == 1 ? fmt::format("{}", error.columns) : fmt::format("{} x {}", error.rows, error.columns);
     };
@@ -47,10 +48,10 @@ void print_comparison(const CompareOptions& options, const WeightComparison& com
     fmt::print("{:<{}}  {:>{}}  {:<4}  {:<4}  {:>9}  {:>9}  {:>9}\n", "parameter", name_width, "size", size_width, "a", "b", "largest",
                "rms", "relative");
     for (const WeightError& error : comparison.parameters)
-        fmt::print("{:<{}}  {:>{}}  {:<4}  {:<4}  {:>9.3g}  {:>9.3g}  {:>8.3g}%\n", error.parameter, name_width, size_text(error),
-                   size_width, error.type_a, error.type_b, error.max, error.rms, 100 * error.relative);
-    fmt::print("{:<{}}  {:>{}}  {:<4}  {:<4}  {:>9.3g}  {:>9.3g}  {:>8.3g}%\n", "all", name_width, comparison.numbers, size_width, "", "",
-               comparison.max, comparison.rms, 100 * comparison.relative);
+        fmt::print("{:<{}}  {:>{}}  {:<4}  {:<4}  {:>9.3g}  {:>9.3g}  {:>9}\n", error.parameter, name_width, size_text(error), size_width,
+                   error.type_a, error.type_b, error.max, error.rms, percent(error.relative));
+    fmt::print("{:<{}}  {:>{}}  {:<4}  {:<4}  {:>9.3g}  {:>9.3g}  {:>9}\n", "all", name_width, comparison.numbers, size_width, "", "",
+               comparison.max, comparison.rms, percent(comparison.relative));
     std::vector<std::pair<const WeightError*, const BlockError*>> worst;
     for (const WeightError& error : comparison.parameters)
         for (const BlockError& block : error.worst) worst.emplace_back(&error, &block);

@@ -17,11 +17,14 @@
 #include "app/session/document/presets.hpp"
 #include "app/session/states/model_tokens.hpp"
 #include "app/session/states/opened_model.hpp"
+#include "engine/families/model_folder.hpp"
 #include "engine/generate/generate.hpp"
 #include "engine/grammar/toy_languages.hpp"
 #include "engine/io/file_error.hpp"
+#include "engine/io/gguf.hpp"
 #include "engine/io/json.hpp"
 #include "engine/tasks/dataset.hpp"
+#include "engine/tokenizer/gguf_tokenizer.hpp"
 #include "engine/train/checkpoint.hpp"
 #include "engine/train/run_folder.hpp"
 
@@ -50,6 +53,8 @@ public:
             tokenizer_ = Tokenizer::from_vocabulary(checkpoint.tokenizer, checkpoint.vocabulary, checkpoint.special_tokens);
     }
     explicit ModelText(std::shared_ptr<const OpenedModel> model) : model_(std::move(model)) {}
+    /// Of a published model without a tokenizer.
+    explicit ModelText(const ModelFolder& folder) : weights_(folder.weights), ends_(folder.ends), answer_start_(folder.decoder_start) {}
 
     /// `option`: where the text was given, for messages.
     std::vector<std::int32_t> ids(const std::string& text, const char* option) const {
@@ -60,7 +65,10 @@ public:
         return ids;
     }
     /// The default prompt: the start of an answer in the toy languages, otherwise nothing.
-    std::string answer_begins() const { return model_ == nullptr ? kAnswerBegins : ""; }
+    std::string answer_begins() const {
+        if (model_ != nullptr) return "";
+        return weights_ != nullptr ? std::to_string(answer_start_) : kAnswerBegins;
+    }
     /// The decoder's prompt in an encoder-decoder; opened models prepend their start token.
     std::vector<std::int32_t> answer_ids(const std::string& text, const char* option) const {
         return model_ == nullptr ? ids(text, option) : encoded_for_model(text, Reader::Decoder);
@@ -83,10 +91,13 @@ public:
     /// ends with the last token of its source.
     std::vector<std::int32_t> ends(const std::vector<std::int32_t>& source) const {
         if (model_ != nullptr) return model_->ends();
+        if (weights_ != nullptr) return ends_;
         return source.empty() ? std::vector<std::int32_t>() : std::vector{source.back()};
     }
     /// Whether it is an end token of an opened model, which is reported but not part of the text.
-    bool tells_end(std::int32_t id) const { return model_ != nullptr && model_->is_end(id); }
+    bool tells_end(std::int32_t id) const {
+        return model_ != nullptr ? model_->is_end(id) : std::find(ends_.begin(), ends_.end(), id) != ends_.end();
+    }
     std::string text(std::int32_t id) const {
         if (model_ != nullptr) return model_->vocabulary().at(static_cast<std::size_t>(id));
         return tokenizer_ ? tokenizer_->vocabulary()[static_cast<std::size_t>(id)] : std::to_string(id);
@@ -94,6 +105,7 @@ public:
     /// Throws FileError if the opened model's file became shorter, so that what was computed from it is worthless.
     void require_intact() const {
         if (model_ != nullptr) model_->require_intact();
+        if (weights_ != nullptr) weights_->require_intact();
     }
     /// Decodes a complete text.
     std::string whole(const std::vector<std::int32_t>& ids) const {
@@ -135,6 +147,10 @@ private:
 
     std::optional<Tokenizer> tokenizer_;
     std::shared_ptr<const OpenedModel> model_;
+    // Only for a published model without a tokenizer:
+    std::shared_ptr<const WeightFiles> weights_;
+    std::vector<std::int32_t> ends_;
+    std::int32_t answer_start_ = 0;
 };
 
 /// Concatenates generated tokens.
@@ -199,7 +215,16 @@ struct Writer {
     ModelText words;
 };
 
+/// A published model without a tokenizer.
+Writer open_by_ids(const std::filesystem::path& path) {
+    const ModelFolder folder = open_model_folder(path);
+    ForwardSettings forward;
+    forward.masks.causal = folder.config.architecture != Architecture::Encoder;
+    return {load_parameters<float>(folder), forward, ModelText(folder)};
+}
+
 Writer open_writer(const std::filesystem::path& path) {
+    if (is_gguf_file(path) && !has_gguf_tokenizer(GgufFile::read(path))) return open_by_ids(path);
     if (OpenedModel::is_in(path)) {
         std::shared_ptr<const OpenedModel> model = OpenedModel::open(path);
         ForwardSettings forward;
@@ -207,8 +232,14 @@ Writer open_writer(const std::filesystem::path& path) {
         return {model->parameters(), forward, ModelText(model)};
     }
     std::error_code none;
-    const Checkpoint checkpoint = read_checkpoint(std::filesystem::is_directory(path, none) ? path / kCheckpointName : path);
-    return {checkpoint.parameters, checkpoint.settings.train.forward, ModelText(checkpoint)};
+    try {
+        const Checkpoint checkpoint = read_checkpoint(std::filesystem::is_directory(path, none) ? path / kCheckpointName : path);
+        return {checkpoint.parameters, checkpoint.settings.train.forward, ModelText(checkpoint)};
+    } catch (const FileError&) {
+        // Our runs have a config.json too, so only what is no checkpoint is taken for a published model.
+        if (!is_model_folder(folder_of_model_file(path))) throw;
+    }
+    return open_by_ids(path);
 }
 
 /// Only trained models are accepted.

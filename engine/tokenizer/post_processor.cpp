@@ -49,6 +49,9 @@ void trim(EncodedPart& part, bool add_prefix_space) {
     }
 }
 
+/// Each may be the whole text, so that a long template would multiply it.
+constexpr std::size_t kMostTemplatePieces = 64;
+
 /// An entry of a template: a text or special tokens.
 struct TemplatePiece {
     int text = -1;  ///< 0 for A, 1 for B, -1 for special tokens
@@ -83,6 +86,8 @@ std::vector<TemplatePiece> read_template(JsonObject& json, std::string_view key,
         if (text.has_value() == token.has_value()) entry.fail("", "expected a Sequence or a SpecialToken", FileFault::Format);
         JsonObject& given = text ? *text : *token;
         TemplatePiece& piece = pieces.emplace_back();
+        if (pieces.size() > kMostTemplatePieces)
+            json.fail(key, fmt::format("has more than {} entries", kMostTemplatePieces), FileFault::Limit);
         const std::string id = required_text(given, "id");
         given.read("type_id", piece.type, 0, 1 << 20);
         if (text) {

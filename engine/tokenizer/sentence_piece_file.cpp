@@ -24,12 +24,16 @@ public:
 
     SentencePieceFile read(std::string_view bytes) {
         ProtobufMessage message(bytes, source_);
+        bool has_trainer = false;
         while (const auto field = message.next()) {
             if (field->number == kPieces) read_piece(message.message(*field));
-            else if (field->number == kTrainer) read_trainer(message.message(*field));
+            else if (field->number == kTrainer) read_trainer(message.message(*field)), has_trainer = true;
             else if (field->number == kNormalizer) read_normalizer(message.message(*field));
         }
         if (file_.model.pieces.empty()) throw FileError(FileFault::Schema, source_, "", "has no pieces");
+        // They come last, and every writer adds them: a file that was cut off between two pieces would be read as another tokenizer.
+        if (!has_trainer)
+            throw FileError(FileFault::Truncated, source_, "", "ends before the tokenizer's settings: the file is incomplete");
         return std::move(file_);
     }
 

@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "engine/families/model_folder.hpp"
+#include "engine/generate/generate.hpp"
 #include "engine/io/safetensors.hpp"
 #include "tests/cli/process.hpp"
 
@@ -269,6 +271,30 @@ TEST(CheckCommand, TakesAModelsFolder) {
 
 // The text of the golden run "one", whose greedy continuation was written by transformers.
 const std::string kOneText = "The cat sat on the mat and it didn";
+
+/// Texts of a model without a tokenizer are ids.
+TEST(ModelOption, SampleTakesIdsWithoutATokenizer) {
+    const std::string gguf = std::string(ATTN_TEST_DATA) + "/golden/gguf/llama.gguf";
+    for (const std::string& path : {gguf, kFolders + "llama", kFolders + "llama/config.json"}) {
+        SCOPED_TRACE(path);
+        const Outcome outcome =
+            attnscope({"sample", "--model", path, "--prompt", "1 2 3", "--tokens", "4", "--temperature", "0", "--json"});
+        ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+        const json line = json::parse(outcome.out);
+        const auto model = load_parameters<float>(open_model_folder(path));
+        ForwardSettings causal;
+        causal.masks.causal = true;
+        SamplingSettings greedy;
+        greedy.temperature = 0;
+        greedy.tokens = 4;
+        const std::vector<std::int32_t> prompt = {1, 2, 3}, expected = generate(*model, {prompt, {}, {}}, causal, greedy);
+        ASSERT_EQ(line.at("tokens").size(), expected.size());
+        for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(line.at("tokens")[i].at("id"), expected[i]);
+        const Outcome words = attnscope({"sample", "--model", path, "--prompt", "the cat"});
+        EXPECT_EQ(words.exit_code, 2);
+        EXPECT_THAT(words.err, HasSubstr("--prompt: this model has no vocabulary: expected ids of tokens"));
+    }
+}
 
 TEST(ModelOption, SampleContinuesAsTransformersDoes) {
     const Outcome outcome =

@@ -235,6 +235,13 @@ TEST(ModelTokenizer, RefusesWhatCannotBe) {
     EXPECT_THAT(tokenizer_refusal(
                     kAbc, R"("post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<x>", "type_id": 0}}]})"),
                 HasSubstr("is not among the special_tokens"));
+    const auto text_again = [](int times) {
+        std::string entries;
+        for (int i = 0; i < times; ++i) entries += std::string(i > 0 ? "," : "") + R"({"Sequence": {"id": "A", "type_id": 0}})";
+        return R"("post_processor": {"type": "TemplateProcessing", "single": [)" + entries + R"(], "pair": []})";
+    };
+    EXPECT_EQ(tokenizer_refusal(kAbc, text_again(64)), "");
+    EXPECT_THAT(tokenizer_refusal(kAbc, text_again(65)), HasSubstr("has more than 64 entries"));
 }
 
 /// The expression would try 2^60 paths.

@@ -435,15 +435,16 @@ std::string piece_of(std::string_view text, unsigned type = 1, float score = 0) 
 }
 
 TEST(TokenizerFiles, SentencePieceFilesThatCannotBeAreRefused) {
-    const std::string unknown = piece_of("<unk>", 2);
+    const std::string settings = field_of(2, number_field(3, 1)), unknown = piece_of("<unk>", 2) + settings;
     EXPECT_EQ(file_refusal("a.model", unknown + piece_of("a")), "");
+    EXPECT_THAT(file_refusal("a.model", piece_of("<unk>", 2) + piece_of("a")), HasSubstr("ends before the tokenizer's settings"));
     EXPECT_THAT(file_refusal("a.model", unknown + piece_of("a") + piece_of("a")), HasSubstr("piece 2: \"a\" is given twice"));
     EXPECT_THAT(file_refusal("a.model", unknown + piece_of("a", 7)), HasSubstr("piece 1: there is no piece type 7"));
     EXPECT_THAT(file_refusal("a.model", unknown + piece_of("")), HasSubstr("piece 1 is empty"));
     EXPECT_THAT(file_refusal("a.model", unknown + piece_of("\xFF")), HasSubstr("piece 1 is empty or not UTF-8"));
     EXPECT_THAT(file_refusal("a.model", unknown + piece_of("a", 1, std::numeric_limits<float>::quiet_NaN())),
                 HasSubstr("not a finite number"));
-    EXPECT_THAT(file_refusal("a.model", piece_of("a")), HasSubstr("no unknown token"));
+    EXPECT_THAT(file_refusal("a.model", piece_of("a") + settings), HasSubstr("no unknown token"));
     EXPECT_THAT(file_refusal("a.model", unknown + field_of(2, number_field(3, 3))),
                 HasSubstr("attnscope does not support the model \"word\""));
     EXPECT_THAT(file_refusal("a.model", unknown + field_of(2, number_field(3, 9))),
@@ -459,7 +460,7 @@ TEST(TokenizerFiles, SentencePieceFilesThatCannotBeAreRefused) {
     EXPECT_THAT(file_refusal("a.model", unknown + piece_of("a") + piece_of(std::string(2000, 'a')) + field_of(2, number_field(3, 2))),
                 HasSubstr("has 2000 bytes; at most 1024 can be joined"));
     EXPECT_THAT(file_refusal("a.model", field_of(3, "")), HasSubstr("expected a token in Base64")) << "not SentencePiece's, so tiktoken's";
-    EXPECT_THAT(file_refusal("a.model", field_of(1, "")), HasSubstr("piece 0 is empty"));
+    EXPECT_THAT(file_refusal("a.model", field_of(1, "") + settings), HasSubstr("piece 0 is empty"));
 }
 
 TEST(TokenizerFiles, RanksThatCannotBeAreRefused) {

@@ -116,7 +116,7 @@ TEST(TokenPath, EveryStepJoinsTwoPartsOfTheStepBefore) {
     std::size_t joined = 0;
     for (const TokenPath::Word& word : path.words) {
         ASSERT_FALSE(word.steps.empty());
-        EXPECT_EQ(word.steps.front().what, "single bytes");
+        EXPECT_EQ(word.steps.front().what, "bytes");
         for (std::size_t i = 1; i < word.steps.size(); ++i) {
             const TokenPath::Step &before = word.steps[i - 1], &step = word.steps[i];
             ++joined;

@@ -268,7 +268,7 @@ private:
         std::vector<WordToken> now = trace.parts;
         Step& first = out.steps.emplace_back();
         first.parts = parts(now);
-        first.what = letters_ ? "single bytes" : "single characters";
+        first.what = letters_ ? "bytes" : "characters";
         first.sentence = trace.joins.empty() ? "No pair of neighbours is in the merge list: they stay as they are."
                                              : "The word, split into its smallest parts.";
         for (const WordTrace::Join& join : trace.joins) {
