@@ -223,6 +223,13 @@ Writer open_by_ids(const std::filesystem::path& path) {
     return {load_parameters<float>(folder), forward, ModelText(folder)};
 }
 
+/// Whether the path names a folder in Hugging Face's layout that is not one of our runs, which have a config.json too.
+bool is_published_folder(const std::filesystem::path& path) {
+    const std::filesystem::path folder = folder_of_model_file(path), weights = folder / kCheckpointName;
+    std::error_code none;
+    return is_model_folder(folder) && !(std::filesystem::exists(weights, none) && is_checkpoint(weights));
+}
+
 Writer open_writer(const std::filesystem::path& path) {
     if (is_gguf_file(path) && !has_gguf_tokenizer(GgufFile::read(path))) return open_by_ids(path);
     if (OpenedModel::is_in(path)) {
@@ -231,15 +238,10 @@ Writer open_writer(const std::filesystem::path& path) {
         forward.masks.causal = model->config().architecture != Architecture::Encoder;
         return {model->parameters(), forward, ModelText(model)};
     }
+    if (is_published_folder(path)) return open_by_ids(path);
     std::error_code none;
-    try {
-        const Checkpoint checkpoint = read_checkpoint(std::filesystem::is_directory(path, none) ? path / kCheckpointName : path);
-        return {checkpoint.parameters, checkpoint.settings.train.forward, ModelText(checkpoint)};
-    } catch (const FileError&) {
-        // Our runs have a config.json too, so only what is no checkpoint is taken for a published model.
-        if (!is_model_folder(folder_of_model_file(path))) throw;
-    }
-    return open_by_ids(path);
+    const Checkpoint checkpoint = read_checkpoint(std::filesystem::is_directory(path, none) ? path / kCheckpointName : path);
+    return {checkpoint.parameters, checkpoint.settings.train.forward, ModelText(checkpoint)};
 }
 
 /// Only trained models are accepted.

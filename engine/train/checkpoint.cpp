@@ -16,8 +16,10 @@
 #include "engine/families/gpt2_weights.hpp"
 #include "engine/families/stored_parameters.hpp"
 #include "engine/io/atomic_file.hpp"
+#include "engine/io/input_file.hpp"
 #include "engine/io/json_fields.hpp"
 #include "engine/io/safetensors.hpp"
+#include "engine/io/safetensors_header.hpp"
 #include "engine/io/utf8.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/tokenizer/byte_alphabet.hpp"
@@ -387,6 +389,11 @@ void write_half_checkpoint(const std::filesystem::path& path, const Checkpoint& 
     metadata[kChecksum] = checksum(metadata, views);
     write_safetensors(file, metadata, views);
     file.commit();
+}
+
+bool is_checkpoint(const std::filesystem::path& path) {
+    InputFile file(path);
+    return is_ours(read_safetensors_header(file).metadata);
 }
 
 Checkpoint read_checkpoint(ByteSource& source, const std::string& config_json) {

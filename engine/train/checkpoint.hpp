@@ -48,6 +48,9 @@ void write_checkpoint(const std::filesystem::path& path, const Checkpoint& check
 /// FileFault::Range for a number outside half precision's range.
 void write_half_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
 
+/// Whether the file has metadata of ours, intact or damaged. Reads only its header; throws FileError if that cannot be read.
+bool is_checkpoint(const std::filesystem::path& path);
+
 /// Throws FileError with the file's name and the tensor or field at fault. All sizes are checked against the file's before memory for
 /// tensors is allocated, and all tensors' shapes against the settings before memory for the model is. A file without our metadata is read
 /// as a GPT-2 model from elsewhere (see gpt2_weights.hpp): no vocabulary, no moments.

@@ -222,6 +222,24 @@ TEST(SampleOfHiddenWords, FillsInEveryBlankAndNothingElse) {
     }
 }
 
+/// A run has a config.json too, but must not be taken for a published model without a tokenizer when it is damaged.
+TEST_F(SampleCommand, RefusesADamagedRun) {
+    const ScratchFolder damaged;
+    std::filesystem::copy(folder_->path("run"), damaged.path("run"), std::filesystem::copy_options::recursive);
+    const auto attempt = [&](const std::string& path) {
+        return attnscope({"sample", "--model", damaged.path(path), "--prompt", "1 2", "--tokens", "2"});
+    };
+    std::string bytes = read_bytes(damaged.path("run/model.safetensors"));
+    bytes.at(bytes.size() - 3) ^= 1;
+    damaged.file("run/model.safetensors", bytes);
+    for (const char* path : {"run", "run/model.safetensors"}) {
+        const Outcome outcome = attempt(path);
+        EXPECT_EQ(outcome.exit_code, 2) << path;
+        EXPECT_EQ(outcome.out, "") << path;
+        EXPECT_NE(outcome.err.find("its checksum does not match its contents"), std::string::npos) << outcome.err;
+    }
+}
+
 /// Combines a golden model and a golden tokenizer to a folder that can be opened.
 void put_model(const ScratchFolder& folder, const std::string& model, const std::string& tokenizer) {
     const std::filesystem::path golden = std::filesystem::path(ATTN_TEST_DATA) / "golden/hf";
