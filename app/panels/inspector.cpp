@@ -94,7 +94,7 @@ std::string term_label(const PanelContext& context, const CellRef& cell, const T
     const bool over_keys = to_self(cell.stage.stage) == Stage::Weights, over_vocabulary = cell.stage.stage == Stage::Probabilities;
     if (!over_keys && !over_vocabulary) return term.label;
     const int index = std::atoi(term.label.c_str());
-    const bool over_queries = context.trace().settings.mistake == Mistake::SoftmaxOverQueries;
+    const bool over_queries = context.trace().plan->at(cell.stage).op == Op::SoftmaxOverQueries;
     const Axis axis = over_keys ? (over_queries ? Axis::T : Axis::S) : Axis::V;
     return term.label + " " + index_label(context, cell.stage, axis, index);
 }

@@ -49,9 +49,7 @@ void go_where_it_acts(PanelContext& context, Mistake mistake) {
     if (!context.ready()) return;
     const Config& config = context.trace().config;
     const Plan right(config), wrong(config, mistake);
-    const auto [changed, broken] =
-        std::mismatch(right.nodes().begin(), right.nodes().end(), wrong.nodes().begin(),
-                      [](const PlanNode& a, const PlanNode& b) { return a.settings == b.settings && a.inputs == b.inputs; });
+    const auto [changed, broken] = std::mismatch(right.nodes().begin(), right.nodes().end(), wrong.nodes().begin());
     if (changed == right.nodes().end()) return;
     StageId id = context.view.stage;
     const bool of_mask = to_self(changed->id.stage) == Stage::Masked;

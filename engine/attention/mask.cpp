@@ -219,63 +219,41 @@ Mask Mask::from_additive(const std::vector<std::int64_t>& sizes, const std::vect
     return mask;
 }
 
-namespace {
-
-/// Fills the mask in place; the rules made on purpose are part of it so that a mask's memory can be reused.
-template <class Allows>
-void assign_by_rule(MaskRule rule, std::int64_t batches, std::int64_t queries, std::int64_t keys, const Allows& may_attend, Mask& mask) {
-    if (rule == MaskRule::Missing) mask.assign(batches, queries, keys, [](std::int64_t, std::int64_t, std::int64_t) { return true; });
-    else if (rule == MaskRule::Inverted)
-        mask.assign(batches, queries, keys, [&](std::int64_t b, std::int64_t t, std::int64_t s) { return !may_attend(b, t, s); });
-    else mask.assign(batches, queries, keys, may_attend);
+Mask::Keys keys_seen(const MaskSettings& settings, std::int64_t t, std::int64_t causal_end, Mask::Keys keys) {
+    if (settings.causal) keys.end = std::min(keys.end, std::max<std::int64_t>(causal_end, settings.prefix));
+    if (settings.window > 0) keys = {std::max(keys.first, t - settings.window + 1), std::min(keys.end, t + settings.window)};
+    if (settings.block == 0) return keys;
+    const std::int64_t block = t / settings.block * settings.block;
+    return {std::max(keys.first, block), std::min(keys.end, block + settings.block)};
 }
 
-struct QueryRows {
-    std::int64_t first, count;
-};
-
-void assign_rows(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions, QueryRows rows,
-                 MaskRule rule, Mask& mask) {
+void build_mask_rows(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions, QueryRows rows,
+                     const SeenBy& seen, Mask& mask) {
     if (settings.window < 0) throw ConfigError("the window is " + std::to_string(settings.window) + ": it must be 0 (off) or more");
     if (settings.prefix < 0) throw ConfigError("the prefix is " + std::to_string(settings.prefix) + ": it must be 0 (off) or more");
     if (settings.block < 0) throw ConfigError("the block is " + std::to_string(settings.block) + ": it must be 0 (off) or more");
     if (settings.padding) require_lengths(lengths, positions);
     const bool padded =
         settings.padding && std::any_of(lengths.begin(), lengths.end(), [&](std::int64_t length) { return length < positions; });
-    const std::int64_t reach = rule == MaskRule::LeaksOne ? 1 : rule == MaskRule::MasksSelf ? -1 : 0;
-    const bool on_queries = rule == MaskRule::PaddingOnQueries;
-    // Under every combination of settings, the keys a query may attend to form a single range.
-    const auto seen = [&](std::int64_t b, std::int64_t row) {
-        const std::int64_t t = rows.first + row, length = padded ? lengths[static_cast<std::size_t>(b)] : positions;
-        Mask::Keys keys{0, on_queries ? positions : length};
-        if (on_queries && t >= length) return Mask::Keys{0, 0};
-        if (settings.causal) keys.end = std::min(keys.end, std::max<std::int64_t>(t + reach + 1, settings.prefix));
-        if (settings.window > 0) keys = {std::max(keys.first, t - settings.window + 1), std::min(keys.end, t + settings.window)};
-        if (settings.block == 0) return keys;
-        const std::int64_t block = t / settings.block * settings.block;
-        return Mask::Keys{std::max(keys.first, block), std::min(keys.end, block + settings.block)};
-    };
-    const std::int64_t batches = padded ? static_cast<std::int64_t>(lengths.size()) : 1;
-    if (rule == MaskRule::Missing)
-        return mask.assign_rows(batches, rows.count, positions, [&](auto, auto) { return Mask::Keys{0, positions}; });
-    mask.assign_rows(batches, rows.count, positions, seen, rule == MaskRule::Inverted);
+    mask.assign_rows(padded ? static_cast<std::int64_t>(lengths.size()) : 1, rows.count, positions, [&](std::int64_t b, std::int64_t row) {
+        return seen(rows.first + row, padded ? lengths[static_cast<std::size_t>(b)] : positions);
+    });
     for (const PaintedCell& cell : settings.painted) {
         if (cell.query < rows.first || cell.query >= rows.first + rows.count || cell.key < 0 || cell.key >= positions) continue;
-        if (rule == MaskRule::Inverted) mask.allow(cell.query - rows.first, cell.key);
-        else mask.forbid(cell.query - rows.first, cell.key);
+        mask.forbid(cell.query - rows.first, cell.key);
     }
 }
 
-}  // namespace
-
-void build_mask(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions, Mask& mask, MaskRule rule) {
-    assign_rows(settings, lengths, positions, {0, positions}, rule, mask);
+void build_mask_rows(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions, QueryRows rows,
+                     Mask& mask) {
+    // Under every combination of settings, the keys a query may attend to form a single range.
+    const auto seen = [&](std::int64_t t, std::int64_t length) { return keys_seen(settings, t, t + 1, {0, length}); };
+    build_mask_rows(settings, lengths, positions, rows, seen, mask);
 }
 
-Mask build_mask_rows(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions, std::int64_t first,
-                     std::int64_t count, MaskRule rule) {
+Mask build_mask(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions) {
     Mask mask;
-    assign_rows(settings, lengths, positions, {first, count}, rule, mask);
+    build_mask_rows(settings, lengths, positions, {0, positions}, mask);
     return mask;
 }
 
@@ -286,25 +264,19 @@ MaskSettings with_window(const MaskSettings& settings, std::int64_t window) {
     return own;
 }
 
-Mask build_mask(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions, MaskRule rule) {
-    Mask mask;
-    build_mask(settings, lengths, positions, mask, rule);
-    return mask;
-}
-
 void build_cross_mask(const MaskSettings& settings, const std::vector<std::int64_t>& memory_lengths, std::int64_t queries,
-                      std::int64_t keys, Mask& mask, MaskRule rule) {
+                      std::int64_t keys, Mask& mask) {
     if (settings.padding) require_lengths(memory_lengths, keys);
     const auto may_attend = [&](std::int64_t b, std::int64_t, std::int64_t s) {
         return !settings.padding || s < memory_lengths[static_cast<std::size_t>(b)];
     };
-    assign_by_rule(rule, settings.padding ? static_cast<std::int64_t>(memory_lengths.size()) : 1, queries, keys, may_attend, mask);
+    mask.assign(settings.padding ? static_cast<std::int64_t>(memory_lengths.size()) : 1, queries, keys, may_attend);
 }
 
 Mask build_cross_mask(const MaskSettings& settings, const std::vector<std::int64_t>& memory_lengths, std::int64_t queries,
-                      std::int64_t keys, MaskRule rule) {
+                      std::int64_t keys) {
     Mask mask;
-    build_cross_mask(settings, memory_lengths, queries, keys, mask, rule);
+    build_cross_mask(settings, memory_lengths, queries, keys, mask);
     return mask;
 }
 

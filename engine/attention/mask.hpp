@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "engine/plan/mask_rule.hpp"
 #include "engine/tensor/tensor.hpp"
 
 namespace attn {
@@ -51,6 +50,11 @@ public:
     /// Allows one cell for every head and sequence.
     void allow(std::int64_t t, std::int64_t s) { set(t, s, 1); }
 
+    /// Allows what is forbidden, and the other way round.
+    void invert() {
+        for (std::uint8_t& keep : keep_) keep = keep == 0 ? 1 : 0;
+    }
+
     /// Replaces one row by these `keys()` bytes, for every head and sequence.
     void set_row(std::int64_t t, const std::uint8_t* keep) {
         for (std::int64_t b = 0; b < batches_; ++b)
@@ -70,20 +74,18 @@ public:
     struct Keys {
         std::int64_t first = 0, end = 0;  ///< empty if end <= first
     };
-    /// The same for a rule seen(b, t) that returns the range of keys a query may attend to; `inverted`: it may attend to all others
-    /// instead.
+    /// The same for a rule seen(b, t) that returns the range of keys a query may attend to.
     template <class Rule>
-    void assign_rows(std::int64_t batches, std::int64_t queries, std::int64_t keys, const Rule& seen, bool inverted = false) {
+    void assign_rows(std::int64_t batches, std::int64_t queries, std::int64_t keys, const Rule& seen) {
         resize(batches, 1, queries, keys);
-        const std::uint8_t inside = inverted ? 0 : 1, outside = inverted ? 1 : 0;
         std::uint8_t* row = keep_.data();
         for (std::int64_t b = 0; b < batches; ++b)
             for (std::int64_t t = 0; t < queries; ++t, row += keys) {
                 const Keys some = seen(b, t);
                 const std::int64_t first = std::clamp<std::int64_t>(some.first, 0, keys), end = std::clamp(some.end, first, keys);
-                std::fill_n(row, first, outside);
-                std::fill_n(row + first, end - first, inside);
-                std::fill_n(row + end, keys - end, outside);
+                std::fill_n(row, first, std::uint8_t{0});
+                std::fill_n(row + first, end - first, std::uint8_t{1});
+                std::fill_n(row + end, keys - end, std::uint8_t{0});
             }
     }
 
@@ -149,20 +151,31 @@ struct MaskSettings {
 /// The settings with their window narrowed to |t - s| < window, for layers with local attention; 0 leaves them alone.
 MaskSettings with_window(const MaskSettings& settings, std::int64_t window);
 
-/// The self-attention mask of these settings for lengths.size() sequences padded to `positions`, [1|B,1,T,T], changed by `rule` if a
-/// mistake is made on purpose. Throws ConfigError for a negative window, prefix or block, and ShapeError for a length that does not fit.
-Mask build_mask(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions,
-                MaskRule rule = MaskRule::Right);
-/// The same, reusing the memory of an older mask.
-void build_mask(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions, Mask& mask,
-                MaskRule rule = MaskRule::Right);
-/// Its rows for the queries [first, first + count).
-Mask build_mask_rows(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions, std::int64_t first,
-                     std::int64_t count, MaskRule rule = MaskRule::Right);
+/// The queries [first, first + count), whose rows are wanted of a mask.
+struct QueryRows {
+    std::int64_t first = 0, count = 0;
+};
+
+/// The keys that query t may attend to under these settings but padding and painting: those of `keys` that a causal mask ending before
+/// `causal_end`, a window and a block leave.
+Mask::Keys keys_seen(const MaskSettings& settings, std::int64_t t, std::int64_t causal_end, Mask::Keys keys);
+/// seen(t, length): the keys that query t of a text may attend to.
+using SeenBy = std::function<Mask::Keys(std::int64_t t, std::int64_t length)>;
+/// Rows of a self-attention mask for lengths.size() sequences padded to `positions`, [1|B,1,T,T]: what `seen` says, without what is
+/// painted. Reuses the mask's memory. Throws like build_mask().
+void build_mask_rows(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions, QueryRows rows,
+                     const SeenBy& seen, Mask& mask);
+
+/// The self-attention mask of these settings for lengths.size() sequences padded to `positions`, [1|B,1,T,T]. Throws ConfigError for a
+/// negative window, prefix or block, and ShapeError for a length that does not fit.
+Mask build_mask(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions);
+/// Its rows for some queries, reusing the memory of an older mask.
+void build_mask_rows(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions, QueryRows rows,
+                     Mask& mask);
 /// The mask of cross-attention, or of an encoder, [1|B,1,T,S]. Only padding (of the memory or source) applies, because the other settings
 /// are about the decoder. Throws ShapeError for a length that exceeds `keys`.
 Mask build_cross_mask(const MaskSettings& settings, const std::vector<std::int64_t>& memory_lengths, std::int64_t queries,
-                      std::int64_t keys, MaskRule rule = MaskRule::Right);
+                      std::int64_t keys);
 void build_cross_mask(const MaskSettings& settings, const std::vector<std::int64_t>& memory_lengths, std::int64_t queries,
-                      std::int64_t keys, Mask& mask, MaskRule rule = MaskRule::Right);
+                      std::int64_t keys, Mask& mask);
 }  // namespace attn

@@ -220,12 +220,19 @@ Provenance mask(const TraceCells& cells, const PlanNode& node, const Index& inde
     return out;
 }
 
-Provenance softmax(const TraceCells& cells, const PlanNode& node, const Index& index) {
+namespace {
+
+/// Which numbers a softmax adds up.
+struct Summed {
+    bool down = false;       ///< those of a column, with queries in the place of keys
+    bool forbidden = false;  ///< also those that the mask forbids
+};
+
+Provenance share(const TraceCells& cells, const PlanNode& node, const Index& index, const Summed& summed) {
     const StageId& id = node.id;
     const auto [b, h, t, own] = index;
     const StageId input = node.inputs.at(0);
-    // Over queries the sum runs down a column, with queries in the place of keys.
-    const bool down = node.settings.over_queries, late = node.settings.masks_late;
+    const bool down = summed.down;
     const std::int64_t count = cells.shape(id)[down ? 2 : 3].size, chosen = down ? t : own;
     const double temperature = cells.settings().temperature;
     double largest = -std::numeric_limits<double>::infinity();
@@ -235,7 +242,7 @@ Provenance softmax(const TraceCells& cells, const PlanNode& node, const Index& i
     for (std::int64_t i = 0; i < count; ++i) {
         const Index at = {b, h, down ? i : t, down ? own : i};
         Term term = single(number(i), cells.operand(input, at));
-        term.masked = !late && cells.masked(id, at);
+        term.masked = !summed.forbidden && cells.masked(id, at);
         term.own = i == chosen;
         allowed += term.masked ? 0 : 1;
         // Once the maximum is NaN it stays NaN, so that NaN spreads over the row as in the trace.
@@ -266,8 +273,21 @@ Provenance softmax(const TraceCells& cells, const PlanNode& node, const Index& i
                        " attends to, among " + amount + (allowed == 1 ? " key." : " keys.");
     out.result = sum == 0 ? 0 : out.terms[static_cast<std::size_t>(chosen)].value / sum;
     out.steps.push_back({"exp ÷ Σ exp", out.result, {}});
-    if (!late || !out.masked) return out;
-    out.sentence = "Query position " + number(t) + " may not attend to key position " + number(own) +
+    return out;
+}
+
+}  // namespace
+
+Provenance softmax(const TraceCells& cells, const PlanNode& node, const Index& index) { return share(cells, node, index, {}); }
+
+Provenance softmax_over_queries(const TraceCells& cells, const PlanNode& node, const Index& index) {
+    return share(cells, node, index, {.down = true});
+}
+
+Provenance softmax_then_mask(const TraceCells& cells, const PlanNode& node, const Index& index) {
+    Provenance out = share(cells, node, index, {.forbidden = true});
+    if (!out.masked) return out;
+    out.sentence = "Query position " + number(index[2]) + " may not attend to key position " + number(index[3]) +
                    ": its weight is set to 0 after the softmax, so the row sums to less than 1.";
     out.result = 0;
     return out;
@@ -294,25 +314,39 @@ Provenance mix(const TraceCells& cells, const PlanNode& node, const Index& index
     return out;
 }
 
-Provenance join_heads(const TraceCells& cells, const PlanNode& node, const Index& index) {
-    const StageId& id = node.id;
-    const auto [b, t, column, unused] = index;
+namespace {
+
+/// A number of concat that is the context's number at `from`.
+Provenance taken(const TraceCells& cells, const PlanNode& node, const Index& index, const Index& from) {
     const StageId input = node.inputs.at(0);
-    const Shape& heads = cells.shape(input);
-    const std::int64_t size = heads[3].size, width = heads[1].size * size;
-    Index from = {b, column / size, t, column % size};
+    const std::string head = "head " + number(from[1]);
     Provenance out;
+    out.formula = cell(cells, node.id, index) + " = " + cell(cells, input, from) + " of " + head;
+    out.terms.push_back(single(head, cells.operand(input, from)));
+    out.result = out.terms.front().value;
+    return out;
+}
+
+}  // namespace
+
+Provenance join_heads(const TraceCells& cells, const PlanNode& node, const Index& index) {
+    const auto [b, t, column, unused] = index;
+    const std::int64_t size = cells.shape(node.inputs.at(0))[3].size;
+    const Index from = {b, column / size, t, column % size};
+    Provenance out = taken(cells, node, index, from);
     out.sentence =
         "Heads stand side by side: column " + number(column) + " is dimension " + number(from[3]) + " of head " + number(from[1]) + ".";
-    if (node.settings.by_reshape) {
-        const std::int64_t flat = t * width + column, positions = heads[2].size;
-        from = {b, flat / (positions * size), flat / size % positions, flat % size};
-        out.sentence = "Number " + number(flat) + " of all heads one after another: head " + number(from[1]) + ", position " +
-                       number(from[2]) + ", dimension " + number(from[3]) + ".";
-    }
-    out.formula = cell(cells, id, index) + " = " + cell(cells, input, from) + " of head " + number(from[1]);
-    out.terms.push_back(single("head " + number(from[1]), cells.operand(input, from)));
-    out.result = out.terms.front().value;
+    return out;
+}
+
+Provenance join_by_reshape(const TraceCells& cells, const PlanNode& node, const Index& index) {
+    const auto [b, t, column, unused] = index;
+    const Shape& heads = cells.shape(node.inputs.at(0));
+    const std::int64_t size = heads[3].size, positions = heads[2].size, flat = t * heads[1].size * size + column;
+    const Index from = {b, flat / (positions * size), flat / size % positions, flat % size};
+    Provenance out = taken(cells, node, index, from);
+    out.sentence = "Number " + number(flat) + " of all heads one after another: head " + number(from[1]) + ", position " + number(from[2]) +
+                   ", dimension " + number(from[3]) + ".";
     return out;
 }
 

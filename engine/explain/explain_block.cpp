@@ -8,18 +8,6 @@
 namespace attn::provenance {
 namespace {
 
-/// A norm that returns its input (a mistake).
-Provenance passed_on(const TraceCells& cells, const PlanNode& node, const Index& index) {
-    const StageId& id = node.id;
-    const StageId input = node.inputs.at(0);
-    Provenance out;
-    out.formula = cell(cells, id, index) + " = " + cell(cells, input, index);
-    out.sentence = "The number passes unchanged.";
-    out.terms.push_back(single("", cells.operand(input, index)));
-    out.result = out.terms.front().value;
-    return out;
-}
-
 Provenance layer_norm(const TraceCells& cells, const PlanNode& node, const Index& index) {
     const auto [b, t, column, unused] = index;
     const StageId input = node.inputs.at(0);
@@ -117,8 +105,18 @@ Provenance rms_norm(const TraceCells& cells, const PlanNode& node, const Index& 
 }  // namespace
 
 Provenance norm(const TraceCells& cells, const PlanNode& node, const Index& index) {
-    if (node.settings.passes_on) return passed_on(cells, node, index);
     return node.settings.norm_kind == NormKind::LayerNorm ? layer_norm(cells, node, index) : rms_norm(cells, node, index);
+}
+
+Provenance pass_on(const TraceCells& cells, const PlanNode& node, const Index& index) {
+    const StageId& id = node.id;
+    const StageId input = node.inputs.at(0);
+    Provenance out;
+    out.formula = cell(cells, id, index) + " = " + cell(cells, input, index);
+    out.sentence = "The number passes unchanged.";
+    out.terms.push_back(single("", cells.operand(input, index)));
+    out.result = out.terms.front().value;
+    return out;
 }
 
 Provenance activate(const TraceCells& cells, const PlanNode& node, const Index& index) {

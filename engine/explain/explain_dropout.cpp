@@ -60,16 +60,9 @@ Provenance residual(const TraceCells& cells, const PlanNode& node, const Index& 
     return out;
 }
 
-}  // namespace
-
-Provenance add(const TraceCells& cells, const PlanNode& node, const Index& index) {
-    return is_layer_stage(node.id.stage) ? residual(cells, node, index) : embedding(cells, node, index);
-}
-
-Provenance dropout(const TraceCells& cells, const PlanNode& node, const Index& index) {
+Provenance dropped_at(double rate, const TraceCells& cells, const PlanNode& node, const Index& index) {
     const StageId& id = node.id;
     const StageId input = node.inputs.at(0);
-    const double set = cells.settings().dropout.attention, rate = set == 0 ? node.settings.least_rate : set;
     Provenance out;
     out.masked = cells.masked(id, index);
     const double factor = rate == 0 ? 1 : cells.dropout_factor(id, cells.shape(id), index, rate);
@@ -79,6 +72,21 @@ Provenance dropout(const TraceCells& cells, const PlanNode& node, const Index& i
     out.sentence = rate == 0 ? "Dropout is off: the weight passes unchanged." : fate(factor);
     out.result = factor == 0 ? 0 : out.terms.front().value;
     return out;
+}
+
+}  // namespace
+
+Provenance add(const TraceCells& cells, const PlanNode& node, const Index& index) {
+    return is_layer_stage(node.id.stage) ? residual(cells, node, index) : embedding(cells, node, index);
+}
+
+Provenance dropout(const TraceCells& cells, const PlanNode& node, const Index& index) {
+    return dropped_at(cells.settings().dropout.attention, cells, node, index);
+}
+
+Provenance dropout_left_on(const TraceCells& cells, const PlanNode& node, const Index& index) {
+    const double set = cells.settings().dropout.attention;
+    return dropped_at(set == 0 ? kDropoutLeftOn : set, cells, node, index);
 }
 
 }  // namespace attn::provenance

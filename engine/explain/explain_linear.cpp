@@ -14,7 +14,7 @@ Place place_of(const TraceCells& cells, const PlanNode& node, const Index& index
     const auto [b, head, position, dim] = index;
     const Shape& shape = cells.shape(node.id);
     const std::int64_t size = shape[3].size, width = shape[1].size * size;
-    if (!node.settings.by_reshape) return {position, head * size + dim};
+    if (node.op != Op::LinearByReshape) return {position, head * size + dim};
     const std::int64_t flat = (head * shape[2].size + position) * size + dim;
     return {flat / width, flat % width, flat};
 }
@@ -36,7 +36,7 @@ std::string sentence_of(const PlanNode& node, const Index& index, const Place& p
     if (self == Stage::AttentionOut) return "W_O mixes the heads: r" + product + ".";
     if (!node.has_heads()) return "R" + product + ".";
     const std::string head = axis_words(node.axes[1]) + (" " + number(index[1]));
-    if (!node.settings.by_reshape) return "R" + product + ", which is dimension " + number(index[3]) + " of " + head + ".";
+    if (node.op != Op::LinearByReshape) return "R" + product + ", which is dimension " + number(index[3]) + " of " + head + ".";
     return "R" + product + ": number " + number(place.flat) + " of the sequence's projections, read as " + head + ", position " +
            number(index[2]) + ", dimension " + number(index[3]) + ".";
 }

@@ -14,7 +14,7 @@ Provenance positions(const TraceCells& cells, const PlanNode& node, const Index&
 Provenance segments(const TraceCells& cells, const PlanNode& node, const Index& index);
 Provenance probabilities(const TraceCells& cells, const PlanNode& node, const Index& index);
 
-// explain_linear.cpp
+// explain_linear.cpp: also of LinearByReshape
 Provenance linear(const TraceCells& cells, const PlanNode& node, const Index& index);
 
 // explain_rotation.cpp
@@ -28,13 +28,18 @@ Provenance mask(const TraceCells& cells, const PlanNode& node, const Index& inde
 Provenance softmax(const TraceCells& cells, const PlanNode& node, const Index& index);
 Provenance mix(const TraceCells& cells, const PlanNode& node, const Index& index);
 Provenance join_heads(const TraceCells& cells, const PlanNode& node, const Index& index);
+Provenance softmax_over_queries(const TraceCells& cells, const PlanNode& node, const Index& index);
+Provenance softmax_then_mask(const TraceCells& cells, const PlanNode& node, const Index& index);
+Provenance join_by_reshape(const TraceCells& cells, const PlanNode& node, const Index& index);
 
 // explain_dropout.cpp
 Provenance add(const TraceCells& cells, const PlanNode& node, const Index& index);
 Provenance dropout(const TraceCells& cells, const PlanNode& node, const Index& index);
+Provenance dropout_left_on(const TraceCells& cells, const PlanNode& node, const Index& index);
 
 // explain_block.cpp
 Provenance norm(const TraceCells& cells, const PlanNode& node, const Index& index);
+Provenance pass_on(const TraceCells& cells, const PlanNode& node, const Index& index);
 Provenance activate(const TraceCells& cells, const PlanNode& node, const Index& index);
 Provenance multiply(const TraceCells& cells, const PlanNode& node, const Index& index);
 Provenance cap(const TraceCells& cells, const PlanNode& node, const Index& index);

@@ -80,6 +80,18 @@ Provenance explain_stage(const TraceCells& cells, const StageId& id, const Index
         return multiply(cells, node, index);
     case Op::Probabilities:
         return probabilities(cells, node, index);
+    case Op::PassOn:
+        return pass_on(cells, node, index);
+    case Op::LinearByReshape:
+        return linear(cells, node, index);
+    case Op::SoftmaxOverQueries:
+        return softmax_over_queries(cells, node, index);
+    case Op::SoftmaxThenMask:
+        return softmax_then_mask(cells, node, index);
+    case Op::DropoutLeftOn:
+        return dropout_left_on(cells, node, index);
+    case Op::JoinByReshape:
+        return join_by_reshape(cells, node, index);
     }
     throw Error("there is no operation for " + tensor_name(id));
 }
@@ -141,11 +153,10 @@ Index nearest_index(const TraceCells& cells, const StageId& from, const Index& i
 }
 
 /// Notes where a deliberate mistake takes effect, and what the same operands give without it.
-void admit_mistake(Provenance& out, const Provenance& right, Mistake mistake, const StageId& id) {
-    const bool masks = mistake >= Mistake::InvertedMask && mistake <= Mistake::PaddingOnQueries;
+void admit_mistake(Provenance& out, const Provenance& right, Mistake mistake, const PlanNode& node) {
     const bool alike = out.result == right.result || (std::isnan(out.result) && std::isnan(right.result));
     const bool differs = !alike && !(std::abs(out.result - right.result) <= 1e-9 * (std::abs(out.result) + std::abs(right.result)));
-    const bool acts_here = out.formula != right.formula || (differs && !out.masked) || (masks && to_self(id.stage) == Stage::Masked);
+    const bool acts_here = out.formula != right.formula || (differs && !out.masked) || node.settings.mask_rule != MaskRule::Right;
     if (!acts_here) return;
     out.sentence += " On purpose, " + std::string(mistake_info(mistake).words) + ".";
     if (differs && !out.masked) out.steps.push_back({"done right", right.result, {}});
@@ -238,7 +249,8 @@ Provenance explain(const Trace<Scalar>& trace, const CellRef& cell, const std::v
     if (cell.parameter.empty() && trace.settings.mistake != Mistake::None) {
         const Plan right(trace.config);
         const provenance::CellsOf<Scalar> right_cells(trace, rows, right);
-        provenance::admit_mistake(out, provenance::explain_stage(right_cells, cell.stage, cell.index), trace.settings.mistake, cell.stage);
+        provenance::admit_mistake(out, provenance::explain_stage(right_cells, cell.stage, cell.index), trace.settings.mistake,
+                                  trace.plan->at(cell.stage));
     }
     if (cell.parameter.empty()) provenance::explain_edits(out, cells, cell.stage, cell.index);
     out.recorded = recorded;

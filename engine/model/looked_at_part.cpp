@@ -172,7 +172,7 @@ public:
         }
         all.forward(maps_, mix_);
         for (std::size_t i = maps_; i < mix_; ++i) {
-            const bool masked = nodes_[i].op == Op::Mask || nodes_[i].op == Op::Softmax || nodes_[i].op == Op::Dropout;
+            const bool masked = knows_mask(nodes_[i].op);
             out.stages.push_back(
                 {nodes_[i].id, std::move(program.value(i)), masked ? all.masks().of(nodes_[i].id, nodes_[i].settings.window) : nullptr});
         }

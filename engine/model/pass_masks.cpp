@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/attention/mistaken_mask.hpp"
+
 namespace attn {
 namespace {
 
@@ -29,7 +31,7 @@ const std::shared_ptr<const Mask>& PassMasks::of(const StageId& id, std::int64_t
 std::set<std::int64_t> windows_of(const Plan& plan) {
     std::set<std::int64_t> windows;
     for (const PlanNode& node : plan.nodes())
-        if (node.op == Op::Mask && node.settings.window > 0) windows.insert(node.settings.window);
+        if (knows_mask(node.op) && node.settings.window > 0) windows.insert(node.settings.window);
     return windows;
 }
 
@@ -49,8 +51,9 @@ PassMasks masks_behind(const Plan& plan, std::int64_t before, std::int64_t added
 PassMasks masks_of_rows(const Plan& plan, const MaskSettings& settings, const TokenBatch& tokens, std::int64_t first, std::int64_t count) {
     const MaskRule rule = rule_of(plan);
     const auto make = [&](std::int64_t window) {
-        return std::make_shared<const Mask>(
-            build_mask_rows(with_window(settings, window), tokens.lengths, tokens.length, first, count, rule));
+        const auto mask = std::make_shared<Mask>();
+        build_mask_rows(rule, with_window(settings, window), tokens.lengths, tokens.length, {first, count}, *mask);
+        return mask;
     };
     PassMasks masks{make(0), nullptr, nullptr, {}};
     for (const std::int64_t window : windows_of(plan)) masks.windowed[window] = make(window);
@@ -70,18 +73,21 @@ const PassMasks& MaskBuilder::build(const Plan& plan, const MaskSettings& settin
     if (self_ != nullptr && next_ == key_) return masks_;
     masks_ = {};
     key_.length = -1;  // invalid until all masks are built
-    build_mask(settings, next_.lengths, next_.length, own(self_), next_.rule);
+    const QueryRows rows{0, next_.length};
+    build_mask_rows(next_.rule, settings, next_.lengths, next_.length, rows, own(self_));
     if (source != nullptr) {
         const auto build_for = [&](std::int64_t queries, std::shared_ptr<Mask>& mask) {
-            build_cross_mask(settings, next_.source_lengths, queries, next_.source_length, own(mask), next_.rule);
+            build_cross_mask(next_.rule, settings, next_.source_lengths, queries, next_.source_length, own(mask));
         };
         build_for(next_.source_length, encoder_);
         build_for(next_.length, cross_);
     }
     masks_ = {self_, cross_, encoder_, {}};
-    for (const std::int64_t window : next_.windows)
-        masks_.windowed[window] =
-            std::make_shared<const Mask>(build_mask(with_window(settings, window), next_.lengths, next_.length, next_.rule));
+    for (const std::int64_t window : next_.windows) {
+        const auto mask = std::make_shared<Mask>();
+        build_mask_rows(next_.rule, with_window(settings, window), next_.lengths, next_.length, rows, *mask);
+        masks_.windowed[window] = mask;
+    }
     key_ = next_;
     return masks_;
 }

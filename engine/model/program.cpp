@@ -10,7 +10,8 @@
 namespace attn {
 namespace {
 
-bool makes_by_single_nodes(const OpSettings& settings) { return settings.by_reshape || settings.masks_late || settings.over_queries; }
+/// Whether only a step of its own computes the node; what works on whole rows need not.
+bool stands_alone(const PlanNode& node) { return is_mistaken(node.op) && (node.op != Op::PassOn || node.has_heads()); }
 
 std::int64_t readers_of(const Plan& plan, const StageId& id) {
     std::int64_t count = 0;
@@ -26,8 +27,7 @@ bool can_fuse(const Plan& plan) {
         const bool alone = node.op == Op::Rotate || (node.op == Op::Norm && node.has_heads());
         const bool shares = alone && (readers_of(plan, node.inputs[0]) > 1 || readers_of(plan, node.id) == 0);
         const bool learns_distances = node.op == Op::Bias && !node.weight.empty();
-        const bool leaves_heads = node.has_heads() && node.settings.passes_on;
-        return shares || learns_distances || leaves_heads || makes_by_single_nodes(node.settings);
+        return shares || learns_distances || stands_alone(node);
     });
 }
 
@@ -36,7 +36,7 @@ bool can_leave_out_maps(const Plan& plan, const ForwardSettings& settings, const
     const bool touches_maps = std::any_of(settings.edits.begin(), settings.edits.end(), [&](const Edit& edit) {
         return is_attention_map(edit.at.stage) && plan.find(edit.at) != nullptr && is_inside(edit.at);
     });
-    return settings.mistake != Mistake::DropoutLeftOn && can_fuse(plan) && settings.dropout.attention == 0 && !touches_maps &&
+    return can_fuse(plan) && settings.dropout.attention == 0 && !touches_maps &&
            std::none_of(plan.nodes().begin(), plan.nodes().end(),
                         [](const PlanNode& node) { return node.op == Op::Bias && !node.weight.empty(); });
 }
@@ -208,9 +208,7 @@ void Program<Scalar>::backward(const PassSetting<Scalar>& setting, std::size_t f
 template <class Scalar>
 const std::shared_ptr<const Mask>& Program<Scalar>::shown_mask(std::size_t place) {
     static const std::shared_ptr<const Mask> kNone;
-    const Op op = nodes_[place].plan->op;
-    if (op == Op::Mask) return score_mask(place);
-    return op == Op::Softmax || op == Op::Dropout ? mask(place) : kNone;
+    return knows_mask(nodes_[place].plan->op) ? mask(place) : kNone;
 }
 
 /// Maps that are left out cannot be shown.
@@ -286,15 +284,6 @@ template <class Scalar>
 const std::shared_ptr<const Mask>& Program<Scalar>::mask(std::size_t place) const {
     const StageId& id = nodes_[place].plan->id;
     return setting_->masks.of(id, nodes_[place].plan->settings.window);
-}
-
-template <class Scalar>
-const std::shared_ptr<const Mask>& Program<Scalar>::score_mask(std::size_t place) {
-    const std::shared_ptr<const Mask>& mask = this->mask(place);
-    if (!nodes_[place].plan->settings.masks_late) return mask;
-    if (everything_ == nullptr || everything_->queries() != mask->queries() || everything_->keys() != mask->keys())
-        everything_ = std::make_shared<const Mask>(mask->queries(), mask->keys());
-    return everything_;
 }
 
 template <class Scalar>

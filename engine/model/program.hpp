@@ -146,8 +146,6 @@ public:
     const TokenBatch& tokens(std::size_t place) const;
     std::int64_t first_position() const { return setting_->first_position; }
     const std::shared_ptr<const Mask>& mask(std::size_t place) const;
-    /// The mask of an attention's scores: allows everything if the mask is applied after the softmax.
-    const std::shared_ptr<const Mask>& score_mask(std::size_t place);
     /// The dropout pattern of a tensor [B,...], independent of how the batch is split.
     DropoutPattern dropout(double rate, const StageId& site, const Shape& shape) const;
     /// Rotations of a node for the first `positions` positions of the text.
@@ -210,7 +208,6 @@ private:
     };
     std::vector<RuledTable> rotations_;
     std::vector<Scalar> gain_;
-    std::shared_ptr<const Mask> everything_;  ///< a mask that allows everything
     const PassSetting<Scalar>* setting_ = nullptr;
 };
 

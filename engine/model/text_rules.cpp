@@ -5,11 +5,7 @@
 namespace attn {
 namespace {
 
-/// Mistakes that read other positions, or that draw random numbers by an element's index in the whole tensor.
-bool mixes_positions(Mistake mistake) {
-    return mistake == Mistake::SoftmaxOverQueries || mistake == Mistake::HeadsSplitWithoutTranspose ||
-           mistake == Mistake::HeadsJoinedWithoutTranspose || mistake == Mistake::DropoutLeftOn;
-}
+bool mixes_positions(Mistake mistake) { return mistake != Mistake::None && mistake_info(mistake).mixes_positions; }
 
 /// Whether the edit reads another position.
 bool takes_row(const Edit& edit) { return edit.on && edit.kind == EditKind::TakeRow; }

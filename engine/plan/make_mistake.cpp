@@ -5,14 +5,29 @@
 namespace attn {
 namespace {
 
-bool is_map_rule(Op op) { return op == Op::Mask || op == Op::Softmax; }
-
 void scale_by(PlanNode& node, double factor) {
     if (node.op == Op::Scale && is_attention_map(node.id.stage)) node.settings.factor = factor;
 }
 
 void mask_by(PlanNode& node, MaskRule rule) {
-    if (is_map_rule(node.op)) node.settings.mask_rule = rule;
+    if (node.op == Op::Mask) node.settings.mask_rule = rule;
+}
+
+void replace(PlanNode& node, Op right, Op wrong) {
+    if (node.op == right) node.op = wrong;
+}
+
+/// Norms return their input, so that they have no use for parameters.
+void pass_norms(PlanNode& node) {
+    if (node.op != Op::Norm) return;
+    node.op = Op::PassOn;
+    node.weight = {};
+    node.bias = {};
+}
+
+void mask_late(PlanNode& node) {
+    replace(node, Op::Mask, Op::PassOn);
+    replace(node, Op::Softmax, Op::SoftmaxThenMask);
 }
 
 /// Scores read v instead of k, and the context k instead of v.
@@ -31,7 +46,6 @@ void keep_input(PlanNode& node, bool of_embedding, std::size_t which) {
 }  // namespace
 
 void make_mistake(Mistake mistake, const Config& config, PlanNode& node) {
-    OpSettings& settings = node.settings;
     const double size = static_cast<double>(config.head_size());
     switch (mistake) {
     case Mistake::None:
@@ -43,11 +57,9 @@ void make_mistake(Mistake mistake, const Config& config, PlanNode& node) {
     case Mistake::ScaledTwice:
         return scale_by(node, 1 / size);
     case Mistake::SoftmaxOverQueries:
-        settings.over_queries = node.op == Op::Softmax;
-        return;
+        return replace(node, Op::Softmax, Op::SoftmaxOverQueries);
     case Mistake::MaskAfterSoftmax:
-        settings.masks_late = is_map_rule(node.op);
-        return;
+        return mask_late(node);
     case Mistake::InvertedMask:
         return mask_by(node, MaskRule::Inverted);
     case Mistake::MaskMissing:
@@ -59,14 +71,12 @@ void make_mistake(Mistake mistake, const Config& config, PlanNode& node) {
     case Mistake::PaddingOnQueries:
         return mask_by(node, MaskRule::PaddingOnQueries);
     case Mistake::HeadsSplitWithoutTranspose:
-        settings.by_reshape = node.op == Op::Linear && node.has_heads();
+        if (node.has_heads()) replace(node, Op::Linear, Op::LinearByReshape);
         return;
     case Mistake::HeadsJoinedWithoutTranspose:
-        settings.by_reshape = node.op == Op::JoinHeads;
-        return;
+        return replace(node, Op::JoinHeads, Op::JoinByReshape);
     case Mistake::DropoutLeftOn:
-        if (node.op == Op::Dropout) settings.least_rate = kDropoutLeftOn;
-        return;
+        return replace(node, Op::Dropout, Op::DropoutLeftOn);
     case Mistake::KeysValuesSwapped:
         return swap_keys_and_values(node);
     case Mistake::NoPositions:
@@ -74,8 +84,7 @@ void make_mistake(Mistake mistake, const Config& config, PlanNode& node) {
     case Mistake::NoResidual:
         return keep_input(node, false, 1);
     case Mistake::MissingNorm:
-        settings.passes_on = node.op == Op::Norm;
-        return;
+        return pass_norms(node);
     }
 }
 

@@ -33,10 +33,11 @@ inline constexpr double kDropoutLeftOn = 0.1;
 
 struct MistakeInfo {
     Mistake mistake;
-    std::string_view name;   ///< in JSON and on the command line: "no_scale"
-    std::string_view title;  ///< "No scaling"
-    std::string_view words;  ///< what is wrong, for the middle of a sentence: "the scores are not divided by √d_head"
-    std::string_view look;   ///< one sentence: what to look for
+    std::string_view name;         ///< in JSON and on the command line: "no_scale"
+    std::string_view title;        ///< "No scaling"
+    std::string_view words;        ///< what is wrong, for the middle of a sentence: "the scores are not divided by √d_head"
+    std::string_view look;         ///< one sentence: what to look for
+    bool mixes_positions = false;  ///< reads other positions than attention does, or draws random numbers by an element's place among all
 };
 
 /// All but None, in enumerator order.

@@ -256,6 +256,11 @@ private:
     Plan& plan_;
 };
 
+bool knows_mask(Op op) {
+    return op == Op::Mask || op == Op::Softmax || op == Op::SoftmaxOverQueries || op == Op::SoftmaxThenMask || op == Op::Dropout ||
+           op == Op::DropoutLeftOn;
+}
+
 bool PlanNode::has_heads() const { return axes.size() == 4 && (axes[1] == Axis::H || axes[1] == Axis::G); }
 
 Plan::Plan(const Config& config, Mistake mistake) {

@@ -39,7 +39,20 @@ enum class Op : std::uint8_t {
     Activate,       ///< ReLU, GELU or SiLU
     Multiply,       ///< product of the inputs, element-wise
     Probabilities,  ///< softmax over the vocabulary
+
+    // What a mistake made on purpose puts in the place of one of the above.
+    PassOn,              ///< the input unchanged
+    LinearByReshape,     ///< Linear into heads by a reshape without a transpose
+    SoftmaxOverQueries,  ///< over the wrong axis
+    SoftmaxThenMask,     ///< over all keys; masked cells become 0 afterwards
+    DropoutLeftOn,       ///< of the attention weights, at kDropoutLeftOn where no rate is set
+    JoinByReshape,       ///< JoinHeads by a reshape without a transpose
 };
+
+/// Whether only a mistake made on purpose puts the operation into a plan.
+constexpr bool is_mistaken(Op op) { return op >= Op::PassOn; }
+/// Whether the operation's result is a map that knows which of its cells may attend.
+bool knows_mask(Op op);
 
 /// A parameter as an operation uses it.
 struct PlanParameter {
@@ -54,7 +67,6 @@ struct PlanParameter {
 struct OpSettings {
     NormKind norm_kind = NormKind::LayerNorm;      ///< Norm
     double eps = 0;                                ///< Norm
-    bool passes_on = false;                        ///< Norm: the result is the input (a mistake)
     Activation activation = Activation::GeluTanh;  ///< Activate
     bool all_heads = false;                        ///< Norm of queries or keys: over all heads' numbers together
     double factor = 1;                             ///< Scale, Embed
@@ -63,11 +75,7 @@ struct OpSettings {
     std::vector<double> slopes{};                  ///< Bias: ALiBi slope of each head; empty: T5's buckets
     BucketRule buckets{};                          ///< Bias with T5's buckets
     std::int64_t window = 0;                       ///< Scores to Mix: sliding window, |t - s| < window; 0: all keys
-    bool by_reshape = false;                       ///< Linear into heads, JoinHeads: reshape without transposing (a mistake)
-    MaskRule mask_rule = MaskRule::Right;          ///< Mask and Softmax: how the mask is interpreted
-    bool masks_late = false;                       ///< Mask: does nothing; Softmax: masked cells become 0 afterwards (a mistake)
-    bool over_queries = false;                     ///< Softmax: over the wrong axis (a mistake)
-    double least_rate = 0;                         ///< Dropout: the rate used if none is set (a mistake)
+    MaskRule mask_rule = MaskRule::Right;          ///< Mask: which cells may attend
     bool operator==(const OpSettings&) const = default;
 };
 
@@ -84,6 +92,7 @@ struct PlanNode {
     StageId dropout_site;
 
     bool has_heads() const;  ///< whether the result has an axis H or G
+    bool operator==(const PlanNode&) const = default;
 };
 
 /// A run of nodes between two states of a stack's residual stream: everything before its layers, one layer, or everything after them.

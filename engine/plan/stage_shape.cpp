@@ -17,7 +17,7 @@ std::int64_t axis_size(const Config& config, const PlanNode& node, Axis axis) {
     case Axis::N:
         return config.embedding_width();
     default:
-        return node.op == Op::JoinHeads ? config.attention_width() : config.d_model;
+        return to_self(node.id.stage) == Stage::Concat ? config.attention_width() : config.d_model;
     }
 }
 

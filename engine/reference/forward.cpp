@@ -129,6 +129,7 @@ private:
         case Op::Norm:
             return normed(node);
         case Op::Linear:
+        case Op::LinearByReshape:
             return mapped(node);
         case Op::Rotate:
             return rotated(input(node), settings.rotary, rows_.first, batch(node).length);
@@ -146,19 +147,29 @@ private:
         case Op::Mask:
             return apply_mask(input(node), *permissions);
         case Op::Softmax:
-            return weights(node, *permissions);
+            return attention_weights(input(node), *permissions, settings_.temperature);
         case Op::Dropout:
-            return drop(input(node), node, settings_.dropout.attention == 0 ? settings.least_rate : settings_.dropout.attention);
+            return drop(input(node), node, settings_.dropout.attention);
         case Op::Mix:
             return weighted_values(input(node), input(node, 1), *recorded(node.inputs.at(0)).permissions);
         case Op::JoinHeads:
-            return settings.by_reshape ? concat_in_order(input(node)) : concat_heads(input(node));
+            return concat_heads(input(node));
         case Op::Activate:
             return each(input(node), [&](double x) { return activate(settings.activation, x); });
         case Op::Multiply:
             return product(input(node), input(node, 1));
         case Op::Probabilities:
             return softmax(input(node));
+        case Op::PassOn:
+            return input(node);
+        case Op::SoftmaxOverQueries:
+            return weights_over_queries(input(node), *permissions, settings_.temperature);
+        case Op::SoftmaxThenMask:
+            return masked_late(input(node), *permissions);
+        case Op::DropoutLeftOn:
+            return drop(input(node), node, settings_.dropout.attention == 0 ? kDropoutLeftOn : settings_.dropout.attention);
+        case Op::JoinByReshape:
+            return concat_in_order(input(node));
         }
         throw Error("there is no operation for " + tensor_name(node.id));
     }
@@ -199,12 +210,11 @@ private:
     /// The cells that may attend, for stages from the mask on; null for every other stage. Encoder self-attention and cross-attention read
     /// their whole source; the patterns (causal, window, ...) apply to the other self-attentions.
     SharedPermissions permissions_of(const PlanNode& node) {
-        const bool late = node.settings.masks_late;
-        if (node.op == Op::Dropout || (node.op == Op::Softmax && !late)) return recorded(node.inputs.at(0)).permissions;
-        if (node.op != Op::Mask && node.op != Op::Softmax) return nullptr;
+        if (!knows_mask(node.op)) return nullptr;
+        // Where the mask comes late, the first stage that knows it is the softmax.
+        if (node.op != Op::Mask && node.op != Op::SoftmaxThenMask) return recorded(node.inputs.at(0)).permissions;
         const bool cross = is_cross(node.id.stage);
         const std::int64_t queries = batch(node).length, keys = cross ? source_.length : queries;
-        if (node.op == Op::Mask && late) return share(everything_allowed(rows_.all() ? queries : rows_.count, keys));
         const MaskRule rule = node.settings.mask_rule;
         if (cross || node.id.stack == Stack::Encoder)
             return share(padding_permissions(settings_.masks, source_.lengths, queries, keys, rule));
@@ -277,7 +287,6 @@ private:
     }
 
     Matrix normed(const PlanNode& node) const {
-        if (node.settings.passes_on) return input(node);
         const double* gain = parameter(node.weight);
         const double plus = node.settings.norm_kind == NormKind::RmsPlusOne ? 1 : 0;
         if (node.settings.all_heads) return rms_norm_of_all_heads(input(node), gain, node.settings.eps, plus);
@@ -291,15 +300,12 @@ private:
         if (!node.has_heads()) return linear(input(node), map, {node.axes.back(), weight.columns}, stop_);
         const Dim heads{node.axes[1], weight.columns / config_.head_size()};
         const Matrix packed = linear(input(node), map, {Axis::N, weight.columns}, stop_);
-        return node.settings.by_reshape ? heads_in_order(packed, heads, node.axes[2]) : split_heads(packed, heads, node.axes[2]);
+        return node.op == Op::LinearByReshape ? heads_in_order(packed, heads, node.axes[2]) : split_heads(packed, heads, node.axes[2]);
     }
 
-    /// With a late mask the softmax uses the permissions of its input.
-    Matrix weights(const PlanNode& node, const Permissions& permissions) const {
-        const Permissions& early = *recorded(node.inputs.at(0)).permissions;
-        Matrix map = node.settings.over_queries ? weights_over_queries(input(node), early, settings_.temperature)
-                                                : attention_weights(input(node), early, settings_.temperature);
-        if (node.settings.masks_late) forget_forbidden(map, permissions);
+    Matrix masked_late(const Matrix& scores, const Permissions& permissions) const {
+        Matrix map = attention_weights(scores, everything_allowed(permissions.queries, permissions.keys), settings_.temperature);
+        forget_forbidden(map, permissions);
         return map;
     }
 

@@ -7,6 +7,7 @@
 #include <limits>
 #include <random>
 
+#include "engine/attention/mistaken_mask.hpp"
 #include "engine/tensor/error.hpp"
 
 namespace attn {
@@ -173,7 +174,8 @@ TEST(Mask, OfSomeRowsIsThoseRowsOfTheWhole) {
         std::vector<std::int64_t> lengths;
         for (std::int64_t n = between(1, 3); n > 0; --n) lengths.push_back(between(1, positions));
         for (const MaskRule rule : {MaskRule::Right, MaskRule::Inverted, MaskRule::Missing}) {
-            const Mask rows = build_mask_rows(settings, lengths, positions, first, count, rule);
+            Mask rows;
+            build_mask_rows(rule, settings, lengths, positions, {first, count}, rows);
             ASSERT_EQ(rows.queries(), count);
             ASSERT_EQ(rows.keys(), positions);
             for (std::size_t b = 0; b < lengths.size(); ++b)
@@ -185,8 +187,9 @@ TEST(Mask, OfSomeRowsIsThoseRowsOfTheWhole) {
                     }
         }
     }
-    EXPECT_THROW(build_mask_rows({}, {7}, 6, 2, 3), ShapeError);
-    EXPECT_THROW(build_mask_rows({}, {-1}, 6, 2, 3), ShapeError);
+    Mask rows;
+    EXPECT_THROW(build_mask_rows({}, {7}, 6, {2, 3}, rows), ShapeError);
+    EXPECT_THROW(build_mask_rows({}, {-1}, 6, {2, 3}, rows), ShapeError);
 }
 
 TEST(MaskSettings, TheNarrowerWindowHolds) {

@@ -14,6 +14,9 @@ BlockPart& part_for(ModelBlock& block, PartKind kind) {
     return block.parts.emplace_back(BlockPart{kind, {}, {}});
 }
 
+/// A norm, even if a mistake makes it pass its input on.
+bool is_norm(const PlanNode& node) { return node.op == Op::Norm || (node.op == Op::PassOn && !is_attention_map(node.id.stage)); }
+
 /// Assigns a sum to the part whose result it adds to the residual stream.
 void add_sum(ModelBlock& block, const PlanNode& node) {
     const std::optional<PartKind> kind = part_of(node.inputs.back());
@@ -29,10 +32,10 @@ void add_to_parts(ModelBlock& block, const PlanNode& node) {
     const std::optional<PartKind> kind = part_of(node.id);
     if (!kind) return add_sum(block, node);
     // A norm after its part does not start a new part.
-    if (node.op == Op::Norm && !block.parts.empty() && block.parts.back().kind == *kind) return;
+    if (is_norm(node) && !block.parts.empty() && block.parts.back().kind == *kind) return;
     const bool known = std::any_of(block.parts.begin(), block.parts.end(), [&](const BlockPart& part) { return part.kind == *kind; });
     BlockPart& part = part_for(block, *kind);
-    const bool best = *kind == PartKind::FeedForward ? node.op != Op::Norm : node.op == Op::Softmax;
+    const bool best = *kind == PartKind::FeedForward ? !is_norm(node) : to_self(node.id.stage) == Stage::Weights;
     if (!known || best) part.opens = node.id;
 }
 

@@ -54,6 +54,7 @@ public:
             norm();
             break;
         case Op::Linear:
+        case Op::LinearByReshape:
             linear();
             break;
         case Op::Rotate:
@@ -78,13 +79,24 @@ public:
         case Op::Probabilities:
             distributions("softmax");
             break;
+        case Op::SoftmaxOverQueries:
+            distributions("softmax over queries");
+            break;
+        case Op::SoftmaxThenMask:
+            distributions("softmax, then mask");
+            break;
+        case Op::PassOn:
+            rowwise("unchanged");
+            break;
         case Op::Dropout:
+        case Op::DropoutLeftOn:
             distributions("dropout");
             break;
         case Op::Mix:
             product(input(0, "A"), input(1, "V"), {}, "context");
             break;
         case Op::JoinHeads:
+        case Op::JoinByReshape:
             concat();
             break;
         case Op::Activate:
@@ -166,7 +178,7 @@ private:
     Matrix parameter(const PlanParameter& used, std::string symbol, Axis rows, Axis cols) {
         if (used.empty()) return {};
         const Config& config = trace_.config;
-        const bool of_head = node_.has_heads();
+        const bool of_head = node_.has_heads() && node_.op != Op::LinearByReshape;  // a reshape's heads read all columns
         const std::int64_t size = config.head_size(), chosen = std::min(head_, config.num_heads - 1),
                            head = of_head && node_.axes[1] == Axis::G ? chosen / config.group_size() : chosen;
         Matrix matrix = store_.parameter(trace_, used.name, rows, cols, of_head ? head * size : 0, of_head ? size : -1);

@@ -42,7 +42,6 @@ Words add_words(PositionKind positions, const PlanNode& node) {
 
 Words norm_words(const OpSettings& settings) {
     const std::string eps = format_exact(static_cast<float>(settings.eps));
-    if (settings.passes_on) return {"y = x", "Every row passes unchanged."};
     if (settings.norm_kind != NormKind::LayerNorm) {
         const bool plus_one = settings.norm_kind == NormKind::RmsPlusOne;
         return {plus_one ? "y = (1 + γ) x ÷ √(mean(x²) + ε)" : "y = γ x ÷ √(mean(x²) + ε)",
@@ -126,13 +125,19 @@ Words mask_words(const MaskSettings& masks, std::int64_t own_window, bool cross)
                                           : "Hatched cells may not be attended to; the softmax never sees them. Active: " + rules + "."};
 }
 
+/// A linear map whose rows are cut into heads by a reshape.
+Words reshaped_words(const Config& config, const PlanNode& node) {
+    Words words = linear_words(config, node);
+    words.sentence = "The numbers of all rows, one after another, are read as heads: a head's rows are pieces of neighbouring positions.";
+    return words;
+}
+
 Words softmax_words(const ForwardSettings& settings) {
     return {settings.temperature == 1 ? "A = softmax(masked)" : fmt::format("A = softmax(masked ÷ {:g})", settings.temperature),
             "Each row becomes a distribution over the keys: exponentials divided by their sum, so that it sums to 1."};
 }
 
-Words dropout_words(const ForwardSettings& settings, const OpSettings& own) {
-    const double set = settings.dropout.attention, rate = set == 0 ? own.least_rate : set;
+Words dropout_words(double rate) {
     if (rate <= 0) return {"dropped = dropout(A)", "Dropout is off: the weights pass unchanged."};
     return {"dropped = dropout(A)",
             fmt::format("Each weight is set to 0 with probability {:g}; the others are divided by {:g}. So rows no longer sum to 1.", rate,
@@ -177,8 +182,12 @@ Words words_of(const Trace<float>& trace, const PlanNode& node) {
         return add_words(config.position, node);
     case Op::Norm:
         return norm_words(node.settings);
+    case Op::PassOn:
+        return {"y = x", "Every row passes unchanged."};
     case Op::Linear:
         return linear_words(config, node);
+    case Op::LinearByReshape:
+        return reshaped_words(config, node);
     case Op::Rotate:
         return rotate_words(config, node.settings.rotary);
     case Op::Scores:
@@ -200,13 +209,24 @@ Words words_of(const Trace<float>& trace, const PlanNode& node) {
         return mask_words(trace.settings.masks, node.settings.window, is_cross(node.id.stage));
     case Op::Softmax:
         return softmax_words(trace.settings);
+    case Op::SoftmaxOverQueries:
+        return {"A = softmax over queries",
+                "Each column becomes a distribution over the queries, so that columns sum to 1 instead of rows."};
+    case Op::SoftmaxThenMask:
+        return {"A = softmax(scaled), 0 where masked",
+                "The softmax sees every key; what the mask forbids is set to 0 afterwards, so that rows sum to less than 1."};
     case Op::Dropout:
-        return dropout_words(trace.settings, node.settings);
+        return dropout_words(trace.settings.dropout.attention);
+    case Op::DropoutLeftOn:
+        return dropout_words(trace.settings.dropout.attention > 0 ? trace.settings.dropout.attention : kDropoutLeftOn);
     case Op::Mix:
         return {"context = A V", "Each token receives the mixture of value vectors given by its row of weights." + sharing(config)};
     case Op::JoinHeads:
         return {"concat = head 0 ‖ head 1 ‖ …",
                 config.num_heads == 1 ? "Only one head: the context unchanged." : "The heads' contexts are concatenated."};
+    case Op::JoinByReshape:
+        return {"concat = reshape(context)",
+                "The context's numbers, head after head, are read as rows: a row holds one head's context of several positions."};
     case Op::Activate:
         return activate_words(node.settings.activation);
     case Op::Multiply:

@@ -213,7 +213,7 @@ public:
     }
     std::shared_ptr<const Mask> mask(const StageId& id) const {
         const Op op = outline_->plan->at(id).op;
-        if (op != Op::Mask && op != Op::Softmax && op != Op::Dropout) return nullptr;
+        if (!knows_mask(op)) return nullptr;
         return masks_.of(id, outline_->plan->at(id).settings.window);
     }
     const std::optional<NotFiniteCell>& not_finite() const { return not_finite_; }

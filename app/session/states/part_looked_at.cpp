@@ -103,11 +103,12 @@ double products_to_check(const Trace<float>& trace, const StageId& within) {
         const PlanNode& node = trace.plan->nodes()[i];
         const auto numbers = static_cast<double>(trace.shape_of(node.id).count());
         // A number of a linear map is a sum over its inputs; a score, or a mix by weights, is a sum over a head's dimensions.
-        if (node.op == Op::Linear) {
+        if (node.op == Op::Linear || node.op == Op::LinearByReshape) {
             const Shape inputs = trace.shape_of(node.inputs[0]);
             products += numbers * static_cast<double>(inputs[inputs.rank() - 1].size);
         }
-        if (node.op == Op::Scores || node.op == Op::Softmax) products += numbers * static_cast<double>(trace.config.head_size());
+        if (node.op == Op::Scores || to_self(node.id.stage) == Stage::Weights)
+            products += numbers * static_cast<double>(trace.config.head_size());
     }
     return products;
 }

@@ -3,7 +3,6 @@
 #include "engine/attention/fused_attention.hpp"
 #include "engine/attention/multi_head.hpp"
 #include "engine/attention/scaled_dot_product.hpp"
-#include "engine/attention/softmax_over_queries.hpp"
 #include "engine/model/steps/steps.hpp"
 
 namespace attn {
@@ -13,15 +12,6 @@ namespace {
 AttentionSizes attention_sizes_of(const Shape& queries, const Shape& keys) {
     const std::int64_t size = keys[3].size;
     return {queries[0].size, queries[1].size, queries[2].size, keys[2].size, size, size, keys[1].size};
-}
-
-/// The same from a map [B,H,T,S]; head sizes are 0.
-AttentionSizes map_sizes(const Shape& map) { return {map[0].size, map[1].size, map[2].size, map[3].size, 0, 0}; }
-
-template <class Scalar>
-double rate_of(const Program<Scalar>& program, std::size_t dropout) {
-    const double rate = program.settings().dropout.attention;
-    return rate > 0 ? rate : program.node(dropout).plan->settings.least_rate;
 }
 
 template <class Scalar>
@@ -38,7 +28,7 @@ void scores_backward(Program<Scalar>& program, const Step<Scalar>& step) {
     const Tensor<Scalar>&q = program.value(inputs[0]), &k = program.value(inputs[1]);
     program.contribute(inputs[0], [&](Tensor<Scalar>& dq) {
         program.contribute(inputs[1], [&](Tensor<Scalar>& dk) {
-            attention_scores_backward(program.gradient(step.first), q, k, *program.score_mask(step.first),
+            attention_scores_backward(program.gradient(step.first), q, k, *program.mask(step.first),
                                       attention_sizes_of(q.shape(), k.shape()), dq, dk);
         });
     });
@@ -59,7 +49,7 @@ void scale_backward(Program<Scalar>& program, const Step<Scalar>& step) {
 template <class Scalar>
 void mask_forward(Program<Scalar>& program, const Step<Scalar>& step) {
     const Tensor<Scalar>& scaled = program.input(step.first);
-    mask_scores(scaled, *program.score_mask(step.first), map_sizes(scaled.shape()), program.value(step.first));
+    mask_scores(scaled, *program.mask(step.first), map_sizes(scaled.shape()), program.value(step.first));
 }
 
 /// A masked cell's gradient is 0 already, so the rest is the identity.
@@ -68,65 +58,37 @@ void mask_backward(Program<Scalar>& program, const Step<Scalar>& step) {
     program.pass_on(step.first, program.node(step.first).inputs[0]);
 }
 
-/// The softmax itself, before edits or a late mask change its result.
-template <class Scalar>
-void weigh(Program<Scalar>& program, std::size_t place, Tensor<Scalar>& weights) {
-    const Tensor<Scalar>& masked = program.input(place);
-    const bool over_queries = program.node(place).plan->settings.over_queries;
-    (over_queries ? softmax_over_queries<Scalar> : attention_weights<Scalar>)(masked, *program.score_mask(place),
-                                                                              program.settings().temperature, map_sizes(masked.shape()),
-                                                                              weights);
-}
-
-template <class Scalar>
-void zero_masked(const Mask& mask, Tensor<Scalar>& map) {
-    const AttentionSizes sizes = map_sizes(map.shape());
-    Scalar* row = map.data();
-    for (std::int64_t b = 0; b < sizes.batches; ++b)
-        for (std::int64_t h = 0; h < sizes.heads; ++h)
-            for (std::int64_t t = 0; t < sizes.queries; ++t, row += sizes.keys)
-                for (std::int64_t s = 0; s < sizes.keys; ++s)
-                    if (!mask.may_attend(b, h, t, s)) row[s] = 0;
-}
-
 template <class Scalar>
 void softmax_forward(Program<Scalar>& program, const Step<Scalar>& step) {
-    Tensor<Scalar>& weights = program.value(step.first);
-    weigh(program, step.first, weights);
-    if (program.node(step.first).plan->settings.masks_late) zero_masked(*program.mask(step.first), weights);
+    const Tensor<Scalar>& masked = program.input(step.first);
+    attention_weights(masked, *program.mask(step.first), program.settings().temperature, map_sizes(masked.shape()),
+                      program.value(step.first));
 }
 
 template <class Scalar>
 void softmax_backward(Program<Scalar>& program, const Step<Scalar>& step) {
-    const OpSettings& settings = program.node(step.first).plan->settings;
-    // Edits or a late mask may have overwritten the softmax's result.
-    const bool is_changed = program.setting().tap.edits(program.node(step.first).plan->id) || settings.masks_late;
+    const Mask& mask = *program.mask(step.first);
+    const double temperature = program.settings().temperature;
+    // Edits may have overwritten the softmax's result.
+    const bool is_changed = program.setting().tap.edits(program.node(step.first).plan->id);
     Tensor<Scalar> again;
-    if (is_changed) weigh(program, step.first, again);
+    if (is_changed) attention_weights(program.input(step.first), mask, temperature, map_sizes(program.input(step.first).shape()), again);
     const Tensor<Scalar>& weights = is_changed ? again : program.value(step.first);
-    const auto gradient = settings.over_queries ? softmax_over_queries_backward<Scalar> : attention_weights_backward<Scalar>;
     program.contribute(program.node(step.first).inputs[0], [&](Tensor<Scalar>& dmasked) {
-        gradient(program.gradient(step.first), weights, *program.score_mask(step.first), program.settings().temperature,
-                 map_sizes(weights.shape()), dmasked);
+        attention_weights_backward(program.gradient(step.first), weights, mask, temperature, map_sizes(weights.shape()), dmasked);
     });
 }
 
 template <class Scalar>
-void drop(const Program<Scalar>& program, std::size_t place, const Tensor<Scalar>& from, Tensor<Scalar>& to) {
-    const DropoutPattern pattern = program.dropout(rate_of(program, place), program.node(place).plan->dropout_site, from.shape());
-    to.resize(from.shape());
-    dropout(pattern, from.data(), from.size(), to.data());
-}
-
-template <class Scalar>
 void dropout_forward(Program<Scalar>& program, const Step<Scalar>& step) {
-    drop(program, step.first, program.input(step.first), program.value(step.first));
+    drop_weights(program, step.first, program.settings().dropout.attention, program.input(step.first), program.value(step.first));
 }
 
 template <class Scalar>
 void dropout_backward(Program<Scalar>& program, const Step<Scalar>& step) {
-    program.contribute(program.node(step.first).inputs[0],
-                       [&](Tensor<Scalar>& dx) { drop(program, step.first, program.gradient(step.first), dx); });
+    program.contribute(program.node(step.first).inputs[0], [&](Tensor<Scalar>& dx) {
+        drop_weights(program, step.first, program.settings().dropout.attention, program.gradient(step.first), dx);
+    });
 }
 
 template <class Scalar>
@@ -153,18 +115,15 @@ void join_forward(Program<Scalar>& program, const Step<Scalar>& step) {
     Tensor<Scalar>& concat = program.value(step.first);
     const Shape& shape = context.shape();
     concat.resize({shape[0], shape[2], {Axis::C, shape[1].size * shape[3].size}});
-    const bool by_reshape = program.node(step.first).plan->settings.by_reshape;
-    (by_reshape ? join_heads_by_reshape<Scalar> : join_heads<Scalar>)(context, 0, concat);
+    join_heads<Scalar>(context, 0, concat);
 }
 
 template <class Scalar>
 void join_backward(Program<Scalar>& program, const Step<Scalar>& step) {
     const std::size_t input = program.node(step.first).inputs[0];
     const Shape& shape = program.value(input).shape();
-    const bool by_reshape = program.node(step.first).plan->settings.by_reshape;
     program.contribute(input, [&](Tensor<Scalar>& dcontext) {
-        (by_reshape ? split_heads_by_reshape<Scalar> : split_heads<Scalar>)(program.gradient(step.first),
-                                                                            {0, shape[1], shape[3].size, Axis::T}, dcontext);
+        split_heads<Scalar>(program.gradient(step.first), {0, shape[1], shape[3].size, Axis::T}, dcontext);
     });
 }
 
@@ -207,7 +166,7 @@ struct FusedAttention {
                                             all.value(q).shape()[1].size, all.first_position() + all.value(k).shape()[1].size,
                                             all.config().head_size(),     all.config().head_size(),
                                             all.config().kv_heads()},
-          pattern(all.dropout(rate_of(all, dropped), all.node(dropped).plan->dropout_site, sizes.map_shape())) {
+          pattern(all.dropout(all.settings().dropout.attention, all.node(dropped).plan->dropout_site, sizes.map_shape())) {
         require_mask_fits(*all.mask(mask), sizes);
     }
 

@@ -113,11 +113,6 @@ void norm_forward(Program<Scalar>& program, const Step<Scalar>& step) {
     const PlanNode& node = *program.node(step.first).plan;
     const Tensor<Scalar>& x = program.input(step.first);
     Tensor<Scalar>& out = program.value(step.first);
-    if (node.settings.passes_on) {
-        out.resize(x.shape());
-        std::copy(x.values().begin(), x.values().end(), out.data());
-        return;
-    }
     if (node.has_heads()) return norm_heads_forward(program, step);
     out.resize(x.shape());
     apply_norm(program, step.first, norm_rows(program, step.first, x.shape()), x.data(), out.data());
@@ -127,7 +122,6 @@ template <class Scalar>
 void norm_backward(Program<Scalar>& program, const Step<Scalar>& step) {
     const PlanNode& node = *program.node(step.first).plan;
     const std::size_t input = program.node(step.first).inputs[0];
-    if (node.settings.passes_on) return program.pass_on(step.first, input);
     if (node.has_heads()) return norm_heads_backward(program, step);
     // If the stream already has part of its gradient, the norm's is added to it on the way.
     const bool adds = program.has_gradient(input);

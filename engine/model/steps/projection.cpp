@@ -5,14 +5,6 @@
 namespace attn {
 namespace {
 
-/// Which columns of the merged product are a map's heads.
-template <class Scalar>
-HeadCut cut_of(const Program<Scalar>& program, std::size_t place) {
-    const Node<Scalar>& node = program.node(place);
-    const std::int64_t size = program.config().head_size();
-    return {node.first_column, {node.plan->axes[1], node.columns / size}, size, node.plan->axes[2]};
-}
-
 /// In fused form the rows stay packed, and readers find their heads in them.
 template <class Scalar>
 void projection_forward(Program<Scalar>& program, const Step<Scalar>& step) {
@@ -22,10 +14,7 @@ void projection_forward(Program<Scalar>& program, const Step<Scalar>& step) {
     packed.resize({x.shape()[0], x.shape()[1], {Axis::N, all.weight.columns}});
     linear<Scalar>(x.data(), rows_of(x), all.weight, all.bias, packed.data(), nullptr, all.packed.data);
     if (program.fused()) return;
-    for (std::size_t i = step.first; i <= step.last(); ++i) {
-        const bool by_reshape = program.node(i).plan->settings.by_reshape;
-        (by_reshape ? split_heads_by_reshape<Scalar> : split_heads<Scalar>)(packed, cut_of(program, i), program.value(i));
-    }
+    for (std::size_t i = step.first; i <= step.last(); ++i) split_heads<Scalar>(packed, head_cut(program, i), program.value(i));
 }
 
 template <class Scalar>
@@ -34,10 +23,7 @@ void projection_backward(Program<Scalar>& program, const Step<Scalar>& step) {
     const Tensor<Scalar>& x = program.input(step.first);
     Tensor<Scalar>& packed = program.packed_rows();
     packed.resize({x.shape()[0], x.shape()[1], {Axis::N, program.node(step.first).weight.columns}});
-    for (std::size_t i = step.first; i <= step.last(); ++i) {
-        const bool by_reshape = program.node(i).plan->settings.by_reshape;
-        (by_reshape ? join_heads_by_reshape<Scalar> : join_heads<Scalar>)(program.gradient(i), program.node(i).first_column, packed);
-    }
+    for (std::size_t i = step.first; i <= step.last(); ++i) join_heads<Scalar>(program.gradient(i), program.node(i).first_column, packed);
     map_backward(program, step.first, packed);
 }
 

@@ -48,6 +48,18 @@ StepFunctions<Scalar> step_of(Op op) {
         return multiply_step<Scalar>();
     case Op::Probabilities:
         return probabilities_step<Scalar>();
+    case Op::PassOn:
+        return pass_on_step<Scalar>();
+    case Op::LinearByReshape:
+        return linear_by_reshape_step<Scalar>();
+    case Op::SoftmaxOverQueries:
+        return softmax_over_queries_step<Scalar>();
+    case Op::SoftmaxThenMask:
+        return softmax_then_mask_step<Scalar>();
+    case Op::DropoutLeftOn:
+        return dropout_left_on_step<Scalar>();
+    case Op::JoinByReshape:
+        return join_by_reshape_step<Scalar>();
     }
     return {};
 }

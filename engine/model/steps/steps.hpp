@@ -2,6 +2,8 @@
 /// The functions that compute a program's steps, forward and backward: a pair for every operation, and one for every run of operations that
 /// is fused.
 
+#include "engine/attention/multi_head.hpp"
+#include "engine/attention/scaled_dot_product.hpp"
 #include "engine/model/program.hpp"
 
 namespace attn {
@@ -58,6 +60,20 @@ StepFunctions<Scalar> multiply_step();
 template <class Scalar>
 StepFunctions<Scalar> probabilities_step();
 
+// What mistakes put in their place: mistakes.cpp.
+template <class Scalar>
+StepFunctions<Scalar> pass_on_step();
+template <class Scalar>
+StepFunctions<Scalar> linear_by_reshape_step();
+template <class Scalar>
+StepFunctions<Scalar> softmax_over_queries_step();
+template <class Scalar>
+StepFunctions<Scalar> softmax_then_mask_step();
+template <class Scalar>
+StepFunctions<Scalar> dropout_left_on_step();
+template <class Scalar>
+StepFunctions<Scalar> join_by_reshape_step();
+
 // Runs of nodes.
 /// Linear maps into heads whose parameters are adjacent: one product.
 template <class Scalar>
@@ -95,6 +111,25 @@ template <class Scalar>
 DropoutPattern residual_dropout(const Program<Scalar>& program, std::size_t add, const Shape& shape) {
     return program.dropout(program.settings().dropout.residual, program.node(add).plan->dropout_site, shape);
 }
+
+/// Dropout of the weights at `place`, or of their gradient.
+template <class Scalar>
+void drop_weights(const Program<Scalar>& program, std::size_t place, double rate, const Tensor<Scalar>& from, Tensor<Scalar>& to) {
+    const DropoutPattern pattern = program.dropout(rate, program.node(place).plan->dropout_site, from.shape());
+    to.resize(from.shape());
+    dropout(pattern, from.data(), from.size(), to.data());
+}
+
+/// Which columns of the product at `place`, perhaps of several maps, are its heads.
+template <class Scalar>
+HeadCut head_cut(const Program<Scalar>& program, std::size_t place) {
+    const Node<Scalar>& node = program.node(place);
+    const std::int64_t size = program.config().head_size();
+    return {node.first_column, {node.plan->axes[1], node.columns / size}, size, node.plan->axes[2]};
+}
+
+/// Sizes of an attention from a map [B,H,T,S]; head sizes are 0.
+inline AttentionSizes map_sizes(const Shape& map) { return {map[0].size, map[1].size, map[2].size, map[3].size, 0, 0}; }
 
 /// Number of rows of a tensor [B,P,...].
 template <class Scalar>

@@ -1,0 +1,41 @@
+#include "engine/attention/mistaken_mask.hpp"
+
+#include <functional>
+
+namespace attn {
+
+void build_mask_rows(MaskRule rule, const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions,
+                     QueryRows rows, Mask& mask) {
+    const auto moved_end = [&](std::int64_t reach) {
+        const auto seen = [&](std::int64_t t, std::int64_t length) { return keys_seen(settings, t, t + 1 + reach, {0, length}); };
+        build_mask_rows(settings, lengths, positions, rows, std::cref(seen), mask);
+    };
+    const auto padded_queries = [&](std::int64_t t, std::int64_t length) {
+        return t >= length ? Mask::Keys{} : keys_seen(settings, t, t + 1, {0, positions});
+    };
+    switch (rule) {
+    case MaskRule::Right:
+        return build_mask_rows(settings, lengths, positions, rows, mask);
+    case MaskRule::Inverted:
+        build_mask_rows(settings, lengths, positions, rows, mask);
+        return mask.invert();
+    case MaskRule::Missing:
+        build_mask_rows(settings, lengths, positions, rows, mask);
+        return mask.assign(mask.batches(), rows.count, positions, [](auto, auto, auto) { return true; });
+    case MaskRule::LeaksOne:
+        return moved_end(1);
+    case MaskRule::MasksSelf:
+        return moved_end(-1);
+    case MaskRule::PaddingOnQueries:
+        return build_mask_rows(settings, lengths, positions, rows, std::cref(padded_queries), mask);
+    }
+}
+
+void build_cross_mask(MaskRule rule, const MaskSettings& settings, const std::vector<std::int64_t>& memory_lengths, std::int64_t queries,
+                      std::int64_t keys, Mask& mask) {
+    build_cross_mask(settings, memory_lengths, queries, keys, mask);
+    if (rule == MaskRule::Inverted) mask.invert();
+    if (rule == MaskRule::Missing) mask.assign(mask.batches(), queries, keys, [](auto, auto, auto) { return true; });
+}
+
+}  // namespace attn

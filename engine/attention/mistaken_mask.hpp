@@ -1,0 +1,19 @@
+#pragma once
+/// Masks of attention code that makes a mistake on purpose.
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/attention/mask.hpp"
+#include "engine/plan/mask_rule.hpp"
+
+namespace attn {
+
+/// build_mask_rows() under a rule.
+void build_mask_rows(MaskRule rule, const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions,
+                     QueryRows rows, Mask& mask);
+/// build_cross_mask() under a rule; those about causal masks, and about padding on queries, leave it right.
+void build_cross_mask(MaskRule rule, const MaskSettings& settings, const std::vector<std::int64_t>& memory_lengths, std::int64_t queries,
+                      std::int64_t keys, Mask& mask);
+
+}  // namespace attn
