@@ -11,41 +11,50 @@ namespace attn::app {
 
 FilePortal::FilePortal(std::function<void()> wake, std::string address, std::chrono::milliseconds patience)
     : wake_(std::move(wake)), address_(std::move(address)), patience_(patience) {
-    if (!address_.empty()) worker_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
+    if (!address_.empty()) worker_.send([this](const std::stop_token& stop) { find_out(stop); });
 }
 
 void FilePortal::find_out(const std::stop_token& stop) {
     const bool there = portal_version({address_, [&stop] { return stop.stop_requested(); }, patience_}) > 0;
-    const std::lock_guard lock(mutex_);
-    there_ = there;
+    {
+        const std::lock_guard lock(mutex_);
+        there_ = there;
+    }
+    wake_();
 }
 
-void FilePortal::work(const std::stop_token& stop) {
-    find_out(stop);
-    wake_();
-    while (true) {
-        std::unique_lock lock(mutex_);
-        if (!asked_.wait(lock, stop, [this] { return question_.has_value(); })) return;
-        const DesktopQuestion question = *std::exchange(question_, {});
-        const std::uint64_t turn = turn_;
-        lock.unlock();
-        const auto given_up = [&] {
-            const std::lock_guard held(mutex_);
-            return stop.stop_requested() || turn != turn_;
-        };
-        DesktopAnswer answer = ask_portal({address_, given_up, patience_}, question);
-        lock.lock();
-        if (turn != turn_) continue;
+void FilePortal::show(const DesktopQuestion& question, std::uint64_t turn, const std::stop_token& stop) {
+    const auto given_up = [&] {
+        const std::lock_guard lock(mutex_);
+        return stop.stop_requested() || turn != turn_;
+    };
+    if (given_up()) return;
+    DesktopAnswer answer = ask_portal({address_, given_up, patience_}, question);
+    {
+        const std::lock_guard lock(mutex_);
+        if (turn != turn_) return;
         answer_ = std::move(answer);
-        lock.unlock();
-        wake_();
     }
+    wake_();
+}
+
+void FilePortal::ask(DesktopQuestion question) {
+    std::uint64_t turn = 0;
+    {
+        const std::lock_guard lock(mutex_);
+        turn = ++turn_;
+        answer_.reset();
+    }
+    if (address_.empty()) return;
+    worker_.send([this, turn, question = std::move(question)](const std::stop_token& stop) { show(question, turn, stop); });
 }
 
 #else
 
 FilePortal::FilePortal(std::function<void()> wake, std::string, std::chrono::milliseconds patience)
     : wake_(std::move(wake)), patience_(patience) {}
+
+void FilePortal::ask(DesktopQuestion) {}
 
 #endif
 
@@ -56,20 +65,9 @@ bool FilePortal::is_there() const {
     return there_;
 }
 
-void FilePortal::ask(DesktopQuestion question) {
-    {
-        const std::lock_guard lock(mutex_);
-        ++turn_;
-        answer_.reset();
-        question_ = std::move(question);
-    }
-    asked_.notify_all();
-}
-
 void FilePortal::give_up() {
     const std::lock_guard lock(mutex_);
     ++turn_;
-    question_.reset();
     answer_.reset();
 }
 

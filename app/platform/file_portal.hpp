@@ -1,15 +1,14 @@
 #pragma once
 /// Asynchronous access to the desktop's own file dialog.
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 
 #include "app/platform/portal_call.hpp"
+#include "app/session/threads/worker.hpp"
 
 namespace attn::app {
 
@@ -32,19 +31,17 @@ public:
     std::optional<DesktopAnswer> take_answer();
 
 private:
-    void work(const std::stop_token& stop);
     void find_out(const std::stop_token& stop);
+    void show(const DesktopQuestion& question, std::uint64_t turn, const std::stop_token& stop);
 
     std::function<void()> wake_;
     std::string address_;
     std::chrono::milliseconds patience_;
     mutable std::mutex mutex_;
-    std::condition_variable_any asked_;
     bool there_ = false;
-    std::optional<DesktopQuestion> question_;
     std::optional<DesktopAnswer> answer_;
     std::uint64_t turn_ = 0;  ///< incremented with every question and every cancellation
-    std::jthread worker_;     ///< last, because it uses the members above
+    Worker worker_;           ///< last, because it uses the members above
 };
 
 /// The address of this process's session bus; "" if there is none. Does not start one.

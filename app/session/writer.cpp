@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "app/session/facets/facets.hpp"
-#include "app/session/facets/scarce_memory.hpp"
+#include "app/session/threads/scarce_memory.hpp"
 #include "engine/ops/parallel.hpp"
 #include "engine/tensor/error.hpp"
 
@@ -20,36 +20,25 @@ double mib_of(const Parameters<float>& parameters) { return 4 * static_cast<doub
 }  // namespace
 
 Writer::Writer(decltype(Computation::write) write, std::function<void()> wake, double budget_mib)
-    : write_(std::move(write)), wake_(std::move(wake)), threads_(thread_budget()), budget_mib_(budget_mib),
-      worker_([this](const std::stop_token& stop) { work(stop); }) {}
+    : write_(std::move(write)), wake_(std::move(wake)), threads_(thread_budget()), budget_mib_(budget_mib) {}
 
-Writer::~Writer() {
-    worker_.request_stop();
-    stop();
-}
+Writer::~Writer() { stop(); }
 
 void Writer::start(WritingJob job) {
-    {
-        const std::lock_guard lock(mutex_);
-        job_.request_stop();
-        waiting_ = std::move(job);
-        ++number_;
-        busy_ = true;
-        news_ = {};
-    }
-    ordered_.notify_all();
+    const std::uint64_t number = begin(true);
+    worker_.replace([this, number, job = std::move(job)](const std::stop_token& stop) { carry_out(job, number, stop); });
 }
 
 void Writer::stop() {
-    {
-        const std::lock_guard lock(mutex_);
-        job_.request_stop();
-        waiting_.reset();
-        ++number_;
-        busy_ = false;
-        news_ = {};
-    }
-    ended_.notify_all();
+    begin(false);
+    worker_.clear();
+}
+
+std::uint64_t Writer::begin(bool busy) {
+    const std::lock_guard lock(mutex_);
+    busy_ = busy;
+    news_ = {};
+    return ++number_;
 }
 
 void Writer::keep_only(const Parameters<float>* parameters) {
@@ -77,10 +66,7 @@ bool Writer::is_busy() const {
     return busy_;
 }
 
-void Writer::wait() {
-    std::unique_lock lock(mutex_);
-    ended_.wait(lock, [this] { return !busy_; });
-}
+void Writer::wait() { worker_.wait(); }
 
 void Writer::tell(std::uint64_t number, const std::function<void(WrittenNews&)>& add) {
     {
@@ -89,22 +75,7 @@ void Writer::tell(std::uint64_t number, const std::function<void(WrittenNews&)>&
         add(news_);
         if (news_.ended) busy_ = false;
     }
-    ended_.notify_all();
     wake_();
-}
-
-void Writer::work(const std::stop_token& stop) {
-    std::unique_lock lock(mutex_);
-    while (ordered_.wait(lock, stop, [this] { return waiting_.has_value(); })) {
-        const WritingJob job = std::move(*waiting_);
-        waiting_.reset();
-        const std::uint64_t number = number_;
-        job_ = when_memory_allows([] { return std::stop_source(); });
-        const std::stop_token token = job_.get_token();
-        lock.unlock();
-        carry_out(job, number, token);
-        lock.lock();
-    }
 }
 
 KeptText Writer::take_kept(const WritingJob& job) {

@@ -1,7 +1,6 @@
 #pragma once
 /// The worker that generates text.
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -9,12 +8,12 @@
 #include <optional>
 #include <stop_token>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "app/session/document/commands.hpp"
 #include "app/session/facets/computation.hpp"
 #include "app/session/states/opened_model.hpp"
+#include "app/session/threads/worker.hpp"
 
 namespace attn::app {
 
@@ -59,7 +58,8 @@ public:
     void wait();
 
 private:
-    void work(const std::stop_token& stop);
+    /// Makes everything before out of date; returns the number of what comes now.
+    std::uint64_t begin(bool busy);
     void carry_out(const WritingJob& job, std::uint64_t number, const std::stop_token& stop);
     /// Moves out what is kept for the job's parameters; the job owns it while it runs.
     KeptText take_kept(const WritingJob& job);
@@ -72,12 +72,8 @@ private:
     const int threads_;
 
     mutable std::mutex mutex_;  // guards everything below
-    std::condition_variable_any ordered_;
-    std::condition_variable ended_;
-    std::optional<WritingJob> waiting_;
     std::uint64_t number_ = 0;  ///< number of the current job; older ones are cancelled
     bool busy_ = false;         ///< the current job is not done
-    std::stop_source job_;
     WrittenNews news_;
     double budget_mib_;
     const Parameters<float>* wanted_ = nullptr;  ///< the parameters whose keys and values may be kept
@@ -85,7 +81,7 @@ private:
     KeptText kept_;
     std::shared_ptr<const Parameters<float>> kept_of_;
 
-    std::jthread worker_;  // last, because it uses everything above
+    Worker worker_;  // last, because it uses everything above
 };
 
 /// The session's record of the generation in progress.

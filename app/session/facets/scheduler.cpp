@@ -7,7 +7,7 @@
 
 #include "app/session/document/document_error.hpp"
 #include "app/session/facets/facet_needs.hpp"
-#include "app/session/facets/scarce_memory.hpp"
+#include "app/session/threads/scarce_memory.hpp"
 #include "engine/ops/parallel.hpp"
 
 namespace attn::app {

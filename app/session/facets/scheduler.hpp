@@ -14,7 +14,7 @@
 
 #include "app/session/document/memory_budget.hpp"
 #include "app/session/facets/facets.hpp"
-#include "app/session/facets/quiet_thread.hpp"
+#include "app/session/threads/quiet_thread.hpp"
 #include "app/session/facets/results.hpp"
 
 namespace attn::app {

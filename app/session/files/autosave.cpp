@@ -1,12 +1,13 @@
 #include "app/session/files/autosave.hpp"
 
-#include <new>
+#include <exception>
 #include <utility>
+
+#include "app/session/threads/scarce_memory.hpp"
 
 namespace attn::app {
 
-Autosave::Autosave(std::filesystem::path parent, std::chrono::milliseconds pause)
-    : parent_(std::move(parent)), pause_(pause), worker_([this](const std::stop_token& stop) { run(stop); }) {}
+Autosave::Autosave(std::filesystem::path parent, std::chrono::milliseconds pause) : parent_(std::move(parent)), pause_(pause) {}
 
 Autosave::~Autosave() = default;
 
@@ -33,7 +34,7 @@ void Autosave::keep_document(std::shared_ptr<const Document> document, const std
         next.document_unsaved = unsaved;
         change(std::move(next));
     }
-    changed_.notify_one();
+    keep_up_later();
 }
 
 void Autosave::keep_run(std::shared_ptr<const RunFolder> run, bool unsaved) {
@@ -44,17 +45,21 @@ void Autosave::keep_run(std::shared_ptr<const RunFolder> run, bool unsaved) {
         next.run_unsaved = unsaved;
         change(std::move(next));
     }
-    changed_.notify_one();
+    keep_up_later();
 }
 
+void Autosave::keep_up_later() {
+    Clock::time_point due;
+    {
+        const std::lock_guard lock(mutex_);
+        due = due_;
+    }
+    worker_.send_later(due, [this](const std::stop_token&) { keep_up(); });
+}
+
+/// One attempt, successful or not: a full disk must not block the caller.
 void Autosave::flush() {
-    std::unique_lock lock(mutex_);
-    if (!dirty_ && !writing_) return;
-    hurry_ = true;
-    changed_.notify_one();
-    // Waits for one attempt made after this call, successful or not: a full disk must not block the caller.
-    const std::uint64_t enough = attempts_ + (writing_ ? 2 : 1);
-    rested_.wait(lock, [&] { return (!dirty_ && !writing_) || attempts_ >= enough; });
+    worker_.carry_out([this](const std::stop_token&) { keep_up(); });
 }
 
 void Autosave::discard() {
@@ -71,7 +76,7 @@ void Autosave::adopt(AutosaveFolder folder) {
         adopted_ = std::move(folder);
         dirty_ = true;
     }
-    changed_.notify_one();
+    keep_up_later();
 }
 
 std::string Autosave::problem() const {
@@ -79,38 +84,35 @@ std::string Autosave::problem() const {
     return problem_;
 }
 
-void Autosave::run(const std::stop_token& stop) {
-    std::unique_lock lock(mutex_);
-    while (true) {
-        changed_.wait(lock, stop, [this] { return dirty_; });
-        if (!stop.stop_requested()) changed_.wait_until(lock, stop, due_, [this] { return hurry_; });
-        if (stop.stop_requested()) return;
-        dirty_ = hurry_ = false;
-        writing_ = true;
-        const UnsavedWork work = wanted_.to_keep();
-        std::optional<AutosaveFolder> adopted = std::exchange(adopted_, {});
-        lock.unlock();
-        std::string problem;
-        try {
-            if (adopted) {
-                if (folder_) folder_->remove();
-                folder_ = std::move(adopted);
-                written_ = {};
-            }
-            write(work);
-        } catch (const std::bad_alloc&) {
-            problem = "there is not enough memory to autosave";
-        } catch (const std::exception& error) {
-            problem = error.what();
+void Autosave::keep_up() {
+    UnsavedWork work;
+    std::optional<AutosaveFolder> adopted;
+    {
+        const std::lock_guard lock(mutex_);
+        if (!std::exchange(dirty_, false)) return;
+        work = wanted_.to_keep();
+        adopted = std::exchange(adopted_, {});
+    }
+    std::string problem;
+    try {
+        if (adopted) {
+            if (folder_) folder_->remove();
+            folder_ = std::move(adopted);
+            written_ = {};
         }
-        lock.lock();
-        writing_ = false;
-        ++attempts_;
+        write(work);
+    } catch (const std::exception& error) {
+        problem = message_of(error, "there is not enough memory to autosave");
+    }
+    bool again = false;
+    {
+        const std::lock_guard lock(mutex_);
         if (!problem.empty()) dirty_ = true;  // retried after the pause
         problem_ = std::move(problem);
         due_ = Clock::now() + pause_;
-        rested_.notify_all();
+        again = dirty_;
     }
+    if (again) keep_up_later();
 }
 
 void Autosave::write(const UnsavedWork& work) {

@@ -2,17 +2,14 @@
 /// Saves unsaved work to disk while the window is open, so that a crash loses only the last few seconds.
 
 #include <chrono>
-#include <condition_variable>
-#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <stop_token>
 #include <string>
-#include <thread>
 
 #include "app/session/files/autosave_folder.hpp"
+#include "app/session/threads/worker.hpp"
 
 namespace attn::app {
 
@@ -48,7 +45,9 @@ private:
         bool document_unsaved = false, run_unsaved = false;
         UnsavedWork to_keep() const;
     };
-    void run(const std::stop_token& stop);
+    /// Writes what is wanted, if it has changed.
+    void keep_up();
+    void keep_up_later();
     /// Brings the files up to date. Throws FileError.
     void write(const UnsavedWork& work);
     /// Requires the lock.
@@ -57,12 +56,9 @@ private:
     const std::filesystem::path parent_;
     const std::chrono::milliseconds pause_;
 
-    mutable std::mutex mutex_;  // guards the eight members below
-    std::condition_variable_any changed_;
-    std::condition_variable rested_;
+    mutable std::mutex mutex_;  // guards the five members below
     Wanted wanted_;
-    bool dirty_ = false, hurry_ = false, writing_ = false;
-    std::uint64_t attempts_ = 0;
+    bool dirty_ = false;
     Clock::time_point due_{};
     std::string problem_;
     std::optional<AutosaveFolder> adopted_;  // used from the next write on
@@ -71,7 +67,7 @@ private:
     std::optional<AutosaveFolder> folder_;
     UnsavedWork written_;
 
-    std::jthread worker_;  // last, because it uses the members above
+    Worker worker_;  // last, because it uses the members above
 };
 
 }  // namespace attn::app

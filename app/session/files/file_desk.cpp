@@ -9,13 +9,13 @@
 
 #include "app/session/document/document_json.hpp"
 #include "app/session/document/prepare.hpp"
-#include "app/session/facets/scarce_memory.hpp"
 #include "app/session/files/file_preview.hpp"
 #include "app/session/files/model_listing.hpp"
 #include "app/session/files/readable_file.hpp"
 #include "app/session/files/settings.hpp"
 #include "app/session/files/stage_snippet.hpp"
 #include "app/session/files/tensor_export.hpp"
+#include "app/session/threads/scarce_memory.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/folder.hpp"
 #include "engine/io/npz.hpp"
@@ -88,7 +88,8 @@ void recall_recent(std::vector<std::string>& recent, std::vector<std::string> ea
 
 }  // namespace
 
-FileDesk::FileDesk(std::function<void()> wake) : wake_(std::move(wake)), worker_([this](const std::stop_token& stop) { work(stop); }) {}
+FileDesk::FileDesk(std::function<void()> wake)
+    : worker_({.failed = [this](const std::string& message) { deliver(told(message, true)); }, .ended = std::move(wake)}) {}
 
 FileDesk::~FileDesk() = default;
 
@@ -224,45 +225,16 @@ FileDesk::Outcome FileDesk::told(std::string notice, bool failed) {
 }
 
 void FileDesk::send(Job job) {
-    {
-        const std::lock_guard lock(mutex_);
-        jobs_.push_back(std::move(job));
-        ++unfinished_;
-    }
+    worker_.send([this, job = std::move(job)](const std::stop_token& stop) { deliver(job(stop)); });
     state_.busy = true;
-    ordered_.notify_one();
 }
 
-void FileDesk::work(const std::stop_token& stop) {
-    while (true) {
-        Job job;
-        {
-            std::unique_lock lock(mutex_);
-            if (!ordered_.wait(lock, stop, [this] { return !jobs_.empty(); })) return;
-            job = std::move(jobs_.front());
-            jobs_.pop_front();
-        }
-        Outcome outcome;
-        try {
-            outcome = job(stop);
-        } catch (const std::exception& error) {
-            when_memory_allows([&] { outcome = told(message_of(error), true); });
-        }
-        job = {};  // what it holds is released here, not while the lock is held
-        {
-            const std::lock_guard lock(mutex_);
-            when_memory_allows([&] { outcomes_.push_back(std::move(outcome)); });
-            --unfinished_;
-        }
-        rested_.notify_all();
-        wake_();
-    }
+void FileDesk::deliver(Outcome outcome) {
+    const std::lock_guard lock(mutex_);
+    when_memory_allows([&] { outcomes_.push_back(std::move(outcome)); });
 }
 
-void FileDesk::wait() {
-    std::unique_lock lock(mutex_);
-    rested_.wait(lock, [this] { return unfinished_ == 0; });
-}
+void FileDesk::wait() { worker_.wait(); }
 
 void FileDesk::tell(std::string notice, bool failed) {
     state_.notice = std::move(notice);
@@ -271,11 +243,11 @@ void FileDesk::tell(std::string notice, bool failed) {
 }
 
 FileDesk::Opened FileDesk::update(const std::shared_ptr<const Document>& document) {
+    state_.busy = !worker_.is_idle();  // before the outcomes are taken, so that none is missing once it is not
     std::vector<Outcome> outcomes;
     {
         const std::lock_guard lock(mutex_);
         outcomes.swap(outcomes_);
-        state_.busy = unfinished_ > 0;
     }
     Opened opened;
     opened.commands = std::exchange(waiting_, {});

@@ -1,9 +1,7 @@
 #pragma once
 /// The worker for file operations, and their outcome.
 
-#include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -12,13 +10,13 @@
 #include <set>
 #include <stop_token>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "app/session/document/commands.hpp"
 #include "app/session/facets/snapshot.hpp"
 #include "app/session/files/autosave_folder.hpp"
 #include "app/session/files/files_state.hpp"
+#include "app/session/threads/worker.hpp"
 #include "engine/trace/gradient_trace.hpp"
 
 namespace attn::app {
@@ -77,7 +75,7 @@ private:
     using Outcome = std::function<void(Opened&)>;
     using Job = std::function<Outcome(const std::stop_token&)>;
     void send(Job job);
-    void work(const std::stop_token& stop);
+    void deliver(Outcome outcome);
     /// The outcome of a job that only tells something.
     Outcome told(std::string notice, bool failed = false);
     /// Takes an opened file.
@@ -85,7 +83,6 @@ private:
     bool would_be_lost(const Document& document) const;
     void show_subject();
 
-    const std::function<void()> wake_;
     FilesState state_;
     /// A subject's file, and the document as opened or saved; null: in no file.
     struct SubjectFile {
@@ -98,14 +95,10 @@ private:
     std::shared_ptr<const Document> compared_;  ///< the document that state_.unsaved was computed for
     std::vector<Command> waiting_;              ///< commands for the next update()
 
-    std::mutex mutex_;  // guards the four members below
-    std::condition_variable_any ordered_;
-    std::condition_variable rested_;
-    std::deque<Job> jobs_;
+    std::mutex mutex_;  // guards the outcomes
     std::vector<Outcome> outcomes_;
-    std::size_t unfinished_ = 0;
 
-    std::jthread worker_;  // last, because it uses the members above
+    Worker worker_;  // last, because it uses the members above
 };
 
 }  // namespace attn::app

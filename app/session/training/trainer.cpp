@@ -5,7 +5,7 @@
 #include <new>
 #include <utility>
 
-#include "app/session/facets/scarce_memory.hpp"
+#include "app/session/threads/scarce_memory.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/ops/parallel.hpp"
 #include "engine/tensor/error.hpp"
@@ -77,14 +77,9 @@ bool differ_but_for_their_end(RunSettings a, const RunSettings& b) {
 }  // namespace
 
 Trainer::Trainer(TrainingEngine engine, std::function<void()> wake)
-    : engine_(std::move(engine)), wake_(std::move(wake)), latest_(std::make_shared<const TrainingSnapshot>()),
-      worker_([this](const std::stop_token& stop) { work(stop); }) {}
+    : engine_(std::move(engine)), wake_(std::move(wake)), latest_(std::make_shared<const TrainingSnapshot>()) {}
 
-Trainer::~Trainer() {
-    worker_.request_stop();
-    const std::lock_guard lock(mutex_);
-    job_.request_stop();
-}
+Trainer::~Trainer() { worker_.clear(); }
 
 void Trainer::start(RunSettings settings) { send(Start{std::move(settings)}); }
 void Trainer::pause() { send(Pause{}); }
@@ -104,13 +99,10 @@ void Trainer::hand_over_to(KeepRun keep) {
 }
 
 void Trainer::send(Order order) {
-    {
-        const std::lock_guard lock(mutex_);
-        if (std::holds_alternative<NewRun>(order) || std::holds_alternative<Chain>(order)) job_.request_stop();
-        orders_.push_back(std::move(order));
-        rests_ = false;
-    }
-    ordered_.notify_one();
+    const bool is_new = std::holds_alternative<NewRun>(order) || std::holds_alternative<Chain>(order);
+    auto job = [this, order = std::move(order)](const std::stop_token& stop) { turn(&order, stop); };
+    if (is_new) worker_.interrupt(std::move(job));
+    else worker_.send(std::move(job));
 }
 
 void Trainer::update(TrainingReport& report) {
@@ -138,39 +130,19 @@ Moment Trainer::moment(std::uint64_t run, std::int64_t step) const {
     return (*moments)[nearest_moment(steps, step)];
 }
 
-void Trainer::wait() {
-    std::unique_lock lock(mutex_);
-    resting_.wait(lock, [this] { return rests_; });
+void Trainer::wait() { worker_.wait(); }
+
+void Trainer::turn(const Order* order, const std::stop_token& job) {
+    if (order == nullptr && state_.phase != TrainingPhase::Running) return;
+    try_out(order, job);
+    hand_over();
+    if (state_.phase == TrainingPhase::Running) worker_.send_later({}, [this](const std::stop_token& stop) { turn(nullptr, stop); });
 }
 
-void Trainer::work(const std::stop_token& stop) {
-    while (true) {
-        std::optional<Order> order;
-        std::stop_source fresh = when_memory_allows([] { return std::stop_source(); });
-        std::stop_token job;
-        {
-            std::unique_lock lock(mutex_);
-            const bool running = state_.phase == TrainingPhase::Running;
-            rests_ = orders_.empty() && !running;
-            if (rests_) resting_.notify_all();
-            ordered_.wait(lock, stop, [&] { return running || !orders_.empty(); });
-            // Checked under the lock because the destructor stops the job under it: either this sees the stop or the job does.
-            if (stop.stop_requested()) return;
-            if (job_.stop_requested()) job_ = std::move(fresh);
-            job = job_.get_token();
-            if (!orders_.empty()) {
-                order = std::move(orders_.front());
-                orders_.pop_front();
-            }
-        }
-        turn(order, job);
-    }
-}
-
-void Trainer::turn(const std::optional<Order>& order, const std::stop_token& job) {
+void Trainer::try_out(const Order* order, const std::stop_token& job) {
     const auto begin = Clock::now();
     try {
-        if (order) {
+        if (order != nullptr) {
             std::visit([&](const auto& what) { carry_out(what, job); }, *order);
         } else {
             advance(job);
@@ -182,14 +154,13 @@ void Trainer::turn(const std::optional<Order>& order, const std::stop_token& job
     } catch (const ConfigError& error) {
         // The order is invalid; the current run continues unchanged.
         when_memory_allows([&] {
-            if (order.has_value() && run_ != nullptr) notice(error.what(), true);
+            if (order != nullptr && run_ != nullptr) notice(error.what(), true);
             else set_phase(TrainingPhase::Failed, error.what());
         });
     } catch (const std::exception& error) {
         const std::string message = message_of(error);
         when_memory_allows([&] { set_phase(TrainingPhase::Failed, message); });
     }
-    hand_over();
 }
 
 std::unique_ptr<LiveRun> Trainer::new_run(RunSettings settings, bool runs) {

@@ -2,9 +2,7 @@
 /// The worker that trains models.
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -13,10 +11,10 @@
 #include <optional>
 #include <stop_token>
 #include <string>
-#include <thread>
 #include <variant>
 #include <vector>
 
+#include "app/session/threads/worker.hpp"
 #include "app/session/training/live_run.hpp"
 #include "app/session/training/training_report.hpp"
 
@@ -100,9 +98,9 @@ private:
     using Order = std::variant<Start, Pause, OneStep, NewRun, Chain, Apply, Save, Open, Choose, Forget>;
     void send(Order order);
 
-    void work(const std::stop_token& stop);
-    /// Executes `order` if there is one, otherwise continues training.
-    void turn(const std::optional<Order>& order, const std::stop_token& job);
+    /// Executes an order, or the next training step if it is null, and sees to the step that follows if the run is running.
+    void turn(const Order* order, const std::stop_token& job);
+    void try_out(const Order* order, const std::stop_token& job);
     void carry_out(const Start& start, const std::stop_token& job);
     void carry_out(const Pause& pause, const std::stop_token& job);
     void carry_out(const OneStep& step, const std::stop_token& job);
@@ -140,12 +138,7 @@ private:
     const TrainingEngine engine_;
     const std::function<void()> wake_;
 
-    mutable std::mutex mutex_;  // guards the eight members below; held only for moves and pointer swaps
-    std::condition_variable_any ordered_;
-    std::condition_variable resting_;
-    std::deque<Order> orders_;
-    std::stop_source job_;  // cancels the work in progress
-    bool rests_ = true;     // no order is waiting or in progress and no run is running
+    mutable std::mutex mutex_;  // guards the five members below; held only for moves and pointer swaps
     std::shared_ptr<const TrainingSnapshot> latest_;
     std::vector<Moment> moments_;                                // moments of the run in latest_
     std::map<std::uint64_t, std::vector<Moment>> kept_moments_;  // moments of the kept runs
@@ -181,7 +174,7 @@ private:
     };
     std::vector<Shelved> shelf_;
 
-    std::jthread worker_;  // last, because it uses the members above
+    Worker worker_;  // last, because it uses the members above
 };
 
 }  // namespace attn::app

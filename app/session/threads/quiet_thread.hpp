@@ -6,8 +6,8 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <stop_token>
-#include <thread>
+
+#include "app/session/threads/worker.hpp"
 
 namespace attn::app {
 
@@ -26,17 +26,15 @@ public:
     void carry_out(const std::function<void(const Progress&)>& compute, const Progress& told);
 
 private:
-    void work(const std::stop_token& stop);
+    void report(std::size_t done, std::size_t total, std::shared_ptr<const void> so_far);
 
-    std::mutex mutex_;  // guards everything below
-    std::condition_variable_any ordered_;
+    std::mutex mutex_;  // guards the members up to so_far_
     std::condition_variable heard_;
-    const std::function<void(const Progress&)>* call_ = nullptr;  ///< null: idle
-    bool news_ = false;
+    bool news_ = false, over_ = true;
     std::size_t done_ = 0, total_ = 0;
     std::shared_ptr<const void> so_far_;
 
-    std::jthread thread_;  // last, because it uses the members above
+    Worker worker_;  // last, because it uses the members above
 };
 
 }  // namespace attn::app

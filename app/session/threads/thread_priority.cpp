@@ -1,4 +1,4 @@
-#include "app/session/facets/thread_priority.hpp"
+#include "app/session/threads/thread_priority.hpp"
 
 #ifdef __linux__
 #include <sched.h>
