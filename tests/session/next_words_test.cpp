@@ -57,7 +57,10 @@ TEST(NextWords, OfAHiddenWordAreThoseOfItsOwnPosition) {
     for (const std::int64_t outside : {std::int64_t{-1}, snapshot->trace->tokens.lengths[0]})
         EXPECT_FALSE(session.compute(facet::NextWords{0, {}, outside}));
     Session decoder(open_preset("gpt-tiny"), [] {});
-    EXPECT_FALSE(decoder.compute(facet::NextWords{0, {}, 0})) << "it sees the word";
+    const Tensor<float>& after = decoder.wait()->trace->find({Stage::Probabilities, -1})->value;
+    for (const NextWord& word : decoder.get(facet::NextWords{0, {}, 1})->likeliest)
+        EXPECT_NEAR(word.predicted, static_cast<double>(after(0, 1, word.id)), 1e-6);
+    EXPECT_FALSE(session.compute(facet::NextWords{})) << "an encoder continues nothing";
 }
 
 TEST(NextWords, AreRefusedWhereNoneComesNext) {

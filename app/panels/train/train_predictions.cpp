@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,10 +31,6 @@ void heading(PanelContext& context, const Box& box, std::string_view title, std:
 }
 
 bool fills_in(const PanelContext& context) { return context.ready() && context.trace().config.architecture == Architecture::Encoder; }
-
-Stack writing_stack(const PanelContext& context) {
-    return context.trace().config.architecture == Architecture::EncoderDecoder ? Stack::Decoder : Stack::Main;
-}
 
 /// The last position of a sequence, or for a masked language model the first hidden one.
 std::int64_t asked_position(const PanelContext& context, const std::vector<Token>& tokens, std::int64_t length) {
@@ -68,42 +63,40 @@ std::optional<Position> position_of(const PanelContext& context) {
 void draw_next(PanelContext& context, const Box& box) {
     const auto& [colors, fonts, scale] = context.theme;
     const std::optional<Position> position = position_of(context);
-    const RecordedStage<float>* stage = context.ready() ? context.stage({Stage::Probabilities, -1, writing_stack(context)}) : nullptr;
     const bool hidden = fills_in(context);
     const char* title = hidden ? "hidden word" : "next token";
-    if (!position || stage == nullptr) return heading(context, box, title, "");
+    if (!position || !context.trace().config.lm_head) return heading(context, box, title, "");
     const std::string at = hidden ? "at" : fmt::format("after “{}”", position->token);
     std::string note = fmt::format("{}{}position {}", at, hidden ? " " : ", ", position->index);
     if (text_width(fonts.strong, title) + text_width(fonts.caption, note) + context.px(8) > box.width()) note = at;
     heading(context, box, title, note);
-    const Shape& shape = stage->value.shape();
-    const std::int64_t vocabulary = shape[2].size;
-    const float* row = stage->value.data() + (position->sequence * shape[1].size + position->index) * vocabulary;
-    const float line = context.px(kLine);
-    const auto room = static_cast<std::int64_t>((box.height() - context.px(kHeading)) / line);
-    std::vector<std::int64_t> order(static_cast<std::size_t>(vocabulary));
-    std::iota(order.begin(), order.end(), std::int64_t{0});
-    const auto shown = static_cast<std::ptrdiff_t>(std::clamp<std::int64_t>(room, 0, std::min<std::int64_t>(vocabulary, 10)));
-    std::partial_sort(order.begin(), order.begin() + shown, order.end(),
-                      [row](std::int64_t a, std::int64_t b) { return row[a] > row[b] || (row[a] == row[b] && a < b); });
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    const auto& names = context.snapshot.vocabulary;
+    const auto answer = context.ask_latest(facet::NextWords{position->sequence, {}, position->index});
+    std::shared_ptr<const NextWords>& words = context.view.train.predicted;
+    if (!answer.computing()) words = answer.value;
+    if (words == nullptr) {
+        draw_text_wrapped(list, fonts.label, {box.min.x, box.min.y + context.px(kHeading)}, box.width(), colors.faint,
+                          answer.problem.empty() ? "Computing …" : answer.problem);
+        return;
+    }
+    const float line = context.px(kLine);
+    const auto room = static_cast<std::size_t>(std::max((box.height() - context.px(kHeading)) / line, 0.F));
+    const std::size_t shown = std::min({room, words->likeliest.size(), std::size_t{10}});
     const float label = context.px(40), figure = context.px(46);
     const float left = box.min.x + label, right = box.max.x - figure;
-    for (std::ptrdiff_t i = 0; i < shown; ++i) {
-        const std::int64_t id = order[static_cast<std::size_t>(i)];
-        const float y = box.min.y + context.px(kHeading) + static_cast<float>(i) * line, share = row[id];
-        const std::string name =
-            static_cast<std::size_t>(id) < names.size() ? visible_text(names[static_cast<std::size_t>(id)]) : std::to_string(id);
+    for (std::size_t i = 0; i < shown; ++i) {
+        const NextWord& word = words->likeliest[i];
+        const float y = box.min.y + context.px(kHeading) + static_cast<float>(i) * line;
+        const std::string name = visible_text(word.text);
         draw_text_in(list, fonts.mono, {box.min.x, y}, {left - context.px(8), y + line}, {1, 0.5F}, colors.text,
                      elide(fonts.mono, name, label - context.px(8)));
         list.AddRectFilled({left, y + context.px(4)}, {right, y + line - context.px(4)}, colors.raised, context.px(3));
-        const float wide = (right - left) * std::clamp(share, 0.F, 1.F);
+        const float wide = (right - left) * static_cast<float>(word.predicted);
         if (wide > 1)
             list.AddRectFilled({left, y + context.px(4)}, {left + wide, y + line - context.px(4)},
                                i == 0 ? colors.accent : mix(colors.accent, colors.pane, 0.45F), context.px(3));
         draw_text_in(list, fonts.mono_small, {right, y}, {box.max.x, y + line}, {1, 0.5F}, colors.muted,
-                     format_number(static_cast<double>(share), {.decimals = 2, .fixed = true}));
+                     format_number(word.predicted, {.decimals = 2, .fixed = true}));
     }
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "app/panels/train/train_curves.hpp"
+#include "app/session/facets/next_words.hpp"
 #include "app/widgets/line_plot.hpp"
 
 namespace attn::app {
@@ -29,6 +30,7 @@ struct TrainView {
 
     std::optional<StopAt> finished_with;  ///< the stop conditions under which the run has ended; none if it has not
     std::optional<std::int64_t> query;    ///< the token after which predictions are shown; none: the last
+    std::shared_ptr<const NextWords> predicted;  ///< shown last; stays while others are computed
     int side = 0;                         ///< the pane shown if there is room for one only: 0 attention, 1 predictions
     double ended_at = -1e9;               ///< when a run was last seen running, in seconds
     std::uint64_t forgetting = 0;         ///< the run to delete after a second click; 0: none

@@ -42,8 +42,7 @@ NextWords next_words(const Snapshot& snapshot, std::int64_t sequence, const Samp
     const Trace<float>& trace = *snapshot.trace;
     const Architecture architecture = trace.config.architecture;
     const bool writes = architecture == Architecture::EncoderDecoder || trace.settings.masks.causal;
-    if (position && (architecture != Architecture::Encoder || !trace.config.lm_head)) throw Error("this model does not fill in words");
-    if (!position && (!trace.config.lm_head || !writes)) throw Error("this model does not predict next words");
+    if (!trace.config.lm_head || (!position && !writes)) throw Error("this model does not predict next words");
     const std::int64_t row = std::clamp<std::int64_t>(sequence, 0, trace.tokens.size() - 1);
     const std::int64_t length = trace.tokens.lengths.at(static_cast<std::size_t>(row));
     if (length == 0) throw Error("there is no word to continue from");

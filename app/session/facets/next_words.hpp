@@ -33,9 +33,9 @@ struct NextWords {
 /// The most tokens to list.
 inline constexpr std::size_t kMostNextWords = 32;
 
-/// The tokens that may follow the last token of the sequence, or in an encoder replace the one at `position`, at the sampler's temperature
-/// (clamped from below, since 0 would give everything to the first). Throws Error for a model without such predictions and for an empty
-/// text.
+/// The tokens that may follow the one at `position` of the sequence, the last one by default, or in an encoder replace it, at the sampler's
+/// temperature (clamped from below, since 0 would give everything to the first). Throws Error for a model without such predictions, an
+/// empty text, and a position outside it.
 NextWords next_words(const Snapshot& snapshot, std::int64_t sequence, const SamplingSettings& sampling,
                      std::optional<std::int64_t> position = {});
 

@@ -191,14 +191,14 @@ struct Sample {
     bool operator==(const Sample&) const = default;
 };
 
-/// The candidates for the next token of a sequence, or in an encoder for the token at `position`, and how the sampler treats them. The
-/// sampler's seed and number of tokens are ignored.
+/// The candidates for the token after `position`, or in an encoder for the token there, and how the sampler treats them. The sampler's
+/// seed and number of tokens are ignored.
 struct NextWords {
     using Value = app::NextWords;
     static constexpr FacetInfo kInfo{.lane = Lane::Prompt};
     std::int64_t sequence = 0;
     SamplingSettings sampling{};
-    std::optional<std::int64_t> position{};  ///< encoders only: the position of the hidden word
+    std::optional<std::int64_t> position{};  ///< none: after the whole sequence, not for encoders
     bool operator==(const NextWords&) const = default;
 };
 

@@ -92,12 +92,12 @@ void Worker::wait() const {
 std::optional<Worker::Job> Worker::next(std::unique_lock<std::mutex>& lock, const std::stop_token& stop) {
     while (jobs_.empty()) {
         if (stop.stop_requested()) return std::nullopt;
-        const auto comes_first = [&, due = later_ ? std::optional(later_->due) : std::nullopt] {
-            return !jobs_.empty() || (later_ ? std::optional(later_->due) : std::nullopt) != due;
-        };
-        if (!later_) changed_.wait(lock, stop, comes_first);
-        else if (Clock::now() >= later_->due) return std::exchange(later_, {})->job;
-        else changed_.wait_until(lock, stop, later_->due, comes_first);
+        // A copy, because the wait reads it while the lock is not held.
+        const auto due = later_ ? std::optional(later_->due) : std::nullopt;
+        const auto has_changed = [&] { return !jobs_.empty() || (later_ ? std::optional(later_->due) : std::nullopt) != due; };
+        if (!due) changed_.wait(lock, stop, has_changed);
+        else if (Clock::now() >= *due) return std::exchange(later_, {})->job;
+        else changed_.wait_until(lock, stop, *due, has_changed);
     }
     Job job = std::move(jobs_.front());
     jobs_.pop_front();
