@@ -282,6 +282,14 @@ void tell_end(const ModelText& words, std::int32_t id, std::size_t written) {
                written == 1 ? "" : "s", escaped(words.text(id)), id);
 }
 
+/// The last token is drawn but not read.
+void tell_forgotten(const Config& config, std::size_t prompt, std::size_t written) {
+    const std::int64_t read = static_cast<std::int64_t>(prompt + written) - 1, context = config.longest_text();
+    if (written == 0 || read <= context) return;
+    fmt::print(stderr, "The text grew beyond the model's context of {} tokens: at the end, the first {} were no longer read.\n", context,
+               read - context);
+}
+
 /// Prints the prompt and its continuation; for a translation only the answer. Stops at an end token unless they are ignored.
 void print_written(SampleOptions options, const Writer& writer) {
     const ModelText& words = writer.words;
@@ -303,7 +311,8 @@ void print_written(SampleOptions options, const Writer& writer) {
         };
         const std::vector<std::int32_t> written = generate(*writer.parameters, given, writer.forward, options.sampling, keep);
         const bool ended = !written.empty() && is_end(written.back());
-        return print_json(options, std::move(tokens), joined(words, written, ended), ended);
+        print_json(options, std::move(tokens), joined(words, written, ended), ended);
+        return tell_forgotten(writer.parameters->config(), prompt.size(), written.size());
     }
     bool begun = false;
     const std::string before = translates ? "" : options.prompt;
@@ -319,6 +328,7 @@ void print_written(SampleOptions options, const Writer& writer) {
     fmt::print("{}\n", begun ? "" : before);
     flush_output();
     if (!written.empty() && is_end(written.back()) && words.tells_end(written.back())) tell_end(words, written.back(), written.size());
+    tell_forgotten(writer.parameters->config(), prompt.size(), written.size());
 }
 
 void sample(const SampleOptions& options) {

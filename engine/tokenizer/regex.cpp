@@ -51,7 +51,7 @@ const OnigUChar* bytes(std::string_view text) { return reinterpret_cast<const On
 }  // namespace
 
 struct Regex::Compiled {
-    explicit Compiled(std::string_view pattern) {
+    explicit Compiled(std::string_view pattern) : name(fmt::format("\"{}\"", escaped(pattern))) {
         if (pattern.size() > kLongestPattern)
             throw ConfigError(
                 fmt::format("a regular expression of {} bytes is too long; at most {} are accepted", pattern.size(), kLongestPattern));
@@ -61,13 +61,14 @@ struct Regex::Compiled {
                                   ONIG_SYNTAX_DEFAULT, &info);
         if (code == ONIGERR_MEMORY) throw std::bad_alloc();
         if (code != ONIG_NORMAL)
-            throw ConfigError(fmt::format("the regular expression \"{}\" cannot be used: {}", escaped(pattern), error_text(code, &info)));
+            throw ConfigError(fmt::format("the regular expression {} cannot be used: {}", name, error_text(code, &info)));
     }
     ~Compiled() { onig_free(handle); }
     Compiled(const Compiled&) = delete;
     Compiled& operator=(const Compiled&) = delete;
 
     regex_t* handle = nullptr;
+    std::string name;  ///< for messages: the expression, perhaps shortened
 };
 
 Regex::Regex(std::string_view pattern) : compiled_(std::make_shared<const Compiled>(pattern)) {}
@@ -77,9 +78,10 @@ namespace {
 /// Consecutive searches in a text, all within the time allowed.
 class Searches {
 public:
-    Searches(regex_t* expression, std::string_view text, SearchTime& time)
-        : expression_(expression), begin_(bytes(text)), end_(begin_ + text.size()), time_(time), limits_(onig_new_match_param()),
-          region_(onig_region_new()) {
+    /// `name` is for messages and must outlive this.
+    Searches(regex_t* expression, const std::string& name, std::string_view text, SearchTime& time)
+        : expression_(expression), name_(name), begin_(bytes(text)), end_(begin_ + text.size()), time_(time),
+          limits_(onig_new_match_param()), region_(onig_region_new()) {
         if (limits_ == nullptr || region_ == nullptr) throw std::bad_alloc();
         onig_initialize_match_param(limits_.get());
     }
@@ -95,11 +97,12 @@ public:
             time_.take(taken);
             if (place == ONIGERR_MEMORY) throw std::bad_alloc();
             if (time_.left() < (is_over_limit(place) ? taken : 0))
-                throw ConfigError("the tokenizer's regular expressions take too long on this text and were stopped");
+                throw ConfigError(
+                    fmt::format("the tokenizer's regular expressions take too long on this text and were stopped at {}", name_));
             if (place >= 0) return Match{static_cast<std::size_t>(region_->beg[0]), static_cast<std::size_t>(region_->end[0])};
             if (place == ONIG_MISMATCH) return std::nullopt;
             if (!is_over_limit(place))
-                throw ConfigError(fmt::format("the tokenizer's regular expression fails on this text: {}", error_text(place)));
+                throw ConfigError(fmt::format("the tokenizer's regular expression {} fails on this text: {}", name_, error_text(place)));
             const double more = time_.left() / std::max(taken, 1e-6);
             steps = static_cast<unsigned long>(static_cast<double>(steps) * std::min<double>(kMoreSteps, more));
         }
@@ -117,6 +120,7 @@ private:
     }
 
     regex_t* expression_;
+    const std::string& name_;
     const OnigUChar *begin_, *end_;
     SearchTime& time_;
     double last_ = processor_seconds();
@@ -130,7 +134,7 @@ std::vector<Match> Regex::matches(std::string_view text, SearchTime& time) const
     std::vector<Match> out;
     if (text.empty()) return out;
     time.add_text(text.size());
-    Searches searches(compiled_->handle, text, time);
+    Searches searches(compiled_->handle, compiled_->name, text, time);
     for (std::size_t at = 0; at <= text.size();) {
         const std::optional<Match> match = searches.next(at);
         if (!match) break;

@@ -92,7 +92,7 @@ TEST_F(FailingAllocations, Doctor) {
     expect_survived({"doctor", path("trace.safetensors")}, 1);
     expect_survived({"doctor", "--json", path("trace.safetensors")}, 1);
 }
-TEST_F(FailingAllocations, Sample) { expect_survived({"sample", "--model", path("run"), "--prompt", "ab>", "--json"}); }
+TEST_F(FailingAllocations, Sample) { expect_survived({"sample", "--model", path("run"), "--prompt", "ab>", "--tokens", "10", "--json"}); }
 TEST_F(FailingAllocations, Train) {
     expect_survived({"train", "--task", "copy", "--steps", "3", "--set", "batch_size=2", "--json"});
     expect_survived({"train", "--resume", path("run"), "--steps", "6", "--json"});

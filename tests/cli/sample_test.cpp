@@ -73,6 +73,23 @@ TEST_F(SampleCommand, WritesOnWhatItHasLearned) {
     EXPECT_EQ(sample({"--prompt", "ab", "--tokens", "0"}).out, "ab\n");
 }
 
+TEST_F(SampleCommand, SaysWhatWasNoLongerRead) {
+    const auto err_after = [](int tokens, const Arguments& more = {}) {
+        Arguments arguments{"--prompt", "abcdab", "--tokens", std::to_string(tokens)};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return sample(arguments).err;
+    };
+    const std::string grown = err_after(100);
+    const std::string words = "The text grew beyond the model's context of ";
+    ASSERT_THAT(grown, HasSubstr(words));
+    const int context = std::atoi(grown.c_str() + grown.find(words) + words.size());
+    ASSERT_GT(context, 6);
+    // The last token is drawn, but nothing reads it.
+    EXPECT_THAT(grown, HasSubstr("the first " + std::to_string(6 + 100 - 1 - context) + " were no longer read"));
+    EXPECT_EQ(err_after(context - 6 + 1), "");
+    EXPECT_THAT(err_after(context - 6 + 2, {"--json"}), HasSubstr("the first 1 were no longer read"));
+}
+
 TEST_F(SampleCommand, JsonSaysTheSame) {
     const Arguments hot{"--prompt", "abc", "--tokens", "30", "--temperature", "3", "--seed", "4"};
     const Outcome plain = sample(hot);
