@@ -6,6 +6,8 @@
 namespace attn::app {
 namespace {
 
+constexpr float kRounding = 10;
+
 /// Fills a card's background. Rounded corners use the draw list; the large rest is filled directly in whole pixels, which is faster.
 void fill_card(PanelContext& context, const Box& box, float rounding) {
     const ImU32 color = context.theme.colors.pane;
@@ -29,9 +31,9 @@ void pane(PanelContext& context, const char* id, const Box& box, PaneLook look, 
     if (box.width() < 1 || box.height() < 1) return;
     const Palette& colors = context.theme.colors;
     const bool card = look != PaneLook::Bare;
-    if (card) fill_card(context, in_whole_pixels(box), context.px(10));
+    if (card) fill_card(context, in_whole_pixels(box), context.px(kRounding));
     ImGui::SetCursorScreenPos(box.min);
-    ImGui::PushStyleVar(ImGuiStyleVar_ChildRounding, card ? context.px(10) : 0);
+    ImGui::PushStyleVar(ImGuiStyleVar_ChildRounding, card ? context.px(kRounding) : 0);
     ImGui::PushStyleVar(ImGuiStyleVar_ChildBorderSize, card ? 1.F : 0.F);
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {context.px(padding.x), context.px(padding.y)});
     ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
@@ -41,6 +43,7 @@ void pane(PanelContext& context, const char* id, const Box& box, PaneLook look, 
     ImGui::PopStyleColor(2);
     ImGui::PopStyleVar(3);
     if (visible) draw(context);
+    if (visible && card) fade_scrolled_edges(context.ui(), 2);  // the padding leaves room for the rounding already
     ImGui::EndChild();
 }
 

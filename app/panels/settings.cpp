@@ -211,6 +211,7 @@ void draw_settings(PanelContext& context) {
     ImGui::BeginChild("##sections", {width, ImGui::GetContentRegionAvail().y - foot}, false, ImGuiWindowFlags_NoNav);
     draw_sections(context);
     memory.SetBool(scrolls, ImGui::GetScrollMaxY() > 0);
+    fade_scrolled_edges(context.ui());
     ImGui::EndChild();
     draw_tour_button(context);
 }

@@ -10,7 +10,7 @@
 namespace attn::app {
 namespace {
 
-constexpr float kTooltipDelay = 0.4f, kTooltipWidth = 280;
+constexpr float kTooltipDelay = 0.4f, kTooltipWidth = 280, kFade = 22;
 
 std::string upper(std::string_view text) {
     std::string result(text);
@@ -177,6 +177,18 @@ double seconds_until_tooltip() {
     const float rested = hovered_seconds();
     return something_is_hovered() && rested < kTooltipDelay ? static_cast<double>(kTooltipDelay - rested)
                                                             : std::numeric_limits<double>::infinity();
+}
+
+void fade_scrolled_edges(const Ui& ui, float inset) {
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const ImVec2 low = list.GetClipRectMin(), high = list.GetClipRectMax();
+    const float x0 = low.x + ui.px(inset), x1 = high.x - ui.px(inset), height = std::min(ui.px(kFade), (high.y - low.y) / 4);
+    const Color solid = ui.colors().pane, none = with_alpha(solid, 0);
+    // What is scrolled by less than the fade's height fades less.
+    const auto cover = [&](float hidden) { return with_alpha(solid, std::clamp(hidden / ui.px(kFade), 0.f, 1.f)); };
+    const float above = ImGui::GetScrollY(), below = ImGui::GetScrollMaxY() - above;
+    if (above > 0) list.AddRectFilledMultiColor({x0, low.y}, {x1, low.y + height}, cover(above), cover(above), none, none);
+    if (below > 0) list.AddRectFilledMultiColor({x0, high.y - height}, {x1, high.y}, none, none, cover(below), cover(below));
 }
 
 void tooltip_for_last(const Ui& ui, std::string_view text) {

@@ -132,6 +132,7 @@ const Action* draw_lines(PanelContext& context, const std::vector<const Action*>
         if (palette.reveal && palette.chosen == i && !ImGui::IsItemVisible()) ImGui::SetScrollHereY(0.5F);
     }
     palette.reveal = false;
+    fade_scrolled_edges(context.ui());
     ImGui::EndChild();
     ImGui::PopStyleVar(2);
     return run;

@@ -83,6 +83,7 @@ void draw_places(PanelContext& context, float height) {
         if (item.pressed) go_to_path(context, place.folder);
     }
     draw_models_folder_choice(context);
+    fade_scrolled_edges(context.ui());
     ImGui::EndChild();
 }
 
@@ -154,6 +155,7 @@ void draw_contents(PanelContext& context, float height, bool& opens) {
         paragraph(context.ui(), fonts.label, colors.faint,
                   !listing->problem.empty() ? "This folder cannot be read: " + listing->problem + "." : "Nothing here matches.");
     ImGui::PopStyleVar();
+    fade_scrolled_edges(context.ui());
     ImGui::EndChild();
 }
 

@@ -167,6 +167,7 @@ void draw_help_sheet(PanelContext& context) {
     const std::string id = "##help_page" + std::to_string(context.view.help_page.page) + context.view.help_page.search;
     ImGui::BeginChild(id.c_str(), {0, 0}, false, ImGuiWindowFlags_NoNav);
     draw_page(context);
+    fade_scrolled_edges(context.ui());
     ImGui::EndChild();
     // A click on one of the sheet's controls counts as inside.
     constexpr ImGuiHoveredFlags kInside = ImGuiHoveredFlags_RootAndChildWindows | ImGuiHoveredFlags_AllowWhenBlockedByActiveItem;

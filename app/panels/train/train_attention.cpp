@@ -249,6 +249,7 @@ void draw_tiles(PanelContext& context, const Moments* pins) {
     }
     ImGui::SetCursorScreenPos({at.x, y - gap});
     ImGui::Dummy({1, 1});
+    fade_scrolled_edges(context.ui());
     ImGui::EndChild();
 }
 

@@ -191,6 +191,7 @@ void draw_doctor_view(PanelContext& context) {
         paragraph(ui, fonts.label, colors.faint,
                   "To examine your own attention, save q, k, v and its stages to a file; the doctor names the first one that goes wrong.");
     }
+    fade_scrolled_edges(context.ui());
     ImGui::EndChild();
 }
 

@@ -505,6 +505,7 @@ void draw_grid_view(PanelContext& context) {
     const auto rows = static_cast<float>(place_of(all - 1, ordered ? of_layer : all, grid).row + 1);
     ImGui::SetCursorScreenPos({origin.x, origin.y + header + rows * grid.pitch_y});
     ImGui::Dummy({1, 1});
+    fade_scrolled_edges(context.ui());
     ImGui::EndChild();
 }
 

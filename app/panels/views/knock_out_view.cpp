@@ -297,6 +297,7 @@ void draw_knock_out_view(PanelContext& context) {
     ImGui::BeginChild("##heads_in_order", {list_width, room.y}, false, ImGuiWindowFlags_NoNav);
     ImGui::PopStyleColor();
     draw_list(context, *state.last, fresh);
+    fade_scrolled_edges(context.ui());
     ImGui::EndChild();
 }
 

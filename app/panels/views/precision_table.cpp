@@ -230,6 +230,7 @@ void draw_weight_table(PanelContext& context, const WeightComparison& errors, co
         }
     clipper.End();
     if (lines.empty()) paragraph(ui, context.theme.fonts.label, context.theme.colors.faint, "No tensor's name contains these words.");
+    fade_scrolled_edges(context.ui());
     ImGui::EndChild();
     ImGui::PopStyleVar();
 }

@@ -108,6 +108,7 @@ void part(PanelContext& context, const char* id, const Box& box, const Draw& dra
     ImGui::BeginChild(id, {box.width(), box.height()}, false, ImGuiWindowFlags_NoNav);
     ImGui::PopStyleColor();
     draw(context);
+    fade_scrolled_edges(context.ui());
     ImGui::EndChild();
 }
 
