@@ -12,6 +12,7 @@
 #include "app/session/document/presets.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/letters.hpp"
+#include "app/widgets/shown_text.hpp"
 #include "app/widgets/text.hpp"
 #include "app/widgets/token_chips.hpp"
 
@@ -84,8 +85,7 @@ void draw_sequence_menu(PanelContext& context) {
     if (preset != nullptr) draw_sentences(context, *preset, sentence);
     for (std::size_t i = 0; i < texts.size(); ++i) {
         ImGui::PushID(static_cast<int>(i));
-        const std::string text =
-            texts[i].empty() ? "(empty)" : elide(context.theme.fonts.body, visible_text(texts[i], true), context.px(320));
+        const std::string text = texts[i].empty() ? "(empty)" : elide_shown(context.theme.fonts.body, texts[i], context.px(320), true);
         if (menu_item(context.ui(), text, i == shown_index(context))) context.view.batch = static_cast<std::int64_t>(i);
         ImGui::PopID();
     }

@@ -1,6 +1,10 @@
 #include "app/widgets/text.hpp"
 
+#include <algorithm>
+#include <random>
+
 #include "app/widgets/shape_text.hpp"
+#include "app/widgets/shown_text.hpp"
 #include "app/widgets/token_chips.hpp"
 #include "engine/io/utf8.hpp"
 #include "tests/support/imgui_fixture.hpp"
@@ -65,6 +69,59 @@ TEST_F(Text, ElideMiddleKeepsBothEnds) {
             EXPECT_LE(text_width(font, cut), width);
             EXPECT_EQ(find_invalid_utf8(cut), std::nullopt) << cut;
         }
+    });
+}
+
+TEST_F(Text, ShownCharactersMakeTheVisibleText) {
+    const std::vector<std::string> some = {"a", " ", "\n", "\x07", "\xC3", "é", "猫", "ש", "🍕", "\xF0\x9F", "\\"};
+    std::mt19937 random(7);
+    for (int i = 0; i < 200; ++i) {
+        std::string text;
+        for (std::size_t length = random() % 9; length > 0; --length) text += some[random() % some.size()];
+        for (const bool inner : {false, true}) {
+            std::string all;
+            for (const std::string& one : shown_characters(text, inner)) {
+                EXPECT_FALSE(one.empty());
+                all += one;
+            }
+            EXPECT_EQ(all, visible_text(text, inner));
+        }
+    }
+    EXPECT_EQ(shown_characters("a\x07של"), (std::vector<std::string>{"a", "\\x07", "U+05E9", "+05DC"}));
+}
+
+/// Every cut text is made of whole shown characters.
+TEST_F(Text, ShortenedTextsKeepWholeEscapes) {
+    frame([&] {
+        ImFont* font = ui.fonts().mono;
+        const std::string text = "\x07\x01猫猫\x02🍕\x03";
+        const std::vector<std::string> parts = shown_characters(text);
+        std::size_t cuts = 0;
+        for (float width = 0; width < 400; width += 3) {
+            for (const std::string_view before : {"", "…"}) {
+                const std::string cut = elide_shown_middle(font, before, text, width);
+                EXPECT_LE(text_width(font, cut), width);
+                std::vector<std::string> possible = {"", std::string(before) + visible_text(text)};
+                for (std::size_t head = 0; head < parts.size(); ++head)
+                    for (std::size_t tail = head + 1; tail <= parts.size(); ++tail) {
+                        std::string one(before);
+                        for (std::size_t i = 0; i < head; ++i) one += parts[i];
+                        one += "…";
+                        for (std::size_t i = tail; i < parts.size(); ++i) one += parts[i];
+                        possible.push_back(one);
+                    }
+                EXPECT_NE(std::find(possible.begin(), possible.end(), cut), possible.end()) << cut;
+                cuts += cut.empty() ? 0 : 1;
+            }
+            const std::string end = elide_shown(font, text, width);
+            EXPECT_LE(text_width(font, end), width);
+            std::vector<std::string> possible = {"", visible_text(text)};
+            std::string beginning;
+            for (const std::string& part : parts) possible.push_back((beginning += part) + "…");
+            EXPECT_NE(std::find(possible.begin(), possible.end(), end), possible.end()) << end;
+        }
+        EXPECT_GT(cuts, 20U);
+        EXPECT_EQ(elide_shown_middle(font, "…", "short", 1000), "…short");
     });
 }
 

@@ -10,6 +10,7 @@
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/item.hpp"
 #include "app/widgets/number.hpp"
+#include "app/widgets/shown_text.hpp"
 #include "app/widgets/text.hpp"
 #include "app/widgets/token_chips.hpp"
 
@@ -42,8 +43,8 @@ Branch branch_to(const Writing& writing, std::int64_t end) {
     return branch;
 }
 
-/// The text from where it leaves the shown branch; for the shown branch, its end.
-std::string words_of_branch(const PanelContext& context, const Branch& branch) {
+/// The text from where it leaves the shown branch; for the shown branch, its end. Shortened to `room` pixels.
+std::string words_of_branch(const PanelContext& context, const Branch& branch, float room) {
     const Writing& writing = shown_writing(context);
     const auto& vocabulary = context.snapshot.vocabulary;
     const bool spaced = context.document.model == nullptr && context.document.tokenizer == TokenizerKind::Word;
@@ -59,7 +60,7 @@ std::string words_of_branch(const PanelContext& context, const Branch& branch) {
         const auto id = static_cast<std::size_t>(writing.tokens[static_cast<std::size_t>(way[i])].id);
         if (id < vocabulary.size()) words += (spaced && i > first ? " " : "") + vocabulary[id];
     }
-    return (first == 0 ? "" : "…") + visible_text(words, true);
+    return elide_shown_middle(context.theme.fonts.mono, first == 0 ? "" : "…", words, room, true);
 }
 
 void draw_branch(PanelContext& context, const Branch& branch, std::size_t number) {
@@ -78,8 +79,7 @@ void draw_branch(PanelContext& context, const Branch& branch, std::size_t number
                            colors.chosen);
     const float left = item.min.x + context.px(12), line = item.min.y + height * 0.5F;
     draw_text_in(list, fonts.mono, {left, item.min.y}, {item.max.x, line + context.px(4)}, {0, 0.5F},
-                 looked_at ? colors.text : colors.muted,
-                 elide_middle(fonts.mono, words_of_branch(context, branch), item.max.x - left - context.px(6)));
+                 looked_at ? colors.text : colors.muted, words_of_branch(context, branch, item.max.x - left - context.px(6)));
     const std::string surprise = format_number(branch.surprise, {.decimals = 2, .fixed = true});
     std::string about =
         fmt::format("branch {} · {} token{} · mean −ln p {}", number, branch.length, branch.length == 1 ? "" : "s", surprise);
