@@ -12,6 +12,7 @@
 #include "app/panels/maps/shown_maps.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/panels.hpp"
+#include "app/panels/views/token_piece.hpp"
 #include "app/session/facets/explanation.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/hatching.hpp"
@@ -371,12 +372,24 @@ void draw_measured(PanelContext& context, const CellRef& cell) {
                   std::string(stage_name(cell.stage.stage)) + words + ".");
 }
 
+/// What is known of a piece, and where it goes.
+void draw_piece(PanelContext& context) {
+    draw_token_piece(context);
+    const std::optional<ChosenPiece> chosen = chosen_piece(context);
+    const std::optional<CellRef> cell = selected_cell(context.view, context.trace(), context.view.selection());
+    if (!cell || !chosen || chosen->of_other) return;
+    if (const std::shared_ptr<const Explanation> explanation = explanation_of(context, *cell);
+        explanation != nullptr && explanation->cell.stage.stage == Stage::Tokens)
+        draw_where_it_goes(context, explanation->next);
+}
+
 }  // namespace
 
 void draw_inspector(PanelContext& context) {
     const Ui ui = context.ui();
     const bool locked = context.view.hovered.empty() && !context.view.locked.empty();
     if (!context.ready()) return section_heading(ui, "This cell");
+    if (context.view.view == View::Step && context.view.stage.stage == Stage::Tokens) return draw_piece(context);
     const Trace<float>& trace = context.trace();
     std::optional<CellRef> cell = selected_cell(context.view, trace, context.view.selection());
     if (!cell) cell = selected_cell(context.view, trace, context.view.locked);

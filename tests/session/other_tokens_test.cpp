@@ -58,6 +58,56 @@ TEST(OtherTokens, OfTheSameTokenizerDoNotDiffer) {
     EXPECT_FALSE(other_tokens(document, {}, kept, *read_tokenizer(kHubModels / "gpt2"), "gpt2").difference);
 }
 
+TEST(OtherTokens, KnowWhichOwnPiecesCoverTheSame) {
+    const Document document = of_text("a na\u00EFve reader, a \U0001F98A of the weights");
+    KeptTokenizer kept;
+    const TokenPath own = token_path(document, {}, kept);
+    const auto trimmed = [](std::string text) {
+        text.erase(0, text.find_first_not_of(' '));
+        return text.erase(text.find_last_not_of(' ') + 1);
+    };
+    for (const char* model : {"bert_uncased", "t5", "gemma"}) {
+        const OtherTokens other = beside(document, model);
+        ASSERT_EQ(other.twins.size(), other.tokens.size());
+        std::size_t alike = 0;
+        for (std::size_t i = 0; i < other.twins.size(); ++i) {
+            if (other.twins[i] < 0) continue;
+            ++alike;
+            EXPECT_EQ(trimmed(own.pieces.at(static_cast<std::size_t>(other.twins[i])).typed), trimmed(other.path.pieces[i].typed)) << model;
+        }
+        EXPECT_EQ(other.alike, alike);
+        EXPECT_GE(other.alike, 2U) << model << ": the letter a, twice";
+        EXPECT_LE(other.of_other_ids, other.alike);
+    }
+    // The same tokenizer: every piece has a twin, and the same id.
+    const OtherTokens same = other_tokens(document, {}, kept, *read_tokenizer(kHubModels / "gpt2"), "gpt2");
+    EXPECT_EQ(same.of_other_ids, 0U);
+    EXPECT_GT(same.alike, 10U);
+}
+
+/// A bracket around the first difference never ends within a piece.
+TEST(OtherTokens, DifferInWholePieces) {
+    const Document document = of_text("the weights of na\u00EFve \U0001F98A");
+    KeptTokenizer kept;
+    const TokenPath own = token_path(document, {}, kept);
+    for (const char* model : {"bert_uncased", "bert_cased", "t5", "gemma"}) {
+        const OtherTokens other = beside(document, model);
+        ASSERT_TRUE(other.difference) << model;
+        const auto ends_with_pieces = [](const TokenPath& path, const OtherTokens::Span& span) {
+            bool begins = false, ends = false;
+            for (const TokenPath::Piece& piece : path.pieces) {
+                begins |= piece.word >= 0 && piece.first == span.first;
+                ends |= piece.word >= 0 && piece.last == span.last;
+            }
+            return begins && ends && span.first < span.last;
+        };
+        EXPECT_TRUE(ends_with_pieces(own, other.difference->own_pieces)) << model;
+        EXPECT_TRUE(ends_with_pieces(other.path, other.difference->other_pieces)) << model;
+        EXPECT_NE(document.texts[0].find(other.difference->text), std::string::npos);
+        EXPECT_FALSE(other.difference->text.empty());
+    }
+}
+
 /// Columns count characters, not bytes.
 TEST(OtherTokens, DifferAtCharacters) {
     const OtherTokens plain = beside(of_text("a e the weights"), "bert_uncased"),

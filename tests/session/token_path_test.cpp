@@ -2,6 +2,7 @@
 
 #include "app/session/facets/token_path.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -123,7 +124,8 @@ TEST(TokenPath, EveryStepJoinsTwoPartsOfTheStepBefore) {
             EXPECT_EQ(step.parts.size() + 1, before.parts.size());
             const auto made = static_cast<std::size_t>(step.made);
             EXPECT_EQ(step.parts[made].text, before.parts[made].text + before.parts[made + 1].text);
-            EXPECT_EQ(step.what, before.parts[made].text + " + " + before.parts[made + 1].text);
+            EXPECT_EQ(step.what, before.parts[made].text);
+            EXPECT_EQ(step.joined_with, before.parts[made + 1].text);
             const auto chosen = [](const TokenPath::Candidate& candidate) { return candidate.chosen; };
             ASSERT_EQ(std::count_if(step.candidates.begin(), step.candidates.end(), chosen), 1);
             EXPECT_EQ(step.candidates.front().number, step.number) << "the lowest rank stands first";
@@ -165,6 +167,86 @@ TEST(TokenPath, SpellingsAndLookUpsHaveStepsToo) {
     const Token& fox = prepared.chips.at(0).at(prepared.chips.at(0).size() - 2);
     EXPECT_EQ(fox.text, "[UNK]");
     EXPECT_TRUE(fox.unknown);
+}
+
+TEST(TokenPath, PiecesOfMergesKnowTheirMerges) {
+    Document document = document_of_model(OpenedModel::open(kGoldenModels / "gpt2"));
+    document.texts = {"the weights of the weights \u00EB \U0001F98A"};
+    KeptTokenizer kept;
+    const TokenPath path = token_path(document, {}, kept);
+    const Prepared prepared = prepare(document, std::numeric_limits<double>::infinity());
+    std::string all;
+    std::size_t merges = 0;
+    for (std::size_t i = 0; i < path.pieces.size(); ++i) {
+        const TokenPath::Piece& piece = path.pieces[i];
+        EXPECT_EQ(piece.bytes, prepared.chips.at(0).at(i).text);
+        EXPECT_EQ(piece.typed, document.texts[0].substr(piece.begin, piece.end - piece.begin));
+        EXPECT_NE(piece.typed.find(piece.bytes), std::string::npos) << "a part of what was typed";
+        EXPECT_FALSE(piece.spelling.empty());
+        EXPECT_FALSE(piece.added);
+        EXPECT_FALSE(piece.score);
+        const auto same = std::count_if(prepared.chips[0].begin(), prepared.chips[0].end(),
+                                        [&](const Token& token) { return token.id == prepared.chips[0][i].id; });
+        EXPECT_EQ(piece.times, static_cast<std::size_t>(same));
+        all += piece.bytes;
+        merges += piece.merges.size();
+        // Every merge makes one part of two, from single bytes to the piece.
+        if (!piece.merges.empty()) {
+            EXPECT_EQ(piece.merges.size() + 1, piece.bytes.size());
+            EXPECT_EQ(piece.merges.back().left + piece.merges.back().right, piece.bytes);
+        }
+    }
+    EXPECT_EQ(all, document.texts[0]);
+    EXPECT_GT(merges, 4U);
+    std::size_t steps = 0;
+    for (const TokenPath::Word& word : path.words) steps += word.steps.size() - 1;
+    EXPECT_EQ(merges, steps) << "every step belongs to one piece";
+    EXPECT_TRUE(path.pieces.front().starts_word);
+    EXPECT_EQ(path.pieces.front().first_character, 1U);
+    EXPECT_EQ(path.pieces.back().last_character, path.columns.size());
+    EXPECT_EQ(path.pieces.back().end, document.texts[0].size());
+    EXPECT_THAT(path.pieces.back().origin, HasSubstr("single byte"));
+}
+
+TEST(TokenPath, PiecesKnowTheirScoreOrTheirMark) {
+    {
+        const test::TemporaryFolder folder;
+        Document document = document_with_tokenizer(folder, "llama", "t5");
+        document.texts = {"the mat"};
+        KeptTokenizer kept;
+        const TokenPath path = token_path(document, {}, kept);
+        const TokenPath::Piece& the = path.pieces.front();
+        EXPECT_EQ(the.spelling, "\u2581the");
+        EXPECT_EQ(the.typed, "the");
+        EXPECT_EQ(the.bytes, " the") << "with the space that this tokenizer puts before a text";
+        ASSERT_TRUE(the.score);
+        EXPECT_LT(*the.score, 0);
+        EXPECT_EQ(fmt::format("{:.3f}", *the.score), path.words[0].steps.back().number);
+        EXPECT_TRUE(path.pieces.back().special);
+        EXPECT_TRUE(path.pieces.back().bytes.empty());
+        EXPECT_EQ(path.pieces.back().first_character, 0U);
+        EXPECT_THAT(path.pieces.back().origin, HasSubstr("template"));
+    }
+    const test::TemporaryFolder folder;
+    Document document = document_with_tokenizer(folder, "llama", "bert_uncased");
+    document.texts = {"Unreading \U0001F98A [MASK]"};
+    KeptTokenizer kept;
+    const TokenPath path = token_path(document, {}, kept);
+    ASSERT_GE(path.pieces.size(), 5U);
+    const TokenPath::Piece &first = path.pieces[1], &second = path.pieces[2], &fox = path.pieces[path.pieces.size() - 3],
+                           &mask = path.pieces[path.pieces.size() - 2];
+    EXPECT_EQ(first.typed.front(), 'U') << "as typed, not as normalised";
+    EXPECT_TRUE(first.starts_word);
+    EXPECT_GT(first.tried, 1U);
+    EXPECT_FALSE(second.starts_word);
+    EXPECT_THAT(second.origin, HasSubstr("“##”"));
+    EXPECT_EQ(second.begin, first.end);
+    EXPECT_EQ(fox.bytes, "\U0001F98A");
+    EXPECT_EQ(fox.first_character, 11U);
+    EXPECT_EQ(fox.last_character, 11U);
+    EXPECT_THAT(fox.origin, HasSubstr("unknown"));
+    EXPECT_TRUE(mask.added && mask.special);
+    EXPECT_EQ(mask.typed, "[MASK]");
 }
 
 TEST(TokenPath, OnlyPublishedModelsHaveOne) {

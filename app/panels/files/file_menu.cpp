@@ -98,6 +98,7 @@ void put_tokenizer_beside(ViewState& view, const std::string& path) {
     state.other = path;
     ++state.opening;
     state.of_other = false;
+    state.other_piece.reset();
     state.table = false;
     view.stage = {Stage::Tokens, -1, view.stage.stack};
     view.view = View::Step;

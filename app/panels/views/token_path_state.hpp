@@ -21,6 +21,7 @@ struct TokenPathState {
     std::string other;                      ///< file of another tokenizer or model to compare with; "" for none
     std::uint64_t opening = 0;              ///< incremented with every choice
     bool of_other = false;                  ///< show the other tokenizer's stages and steps
+    std::optional<std::size_t> other_piece;  ///< selected piece of the other tokenizer
     std::shared_ptr<const OtherTokens> last_other;
     /// What `columns` were measured for.
     struct Measured {

@@ -21,9 +21,15 @@ class KeptTokenizer;
 struct Setup;
 
 struct OtherTokens {
+    /// Columns of the path.
+    struct Span {
+        float first = 0, last = 0;
+    };
     /// The first place where the two tokenizations differ; see first_difference().
     struct Difference {
         float first = 0, last = 0;                   ///< columns of the path
+        std::string text;                            ///< the typed characters
+        Span own_pieces, other_pieces;               ///< what the pieces there cover; empty where one has none
         std::size_t own = 0, other = 0;              ///< indices of the first pieces that differ
         std::size_t count_own = 0, count_other = 0;  ///< how many pieces of each until both end at the same place again
     };
@@ -32,6 +38,10 @@ struct OtherTokens {
     TokenPath path;                        ///< in the columns of the model's own path, one per character
     std::vector<Token> tokens;             ///< one per piece of `path`
     std::optional<Difference> difference;  ///< none: both split the text identically
+    /// For each of `tokens` the own piece that covers the same characters, apart from white space; -1 for none.
+    std::vector<std::int32_t> twins;
+    std::size_t alike = 0;         ///< how many have one
+    std::size_t of_other_ids = 0;  ///< how many of those have another id
 };
 
 /// For one text of a state; before a decoder's text, neither tokenizer's template counts. `kept` supplies the state's own tokenizer unless

@@ -4,8 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <tuple>
+#include <utility>
 
 #include "app/session/document/document.hpp"
+#include "app/session/facets/piece_facts.hpp"
 #include "app/session/states/kept_tokenizer.hpp"
 #include "app/session/states/opened_model.hpp"
 #include "engine/io/utf8.hpp"
@@ -42,6 +46,8 @@ public:
     }
     const std::vector<TokenPath::Column>& all() const { return columns_; }
     float at(std::uint32_t byte) const { return static_cast<float>(before_.at(byte)); }
+    /// The index of the character that a byte belongs to.
+    std::size_t index(std::size_t byte) const { return before_.at(byte); }
 
 private:
     std::vector<std::size_t> before_;
@@ -119,7 +125,7 @@ bool same_pieces(const PieceList& a, const PieceList& b, const StageCells& cells
 class PathMaker {
 public:
     PathMaker(const ModelTokenizer& tokenizer, const std::string& text, bool special)
-        : tokenizer_(tokenizer), steps_(tokenizer.steps(text, special)), letters_(has_letters(steps_)),
+        : tokenizer_(tokenizer), text_(text), steps_(tokenizer.steps(text, special)), letters_(has_letters(steps_)),
           columns_(text, letters_ || has_bytes(steps_)) {}
 
     TokenPath make() {
@@ -222,11 +228,7 @@ private:
         path_.rows.push_back(std::move(row));
     }
 
-    /// Part of a word in readable form: byte-level letters are decoded.
-    std::string shown(std::string_view text) const {
-        if (!letters_) return std::string(text);
-        return bytes_of_letters(text).value_or(std::string(text));
-    }
+    std::string shown(std::string_view text) const { return without_byte_letters(text, letters_); }
 
     void add_word(const TokenSteps::Word& word, const StageCells& cells) {
         const PieceList& list = steps_.stages.back().list;
@@ -280,7 +282,7 @@ private:
             Step& step = out.steps.emplace_back();
             step.parts = parts(now);
             step.made = made;
-            step.what = pair_text(join.joined);
+            std::tie(step.what, step.joined_with) = parts_of(join.joined);
             step.number = fmt::format("{}", join.joined.rank);
             step.sentence = join.pairs.size() == 1 ? fmt::format("Rank {}: the only pair in the merge list.", join.joined.rank)
                             : join.pairs.empty()   ? fmt::format("Rank {}.", join.joined.rank)
@@ -289,9 +291,8 @@ private:
         }
     }
 
-    std::string pair_text(const WordTrace::Pair& pair) const {
-        return fmt::format("{} + {}", shown(word_.substr(pair.begin, pair.middle - pair.begin)),
-                           shown(word_.substr(pair.middle, pair.end - pair.middle)));
+    std::pair<std::string, std::string> parts_of(const WordTrace::Pair& pair) const {
+        return {shown(word_.substr(pair.begin, pair.middle - pair.begin)), shown(word_.substr(pair.middle, pair.end - pair.middle))};
     }
 
     /// Lowest ranks first. Bars use the logarithm of the rank, since ranks spread over thousands.
@@ -302,8 +303,9 @@ private:
         std::vector<TokenPath::Candidate> out;
         for (const WordTrace::Pair& pair : pairs) {
             const double most = std::log(2.0 + pairs.back().rank);
-            out.push_back(
-                {pair_text(pair), fmt::format("{}", pair.rank), std::log(2.0 + pair.rank) / most, pair.begin == join.joined.begin});
+            auto [left, right] = parts_of(pair);
+            out.push_back({std::move(left), std::move(right), fmt::format("{}", pair.rank), std::log(2.0 + pair.rank) / most,
+                           pair.begin == join.joined.begin});
         }
         return out;
     }
@@ -327,7 +329,7 @@ private:
                                                : fmt::format("So far {:.3f}: the best of {} that end here.", chosen.total, others.size());
             const double low = others.back().total, high = others.front().total;
             for (const WordTrace::Spelling& other : others)
-                step.candidates.push_back({shown(word_.substr(other.token.begin, other.token.end - other.token.begin)),
+                step.candidates.push_back({shown(word_.substr(other.token.begin, other.token.end - other.token.begin)), "",
                                            fmt::format("{:.3f}", other.total),
                                            high > low ? 0.15 + 0.85 * (other.total - low) / (high - low) : 1,
                                            other.token.begin == chosen.token.begin && other.token.id == chosen.token.id});
@@ -339,8 +341,8 @@ private:
         std::vector<TokenPath::Candidate> tried;
         for (const WordTrace::LookUp& look : trace.look_ups) {
             const std::string text = std::string(word_.substr(look.begin, look.end - look.begin));
-            tried.push_back({text, look.found ? "known" : "unknown", static_cast<double>(text.size()) / static_cast<double>(word_.size()),
-                             look.found});
+            tried.push_back({text, "", look.found ? "known" : "unknown",
+                             static_cast<double>(text.size()) / static_cast<double>(word_.size()), look.found});
             if (!look.found) continue;
             now.push_back({0, look.begin, look.end});
             Step& step = out.steps.emplace_back();
@@ -366,26 +368,48 @@ private:
 
     /// Tokens of the template have no place in the text; all others come from words, in order.
     void add_pieces(const StageCells& last) {
-        struct Made {
-            Cell span;
-            std::int32_t word;
-        };
+        std::map<std::int32_t, std::size_t> times;
+        for (const EncodedToken& token : steps_.tokens) ++times[token.id];
+        const std::vector<Made> made = tokens_of_words(last);
+        std::size_t next = 0;
+        for (const EncodedToken& token : steps_.tokens) {
+            const bool from_word = !token.from_template && next < made.size();
+            path_.pieces.push_back(from_word ? piece_of(token, made[next++]) : piece_of_template(tokenizer_, token.id));
+            path_.pieces.back().times = times[token.id];
+        }
+    }
+
+    /// A token's place in the columns and in its word.
+    struct Made {
+        Cell span;
+        std::size_t word = 0, place = 0;
+    };
+    std::vector<Made> tokens_of_words(const StageCells& last) const {
         std::vector<Made> made;
         for (std::size_t w = 0; w < steps_.words.size(); ++w) {
             const TokenSteps::Word& word = steps_.words[w];
-            if (!word.piece.is_text()) made.push_back({last.span(word.piece.begin, word.piece.end), static_cast<std::int32_t>(w)});
-            for (const WordToken& token : side_by_side(word.trace.tokens))
-                made.push_back({last.span(word.piece.begin + token.begin, word.piece.begin + token.end), static_cast<std::int32_t>(w)});
+            if (!word.piece.is_text()) made.push_back({last.span(word.piece.begin, word.piece.end), w, 0});
+            const std::vector<WordToken> tokens = side_by_side(word.trace.tokens);
+            for (std::size_t i = 0; i < tokens.size(); ++i)
+                made.push_back({last.span(word.piece.begin + tokens[i].begin, word.piece.begin + tokens[i].end), w, i});
         }
-        std::size_t next = 0;
-        for (const EncodedToken& token : steps_.tokens) {
-            if (token.from_template || next == made.size()) {
-                path_.pieces.push_back({});
-                continue;
-            }
-            path_.pieces.push_back({made[next].span.first, made[next].span.last, made[next].word});
-            ++next;
+        return made;
+    }
+
+    TokenPath::Piece piece_of(const EncodedToken& token, const Made& made) const {
+        const TokenSteps::Word& word = steps_.words[made.word];
+        TokenPath::Piece piece =
+            word.piece.is_text()
+                ? piece_of_word(tokenizer_, text_, {token, word, steps_.stages.back().list.text_of(word.piece), made.place, letters_})
+                : piece_of_added(tokenizer_, text_, token);
+        piece.first = made.span.first;
+        piece.last = made.span.last;
+        piece.word = static_cast<std::int32_t>(made.word);
+        if (piece.end > piece.begin) {
+            piece.first_character = columns_.index(piece.begin) + 1;
+            piece.last_character = columns_.index(piece.end - 1) + 1;
         }
+        return piece;
     }
 
     void say_rule() {
@@ -407,6 +431,7 @@ private:
     }
 
     const ModelTokenizer& tokenizer_;
+    const std::string& text_;
     TokenSteps steps_;
     bool letters_;  ///< the last stage writes bytes as byte-level letters
     Columns columns_;
@@ -440,7 +465,10 @@ TokenPath token_path(const ModelTokenizer& tokenizer, const std::string& text, b
 TokenPath token_path(const Setup& setup, const TextOfState& which, KeptTokenizer& kept) {
     const auto [text, reader] = text_of(setup, which);
     TokenPath path = token_path(*path_tokenizer(setup, kept), text, reader == Reader::Model);
-    if (reader == Reader::Decoder) path.pieces.insert(path.pieces.begin(), TokenPath::Piece{});  // the decoder start token
+    if (reader == Reader::Decoder) {
+        TokenPath::Piece& start = *path.pieces.insert(path.pieces.begin(), TokenPath::Piece{});
+        start.origin = "Not typed: the decoder begins every text with it.";
+    }
     return path;
 }
 

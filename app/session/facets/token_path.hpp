@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,16 +40,20 @@ struct TokenPath {
     };
     /// One of the alternatives that a step chose from.
     struct Candidate {
-        std::string text, number;
+        std::string text;         ///< the only or the left part, as bytes that widgets make visible
+        std::string joined_with;  ///< the right part of a pair
+        std::string number;
         double size = 0;  ///< length of its bar, 0 to 1
         bool chosen = false;
     };
     /// A word after one step of the model.
     struct Step {
         std::vector<Cell> parts;
-        std::int32_t made = -1;    ///< index of the part that this step made
-        std::string what, number;  ///< such as "i + ly" and "557"
-        std::string sentence;      ///< why this alternative was chosen
+        std::int32_t made = -1;   ///< index of the part that this step made
+        std::string what;         ///< what was made or looked up, or the left part of a pair, as bytes that widgets make visible
+        std::string joined_with;  ///< the right part of a pair
+        std::string number;       ///< such as the rank "557"
+        std::string sentence;     ///< why this alternative was chosen
         std::vector<Candidate> candidates;
     };
     struct Word {
@@ -56,9 +61,25 @@ struct TokenPath {
         std::string text;
         std::vector<Step> steps;  ///< empty for a special token
     };
+    struct Merge {
+        std::string left, right;
+        std::int32_t rank = 0;
+    };
     struct Piece {
         float first = 0, last = 0;
         std::int32_t word = -1;  ///< index in `words`; -1: added by the template
+        bool starts_word = false;
+        bool added = false, special = false;                  ///< an added token, and one that is omitted from decoded text
+        std::string spelling;                                 ///< in the vocabulary, such as "Ġthe" or "##ing"
+        std::string typed;                                    ///< the typed characters it comes from; pieces may share one
+        std::string bytes;                                    ///< that it stands for; "" for the template's
+        std::size_t begin = 0, end = 0;                       ///< the bytes of `typed` in the text
+        std::size_t first_character = 0, last_character = 0;  ///< counted from 1; 0 for the template's
+        std::size_t times = 0;                                ///< how often the text has it
+        std::string origin;                                   ///< one sentence saying how it came about
+        std::vector<Merge> merges;                            ///< BPE: those that led to it, in order
+        std::optional<double> score;                          ///< Unigram
+        std::size_t tried = 0;                                ///< WordPiece and WordLevel: how many look-ups found it
     };
 
     std::string rule;  ///< one sentence saying how the model splits a word
