@@ -13,6 +13,7 @@
 #include "app/widgets/item.hpp"
 #include "app/widgets/shape_text.hpp"
 #include "app/widgets/text.hpp"
+#include "app/widgets/token_chips.hpp"
 
 namespace attn::app {
 namespace {
@@ -41,7 +42,7 @@ void draw_token_thumbnail(const PanelContext& context, ImDrawList& list, ImVec2 
         const float y = min.y + height * static_cast<float>(i);
         const ImVec2 low{min.x, y + context.px(1)}, high{min.x + context.px(64), y + height - context.px(1)};
         list.AddRectFilled(low, high, context.theme.colors.raised, context.px(3));
-        const std::string text = elide(context.theme.fonts.mono_tiny, visible_text(row[i].text), high.x - low.x - context.px(8));
+        const std::string text = elide(context.theme.fonts.mono_tiny, chip_text(row[i]), high.x - low.x - context.px(8));
         draw_text_in(list, context.theme.fonts.mono_tiny, {low.x + context.px(4), low.y}, high, {0, 0.5F}, context.theme.colors.text, text);
     }
 }

@@ -177,7 +177,7 @@ void draw_chip(const Ui& ui, const Item& item, const Token& token, int index, co
 std::string chip_tooltip(const Token& token, int index, const ChipOptions& options) {
     std::string text = "position " + std::to_string(index) + ", id " + std::to_string(token.id);
     if (token.padding) return text + "\npadding: fills this sequence up to the length of the longest in the batch";
-    text = "\u201C" + visible_text(token.text) + "\u201D\n" + text;
+    text = "\u201C" + shown_bytes(token.text) + "\u201D\n" + text;
     if (visible_text(token.text).find("U+") != std::string::npos && token.text.find("U+") == std::string::npos)
         text += "\nU+ and hexadecimal digits: a character missing from the program's fonts";
     if (has_part_of_character(token.text)) text += "\npart of a character, shown as its bytes";

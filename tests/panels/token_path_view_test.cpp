@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "app/panels/files/files.hpp"
 #include "app/panels/views/token_path_view.hpp"
+#include "app/panels/views/token_piece.hpp"
 #include "app/session/document/model_document.hpp"
 #include "app/session/facets/other_tokens.hpp"
 #include "app/session/facets/token_path.hpp"
@@ -14,6 +16,7 @@
 #include "app/session/states/opened_model.hpp"
 #include "tests/support/interface_fixture.hpp"
 #include "tests/support/item_finder.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace attn::app::test {
 namespace {
@@ -80,6 +83,14 @@ TEST_F(TokenPathView, TheStepLookedAtIsScrolledTo) {
     EXPECT_TRUE(scrolled_to(last));
     EXPECT_GT(find_window("##path_steps")->Scroll.y, 0) << "this window is too low for all of them";
     EXPECT_TRUE(scrolled_to(0));
+    // Whole rows fit, and the scrollbar stands at the panel's edge.
+    const ImGuiWindow *rows = find_window("##path_steps"), *centre = find_window("##centre");
+    ASSERT_TRUE(rows != nullptr && centre != nullptr);
+    const float high = rows->InnerClipRect.GetHeight();
+    EXPECT_NEAR(high, std::round(high / kLine) * kLine, 1);
+    EXPECT_TRUE(rows->ScrollbarY);
+    EXPECT_LT(centre->Rect().Max.x - rows->Rect().Max.x, 16);
+    EXPECT_LE(rows->Rect().Max.y, centre->Rect().Max.y);
 }
 
 TEST_F(TokenPathView, AChosenPieceShowsItsWord) {
@@ -88,6 +99,82 @@ TEST_F(TokenPathView, AChosenPieceShowsItsWord) {
     const auto t = static_cast<std::size_t>(*view.locked.on(Axis::T));
     ASSERT_TRUE(view.token_path.word);
     EXPECT_EQ(static_cast<std::int32_t>(*view.token_path.word), view.token_path.last->pieces.at(t).word);
+}
+
+TEST_F(TokenPathView, TheRightPaneTellsOfThePieceAndCopiesTheIds) {
+    open("the weights \U0001F98A");
+    const auto& pieces = view.token_path.last->pieces;
+    const auto merged =
+        std::find_if(pieces.begin(), pieces.end(), [](const auto& piece) { return piece.bytes.size() > 1 && !piece.merges.empty(); });
+    ASSERT_NE(merged, pieces.end());
+    const auto place = static_cast<std::size_t>(merged - pieces.begin());
+    view.locked.set(Axis::T, static_cast<std::int64_t>(place));
+    frames(3, ui_frame);
+    with_context([&](PanelContext& context) {
+        const auto chosen = chosen_piece(context);
+        ASSERT_TRUE(chosen);
+        EXPECT_EQ(chosen->place, place);
+        EXPECT_FALSE(chosen->of_other);
+    });
+    const auto hover = [&](float x, float y) {
+        move_mouse(x, y);
+        frame(ui_frame);
+    };
+    const auto has_fact = [&](const char* label) { return find_item("##cell", {label, "row"}, hover, 60, 9).has_value(); };
+    EXPECT_TRUE(has_fact("rank of its merge"));
+    EXPECT_TRUE(has_fact("bytes"));
+    EXPECT_TRUE(has_fact("characters"));
+    EXPECT_FALSE(has_fact("score")) << "merges have ranks";
+    // The last piece is part of the fox.
+    view.locked.set(Axis::T, static_cast<std::int64_t>(pieces.size()) - 1);
+    EXPECT_TRUE(has_fact("part of"));
+    EXPECT_FALSE(has_fact("characters")) << "one character";
+    const auto button = find_item("##cell", {"Copy the ids"}, hover);
+    ASSERT_TRUE(button);
+    ImGui::SetClipboardText("");
+    click(button->x, button->y, ui_frame);
+    std::string expected;
+    for (const Token& token : session->snapshot()->tokens.at(0)) expected += (expected.empty() ? "" : ", ") + std::to_string(token.id);
+    EXPECT_EQ(std::string(ImGui::GetClipboardText()), expected);
+}
+
+/// A space that was never typed stands at the first letter of its word, but is no part of it.
+TEST_F(TokenPathView, ASpaceBeforeAWordIsNoHalfCharacter) {
+    const std::filesystem::path golden = std::filesystem::path(ATTN_TEST_DATA) / "golden/hf";
+    const TemporaryFolder folder;
+    for (const auto& entry : std::filesystem::directory_iterator(golden / "llama")) std::filesystem::copy(entry.path(), folder.path());
+    std::filesystem::copy(golden / "tokenizers/t5/tokenizer.json", folder.path());
+    Document document = document_of_model(OpenedModel::open(folder.path()));
+    document.texts = {"Zo Zo"};
+    session = std::make_unique<Session>(document, [] {});
+    session->wait();
+    view.stage = {Stage::Tokens};
+    view.view = View::Step;
+    frames(3, ui_frame);
+    ASSERT_NE(view.token_path.last, nullptr);
+    const auto& pieces = view.token_path.last->pieces;
+    const auto space = std::find_if(pieces.begin(), pieces.end(), [](const auto& piece) { return piece.bytes == " "; });
+    ASSERT_TRUE(space != pieces.end() && space->typed == "Z") << "the text is chosen for that";
+    const auto hover = [&](float x, float y) {
+        move_mouse(x, y);
+        frame(ui_frame);
+    };
+    const auto has_fact = [&](const char* label) { return find_item("##cell", {label, "row"}, hover, 60, 9).has_value(); };
+    view.locked.set(Axis::T, space - pieces.begin());
+    EXPECT_TRUE(has_fact("not typed, before"));
+    EXPECT_TRUE(has_fact("score"));
+    EXPECT_FALSE(has_fact("character"));
+    view.locked.set(Axis::T, space - pieces.begin() + 1);
+    EXPECT_FALSE(has_fact("part of"));
+    EXPECT_TRUE(has_fact("character"));
+}
+
+TEST_F(TokenPathView, BytesAreWrittenTheSameWayEverywhere) {
+    EXPECT_EQ(piece_text("\xD8"), "D8");
+    EXPECT_EQ(piece_text(" \xF0\x9F"), "\u2423F0 9F");
+    EXPECT_EQ(piece_text("\xD8", "\xA7"), "D8 + A7");
+    EXPECT_EQ(piece_text("a", " b"), "a + \u2423b") << "a space at the edge of a part is visible";
+    EXPECT_EQ(piece_text("i", "ly"), "i + ly");
 }
 
 TEST_F(TokenPathView, LongAndOddTextsAreDrawn) {
@@ -128,6 +215,14 @@ TEST_F(TokenPathView, ASecondTokenizerCutsTheTextBesideTheFirst) {
     ASSERT_TRUE(view.token_path.word);
     EXPECT_LT(*view.token_path.word, view.token_path.last_other->path.words.size());
     EXPECT_FALSE(view.locked.on(Axis::T)) << "its pieces are no positions of the model";
+    move_mouse(1, 1);
+    frames(2, ui_frame);
+    with_context([&](PanelContext& context) {
+        const auto chosen = chosen_piece(context);
+        ASSERT_TRUE(chosen);
+        EXPECT_TRUE(chosen->of_other);
+        EXPECT_EQ(view.token_path.last_other->path.pieces.at(chosen->place).word, static_cast<std::int32_t>(*view.token_path.word));
+    });
     frames(2, ui_frame);
     // It follows the text.
     session->apply({command::SetTexts{{"unhappily"}, {}}, ""});

@@ -29,6 +29,7 @@
 #include "app/widgets/number.hpp"
 #include "app/widgets/shape_text.hpp"
 #include "app/widgets/text.hpp"
+#include "app/widgets/token_chips.hpp"
 #include "engine/trace/gradient_trace.hpp"
 
 namespace attn::app {
@@ -311,7 +312,7 @@ void draw_tokens(PanelContext& context, const Box& area) {
         list.AddRect(low, high, lit ? colors.axis(Axis::T) : colors.line, context.px(6), 0, lit ? context.px(2) : 1.F);
         draw_text_in(list, fonts.mono, {x, y}, {x + context.px(40), high.y}, {1, 0.5F}, lit ? colors.axis(Axis::T) : colors.muted,
                      std::to_string(i));
-        const std::string text = token.padding ? "pad" : visible_text(token.text);
+        const std::string text = chip_text(token);
         draw_text_in(list, fonts.mono_body, low, high, {0.5F, 0.5F},
                      token.padding   ? colors.faint
                      : token.unknown ? colors.bad

@@ -9,10 +9,12 @@
 #include <utility>
 
 #include "app/panels/files/files.hpp"
+#include "app/panels/views/token_piece.hpp"
 #include "app/session/facets/other_tokens.hpp"
 #include "app/session/facets/token_path.hpp"
 #include "app/session/states/opened_model.hpp"
 #include "app/widgets/controls.hpp"
+#include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/item.hpp"
 #include "app/widgets/text.hpp"
 
@@ -22,7 +24,9 @@ namespace {
 using Cell = TokenPath::Cell;
 
 constexpr float kPathLabels = 112, kUnit = 28, kLeastUnit = 13, kScrolledUnit = 20, kPathRow = 36, kPieceRow = 48, kStepRow = 25,
-                kStepUnit = 24, kNoteRow = 22, kOtherMenu = 230, kLeastSteps = 150;
+                kStepUnit = 24, kNoteRow = 22, kOtherMenu = 230, kLeastSteps = 150, kCandidateRow = 21, kStepNumber = 30;
+/// The scrollbar of the steps stands so far outside of the picture's area, near the panel's edge.
+constexpr float kBarOutside = 12;
 
 /// Columns on the screen.
 struct PlacedColumns {
@@ -65,6 +69,9 @@ void choose_word(PanelContext& context, std::size_t word) {
     context.view.token_path.step.reset();
 }
 
+/// Bytes are spelled out already.
+std::string cell_text(const TokenPath::Row& row, const Cell& cell) { return row.bytes ? cell.text : piece_text(cell.text); }
+
 void draw_stage_row(const PanelContext& context, const PlacedColumns& columns, const TokenPath::Row& row, float y, bool first) {
     const Palette& colors = context.theme.colors;
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -75,7 +82,7 @@ void draw_stage_row(const PanelContext& context, const PlacedColumns& columns, c
         if (row.pieces.empty()) list.AddRect(min, max, colors.line, context.px(3));
         const bool part = row.bytes && !cell.same;
         const Color ink = part ? colors.axis_d : first || row.bytes || !cell.same ? colors.text : colors.muted;
-        draw_cell_text(context, min, max, visible_text(cell.text), ink, row.bytes);
+        draw_cell_text(context, min, max, cell_text(row, cell), ink, row.bytes);
     }
     for (const Cell& piece : row.pieces)
         list.AddRect({columns.at(piece.first) + gap, y}, {columns.at(piece.last) - gap, y + high}, colors.faint, context.px(6));
@@ -104,11 +111,43 @@ void choose_piece(PanelContext& context, const TokenPath& path, std::size_t piec
     TokenPathState& state = context.view.token_path;
     if (!of_other) context.view.locked.set(Axis::T, static_cast<std::int64_t>(piece));
     state.of_other = of_other;
+    state.other_piece = of_other ? std::optional(piece) : std::nullopt;
     choose_word(context, static_cast<std::size_t>(path.pieces[piece].word));
 }
 
+/// The id below a piece of the other tokenizer, with a mark if the own piece of the same characters has another id.
+struct OtherIds {
+    const OtherTokens* other = nullptr;  ///< null: the row is the model's own
+    const std::vector<Token>* own = nullptr;
+    /// The own piece with another id, null if there is none.
+    const Token* differs(std::size_t piece) const {
+        if (other == nullptr || piece >= other->twins.size() || other->twins[piece] < 0) return nullptr;
+        const auto twin = static_cast<std::size_t>(other->twins[piece]);
+        return twin < own->size() && (*own)[twin].id != other->tokens[piece].id ? &(*own)[twin] : nullptr;
+    }
+    std::string tooltip(std::size_t piece) const {
+        if (other == nullptr) return "Choose this piece: its row lights up in every stage.";
+        const std::string way = "See how this tokenizer makes the piece.";
+        const Token* twin = differs(piece);
+        return twin == nullptr ? way : fmt::format("{}\nUnderlined: the piece above for the same characters has id {}.", way, twin->id);
+    }
+};
+
+/// An id, underlined if it is marked.
+void draw_id(const PanelContext& context, ImVec2 min, ImVec2 max, std::int32_t id, bool marked) {
+    const auto& [colors, fonts, scale] = context.theme;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const std::string shown = elide(fonts.mono_tiny, std::to_string(id), max.x - min.x);
+    draw_text_in(list, fonts.mono_tiny, min, max, {0.5F, 0.5F}, colors.faint, shown);
+    if (!marked) return;
+    const float half = text_width(fonts.mono_tiny, shown) / 2, middle = (min.x + max.x) / 2,
+                y = (min.y + max.y + font_size(fonts.mono_tiny)) / 2 + context.px(1);
+    list.AddLine({middle - half, y}, {middle + half, y}, colors.faint);
+}
+
 void draw_piece_row(PanelContext& context, const PlacedColumns& columns, const TokenPath& path, const std::vector<Token>& tokens, float y,
-                    bool of_other) {
+                    const OtherIds& ids) {
+    const bool of_other = ids.other != nullptr;
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const float high = context.px(kPieceRow - 6), gap = std::max(1.F, context.px(1));
@@ -118,21 +157,19 @@ void draw_piece_row(PanelContext& context, const PlacedColumns& columns, const T
         const ImVec2 min{columns.at(piece.first) + gap, y}, max{columns.at(piece.last) - gap, y + high};
         if (piece.word < 0 || max.x <= min.x) continue;
         ImGui::PushID(static_cast<int>(i));
-        const Item item = item_at(
-            context.ui(), "##piece", min, {max.x - min.x, high},
-            {.tooltip = of_other ? "See how this tokenizer makes the piece." : "Choose this piece: its row lights up in every stage."});
+        const std::string tooltip = ids.tooltip(i);
+        const Item item = item_at(context.ui(), "##piece", min, {max.x - min.x, high}, {.tooltip = tooltip});
         ImGui::PopID();
         if (item.pressed) choose_piece(context, path, i, of_other);
         if (item.hovered && !of_other) context.view.hovered.set(Axis::T, static_cast<std::int64_t>(i));
-        const bool lit = of_other ? item.hovered : context.view.selection().on(Axis::T) == static_cast<std::int64_t>(i);
+        const bool lit = of_other ? item.hovered || context.view.token_path.other_piece == i
+                                  : context.view.selection().on(Axis::T) == static_cast<std::int64_t>(i);
         list.AddRectFilled(min, max, colors.raised, context.px(6));
         list.AddRect(min, max, lit ? colors.axis(Axis::T) : colors.line, context.px(6), 0, lit ? context.px(2) : 1.F);
         draw_focus_ring(context.ui(), item, context.px(6));
         draw_cell_text(context, {min.x + gap, min.y}, {max.x - gap, min.y + high * 0.6F}, chip_text(tokens[i]),
                        tokens[i].unknown ? colors.bad : colors.text, false);
-        const std::string id = std::to_string(tokens[i].id);
-        draw_text_in(list, fonts.mono_tiny, {min.x, min.y + high * 0.55F}, max, {0.5F, 0.5F}, colors.faint,
-                     elide(fonts.mono_tiny, id, max.x - min.x));
+        draw_id(context, {min.x, min.y + high * 0.55F}, max, tokens[i].id, ids.differs(i) != nullptr);
     }
     ImGui::PopID();
 }
@@ -180,24 +217,58 @@ void draw_row_labels(const PanelContext& context, const ShownPaths& paths, ImVec
                        pieces_words(paths.other->path));
 }
 
-/// Marks the first place where the tokenizations differ, behind both rows of pieces, and says what each has there.
-void draw_first_difference(const PanelContext& context, const PlacedColumns& columns, const ShownPaths& paths, float y, float note_x) {
+std::string counted_pieces(std::size_t pieces) { return pieces == 1 ? std::string("one piece") : fmt::format("{} pieces", pieces); }
+
+/// How many pieces cover the same characters, and how many of those have other ids.
+std::string alike_words(const OtherTokens& other, bool with_ids) {
+    std::string words = other.alike == 0 ? "no piece alike" : counted_pieces(other.alike) + " alike";
+    if (!with_ids || other.of_other_ids == 0) return words;
+    if (other.alike == 1) return words + ", with another id";
+    if (other.of_other_ids == other.alike) return words + ", all with other ids";
+    return words + fmt::format(", {} of them with other ids", other.of_other_ids);
+}
+
+/// What there is to say about two tokenizations, as long as `room` allows.
+std::string difference_of_tokens(const PanelContext& context, const OtherTokens& other, float room) {
+    const auto& found = other.difference;
+    ImFont* font = context.theme.fonts.label;
+    if (!found) return elide(font, "Both split this text the same way: " + alike_words(other, true) + ".", room);
+    const std::string counts = fmt::format("{} here, {} below", counted_pieces(found->count_own), counted_pieces(found->count_other));
+    const std::string at = elide(font, piece_text(found->text), context.px(160));
+    for (const bool with_ids : {true, false}) {
+        std::string words = fmt::format("{}; first difference at “{}”: {}", alike_words(other, with_ids), at, counts);
+        if (text_width(font, words) <= room) return words;
+    }
+    return elide(font, "first difference: " + counts, room);
+}
+
+/// Marks the pieces of one row from the first difference to where both agree again.
+void mark_differing_pieces(const PanelContext& context, const PlacedColumns& columns, const OtherTokens::Span& span, float top,
+                           float bottom) {
+    const Palette& colors = context.theme.colors;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const float left = columns.at(span.first), right = std::max(columns.at(span.last), left + context.px(2));
+    list.AddRectFilled({left, top}, {right, bottom}, with_alpha(colors.chosen, 0.16F));
+    for (const float x : {left, right}) list.AddLine({x, top}, {x, bottom}, colors.chosen, context.px(1.5F));
+}
+
+/// Marks the first place where the tokenizations differ, behind both rows of pieces.
+void draw_first_difference(const PanelContext& context, const PlacedColumns& columns, const OtherTokens& other, float y) {
+    if (!other.difference) return;
+    const float row = context.px(kPieceRow);
+    mark_differing_pieces(context, columns, other.difference->own_pieces, y - context.px(4), y + row - context.px(3));
+    mark_differing_pieces(context, columns, other.difference->other_pieces, y + row - context.px(3), y + 2 * row - context.px(2));
+}
+
+/// Says below both rows of pieces what they have in common, near the first difference.
+void draw_difference_note(const PanelContext& context, const PlacedColumns& columns, const OtherTokens& other, float y, float left) {
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    const float high = context.px(2 * kPieceRow);
-    const auto& found = paths.other->difference;
-    if (!found) {
-        draw_text(list, fonts.label, {note_x, y + high}, colors.good, "Both split this text the same way.");
-        return;
-    }
-    const float left = columns.at(found->first), right = std::max(columns.at(found->last), left + context.px(2));
-    list.AddRectFilled({left, y - context.px(4)}, {right, y + high}, with_alpha(colors.chosen, 0.16F));
-    for (const float x : {left, right}) list.AddLine({x, y - context.px(4)}, {x, y + high}, colors.chosen, context.px(1.5F));
-    const auto count = [](std::size_t pieces) { return pieces == 1 ? std::string("one piece") : fmt::format("{} pieces", pieces); };
-    const std::string words = fmt::format("first difference: {} here, {} below", count(found->count_own), count(found->count_other));
-    const float room = text_width(fonts.label, words);
-    const float x = std::min(std::max(left, note_x), std::max(note_x, list.GetClipRectMax().x - room - context.px(4)));
-    draw_text(list, fonts.label, {x, y + high}, colors.chosen_text, words);
+    const float end = std::max(left, list.GetClipRectMax().x - context.px(4));
+    const std::string words = difference_of_tokens(context, other, end - left);
+    const float most = std::max(left, end - text_width(fonts.label, words));
+    const float x = other.difference ? std::clamp(columns.at(other.difference->first), left, most) : left;
+    draw_text(list, fonts.label, {x, y}, other.difference ? colors.chosen_text : colors.good, words);
 }
 
 /// The space that a text in a small box needs.
@@ -209,7 +280,7 @@ void widen_for_stages(const PanelContext& context, const ShownPaths& paths, Path
     for (const std::size_t stage : paths.stages()) {
         const TokenPath::Row& row = paths.seen().rows[stage];
         for (const Cell& cell : row.cells)
-            columns.widen(cell.first, cell.last, needed(context, row.bytes ? fonts.mono_tiny : fonts.mono_small, visible_text(cell.text)));
+            columns.widen(cell.first, cell.last, needed(context, row.bytes ? fonts.mono_tiny : fonts.mono_small, cell_text(row, cell)));
     }
 }
 
@@ -257,8 +328,7 @@ PathColumns columns_of_word(const PanelContext& context, const TokenPath& path, 
     PathColumns columns(std::move(units), room, context.px(kLeastUnit), context.px(kStepUnit));
     for (const TokenPath::Step& step : word.steps)
         for (const Cell& part : step.parts)
-            columns.widen(part.first - before, part.last - before,
-                          needed(context, context.theme.fonts.mono_tiny, chip_text({part.text, 0, false, false})));
+            columns.widen(part.first - before, part.last - before, needed(context, context.theme.fonts.mono_tiny, piece_text(part.text)));
     columns.settle();
     return columns;
 }
@@ -276,10 +346,10 @@ void reveal_word(const PlacedColumns& columns, const TokenPath::Word& word, floa
     else if (end > ImGui::GetScrollX() + room) ImGui::SetScrollX(end - room);
 }
 
-/// Scrolls to a step, and to the part it made.
-void reveal_step(const PlacedColumns& columns, const TokenPath::Word& word, std::size_t shown, float line) {
+/// Scrolls to a step in `high` pixels, and to the part it made.
+void reveal_step(const PlacedColumns& columns, const TokenPath::Word& word, std::size_t shown, float line, float high) {
     if (!looks_elsewhere(static_cast<int>(word.first) * 4096 + static_cast<int>(shown))) return;
-    const float top = line * static_cast<float>(shown), high = ImGui::GetWindowHeight() - ImGui::GetStyle().ScrollbarSize;
+    const float top = line * static_cast<float>(shown);
     if (top < ImGui::GetScrollY()) ImGui::SetScrollY(top);
     else if (top + line > ImGui::GetScrollY() + high) ImGui::SetScrollY(top + line - high);
     const TokenPath::Step& step = word.steps[shown];
@@ -288,6 +358,20 @@ void reveal_step(const PlacedColumns& columns, const TokenPath::Word& word, std:
     const float begin = columns.columns.at(made.first - first_column(word)), end = columns.columns.at(made.last - first_column(word));
     const float room = ImGui::GetWindowWidth();
     if (begin < ImGui::GetScrollX() || end > ImGui::GetScrollX() + room * 0.6F) ImGui::SetScrollX(std::max(begin - room * 0.3F, 0.F));
+}
+
+/// Fades the edges of a child window beyond which there is more.
+void draw_scroll_fades(const PanelContext& context) {
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const ImVec2 min = list.GetClipRectMin(), max = list.GetClipRectMax();
+    const Color solid = context.theme.colors.pane, clear = with_alpha(solid, 0);
+    const float wide = context.px(24), high = context.px(12), little = context.px(6);
+    if (ImGui::GetScrollX() > little) list.AddRectFilledMultiColor(min, {min.x + wide, max.y}, solid, clear, clear, solid);
+    if (ImGui::GetScrollX() < ImGui::GetScrollMaxX() - little)
+        list.AddRectFilledMultiColor({max.x - wide, min.y}, max, clear, solid, solid, clear);
+    if (ImGui::GetScrollY() > little) list.AddRectFilledMultiColor(min, {max.x, min.y + high}, solid, solid, clear, clear);
+    if (ImGui::GetScrollY() < ImGui::GetScrollMaxY() - little)
+        list.AddRectFilledMultiColor({min.x, max.y - high}, max, clear, clear, solid, solid);
 }
 
 /// Draws the stages as rows; returns their height. Long texts scroll.
@@ -321,10 +405,14 @@ float draw_stages(PanelContext& context, const ShownPaths& paths, std::size_t wo
         ImGui::PopID();
     }
     const float pieces = at.y + rows + context.px(2);
-    if (paths.other != nullptr) draw_first_difference(context, columns, paths, pieces, ImGui::GetWindowPos().x);
-    draw_piece_row(context, columns, paths.own, paths.tokens, pieces, false);
+    if (paths.other != nullptr) draw_first_difference(context, columns, *paths.other, pieces);
+    draw_piece_row(context, columns, paths.own, paths.tokens, pieces, {});
     if (paths.other != nullptr)
-        draw_piece_row(context, columns, paths.other->path, paths.other->tokens, pieces + context.px(kPieceRow), true);
+        draw_piece_row(context, columns, paths.other->path, paths.other->tokens, pieces + context.px(kPieceRow),
+                       {paths.other, &paths.tokens});
+    draw_scroll_fades(context);
+    if (paths.other != nullptr)
+        draw_difference_note(context, columns, *paths.other, pieces + context.px(2 * kPieceRow), ImGui::GetWindowPos().x);
     ImGui::EndChild();
     return high + bar;
 }
@@ -337,17 +425,23 @@ std::string step_words(const TokenPath::Word& word, std::size_t index) {
     return last == 0 ? "no steps" : fmt::format("step {} of {}", index + first, last);
 }
 
-void draw_candidates(const PanelContext& context, const TokenPath& path, const TokenPath::Step& step, ImVec2 at, float width) {
+void draw_candidates(const PanelContext& context, const TokenPath& path, const TokenPath::Step& step, ImVec2 at, float width,
+                     float bottom) {
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    if (step.candidates.empty()) return;
-    draw_spaced_text(list, fonts.small, at, colors.muted, elide(fonts.small, path.candidates_title, width * 0.9F), context.px(0.5F));
-    const float label = std::min(width * 0.36F, context.px(130)), number = context.px(76), line = context.px(21);
+    const std::size_t count = step.candidates.size(),
+                      fit = static_cast<std::size_t>(std::max((bottom - at.y - context.px(22)) / context.px(kCandidateRow), 0.F)),
+                      shown = std::min(count, fit);
+    if (shown == 0) return;
+    const std::string title = shown == count ? path.candidates_title : fmt::format("{}, {} of {}", path.candidates_title, shown, count);
+    draw_spaced_text(list, fonts.small, at, colors.muted, elide(fonts.small, title, width * 0.9F), context.px(0.5F));
+    const float label = std::min(width * 0.36F, context.px(130)), number = context.px(76), line = context.px(kCandidateRow);
     float y = at.y + context.px(22);
-    for (const TokenPath::Candidate& candidate : step.candidates) {
+    for (std::size_t i = 0; i < shown; ++i) {
+        const TokenPath::Candidate& candidate = step.candidates[i];
         const Color ink = candidate.chosen ? colors.chosen_text : colors.muted;
         draw_text_in(list, fonts.mono, {at.x, y}, {at.x + label, y + line}, {1, 0.5F}, ink,
-                     elide(fonts.mono, visible_text(candidate.text, true), label));
+                     elide(fonts.mono, piece_text(candidate.text, candidate.joined_with), label));
         const float left = at.x + label + context.px(10), room = width - label - number - context.px(10);
         list.AddRectFilled({left, y + context.px(5)},
                            {left + std::max(room * static_cast<float>(candidate.size), context.px(2)), y + line - context.px(5)},
@@ -362,9 +456,8 @@ void draw_step(PanelContext& context, const TokenPath& path, const TokenPath::Wo
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const TokenPath::Step& step = word.steps[index];
-    std::string title = visible_text(step.what, true);
-    if (step.made >= 0 && step.what.find(" + ") != std::string::npos)
-        title += " → " + visible_text(step.parts[static_cast<std::size_t>(step.made)].text, true);
+    std::string title = piece_text(step.what, step.joined_with);
+    if (step.made >= 0 && !step.joined_with.empty()) title += " → " + piece_text(step.parts[static_cast<std::size_t>(step.made)].text);
     draw_text(list, fonts.mono_body, area.min, colors.chosen_text, elide(fonts.mono_body, title, area.width()));
     const float y = area.min.y + context.px(30);
     const float high = draw_text_wrapped(list, fonts.label, {area.min.x, y}, area.width(), colors.muted, step.sentence);
@@ -380,8 +473,10 @@ void draw_step(PanelContext& context, const TokenPath& path, const TokenPath::Wo
     turn("##later", Icon::Next, index + 1 < word.steps.size(), index + 1, "Next step.");
     const ImVec2 at = ImGui::GetCursorScreenPos();
     draw_text(list, fonts.label, {at.x + context.px(6), at.y + context.px(7)}, colors.muted, step_words(word, index));
-    draw_candidates(context, path, step, {area.min.x, y + high + context.px(54)}, area.width());
+    draw_candidates(context, path, step, {area.min.x, y + high + context.px(46)}, area.width(), area.max.y);
 }
+
+std::string step_text(const TokenPath::Step& step) { return piece_text(step.what, step.joined_with); }
 
 void draw_step_row(PanelContext& context, const PlacedColumns& columns, const TokenPath::Word& word, std::size_t index, bool chosen,
                    const Box& row, float words_at) {
@@ -404,37 +499,54 @@ void draw_step_row(PanelContext& context, const PlacedColumns& columns, const To
         const bool made = static_cast<std::int32_t>(i) == step.made;
         if (made && chosen) list.AddRectFilled(min, max, colors.chosen, context.px(4));
         else list.AddRect(min, max, made ? colors.accent : colors.line, context.px(4), 0, made ? context.px(1.5F) : 1.F);
-        draw_cell_text(context, min, max, chip_text({part.text, 0, false, false}), made && chosen ? ink_on(colors.chosen) : colors.text,
-                       true);
+        draw_cell_text(context, min, max, piece_text(part.text), made && chosen ? ink_on(colors.chosen) : colors.text, true);
     }
     const Color ink = chosen ? colors.chosen_text : colors.muted;
-    const float number = context.px(72);
+    const float number = std::max(text_width(fonts.mono_small, step.number), context.px(kStepNumber)) + context.px(14);
     draw_text_in(list, fonts.mono_small, {words_at, row.min.y}, {row.max.x - number, row.max.y}, {0, 0.5F}, ink,
-                 elide(fonts.mono_small, visible_text(step.what, true), row.max.x - number - words_at));
+                 elide(fonts.mono_small, step_text(step), row.max.x - number - words_at));
     draw_text_in(list, fonts.mono_small, row.min, {row.max.x - context.px(8), row.max.y}, {1, 0.5F}, ink, step.number);
 }
 
-/// Draws all steps of a word, one per row; scrolls if there are many.
+/// The width of what is written beside the steps of a word.
+float step_words_width(const PanelContext& context, const TokenPath::Word& word, float most) {
+    ImFont* font = context.theme.fonts.mono_small;
+    float widest = 0;
+    for (const TokenPath::Step& step : word.steps)
+        widest = std::max(widest, text_width(font, step_text(step)) + std::max(text_width(font, step.number), context.px(kStepNumber)));
+    return std::min(widest + context.px(24), most);
+}
+
+/// Draws all steps of a word, one per row; scrolls by whole rows if there are many.
 void draw_step_rows(PanelContext& context, const TokenPath& path, const TokenPath::Word& word, std::size_t shown, const Box& area) {
+    const float line = context.px(kStepRow), index = context.px(30), room = area.width();
+    const float words = step_words_width(context, word, std::min(room * 0.42F, context.px(190)));
+    const PathColumns measured = columns_of_word(context, path, word, room - index - context.px(16) - words);
+    const float wide = index + measured.at(word.last - first_column(word)) + context.px(16) + words;
+    const float bar = wide > room + 1 ? ImGui::GetStyle().ScrollbarSize : 0;
+    const float fit = std::max(std::floor((area.height() - bar) / line), 1.F);
+    const float high = std::min(fit, static_cast<float>(word.steps.size())) * line + bar;
     ImGui::SetCursorScreenPos(area.min);
     ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
-    const float room = area.width() - ImGui::GetStyle().ScrollbarSize, words = std::min(area.width() * 0.42F, context.px(190));
-    ImGui::BeginChild("##path_steps", {area.width(), area.height()}, false, ImGuiWindowFlags_NoNav | ImGuiWindowFlags_HorizontalScrollbar);
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
+    ImGui::BeginChild("##path_steps", {room + context.px(kBarOutside), high}, false,
+                      ImGuiWindowFlags_NoNav | (bar > 0 ? ImGuiWindowFlags_HorizontalScrollbar : ImGuiWindowFlags_None));
+    ImGui::PopStyleVar();
     ImGui::PopStyleColor();
     const ImVec2 at = ImGui::GetCursorScreenPos();
-    const float line = context.px(kStepRow), index = context.px(30);
-    const PathColumns measured = columns_of_word(context, path, word, room - index - words);
     // The word's columns start after the step number.
     const PlacedColumns columns{measured, at.x + index};
-    const float words_at = columns.at(word.last - first_column(word)) + context.px(16), right = std::max(at.x + room, words_at + words);
+    const float words_at = columns.at(word.last - first_column(word)) + context.px(16), right = at.x + std::max(room, wide);
     ImGui::Dummy({right - at.x - 1, line * static_cast<float>(word.steps.size())});
-    reveal_step(columns, word, shown, line);
+    ImGui::SetCursorScreenPos(at);  // rows return to it, and would otherwise add space below the last
+    reveal_step(columns, word, shown, line, high - bar);
     const auto top = static_cast<std::size_t>(std::max((ImGui::GetWindowDrawList()->GetClipRectMin().y - at.y) / line, 0.F));
     for (std::size_t i = top; i < word.steps.size(); ++i) {
         const float y = at.y + static_cast<float>(i) * line;
         if (y > ImGui::GetWindowDrawList()->GetClipRectMax().y) break;
         draw_step_row(context, columns, word, i, i == shown, {{at.x, y}, {right, y + line}}, words_at);
     }
+    draw_scroll_fades(context);
     ImGui::EndChild();
 }
 
@@ -453,7 +565,7 @@ void draw_word(PanelContext& context, const TokenPath& path, std::size_t index, 
     const std::size_t shown = std::min(context.view.token_path.step.value_or(word.steps.size() - 1), word.steps.size() - 1);
     draw_step(context, path, word, shown, {{area.min.x, top}, {area.min.x + left - context.px(24), area.max.y}});
     draw_text(list, fonts.caption, {area.min.x + left, top}, colors.faint,
-              elide(fonts.caption, fmt::format("“{}” step by step", visible_text(word.text, true)), area.width() - left));
+              elide(fonts.caption, fmt::format("“{}” step by step", piece_text(word.text)), area.width() - left));
     draw_step_rows(context, path, word, shown, {{area.min.x + left, top + context.px(20)}, area.max});
 }
 
@@ -506,6 +618,7 @@ void draw_other_tokenizer_menu(PanelContext& context, ImVec2 right_top) {
         if (menu_item(ui, "none", state.other.empty())) {
             state.other.clear();
             state.of_other = false;
+            state.other_piece.reset();
         }
         for (const std::string& recent : context.files.recent_models)
             if (menu_item(ui, name_of(recent), recent == state.other, visible_text(recent, true)))
@@ -525,6 +638,7 @@ void draw_other_tokenizer_menu(PanelContext& context, ImVec2 right_top) {
     if (segmented(ui, "##whose", names, whose, pills / context.theme.scale + 1,
                   {.tooltip = "Which tokenizer's stages and steps are shown above and below the pieces."})) {
         state.of_other = whose == 1;
+        state.other_piece.reset();
         state.word.reset();
         state.step.reset();
     }
@@ -538,6 +652,7 @@ void draw_token_path(PanelContext& context, const Box& area) {
         if (state.last == nullptr || !same_text(*asked, *state.last)) {
             state.word.reset();
             state.step.reset();
+            state.other_piece.reset();
         }
         state.last = asked.value;
     }
