@@ -142,6 +142,7 @@ TEST(TokenPath, SpellingsAndLookUpsHaveStepsToo) {
         KeptTokenizer tokenizer;
         const TokenPath path = token_path(document, {}, tokenizer);
         EXPECT_THAT(path.rule, HasSubstr("likeliest"));
+        EXPECT_EQ(path.number_title, "score");
         ASSERT_FALSE(path.words.empty());
         const TokenPath::Step& last = path.words[0].steps.back();
         EXPECT_THAT(texts_of_cells(last.parts), ElementsAre("\u2581the"));

@@ -524,6 +524,9 @@ void draw_step_rows(PanelContext& context, const TokenPath& path, const TokenPat
     const PathColumns measured = columns_of_word(context, path, word, room - index - context.px(16) - words);
     const float wide = index + measured.at(word.last - first_column(word)) + context.px(16) + words;
     const float bar = wide > room + 1 ? ImGui::GetStyle().ScrollbarSize : 0;
+    if (bar == 0)  // otherwise the numbers move
+        draw_text_in(*ImGui::GetWindowDrawList(), context.theme.fonts.caption, {area.min.x, area.min.y - context.px(20)},
+                     {area.max.x - context.px(8), area.min.y}, {1, 0}, context.theme.colors.faint, path.number_title);
     const float fit = std::max(std::floor((area.height() - bar) / line), 1.F);
     const float high = std::min(fit, static_cast<float>(word.steps.size())) * line + bar;
     ImGui::SetCursorScreenPos(area.min);
@@ -565,7 +568,7 @@ void draw_word(PanelContext& context, const TokenPath& path, std::size_t index, 
     const std::size_t shown = std::min(context.view.token_path.step.value_or(word.steps.size() - 1), word.steps.size() - 1);
     draw_step(context, path, word, shown, {{area.min.x, top}, {area.min.x + left - context.px(24), area.max.y}});
     draw_text(list, fonts.caption, {area.min.x + left, top}, colors.faint,
-              elide(fonts.caption, fmt::format("“{}” step by step", piece_text(word.text)), area.width() - left));
+              elide(fonts.caption, fmt::format("“{}” step by step", piece_text(word.text)), area.width() - left - context.px(48)));
     draw_step_rows(context, path, word, shown, {{area.min.x + left, top + context.px(20)}, area.max});
 }
 

@@ -416,13 +416,15 @@ private:
         const std::string_view type = tokenizer_.model_type();
         path_.candidates_title = "Tried, longest first";
         if (type == "BPE") {
-            path_.rule = fmt::format("Start from single {}, and keep joining the pair of lowest rank until no pair is in the merge list.",
+            path_.rule = fmt::format("Start from single {}, and join the pair of lowest rank until no pair is in the merge list.",
                                      letters_ ? "bytes" : "characters");
             path_.candidates_title = "Pairs now in the merge list";
+            path_.number_title = "rank";
         } else if (type == "Unigram") {
             path_.rule =
                 "Of all ways to spell a word with pieces from the vocabulary, take the likeliest: the one with the highest sum of scores.";
             path_.candidates_title = "Pieces that end here, with best sums";
+            path_.number_title = "score";
         } else if (type == "WordPiece") {
             path_.rule = "Take the longest prefix of the word that is in the vocabulary, then continue with the rest.";
         } else {

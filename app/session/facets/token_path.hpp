@@ -84,6 +84,7 @@ struct TokenPath {
 
     std::string rule;  ///< one sentence saying how the model splits a word
     std::string candidates_title;
+    std::string number_title;  ///< what the numbers of the steps are: "rank" or "score"; "" if they say it themselves
     std::vector<Column> columns;
     std::vector<Row> rows;
     std::vector<Word> words;
