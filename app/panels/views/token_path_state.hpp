@@ -14,13 +14,13 @@ struct OtherTokens;
 struct TokenPath;
 
 struct TokenPathState {
-    bool table = false;                     ///< show the table of pieces instead
-    std::optional<std::size_t> word;        ///< selected by click; none: that of the selected token
-    std::optional<std::size_t> step;        ///< none: the last
-    std::shared_ptr<const TokenPath> last;  ///< shown until a newer one is ready
-    std::string other;                      ///< file of another tokenizer or model to compare with; "" for none
-    std::uint64_t opening = 0;              ///< incremented with every choice
-    bool of_other = false;                  ///< show the other tokenizer's stages and steps
+    bool table = false;                      ///< show the table of pieces instead
+    std::optional<std::size_t> word;         ///< selected by click; none: that of the selected token
+    std::optional<std::size_t> step;         ///< none: the last
+    std::shared_ptr<const TokenPath> last;   ///< shown until a newer one is ready
+    std::string other;                       ///< file of another tokenizer or model to compare with; "" for none
+    std::uint64_t opening = 0;               ///< incremented with every choice
+    bool of_other = false;                   ///< show the other tokenizer's stages and steps
     std::optional<std::size_t> other_piece;  ///< selected piece of the other tokenizer
     std::shared_ptr<const OtherTokens> last_other;
     /// What `columns` were measured for.
