@@ -11,7 +11,7 @@ namespace attn::app {
 
 FilePortal::FilePortal(std::function<void()> wake, std::string address, std::chrono::milliseconds patience)
     : wake_(std::move(wake)), address_(std::move(address)), patience_(patience) {
-    if (!address_.empty()) worker_.send([this](const std::stop_token& stop) { find_out(stop); });
+    if (!address_.empty()) worker_.emplace().send([this](const std::stop_token& stop) { find_out(stop); });
 }
 
 void FilePortal::find_out(const std::stop_token& stop) {
@@ -45,8 +45,7 @@ void FilePortal::ask(DesktopQuestion question) {
         turn = ++turn_;
         answer_.reset();
     }
-    if (address_.empty()) return;
-    worker_.send([this, turn, question = std::move(question)](const std::stop_token& stop) { show(question, turn, stop); });
+    if (worker_) worker_->send([this, turn, question = std::move(question)](const std::stop_token& stop) { show(question, turn, stop); });
 }
 
 #else

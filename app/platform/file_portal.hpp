@@ -40,8 +40,8 @@ private:
     mutable std::mutex mutex_;
     bool there_ = false;
     std::optional<DesktopAnswer> answer_;
-    std::uint64_t turn_ = 0;  ///< incremented with every question and every cancellation
-    Worker worker_;           ///< last, because it uses the members above
+    std::uint64_t turn_ = 0;        ///< incremented with every question and every cancellation
+    std::optional<Worker> worker_;  ///< none without a bus; last, because it uses the members above
 };
 
 /// The address of this process's session bus; "" if there is none. Does not start one.

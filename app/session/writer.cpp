@@ -113,7 +113,7 @@ void Writer::carry_out(const WritingJob& job, std::uint64_t number, const std::s
     keep(job, std::move(kept));
     tell(number, [&](WrittenNews& news) {
         news.ended = true;
-        news.problem = problem;
+        news.problem = std::move(problem);
     });
 }
 

@@ -156,8 +156,8 @@ struct QueryRows {
     std::int64_t first = 0, count = 0;
 };
 
-/// The keys that query t may attend to under these settings but padding and painting: those of `keys` that a causal mask ending before
-/// `causal_end`, a window and a block leave.
+/// The keys that query t may attend to under these settings, apart from padding and painting: those of `keys` that a causal mask ending
+/// before `causal_end`, a window and a block leave.
 Mask::Keys keys_seen(const MaskSettings& settings, std::int64_t t, std::int64_t causal_end, Mask::Keys keys);
 /// seen(t, length): the keys that query t of a text may attend to.
 using SeenBy = std::function<Mask::Keys(std::int64_t t, std::int64_t length)>;

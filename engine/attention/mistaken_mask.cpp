@@ -3,6 +3,14 @@
 #include <functional>
 
 namespace attn {
+namespace {
+
+MaskSettings unpainted(MaskSettings settings) {
+    settings.painted.clear();
+    return settings;
+}
+
+}  // namespace
 
 void build_mask_rows(MaskRule rule, const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions,
                      QueryRows rows, Mask& mask) {
@@ -20,8 +28,13 @@ void build_mask_rows(MaskRule rule, const MaskSettings& settings, const std::vec
         build_mask_rows(settings, lengths, positions, rows, mask);
         return mask.invert();
     case MaskRule::Missing:
-        build_mask_rows(settings, lengths, positions, rows, mask);
-        return mask.assign(mask.batches(), rows.count, positions, [](auto, auto, auto) { return true; });
+        build_mask_rows(
+            unpainted(settings), lengths, positions, rows,
+            [&](auto, auto) {
+                return Mask::Keys{0, positions};
+            },
+            mask);
+        return;
     case MaskRule::LeaksOne:
         return moved_end(1);
     case MaskRule::MasksSelf:

@@ -12,7 +12,7 @@ namespace attn {
 /// build_mask_rows() under a rule.
 void build_mask_rows(MaskRule rule, const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions,
                      QueryRows rows, Mask& mask);
-/// build_cross_mask() under a rule; those about causal masks, and about padding on queries, leave it right.
+/// build_cross_mask() under a rule; rules about causality or padded queries do not change it.
 void build_cross_mask(MaskRule rule, const MaskSettings& settings, const std::vector<std::int64_t>& memory_lengths, std::int64_t queries,
                       std::int64_t keys, Mask& mask);
 

@@ -10,7 +10,7 @@
 namespace attn {
 namespace {
 
-/// Whether only a step of its own computes the node; what works on whole rows need not.
+/// Whether the fused form cannot compute the node. A norm of whole rows that passes them on is no obstacle.
 bool stands_alone(const PlanNode& node) { return is_mistaken(node.op) && (node.op != Op::PassOn || node.has_heads()); }
 
 std::int64_t readers_of(const Plan& plan, const StageId& id) {

@@ -40,7 +40,7 @@ enum class Op : std::uint8_t {
     Multiply,       ///< product of the inputs, element-wise
     Probabilities,  ///< softmax over the vocabulary
 
-    // What a mistake made on purpose puts in the place of one of the above.
+    // What a mistake made on purpose puts in the place of one of the above; nothing else may follow (is_mistaken).
     PassOn,              ///< the input unchanged
     LinearByReshape,     ///< Linear into heads by a reshape without a transpose
     SoftmaxOverQueries,  ///< over the wrong axis

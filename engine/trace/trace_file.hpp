@@ -28,8 +28,9 @@ struct TraceContents {
 };
 
 /// Writes every stage under its tensor_name() (F32; token ids I32), and beside each masked, weights and dropped map "<name>.keep", BOOL of
-/// shape [1|B, 1|H, T, S], true = may attend. A pass with a deliberate mistake also gets the projections that heads were split from, "<q, k
-/// or v>_proj" [B,P,C], and the correct mask, "mask". Gradients have neither. Metadata:
+/// shape [1|B, 1|H, T, S], true = may attend (not beside masked if a mistake leaves out the mask there). A pass with a deliberate mistake
+/// also gets the projections that heads were split from, "<q, k or v>_proj" [B,P,C], and the correct mask, "mask". Gradients have neither.
+/// Metadata:
 ///   format   "attnscope-trace/1", for gradients "attnscope-gradients/1"
 ///   config, settings   JSON objects as in config_json.hpp
 ///   axes     JSON object: tensor name -> axis letters, {"layers.0.attention.weights": "BHTS"}

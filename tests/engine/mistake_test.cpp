@@ -88,6 +88,20 @@ TEST(Mistake, ChangesTheNumbers) {
     }
 }
 
+TEST(Mistake, AMaskAfterTheSoftmaxIsKnownFromThereOn) {
+    const auto parameters = std::make_shared<const Parameters<float>>(initial_parameters<float>(small_config()));
+    const auto mask_at = [&](Mistake mistake, Stage stage) {
+        return trace_forward<float>(parameters, kTokens, {}, with(mistake)).find({stage, 0})->mask;
+    };
+    EXPECT_EQ(mask_at(Mistake::MaskAfterSoftmax, Stage::Masked), nullptr);
+    for (const Stage stage : {Stage::Weights, Stage::Dropped}) {
+        const auto late = mask_at(Mistake::MaskAfterSoftmax, stage), right = mask_at(Mistake::None, stage);
+        ASSERT_NE(late, nullptr);
+        for (std::int64_t t = 0; t < right->queries(); ++t)
+            for (std::int64_t s = 0; s < right->keys(); ++s) EXPECT_EQ(late->may_attend(0, 0, t, s), right->may_attend(0, 0, t, s));
+    }
+}
+
 TEST(Mistake, GradientsAreThoseOfTheBrokenComputation) {
     for (const MistakeInfo& info : mistakes())
         for (int variant = 0; variant < 3; ++variant) {

@@ -149,6 +149,31 @@ TEST(Worker, CarryingOutWaitsForThatJob) {
     EXPECT_EQ(noting.done.size(), 100U);
 }
 
+TEST(Worker, CarryingOutEndsIfTheJobIsDropped) {
+    Noting noting;
+    Gate gate;
+    Worker worker;
+    worker.send(gate.job());
+    gate.await();
+    const auto waits = std::async(std::launch::async, [&] { worker.carry_out(noting.note(1)); });
+    while (waits.wait_for(std::chrono::seconds(0)) != std::future_status::ready) worker.clear();
+    worker.wait();
+    EXPECT_TRUE(gate.was_asked);
+}
+
+/// It does not wait for what follows.
+TEST(Worker, CarryingOutReturnsWhileALaterJobIsInProgress) {
+    Noting noting;
+    Gate gate;
+    Worker worker;
+    worker.send_later(Worker::Clock::now() + std::chrono::hours(24), gate.job());
+    worker.carry_out([&](const std::stop_token&) { worker.send_later({}, gate.job()); });
+    gate.await();
+    EXPECT_FALSE(worker.is_idle());
+    gate.open();
+    worker.wait();
+}
+
 TEST(Worker, TellsWhyAJobFailedAndGoesOn) {
     std::vector<std::string> failures;
     Noting noting;

@@ -40,14 +40,10 @@ std::int64_t asked_position(const PanelContext& context, const std::vector<Token
 }
 
 /// The position whose prediction is shown: the selected query, otherwise the one asked for.
-struct Position {
-    std::int64_t sequence = 0, index = 0;
-    std::string token;
-};
-std::optional<Position> position_of(const PanelContext& context) {
+std::optional<PredictedPosition> position_of(const PanelContext& context) {
     const auto& sequences = context.snapshot.tokens;
     if (sequences.empty()) return std::nullopt;
-    Position position;
+    PredictedPosition position;
     position.sequence = std::min(context.view.batch, static_cast<std::int64_t>(sequences.size()) - 1);
     const auto& tokens = sequences[static_cast<std::size_t>(position.sequence)];
     const auto length = static_cast<std::int64_t>(std::count_if(tokens.begin(), tokens.end(), [](const Token& t) { return !t.padding; }));
@@ -59,24 +55,30 @@ std::optional<Position> position_of(const PanelContext& context) {
     return position;
 }
 
+/// The candidates at this position; those shown last, with their own position, while they are computed.
+const Predicted& predicted_at(PanelContext& context, const PredictedPosition& position) {
+    Predicted& shown = context.view.train.predicted;
+    const auto answer = context.ask_latest(facet::NextWords{position.sequence, {}, position.index});
+    if (!answer.computing() || shown.run != context.snapshot.run) shown = {answer.value, answer.problem, context.snapshot.run, position};
+    return shown;
+}
+
 /// Draws the likeliest next tokens as bars.
 void draw_next(PanelContext& context, const Box& box) {
     const auto& [colors, fonts, scale] = context.theme;
-    const std::optional<Position> position = position_of(context);
+    const std::optional<PredictedPosition> position = position_of(context);
     const bool hidden = fills_in(context);
     const char* title = hidden ? "hidden word" : "next token";
     if (!position || !context.trace().config.lm_head) return heading(context, box, title, "");
-    const std::string at = hidden ? "at" : fmt::format("after “{}”", position->token);
-    std::string note = fmt::format("{}{}position {}", at, hidden ? " " : ", ", position->index);
+    const auto& [words, problem, run, shown_at] = predicted_at(context, *position);
+    const std::string at = hidden ? "at" : fmt::format("after “{}”", shown_at.token);
+    std::string note = fmt::format("{}{}position {}", at, hidden ? " " : ", ", shown_at.index);
     if (text_width(fonts.strong, title) + text_width(fonts.caption, note) + context.px(8) > box.width()) note = at;
     heading(context, box, title, note);
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    const auto answer = context.ask_latest(facet::NextWords{position->sequence, {}, position->index});
-    std::shared_ptr<const NextWords>& words = context.view.train.predicted;
-    if (!answer.computing()) words = answer.value;
     if (words == nullptr) {
         draw_text_wrapped(list, fonts.label, {box.min.x, box.min.y + context.px(kHeading)}, box.width(), colors.faint,
-                          answer.problem.empty() ? "Computing …" : answer.problem);
+                          problem.empty() ? "Computing …" : problem);
         return;
     }
     const float line = context.px(kLine);

@@ -13,6 +13,20 @@
 
 namespace attn::app {
 
+/// A position whose prediction is shown, and the token there.
+struct PredictedPosition {
+    std::int64_t sequence = 0, index = 0;
+    std::string token;
+};
+
+/// The model's candidates at a position.
+struct Predicted {
+    std::shared_ptr<const NextWords> words;  ///< null: none yet, or a problem
+    std::string problem;
+    std::uint64_t run = 0;  ///< the training run whose model it is
+    PredictedPosition at;
+};
+
 struct TrainView {
     TrainCurves curves;
     PlotView plot;          ///< shared by loss, accuracy, gradient norm and learning rate
@@ -30,7 +44,7 @@ struct TrainView {
 
     std::optional<StopAt> finished_with;  ///< the stop conditions under which the run has ended; none if it has not
     std::optional<std::int64_t> query;    ///< the token after which predictions are shown; none: the last
-    std::shared_ptr<const NextWords> predicted;  ///< shown last; stays while others are computed
+    Predicted predicted;                  ///< what the model expected when that was last known
     int side = 0;                         ///< the pane shown if there is room for one only: 0 attention, 1 predictions
     double ended_at = -1e9;               ///< when a run was last seen running, in seconds
     std::uint64_t forgetting = 0;         ///< the run to delete after a second click; 0: none

@@ -132,8 +132,13 @@ Words reshaped_words(const Config& config, const PlanNode& node) {
     return words;
 }
 
+/// "A = softmax(masked)", with the temperature if there is one.
+std::string softmax_formula(const ForwardSettings& settings) {
+    return settings.temperature == 1 ? std::string("A = softmax(masked)") : fmt::format("A = softmax(masked ÷ {:g})", settings.temperature);
+}
+
 Words softmax_words(const ForwardSettings& settings) {
-    return {settings.temperature == 1 ? "A = softmax(masked)" : fmt::format("A = softmax(masked ÷ {:g})", settings.temperature),
+    return {softmax_formula(settings),
             "Each row becomes a distribution over the keys: exponentials divided by their sum, so that it sums to 1."};
 }
 
@@ -210,11 +215,12 @@ Words words_of(const Trace<float>& trace, const PlanNode& node) {
     case Op::Softmax:
         return softmax_words(trace.settings);
     case Op::SoftmaxOverQueries:
-        return {"A = softmax over queries",
+        return {softmax_formula(trace.settings) + " over queries",
                 "Each column becomes a distribution over the queries, so that columns sum to 1 instead of rows."};
     case Op::SoftmaxThenMask:
-        return {"A = softmax(scaled), 0 where masked",
-                "The softmax sees every key; what the mask forbids is set to 0 afterwards, so that rows sum to less than 1."};
+        return {
+            softmax_formula(trace.settings) + ", 0 where masked",
+            "The softmax sees every key; what the mask forbids is set to 0 afterwards, so that rows with masked keys sum to less than 1."};
     case Op::Dropout:
         return dropout_words(trace.settings.dropout.attention);
     case Op::DropoutLeftOn:

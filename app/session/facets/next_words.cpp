@@ -42,6 +42,8 @@ NextWords next_words(const Snapshot& snapshot, std::int64_t sequence, const Samp
     const Trace<float>& trace = *snapshot.trace;
     const Architecture architecture = trace.config.architecture;
     const bool writes = architecture == Architecture::EncoderDecoder || trace.settings.masks.causal;
+    const bool fills_in = position && architecture == Architecture::Encoder;
+    if (fills_in && !trace.config.lm_head) throw Error("this model does not fill in words");
     if (!trace.config.lm_head || (!position && !writes)) throw Error("this model does not predict next words");
     const std::int64_t row = std::clamp<std::int64_t>(sequence, 0, trace.tokens.size() - 1);
     const std::int64_t length = trace.tokens.lengths.at(static_cast<std::size_t>(row));

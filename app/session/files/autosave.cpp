@@ -49,12 +49,8 @@ void Autosave::keep_run(std::shared_ptr<const RunFolder> run, bool unsaved) {
 }
 
 void Autosave::keep_up_later() {
-    Clock::time_point due;
-    {
-        const std::lock_guard lock(mutex_);
-        due = due_;
-    }
-    worker_.send_later(due, [this](const std::stop_token&) { keep_up(); });
+    const std::lock_guard lock(mutex_);
+    worker_.send_later(due_, [this](const std::stop_token&) { keep_up(); });
 }
 
 /// One attempt, successful or not: a full disk must not block the caller.
@@ -85,16 +81,17 @@ std::string Autosave::problem() const {
 }
 
 void Autosave::keep_up() {
-    UnsavedWork work;
-    std::optional<AutosaveFolder> adopted;
-    {
-        const std::lock_guard lock(mutex_);
-        if (!std::exchange(dirty_, false)) return;
-        work = wanted_.to_keep();
-        adopted = std::exchange(adopted_, {});
-    }
     std::string problem;
     try {
+        UnsavedWork work;
+        std::optional<AutosaveFolder> adopted;
+        {
+            const std::lock_guard lock(mutex_);
+            if (!dirty_) return;
+            work = wanted_.to_keep();
+            adopted = std::exchange(adopted_, {});
+            dirty_ = false;
+        }
         if (adopted) {
             if (folder_) folder_->remove();
             folder_ = std::move(adopted);

@@ -89,7 +89,8 @@ void recall_recent(std::vector<std::string>& recent, std::vector<std::string> ea
 }  // namespace
 
 FileDesk::FileDesk(std::function<void()> wake)
-    : worker_({.failed = [this](const std::string& message) { deliver(told(message, true)); }, .ended = std::move(wake)}) {}
+    : worker_({.failed = [this](const std::string& message) { deliver(when_memory_allows([&] { return told(message, true); })); },
+               .ended = std::move(wake)}) {}
 
 FileDesk::~FileDesk() = default;
 
@@ -230,8 +231,10 @@ void FileDesk::send(Job job) {
 }
 
 void FileDesk::deliver(Outcome outcome) {
-    const std::lock_guard lock(mutex_);
-    when_memory_allows([&] { outcomes_.push_back(std::move(outcome)); });
+    when_memory_allows([&] {
+        const std::lock_guard lock(mutex_);
+        outcomes_.push_back(std::move(outcome));
+    });
 }
 
 void FileDesk::wait() { worker_.wait(); }

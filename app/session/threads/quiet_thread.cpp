@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "app/session/threads/scarce_memory.hpp"
 #include "app/session/threads/thread_priority.hpp"
 
 namespace attn::app {
@@ -22,14 +23,18 @@ void QuietThread::report(std::size_t done, std::size_t total, std::shared_ptr<co
 }
 
 void QuietThread::carry_out(const std::function<void(const Progress&)>& compute, const Progress& told) {
-    over_ = news_ = false;
-    worker_.send([this, &compute](const std::stop_token&) {
+    {
+        const std::lock_guard lock(mutex_);
+        over_ = news_ = false;
+    }
+    const auto job = [this, &compute](const std::stop_token&) {
         compute(
             [this](std::size_t done, std::size_t total, std::shared_ptr<const void> so_far) { report(done, total, std::move(so_far)); });
         const std::lock_guard lock(mutex_);
         over_ = true;
         heard_.notify_all();
-    });
+    };
+    when_memory_allows([&] { worker_.send(job); });
     std::unique_lock lock(mutex_);
     while (true) {
         heard_.wait(lock, [this] { return news_ || over_; });

@@ -1,6 +1,8 @@
 #include "app/session/threads/worker.hpp"
 
 #include <exception>
+#include <future>
+#include <memory>
 #include <utility>
 
 #include "app/session/threads/scarce_memory.hpp"
@@ -16,15 +18,10 @@ Worker::~Worker() {
     stop_.request_stop();
 }
 
-std::uint64_t Worker::put(Job job) {
-    jobs_.push_back(std::move(job));
-    return ++sent_;
-}
-
 void Worker::send(Job job) {
     {
         const std::lock_guard lock(mutex_);
-        put(std::move(job));
+        jobs_.push_back(std::move(job));
     }
     changed_.notify_all();
 }
@@ -33,7 +30,7 @@ void Worker::interrupt(Job job) {
     {
         const std::lock_guard lock(mutex_);
         stop_.request_stop();
-        put(std::move(job));
+        jobs_.push_back(std::move(job));
     }
     changed_.notify_all();
 }
@@ -44,8 +41,7 @@ void Worker::replace(Job job) {
         const std::lock_guard lock(mutex_);
         stop_.request_stop();
         dropped.swap(jobs_);
-        taken_ = sent_;
-        put(std::move(job));
+        jobs_.push_back(std::move(job));
     }
     changed_.notify_all();
 }
@@ -57,7 +53,6 @@ void Worker::clear() {
         const std::lock_guard lock(mutex_);
         stop_.request_stop();
         dropped.swap(jobs_);
-        taken_ = sent_;
         later.swap(later_);
     }
     changed_.notify_all();
@@ -73,10 +68,14 @@ void Worker::send_later(Clock::time_point due, Job job) {
 }
 
 void Worker::carry_out(Job job) {
-    std::unique_lock lock(mutex_);
-    const std::uint64_t number = put(std::move(job));
-    changed_.notify_all();
-    changed_.wait(lock, [&] { return taken_ > number || (taken_ == number && !in_progress_); });
+    struct AtEnd {
+        std::promise<void> over;
+        ~AtEnd() { over.set_value(); }
+    };
+    auto end = std::make_shared<AtEnd>();  // destroyed with the job, also if that is dropped
+    const std::future<void> over = end->over.get_future();
+    send([job = std::move(job), end = std::move(end)](const std::stop_token& stop) { job(stop); });
+    over.wait();
 }
 
 bool Worker::is_idle() const {
@@ -96,12 +95,17 @@ std::optional<Worker::Job> Worker::next(std::unique_lock<std::mutex>& lock, cons
         const auto due = later_ ? std::optional(later_->due) : std::nullopt;
         const auto has_changed = [&] { return !jobs_.empty() || (later_ ? std::optional(later_->due) : std::nullopt) != due; };
         if (!due) changed_.wait(lock, stop, has_changed);
-        else if (Clock::now() >= *due) return std::exchange(later_, {})->job;
+        else if (Clock::now() >= *due) break;
         else changed_.wait_until(lock, stop, *due, has_changed);
     }
-    Job job = std::move(jobs_.front());
-    jobs_.pop_front();
-    ++taken_;
+    Job job;
+    if (jobs_.empty()) {
+        job.swap(later_->job);
+        later_.reset();
+    } else {
+        job.swap(jobs_.front());
+        jobs_.pop_front();
+    }
     return job;
 }
 
@@ -137,7 +141,8 @@ void Worker::try_out(const Job& job, const std::stop_token& stop) {
     } catch (const Cancelled&) {
         // As asked for.
     } catch (const std::exception& error) {
-        if (reports_.failed) reports_.failed(message_of(error));
+        if (!reports_.failed) throw;
+        reports_.failed(message_of(error));
     }
 }
 

@@ -98,7 +98,7 @@ private:
     using Order = std::variant<Start, Pause, OneStep, NewRun, Chain, Apply, Save, Open, Choose, Forget>;
     void send(Order order);
 
-    /// Executes an order, or the next training step if it is null, and sees to the step that follows if the run is running.
+    /// Executes an order, or the next training step if it is null, and schedules the step that follows while the run is running.
     void turn(const Order* order, const std::stop_token& job);
     void try_out(const Order* order, const std::stop_token& job);
     void carry_out(const Start& start, const std::stop_token& job);

@@ -56,8 +56,11 @@ void softmax_over_queries_forward(Program<Scalar>& program, const Step<Scalar>& 
 
 template <class Scalar>
 void softmax_over_queries_step_backward(Program<Scalar>& program, const Step<Scalar>& step) {
-    Tensor<Scalar> weights;  // edits may have overwritten the recorded ones
-    softmax_over_queries_of(program, step.first, weights);
+    // Edits may have overwritten the softmax's result.
+    const bool is_changed = program.setting().tap.edits(program.node(step.first).plan->id);
+    Tensor<Scalar> again;
+    if (is_changed) softmax_over_queries_of(program, step.first, again);
+    const Tensor<Scalar>& weights = is_changed ? again : program.value(step.first);
     program.contribute(program.node(step.first).inputs[0], [&](Tensor<Scalar>& dmasked) {
         softmax_over_queries_backward(program.gradient(step.first), weights, *program.mask(step.first), program.settings().temperature,
                                       map_sizes(weights.shape()), dmasked);
