@@ -10,6 +10,7 @@
 #include "app/panels/views/token_path_view.hpp"
 #include "app/panels/views/token_piece.hpp"
 #include "app/session/document/model_document.hpp"
+#include "app/session/facets/near_tokens.hpp"
 #include "app/session/facets/other_tokens.hpp"
 #include "app/session/facets/token_path.hpp"
 #include "app/session/session.hpp"
@@ -136,6 +137,35 @@ TEST_F(TokenPathView, TheRightPaneTellsOfThePieceAndCopiesTheIds) {
     std::string expected;
     for (const Token& token : session->snapshot()->tokens.at(0)) expected += (expected.empty() ? "" : ", ") + std::to_string(token.id);
     EXPECT_EQ(std::string(ImGui::GetClipboardText()), expected);
+}
+
+TEST_F(TokenPathView, TheRightPaneListsTheNearestPieces) {
+    open("the weights");
+    view.locked.set(Axis::T, 0);
+    frames(2, ui_frame);
+    session->wait();
+    frames(2, ui_frame);
+    const std::int32_t id = session->snapshot()->tokens.at(0).at(0).id;
+    const auto near = session->get(facet::NearTokens{Stack::Main, id});
+    ASSERT_EQ(near->nearest.size(), kMostNearTokens);
+    const Tensor<float>& vectors = session->snapshot()->trace->find({Stage::TokenEmbedding, -1})->value;
+    const MatrixView table = session->snapshot()->trace->parameters->view("token_embedding.weight");
+    for (const NearToken& one : near->nearest) {
+        double dot = 0, own = 0, other = 0;
+        for (std::int64_t c = 0; c < table.columns; ++c) {
+            const double a = static_cast<double>(vectors(0, 0, c)), b = table.at(one.id, c);
+            dot += a * b, own += a * a, other += b * b;
+        }
+        EXPECT_NEAR(one.cosine, dot / std::sqrt(own * other), 1e-6);
+        EXPECT_EQ(one.text, session->snapshot()->vocabulary.at(static_cast<std::size_t>(one.id)));
+        EXPECT_NE(one.id, id);
+    }
+    const auto hover = [&](float x, float y) {
+        move_mouse(x, y);
+        frame(ui_frame);
+    };
+    EXPECT_TRUE(find_item("##cell", {"##nearest"}, hover, 60, 9).has_value());
+    EXPECT_TRUE(session->compute(facet::NearTokens{Stack::Main, -1}).problem != "") << "there is no such id";
 }
 
 /// A space that was never typed stands at the first letter of its word, but is no part of it.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/panels/views/token_path_view.hpp"
+#include "app/session/facets/near_tokens.hpp"
 #include "app/session/facets/other_tokens.hpp"
 #include "app/session/facets/token_path.hpp"
 #include "app/widgets/controls.hpp"
@@ -103,6 +104,16 @@ std::pair<std::size_t, std::size_t> sharing(const TokenPath& path, std::size_t p
     return {first, last};
 }
 
+/// Whether the font of formulas has all letters: it has few beside ASCII and the sign for a space.
+bool is_in_large_font(std::string_view text) {
+    constexpr std::string_view kSpace = "␣";
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        if (text.substr(at, kSpace.size()) == kSpace) at += kSpace.size() - 1;
+        else if (static_cast<unsigned char>(text[at]) >= 0x80) return false;
+    }
+    return true;
+}
+
 void draw_title_of_piece(const PanelContext& context, const Token& token) {
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -111,7 +122,7 @@ void draw_title_of_piece(const PanelContext& context, const Token& token) {
     const std::string id = std::to_string(token.id);
     const float room = width - text_width(fonts.mono_body, id) - context.px(12);
     const std::string text = chip_text(token);
-    ImFont* font = text_width(fonts.formula, text) <= room ? fonts.formula : fonts.mono_body;
+    ImFont* font = is_in_large_font(text) && text_width(fonts.formula, text) <= room ? fonts.formula : fonts.mono_body;
     draw_text_in(list, font, at, {at.x + room, at.y + high}, {0, 0.5F}, token.unknown ? colors.bad : colors.chosen_text,
                  elide(font, text, room));
     draw_text_in(list, fonts.mono_body, at, {at.x + width, at.y + high}, {1, 0.5F}, colors.text, id);
@@ -252,6 +263,38 @@ void draw_facts(const PanelContext& context, const PiecesShown& shown, std::size
     draw_shared_characters(context, shown, place);
 }
 
+/// Draws the tokens whose embeddings are nearest to the piece's, with bars for their cosines.
+void draw_nearest(const PanelContext& context, const Token& token) {
+    if (token.padding) return;
+    const auto near = context.ask(facet::NearTokens{context.view.stage.stack, token.id});
+    gap(context.ui(), 10);
+    section_heading(context.ui(), "Nearest by vector");
+    const auto& [colors, fonts, scale] = context.theme;
+    if (!near || near->nearest.empty()) {
+        const char* none = "Its vector is 0 or not a number, so that none is near it.";
+        return paragraph(context.ui(), fonts.label, colors.faint, near ? none : near.computing() ? "Computing …" : near.problem.c_str());
+    }
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const float width = ImGui::GetContentRegionAvail().x, line = context.px(22), name = width * 0.36F, figure = context.px(52);
+    const ImVec2 first = ImGui::GetCursorScreenPos();
+    for (const NearToken& one : near->nearest) {
+        const ImVec2 at = ImGui::GetCursorScreenPos(), end{at.x + width, at.y + line};
+        const float left = at.x + name + context.px(8), room = end.x - figure - left;
+        draw_text_in(list, fonts.mono, at, {at.x + name, end.y}, {1, 0.5F}, colors.text, elide(fonts.mono, piece_text(one.text), name));
+        list.AddRectFilled({left, at.y + context.px(5)},
+                           {left + room * static_cast<float>(std::clamp(one.cosine, 0.0, 1.0)), end.y - context.px(5)}, colors.accent,
+                           context.px(2));
+        draw_text_in(list, fonts.mono_small, {end.x - figure, at.y}, end, {1, 0.5F}, colors.text,
+                     format_number(one.cosine, {.decimals = 2, .fixed = true}));
+        ImGui::SetCursorScreenPos({at.x, end.y});
+    }
+    const ImVec2 all{width, line * static_cast<float>(near->nearest.size())};
+    ImGui::SetCursorScreenPos(first);
+    ImGui::Dummy(all);
+    item_at(context.ui(), "##nearest", first, all,
+            {.tooltip = "The cosine between rows of the embedding table: 1 for the same direction, 0 for unrelated ones."});
+}
+
 /// Separated by commas and spaces, as in a list of most programming languages.
 void copy_ids(PanelContext& context, const std::vector<Token>& tokens) {
     std::string text;
@@ -296,6 +339,7 @@ void draw_token_piece(PanelContext& context) {
     } else {
         draw_title_of_piece(context, *shown.token(chosen->place));
         draw_facts(context, shown, chosen->place, *shown.token(chosen->place));
+        if (!chosen->of_other) draw_nearest(context, *shown.token(chosen->place));
     }
     if (shown.tokens == nullptr || shown.tokens->empty()) return;
     gap(context.ui(), 12);

@@ -13,6 +13,7 @@
 #include "app/session/facets/explanation.hpp"
 #include "app/session/facets/facet_needs.hpp"
 #include "app/session/facets/head_rows.hpp"
+#include "app/session/facets/near_tokens.hpp"
 #include "app/session/facets/next_words.hpp"
 #include "app/session/facets/other_tokens.hpp"
 #include "app/session/facets/sample.hpp"
@@ -27,6 +28,7 @@
 #include "engine/model/continued_outline.hpp"
 #include "engine/model/knock_out.hpp"
 #include "engine/model/moved_norms.hpp"
+#include "engine/model/near_rows.hpp"
 #include "engine/model/outline.hpp"
 #include "engine/model/text_rules.hpp"
 #include "engine/ops/cross_entropy.hpp"
@@ -342,6 +344,16 @@ struct FacetMaker::Make {
         return value(std::move(made), numbers / (1024.0 * 1024.0));
     }
     FacetValue operator()(const facet::TokenPath& path) const { return value(token_path(*state->setup, path.text, maker.tokenizer_)); }
+    FacetValue operator()(const facet::NearTokens& facet) const {
+        const PlanNode& node = trace().plan->at({Stage::TokenEmbedding, -1, facet.stack});
+        const auto& vocabulary = snapshot_of(state).vocabulary;
+        app::NearTokens tokens;
+        for (const NearRow& near : near_rows(trace().parameters->view(node.weight.name), facet.id, kMostNearTokens, work.stop)) {
+            const auto at = static_cast<std::size_t>(near.row);
+            tokens.nearest.push_back({static_cast<std::int32_t>(near.row), at < vocabulary.size() ? vocabulary[at] : "", near.cosine});
+        }
+        return value(std::move(tokens));
+    }
     FacetValue operator()(const facet::OtherTokens& facet) const {
         const std::shared_ptr<const ModelTokenizer> other = maker.tokenizer_of(facet);
         const std::filesystem::path path = facet.file;

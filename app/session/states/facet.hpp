@@ -34,6 +34,7 @@ struct Explanation;
 struct HeadRows;
 struct NextWords;
 struct OtherTokens;
+struct NearTokens;
 struct Readings;
 struct Sample;
 struct Snapshot;
@@ -290,6 +291,15 @@ struct OtherTokens {
     bool operator==(const OtherTokens&) const = default;
 };
 
+/// The tokens nearest to one by the direction of their embeddings, in the table that a stack reads.
+struct NearTokens {
+    using Value = app::NearTokens;
+    static constexpr FacetInfo kInfo{};
+    Stack stack = Stack::Main;
+    std::int32_t id = 0;
+    bool operator==(const NearTokens&) const = default;
+};
+
 /// How the weights of another file of the same model differ from those of an opened one. Belongs to no state. `opening` as above.
 struct WeightsBeside {
     using Value = app::WeightsBeside;
@@ -334,7 +344,7 @@ using Facet =
     std::variant<facet::Trace, facet::Beginning, facet::Inside, facet::Readings, facet::Gradients, facet::Verification, facet::Doctor,
                  facet::Sample, facet::NextWords, facet::HeadRows, facet::KnockOut, facet::SameNumbers, facet::Explanation, facet::HeadMean,
                  facet::MovedNorms, facet::Statistics, facet::MapRegion, facet::ChangedSlice, facet::TotalsSlice, facet::TokenPath,
-                 facet::OtherTokens, facet::WeightsBeside, facet::WeightErrors, facet::WeightNumbers, facet::Dump>;
+                 facet::OtherTokens, facet::NearTokens, facet::WeightsBeside, facet::WeightErrors, facet::WeightNumbers, facet::Dump>;
 
 inline const FacetInfo& info_of(const Facet& facet) {
     return std::visit([](const auto& one) -> const FacetInfo& { return one.kInfo; }, facet);
