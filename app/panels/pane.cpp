@@ -43,7 +43,7 @@ void pane(PanelContext& context, const char* id, const Box& box, PaneLook look, 
     ImGui::PopStyleColor(2);
     ImGui::PopStyleVar(3);
     if (visible) draw(context);
-    if (visible && card) fade_scrolled_edges(context.ui(), 2);  // the padding leaves room for the rounding already
+    if (visible && card) fade_scrolled_edges(context.ui(), {.inset = 2});  // the padding leaves room for the rounding already
     ImGui::EndChild();
 }
 

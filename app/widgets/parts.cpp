@@ -10,7 +10,7 @@
 namespace attn::app {
 namespace {
 
-constexpr float kTooltipDelay = 0.4f, kTooltipWidth = 280, kFade = 22;
+constexpr float kTooltipDelay = 0.4f, kTooltipWidth = 280;
 
 std::string upper(std::string_view text) {
     std::string result(text);
@@ -179,16 +179,21 @@ double seconds_until_tooltip() {
                                                             : std::numeric_limits<double>::infinity();
 }
 
-void fade_scrolled_edges(const Ui& ui, float inset) {
+void fade_scrolled_edges(const Ui& ui, const FadeSizes& sizes) {
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const ImVec2 low = list.GetClipRectMin(), high = list.GetClipRectMax();
-    const float x0 = low.x + ui.px(inset), x1 = high.x - ui.px(inset), height = std::min(ui.px(kFade), (high.y - low.y) / 4);
     const Color solid = ui.colors().pane, none = with_alpha(solid, 0);
-    // What is scrolled by less than the fade's height fades less.
-    const auto cover = [&](float hidden) { return with_alpha(solid, std::clamp(hidden / ui.px(kFade), 0.f, 1.f)); };
+    const float depth = ui.px(sizes.depth), inset = ui.px(sizes.inset);
+    const float wide = std::min(depth, (high.x - low.x) / 4), tall = std::min(depth, (high.y - low.y) / 4);
+    // What is scrolled by less than the depth fades less.
+    const auto cover = [&](float hidden) { return with_alpha(solid, std::clamp(hidden / depth, 0.f, 1.f)); };
     const float above = ImGui::GetScrollY(), below = ImGui::GetScrollMaxY() - above;
-    if (above > 0) list.AddRectFilledMultiColor({x0, low.y}, {x1, low.y + height}, cover(above), cover(above), none, none);
-    if (below > 0) list.AddRectFilledMultiColor({x0, high.y - height}, {x1, high.y}, none, none, cover(below), cover(below));
+    const float before = ImGui::GetScrollX(), after = ImGui::GetScrollMaxX() - before;
+    const float x0 = low.x + inset, x1 = high.x - inset;
+    if (above > 0) list.AddRectFilledMultiColor({x0, low.y}, {x1, low.y + tall}, cover(above), cover(above), none, none);
+    if (below > 0) list.AddRectFilledMultiColor({x0, high.y - tall}, {x1, high.y}, none, none, cover(below), cover(below));
+    if (before > 0) list.AddRectFilledMultiColor(low, {low.x + wide, high.y}, cover(before), none, none, cover(before));
+    if (after > 0) list.AddRectFilledMultiColor({high.x - wide, low.y}, high, none, cover(after), cover(after), none);
 }
 
 void tooltip_for_last(const Ui& ui, std::string_view text) {

@@ -27,6 +27,8 @@ constexpr float kPathLabels = 112, kUnit = 28, kLeastUnit = 13, kScrolledUnit = 
                 kStepUnit = 24, kNoteRow = 22, kOtherMenu = 230, kLeastSteps = 150, kCandidateRow = 21, kStepNumber = 30;
 /// The scrollbar of the steps stands so far outside of the picture's area, near the panel's edge.
 constexpr float kBarOutside = 12;
+/// Less than a row, since all rows but those at the edge are whole.
+constexpr float kFade = 12;
 
 /// Columns on the screen.
 struct PlacedColumns {
@@ -360,20 +362,6 @@ void reveal_step(const PlacedColumns& columns, const TokenPath::Word& word, std:
     if (begin < ImGui::GetScrollX() || end > ImGui::GetScrollX() + room * 0.6F) ImGui::SetScrollX(std::max(begin - room * 0.3F, 0.F));
 }
 
-/// Fades the edges of a child window beyond which there is more.
-void draw_scroll_fades(const PanelContext& context) {
-    ImDrawList& list = *ImGui::GetWindowDrawList();
-    const ImVec2 min = list.GetClipRectMin(), max = list.GetClipRectMax();
-    const Color solid = context.theme.colors.pane, clear = with_alpha(solid, 0);
-    const float wide = context.px(24), high = context.px(12), little = context.px(6);
-    if (ImGui::GetScrollX() > little) list.AddRectFilledMultiColor(min, {min.x + wide, max.y}, solid, clear, clear, solid);
-    if (ImGui::GetScrollX() < ImGui::GetScrollMaxX() - little)
-        list.AddRectFilledMultiColor({max.x - wide, min.y}, max, clear, solid, solid, clear);
-    if (ImGui::GetScrollY() > little) list.AddRectFilledMultiColor(min, {max.x, min.y + high}, solid, solid, clear, clear);
-    if (ImGui::GetScrollY() < ImGui::GetScrollMaxY() - little)
-        list.AddRectFilledMultiColor({min.x, max.y - high}, max, clear, clear, solid, solid);
-}
-
 /// Draws the stages as rows; returns their height. Long texts scroll.
 float draw_stages(PanelContext& context, const ShownPaths& paths, std::size_t word, const Box& area) {
     const TokenPath& path = paths.seen();
@@ -410,7 +398,7 @@ float draw_stages(PanelContext& context, const ShownPaths& paths, std::size_t wo
     if (paths.other != nullptr)
         draw_piece_row(context, columns, paths.other->path, paths.other->tokens, pieces + context.px(kPieceRow),
                        {paths.other, &paths.tokens});
-    draw_scroll_fades(context);
+    fade_scrolled_edges(context.ui(), {.depth = kFade});
     if (paths.other != nullptr)
         draw_difference_note(context, columns, *paths.other, pieces + context.px(2 * kPieceRow), ImGui::GetWindowPos().x);
     ImGui::EndChild();
@@ -549,7 +537,7 @@ void draw_step_rows(PanelContext& context, const TokenPath& path, const TokenPat
         if (y > ImGui::GetWindowDrawList()->GetClipRectMax().y) break;
         draw_step_row(context, columns, word, i, i == shown, {{at.x, y}, {right, y + line}}, words_at);
     }
-    draw_scroll_fades(context);
+    fade_scrolled_edges(context.ui(), {.depth = kFade});
     ImGui::EndChild();
 }
 
