@@ -121,13 +121,14 @@ bool status_badge(const Ui& ui, const char* id, Color spot, std::string_view tex
 /// A progress bar; `fraction` is 0 to 1.
 void progress_bar(const Ui& ui, float fraction, float width = 0);
 
-/// Sizes of faded edges in logical pixels.
-struct FadeSizes {
-    float depth = 22;  ///< how far an edge fades
-    float inset = 0;   ///< of the upper and lower edge from the sides
+/// Which edges of a scrolling window fade, and how far, in logical pixels.
+struct FadedEdges {
+    float depth = 22;       ///< how far an edge fades
+    float inset = 0;        ///< of the upper and lower edge from the sides
+    bool sideways = false;  ///< the window also scrolls sideways
 };
 /// Lets what is cut off at the edges of a scrolling window fade into a pane's background; to be called last in it.
-void fade_scrolled_edges(const Ui& ui, const FadeSizes& sizes = {});
+void fade_scrolled_edges(const Ui& ui, const FadedEdges& edges = {});
 
 /// A wrapped tooltip after the last item has been hovered for a moment; none if `text` is empty.
 void tooltip_for_last(const Ui& ui, std::string_view text);

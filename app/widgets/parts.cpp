@@ -179,11 +179,11 @@ double seconds_until_tooltip() {
                                                             : std::numeric_limits<double>::infinity();
 }
 
-void fade_scrolled_edges(const Ui& ui, const FadeSizes& sizes) {
+void fade_scrolled_edges(const Ui& ui, const FadedEdges& edges) {
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const ImVec2 low = list.GetClipRectMin(), high = list.GetClipRectMax();
     const Color solid = ui.colors().pane, none = with_alpha(solid, 0);
-    const float depth = ui.px(sizes.depth), inset = ui.px(sizes.inset);
+    const float depth = ui.px(edges.depth), inset = ui.px(edges.inset);
     const float wide = std::min(depth, (high.x - low.x) / 4), tall = std::min(depth, (high.y - low.y) / 4);
     // What is scrolled by less than the depth fades less.
     const auto cover = [&](float hidden) { return with_alpha(solid, std::clamp(hidden / depth, 0.f, 1.f)); };
@@ -192,6 +192,7 @@ void fade_scrolled_edges(const Ui& ui, const FadeSizes& sizes) {
     const float x0 = low.x + inset, x1 = high.x - inset;
     if (above > 0) list.AddRectFilledMultiColor({x0, low.y}, {x1, low.y + tall}, cover(above), cover(above), none, none);
     if (below > 0) list.AddRectFilledMultiColor({x0, high.y - tall}, {x1, high.y}, none, none, cover(below), cover(below));
+    if (!edges.sideways) return;
     if (before > 0) list.AddRectFilledMultiColor(low, {low.x + wide, high.y}, cover(before), none, none, cover(before));
     if (after > 0) list.AddRectFilledMultiColor({high.x - wide, low.y}, high, none, cover(after), cover(after), none);
 }

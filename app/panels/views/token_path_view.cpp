@@ -398,7 +398,7 @@ float draw_stages(PanelContext& context, const ShownPaths& paths, std::size_t wo
     if (paths.other != nullptr)
         draw_piece_row(context, columns, paths.other->path, paths.other->tokens, pieces + context.px(kPieceRow),
                        {paths.other, &paths.tokens});
-    fade_scrolled_edges(context.ui(), {.depth = kFade});
+    fade_scrolled_edges(context.ui(), {.depth = kFade, .sideways = true});
     if (paths.other != nullptr)
         draw_difference_note(context, columns, *paths.other, pieces + context.px(2 * kPieceRow), ImGui::GetWindowPos().x);
     ImGui::EndChild();
@@ -537,7 +537,7 @@ void draw_step_rows(PanelContext& context, const TokenPath& path, const TokenPat
         if (y > ImGui::GetWindowDrawList()->GetClipRectMax().y) break;
         draw_step_row(context, columns, word, i, i == shown, {{at.x, y}, {right, y + line}}, words_at);
     }
-    fade_scrolled_edges(context.ui(), {.depth = kFade});
+    fade_scrolled_edges(context.ui(), {.depth = kFade, .sideways = true});
     ImGui::EndChild();
 }
 
