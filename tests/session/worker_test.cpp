@@ -4,8 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
+#include <functional>
 #include <future>
 #include <memory>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include "engine/tensor/error.hpp"
@@ -35,11 +39,24 @@ private:
     std::atomic<bool> open_{false};
 };
 
+/// Jobs note their number, and its negative if they were asked to stop.
 struct Noting {
     Jobs done;  // written by the worker only, read once it is idle
     Worker::Job note(int number) {
-        return [this, number](const std::stop_token&) { done.push_back(number); };
+        return [this, number](const std::stop_token& stop) { done.push_back(stop.stop_requested() ? -number : number); };
     }
+};
+
+/// A worker with a job in progress.
+class BusyWorker : public testing::Test {
+protected:
+    void SetUp() override {
+        worker.send(gate.job());
+        gate.await();
+    }
+    Noting noting;
+    Gate gate;
+    Worker worker;  // last, because its jobs use the others
 };
 
 TEST(Worker, CarriesOutJobsInTheirOrder) {
@@ -51,12 +68,7 @@ TEST(Worker, CarriesOutJobsInTheirOrder) {
     for (int i = 0; i < 20; ++i) EXPECT_EQ(noting.done[static_cast<std::size_t>(i)], i);
 }
 
-TEST(Worker, InterruptingStopsTheJobInProgressOnly) {
-    Noting noting;
-    Gate gate;
-    Worker worker;
-    worker.send(gate.job());
-    gate.await();
+TEST_F(BusyWorker, InterruptingStopsTheJobInProgressOnly) {
     worker.send(noting.note(1));
     worker.interrupt(noting.note(2));
     worker.wait();
@@ -64,12 +76,7 @@ TEST(Worker, InterruptingStopsTheJobInProgressOnly) {
     EXPECT_THAT(noting.done, ElementsAre(1, 2));
 }
 
-TEST(Worker, ReplacingAlsoDropsThoseThatWait) {
-    Noting noting;
-    Gate gate;
-    Worker worker;
-    worker.send(gate.job());
-    gate.await();
+TEST_F(BusyWorker, ReplacingAlsoDropsThoseThatWait) {
     worker.send(noting.note(1));
     worker.replace(noting.note(2));
     worker.wait();
@@ -77,12 +84,7 @@ TEST(Worker, ReplacingAlsoDropsThoseThatWait) {
     EXPECT_THAT(noting.done, ElementsAre(2));
 }
 
-TEST(Worker, ClearingLeavesNothingToDo) {
-    Noting noting;
-    Gate gate;
-    Worker worker;
-    worker.send(gate.job());
-    gate.await();
+TEST_F(BusyWorker, ClearingLeavesNothingToDo) {
     worker.send(noting.note(1));
     worker.send_later({}, noting.note(2));
     worker.clear();
@@ -94,12 +96,7 @@ TEST(Worker, ClearingLeavesNothingToDo) {
     EXPECT_THAT(noting.done, ElementsAre(3)) << "a request to stop is about one job";
 }
 
-TEST(Worker, ALaterJobGivesWayAndOnlyTheNewestOfThemRuns) {
-    Noting noting;
-    Gate gate;
-    Worker worker;
-    worker.send(gate.job());
-    gate.await();
+TEST_F(BusyWorker, ALaterJobGivesWayAndOnlyTheNewestOfThemRuns) {
     worker.send_later({}, noting.note(8));
     worker.send_later({}, noting.note(9));
     worker.send(noting.note(1));
@@ -149,12 +146,7 @@ TEST(Worker, CarryingOutWaitsForThatJob) {
     EXPECT_EQ(noting.done.size(), 100U);
 }
 
-TEST(Worker, CarryingOutEndsIfTheJobIsDropped) {
-    Noting noting;
-    Gate gate;
-    Worker worker;
-    worker.send(gate.job());
-    gate.await();
+TEST_F(BusyWorker, CarryingOutEndsIfTheJobIsDropped) {
     const auto waits = std::async(std::launch::async, [&] { worker.carry_out(noting.note(1)); });
     while (waits.wait_for(std::chrono::seconds(0)) != std::future_status::ready) worker.clear();
     worker.wait();

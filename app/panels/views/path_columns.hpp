@@ -23,4 +23,11 @@ private:
     std::vector<float> widths_, edges_{0};  ///< edges: one more than columns
 };
 
+/// Columns on the screen.
+struct PlacedColumns {
+    const PathColumns& columns;
+    float left = 0;
+    float at(float column) const { return left + columns.at(column); }
+};
+
 }  // namespace attn::app

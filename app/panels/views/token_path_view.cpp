@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "app/panels/files/files.hpp"
+#include "app/panels/views/token_difference.hpp"
 #include "app/panels/views/token_piece.hpp"
 #include "app/session/facets/other_tokens.hpp"
 #include "app/session/facets/token_path.hpp"
@@ -29,13 +30,6 @@ constexpr float kPathLabels = 112, kUnit = 28, kLeastUnit = 13, kScrolledUnit = 
 constexpr float kBarOutside = 12;
 /// Less than a row, since all rows but those at the edge are whole.
 constexpr float kFade = 12;
-
-/// Columns on the screen.
-struct PlacedColumns {
-    const PathColumns& columns;
-    float left = 0;
-    float at(float column) const { return left + columns.at(column); }
-};
 
 /// Draws text in a box, in a smaller font if it is long.
 void draw_cell_text(const PanelContext& context, ImVec2 min, ImVec2 max, std::string_view shown, Color ink, bool small) {
@@ -219,60 +213,6 @@ void draw_row_labels(const PanelContext& context, const ShownPaths& paths, ImVec
                        pieces_words(paths.other->path));
 }
 
-std::string counted_pieces(std::size_t pieces) { return pieces == 1 ? std::string("one piece") : fmt::format("{} pieces", pieces); }
-
-/// How many pieces cover the same characters, and how many of those have other ids.
-std::string alike_words(const OtherTokens& other, bool with_ids) {
-    std::string words = other.alike == 0 ? "no piece alike" : counted_pieces(other.alike) + " alike";
-    if (!with_ids || other.of_other_ids == 0) return words;
-    if (other.alike == 1) return words + ", with another id";
-    if (other.of_other_ids == other.alike) return words + ", all with other ids";
-    return words + fmt::format(", {} of them with other ids", other.of_other_ids);
-}
-
-/// What there is to say about two tokenizations, as long as `room` allows.
-std::string difference_of_tokens(const PanelContext& context, const OtherTokens& other, float room) {
-    const auto& found = other.difference;
-    ImFont* font = context.theme.fonts.label;
-    if (!found) return elide(font, "Both split this text the same way: " + alike_words(other, true) + ".", room);
-    const std::string counts = fmt::format("{} here, {} below", counted_pieces(found->count_own), counted_pieces(found->count_other));
-    const std::string at = elide(font, piece_text(found->text), context.px(160));
-    for (const bool with_ids : {true, false}) {
-        std::string words = fmt::format("{}; first difference at “{}”: {}", alike_words(other, with_ids), at, counts);
-        if (text_width(font, words) <= room) return words;
-    }
-    return elide(font, "first difference: " + counts, room);
-}
-
-/// Marks the pieces of one row from the first difference to where both agree again.
-void mark_differing_pieces(const PanelContext& context, const PlacedColumns& columns, const OtherTokens::Span& span, float top,
-                           float bottom) {
-    const Palette& colors = context.theme.colors;
-    ImDrawList& list = *ImGui::GetWindowDrawList();
-    const float left = columns.at(span.first), right = std::max(columns.at(span.last), left + context.px(2));
-    list.AddRectFilled({left, top}, {right, bottom}, with_alpha(colors.chosen, 0.16F));
-    for (const float x : {left, right}) list.AddLine({x, top}, {x, bottom}, colors.chosen, context.px(1.5F));
-}
-
-/// Marks the first place where the tokenizations differ, behind both rows of pieces.
-void draw_first_difference(const PanelContext& context, const PlacedColumns& columns, const OtherTokens& other, float y) {
-    if (!other.difference) return;
-    const float row = context.px(kPieceRow);
-    mark_differing_pieces(context, columns, other.difference->own_pieces, y - context.px(4), y + row - context.px(3));
-    mark_differing_pieces(context, columns, other.difference->other_pieces, y + row - context.px(3), y + 2 * row - context.px(2));
-}
-
-/// Says below both rows of pieces what they have in common, near the first difference.
-void draw_difference_note(const PanelContext& context, const PlacedColumns& columns, const OtherTokens& other, float y, float left) {
-    const auto& [colors, fonts, scale] = context.theme;
-    ImDrawList& list = *ImGui::GetWindowDrawList();
-    const float end = std::max(left, list.GetClipRectMax().x - context.px(4));
-    const std::string words = difference_of_tokens(context, other, end - left);
-    const float most = std::max(left, end - text_width(fonts.label, words));
-    const float x = other.difference ? std::clamp(columns.at(other.difference->first), left, most) : left;
-    draw_text(list, fonts.label, {x, y}, other.difference ? colors.chosen_text : colors.good, words);
-}
-
 /// The space that a text in a small box needs.
 float needed(const PanelContext& context, const ImFont* font, std::string_view text) { return text_width(font, text) + context.px(8); }
 
@@ -393,7 +333,7 @@ float draw_stages(PanelContext& context, const ShownPaths& paths, std::size_t wo
         ImGui::PopID();
     }
     const float pieces = at.y + rows + context.px(2);
-    if (paths.other != nullptr) draw_first_difference(context, columns, *paths.other, pieces);
+    if (paths.other != nullptr) draw_first_difference(context, columns, *paths.other, pieces, context.px(kPieceRow));
     draw_piece_row(context, columns, paths.own, paths.tokens, pieces, {});
     if (paths.other != nullptr)
         draw_piece_row(context, columns, paths.other->path, paths.other->tokens, pieces + context.px(kPieceRow),
