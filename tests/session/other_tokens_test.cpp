@@ -106,8 +106,7 @@ TEST(OtherTokens, DifferInWholePieces) {
         EXPECT_NE(document.texts[0].find(other.difference->text), std::string::npos);
         EXPECT_FALSE(other.difference->text.empty());
     };
-    for (const char* text : {"the weights of na\u00EFve \U0001F98A", "A cat woke Zo\u00EB unhappily \U0001F638.", "\U0001F638 unhappily",
-                             "weren't unbelievably fine", "\u00EB\u00EB x"})
+    for (const char* text : {"the weights of na\u00EFve \U0001F98A", "A cat woke Zo\u00EB unhappily \U0001F638.", "\U0001F638 unhappily"})
         for (const char* model : {"bert_uncased", "bert_cased", "t5", "gemma"}) expect_whole(of_text(text), model);
 }
 
