@@ -11,6 +11,7 @@
 #include "app/panels/navigation.hpp"
 #include "app/panels/setting_parts.hpp"
 #include "app/panels/setting_values.hpp"
+#include "app/panels/tokenizer_settings.hpp"
 #include "app/session/document/memory_budget.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/number.hpp"
@@ -44,16 +45,17 @@ void draw_shown_stage(PanelContext& context) {
     const Trace<float>& trace = context.trace();
     ViewState& view = context.view;
     const std::int64_t layers = trace.config.layers_of(view.stage.stack);
+    const bool of_one_head = view.view != View::Totals && view.view != View::Lens && view.view != View::Write &&
+                             view.view != View::Precision && !shows_token_path(context);
     std::int64_t layer = std::max(view.stage.layer, 0);
     if (view.view == View::Totals) {
         std::int64_t last = std::min(view.totals.up_to.value_or(layers - 1), layers - 1);
         if (index_row(context, "up to", layers, last, "The last layer included.")) view.totals.up_to = last;
-    } else if (view.view != View::Lens && view.view != View::Write && view.view != View::Precision &&
-               index_row(context, "layer", layers, layer, "Up and Down change the layer.")) {
-        go_to_layer(view, trace, static_cast<int>(layer));
     }
-    if (view.view != View::Totals && view.view != View::Lens && view.view != View::Write && view.view != View::Precision)
+    if (of_one_head) {
+        if (index_row(context, "layer", layers, layer, "Up and Down change the layer.")) go_to_layer(view, trace, static_cast<int>(layer));
         index_row(context, "head", head_count(trace), view.head, "[ and ] change the head.");
+    }
     if (batch_size(trace) > 1)
         index_row(context, "text", batch_size(trace), view.batch, "The sequences of the batch, in the order of the texts.", 1);
 }

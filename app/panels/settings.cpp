@@ -13,6 +13,7 @@
 #include "app/panels/section.hpp"
 #include "app/panels/setting_parts.hpp"
 #include "app/panels/setting_values.hpp"
+#include "app/panels/tokenizer_settings.hpp"
 #include "app/panels/write/writing_actions.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
@@ -25,11 +26,11 @@ constexpr float kTourButton = 34;
 
 bool in_every_view(const PanelContext&) { return true; }
 
-/// Views of all layers and heads only offer a choice of text, and only in a batch.
+/// Views of all layers and heads, and of how texts become pieces, only offer a choice of text, and only in a batch.
 bool has_something_to_choose(const PanelContext& context) {
     const View view = context.view.view;
     const bool of_all = view == View::Lens || view == View::KnockOut || view == View::Write || view == View::Precision;
-    return !of_all || (context.ready() && batch_size(context.trace()) > 1);
+    return !(of_all || shows_token_path(context)) || (context.ready() && batch_size(context.trace()) > 1);
 }
 
 bool shows_writing(const PanelContext& context) { return context.view.view == View::Write && can_write(context); }
@@ -53,6 +54,9 @@ bool can_be_compared(const PanelContext& context) { return context.view.view != 
 bool model_is_ours(const PanelContext& context) { return context.document.model == nullptr; }
 bool model_is_opened(const PanelContext& context) { return context.document.model != nullptr; }
 
+/// Where the tokenizer is not the subject, its section is folded and further down.
+bool has_tokenizer_aside(const PanelContext& context) { return model_is_opened(context) && !shows_token_path(context); }
+
 struct SettingSection {
     const char* name;   ///< in the settings file
     const char* title;  ///< on screen
@@ -63,7 +67,10 @@ struct SettingSection {
     void (*draw)(PanelContext&);
 };
 
-constexpr std::array<SettingSection, 16> kSections = {{
+constexpr const char* kTokenizerWords = "kind pieces vocabulary merges added tokens second beside BPE WordPiece Unigram";
+
+constexpr std::array<SettingSection, 18> kSections = {{
+    {"tokenizer", "Tokenizer", kTokenizerWords, LessonControl::Tokens, shows_token_path, tokenizer_value, draw_tokenizer_facts},
     {"sampler", "Sampler", "write on temperature top-k top-p min-p tokens seed", LessonControl::Shown, shows_writing, sampler_value,
      draw_sampler_settings},
     {"shown", "Shown", "stage layer head text sequence up to", LessonControl::Shown, has_something_to_choose, shown_value, draw_shown},
@@ -84,6 +91,7 @@ constexpr std::array<SettingSection, 16> kSections = {{
      draw_model_settings},
     {"model", "Model", "folder family layers heads d_model d_head d_ff context vocabulary memory", LessonControl::Model, model_is_opened,
      model_value, draw_opened_model},
+    {"tokenizer aside", "Tokenizer", kTokenizerWords, LessonControl::Tokens, has_tokenizer_aside, tokenizer_value, draw_tokenizer_facts},
     {"tokens", "Tokens", "tokenizer character word byte vocabulary", LessonControl::Tokens, model_is_ours, tokens_value, draw_tokenizer},
     {"parts", "Parts",
      "of the model positions none learned sine rotary base norm pre post kind of norm LayerNorm RMSNorm final norm W_O output projection "

@@ -46,10 +46,14 @@ std::string chosen_head_words(const PanelContext& context, std::int64_t heads) {
     return fmt::format("head {} of {}", context.view.head, heads);
 }
 
+std::string block_title(const PanelContext& context, const ModelBlock& block) {
+    return block_title(context.trace(), block, token_noun(context.snapshot));
+}
+
 OpenBlockRoom inside_of(const PanelContext& context, const ModelBlock& block) {
     const Fonts& fonts = context.theme.fonts;
     OpenBlockRoom room;
-    room.title = std::max(text_width(fonts.strong, block_title(context.trace(), block)), context.px(58));
+    room.title = std::max(text_width(fonts.strong, block_title(context, block)), context.px(58));
     for (const BlockPart& part : block.parts) room.labels.push_back(text_width(fonts.label, part_label(part.kind)) + context.px(16));
     room.heads = heads_of(context, block);
     room.chosen = text_width(fonts.label, chosen_head_words(context, room.heads)) + context.px(16);
@@ -101,8 +105,8 @@ std::string block_tooltip(const PanelContext& context, const ModelBlock& block) 
     const StageId& last = plan.nodes()[block.end - 1].id;
     std::string heads;
     if (const std::int64_t count = heads_of(context, block); count > 0) heads = fmt::format("\nHeads: {}.", count);
-    return fmt::format("{}: {}{}\n{} … {}\n{}\n{}", block_title(context.trace(), block), block_sentence(plan, block), heads,
-                       tensor_name(first), tensor_name(last), shape_letters(context.trace().shape_of(last)),
+    return fmt::format("{}: {}{}\n{} … {}\n{}\n{}", block_title(context, block), block_sentence(plan, block, token_noun(context.snapshot)),
+                       heads, tensor_name(first), tensor_name(last), shape_letters(context.trace().shape_of(last)),
                        shape_words(context.trace().shape_of(last)));
 }
 
@@ -145,7 +149,7 @@ void draw_closed_block(PanelContext& context, const ModelBlock& block, ImVec2 mi
     list.AddRect(min, max, colors.line, context.px(6));
     draw_focus_ring(context.ui(), item, context.px(6));
     const float width = (max.x - min.x) / scale, inside = context.px(8);
-    const std::string title = block_title(context.trace(), block), number = block.layer >= 0 ? std::to_string(block.layer) : "";
+    const std::string title = block_title(context, block), number = block.layer >= 0 ? std::to_string(block.layer) : "";
     if (block.kind != BlockKind::Layer) {
         const std::string name(stage_name(plan.nodes()[block.end - 1].id.stage));
         if (width >= kNamed) {
@@ -210,7 +214,7 @@ void draw_open_title(PanelContext& context, const ModelBlock& block, ImVec2 min,
     const Item item = item_at(context.ui(), "##open", min, {max.x - min.x, max.y - min.y}, {.tooltip = tooltip});
     ImDrawList& list = *ImGui::GetWindowDrawList();
     draw_text(list, fonts.strong, {min.x, min.y + context.px(5)}, item.hovered ? colors.accent : colors.text,
-              elide(fonts.strong, block_title(context.trace(), block), max.x - min.x));
+              elide(fonts.strong, block_title(context, block), max.x - min.x));
     draw_text(list, fonts.caption, {min.x, min.y + context.px(24)}, colors.muted, folded ? "closed" : "open below");
     draw_focus_ring(context.ui(), item, context.px(4));
     if (item.pressed) context.view.panes.thumbnails = !context.view.panes.thumbnails;
@@ -383,7 +387,8 @@ void draw_stage_line(PanelContext& context) {
     if (step("##back", Icon::Previous, origin.x, "Previous block of the model (Page Up)")) step_block(context.view, context.trace(), -1);
     if (step("##on", Icon::Next, origin.x + room.x - context.px(32), "Next block of the model (Page Down)"))
         step_block(context.view, context.trace(), +1);
-    const std::string words = fmt::format("{} · {}", block_title(context.trace(), blocks[open]), stage_title(context.view.stage.stage));
+    const std::string words =
+        fmt::format("{} · {}", block_title(context, blocks[open]), stage_title(context.view.stage.stage, token_noun(context.snapshot)));
     const std::string place = fmt::format("block {} of {}", open + 1, blocks.size());
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const float width = text_width(fonts.strong, words) + context.px(12) + text_width(fonts.caption, place);

@@ -72,8 +72,8 @@ bool draw_item(PanelContext& context, ImVec2 at, ImVec2 size, std::size_t index)
     const ImVec2 end{at.x + size.x - context.px(6), at.y + size.y};
     ImGui::SetCursorScreenPos(at);
     ImGui::PushID(static_cast<int>(index));
-    const std::string tooltip = fmt::format("{} ({}): {}\n{}", stage_title(id.stage), stage_symbol(id.stage), tensor_name(id),
-                                            shape_words(context.trace().shape_of(id)));
+    const std::string tooltip = fmt::format("{} ({}): {}\n{}", stage_title(id.stage, token_noun(context.snapshot)), stage_symbol(id.stage),
+                                            tensor_name(id), shape_words(context.trace().shape_of(id)));
     const Item item = begin_item(context.ui(), "##stage", {end.x - at.x, size.y}, {.tooltip = tooltip});
     ImGui::PopID();
 
@@ -87,7 +87,7 @@ bool draw_item(PanelContext& context, ImVec2 at, ImVec2 size, std::size_t index)
     const ImVec2 thumb_min{x, at.y + context.px(7) + line};
     const ImVec2 thumb_max{end.x - context.px(6), end.y - 2 * line - context.px(8)};
     const Color ink = current ? colors.text : colors.muted;
-    const std::string title = stage_title(id.stage);
+    const std::string title = stage_title(id.stage, token_noun(context.snapshot));
     ImFont* font = text_width(fonts.strong, title) <= end.x - x - context.px(4) ? fonts.strong : fonts.label;
     draw_text(list, font, {x, at.y + context.px(4)}, ink, elide(font, title, end.x - x - context.px(4)));
     if (thumb_max.y - thumb_min.y > context.px(12)) draw_thumbnail(context, list, thumb_min, thumb_max, id);

@@ -43,6 +43,7 @@ public:
     WordTrace trace(std::string_view word) const override;
     const char* type() const override { return "BPE"; }
     std::optional<std::int32_t> unknown() const override { return unknown_; }
+    std::size_t merges() const override { return joins_.size(); }
 
 private:
     struct Join {

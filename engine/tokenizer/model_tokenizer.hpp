@@ -84,6 +84,10 @@ public:
     std::optional<std::int32_t> separator() const;
     /// "BPE", "Unigram", ...
     const char* model_type() const { return parts_.model->type(); }
+    /// Whether words are spelled in letters that stand for single bytes, as GPT-2's are.
+    bool byte_level() const { return byte_letters_; }
+    /// The length of BPE's merge list; 0 for the other models.
+    std::size_t merges() const { return parts_.model->merges(); }
     const std::vector<AddedToken>& added_tokens() const { return added_.all(); }
     const std::vector<std::string>& notes() const { return parts_.notes; }
 

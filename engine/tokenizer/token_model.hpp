@@ -67,6 +67,8 @@ public:
     virtual const char* type() const = 0;
     /// The token for text that cannot be spelled.
     virtual std::optional<std::int32_t> unknown() const = 0;
+    /// The length of BPE's merge list; 0 for the other models.
+    virtual std::size_t merges() const { return 0; }
     const Vocabulary& vocabulary() const { return vocabulary_; }
 
 protected:

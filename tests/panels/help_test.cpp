@@ -55,7 +55,7 @@ TEST(Markdown, ReadsStylesAndLeavesLoneMarksAlone) {
 TEST(Words, StandForEveryStageAndAxis) {
     for (int i = 0; i < kStageCount; ++i) {
         const auto stage = static_cast<Stage>(i);
-        const std::string title = stage_title(stage);
+        const std::string title = stage_title(stage, "word");
         EXPECT_TRUE(title[0] >= 'A' && title[0] <= 'Z') << stage_name(stage) << " has no words";
         EXPECT_EQ(title.find('_'), std::string::npos) << title;
     }

@@ -7,6 +7,8 @@
 #include <filesystem>
 
 #include "app/panels/files/files.hpp"
+#include "app/panels/maps/model_blocks.hpp"
+#include "app/panels/maps/stage_words.hpp"
 #include "app/panels/views/token_path_view.hpp"
 #include "app/panels/views/token_piece.hpp"
 #include "app/session/document/model_document.hpp"
@@ -59,6 +61,61 @@ TEST_F(TokenPathView, WordsAndStepsCanBeChosen) {
     frames(3, ui_frame);
     EXPECT_FALSE(view.token_path.word);
     EXPECT_FALSE(view.token_path.step);
+}
+
+TEST_F(TokenPathView, TheSliderChoosesAStep) {
+    open("the weights of the reading are small");
+    const auto& words = view.token_path.last->words;
+    const auto longest =
+        std::max_element(words.begin(), words.end(), [](const auto& a, const auto& b) { return a.steps.size() < b.steps.size(); });
+    ASSERT_GT(longest->steps.size(), 2U);
+    view.token_path.word = static_cast<std::size_t>(longest - words.begin());
+    frames(3, ui_frame);
+    const ImGuiWindow* slider = find_window("##step_number");
+    ASSERT_NE(slider, nullptr);
+    const ImRect area = slider->Rect();
+    const float y = area.Min.y + 29;  // below the number: the track
+    click(area.Min.x + 2, y, ui_frame);
+    EXPECT_EQ(view.token_path.step, std::optional<std::size_t>(0)) << "the word before the first step";
+    click(area.Max.x - 2, y, ui_frame);
+    EXPECT_EQ(view.token_path.step, std::optional(longest->steps.size() - 1));
+}
+
+TEST_F(TokenPathView, TheSettingsTellOfTheTokenizer) {
+    open("the weights");
+    const auto hover = [&](float x, float y) {
+        move_mouse(x, y);
+        frame(ui_frame);
+    };
+    const auto has = [&](const char* label) { return find_item("##sections", {label, "row"}, hover, 60, 9).has_value(); };
+    EXPECT_TRUE(has("pieces"));
+    EXPECT_TRUE(has("merges"));
+    ImGui::GetIO().DisplaySize = {1600, 1800};  // else it must be scrolled to
+    view.stage = {Stage::Weights, 0};
+    frames(3, ui_frame);
+    EXPECT_TRUE(has("pieces")) << "further down";
+    view.folded.insert("tokenizer aside");
+    frames(3, ui_frame);
+    EXPECT_FALSE(has("pieces"));
+    open_example("stories");
+    frames(3, ui_frame);
+    view.stage = {Stage::Tokens};
+    frames(3, ui_frame);
+    EXPECT_FALSE(has("pieces")) << "words are found in one step";
+}
+
+/// GPT-2 reads pieces, and our stories are split into words.
+TEST_F(TokenPathView, TokensAreCalledWhatTheyAre) {
+    open("the weights");
+    EXPECT_EQ(token_noun(*session->snapshot()), "piece");
+    open_example("stories");
+    EXPECT_EQ(token_noun(*session->snapshot()), "word");
+    EXPECT_EQ(stage_title(Stage::Tokens, "piece"), "Pieces");
+    EXPECT_EQ(stage_title(Stage::TokenEmbedding, "character"), "Character vectors");
+    EXPECT_EQ(stage_title(Stage::Probabilities, "piece"), "Likely pieces");
+    const std::vector<ModelBlock> blocks = model_blocks(*session->snapshot()->trace->plan);
+    EXPECT_EQ(block_title(*session->snapshot()->trace, blocks.front(), "piece"), "pieces in");
+    EXPECT_EQ(block_title(*session->snapshot()->trace, blocks.back(), "piece"), "next piece");
 }
 
 TEST_F(TokenPathView, TheStepLookedAtIsScrolledTo) {
@@ -122,7 +179,7 @@ TEST_F(TokenPathView, TheRightPaneTellsOfThePieceAndCopiesTheIds) {
         frame(ui_frame);
     };
     const auto has_fact = [&](const char* label) { return find_item("##cell", {label, "row"}, hover, 60, 9).has_value(); };
-    EXPECT_TRUE(has_fact("rank of its merge"));
+    EXPECT_TRUE(has_fact("made by merge"));
     EXPECT_TRUE(has_fact("bytes"));
     EXPECT_TRUE(has_fact("characters"));
     EXPECT_FALSE(has_fact("score")) << "merges have ranks";

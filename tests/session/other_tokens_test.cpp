@@ -42,8 +42,8 @@ TEST(OtherTokens, AreTheOtherTokenizersInTheOwnColumns) {
     EXPECT_EQ(other.path.pieces.size(), expected.size());
     KeptTokenizer kept;
     EXPECT_EQ(other.path.columns.size(), token_path(document, {}, kept).columns.size());
-    EXPECT_EQ(other.kind, "WordPiece");
-    EXPECT_EQ(other.vocabulary, tokenizer->size());
+    EXPECT_EQ(other.path.tokenizer.kind, "WordPiece");
+    EXPECT_EQ(other.path.tokenizer.pieces, tokenizer->size());
     ASSERT_TRUE(other.difference);
     const auto& found = *other.difference;
     EXPECT_GE(found.first, 0);

@@ -47,6 +47,18 @@ const TokenPath::Row* row_named(const TokenPath& path, std::string_view name) {
     return nullptr;
 }
 
+/// The counts are those of the model's tokenizer.json.
+TEST(TokenPath, KnowsItsTokenizer) {
+    const auto facts = [](const char* name) {
+        return token_path(*read_folder_tokenizer(kGoldenModels / "tokenizers" / name), "a").tokenizer;
+    };
+    EXPECT_EQ(facts("gpt2"), (TokenizerFacts{"byte-level BPE", 366, 109, 1}));
+    EXPECT_EQ(facts("llama2").kind, "BPE");
+    EXPECT_EQ(facts("bert_cased").kind, "WordPiece");
+    EXPECT_EQ(facts("bert_cased").merges, 0U);
+    EXPECT_EQ(facts("t5").kind, "Unigram");
+}
+
 TEST(TokenPath, HasAColumnForEveryCharacterAndARowForEveryStage) {
     Document document = document_of_model(OpenedModel::open(kGoldenModels / "gpt2"));
     document.texts = {"a cat \U0001F98A."};

@@ -91,31 +91,32 @@ StageId stage_in(const Plan& plan, const ModelBlock& block, const StageId& shown
     return plan.nodes()[block.end - 1].id;
 }
 
-std::string block_title(const Trace<float>& trace, const ModelBlock& block) {
+std::string block_title(const Trace<float>& trace, const ModelBlock& block, std::string_view noun) {
     const char* stack = block.stack == Stack::Encoder ? "encoder" : block.stack == Stack::Decoder ? "decoder" : "layer";
     switch (block.kind) {
     case BlockKind::Start:
-        return block.stack == Stack::Encoder ? "source in" : "words in";
+        return block.stack == Stack::Encoder ? "source in" : fmt::format("{}s in", noun);
     case BlockKind::Layer:
         return fmt::format("{} {}", stack, block.layer);
     case BlockKind::End:
-        if (predicts(*trace.plan, block)) return trace.config.architecture == Architecture::Encoder ? "words out" : "next word";
+        if (predicts(*trace.plan, block))
+            return trace.config.architecture == Architecture::Encoder ? fmt::format("{}s out", noun) : fmt::format("next {}", noun);
         return block.stack == Stack::Encoder ? "memory" : "result";
     }
     return "";
 }
 
-std::string block_sentence(const Plan& plan, const ModelBlock& block) {
-    if (block.kind == BlockKind::Start) return "Every word becomes a vector, together with its place in the text.";
+std::string block_sentence(const Plan& plan, const ModelBlock& block, std::string_view noun) {
+    if (block.kind == BlockKind::Start) return fmt::format("Every {} becomes a vector, together with its place in the text.", noun);
     if (block.kind == BlockKind::End)
-        return predicts(plan, block) ? "The final vectors become a probability for every word in the vocabulary."
+        return predicts(plan, block) ? fmt::format("The final vectors become a probability for every {} in the vocabulary.", noun)
                                      : "The vectors that come out of the last layer.";
     std::string sentence;
     for (const BlockPart& part : block.parts) {
-        const char* words = part.kind == PartKind::Attention        ? "words gather what other words hold (attention)"
-                            : part.kind == PartKind::CrossAttention ? "they gather from the source text (cross-attention)"
-                                                                    : "each is processed on its own (feed-forward)";
-        sentence += (sentence.empty() ? "" : block.parallel ? ", and at the same time " : ", then ") + std::string(words);
+        const std::string words = part.kind == PartKind::Attention ? fmt::format("{0}s gather what other {0}s hold (attention)", noun)
+                                  : part.kind == PartKind::CrossAttention ? "they gather from the source text (cross-attention)"
+                                                                          : "each is processed on its own (feed-forward)";
+        sentence += (sentence.empty() ? "" : block.parallel ? ", and at the same time " : ", then ") + words;
     }
     if (!sentence.empty()) sentence[0] = static_cast<char>(sentence[0] - 'a' + 'A');
     return sentence + ".";

@@ -44,9 +44,9 @@ std::optional<PartKind> part_of(const StageId& id);
 /// The stage to open in a block: the shown one if the block has it, otherwise the weights of a layer or the last stage of another block.
 StageId stage_in(const Plan& plan, const ModelBlock& block, const StageId& shown);
 
-/// Such as "layer 2", "encoder 0", "words in", "next word", "words out".
-std::string block_title(const Trace<float>& trace, const ModelBlock& block);
+/// Such as "layer 2", "encoder 0", "words in", "next word", "words out"; `noun`: what a token is called, see token_noun().
+std::string block_title(const Trace<float>& trace, const ModelBlock& block, std::string_view noun);
 /// A sentence saying what the block does.
-std::string block_sentence(const Plan& plan, const ModelBlock& block);
+std::string block_sentence(const Plan& plan, const ModelBlock& block, std::string_view noun);
 
 }  // namespace attn::app

@@ -8,9 +8,7 @@
 namespace attn::app {
 namespace {
 
-constexpr std::array<std::pair<Stage, std::string_view>, 44> kTitles = {{
-    {Stage::Tokens, "Words"},
-    {Stage::TokenEmbedding, "Word vectors"},
+constexpr std::array<std::pair<Stage, std::string_view>, 41> kTitles = {{
     {Stage::PositionEmbedding, "Positions"},
     {Stage::SegmentEmbedding, "Segments"},
     {Stage::EmbeddingIn, "Widened"},
@@ -52,7 +50,6 @@ constexpr std::array<std::pair<Stage, std::string_view>, 44> kTitles = {{
     {Stage::HeadIn, "Narrowed"},
     {Stage::Logits, "Logits"},
     {Stage::LogitsCapped, "Capped logits"},
-    {Stage::Probabilities, "Likely words"},
 }};
 
 std::string lower_first(std::string_view words) {
@@ -61,10 +58,36 @@ std::string lower_first(std::string_view words) {
     return text;
 }
 
+std::string upper_first(std::string_view words) {
+    std::string text(words);
+    if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 32);
+    return text;
+}
+
 }  // namespace
 
-std::string stage_title(Stage stage) {
+std::string_view token_noun(const Snapshot& snapshot) {
+    if (snapshot.state == nullptr) return "token";
+    const Setup& setup = *snapshot.state->setup;
+    if (setup.model != nullptr) return "piece";
+    switch (setup.tokenizer) {
+    case TokenizerKind::Character:
+        return "character";
+    case TokenizerKind::Word:
+        return "word";
+    case TokenizerKind::Byte:
+        return "byte";
+    case TokenizerKind::Bpe:
+        return "piece";
+    }
+    return "token";
+}
+
+std::string stage_title(Stage stage, std::string_view noun) {
     const Stage self = to_self(stage);
+    if (self == Stage::Tokens) return upper_first(noun) + "s";
+    if (self == Stage::TokenEmbedding) return upper_first(noun) + " vectors";
+    if (self == Stage::Probabilities) return fmt::format("Likely {}s", noun);
     for (const auto& [known, words] : kTitles)
         if (known == self) return is_cross(stage) ? "Cross-" + lower_first(words) : std::string(words);
     return std::string(stage_name(stage));
@@ -72,7 +95,7 @@ std::string stage_title(Stage stage) {
 
 std::string name_beside_title(Stage stage) {
     const std::string name(stage_name(stage));
-    return lower_first(stage_title(stage)) == name ? "" : name + " · ";
+    return lower_first(stage_title(stage, "token")) == name ? "" : name + " · ";
 }
 
 std::string_view axis_meaning(Axis axis) {
@@ -88,13 +111,13 @@ std::string_view axis_meaning(Axis axis) {
     case Axis::S:
         return "positions attended to (keys)";
     case Axis::C:
-        return "numbers of a word's vector (d_model)";
+        return "numbers of a token's vector (d_model)";
     case Axis::D:
         return "numbers of a head's vector (d_head)";
     case Axis::F:
         return "hidden units of the feed-forward layer (d_ff)";
     case Axis::V:
-        return "words that the model knows (vocabulary)";
+        return "tokens that the model knows (vocabulary)";
     case Axis::L:
         return "layers";
     case Axis::N:

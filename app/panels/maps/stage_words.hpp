@@ -5,13 +5,16 @@
 #include <string>
 #include <string_view>
 
+#include "app/session/facets/snapshot.hpp"
 #include "engine/plan/stage.hpp"
 #include "engine/tensor/shape.hpp"
 
 namespace attn::app {
 
-/// Such as "Weights", "Queries", "Cross-weights"; the code name if a stage has no title.
-std::string stage_title(Stage stage);
+/// What the texts of a snapshot are split into: "word", "piece", "character" or "byte".
+std::string_view token_noun(const Snapshot& snapshot);
+/// Such as "Weights", "Queries", "Cross-weights"; the code name if a stage has no title. `noun`: see token_noun().
+std::string stage_title(Stage stage, std::string_view noun);
 /// The code name of a stage to follow its title, "q_rotated · "; "" if the title says the same.
 std::string name_beside_title(Stage stage);
 /// What an axis counts, such as "positions that attend (queries)".

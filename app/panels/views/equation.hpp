@@ -35,6 +35,7 @@ struct StageText {
 /// The equation of a stage for one sequence and head; its result is empty if the trace lacks the stage.
 Equation equation_of(MatrixStore& store, const Trace<float>& trace, const StageId& id, std::int64_t batch, std::int64_t head);
 
-StageText text_of(const Trace<float>& trace, const StageId& id);
+/// `noun`: what a token is called, see token_noun().
+StageText text_of(const Trace<float>& trace, const StageId& id, std::string_view noun);
 
 }  // namespace attn::app

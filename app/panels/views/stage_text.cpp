@@ -246,9 +246,9 @@ Words words_of(const Trace<float>& trace, const PlanNode& node) {
 
 }  // namespace
 
-StageText text_of(const Trace<float>& trace, const StageId& id) {
+StageText text_of(const Trace<float>& trace, const StageId& id, std::string_view noun) {
     Words words = words_of(trace, trace.plan->at(id));
-    return {stage_title(id.stage), std::move(words.formula), std::move(words.sentence)};
+    return {stage_title(id.stage, noun), std::move(words.formula), std::move(words.sentence)};
 }
 
 }  // namespace attn::app

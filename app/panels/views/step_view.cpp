@@ -379,7 +379,7 @@ void show_in_place(PanelContext& context, Picture& picture) {
     const ComparedSide a = side_in_place(context);
     if (a.empty()) return;
     picture.equation = equation_of(context.matrices, *a.trace, a.stage, a.batch, a.head);
-    picture.text = text_of(*a.trace, a.stage);
+    picture.text = text_of(*a.trace, a.stage, token_noun(*a.snapshot));
     picture.text.title += " · " + a.name;
     for (Matrix& operand : picture.equation.operands) operand.labelled_by = {a.snapshot, a.batch, a.only_head};
     picture.equation.result.labelled_by = {a.snapshot, a.batch, a.only_head};
@@ -405,8 +405,11 @@ void compare(PanelContext& context, Picture& picture) {
 Picture picture_of(PanelContext& context) {
     const StageId& id = context.view.stage;
     Picture picture{equation_of(context.matrices, context.trace(), id, context.view.batch, context.view.head),
-                    text_of(context.trace(), id)};
-    if (id.stage == Stage::Tokens) return picture;
+                    text_of(context.trace(), id, token_noun(context.snapshot))};
+    if (id.stage == Stage::Tokens) {
+        if (has_token_path(context)) picture.text.title = "From text to pieces";
+        return picture;
+    }
     if (context.view.compare.on()) compare(context, picture);
     else if (shows_gradients(context)) show_gradients(context, picture.equation, picture.text);
     else if (const std::string missing = missing_gradients(context); !missing.empty()) picture.text.sentence = missing;

@@ -150,9 +150,12 @@ void draw_place(const PanelContext& context, const TokenPath::Piece& piece, cons
 }
 
 /// How the piece came about, in numbers.
-void draw_making(const PanelContext& context, const TokenPath::Piece& piece) {
+void draw_making(const PanelContext& context, const TokenPath::Piece& piece, const TokenizerFacts& tokenizer) {
     if (!piece.merges.empty())
-        draw_fact(context, "rank of its merge", fmt::format("{}", piece.merges.back().rank), "The place in the merge list, from 0.");
+        draw_fact(
+            context, "made by merge",
+            fmt::format("{} of {}", format_count(piece.merges.back().rank), format_count(static_cast<std::int64_t>(tokenizer.merges))),
+            "Its rank: the place in the merge list, from 0.");
     if (piece.score) draw_fact(context, "score", format_number(*piece.score, {.decimals = 3}), "The logarithm of its probability.");
     if (piece.tried > 0)
         draw_fact(context, "look-ups", fmt::format("{}", piece.tried),
@@ -256,7 +259,7 @@ void draw_facts(const PanelContext& context, const PiecesShown& shown, std::size
     if (!piece->spelling.empty() && piece->spelling != piece->bytes)
         draw_fact(context, "in the vocabulary", visible_text(piece->spelling), "As the vocabulary spells it.");
     draw_place(context, *piece, token, shared);
-    draw_making(context, *piece);
+    draw_making(context, *piece, shown.path->tokenizer);
     gap(context.ui(), 6);
     paragraph(context.ui(), context.theme.fonts.label, context.theme.colors.faint, piece->origin);
     draw_merges(context, *piece);

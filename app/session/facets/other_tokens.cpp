@@ -112,8 +112,6 @@ OtherTokens other_tokens(const Setup& setup, const TextOfState& which, KeptToken
     const std::shared_ptr<const ModelTokenizer> own = path_tokenizer(setup, kept);
     OtherTokens out;
     out.name = std::move(name);
-    out.kind = other.model_type();
-    out.vocabulary = other.size();
     out.path = token_path(other, text, special);
     const Encoding ours = own->encode(text, special), theirs = other.encode(text, special);
     const std::optional<std::int32_t> unknown = other.unknown_id();

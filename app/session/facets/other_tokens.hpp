@@ -33,8 +33,7 @@ struct OtherTokens {
         std::size_t own = 0, other = 0;              ///< indices of the first pieces that differ
         std::size_t count_own = 0, count_other = 0;  ///< how many pieces of each until both end at the same place again
     };
-    std::string name, kind;                ///< such as "bert" and "WordPiece"
-    std::int64_t vocabulary = 0;           ///< one more than the largest id
+    std::string name;                      ///< such as "bert"
     TokenPath path;                        ///< in the columns of the model's own path, one per character
     std::vector<Token> tokens;             ///< one per piece of `path`
     std::optional<Difference> difference;  ///< none: both split the text identically

@@ -129,6 +129,7 @@ public:
           columns_(text, letters_ || has_bytes(steps_)) {}
 
     TokenPath make() {
+        path_.tokenizer = facts_of(tokenizer_);
         path_.columns = columns_.all();
         add_rows();
         const StageCells last(steps_.stages.back().list, columns_);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "app/session/facets/tokenizer_facts.hpp"
 #include "app/session/states/model_tokens.hpp"
 
 namespace attn {
@@ -82,6 +83,7 @@ struct TokenPath {
         std::size_t tried = 0;                                ///< WordPiece and WordLevel: how many look-ups found it
     };
 
+    TokenizerFacts tokenizer;
     std::string rule;  ///< one sentence saying how the model splits a word
     std::string candidates_title;
     std::string number_title;  ///< what the numbers of the steps are: "rank" or "score"; "" if they say it themselves

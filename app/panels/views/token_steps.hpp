@@ -1,0 +1,15 @@
+#pragma once
+/// The steps by which a tokenizer makes pieces of a word.
+
+#include <cstddef>
+
+#include "app/panels/panel_context.hpp"
+#include "app/panels/views/equation_layout.hpp"
+#include "app/session/facets/token_path.hpp"
+
+namespace attn::app {
+
+/// Draws the chosen step of a word with what it chose from, and all its steps as rows to choose from.
+void draw_word(PanelContext& context, const TokenPath& path, std::size_t index, const Box& area);
+
+}  // namespace attn::app
