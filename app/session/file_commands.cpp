@@ -44,7 +44,8 @@ void Session::Impl::take_up_pins(Pins& pins, std::optional<std::uint64_t> run_in
         moment->run = 0;
         if (!known) continue;
         Moment kept = trainer.moment(run().run, moment->step);
-        if (kept.step == moment->step && kept.parameters != nullptr) *moment = {run().run, kept.step, std::move(kept.parameters)};
+        if (kept.step == moment->step && kept.parameters != nullptr)
+            *moment = {run().run, kept.step, std::move(kept.parameters), task_of(run().run)};
     }
 }
 

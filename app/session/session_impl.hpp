@@ -97,6 +97,8 @@ struct Session::Impl {
     std::optional<Source> source_of_document();
     /// Whether it is a kept run, which can be made current again.
     bool is_kept(std::uint64_t number) const;
+    /// The task of the run, or of a kept one.
+    std::optional<TaskKind> task_of(std::uint64_t number) const;
     /// Shows the newest trace, or the reason why there is none.
     void refresh();
     /// Shows the requested state while only the beginning of its pass is known, if that suffices for what views look at.

@@ -66,14 +66,14 @@ std::optional<Source> Session::Impl::source_of_document() {
     if (!document().trained) return Drawn{};
     const TrainedModel& trained = *document().trained;
     if (trained.run == run().run) {
-        if (!trained.step) return MomentOfRun{run().run, run().parameters_step, run().parameters};
+        if (!trained.step) return MomentOfRun{run().run, run().parameters_step, run().parameters, task_of(run().run)};
         Moment moment = trainer.moment(run().run, *trained.step);
-        if (moment.parameters != nullptr) return MomentOfRun{run().run, moment.step, std::move(moment.parameters)};
+        if (moment.parameters != nullptr) return MomentOfRun{run().run, moment.step, std::move(moment.parameters), task_of(run().run)};
     }
     if (is_kept(trained.run)) {
         constexpr std::int64_t kNewest = std::numeric_limits<std::int64_t>::max();
         Moment moment = trainer.moment(trained.run, trained.step.value_or(kNewest));
-        if (moment.parameters != nullptr) return MomentOfRun{trained.run, moment.step, std::move(moment.parameters)};
+        if (moment.parameters != nullptr) return MomentOfRun{trained.run, moment.step, std::move(moment.parameters), task_of(trained.run)};
     }
     // The run is being replaced; the document will follow the new one shortly.
     const MomentOfRun* last = asked == nullptr ? nullptr : moment_of(*asked);
@@ -146,7 +146,7 @@ StateRef Session::Impl::other_moment_of(const State& state) {
     if (!other_step || own == nullptr || own->run != run().run || run().moments.empty()) return nullptr;
     Moment moment = trainer.moment(run().run, *other_step);
     if (moment.parameters == nullptr) return nullptr;
-    return table.find({state.setup, MomentOfRun{own->run, moment.step, std::move(moment.parameters)}});
+    return table.find({state.setup, MomentOfRun{own->run, moment.step, std::move(moment.parameters), own->task}});
 }
 
 void Session::Impl::derive_states() {

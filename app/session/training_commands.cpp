@@ -35,6 +35,13 @@ bool Session::Impl::is_kept(std::uint64_t number) const {
     return std::any_of(run().kept.begin(), run().kept.end(), [&](const KeptRun& kept) { return kept.run == number; });
 }
 
+std::optional<TaskKind> Session::Impl::task_of(std::uint64_t number) const {
+    if (number == run().run) return run().settings.task.kind;
+    for (const KeptRun& kept : run().kept)
+        if (kept.run == number) return kept.settings.task.kind;
+    return {};
+}
+
 void Session::Impl::carry_out(const command::ChooseRun& choose, const std::string&) {
     if (choose.run == run().run) return;
     if (!is_kept(choose.run)) throw Error("this training run no longer exists");

@@ -21,7 +21,7 @@ set(LAYERS
   "app/session/"      "app/session/|engine/"
   "app/render/"       "app/render/|app/widgets/(canvas|value_scale)\\.hpp"
   "app/widgets/"      "app/widgets/|app/session/document/(commands|document|presets|tensor_choice)\\.hpp|app/session/facets/(snapshot|statistics)\\.hpp|app/session/files/files_state\\.hpp|app/session/training/training_report\\.hpp|${DATA_HEADERS}"
-  "app/panels/"       "app/panels/|app/widgets/|app/session/document/(commands|document|look|memory_budget|number_table|presets|tensor_choice|view|weights_origin)\\.hpp|app/session/facets/(changed_slice|doctor_report|explanation|head_rows|near_tokens|next_words|other_tokens|readings|results|sample|snapshot|statistics|token_path|tokenizer_facts|weights_beside)\\.hpp|app/session/files/(desktop_dialog|files_state|model_shelf)\\.hpp|app/session/lessons/(lesson|lesson_goal)\\.hpp|app/session/states/(facet|hidden_words|opened_model|state)\\.hpp|app/session/training/training_report\\.hpp|${DATA_HEADERS}"
+  "app/panels/"       "app/panels/|app/widgets/|app/session/document/(commands|document|look|memory_budget|number_table|presets|tensor_choice|view|weights_origin)\\.hpp|app/session/facets/(changed_slice|doctor_report|explanation|head_rows|near_tokens|next_words|other_tokens|readings|results|rollout_terms|sample|snapshot|statistics|token_path|tokenizer_facts|weights_beside)\\.hpp|app/session/files/(desktop_dialog|files_state|model_shelf)\\.hpp|app/session/lessons/(lesson|lesson_goal)\\.hpp|app/session/states/(facet|hidden_words|opened_model|state)\\.hpp|app/session/training/training_report\\.hpp|${DATA_HEADERS}"
   "app/platform/"     "app/|engine/io/(atomic_file|file_error|input_file)\\.hpp|${DATA_HEADERS}"
   "app/"              "app/|engine/")
 

@@ -17,7 +17,7 @@
 namespace attn::app {
 namespace {
 
-std::string words_of(int count) {
+std::string text_of_words(int count) {
     std::string text = "the";
     for (int i = 1; i < count; ++i) text += i % 3 == 0 ? " cat" : i % 7 == 0 ? " sat" : " the";
     return text;
@@ -53,7 +53,7 @@ TEST(Examination, OfAnOutlineSaysWhatThatOfAllStagesSays) {
             SCOPED_TRACE(std::string(preset) + ", " + std::string(mistake_name(mistake)));
             Document document = open_preset(preset);
             document.config.context_length = 80;
-            document.texts = {words_of(70)};
+            document.texts = {text_of_words(70)};
             document.forward.mistake = mistake;
             const DoctorReport whole = examined(document, false), outline = examined(document, true);
             const bool shows = mistake != Mistake::None && (mistake != Mistake::CausalLeaksOne || document.forward.masks.causal);
@@ -67,7 +67,7 @@ TEST(Examination, AMapThatIsTooLargeIsRefusedBeforeItIsComputed) {
     document.config.num_heads = document.config.d_model = document.config.d_ff = 8;
     document.config.num_layers = 1;
     document.config.context_length = 1500;
-    document.texts = {words_of(1500)};
+    document.texts = {text_of_words(1500)};
     Session session(document, [] {});
     ASSERT_NE(session.wait()->trace, nullptr);
     const auto report = session.compute(session.states().shown, facet::Doctor{});
@@ -79,7 +79,7 @@ TEST(Examination, AMapThatIsTooLargeIsRefusedBeforeItIsComputed) {
 TEST(Examination, IsCountedBeforeItIsBegun) {
     Document document = open_preset("gpt-tiny");
     document.config.context_length = 200;
-    document.texts = {words_of(200)};
+    document.texts = {text_of_words(200)};
     const TraceSize size = prepare(document).size;
     // Room for what is shown and for a layer, but not for the doctor's results for a layer.
     Session session(

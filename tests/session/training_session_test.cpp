@@ -7,7 +7,9 @@
 #include <thread>
 
 #include "app/session/document/presets.hpp"
+#include "app/session/facets/asked_positions.hpp"
 #include "app/session/facets/computation.hpp"
+#include "app/session/facets/readings.hpp"
 #include "app/session/session.hpp"
 #include "engine/reference/verification.hpp"
 #include "engine/trace/gradient_trace.hpp"
@@ -37,6 +39,31 @@ TEST(TrainingSession, TheFirstClickBeginsARunThatTheDocumentFollows) {
     EXPECT_EQ(snapshot->vocabulary, session.training().snapshot->vocabulary);
     EXPECT_TRUE(session.get(facet::Verification{})->ok);
     EXPECT_NE(session.get(facet::Gradients{}), nullptr);
+}
+
+/// Of a copied text only the copy can be predicted; the losses of the lens leave out the rest.
+TEST(TrainingSession, LossesCountWhatTheTaskAsksFor) {
+    Session session(open_preset(kDefaultPreset), no_wake);
+    RunSettings run = default_run(TaskKind::Copy);
+    run.stop = {.steps = 2};
+    train(session, run);
+    const auto snapshot = session.wait();
+    const std::vector<std::uint8_t> asked = asked_positions(TaskKind::Copy, snapshot->tokens.at(0));
+    EXPECT_EQ(snapshot->asked, asked);
+    ASSERT_NE(std::count(asked.begin(), asked.end(), 0), 0);
+    const auto readings = session.get(facet::Readings{});
+    const LogitLens& lens = *readings->lens;
+    double sum = 0, counted = 0;
+    for (std::size_t t = 0; t + 1 < asked.size(); ++t)
+        if (asked[t] != 0) {
+            sum -= std::log(static_cast<double>(lens.at(lens.stages.size() - 1, 0, static_cast<std::int64_t>(t)).next_probability));
+            ++counted;
+        }
+    EXPECT_NEAR(readings->losses.back(), sum / counted, 1e-12);
+    apply(session, command::ShowMoment{1});
+    EXPECT_EQ(session.wait()->asked, asked);
+    apply(session, command::ShowUntrained{});
+    EXPECT_TRUE(session.wait()->asked.empty());
 }
 
 TEST(TrainingSession, LiveSettingsApplyAtOnceAndCanBeUndone) {

@@ -8,7 +8,6 @@
 
 #include "app/panels/edit/edit_words.hpp"
 #include "app/panels/maps/labels.hpp"
-#include "app/panels/views/asked_positions.hpp"
 #include "app/panels/views/equation_layout.hpp"
 #include "app/panels/write/fill_in_view.hpp"
 #include "app/session/facets/next_words.hpp"
@@ -234,7 +233,7 @@ void draw_list(PanelContext& context, const KnockOut& result, bool fresh) {
 
 KnockOutQuestion knock_out_question(const PanelContext& context) {
     if (!context.ready()) return {};
-    if (!context.view.knock_out.chance) return {{}, asked_positions(context)};
+    if (!context.view.knock_out.chance) return {{}, context.snapshot.asked};
     const TokenBatch& tokens = context.trace().tokens;
     const std::int64_t batch = std::min(context.view.batch, tokens.size() - 1);
     if (batch < 0 || tokens.length == 0) return {};

@@ -6,7 +6,6 @@
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/maps/labels.hpp"
 #include "app/panels/panels.hpp"
-#include "app/panels/views/asked_positions.hpp"
 #include "app/panels/views/equation_layout.hpp"
 #include "app/panels/views/readings_age.hpp"
 #include "app/panels/write/fill_in_view.hpp"
@@ -28,8 +27,9 @@ constexpr HeatmapStyle kProbability{.map = ColorMap::Sequential, .lo = 0, .hi = 
 
 /// The result so far.
 struct LensSoFar {
-    const LogitLens* lens = nullptr;
-    std::size_t known = 0;  ///< number of layers with predictions
+    const Readings* readings = nullptr;
+    const LogitLens* lens = nullptr;  ///< its lens
+    std::size_t known = 0;            ///< number of layers with predictions
     std::string problem{};
     bool whole() const { return lens != nullptr && known == lens->stages.size(); }
 };
@@ -40,6 +40,7 @@ LensSoFar lens_of(const PanelContext& context) {
     LensSoFar out;
     out.problem = answer.problem;
     if (readings == nullptr || !readings->lens) return out;
+    out.readings = readings;
     out.lens = &*readings->lens;
     out.known = static_cast<std::size_t>(std::count(out.lens->known.begin(), out.lens->known.end(), 1));
     return out;
@@ -58,23 +59,10 @@ std::string row_name(const LogitLens& lens, std::size_t row) {
 /// A cell predicts the word "after" that of its column, or, in an encoder, the one "at" its place.
 std::string_view place_words(const PanelContext& context) { return reads_both_ways(context) ? "at" : "after"; }
 
-/// The mean of -ln p(next) over positions that have a next token and count ([B,T], empty: all); NaN if there are none.
-double loss_of(const LogitLens& lens, std::size_t row, std::int64_t b, const std::vector<std::uint8_t>& counts) {
-    double sum = 0;
-    std::int64_t counted = 0;
-    for (std::int64_t t = 0; t < lens.positions; ++t) {
-        const LensCell& cell = lens.at(row, b, t);
-        if (cell.next < 0 || cell.count == 0) continue;
-        if (!counts.empty() && counts[static_cast<std::size_t>(b * lens.positions + t)] == 0) continue;
-        sum -= std::log(static_cast<double>(cell.next_probability));
-        ++counted;
-    }
-    return counted > 0 ? sum / static_cast<double>(counted) : std::nan("");
-}
-
 /// The state that the table is compared with.
 struct OtherLens {
-    const LogitLens* lens = nullptr;  ///< null: none
+    const Readings* readings = nullptr;  ///< null: none
+    const LogitLens* lens = nullptr;     ///< its lens
     std::int64_t batch = 0;
     std::string name, problem;  ///< `problem`: why it is not available
 };
@@ -93,7 +81,7 @@ OtherLens other_lens(PanelContext& context, const LogitLens& lens) {
     if (!found || found->stages != lens.stages || found->positions != lens.positions || readings.batch >= found->batches ||
         readings.snapshot->vocabulary != context.snapshot.vocabulary)
         other.problem = "That state has a different text, vocabulary or number of layers: its predictions cannot be compared.";
-    else other.lens = &*found;
+    else other.readings = readings.readings, other.lens = &*found;
     return other;
 }
 
@@ -103,7 +91,6 @@ struct Table {
     ImVec2 origin;  ///< of the first cell, including scrolling
     float cell = 0, row = 0;
     std::int64_t batch = 0;
-    std::vector<std::uint8_t> counts{};  ///< positions that count in the loss, [B,T]; empty: all
     ImVec2 at(std::int64_t t, std::size_t r) const {
         return {std::floor(origin.x + static_cast<float>(t) * cell), std::floor(origin.y + static_cast<float>(r) * row)};
     }
@@ -172,8 +159,9 @@ void draw_cell(const PanelContext& context, const LogitLens& lens, const Table& 
     if (chosen) list.AddRect({min.x - 1, min.y - 1}, {max.x + 1, max.y + 1}, colors.chosen, context.px(3), 0, context.px(2));
 }
 
-void draw_row_labels(const PanelContext& context, const LogitLens& lens, const Table& table, ImVec2 min, ImVec2 max) {
+void draw_row_labels(const PanelContext& context, const Readings& readings, const Table& table, ImVec2 min, ImVec2 max) {
     const auto& [colors, fonts, scale] = context.theme;
+    const LogitLens& lens = *readings.lens;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     list.PushClipRect(min, max, true);
     list.AddRectFilled(min, max, colors.pane);
@@ -182,7 +170,7 @@ void draw_row_labels(const PanelContext& context, const LogitLens& lens, const T
         const bool lit = context.view.stage == lens.stages[row];
         draw_text_in(list, fonts.label, {min.x, y0}, {max.x, y1 - context.px(2)}, {0, 0.5F}, lit ? colors.chosen_text : colors.text,
                      row_name(lens, row));
-        const double loss = lens.known[row] == 0 ? std::nan("") : loss_of(lens, row, table.batch, table.counts);
+        const double loss = readings.losses[row * static_cast<std::size_t>(lens.batches) + static_cast<std::size_t>(table.batch)];
         if (!std::isnan(loss))
             draw_text_in(list, fonts.mono_tiny, {min.x, y0}, {max.x - context.px(10), y1 - context.px(2)}, {1, 0.5F}, colors.faint,
                          format_number(loss, {.decimals = 2}));
@@ -274,7 +262,8 @@ float least_cell(const PanelContext& context, const LogitLens& lens, float room)
     return snug < kSnugShare * cell ? cell : std::min(cell, snug);
 }
 
-void draw_table(PanelContext& context, const LogitLens& lens, std::int64_t batch, const OtherLens* other, const Box& box) {
+void draw_table(PanelContext& context, const Readings& readings, std::int64_t batch, const OtherLens* other, const Box& box) {
+    const LogitLens& lens = *readings.lens;
     const float labels = context.px(kLensLabels), heads = context.px(kColumnHead);
     const auto columns = static_cast<float>(std::max<std::int64_t>(lens.positions, 1)), rows = static_cast<float>(lens.stages.size());
     Table table;
@@ -286,8 +275,6 @@ void draw_table(PanelContext& context, const LogitLens& lens, std::int64_t batch
     const float bar = scrolls ? ImGui::GetStyle().ScrollbarSize : 0;
     table.row = std::clamp((box.height() - heads - bar) / rows, least_row, context.px(kMostRow));
     table.batch = std::min(batch, lens.batches - 1);
-    table.counts = asked_positions(context);
-    if (table.counts.size() != static_cast<std::size_t>(lens.batches * lens.positions)) table.counts.clear();
     if (other != nullptr) table.compared = other->lens, table.compared_batch = other->batch;
     ImGui::SetCursorScreenPos(box.min);
     ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
@@ -304,7 +291,7 @@ void draw_table(PanelContext& context, const LogitLens& lens, std::int64_t batch
         if (table.at(0, row + 1).y < low.y || table.at(0, row).y > high.y) continue;
         for (std::int64_t t = first; t < lens.positions && table.at(t, row).x < high.x; ++t) draw_cell(context, lens, table, row, t);
     }
-    draw_row_labels(context, lens, table, {window.x, window.y + heads}, {window.x + labels, high.y});
+    draw_row_labels(context, readings, table, {window.x, window.y + heads}, {window.x + labels, high.y});
     draw_column_heads(context, lens, table, {window.x + labels, window.y}, {high.x, window.y + heads});
     ImGui::GetWindowDrawList()->AddRectFilled(window, {window.x + labels, window.y + heads}, context.theme.colors.pane);
     draw_text(*ImGui::GetWindowDrawList(), context.theme.fonts.mono_tiny,
@@ -377,7 +364,7 @@ void draw_lens_view(PanelContext& context) {
               "likeliest. loss: mean of −ln p of the tokens that are not hidden."
             : "The likeliest tokens, most likely first. Framed: the token that actually follows. #3: it is the third likeliest. loss: "
               "mean of −ln p of the tokens that follow.";
-    if (!both_ways && !asked_positions(context).empty()) legend += " Only what the task asks for is counted: the rest cannot be predicted.";
+    if (!both_ways && !context.snapshot.asked.empty()) legend += " Only what the task asks for is counted: the rest cannot be predicted.";
     if (!other.problem.empty()) legend = other.problem + (compare.swapped ? " The table shows B." : "");
     else if (other.lens != nullptr && !in_place)
         legend =
@@ -388,8 +375,8 @@ void draw_lens_view(PanelContext& context) {
         legend = fmt::format("{}: {}. Hold X to swap A and B.", compare.swapped ? "A" : "B", compare.swapped ? other.name : "shown");
     const float foot = wrapped_height(fonts.label, room.x, legend);
     const Box box{{at.x, at.y + context.px(kLensHeader)}, {at.x + room.x, at.y + room.y - foot - context.px(8)}};
-    if (other.lens != nullptr && compare.swapped) draw_table(context, *other.lens, other.batch, nullptr, box);
-    else draw_table(context, *lens, context.view.batch, other.lens != nullptr && !in_place ? &other : nullptr, box);
+    if (other.lens != nullptr && compare.swapped) draw_table(context, *other.readings, other.batch, nullptr, box);
+    else draw_table(context, *so_far.readings, context.view.batch, other.lens != nullptr && !in_place ? &other : nullptr, box);
     draw_text_wrapped(list, fonts.label, {at.x, at.y + room.y - foot}, room.x, colors.faint, legend);
 }
 

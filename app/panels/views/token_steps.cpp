@@ -107,7 +107,7 @@ void draw_step(PanelContext& context, const TokenPath& path, const TokenPath::Wo
     draw_text(list, fonts.mono_body, area.min, colors.chosen_text, elide(fonts.mono_body, title, area.width()));
     const float y = area.min.y + context.px(30);
     const float high = draw_text_wrapped(list, fonts.label, {area.min.x, y}, area.width(), colors.muted, step.sentence);
-    ImGui::SetCursorScreenPos({area.min.x, y + high + context.px(8)});
+    ImGui::SetCursorScreenPos({area.min.x, y + high + context.px(12)});
     TokenPathState& state = context.view.token_path;
     const auto turn = [&](const char* id, Icon icon, bool possible, std::size_t to, std::string_view tooltip) {
         if (button(context.ui(), id,
@@ -124,7 +124,7 @@ void draw_step(PanelContext& context, const TokenPath& path, const TokenPath::Wo
         ImGui::SetCursorScreenPos({at.x + context.px(8), at.y - context.px(4)});
         draw_step_slider(context, word, index, std::clamp(area.max.x - at.x - context.px(8), context.px(80), context.px(kStepSlider)));
     }
-    draw_candidates(context, path, step, {area.min.x, y + high + context.px(46)}, area.width(), area.max.y);
+    draw_candidates(context, path, step, {area.min.x, y + high + context.px(50)}, area.width(), area.max.y);
 }
 
 std::string step_text(const TokenPath::Step& step) { return piece_text(step.what, step.joined_with); }

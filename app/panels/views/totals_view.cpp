@@ -14,6 +14,7 @@
 #include "app/panels/views/readings_age.hpp"
 #include "app/panels/views/totals_matrix.hpp"
 #include "app/session/facets/readings.hpp"
+#include "app/session/facets/rollout_terms.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
@@ -29,8 +30,9 @@ struct Shown {
     const AttentionTotals* totals = nullptr;
     const Trace<float>* trace = nullptr;
     StateRef state{};
-    std::size_t layer = 0;  ///< the last one included
-    StageId weights;        ///< of that layer
+    std::uint64_t readings = 0;  ///< their serial number
+    std::size_t layer = 0;       ///< the last one included
+    StageId weights;             ///< of that layer
     std::int64_t batch = 0;
     /// For a long text the numbers of single cells are not held.
     bool is_reduced() const { return totals != nullptr && totals->rollouts.empty(); }
@@ -41,6 +43,7 @@ Shown shown_of(const PanelContext& context, const Readings* readings, const Snap
     shown.state = state;
     if (readings == nullptr || snapshot == nullptr) return shown;
     shown.trace = snapshot->trace.get();
+    shown.readings = readings->serial;
     shown.totals = readings->of(context.view.stage.stack);
     if (shown.totals == nullptr && !readings->totals.empty()) shown.totals = &readings->totals.front();
     if (shown.totals == nullptr) return shown;
@@ -140,42 +143,24 @@ void draw_mean_arithmetic(const PanelContext& context, const Shown& shown, std::
              context.theme.colors.text);
 }
 
-/// Draws the largest terms of R[t,s] = Σ over j of Ã[t,j] R[j,s].
+/// Draws the largest terms of R[t,s] = Σ over j of Ã[t,j] R[j,s], unless those known are of another moment than the picture.
 void draw_rollout_arithmetic(const PanelContext& context, const Shown& shown, std::int64_t t, std::int64_t s) {
-    constexpr std::size_t kMost = 12;
     const Palette& colors = context.theme.colors;
-    const TokenMap& means = shown.totals->head_means[shown.layer];
-    const std::int64_t positions = means.positions();
-    std::vector<float> a(static_cast<std::size_t>(positions));
-    means.copy_row(shown.batch, t, a.data());
-    const std::vector<double> mixed = with_residual(a.data(), positions, t);
-    struct Term {
-        std::int64_t through;
-        double share, before, product;
-    };
-    std::vector<Term> terms;
-    double sum = 0;
-    for (std::int64_t j = 0; j < positions; ++j) {
-        const double share = mixed[static_cast<std::size_t>(j)];
-        const double before =
-            shown.layer == 0 ? (j == s ? 1.0 : 0.0) : static_cast<double>(shown.totals->rollouts[shown.layer - 1](shown.batch, j, s));
-        const double product = share == 0 ? 0 : share * before;
-        sum += product;
-        if (product != 0) terms.push_back({j, share, before, product});
-    }
-    const std::size_t all = terms.size();
-    std::stable_sort(terms.begin(), terms.end(), [](const Term& x, const Term& y) { return x.product > y.product; });
-    terms.resize(std::min(terms.size(), kMost));
-    for (const Term& term : terms)
+    const auto answer = context.inquiry.ask_latest(shown.state, facet::RolloutTerms{place_of(shown), t, s});
+    if (!answer || answer->readings != shown.readings)
+        return paragraph(context.ui(), context.theme.fonts.label, colors.faint,
+                         answer.problem.empty() ? "The terms are being computed." : answer.problem);
+    const RolloutTerms& terms = *answer;
+    for (const RolloutTerms::Term& term : terms.largest)
         draw_row(context,
                  fmt::format("{} {}  {} × {}", term.through, index_label(context, shown.weights, Axis::S, term.through), number(term.share),
                              number(term.before)),
                  number(term.product), term.through == t ? colors.axis(Axis::T) : colors.text);
-    if (all > terms.size())
+    if (terms.count > terms.largest.size())
         paragraph(context.ui(), context.theme.fonts.label, colors.faint,
-                  fmt::format("The {} largest of {} terms; the sum includes all.", terms.size(), all));
+                  fmt::format("The {} largest of {} terms; the sum includes all.", terms.largest.size(), terms.count));
     separator(context.ui());
-    draw_row(context, "sum", number(sum), colors.text);
+    draw_row(context, "sum", number(terms.sum), colors.text);
 }
 
 /// The upper bound for a cell of a map held in blocks; "" for any other map.

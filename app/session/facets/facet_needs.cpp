@@ -151,6 +151,7 @@ std::vector<Request> needs_of(const Request& request, const Results& results) {
         needs.push_back({request.state, facet::Readings{ReadingKind::Totals}});
         if (totals->minus != nullptr) add({{totals->minus, facet::Trace{}}, {totals->minus, facet::Readings{ReadingKind::Totals}}});
     }
+    if (std::holds_alternative<facet::RolloutTerms>(request.facet)) needs.push_back({request.state, facet::Readings{ReadingKind::Totals}});
     if (const auto* same = std::get_if<facet::SameNumbers>(&request.facet)) needs.push_back({same->other, facet::Trace{}});
     return needs;
 }

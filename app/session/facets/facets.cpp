@@ -8,6 +8,7 @@
 
 #include "app/session/document/document_error.hpp"
 #include "app/session/document/prepare.hpp"
+#include "app/session/facets/asked_positions.hpp"
 #include "app/session/facets/changed_slice.hpp"
 #include "app/session/facets/examine.hpp"
 #include "app/session/facets/explanation.hpp"
@@ -16,6 +17,7 @@
 #include "app/session/facets/near_tokens.hpp"
 #include "app/session/facets/next_words.hpp"
 #include "app/session/facets/other_tokens.hpp"
+#include "app/session/facets/rollout_terms.hpp"
 #include "app/session/facets/sample.hpp"
 #include "app/session/facets/statistics.hpp"
 #include "app/session/facets/token_path.hpp"
@@ -245,10 +247,11 @@ struct FacetMaker::Make {
     FacetValue operator()(const facet::Readings& facet) const {
         const std::vector<std::uint8_t> shown = shown_here();
         const auto told = [&](Readings readings) {
-            if (!readings.lens || shown.empty()) return readings;
-            for (std::size_t i = 0; i < readings.lens->cells.size(); ++i)
+            if (!readings.lens) return readings;
+            for (std::size_t i = 0; !shown.empty() && i < readings.lens->cells.size(); ++i)
                 if (LensCell& cell = readings.lens->cells[i]; shown[i % shown.size()] == 0)
                     cell.next = -1, cell.next_probability = 0, cell.next_rank = 0;
+            readings.losses = lens_losses(*readings.lens, snapshot_of(state).asked);
             return readings;
         };
         const auto tell = [&](const Readings& so_far, std::size_t done, std::size_t total) {
@@ -256,6 +259,7 @@ struct FacetMaker::Make {
         };
         if (facet.kind == ReadingKind::Totals) expect_room(mib_of_totals(trace()), work.room_mib);
         Readings readings = told(work.engine.readings(snapshot_of(state).trace, facet.kind, work.stop, tell));
+        readings.serial = next_serial();
         const double mib = mib_of(readings);
         return value(std::move(readings), mib);
     }
@@ -330,6 +334,17 @@ struct FacetMaker::Make {
         ChangedSlice made = changed_slice(facet);
         const auto numbers = static_cast<double>(made.values.size() * sizeof(float) + made.keep.size());
         return value(std::move(made), numbers / (1024.0 * 1024.0));
+    }
+    FacetValue operator()(const facet::RolloutTerms& facet) const {
+        const auto readings = work.results.find(state, facet::Readings{ReadingKind::Totals});
+        const AttentionTotals* totals = readings->of(facet.at.stack);
+        if (totals == nullptr || facet.at.layer >= totals->rollouts.size()) throw Error("there is no attention of this kind in full");
+        const TokenMap& map = totals->rollouts[facet.at.layer];
+        if (facet.at.sequence >= map.sequences() || facet.query >= map.positions() || facet.key >= map.positions())
+            throw Error("there is no such cell");
+        RolloutTerms terms = rollout_terms(*totals, facet.at.layer, facet.at.sequence, facet.query, facet.key);
+        terms.readings = readings->serial;
+        return value(std::move(terms));
     }
     FacetValue operator()(const facet::TotalsSlice& facet) const {
         const std::int64_t positions = positions_of(state, facet.at.stack);
@@ -445,6 +460,7 @@ BegunPass FacetMaker::Make::begin(const std::optional<StageId>& before) const {
     made.head_scores = head_scores(*made.trace);
     made.tokens = std::move(prepared.chips);
     made.source_tokens = std::move(prepared.source_chips);
+    made.asked = asked_positions(*state, made.tokens, static_cast<std::size_t>(made.trace->tokens.length));
     made.vocabulary = std::move(prepared.vocabulary);
     made.whole_mib = prepared.size.whole + prepared.size.parameters;
     made.budget_mib = work.budget_mib;

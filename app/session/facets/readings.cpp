@@ -1,6 +1,7 @@
 #include "app/session/facets/readings.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "engine/model/recomputation.hpp"
@@ -69,6 +70,24 @@ double mib_of_totals(const Trace<float>& trace) {
     const double maps = can_compute_in_rows(trace) ? 0 : 2 * static_cast<double>(trace.config.num_heads);
     for (const Stack stack : stacks_of(trace)) while_read = std::max(while_read, (maps + 6) * mib_of_map(trace, stack));
     return mib_of_maps(trace) + while_read;
+}
+
+std::vector<double> lens_losses(const LogitLens& lens, std::span<const std::uint8_t> counts) {
+    std::vector<double> losses;
+    for (std::size_t row = 0; row < lens.stages.size(); ++row)
+        for (std::int64_t b = 0; b < lens.batches; ++b) {
+            double sum = 0;
+            std::int64_t counted = 0;
+            for (std::int64_t t = 0; lens.known[row] != 0 && t < lens.positions; ++t) {
+                const LensCell& cell = lens.at(row, b, t);
+                if (cell.next < 0 || cell.count == 0) continue;
+                if (!counts.empty() && counts[static_cast<std::size_t>(b * lens.positions + t)] == 0) continue;
+                sum -= std::log(static_cast<double>(cell.next_probability));
+                ++counted;
+            }
+            losses.push_back(counted > 0 ? sum / static_cast<double>(counted) : std::nan(""));
+        }
+    return losses;
 }
 
 double mib_of(const Readings& readings) {

@@ -2,9 +2,11 @@
 /// Results read from a whole trace: the logit lens, and attention accumulated over all layers.
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <vector>
 
@@ -15,7 +17,9 @@
 namespace attn::app {
 
 struct Readings {
+    std::uint64_t serial = 0;             ///< unique per computation, once it is complete
     std::optional<LogitLens> lens;        ///< none for a model without an output head, or if totals were requested
+    std::vector<double> losses;           ///< of the lens, see lens_losses()
     std::vector<AttentionTotals> totals;  ///< one per stack; empty if the lens was requested
     /// Null if the stack has no attention.
     const AttentionTotals* of(Stack stack) const {
@@ -27,6 +31,10 @@ struct Readings {
 
 /// Reports the results so far and how many of `total` steps are done.
 using ReadingsProgress = std::function<void(const Readings& so_far, std::size_t done, std::size_t total)>;
+
+/// [stages,B]: the mean of -ln p(next) over the positions that have a next token and count ([B,T], empty: all); NaN where there are none,
+/// and for stages that are not computed.
+std::vector<double> lens_losses(const LogitLens& lens, std::span<const std::uint8_t> counts);
 
 /// Memory needed to compute the totals, MiB.
 double mib_of_totals(const Trace<float>& trace);

@@ -27,10 +27,12 @@ struct Snapshot {
     std::vector<HeadScore> head_scores;             ///< for every head of `trace`, including those it does not hold
     std::vector<std::vector<Token>> tokens;         ///< [B][T]
     std::vector<std::vector<Token>> source_tokens;  ///< the encoder's text; empty without an encoder
-    SharedWords vocabulary;                         ///< text of every id
-    double whole_mib = 0;                           ///< memory of all stages and the parameters, whether held or not
-    double budget_mib = 0;                          ///< the memory budget it was computed under, which also holds for its files
-    double compute_ms = 0;                          ///< wall time of the forward pass
+    /// [B,T], see asked_positions(): 1 where the next token counts in a loss. Empty: everywhere.
+    std::vector<std::uint8_t> asked;
+    SharedWords vocabulary;  ///< text of every id
+    double whole_mib = 0;    ///< memory of all stages and the parameters, whether held or not
+    double budget_mib = 0;   ///< the memory budget it was computed under, which also holds for its files
+    double compute_ms = 0;   ///< wall time of the forward pass
     // Only for the shown state:
     std::string problem;                ///< why the newest document could not be computed, "" if it was; this is then the last valid state
     Field problem_field = Field::None;  ///< the setting that `problem` refers to; None if no single one

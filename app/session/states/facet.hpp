@@ -36,6 +36,7 @@ struct NextWords;
 struct OtherTokens;
 struct NearTokens;
 struct Readings;
+struct RolloutTerms;
 struct Sample;
 struct Snapshot;
 struct TensorStatistics;
@@ -153,6 +154,15 @@ struct TotalsSlice {
     StateRef minus{};  ///< subtract this state's; null: subtract nothing
     Place minus_at{};
     bool operator==(const TotalsSlice&) const = default;
+};
+
+/// The arithmetic of one cell of an attention rollout, for texts whose totals are held in full.
+struct RolloutTerms {
+    using Value = app::RolloutTerms;
+    static constexpr FacetInfo kInfo{};  // patient like the totals
+    TotalsSlice::Place at{};
+    std::int64_t query = 0, key = 0;
+    bool operator==(const RolloutTerms&) const = default;
 };
 
 /// Results read from the whole trace: the logit lens, or attention accumulated over all layers.
@@ -340,11 +350,11 @@ struct Dump {
 
 }  // namespace facet
 
-using Facet =
-    std::variant<facet::Trace, facet::Beginning, facet::Inside, facet::Readings, facet::Gradients, facet::Verification, facet::Doctor,
-                 facet::Sample, facet::NextWords, facet::HeadRows, facet::KnockOut, facet::SameNumbers, facet::Explanation, facet::HeadMean,
-                 facet::MovedNorms, facet::Statistics, facet::MapRegion, facet::ChangedSlice, facet::TotalsSlice, facet::TokenPath,
-                 facet::OtherTokens, facet::NearTokens, facet::WeightsBeside, facet::WeightErrors, facet::WeightNumbers, facet::Dump>;
+using Facet = std::variant<facet::Trace, facet::Beginning, facet::Inside, facet::Readings, facet::Gradients, facet::Verification,
+                           facet::Doctor, facet::Sample, facet::NextWords, facet::HeadRows, facet::KnockOut, facet::SameNumbers,
+                           facet::Explanation, facet::HeadMean, facet::MovedNorms, facet::Statistics, facet::MapRegion, facet::ChangedSlice,
+                           facet::TotalsSlice, facet::RolloutTerms, facet::TokenPath, facet::OtherTokens, facet::NearTokens,
+                           facet::WeightsBeside, facet::WeightErrors, facet::WeightNumbers, facet::Dump>;
 
 inline const FacetInfo& info_of(const Facet& facet) {
     return std::visit([](const auto& one) -> const FacetInfo& { return one.kInfo; }, facet);

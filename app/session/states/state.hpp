@@ -11,6 +11,7 @@
 #include "app/session/states/opened_model.hpp"
 #include "app/session/states/shipped_model.hpp"
 #include "engine/plan/config.hpp"
+#include "engine/tasks/task_settings.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
 #include "engine/trace/trace.hpp"
 
@@ -59,11 +60,12 @@ struct Drawn {
     bool operator==(const Drawn&) const = default;
 };
 
-/// The parameters of a training run of this session after `step` steps.
+/// The parameters of a training run of this session after `step` steps. The run and the step determine the rest.
 struct MomentOfRun {
     std::uint64_t run = 0;  ///< counted from 1; 0: a run known only from a file
     std::int64_t step = 0;
     std::shared_ptr<const Parameters<float>> parameters;  ///< null if no longer available
+    std::optional<TaskKind> task{};                       ///< of the run; none if it is not known
     bool operator==(const MomentOfRun& other) const { return run == other.run && step == other.step; }
 };
 

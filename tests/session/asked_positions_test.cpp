@@ -1,18 +1,19 @@
 /// Which next tokens count: those that the run's task uses as targets, recovered from its texts.
 
-#include "app/panels/views/asked_positions.hpp"
+#include "app/session/facets/asked_positions.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
-
-#include "app/session/document/presets.hpp"
+#include "app/session/document/document.hpp"
 #include "engine/ops/cross_entropy.hpp"
 #include "engine/tasks/dataset.hpp"
-#include "tests/support/interface_fixture.hpp"
 
-namespace attn::app::test {
+namespace attn::app {
 namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
 
 TEST(AskedPositions, AreTheTargetsOfTheTaskItself) {
     for (const TaskInfo& task : tasks()) {
@@ -38,22 +39,19 @@ TEST(AskedPositions, AreTheTargetsOfTheTaskItself) {
     }
 }
 
-class CountedTest : public InterfaceFixture {};
-
-TEST_F(CountedTest, KnockOutMeasuresOnlyWhatCounts) {
-    open_example("gpt-tiny");
-    const Tensor<float>& chances = trace().find({Stage::Probabilities, -1})->value;
-    const auto& tokens = trace().tokens;
-    const auto loss_at = [&](std::int64_t t) {
-        return -std::log(static_cast<double>(chances(0, t, tokens.ids[static_cast<std::size_t>(t + 1)])));
-    };
-    std::vector<std::uint8_t> counted(tokens.ids.size(), 0);
-    counted[2] = counted[5] = 1;
-    const auto worth = get(facet::KnockOut{KnockOutQuestion{{}, counted}});
-    EXPECT_NEAR(worth->with_all, (loss_at(2) + loss_at(5)) / 2, 1e-4);
-    with_context([](PanelContext& context) { EXPECT_TRUE(asked_positions(context).empty()) << "no run says what counts"; });
-    EXPECT_EQ(session->compute(facet::KnockOut{KnockOutQuestion{{}, {1, 0}}}).value, nullptr);
+/// Two texts padded to six positions: only those of a run that adds are asked for what follows the "=".
+TEST(AskedPositions, BelongToTheRunOfAState) {
+    const std::vector<std::vector<Token>> texts = {
+        {{"1", 1, false, false}, {"+", 2, false, false}, {"2", 3, false, false}, {"=", 4, false, false}, {"3", 5, false, false}},
+        {{"1", 1, false, false}, {"+", 2, false, false}, {"1", 1, false, false}}};
+    State state{std::make_shared<const app::Setup>(), MomentOfRun{1, 10, nullptr, TaskKind::Addition}};
+    EXPECT_THAT(asked_positions(state, texts, 6), ElementsAre(0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0));
+    EXPECT_THAT(asked_positions(state, std::span(texts).last(1), 3), IsEmpty()) << "nothing is asked, so everything counts";
+    std::get<MomentOfRun>(state.source).task.reset();
+    EXPECT_THAT(asked_positions(state, texts, 6), IsEmpty());
+    state.source = Drawn{};
+    EXPECT_THAT(asked_positions(state, texts, 6), IsEmpty());
 }
 
 }  // namespace
-}  // namespace attn::app::test
+}  // namespace attn::app

@@ -1,8 +1,8 @@
-#include "app/panels/views/asked_positions.hpp"
+#include "app/session/facets/asked_positions.hpp"
 
 #include <algorithm>
+#include <string_view>
 
-#include "app/panels/write/fill_in_view.hpp"
 #include "app/session/states/hidden_words.hpp"
 
 namespace attn::app {
@@ -42,19 +42,19 @@ std::vector<std::uint8_t> asked_positions(TaskKind task, std::span<const Token> 
     return asked;
 }
 
-std::vector<std::uint8_t> asked_positions(const PanelContext& context) {
-    if (reads_both_ways(context) && context.snapshot.state != nullptr) {
-        std::vector<std::uint8_t> shown = shown_positions(*context.snapshot.state->setup, context.snapshot.tokens);
-        const bool all = std::find(shown.begin(), shown.end(), 0) == shown.end();
-        return all || shown.size() != context.trace().tokens.ids.size() ? std::vector<std::uint8_t>() : shown;
-    }
-    const TrainingSnapshot& run = *context.training.snapshot;
-    if (!context.ready() || context.snapshot.run == 0 || context.snapshot.run != run.run) return {};
+std::vector<std::uint8_t> asked_positions(const State& state, std::span<const std::vector<Token>> texts, std::size_t length) {
     std::vector<std::uint8_t> all;
-    for (const std::vector<Token>& tokens : context.snapshot.tokens) {
-        std::vector<std::uint8_t> asked = asked_positions(run.settings.task.kind, tokens);
-        asked.resize(static_cast<std::size_t>(context.trace().tokens.length), 0);
-        all.insert(all.end(), asked.begin(), asked.end());
+    if (state.setup->config.architecture == Architecture::Encoder) {
+        all = shown_positions(*state.setup, texts);
+        const bool every = std::find(all.begin(), all.end(), 0) == all.end();
+        return every || all.size() != texts.size() * length ? std::vector<std::uint8_t>() : all;
+    }
+    if (const MomentOfRun* moment = moment_of(state); moment != nullptr && moment->task) {
+        for (const std::vector<Token>& tokens : texts) {
+            std::vector<std::uint8_t> asked = asked_positions(*moment->task, tokens);
+            asked.resize(length, 0);
+            all.insert(all.end(), asked.begin(), asked.end());
+        }
     }
     // A text typed by hand may contain nothing that the task asks for; then every position counts.
     const bool some = std::find(all.begin(), all.end(), 1) != all.end(), every = std::find(all.begin(), all.end(), 0) == all.end();

@@ -4,18 +4,19 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
-#include "app/panels/panel_context.hpp"
+#include "app/session/states/state.hpp"
+#include "app/session/states/token.hpp"
+#include "engine/tasks/task_settings.hpp"
 
 namespace attn::app {
 
 /// One entry per position of `tokens`: 1 if the task determines the next token. Copy, reverse and sort: from the separator on; repeat: once
 /// symbols recur; addition: in the sum; other tasks: everywhere.
 std::vector<std::uint8_t> asked_positions(TaskKind task, std::span<const Token> tokens);
-/// [B,T] for the shown texts: the positions that the task of the shown model's run asks for, or those where no word is hidden from a model
-/// that fills in words; empty if every position counts.
-std::vector<std::uint8_t> asked_positions(const PanelContext& context);
+/// [B,T] for the texts of a state, of `length` positions each: those that the task of its run asks for, or those where no word is hidden
+/// from an encoder. Empty if every position counts.
+std::vector<std::uint8_t> asked_positions(const State& state, std::span<const std::vector<Token>> texts, std::size_t length);
 
 }  // namespace attn::app

@@ -1,0 +1,27 @@
+#include "app/session/facets/rollout_terms.hpp"
+
+#include <algorithm>
+
+namespace attn::app {
+
+RolloutTerms rollout_terms(const AttentionTotals& totals, std::size_t layer, std::int64_t sequence, std::int64_t query, std::int64_t key) {
+    const TokenMap& means = totals.head_means[layer];
+    const std::int64_t positions = means.positions();
+    std::vector<float> row(static_cast<std::size_t>(positions));
+    means.copy_row(sequence, query, row.data());
+    const std::vector<double> shares = with_residual(row.data(), positions, query);
+    RolloutTerms terms;
+    for (std::int64_t j = 0; j < positions; ++j) {
+        const double share = shares[static_cast<std::size_t>(j)];
+        const double before = layer == 0 ? (j == key ? 1.0 : 0.0) : static_cast<double>(totals.rollouts[layer - 1](sequence, j, key));
+        const double product = share == 0 ? 0 : share * before;
+        terms.sum += product;
+        if (product != 0) terms.largest.push_back({j, share, before, product});
+    }
+    terms.count = terms.largest.size();
+    std::stable_sort(terms.largest.begin(), terms.largest.end(), [](const auto& x, const auto& y) { return x.product > y.product; });
+    terms.largest.resize(std::min(terms.count, RolloutTerms::kMost));
+    return terms;
+}
+
+}  // namespace attn::app
