@@ -2,13 +2,17 @@
 /// The state of the totals, the lens and the histogram.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 namespace attn::app {
 
+struct RolloutTerms;
+
 struct TotalsView {
     bool rollout = true;                ///< otherwise the plain mean
     std::optional<std::int64_t> up_to;  ///< the last layer included; none: all
+    std::shared_ptr<const RolloutTerms> last_terms;
 };
 
 struct LensView {

@@ -143,14 +143,17 @@ void draw_mean_arithmetic(const PanelContext& context, const Shown& shown, std::
              context.theme.colors.text);
 }
 
-/// Draws the largest terms of R[t,s] = Σ over j of Ã[t,j] R[j,s], unless those known are of another moment than the picture.
-void draw_rollout_arithmetic(const PanelContext& context, const Shown& shown, std::int64_t t, std::int64_t s) {
+/// Draws the largest terms of R[t,s] = Σ over j of Ã[t,j] R[j,s]. Until they are ready, the last ones stay on screen; never those of
+/// another moment than the picture.
+void draw_rollout_arithmetic(PanelContext& context, const Shown& shown, std::int64_t t, std::int64_t s) {
     const Palette& colors = context.theme.colors;
     const auto answer = context.inquiry.ask_latest(shown.state, facet::RolloutTerms{place_of(shown), t, s});
-    if (!answer || answer->readings != shown.readings)
+    std::shared_ptr<const RolloutTerms>& last = context.view.totals.last_terms;
+    if (answer) last = answer.value;
+    if (last == nullptr || last->readings != shown.readings || !answer.problem.empty())
         return paragraph(context.ui(), context.theme.fonts.label, colors.faint,
                          answer.problem.empty() ? "The terms are being computed." : answer.problem);
-    const RolloutTerms& terms = *answer;
+    const RolloutTerms& terms = *last;
     for (const RolloutTerms::Term& term : terms.largest)
         draw_row(context,
                  fmt::format("{} {}  {} × {}", term.through, index_label(context, shown.weights, Axis::S, term.through), number(term.share),
