@@ -14,7 +14,7 @@
 #include "app/cli/commands.hpp"
 #include "app/cli/number_checks.hpp"
 #include "app/cli/standard_output.hpp"
-#include "app/session/document/presets.hpp"
+#include "app/cli/trained_example.hpp"
 #include "app/session/states/model_tokens.hpp"
 #include "app/session/states/opened_model.hpp"
 #include "engine/families/model_folder.hpp"
@@ -239,17 +239,12 @@ Writer open_writer(const std::filesystem::path& path) {
         return {model->parameters(), forward, ModelText(model)};
     }
     if (is_published_folder(path)) return open_by_ids(path);
-    std::error_code none;
-    const Checkpoint checkpoint = read_checkpoint(std::filesystem::is_directory(path, none) ? path / kCheckpointName : path);
+    const Checkpoint checkpoint = read_run_checkpoint(path);
     return {checkpoint.parameters, checkpoint.settings.train.forward, ModelText(checkpoint)};
 }
 
-/// Only trained models are accepted.
 Writer open_example(const std::string& name) {
-    const std::shared_ptr<const ShippedModel> model = find_preset(name).document.shipped;
-    if (model == nullptr)
-        throw Error("the example " + name + " has random weights; the trained examples are " +
-                    fmt::format("{}", fmt::join(shipped_models(), ", ")));
+    const std::shared_ptr<const ShippedModel> model = trained_example(name);
     return {model->checkpoint.parameters, model->checkpoint.settings.train.forward, ModelText(model->checkpoint)};
 }
 

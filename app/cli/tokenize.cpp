@@ -1,4 +1,4 @@
-/// attnscope tokenize: splits texts with the tokenizer of a published model.
+/// attnscope tokenize: splits texts with the tokenizer of a published model, a training run or an example.
 
 #include <fmt/format.h>
 
@@ -11,20 +11,22 @@
 #include <vector>
 
 #include "app/cli/commands.hpp"
+#include "app/cli/document_options.hpp"
+#include "app/cli/text_tokenizer.hpp"
 #include "app/cli/tokenize_steps.hpp"
+#include "app/session/states/shipped_model.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/json.hpp"
 #include "engine/io/utf8.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/tokenizer/compare_tokens.hpp"
-#include "engine/tokenizer/tokenizer.hpp"
-#include "engine/tokenizer/tokenizer_files.hpp"
 
 namespace attn::app {
 namespace {
 
 struct TokenizeOptions {
-    std::vector<std::filesystem::path> models;
+    std::vector<std::filesystem::path> models, runs;
+    std::vector<std::string> presets;
     std::filesystem::path texts_file;
     std::vector<std::string> texts;
     bool no_special = false, steps = false, json = false;
@@ -58,15 +60,19 @@ std::vector<std::uint32_t> code_points_before(std::string_view text) {
     return before;
 }
 
-Json encoding_json(const ModelTokenizer& tokenizer, const std::string& text, bool special) {
+/// The end of bytes [begin, end) in code points. Bytes that are part of a character cover all of it.
+std::uint32_t end_in_code_points(const std::vector<std::uint32_t>& before, std::size_t begin, std::size_t end) {
+    return begin == end ? before[begin] : before[end - 1] + 1;
+}
+
+Json encoding_json(const TextTokenizer& tokenizer, const std::string& text, bool special) {
     std::vector<std::string> texts;
     const Encoding encoding = tokenizer.encode(text, special, texts);
     const std::vector<std::uint32_t> before = code_points_before(text);
     Json::List ids, offsets, tokens(std::make_move_iterator(texts.begin()), std::make_move_iterator(texts.end()));
     for (const EncodedToken& token : encoding) {
         ids.emplace_back(token.id);
-        const bool none = token.from_template;
-        offsets.emplace_back(Json::List{none ? 0U : before[token.begin], none ? 0U : before[token.end]});
+        offsets.emplace_back(Json::List{before[token.begin], end_in_code_points(before, token.begin, token.end)});
     }
     Json line = Json::object();
     line["ids"] = std::move(ids);
@@ -83,31 +89,27 @@ void print_line(const Json& line) {
     fmt::print("{}\n", text);
 }
 
-void print_encoding_table(const ModelTokenizer& tokenizer, const std::string& text, const Encoding& encoding) {
+void print_encoding_table(const TextTokenizer& tokenizer, const std::string& text, const Encoding& encoding) {
     fmt::print("\"{}\": {} {}\n", escaped(text), encoding.size(), encoding.size() == 1 ? "token" : "tokens");
     for (const EncodedToken& token : encoding) {
         const std::string place = token.from_template ? "added by the template"
                                                       : fmt::format("bytes {} to {}: \"{}\"", token.begin, token.end,
                                                                     escaped(text.substr(token.begin, token.end - token.begin)));
-        fmt::print("  {:>7}  {:<20} {}\n", token.id, escaped(tokenizer.token_text(token.id).value_or("")), place);
+        fmt::print("  {:>7}  {:<20} {}\n", token.id, escaped(tokenizer.token_text(token.id)), place);
     }
 }
 
-void print_steps(const ModelTokenizer& tokenizer, const std::string& text, const TokenizeOptions& options) {
-    const TokenSteps steps = tokenizer.steps(text, !options.no_special);
-    if (!options.json) return print_token_steps(tokenizer, text, steps);
+void print_steps(const TextTokenizer& tokenizer, const std::string& text, const TokenizeOptions& options) {
+    const ModelTokenizer& pieces = tokenizer.pieces();
+    const TokenSteps steps = pieces.steps(text, !options.no_special);
+    if (!options.json) return print_token_steps(pieces, text, steps);
     Json line = encoding_json(tokenizer, text, !options.no_special);
-    add_token_steps(tokenizer, steps, line);
+    add_token_steps(pieces, steps, line);
     print_line(line);
 }
 
-struct NamedTokenizer {
-    std::string name;
-    std::shared_ptr<const ModelTokenizer> tokenizer;
-};
-
 /// Up to `count` pieces from `first` on, in quotes.
-std::string quoted_pieces(const ModelTokenizer& tokenizer, const Encoding& encoding, std::size_t first, std::size_t count) {
+std::string quoted_pieces(const TextTokenizer& tokenizer, const Encoding& encoding, std::size_t first, std::size_t count) {
     std::string line;
     for (std::size_t i = first; i < std::min(first + count, encoding.size()); ++i)
         line += fmt::format("{}\"{}\"", line.empty() ? "" : " ", escaped(tokenizer.token_bytes(encoding[i].id), 0));
@@ -115,14 +117,14 @@ std::string quoted_pieces(const ModelTokenizer& tokenizer, const Encoding& encod
 }
 
 /// Prints both tokenizations and where they first differ.
-void print_comparison(const std::vector<NamedTokenizer>& both, const std::string& text, bool special) {
-    const ModelTokenizer &one = *both[0].tokenizer, &other = *both[1].tokenizer;
+void print_comparison(const std::vector<TextTokenizer>& both, const std::string& text, bool special) {
+    const TextTokenizer &one = both[0], &other = both[1];
     const Encoding a = one.encode(text, special), b = other.encode(text, special);
     fmt::print("\"{}\"\n", escaped(text));
-    const std::size_t width = std::max(both[0].name.size(), both[1].name.size());
-    fmt::print("  {:<{}}  {:>4} {}  {}\n", both[0].name, width, a.size(), a.size() == 1 ? "token " : "tokens",
+    const std::size_t width = std::max(one.name().size(), other.name().size());
+    fmt::print("  {:<{}}  {:>4} {}  {}\n", one.name(), width, a.size(), a.size() == 1 ? "token " : "tokens",
                quoted_pieces(one, a, 0, a.size()));
-    fmt::print("  {:<{}}  {:>4} {}  {}\n", both[1].name, width, b.size(), b.size() == 1 ? "token " : "tokens",
+    fmt::print("  {:<{}}  {:>4} {}  {}\n", other.name(), width, b.size(), b.size() == 1 ? "token " : "tokens",
                quoted_pieces(other, b, 0, b.size()));
     const std::optional<TokenDifference> found = first_difference(text, a, b);
     if (!found) return fmt::print("  both split it the same way\n");
@@ -131,11 +133,11 @@ void print_comparison(const std::vector<NamedTokenizer>& both, const std::string
                quoted_pieces(other, b, found->b, found->count_b));
 }
 
-Json comparison_json(const std::vector<NamedTokenizer>& both, const std::string& text, bool special) {
+Json comparison_json(const std::vector<TextTokenizer>& both, const std::string& text, bool special) {
     Json line = Json::object();
-    line["a"] = encoding_json(*both[0].tokenizer, text, special);
-    line["b"] = encoding_json(*both[1].tokenizer, text, special);
-    const auto found = first_difference(text, both[0].tokenizer->encode(text, special), both[1].tokenizer->encode(text, special));
+    line["a"] = encoding_json(both[0], text, special);
+    line["b"] = encoding_json(both[1], text, special);
+    const auto found = first_difference(text, both[0].encode(text, special), both[1].encode(text, special));
     if (!found) return line;
     const std::vector<std::uint32_t> before = code_points_before(text);
     line["first_difference"] = {{"a", found->a},
@@ -143,22 +145,30 @@ Json comparison_json(const std::vector<NamedTokenizer>& both, const std::string&
                                 {"count_a", found->count_a},
                                 {"count_b", found->count_b},
                                 {"begin", before[found->begin]},
-                                {"end", before[found->end]}};
+                                {"end", end_in_code_points(before, found->begin, found->end)}};
     return line;
+}
+
+/// One tokenizer, or two to compare.
+std::vector<TextTokenizer> named_tokenizers(const TokenizeOptions& options) {
+    const std::size_t count = options.models.size() + options.runs.size() + options.presets.size();
+    if (count == 0) throw Error("say which tokenizer to use: --model DIR, --run DIR or --preset NAME");
+    if (count > 2) throw Error(fmt::format("--model, --run, --preset: expected one tokenizer, or two to compare, found {}", count));
+    if (count == 2 && options.steps) throw Error("--steps works with one tokenizer: give one --model, --run or --preset");
+    std::vector<TextTokenizer> tokenizers;
+    for (const std::filesystem::path& model : options.models) tokenizers.push_back(TextTokenizer::of_model(model));
+    for (const std::filesystem::path& run : options.runs) tokenizers.push_back(TextTokenizer::of_run(run));
+    for (const std::string& preset : options.presets) tokenizers.push_back(TextTokenizer::of_example(preset));
+    return tokenizers;
 }
 
 void tokenize(TokenizeOptions options) {
     if (!options.texts_file.empty())
         for (std::string& text : read_text_list(options.texts_file)) options.texts.push_back(std::move(text));
     else if (options.texts.empty()) throw Error("tokenize: expected a text, given by --text or --texts");
-    std::vector<NamedTokenizer> tokenizers;
-    if (options.models.size() > 2)
-        throw Error(fmt::format("--model: expected one tokenizer, or two to compare, found {}", options.models.size()));
-    if (options.models.size() == 2 && options.steps) throw Error("--steps works with one tokenizer: give one --model");
-    for (const std::filesystem::path& model : options.models) {
-        tokenizers.push_back({escaped(model.native(), 0), read_tokenizer(model)});
-        for (const std::string& note : tokenizers.back().tokenizer->notes()) fmt::print(stderr, "attnscope: {}\n", note);
-    }
+    const std::vector<TextTokenizer> tokenizers = named_tokenizers(options);
+    for (const TextTokenizer& tokenizer : tokenizers)
+        for (const std::string& note : tokenizer.notes()) fmt::print(stderr, "attnscope: {}\n", note);
     if (tokenizers.size() == 2) {
         for (const std::string& text : options.texts) {
             if (options.json) print_line(comparison_json(tokenizers, text, !options.no_special));
@@ -166,11 +176,11 @@ void tokenize(TokenizeOptions options) {
         }
         return;
     }
-    const std::shared_ptr<const ModelTokenizer>& tokenizer = tokenizers.front().tokenizer;
+    const TextTokenizer& tokenizer = tokenizers.front();
     for (const std::string& text : options.texts) {
-        if (options.steps) print_steps(*tokenizer, text, options);
-        else if (options.json) print_line(encoding_json(*tokenizer, text, !options.no_special));
-        else print_encoding_table(*tokenizer, text, tokenizer->encode(text, !options.no_special));
+        if (options.steps) print_steps(tokenizer, text, options);
+        else if (options.json) print_line(encoding_json(tokenizer, text, !options.no_special));
+        else print_encoding_table(tokenizer, text, tokenizer.encode(text, !options.no_special));
     }
 }
 
@@ -178,14 +188,20 @@ void tokenize(TokenizeOptions options) {
 
 void add_tokenize_command(CliCommand program, int&) {
     auto options = std::make_shared<TokenizeOptions>();
-    CliCommand command = program.command("tokenize", "Split texts into tokens as a published model's tokenizer does");
+    CliCommand command = program.command("tokenize", "Split texts into tokens as a model's tokenizer does");
     command
         .option("--model", options->models,
                 "Folder with a tokenizer (tokenizer.json, vocab.json and merges.txt, tokenizer.model, vocab.txt, NAME.tiktoken), such a "
-                "file, or a GGUF file; given twice, shows both tokenizers side by side and the first piece that differs")
+                "file, or a GGUF file")
         .shown_as("DIR|FILE.gguf")
+        .one_at_a_time();
+    command.option("--run", options->runs, "Training run, whose tokenizer is used: its folder, or a checkpoint")
+        .shown_as("DIR")
+        .one_at_a_time();
+    command.option("--preset", options->presets, with_names("Trained example, whose tokenizer is used", shipped_models()))
+        .shown_as("NAME")
         .one_at_a_time()
-        .required();
+        .suggest(shipped_models());
     command.option("--text", options->texts, "A text; may be given several times").shown_as("TEXT").one_at_a_time();
     command.option("--texts", options->texts_file, "A JSON file with a list of texts").shown_as("FILE.json");
     command.flag("--no-special", options->no_special, "Leave out the tokens that the template puts around a text");
@@ -195,7 +211,10 @@ void add_tokenize_command(CliCommand program, int&) {
                    "  attnscope tokenize --model DIR --text \"The cat sat\" --text \"on the mat\"\n"
                    "  attnscope tokenize --model DIR --text \"unhappily\" --steps\n"
                    "  attnscope tokenize --model DIR --model FILE.gguf --text \"unhappily\"\n"
-                   "  attnscope tokenize --model DIR --texts FILE.json --no-special --json\n");
+                   "  attnscope tokenize --run runs/pieces --text \"The sea was calm\" --steps\n"
+                   "  attnscope tokenize --model DIR --texts FILE.json --no-special --json\n"
+                   "Two tokenizers are shown side by side with the first piece that differs: first that of --model, then that of --run, "
+                   "then that\nof --preset.\n");
     command.on_run([options] { tokenize(*options); });
 }
 

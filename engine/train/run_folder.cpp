@@ -56,6 +56,14 @@ void drop_after(std::int64_t steps, std::vector<Point>& points) {
     std::erase_if(points, [steps](const Point& point) { return point.step > steps; });
 }
 
+Checkpoint newest_in(const fs::path& folder) {
+    const fs::path checkpoint = folder / kCheckpointName;
+    if (!is_there(checkpoint))
+        throw FileError(FileFault::Schema, escaped(folder.native(), 0), "",
+                        fmt::format("it has no {}: this is not the folder of a training run", kCheckpointName));
+    return read_checkpoint(checkpoint);
+}
+
 std::vector<Moment> read_moments(const fs::path& folder, const Checkpoint& checkpoint) {
     std::vector<Moment> moments;
     for (const std::int64_t step : stored_moments(folder)) {
@@ -86,13 +94,14 @@ std::set<std::int64_t> stored_moments(const fs::path& folder) {
     return steps;
 }
 
+Checkpoint read_run_checkpoint(const fs::path& path) {
+    std::error_code unknown;
+    return fs::is_directory(path, unknown) ? newest_in(path) : read_checkpoint(path);
+}
+
 RunFolder read_run_folder(const fs::path& folder) {
     RunFolder run;
-    const fs::path checkpoint = folder / kCheckpointName;
-    if (!is_there(checkpoint))
-        throw FileError(FileFault::Schema, escaped(folder.native(), 0), "",
-                        fmt::format("it has no {}: this is not the folder of a training run", kCheckpointName));
-    run.checkpoint = read_checkpoint(checkpoint);
+    run.checkpoint = newest_in(folder);
     const std::int64_t steps = run.checkpoint.steps;
     if (const auto text = table(folder / kCurvesName)) {
         Curves curves = curves_from_csv(*text, escaped((folder / kCurvesName).native(), 0));

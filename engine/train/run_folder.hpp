@@ -28,6 +28,9 @@ std::string moment_name(std::int64_t step);
 /// Steps of the moments in that folder; empty if it does not exist. Throws FileError.
 std::set<std::int64_t> stored_moments(const std::filesystem::path& folder);
 
+/// The newest checkpoint of a run, given by its folder or as a file. Throws FileError, with Schema for a folder without a checkpoint.
+Checkpoint read_run_checkpoint(const std::filesystem::path& path);
+
 /// A whole run; nothing in it is later than checkpoint.steps.
 struct RunFolder {
     Checkpoint checkpoint;

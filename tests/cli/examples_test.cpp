@@ -229,6 +229,8 @@ Group training() {
                      EXPECT_EQ(read_checkpoint(place.path("runs/pieces/model.safetensors")).tokenizer, TokenizerKind::Bpe);
                  },
                  "attnscope train --text-file my.txt --tokenizer bpe --vocab 1024 --steps 3 --set task.length=16 --out runs/pieces"},
+                {"attnscope tokenize --run runs/pieces --text \"The sea was calm\" --steps",
+                 all({says("\"\u0120sea\""), says(": rank "), says("\n  ids ")})},
                 {"attnscope train --resume runs/my/model.safetensors --steps 6000 --out runs/my",
                  all({trained("runs/my", 30, 60), moved("before.safetensors", "runs/my/model.safetensors"), says("resumed after step 30")}),
                  "attnscope train --resume runs/my/model.safetensors --steps 60 --out runs/my", copied},
