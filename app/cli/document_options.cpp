@@ -7,7 +7,6 @@
 #include "app/session/document/document_json.hpp"
 #include "app/session/document/model_document.hpp"
 #include "app/session/document/prepare.hpp"
-#include "app/session/document/presets.hpp"
 #include "app/session/files/readable_file.hpp"
 #include "engine/explain/edit_list.hpp"
 #include "engine/io/file_error.hpp"
@@ -15,8 +14,9 @@
 
 namespace attn::app {
 
-void add_document_options(CliCommand command, DocumentOptions& options) {
-    command.option("--preset", options.preset, "Worked example to start from (below)").shown_as("NAME").suggest(preset_names());
+void add_document_options(CliCommand command, DocumentOptions& options, std::string_view default_example) {
+    const std::string otherwise = default_example.empty() ? "" : fmt::format("; {} by default", default_example);
+    command.option("--preset", options.preset, "Worked example to start from (below)" + otherwise).shown_as("NAME").suggest(preset_names());
     command.option("--sentence", options.sentence, "One of the example's own sentences, from 1").shown_as("N").between(1, 1000);
     command.option("--text", options.texts, "Text of a sequence; repeat it for a batch").shown_as("TEXT").one_at_a_time();
     command.option("--source", options.sources, "What the encoder of an encoder-decoder reads; one for each text")

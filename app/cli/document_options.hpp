@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/cli/arguments.hpp"
 #include "app/session/document/document.hpp"
+#include "app/session/document/presets.hpp"
 #include "engine/trace/trace.hpp"
 
 namespace attn::app {
@@ -26,7 +28,8 @@ struct DocumentOptions {
     bool given() const { return gives_text() || gives_model(); }
 };
 
-void add_document_options(CliCommand command, DocumentOptions& options);
+/// `default_example`: for the help, the example that is used if none is named; "" if that depends.
+void add_document_options(CliCommand command, DocumentOptions& options, std::string_view default_example = kDefaultPreset);
 
 /// "self-attention", "causal-attention", ...
 std::vector<std::string> preset_names();

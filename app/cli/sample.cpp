@@ -353,7 +353,7 @@ void add_sample_command(CliCommand program, int&) {
         .shown_as("NAME")
         .suggest(shipped_models());
     command
-        .option("--prompt", options->prompt,
+        .option("--prompt,--text", options->prompt,
                 "The text to continue, or to fill in where it has a _; token ids for a model without a vocabulary")
         .shown_as("TEXT");
     command.option("--source", options->source, "The text to translate, for an encoder-decoder").shown_as("TEXT");

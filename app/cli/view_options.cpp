@@ -50,6 +50,12 @@ void set_beside(const ViewOptions& options, ViewState& view) {
     else throw Error("--beside goes with --view precision, or with --view step --stage tokens");
 }
 
+/// A person may look for a stage among the views.
+std::string why_not_a_view(const std::string& name) {
+    const bool stage = !view_from_name(name) && stage_from_name(name);
+    return stage ? fmt::format("{0} is a stage: give --stage {0}", name) : "";
+}
+
 }  // namespace
 
 StageId named_stage(const std::string& name, std::optional<std::int64_t> layer, const Trace<float>& trace) {
@@ -81,6 +87,7 @@ void add_view_options(CliCommand command, ViewOptions& options) {
                 "would predict; knock-out: what each head is worth; write: the model's continuation and what may come next; precision: "
                 "weights compared with another file's (--beside); train: a training run; doctor: what is wrong")
         .shown_as("VIEW")
+        .check(why_not_a_view)
         .one_of(names);
     command.option("--stage", options.stage, "Stage, such as scores, masked or residual_1; weights by default").shown_as("STAGE");
     command.option("--layer", options.layer, "Layer, from 0").shown_as("N");

@@ -105,6 +105,7 @@ TEST(BadInput, PicturesThatCannotBeDrawn) {
         expect_refused(render + Arguments{"--size", size}, "--size");
     for (const char* scale : {"0", "-1", "nan", "inf", "100", "two", ""}) expect_refused(render + Arguments{"--scale", scale}, "--scale");
     expect_refused(render + Arguments{"--view", "side"}, "--view");
+    expect_refused(render + Arguments{"--view", "tokens"}, "--view: tokens is a stage: give --stage tokens");
     expect_refused(render + Arguments{"--theme", "pink"}, "--theme");
     expect_refused(render + Arguments{"--task", "juggling"}, "juggling");
     expect_refused(render + Arguments{"--steps", "5"}, "--task");

@@ -27,6 +27,26 @@ TEST(Help, IsThereForEveryCommand) {
     }
 }
 
+TEST(Help, NamesTheExampleThatIsUsedOtherwise) {
+    for (const char* command : {"trace", "export", "snippet", "render", "doctor"})
+        EXPECT_THAT(attnscope({command, "--help"}).out, HasSubstr("(below); causal-attention by default\n")) << command;
+    EXPECT_THAT(attnscope({"--help"}).out, testing::Not(HasSubstr("by default\n"))) << "the window opens what was open last";
+    // It is the one that is used.
+    const ScratchFolder folder;
+    const std::string plain = folder.path("plain.csv"), named = folder.path("named.csv"), other = folder.path("other.csv");
+    const auto write = [](const std::string& out, std::vector<std::string> options) {
+        std::vector<std::string> command{"export", "--stage", "weights", "--out", out};
+        command.insert(command.end(), options.begin(), options.end());
+        EXPECT_EQ(attnscope(command).exit_code, 0);
+        return read_bytes(out);
+    };
+    const std::string numbers = write(plain, {});
+    EXPECT_EQ(write(named, {"--preset", "causal-attention"}), numbers);
+    EXPECT_NE(write(other, {"--preset", "self-attention"}), numbers);
+}
+
+TEST(Help, ListsBothNamesOfAnOptionOnOneLine) { EXPECT_THAT(attnscope({"sample", "--help"}).out, HasSubstr("\n  --prompt,--text TEXT ")); }
+
 TEST(Help, VersionIsOneLine) {
     const Outcome outcome = attnscope({"--version"});
     EXPECT_EQ(outcome.exit_code, 0);

@@ -151,6 +151,17 @@ TEST_F(SampleCommand, DependsOnSeedTemperatureAndCuts) {
     EXPECT_NE(first, with({"--temperature", "0"}));
 }
 
+TEST_F(SampleCommand, TakesItsPromptAsATextToo) {
+    const auto sampled = [](const char* option) {
+        return attnscope({"sample", "--preset", "stories", option, "Lily and Tom are in the park .", "--tokens", "5"});
+    };
+    const Outcome prompt = sampled("--prompt"), text = sampled("--text");
+    EXPECT_EQ(text.exit_code, 0) << text.err;
+    EXPECT_THAT(text.out, testing::StartsWith("Lily and Tom are in the park . "));
+    EXPECT_EQ(text.out, prompt.out);
+    EXPECT_EQ(attnscope({"sample", "--preset", "stories", "--prompt", "a", "--text", "b"}).exit_code, 2) << "one of them";
+}
+
 TEST_F(SampleCommand, RefusesWhatItCannotDo) {
     const auto refused = [](const Arguments& arguments, const std::string& words) {
         const Outcome outcome = attnscope(arguments);
