@@ -46,6 +46,7 @@ public:
                 refuse(kModel,
                        fmt::format("attnscope does not support the tokenizer \"{}\"; expected gpt2, llama, t5 or bert", escaped(model)),
                        FileFault::Unsupported);
+            parts.source = file_.source();
             return std::make_shared<const ModelTokenizer>(std::move(parts));
         } catch (const ConfigError& error) {
             refuse(kTokens, error.what());

@@ -30,6 +30,13 @@ void count_spaces(std::string_view text, EncodedToken& token) {
     });
 }
 
+/// A text as one piece. Throws ConfigError if it is too long for any tokenizer.
+PieceList typed(std::string_view text) {
+    PieceList list{AlignedText::of(text), {}, {}};
+    list.pieces.push_back({0, list.content.text.size(), true, -1});
+    return list;
+}
+
 /// Normalizes every text piece separately.
 PieceList normalized_pieces(const Normalizer& step, const PieceList& list) {
     PieceList next;
@@ -99,17 +106,27 @@ Encoding ModelTokenizer::finish(std::vector<EncodedPart> parts, bool special) co
     return out;
 }
 
+template <class Part>
+auto ModelTokenizer::naming_file(Part&& part) const {
+    try {
+        return part();
+    } catch (const ConfigError& error) {
+        if (parts_.source.empty()) throw;
+        throw ConfigError(fmt::format("{}: {}", parts_.source, error.what()));
+    }
+}
+
 template <class Seen>
-PieceList ModelTokenizer::words_of(std::string_view text, Seen&& seen) const {
+PieceList ModelTokenizer::words_of(PieceList list, Seen&& seen) const {
     using Kind = TextStage::Kind;
-    PieceList list{AlignedText::of(text), {}, {}};
-    list.pieces.push_back({0, list.content.text.size(), true, -1});
+    const std::vector<Origin>& origins = list.content.origins;
+    const std::size_t bytes = origins.empty() ? 0 : origins.back().end;
     seen(Kind::Typed, "", list);
     added_.cut(list, false);
     if (added_.any(false)) seen(Kind::AddedTokens, "", list);
     for (const Normalizer& step : parts_.normalizers) {
         list = normalized_pieces(step, list);
-        expect_no_flood(list.content.text.size(), text.size());
+        expect_no_flood(list.content.text.size(), bytes);
         seen(Kind::Normalizer, step.type, list);
     }
     added_.cut(list, true);
@@ -122,9 +139,12 @@ PieceList ModelTokenizer::words_of(std::string_view text, Seen&& seen) const {
 }
 
 Encoding ModelTokenizer::encode_plain(std::string_view text, std::vector<std::string>* texts) const {
-    Encoding out;
-    append_words(words_of(text, [](TextStage::Kind, std::string_view, const PieceList&) {}), out, texts);
-    return out;
+    PieceList list = typed(text);
+    return naming_file([&] {
+        Encoding out;
+        append_words(words_of(std::move(list), [](TextStage::Kind, std::string_view, const PieceList&) {}), out, texts);
+        return out;
+    });
 }
 
 Encoding ModelTokenizer::encode(std::string_view text, bool special, std::vector<std::string>& texts) const {
@@ -142,14 +162,16 @@ TokenSteps ModelTokenizer::steps(std::string_view text, bool special) const {
         throw ConfigError(fmt::format("a text of {} bytes is too long to be followed step by step; at most {} are accepted", text.size(),
                                       kMaxStepsBytes));
     TokenSteps steps;
-    const PieceList list = words_of(text, [&](TextStage::Kind kind, std::string_view name, const PieceList& now) {
-        steps.stages.push_back({kind, std::string(name), now});
+    naming_file([&] {
+        const PieceList list = words_of(typed(text), [&](TextStage::Kind kind, std::string_view name, const PieceList& now) {
+            steps.stages.push_back({kind, std::string(name), now});
+        });
+        for (const Piece& piece : list.pieces) {
+            if (piece.begin == piece.end) continue;
+            TokenSteps::Word& word = steps.words.emplace_back(TokenSteps::Word{piece, {}});
+            if (piece.is_text()) word.trace = parts_.model->trace(list.text_of(piece));
+        }
     });
-    for (const Piece& piece : list.pieces) {
-        if (piece.begin == piece.end) continue;
-        TokenSteps::Word& word = steps.words.emplace_back(TokenSteps::Word{piece, {}});
-        if (piece.is_text()) word.trace = parts_.model->trace(list.text_of(piece));
-    }
     steps.tokens = encode(text, special);
     return steps;
 }
@@ -194,7 +216,9 @@ std::string ModelTokenizer::decode(std::span<const std::int32_t> ids, bool skip_
         if (std::optional<std::string> text = token_text(id)) texts.push_back(std::move(*text));
     }
     const bool joined = !parts_.decoders.empty();
-    for (const Decoder& step : parts_.decoders) texts = step.apply(std::move(texts));
+    naming_file([&] {
+        for (const Decoder& step : parts_.decoders) texts = step.apply(std::move(texts));
+    });
     std::string out;
     for (const std::string& text : texts) {
         if (!joined && !out.empty()) out += ' ';

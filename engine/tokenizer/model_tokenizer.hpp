@@ -29,6 +29,7 @@ struct TokenizerParts {
     std::vector<PostProcessor> post_processors;
     std::vector<Decoder> decoders;   ///< empty: tokens are joined by spaces
     std::vector<std::string> notes;  ///< assumptions that had to be made, one sentence each
+    std::string source;              ///< the file it was read from, for messages; "" if there is none
 };
 
 /// A text after one step on its way to tokens.
@@ -51,7 +52,7 @@ struct TokenSteps {
     Encoding tokens;                ///< as encode() returns them
 };
 
-/// Thread-safe.
+/// Thread-safe. A text that the file's own components cannot encode is refused with a ConfigError that names the file.
 class ModelTokenizer {
 public:
     /// Throws ConfigError if an added token's id belongs to another token.
@@ -92,10 +93,13 @@ public:
     const std::vector<std::string>& notes() const { return parts_.notes; }
 
 private:
+    /// Calls part() and adds the file's name to what it throws.
+    template <class Part>
+    auto naming_file(Part&& part) const;
     Encoding encode_plain(std::string_view text, std::vector<std::string>* texts = nullptr) const;
-    /// Splits a text into words. Calls seen(kind, name, list) after each stage.
+    /// Splits a typed text into words. Calls seen(kind, name, list) after each stage.
     template <class Seen>
-    PieceList words_of(std::string_view text, Seen&& seen) const;
+    PieceList words_of(PieceList list, Seen&& seen) const;
     Encoding finish(std::vector<EncodedPart> parts, bool special) const;
     /// Also appends the tokens' texts if `texts` is not null.
     void append_words(const PieceList& list, Encoding& out, std::vector<std::string>* texts) const;

@@ -23,6 +23,7 @@ std::string source_of(const fs::path& path) { return escaped(path.native(), 0); 
 std::string read_tokenizer_file(const fs::path& path) { return read_whole_file(path, {.max_bytes = kMaxTokenizerFile, .stop = {}}); }
 
 std::shared_ptr<const ModelTokenizer> tokenizer_of(TokenizerParts parts, const std::string& source) {
+    parts.source = source;
     try {
         return std::make_shared<const ModelTokenizer>(std::move(parts));
     } catch (const ConfigError& error) {
@@ -101,6 +102,7 @@ std::shared_ptr<const ModelTokenizer> parse_tokenizer_json(std::string_view text
     whole.drop_null_members();
     JsonObject json = JsonObject::of(std::move(whole), source);
     TokenizerParts parts;
+    parts.source = source;
     std::string version;
     json.read("version", version);
     json.value("truncation");

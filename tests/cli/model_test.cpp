@@ -200,7 +200,8 @@ TEST(TokenizeCommand, RefusesInOneLine) {
     hostile("tokenizer.json",
             R"({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []},
                 "pre_tokenizer": {"type": "Split", "pattern": {"Regex": "(a|aa)+$"}, "behavior": "Isolated"}})",
-            "the tokenizer's regular expressions take too long on this text and were stopped at \"(a|aa)+$\"");
+            folder.path("tokenizer.json") +
+                ": the tokenizer's regular expressions take too long on this text and were stopped at \"(a|aa)+$\"");
     hostile("a.model", "\x0A\xFF\xFF\xFF\x7F", "field 1 declares 268435455 bytes, but only 0 are left");
     hostile("a.tiktoken", "AA== 0\nAA== 1\n", "a.tiktoken, line 2: the token");
     hostile("a.txt", "a\nb\n", "the unknown token \"[UNK]\" is not in the vocabulary");

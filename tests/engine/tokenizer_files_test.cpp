@@ -16,6 +16,7 @@
 #include "engine/tokenizer/gguf_tokenizer.hpp"
 #include "engine/tokenizer/sentence_piece_file.hpp"
 #include "engine/tokenizer/tiktoken.hpp"
+#include "engine/tokenizer/tokenizer.hpp"
 #include "tests/engine/gguf_bytes.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -301,6 +302,38 @@ TEST(TokenizerFiles, GgufMayBringTheWholeTokenizer) {
     GgufKeys keys;
     keys.add_text("tokenizer.huggingface.json", test::file_bytes(kTokenizerJsonCases / "roberta/tokenizer.json"));
     expect_golden_ids("roberta", *tokenizer_in(keys), true);
+}
+
+TEST(TokenizerFiles, ATextThatAFileCannotEncodeIsRefusedInItsName) {
+    const auto refusal = [](const auto& encode) {
+        try {
+            encode();
+        } catch (const ConfigError& error) {
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    const std::string endless = std::string(40, 'a') + "b", stopped = ": the tokenizer's regular expressions take too long on this text";
+    const std::string json = R"({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []},
+        "pre_tokenizer": {"type": "Split", "pattern": {"Regex": "(a|aa)+$"}, "behavior": "Isolated"}})";
+    const test::TemporaryFolder folder;
+    const fs::path path = folder.path() / "tokenizer.json";
+    test::put_file(path, json);
+    GgufKeys whole;
+    whole.add_text("tokenizer.huggingface.json", json);
+    const auto of_file = read_tokenizer(folder.path()), of_gguf = tokenizer_in(whole);
+    EXPECT_THAT(refusal([&] { of_file->encode(endless); }), testing::StartsWith(path.string() + stopped));
+    EXPECT_THAT(refusal([&] { of_file->steps(endless); }), testing::StartsWith(path.string() + stopped));
+    EXPECT_THAT(refusal([&] { of_gguf->encode(endless); }), testing::StartsWith("file.gguf, tokenizer.huggingface.json" + stopped));
+    // Not only regular expressions.
+    GgufKeys bare;
+    bare.add_text("tokenizer.ggml.model", "t5");
+    bare.add("tokenizer.ggml.tokens", 9, test::gguf_texts({"a", "\u2581"}));
+    bare.add("tokenizer.ggml.scores", 9, test::gguf_numbers<float>(6, {-1, -2}));
+    EXPECT_THAT(refusal([&] { tokenizer_in(bare)->encode("c"); }), testing::StartsWith("file.gguf: the text has a character that is not"));
+    EXPECT_EQ(refusal([&] { tokenizer_in(bare)->encode("a"); }), "");
+    // A text that is too long for any tokenizer is not the file's fault.
+    EXPECT_THAT(refusal([&] { of_file->encode(std::string(kMaxTextBytes + 1, ' ')); }), testing::StartsWith("a text of "));
 }
 
 TEST(TokenizerFiles, GgufWithoutAWayOfCuttingIsReadWithANote) {
