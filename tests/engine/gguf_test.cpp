@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <sstream>
 
 #include "engine/tokenizer/gguf_tokenizer.hpp"
@@ -155,20 +156,17 @@ TEST(GgufTokenizer, RefusesWhatItDoesNotKnowByName) {
 
 const fs::path kVocabularies = fs::path(ATTN_TEST_DATA) / "../../shared/golden/vocab";
 
-/// Published vocabularies are not part of this repository; they are read from beside the checkout.
-std::vector<std::string> vocabularies() {
-    std::vector<std::string> names;
-    for (const char* name : {"gpt-2", "llama-spm", "bert-bge"})
-        if (std::error_code none; fs::exists(kVocabularies / (std::string(name) + ".gguf"), none)) names.emplace_back(name);
-    return names;
-}
-
+/// Published vocabularies are not part of this repository; they are read from beside the checkout. Without them, GgufCutsAsItsNameSays and
+/// its neighbours still compare the same kinds of tokenizers; `./dev test` says how many of these cases were not run.
 class PublishedVocabulary : public testing::TestWithParam<std::string> {};
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(PublishedVocabulary);
 
 /// Texts are joined by separator lines; ids do not include the tokens that a template adds.
 TEST_P(PublishedVocabulary, GivesTheIdsOfItsTexts) {
     const std::string path = (kVocabularies / (GetParam() + ".gguf")).string();
+    if (std::error_code none; !fs::exists(path, none)) {
+        std::cout << "not run here: published vocabularies are not part of the repository (../shared/golden/vocab)\n";
+        return;
+    }
     const auto tokenizer = read_gguf_tokenizer(GgufFile::read(path));
     const std::string texts = test::file_bytes(path + ".inp"), separator = "\n__ggml_vocab_test__\n";
     std::istringstream expected(test::file_bytes(path + ".out"));
@@ -192,7 +190,7 @@ std::string vocabulary_name(const testing::TestParamInfo<std::string>& vocabular
         if (c == '-') c = '_';
     return name;
 }
-INSTANTIATE_TEST_SUITE_P(BesideTheCheckout, PublishedVocabulary, testing::ValuesIn(vocabularies()), vocabulary_name);
+INSTANTIATE_TEST_SUITE_P(BesideTheCheckout, PublishedVocabulary, testing::Values("gpt-2", "llama-spm", "bert-bge"), vocabulary_name);
 
 }  // namespace
 }  // namespace attn

@@ -302,7 +302,6 @@ TEST(Safetensors, WhatIsMissingIsNamed) {
 
 TEST(Safetensors, EveryGoldenFileReads) {
     int files = 0;
-    if (!std::filesystem::exists(ATTN_TEST_DATA "/golden")) GTEST_SKIP() << "no golden files here";
     for (const auto& entry : std::filesystem::directory_iterator(ATTN_TEST_DATA "/golden")) {
         if (entry.path().extension() != ".safetensors") continue;
         ++files;
