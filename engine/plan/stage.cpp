@@ -92,33 +92,110 @@ bool consume(std::string_view& text, std::string_view prefix) {
 std::string_view stage_name(Stage stage) { return kStages[static_cast<std::size_t>(stage)].name; }
 std::string_view stage_symbol(Stage stage) { return kStages[static_cast<std::size_t>(stage)].symbol; }
 
-std::string_view linear_subscript(Stage stage) {
-    switch (to_self(stage)) {
-    case Stage::Q:
-        return "Q";
-    case Stage::K:
-        return "K";
-    case Stage::V:
-        return "V";
-    case Stage::AttentionOut:
-        return "O";
-    case Stage::FfnGate:
-        return "g";
-    case Stage::FfnHidden:
-        return "1";
-    case Stage::FfnOut:
-        return "2";
+std::optional<LinearMap> linear_map(Stage stage) {
+    // Without a default, so that a new stage does not compile until it is listed.
+    switch (stage) {
     case Stage::EmbeddingIn:
-        return "in";
+        return LinearMap::EmbeddingIn;
+    case Stage::Q:
+    case Stage::CrossQ:
+        return LinearMap::Q;
+    case Stage::K:
+    case Stage::CrossK:
+        return LinearMap::K;
+    case Stage::V:
+    case Stage::CrossV:
+        return LinearMap::V;
+    case Stage::AttentionOut:
+    case Stage::CrossAttentionOut:
+        return LinearMap::AttentionOut;
+    case Stage::FfnGate:
+        return LinearMap::FfnGate;
+    case Stage::FfnHidden:
+        return LinearMap::FfnHidden;
+    case Stage::FfnOut:
+        return LinearMap::FfnOut;
     case Stage::HeadHidden:
-        return "h";
+        return LinearMap::HeadHidden;
     case Stage::HeadIn:
-        return "out";
+        return LinearMap::HeadIn;
     case Stage::Logits:
-        return "head";
-    default:
-        return "";
+        return LinearMap::Logits;
+    case Stage::Tokens:
+    case Stage::TokenEmbedding:
+    case Stage::PositionEmbedding:
+    case Stage::SegmentEmbedding:
+    case Stage::Embedding:
+    case Stage::EmbeddingNorm:
+    case Stage::Norm1:
+    case Stage::QNormed:
+    case Stage::KNormed:
+    case Stage::QRotated:
+    case Stage::KRotated:
+    case Stage::Scores:
+    case Stage::Scaled:
+    case Stage::Capped:
+    case Stage::Biased:
+    case Stage::Masked:
+    case Stage::Weights:
+    case Stage::Dropped:
+    case Stage::Context:
+    case Stage::Concat:
+    case Stage::AttentionNorm:
+    case Stage::Residual1:
+    case Stage::CrossNorm:
+    case Stage::CrossScores:
+    case Stage::CrossScaled:
+    case Stage::CrossMasked:
+    case Stage::CrossWeights:
+    case Stage::CrossDropped:
+    case Stage::CrossContext:
+    case Stage::CrossConcat:
+    case Stage::CrossResidual:
+    case Stage::Norm2:
+    case Stage::FfnActivation:
+    case Stage::FfnGated:
+    case Stage::FfnNorm:
+    case Stage::Residual2:
+    case Stage::FinalNorm:
+    case Stage::HeadActivation:
+    case Stage::HeadNorm:
+    case Stage::HeadScaled:
+    case Stage::LogitsCapped:
+    case Stage::Probabilities:
+        break;
     }
+    return std::nullopt;
+}
+
+std::string_view linear_subscript(Stage stage) {
+    const std::optional<LinearMap> map = linear_map(stage);
+    if (!map) return "";
+    switch (*map) {
+    case LinearMap::EmbeddingIn:
+        return "in";
+    case LinearMap::Q:
+        return "Q";
+    case LinearMap::K:
+        return "K";
+    case LinearMap::V:
+        return "V";
+    case LinearMap::AttentionOut:
+        return "O";
+    case LinearMap::FfnGate:
+        return "g";
+    case LinearMap::FfnHidden:
+        return "1";
+    case LinearMap::FfnOut:
+        return "2";
+    case LinearMap::HeadHidden:
+        return "h";
+    case LinearMap::HeadIn:
+        return "out";
+    case LinearMap::Logits:
+        return "head";
+    }
+    return "";
 }
 
 std::optional<Stage> stage_from_name(std::string_view name) {

@@ -82,6 +82,11 @@ struct StageId {
     bool operator==(const StageId&) const = default;
 };
 
+/// The linear maps of a model. Each is the operation behind one stage, and behind that of cross-attention, if there is one.
+enum class LinearMap : std::uint8_t { EmbeddingIn, Q, K, V, AttentionOut, FfnGate, FfnHidden, FfnOut, HeadHidden, HeadIn, Logits };
+/// The linear map behind a stage; nullopt for a stage of any other operation.
+std::optional<LinearMap> linear_map(Stage stage);
+
 /// snake_case name: "scores", "ffn_out", "cross_scores".
 std::string_view stage_name(Stage stage);
 /// The stage with this name, if there is one.

@@ -1,5 +1,7 @@
 #include "engine/plan/stage_shape.hpp"
 
+#include "engine/tensor/error.hpp"
+
 namespace attn {
 
 std::int64_t axis_size(const Config& config, const PlanNode& node, Axis axis) {
@@ -16,9 +18,15 @@ std::int64_t axis_size(const Config& config, const PlanNode& node, Axis axis) {
         return config.vocab_size;
     case Axis::N:
         return config.embedding_width();
-    default:
+    case Axis::C:
         return to_self(node.id.stage) == Stage::Concat ? config.attention_width() : config.d_model;
+    case Axis::B:
+    case Axis::T:
+    case Axis::S:
+    case Axis::L:
+        break;
     }
+    throw Error("an axis of sequences, positions or layers has no size in the settings");
 }
 
 std::int64_t positions_along(const PlanNode& node, Axis axis, const BatchSizes& sizes) {

@@ -4,6 +4,8 @@
 
 #include <set>
 
+#include "tests/support/random_model.hpp"
+
 namespace attn {
 namespace {
 
@@ -35,6 +37,28 @@ TEST(Stage, CrossAndSelfAreInverse) {
         }
     }
     EXPECT_EQ(to_cross(Stage::Weights), Stage::CrossWeights);
+}
+
+/// Exactly the stages that a plan computes by a linear map have one, and no two have the same subscript.
+TEST(Stage, KnowsItsLinearMap) {
+    EXPECT_EQ(linear_map(Stage::CrossAttentionOut), LinearMap::AttentionOut);
+    EXPECT_EQ(linear_map(Stage::Logits), LinearMap::Logits);
+    std::set<std::string_view> subscripts;
+    int maps = 0;
+    for (int i = 0; i < kStageCount; ++i) {
+        const Stage stage = static_cast<Stage>(i);
+        EXPECT_EQ(linear_map(stage), linear_map(to_self(stage))) << stage_name(stage);
+        EXPECT_EQ(linear_map(stage).has_value(), !linear_subscript(stage).empty()) << stage_name(stage);
+        if (!linear_map(stage) || is_cross(stage)) continue;
+        ++maps;
+        EXPECT_TRUE(subscripts.insert(linear_subscript(stage)).second) << stage_name(stage);
+    }
+    EXPECT_EQ(maps, static_cast<int>(LinearMap::Logits) + 1);
+    for (unsigned seed = 0; seed < 40; ++seed) {
+        const Plan plan(testing_support::RandomModel(seed, seed % 2 == 0).config);
+        for (const PlanNode& node : plan.nodes())
+            EXPECT_EQ(linear_map(node.id.stage).has_value(), node.op == Op::Linear) << seed << ": " << tensor_name(node.id);
+    }
 }
 
 }  // namespace

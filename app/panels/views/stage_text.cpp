@@ -62,34 +62,35 @@ std::string sharing(const Config& config) {
 Words linear_words(const Config& config, const PlanNode& node) {
     const char* source = is_cross(node.id.stage) ? "the memory" : "the input";
     const std::string plus = node.bias.empty() ? "" : " + b";
-    switch (to_self(node.id.stage)) {
-    case Stage::Q:
+    switch (linear_map(node.id.stage).value()) {
+    case LinearMap::Q:
         return {"Q = X W_Q" + plus, "What each token looks for: its vector times W_Q of this head."};
-    case Stage::K:
+    case LinearMap::K:
         return {"K = X W_K" + plus,
                 fmt::format("What each token offers to be matched by: {} times W_K of this head.{}", source, sharing(config))};
-    case Stage::V:
+    case LinearMap::V:
         return {"V = X W_V" + plus,
                 fmt::format("What each token passes on when attended to: {} times W_V of this head.{}", source, sharing(config))};
-    case Stage::EmbeddingIn:
+    case LinearMap::EmbeddingIn:
         return {"E = vectors W_in" + plus, "The word vectors are narrower than the residual stream; a matrix maps them to its width."};
-    case Stage::HeadHidden:
+    case LinearMap::HeadHidden:
         return {"hidden = X W_h" + plus, "Before the output head, each token's vector is mapped once more."};
-    case Stage::HeadIn:
+    case LinearMap::HeadIn:
         return {"out = X W_out" + plus,
                 "The output head compares with the word vectors, which are narrower; a matrix maps the residual stream to their width."};
-    case Stage::AttentionOut:
+    case LinearMap::AttentionOut:
         return {"out = concat W_O" + plus, "One more matrix mixes the heads' results."};
-    case Stage::FfnGate:
+    case LinearMap::FfnGate:
         return {"gate = X W_g" + plus, "Each token on its own: its activation decides how far each hidden unit opens."};
-    case Stage::FfnHidden:
+    case LinearMap::FfnHidden:
         return {"hidden = X W₁" + plus, "Each token on its own: its vector is mapped to a wider one."};
-    case Stage::FfnOut:
+    case LinearMap::FfnOut:
         return {(config.ffn_gated ? "out = gated W₂" : "out = act W₂") + plus, "The active hidden units each add their own vector."};
-    default:
+    case LinearMap::Logits:
         return {node.weight.transposed ? "logits = X W_Eᵀ" : "logits = X W_U",
                 "Each token's final vector is compared with every token of the vocabulary."};
     }
+    return {};
 }
 
 Words rotate_words(const Config& config, const RotaryRule& rule) {
