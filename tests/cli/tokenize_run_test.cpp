@@ -18,7 +18,7 @@ using nlohmann::json;
 using testing::HasSubstr;
 
 /// A short run on a text, with these options.
-std::string train(const ScratchFolder& folder, const std::vector<std::string>& options) {
+std::string train_on_text(const ScratchFolder& folder, const std::vector<std::string>& options) {
     std::string text;
     for (int i = 0; i < 40; ++i) text += "The sea was calm on day " + std::to_string(i * i) + ", and the caf\u00E9 was open. ";
     std::vector<std::string> command{"train", "--text-file",     folder.file("text.txt", text), "--steps", "1", "--set", "task.length=32",
@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(Tokenizers, TokenizeRun,
 
 TEST_P(TokenizeRun, GivesTheIdsThatTheModelReads) {
     const ScratchFolder folder;
-    const std::string run = train(folder, GetParam()), text = "a caf\u00E9 was calm";
+    const std::string run = train_on_text(folder, GetParam()), text = "a caf\u00E9 was calm";
     const std::vector<std::string> vocabulary = read_checkpoint(run + "/model.safetensors").vocabulary;
     const std::vector<std::int32_t> ids = ids_of_model(folder, run, text);
     std::vector<std::string> tokens;
@@ -87,7 +87,7 @@ TEST_P(TokenizeRun, GivesTheIdsThatTheModelReads) {
 
 TEST(TokenizeCommand, ShowsTheJoinsOfATrainedTokenizer) {
     const ScratchFolder folder;
-    const std::string run = train(folder, {"--tokenizer", "bpe", "--vocab", "300"});
+    const std::string run = train_on_text(folder, {"--tokenizer", "bpe", "--vocab", "300"});
     const Outcome shown = attnscope({"tokenize", "--run", run, "--text", "The sea", "--steps"});
     ASSERT_EQ(shown.exit_code, 0) << shown.err;
     // The merges are the tokens behind the 256 bytes, so the last join of a word gives a token whose rank follows from its id.
@@ -124,7 +124,7 @@ TEST(TokenizeCommand, TakesATrainedExample) {
 
 TEST(TokenizeCommand, ComparesARunWithAModel) {
     const ScratchFolder folder;
-    const std::string run = train(folder, {"--tokenizer", "bpe", "--vocab", "300"});
+    const std::string run = train_on_text(folder, {"--tokenizer", "bpe", "--vocab", "300"});
     const std::string model = std::string(ATTN_TEST_DATA) + "/golden/hf/tokenizers/gpt2";
     const Outcome shown = attnscope({"tokenize", "--run", run, "--model", model, "--text", "The sea was calm"});
     ASSERT_EQ(shown.exit_code, 0) << shown.err;
@@ -138,7 +138,7 @@ TEST(TokenizeCommand, ComparesARunWithAModel) {
 
 TEST(TokenizeCommand, RefusesOwnModelsInOneLine) {
     const ScratchFolder folder;
-    const std::string run = train(folder, {}), model = std::string(ATTN_TEST_DATA) + "/golden/hf/gpt2";
+    const std::string run = train_on_text(folder, {}), model = std::string(ATTN_TEST_DATA) + "/golden/hf/gpt2";
     const auto refused = [](const std::vector<std::string>& options, const std::string& words) {
         std::vector<std::string> command{"tokenize", "--text", "The \u03B1"};
         command.insert(command.end(), options.begin(), options.end());

@@ -211,5 +211,15 @@ TEST_F(CellEditTest, EveryViewDrawsEveryKindOfEdit) {
     }
 }
 
+TEST_F(CellEditTest, BytesAreNamedAsOnChips) {
+    Document document = open_preset("causal-attention");
+    document.tokenizer = TokenizerKind::Byte;
+    document.texts = {"a\u00E9"};
+    document.forward.edits = {{.at = {Stage::Scores, 0}, .row = 1, .column = 2, .value = 1}};
+    session = std::make_unique<Session>(std::move(document), [] {});
+    session->wait();
+    EXPECT_NE(words(0).find("row 1 ‘C3’, key 2 ‘A9’"), std::string::npos) << words(0);
+}
+
 }  // namespace
 }  // namespace attn::app::test

@@ -9,6 +9,7 @@
 #include "app/panels/actions/actions.hpp"
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/frame.hpp"
+#include "app/panels/maps/labels.hpp"
 #include "app/panels/maps/matrix.hpp"
 #include "app/panels/maps/strong_cells.hpp"
 #include "app/panels/navigation.hpp"
@@ -426,6 +427,21 @@ TEST_F(ReadingViewsTest, TotalsHatchWhatIsMaskedEverywhere) {
     for (std::int64_t row = 0; row < data.rows; ++row)
         for (std::int64_t col = 0; col < data.cols; ++col)
             EXPECT_EQ(data.keep[row * data.cols + col] != 0, col <= row) << row << " " << col;
+}
+
+class ByteLabels : public InterfaceFixture {};
+
+TEST_F(ByteLabels, AreWrittenAsOnChips) {
+    Document document = open_preset("causal-attention");
+    document.tokenizer = TokenizerKind::Byte;
+    document.texts = {"a\u00E9"};
+    session = std::make_unique<Session>(std::move(document), [] {});
+    session->wait();
+    const StageId scores{Stage::Scores, 0};
+    with_context([&](PanelContext& context) {
+        EXPECT_EQ(axis_labels(context, scores, Axis::T, 3), (std::vector<std::string>{"a", "C3", "A9"}));
+        EXPECT_EQ(index_label(context, scores, Axis::S, 1), "C3");
+    });
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "app/widgets/text.hpp"
+#include "app/widgets/token_chips.hpp"
 
 namespace attn::app {
 
@@ -20,12 +20,12 @@ std::string index_label(const PanelContext& context, const StageId& id, Axis axi
             const auto& row = tokens[static_cast<std::size_t>(std::min(batch, static_cast<std::int64_t>(tokens.size()) - 1))];
             if (i < static_cast<std::int64_t>(row.size())) {
                 const Token& token = row[static_cast<std::size_t>(i)];
-                return token.padding ? "pad" : visible_text(token.text);
+                return token.padding ? "pad" : shown_bytes(token.text);
             }
         }
     }
     const auto& vocabulary = by.snapshot != nullptr ? by.snapshot->vocabulary : context.snapshot.vocabulary;
-    if (axis == Axis::V && i < static_cast<std::int64_t>(vocabulary.size())) return visible_text(vocabulary[static_cast<std::size_t>(i)]);
+    if (axis == Axis::V && i < static_cast<std::int64_t>(vocabulary.size())) return shown_bytes(vocabulary[static_cast<std::size_t>(i)]);
     return std::to_string(i);
 }
 

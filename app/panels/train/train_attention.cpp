@@ -20,6 +20,7 @@
 #include "app/widgets/item.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
+#include "app/widgets/token_chips.hpp"
 
 namespace attn::app {
 namespace {
@@ -297,8 +298,9 @@ float draw_header(PanelContext& context, const Moments& pins, bool difference) {
         const std::string between = context.training.snapshot->tokenizer == TokenizerKind::Word ? " " : "";
         // For a translation, show the source sentence.
         const auto& shown_sequences = context.snapshot.source_tokens.empty() ? sequences : context.snapshot.source_tokens;
-        for (const Token& token : shown_sequences[std::min(static_cast<std::size_t>(context.view.batch), shown_sequences.size() - 1)])
-            if (!token.padding) probe += (probe.empty() ? "" : between) + visible_text(token.text, true);
+        std::vector<Token> tokens = shown_sequences[std::min(static_cast<std::size_t>(context.view.batch), shown_sequences.size() - 1)];
+        std::erase_if(tokens, [](const Token& token) { return token.padding; });
+        for (const std::string& piece : readable_pieces(tokens)) probe += (probe.empty() ? "" : between) + piece;
         const std::string shown = elide(fonts.mono_small, "text: " + probe, limit - at.x - used);
         draw_text_in(list, fonts.mono_small, {at.x + used, at.y + context.px(2)}, {limit, at.y + context.px(20)}, {1, 0.5F}, colors.muted,
                      shown);

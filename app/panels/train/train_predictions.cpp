@@ -51,7 +51,7 @@ std::optional<PredictedPosition> position_of(const PanelContext& context) {
     const std::int64_t asked = asked_position(context, tokens, length);
     position.index =
         std::clamp<std::int64_t>(context.view.hover_shown.on(Axis::T).value_or(context.view.train.query.value_or(asked)), 0, length - 1);
-    position.token = visible_text(tokens[static_cast<std::size_t>(position.index)].text);
+    position.token = shown_bytes(tokens[static_cast<std::size_t>(position.index)].text);
     return position;
 }
 
@@ -89,7 +89,7 @@ void draw_next(PanelContext& context, const Box& box) {
     for (std::size_t i = 0; i < shown; ++i) {
         const NextWord& word = words->likeliest[i];
         const float y = box.min.y + context.px(kHeading) + static_cast<float>(i) * line;
-        const std::string name = visible_text(word.text);
+        const std::string name = shown_bytes(word.text);
         draw_text_in(list, fonts.mono, {box.min.x, y}, {left - context.px(8), y + line}, {1, 0.5F}, colors.text,
                      elide(fonts.mono, name, label - context.px(8)));
         list.AddRectFilled({left, y + context.px(4)}, {right, y + line - context.px(4)}, colors.raised, context.px(3));
@@ -116,9 +116,9 @@ std::vector<ExampleCell> cells_of(const PanelContext& context, const HeldOutExam
     const float least = std::clamp(room / static_cast<float>(std::max<std::size_t>(cells.size(), 1)), context.px(10), context.px(17));
     for (std::size_t i = 0; i < cells.size(); ++i) {
         ExampleCell& cell = cells[i];
-        cell.text = visible_text(example.tokens[i]);
+        cell.text = shown_bytes(example.tokens[i]);
         if (i < example.right.size()) cell.right = example.right[i];
-        if (cell.right == 0 && i < example.predicted.size()) cell.said = visible_text(example.predicted[i]);
+        if (cell.right == 0 && i < example.predicted.size()) cell.said = shown_bytes(example.predicted[i]);
         cell.width = std::max(
             {least, text_width(fonts.mono_small, cell.text) + context.px(3), text_width(fonts.mono_tiny, cell.said) + context.px(3)});
     }

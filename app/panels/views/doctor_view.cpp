@@ -12,6 +12,7 @@
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
 #include "app/widgets/text_field.hpp"
+#include "app/widgets/token_chips.hpp"
 
 namespace attn::app {
 namespace {
@@ -121,7 +122,7 @@ void draw_future(PanelContext& context, const DoctorReport& report) {
             positions.push_back(leak.position);
             change = std::max(change, leak.change);
         }
-        const std::string token = visible_text(context.snapshot.tokens.at(0).at(static_cast<std::size_t>(test.changed)).text);
+        const std::string token = shown_bytes(context.snapshot.tokens.at(0).at(static_cast<std::size_t>(test.changed)).text);
         ImGui::PushID(static_cast<int>(test.changed));
         row(context, "##leak", colors.bad,
             fmt::format("A different token at {} ({}) changes position{} {} by up to {}.", test.changed, token,

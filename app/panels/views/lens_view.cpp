@@ -15,6 +15,7 @@
 #include "app/widgets/item.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
+#include "app/widgets/token_chips.hpp"
 
 namespace attn::app {
 namespace {
@@ -48,7 +49,7 @@ LensSoFar lens_of(const PanelContext& context) {
 
 std::string token_text(const PanelContext& context, std::int32_t id) {
     const auto& vocabulary = context.snapshot.vocabulary;
-    return id >= 0 && static_cast<std::size_t>(id) < vocabulary.size() ? visible_text(vocabulary[static_cast<std::size_t>(id)])
+    return id >= 0 && static_cast<std::size_t>(id) < vocabulary.size() ? shown_bytes(vocabulary[static_cast<std::size_t>(id)])
                                                                        : std::to_string(id);
 }
 
