@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "engine/trace/head_scores.hpp"
+#include "engine/trace/head_score.hpp"
 
 namespace attn {
 

@@ -10,6 +10,7 @@
 
 #include "engine/model/transformer.hpp"
 #include "engine/tensor/random.hpp"
+#include "engine/trace/head_scores.hpp"
 
 namespace attn {
 namespace {

@@ -9,7 +9,7 @@
 #include <random>
 
 #include "engine/explain/edit_list.hpp"
-#include "engine/explain/provenance.hpp"
+#include "engine/explain/explain.hpp"
 #include "engine/model/model_pass.hpp"
 #include "engine/ops/cross_entropy.hpp"
 #include "engine/reference/verify.hpp"

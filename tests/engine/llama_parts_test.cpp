@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "engine/explain/provenance.hpp"
+#include "engine/explain/explain.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/snippet/snippet.hpp"
 #include "engine/trace/query_key.hpp"

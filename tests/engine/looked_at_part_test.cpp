@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "engine/explain/provenance.hpp"
+#include "engine/explain/explain.hpp"
 #include "engine/model/continued_outline.hpp"
 #include "engine/model/outline.hpp"
 #include "engine/model/text_rules.hpp"

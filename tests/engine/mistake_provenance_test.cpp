@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string>
 
-#include "engine/explain/provenance.hpp"
+#include "engine/explain/explain.hpp"
 #include "engine/plan/mistake.hpp"
 #include "tests/support/random_model.hpp"
 

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <random>
 
-#include "engine/explain/provenance.hpp"
+#include "engine/explain/explain.hpp"
 #include "engine/model/looked_at_part.hpp"
 #include "engine/model/outline.hpp"
 #include "engine/model/text_rules.hpp"

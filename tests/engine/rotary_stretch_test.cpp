@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "engine/explain/provenance.hpp"
+#include "engine/explain/explain.hpp"
 #include "engine/plan/config_json.hpp"
 #include "engine/plan/rotary.hpp"
 #include "engine/reference/verify.hpp"

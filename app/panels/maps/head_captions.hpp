@@ -4,7 +4,7 @@
 #include <string>
 
 #include "app/panels/panel_context.hpp"
-#include "engine/trace/head_scores.hpp"
+#include "engine/trace/head_score.hpp"
 
 namespace attn::app {
 

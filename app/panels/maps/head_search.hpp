@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "app/widgets/ui.hpp"
-#include "engine/trace/head_scores.hpp"
+#include "engine/trace/head_score.hpp"
 
 namespace attn::app {
 

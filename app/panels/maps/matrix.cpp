@@ -6,7 +6,7 @@
 
 #include "app/panels/maps/head_of.hpp"
 #include "app/panels/maps/strong_cells.hpp"
-#include "engine/trace/apply_edit.hpp"
+#include "engine/trace/edit_marks.hpp"
 
 namespace attn::app {
 namespace {

@@ -18,7 +18,6 @@
 #include "app/widgets/controls.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
-#include "engine/trace/attention_totals.hpp"
 
 namespace attn::app {
 namespace {

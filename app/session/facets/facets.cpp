@@ -25,6 +25,7 @@
 #include "app/session/states/hidden_words.hpp"
 #include "app/session/states/part_looked_at.hpp"
 #include "engine/doctor/doctor.hpp"
+#include "engine/explain/explain.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/model/changed_map.hpp"
 #include "engine/model/continued_outline.hpp"
@@ -38,6 +39,7 @@
 #include "engine/tensor/error.hpp"
 #include "engine/tokenizer/tokenizer_files.hpp"
 #include "engine/trace/attention_totals.hpp"
+#include "engine/trace/head_scores.hpp"
 
 namespace attn::app {
 namespace {

@@ -11,7 +11,7 @@
 #include "app/session/states/shared_words.hpp"
 #include "app/session/states/state.hpp"
 #include "app/session/states/token.hpp"
-#include "engine/trace/head_scores.hpp"
+#include "engine/trace/head_score.hpp"
 #include "engine/trace/stage_range.hpp"
 #include "engine/trace/trace.hpp"
 

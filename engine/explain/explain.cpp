@@ -1,4 +1,4 @@
-#include "engine/explain/provenance.hpp"
+#include "engine/explain/explain.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,0 +1,27 @@
+#pragma once
+/// What kind of attention a head pays, as a few numbers; plain data.
+
+#include <cstdint>
+
+#include "engine/plan/stage.hpp"
+
+namespace attn {
+
+/// Averages over the query rows of all sequences, except padding and fully masked rows. All but entropy and distance are in [0, 1].
+struct HeadScore {
+    StageId id;  ///< the weights or cross_weights stage
+    std::int64_t head = 0;
+    double previous_token = 0;  ///< mean weight on key t - 1, over rows t >= 1
+    double first_token = 0;     ///< mean weight on key 0, over rows t >= 1
+    double same_token = 0;      ///< mean weight on the query's own position, over rows t >= 1
+    /// Mean weight on positions that follow an earlier occurrence of the query's token, over rows that have one:
+    /// the induction pattern of Olsson et al., "In-context Learning and Induction Heads" (2022).
+    double induction = 0;
+    double entropy = 0;               ///< mean of -sum w ln w over the row, in nats; 0 ln 0 = 0
+    double distance = 0;              ///< mean of sum w |t - s|, in positions
+    double alignment = 0;             ///< cross-attention: mean of the row's largest weight, 1 if each query attends to a single key
+    std::int64_t rows = 0;            ///< rows averaged; 0: no row to score
+    std::int64_t induction_rows = 0;  ///< rows whose token occurred before
+};
+
+}  // namespace attn
