@@ -307,6 +307,8 @@ WeightErrorMap weight_error_map(const ModelFolder& a, const ModelFolder& b, cons
             map.rms[static_cast<std::size_t>(row * map.map_columns + column)] = static_cast<float>(sums.rms());
         }
     });
+    for (const float rms : map.rms)
+        if (std::isfinite(rms)) map.largest = std::max(map.largest, rms);
     a.weights->require_intact();
     b.weights->require_intact();
     return map;

@@ -49,6 +49,7 @@ struct WeightErrorMap {
     /// Numbers of a row that share a scale in either of the two; 0 if neither is block-quantized. A tile is at least this wide.
     std::int64_t group = 0;
     std::vector<float> rms;  ///< of b - a, [map_rows,map_columns]
+    float largest = 0;       ///< of the finite ones
 };
 
 }  // namespace attn

@@ -197,6 +197,12 @@ TEST(CompareWeights, AreDrawnAsTheErrorsOfTheirTiles) {
             ASSERT_GE(map.map_columns * map.tile_columns, error.columns);
             EXPECT_EQ(map.group, error.type_a == "Q8_0" ? 32 : 0) << error.parameter;
             EXPECT_EQ(map.tile_columns % std::max<std::int64_t>(map.group, 1), 0) << "a scale lies in one tile";
+            bool found = map.rms.empty();
+            for (const float rms : map.rms) {
+                EXPECT_LE(rms, map.largest);
+                found = found || rms == map.largest;
+            }
+            EXPECT_TRUE(found) << error.parameter;
             for (std::int64_t row = 0; row < map.map_rows; ++row)
                 for (std::int64_t column = 0; column < map.map_columns; ++column) {
                     double squares = 0;

@@ -57,8 +57,8 @@ TokenLines small_picture(std::vector<float>& values, std::vector<std::uint8_t>& 
     Matrix m;
     m.data = {1, values.data(), 2, 3, 3, keep.data()};
     picture.maps.push_back({m, 0xFFFFFFFF, "head 0"});
-    picture.keys = {"a", "b", "c"};
-    picture.queries = {"x", "y"};
+    picture.keys = {3, [](std::int64_t i) { return std::string(1, "abc"[i]); }};
+    picture.queries = {2, [](std::int64_t i) { return std::string(1, "xy"[i]); }};
     return picture;
 }
 
@@ -183,6 +183,27 @@ TEST_F(TokenViews, LinesOfHeadsWithARepeatedColourAreDashed) {
     const int whole = drawn(0), dashes = drawn(1), dots = drawn(2);
     EXPECT_GT(dashes, whole);
     EXPECT_GT(dots, dashes);
+}
+
+TEST_F(TokenViews, OfALongTextOnlyTheNamesInSightAreMade) {
+    open_example("multi-head");
+    int made = 0;
+    frames(2, [&] {
+        ImGui::SetNextWindowSize({800, 300});
+        ImGui::Begin("lines");
+        with_context([&](PanelContext& context) {
+            made = 0;
+            TokenLines picture;
+            picture.keys = picture.queries = {10000, [&](std::int64_t) {
+                                                  ++made;
+                                                  return std::string("word");
+                                              }};
+            draw_token_lines(context, picture, token_columns({10, 30}, 600, 50, 40), {});
+        });
+        ImGui::End();
+    });
+    EXPECT_GT(made, 8);
+    EXPECT_LT(made, 40);
 }
 
 TEST_F(TokenViews, NothingIsMeasuredOfATextThatPredictsNothing) {

@@ -8,6 +8,7 @@
 #include "app/panels/frame.hpp"
 #include "app/panels/train/train_transport.hpp"
 #include "app/session/document/presets.hpp"
+#include "app/session/facets/readings.hpp"
 #include "app/session/session.hpp"
 #include "tests/support/imgui_fixture.hpp"
 #include "tests/support/item_finder.hpp"
@@ -96,6 +97,24 @@ protected:
     std::vector<std::shared_ptr<const void>> tensors;
     double now = 0;
 };
+
+TEST_F(TrainSessionTest, TheLensAndKnockOutCountWhatTheTaskAsksFor) {
+    const ImVec2 start = find("##run", {"Start##start"});
+    click(start.x, start.y, ui_frame);
+    ASSERT_TRUE(becomes([&] { return run().step > 20 && session->snapshot()->trained_step.value_or(0) > 0; }));
+    press(Key::Space, ui_frame);
+    ASSERT_TRUE(becomes([&] { return run().phase == TrainingPhase::Paused; }));
+    view.view = View::Lens;
+    const auto lens = [&] { return session->results().find(session->states().shown, facet::Readings{ReadingKind::Lens, TaskKind::Copy}); };
+    ASSERT_TRUE(becomes([&] { return bool(lens()); }));
+    EXPECT_TRUE(lens()->leaves_out);
+    view.view = View::KnockOut;
+    const auto counted = [&] { return session->results().find(session->states().shown, facet::Counted{TaskKind::Copy}); };
+    ASSERT_TRUE(becomes([&] { return bool(counted()); }));
+    EXPECT_FALSE(counted()->empty());
+    const facet::KnockOut asked{KnockOutQuestion{{}, *counted()}};
+    EXPECT_TRUE(becomes([&] { return bool(session->results().find(session->states().shown, asked)); }));
+}
 
 TEST_F(TrainSessionTest, StartPauseRewindAndComeBack) {
     const ImVec2 start = find("##run", {"Start##start"});

@@ -2,10 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "app/session/document/prepare.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/session.hpp"
 #include "engine/model/transformer.hpp"
+#include "engine/tensor/error.hpp"
 
 namespace attn::app {
 namespace {
@@ -25,9 +29,32 @@ TEST(RowsOfAllHeads, AreTheRowsOfTheMaps) {
                     EXPECT_EQ(kind.weights[row * static_cast<std::size_t>(kind.keys) + static_cast<std::size_t>(key)],
                               snapshot->trace->find(kind.maps[row])->value(0, kind.heads[row], 2, key));
         }
+        float largest = 0;
+        for (const RecordedStage<float>& stage : snapshot->trace->stages) {
+            const Stack stack = config.architecture == Architecture::EncoderDecoder ? Stack::Decoder : Stack::Main;
+            if (to_self(stage.id.stage) != Stage::Weights || stage.id.stack != stack) continue;
+            for (std::int64_t head = 0; head < config.num_heads; ++head)
+                for (std::int64_t key = 0; key < stage.value.shape()[3].size; ++key)
+                    largest = std::max(largest, stage.value(0, head, 2, key));
+        }
+        EXPECT_EQ(rows->largest, largest);
         EXPECT_FALSE(session.compute(facet::HeadRows{0, 1000}));
         EXPECT_FALSE(session.compute(facet::HeadRows{3, 0}));
     }
+}
+
+TEST(RowsOfAllHeads, HaveALargestWeightBesideNan) {
+    Session session(open_preset("gpt-tiny"), [] {});
+    Trace<float> trace = *session.wait()->trace;
+    for (RecordedStage<float>& stage : trace.stages) {
+        if (stage.id.stage != Stage::Weights) continue;
+        std::fill_n(stage.value.data(), stage.value.size(), 0.25F);
+        stage.value(0, 0, 1, 0) = std::numeric_limits<float>::quiet_NaN();
+        stage.value(0, 1, 1, 0) = stage.id.layer == 0 ? 0.75F : 0.5F;
+    }
+    const auto never = [](const StageId&) -> Tensor<float> { throw Error("the trace holds every map"); };
+    EXPECT_EQ(head_rows(trace, 0, 1, never).largest, 0.75F);
+    EXPECT_EQ(head_rows(trace, 0, 2, never).largest, 0.25F);
 }
 
 TEST(RowsOfAllHeads, OfALongTextAreTheRowsOfTheWholeMaps) {

@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <random>
 
 #include "app/session/document/presets.hpp"
 #include "app/session/facets/rollout_terms.hpp"
 #include "app/session/session.hpp"
+#include "engine/tensor/error.hpp"
 #include "tests/support/random_model.hpp"
 
 namespace attn::app::test {
@@ -147,6 +149,74 @@ TEST(Readings, AreToldWhileTheyAreRead) {
         EXPECT_EQ(rows, done);
     });
     EXPECT_EQ(rows, whole->lens->stages.size());
+}
+
+/// A lens of random predictions. Of some positions no token follows, of some no logit is a number, and some are certain or impossible.
+LogitLens random_lens(std::mt19937& random) {
+    LogitLens lens;
+    lens.stages.resize(1 + random() % 3);
+    lens.batches = 1 + random() % 3;
+    lens.positions = 1 + random() % 6;
+    for (std::size_t i = 0; i < lens.stages.size(); ++i) lens.known.push_back(random() % 4 != 0);
+    lens.cells.resize(lens.stages.size() * static_cast<std::size_t>(lens.batches * lens.positions));
+    for (LensCell& cell : lens.cells) {
+        cell.next = random() % 4 == 0 ? -1 : 7;
+        cell.count = random() % 4 == 0 ? 0 : 5;
+        cell.next_probability = static_cast<float>(random() % 9) / 8;
+    }
+    return lens;
+}
+
+TEST(LensLosses, AreMeansOverWhatCounts) {
+    std::mt19937 random(4);
+    int none = 0, infinite = 0;
+    for (int round = 0; round < 300; ++round) {
+        const LogitLens lens = random_lens(random);
+        const auto all = static_cast<std::size_t>(lens.batches * lens.positions);
+        std::vector<std::uint8_t> counted(round % 3 == 0 ? 0 : all);
+        for (std::uint8_t& one : counted) one = random() % 3 != 0;
+        const std::vector<double> losses = lens_losses(lens, counted);
+        ASSERT_EQ(losses.size(), lens.stages.size() * static_cast<std::size_t>(lens.batches));
+        for (std::size_t stage = 0; stage < lens.stages.size(); ++stage)
+            for (std::int64_t b = 0; b < lens.batches; ++b) {
+                double sum = 0, number = 0;
+                for (std::int64_t t = 0; t < lens.positions; ++t) {
+                    const LensCell& cell = lens.at(stage, b, t);
+                    const bool counts = counted.empty() || counted[static_cast<std::size_t>(b * lens.positions + t)] != 0;
+                    if (lens.known[stage] == 0 || cell.count == 0 || cell.next < 0 || !counts) continue;
+                    sum += std::log(1 / static_cast<double>(cell.next_probability));
+                    number += 1;
+                }
+                const double loss = losses[stage * static_cast<std::size_t>(lens.batches) + static_cast<std::size_t>(b)];
+                if (number == 0) EXPECT_TRUE(std::isnan(loss)) << loss;
+                else if (std::isinf(sum)) EXPECT_EQ(loss, sum);
+                else EXPECT_NEAR(loss, sum / number, 1e-12);
+                none += number == 0;
+                infinite += std::isinf(sum);
+            }
+    }
+    EXPECT_GT(none, 0);
+    EXPECT_GT(infinite, 0);
+    const LogitLens lens = random_lens(random);
+    EXPECT_THROW(lens_losses(lens, std::vector<std::uint8_t>(lens.cells.size() + 1)), ShapeError);
+}
+
+TEST(LensLosses, ComeWithTheTokensThatAreLikeliestSomewhere) {
+    std::mt19937 random(6);
+    for (int round = 0; round < 50; ++round) {
+        LogitLens lens = random_lens(random);
+        for (LensCell& cell : lens.cells) cell.top[0].token = static_cast<std::int32_t>(random() % 6);
+        std::vector<std::int32_t> expected;
+        for (std::int32_t token = 0; token < 6; ++token)
+            if (std::any_of(lens.cells.begin(), lens.cells.end(),
+                            [&](const LensCell& cell) { return cell.count > 0 && cell.top[0].token == token; }))
+                expected.push_back(token);
+        EXPECT_EQ(lens_first_choices(lens), expected);
+    }
+    Session session(open_preset("gpt-tiny"), [] {});
+    const auto readings = session.get(facet::Readings{});
+    EXPECT_EQ(readings->first_choices, lens_first_choices(*readings->lens));
+    EXPECT_FALSE(readings->first_choices.empty());
 }
 
 }  // namespace

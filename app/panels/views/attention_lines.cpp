@@ -33,8 +33,8 @@ void draw_attention_lines(PanelContext& context) {
     if (columns.pitch <= 0) return;
     TokenLines picture;
     picture.maps.push_back({weights, colors.accent, fmt::format("head {}", context.view.head)});
-    picture.keys = axis_labels(context, id, Axis::S, weights.data.cols);
-    picture.queries = axis_labels(context, id, Axis::T, weights.data.rows);
+    picture.keys = {weights.data.cols, axis_label(context, id, Axis::S)};
+    picture.queries = {weights.data.rows, axis_label(context, id, Axis::T)};
     picture.faded = 0.25F;
     if (const auto chosen = context.view.locked.on(Axis::T)) picture.only = PointedToken{Axis::T, *chosen};
     ImDrawList& list = *ImGui::GetWindowDrawList();

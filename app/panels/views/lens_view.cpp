@@ -250,16 +250,15 @@ void point_at(PanelContext& context, const LogitLens& lens, const Table& table) 
 
 /// As wide as the widest prediction within limits, so that short symbols stay close together; somewhat narrower if that makes all columns
 /// fit into `room`.
-float least_cell(const PanelContext& context, const LogitLens& lens, float room) {
+float least_cell(const PanelContext& context, const Readings& readings, float room) {
     const float beside = context.px(14), most = context.px(kNamedCell);
     float cell = context.px(kLeastCell);
-    for (const LensCell& one : lens.cells) {
-        if (one.count > 0)
-            cell = std::max(cell, text_width(context.theme.fonts.mono_small, token_text(context, one.top[0].token)) + beside);
+    for (const std::int32_t token : readings.first_choices) {
+        cell = std::max(cell, text_width(context.theme.fonts.mono_small, token_text(context, token)) + beside);
         if (cell >= most) break;
     }
     cell = std::min(cell, most);
-    const float snug = room / static_cast<float>(std::max<std::int64_t>(lens.positions, 1));
+    const float snug = room / static_cast<float>(std::max<std::int64_t>(readings.lens->positions, 1));
     return snug < kSnugShare * cell ? cell : std::min(cell, snug);
 }
 
@@ -271,7 +270,7 @@ void draw_table(PanelContext& context, const Readings& readings, std::int64_t ba
     const float least_row = context.px(other == nullptr ? kLeastRow : kComparedRow);
     const bool scrolls_down = heads + rows * least_row > box.height();
     const float room = box.width() - labels - (scrolls_down ? ImGui::GetStyle().ScrollbarSize : 0);
-    table.cell = std::clamp(room / columns, least_cell(context, lens, room), context.px(kMaxLensCell));
+    table.cell = std::clamp(room / columns, least_cell(context, readings, room), context.px(kMaxLensCell));
     const bool scrolls = columns * table.cell > room + 1;
     const float bar = scrolls ? ImGui::GetStyle().ScrollbarSize : 0;
     table.row = std::clamp((box.height() - heads - bar) / rows, least_row, context.px(kMostRow));

@@ -48,11 +48,11 @@ TokenLines picture_of(PanelContext& context, const StageId& id) {
     if (const Matrix mean = lines.mean ? drawn_weights(context, id, kMeanHead) : Matrix(); !mean.empty())
         picture.maps.push_back({mean, context.theme.colors.text, "mean of all heads"});
     const Matrix first = drawn_weights(context, id, 0);
-    picture.keys = axis_labels(context, id, Axis::S, first.data.cols, first.labelled_by);
-    picture.queries = axis_labels(context, id, Axis::T, first.data.rows, first.labelled_by);
+    picture.keys = {first.data.cols, axis_label(context, id, Axis::S, first.labelled_by)};
+    picture.queries = {first.data.rows, axis_label(context, id, Axis::T, first.labelled_by)};
     picture.threshold = lines.threshold;
     const auto& only = lines.only;
-    const auto rows = [&](Axis axis) { return static_cast<std::int64_t>((axis == Axis::T ? picture.queries : picture.keys).size()); };
+    const auto rows = [&](Axis axis) { return (axis == Axis::T ? picture.queries : picture.keys).count; };
     if (only && only->index < rows(only->axis) && context.view.locked.on(only->axis) == only->index) picture.only = only;
     picture.marked_query = context.view.selection().on(Axis::T);
     picture.marked_key = context.view.selection().on(Axis::S);
@@ -165,7 +165,7 @@ void take_numbers_in_sight(const PanelContext& context, TokenLines& picture, con
 /// Draws one layer in a child window that scrolls if necessary. Returns the smallest weight drawn.
 float draw_one_layer(PanelContext& context, const StageId& id, const Box& box) {
     TokenLines picture = picture_of(context, id);
-    const auto rows = static_cast<float>(std::max(picture.keys.size(), picture.queries.size()));
+    const auto rows = static_cast<float>(std::max(picture.keys.count, picture.queries.count));
     const float heading = context.px(24), width = std::min(box.width(), context.px(kMostWidth));
     const float pitch =
         std::clamp((box.height() - heading - context.px(4)) / std::max(rows, 1.F), context.px(kLeastPitch), context.px(kMostPitch));
@@ -179,9 +179,8 @@ float draw_one_layer(PanelContext& context, const StageId& id, const Box& box) {
     const TokenColumns columns =
         token_columns(ImGui::GetCursorScreenPos(), width - context.px(14), std::min(context.px(kSide), width / 5), pitch);
     const bool clicked = pointing_area("##tokens", {columns.right - columns.left, std::max(rows * pitch, 1.F)});
-    const auto pointed = ImGui::IsItemHovered() ? token_at(columns, ImGui::GetIO().MousePos, static_cast<std::int64_t>(picture.keys.size()),
-                                                           static_cast<std::int64_t>(picture.queries.size()))
-                                                : std::nullopt;
+    const auto pointed =
+        ImGui::IsItemHovered() ? token_at(columns, ImGui::GetIO().MousePos, picture.keys.count, picture.queries.count) : std::nullopt;
     take_numbers_in_sight(context, picture, columns, pointed ? pointed : picture.only);
     const float least = draw_token_lines(context, picture, columns, pointed);
     if (pointed) {
@@ -216,7 +215,7 @@ float draw_all_layers(PanelContext& context, const Box& box) {
         // For a long text, only the selected query has lines.
         for (LineMap& map : picture.maps)
             map.weights = with_row(context, std::move(map.weights), context.view.selection().on(Axis::T).value_or(0));
-        const auto rows = static_cast<float>(std::max<std::size_t>(std::max(picture.keys.size(), picture.queries.size()), 1));
+        const auto rows = static_cast<float>(std::max({picture.keys.count, picture.queries.count, std::int64_t{1}}));
         const ImVec2 at{std::floor(box.min.x + static_cast<float>(layer % columns) * (tile_w + gap)),
                         std::floor(box.min.y + static_cast<float>(layer / columns) * (tile_h + heading + gap))};
         const float pitch = std::min(tile_h / rows, context.px(kPitch));
@@ -229,9 +228,7 @@ float draw_all_layers(PanelContext& context, const Box& box) {
         const Item item = begin_item(context.ui(), "##layer", {tile_w, heading + rows * pitch}, {.explains_itself = true});
         const bool clicked = item.pressed, hovered = item.hovered;
         draw_focus_ring(context.ui(), item, context.px(4));
-        const auto pointed = hovered ? token_at(place, ImGui::GetIO().MousePos, static_cast<std::int64_t>(picture.keys.size()),
-                                                static_cast<std::int64_t>(picture.queries.size()))
-                                     : std::nullopt;
+        const auto pointed = hovered ? token_at(place, ImGui::GetIO().MousePos, picture.keys.count, picture.queries.count) : std::nullopt;
         ImGui::PopID();
         if (pointed) context.view.hovered.set(pointed->axis, pointed->index);
         const bool chosen = layer == context.view.stage.layer;

@@ -161,10 +161,7 @@ void draw_error_map(PanelContext& context, const WeightError& error, const Weigh
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     PrecisionView& view = context.view.precision;
-    float most = 0;
-    for (const float rms : map.rms)
-        if (std::isfinite(rms)) most = std::max(most, rms);
-    const HeatmapStyle style{.map = ColorMap::Sequential, .lo = 0, .hi = most > 0 ? most : 1};
+    const HeatmapStyle style{.map = ColorMap::Sequential, .lo = 0, .hi = map.largest > 0 ? map.largest : 1};
     const HeatmapData data{.values = map.rms.data(), .rows = map.map_rows, .cols = map.map_columns, .row_stride = map.map_columns};
     context.canvas.heatmap(list, box.min, box.max, {data, style});
     list.AddRect(box.min, box.max, colors.line);

@@ -17,9 +17,7 @@ namespace {
 constexpr std::size_t kMostLines = 20'000, kMostDashed = 1'500;
 constexpr float kLeastLookedAt = 0.45F;  // minimum opacity of the lines of the token of interest
 
-std::int64_t rows_of(const TokenLines& picture, Axis axis) {
-    return static_cast<std::int64_t>(axis == Axis::T ? picture.queries.size() : picture.keys.size());
-}
+std::int64_t rows_of(const TokenLines& picture, Axis axis) { return axis == Axis::T ? picture.queries.count : picture.keys.count; }
 
 bool belongs(const MapCell& line, const PointedToken& token) { return (token.axis == Axis::T ? line.row : line.col) == token.index; }
 
@@ -46,7 +44,7 @@ void draw_column(const PanelContext& context, const TokenLines& picture, const T
     ImDrawList& list = *ImGui::GetWindowDrawList();
     ImFont* font = columns.pitch >= context.px(15) ? fonts.mono_small : fonts.mono_tiny;
     const auto stride = std::max<std::int64_t>(static_cast<std::int64_t>(std::ceil(context.px(11) / columns.pitch)), 1);
-    const std::vector<std::string>& names = axis == Axis::T ? picture.queries : picture.keys;
+    const TokenNames& names = axis == Axis::T ? picture.queries : picture.keys;
     const std::optional<std::int64_t> marked_row = axis == Axis::T ? picture.marked_query : picture.marked_key;
     const bool at_left = axis == Axis::S;
     for (std::int64_t i = 0; i < rows_of(picture, axis); ++i) {
@@ -57,7 +55,7 @@ void draw_column(const PanelContext& context, const TokenLines& picture, const T
         const ImVec2 min{at_left ? columns.left : columns.line_right + context.px(6), middle - half};
         const ImVec2 max{at_left ? columns.line_left - context.px(6) : columns.right, middle + half};
         draw_text_in(list, font, min, max, {at_left ? 1.F : 0.F, 0.5F}, marked ? colors.axis(axis) : colors.muted,
-                     elide(font, names[static_cast<std::size_t>(i)], max.x - min.x));
+                     elide(font, names.name(i), max.x - min.x));
     }
 }
 
@@ -69,6 +67,8 @@ void draw_numbers(const PanelContext& context, const TokenLines& picture, const 
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const Axis other = token.axis == Axis::T ? Axis::S : Axis::T;
     for (std::int64_t i = 0; i < rows_of(picture, other); ++i) {
+        const float middle = columns.middle(i), y0 = middle - context.px(7), y1 = middle + context.px(7);
+        if (out_of_sight(list, y0, y1)) continue;
         const std::int64_t query = token.axis == Axis::T ? token.index : i, key = token.axis == Axis::T ? i : token.index;
         std::vector<std::pair<float, Color>> weights;
         for (const LineMap& map : picture.maps) {
@@ -77,8 +77,7 @@ void draw_numbers(const PanelContext& context, const TokenLines& picture, const 
             if (!map.weights.masked(query, key) && weight >= picture.threshold) weights.emplace_back(weight, map.color);
         }
         std::stable_sort(weights.begin(), weights.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-        const float middle = columns.middle(i), y0 = middle - context.px(7), y1 = middle + context.px(7);
-        if (weights.empty() || out_of_sight(list, y0, y1)) continue;
+        if (weights.empty()) continue;
         float x = other == Axis::S ? columns.line_left + context.px(8) : columns.line_right - context.px(8);
         for (std::size_t w = 0; w < std::min(weights.size(), kMost); ++w) {
             const std::string text = format_number(static_cast<double>(weights[w].first), {.decimals = 2});
@@ -141,7 +140,7 @@ void token_tooltip(const PanelContext& context, const TokenLines& picture, const
     const Ui ui = context.ui();
     const auto& [colors, fonts, scale] = context.theme;
     const bool query = token.axis == Axis::T;
-    const std::string& name = (query ? picture.queries : picture.keys)[static_cast<std::size_t>(token.index)];
+    const std::string name = (query ? picture.queries : picture.keys).name(token.index);
     begin_tooltip(ui);
     text_line(ui, fonts.strong, colors.axis(token.axis),
               query ? fmt::format("query {} “{}” attends to", token.index, name)
@@ -164,7 +163,7 @@ void token_tooltip(const PanelContext& context, const TokenLines& picture, const
         for (std::size_t i = 0; i < shown; ++i) {
             const std::int64_t index = query ? partners[i].col : partners[i].row;
             text_line(ui, fonts.mono, colors.muted,
-                      fmt::format("{:>3} {:<8} {}", index, (query ? picture.keys : picture.queries)[static_cast<std::size_t>(index)],
+                      fmt::format("{:>3} {:<8} {}", index, (query ? picture.keys : picture.queries).name(index),
                                   format_number(static_cast<double>(partners[i].value), {.decimals = 3})));
         }
     }

@@ -7,6 +7,7 @@
 
 #include "app/panels/panel_context.hpp"
 #include "app/panels/views/lines_state.hpp"
+#include "app/widgets/heatmap_view.hpp"
 
 namespace attn::app {
 
@@ -20,13 +21,19 @@ struct LineMap {
     float dash() const { return round == 0 ? 0 : round == 1 ? 8.F : 3.F; }
 };
 
+/// The tokens of a column. A name is made when it is drawn: those of a long text out of sight are not needed.
+struct TokenNames {
+    std::int64_t count = 0;
+    LabelOf name{};
+};
+
 struct TokenLines {
     std::vector<LineMap> maps;
-    std::vector<std::string> keys, queries;  ///< as displayed
-    float threshold = 0.01F;                 ///< smaller weights are not drawn
-    float faded = 0;                         ///< opacity of other lines while there is a token of interest; 0: hidden
-    std::optional<PointedToken> only;        ///< the token of interest while none is hovered
-    bool numbers = false;                    ///< show the weights of the token of interest beside its partners
+    TokenNames keys, queries;
+    float threshold = 0.01F;           ///< smaller weights are not drawn
+    float faded = 0;                   ///< opacity of other lines while there is a token of interest; 0: hidden
+    std::optional<PointedToken> only;  ///< the token of interest while none is hovered
+    bool numbers = false;              ///< show the weights of the token of interest beside its partners
     bool labels = true;
     std::optional<std::int64_t> marked_key, marked_query;  ///< written in the colour of their axis
 };

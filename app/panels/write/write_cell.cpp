@@ -33,14 +33,6 @@ std::int64_t asked_position(const PanelContext& context) {
     return std::max<std::int64_t>(lengths[sequence] - 1, 0);
 }
 
-/// The largest weight over all heads, so that their colours are comparable; in a long text even this may be small.
-float largest_weight(const HeadRows& rows) {
-    float largest = 0.01F;
-    for (const HeadRowsOf& kind : rows.kinds)
-        for (const float weight : kind.weights) largest = std::max(largest, weight);
-    return largest;
-}
-
 void open_row(PanelContext& context, const HeadRowsOf& rows, std::size_t row, std::int64_t position, std::int64_t key) {
     context.view.stage = rows.maps[row];
     context.view.head = rows.heads[row];
@@ -125,7 +117,8 @@ void draw_write_cell(PanelContext& context) {
                        : fmt::format("The weights of every head for “{}”, the last token so far: they decide what comes next.", word));
     if (!answer.problem.empty()) paragraph(context.ui(), fonts.label, colors.bad, answer.problem);
     if (view.last == nullptr || !answer.problem.empty()) return;
-    const float largest = largest_weight(*view.last);
+    // One scale for all heads, so that their colours are comparable; in a long text even the largest weight may be small.
+    const float largest = std::max(view.last->largest, 0.01F);
     text_line(context.ui(), fonts.caption, colors.faint, fmt::format("colours: 0 to {}", format_number(largest, {.decimals = 2})));
     gap(context.ui(), 6);
     const float height = ImGui::GetContentRegionAvail().y / static_cast<float>(std::max<std::size_t>(view.last->kinds.size(), 1));

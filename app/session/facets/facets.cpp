@@ -254,6 +254,7 @@ struct FacetMaker::Make {
                 if (LensCell& cell = readings.lens->cells[i]; shown[i % shown.size()] == 0)
                     cell.next = -1, cell.next_probability = 0, cell.next_rank = 0;
             readings.losses = lens_losses(*readings.lens, snapshot_of(state).asked);
+            readings.first_choices = lens_first_choices(*readings.lens);
             return readings;
         };
         const auto tell = [&](const Readings& so_far, std::size_t done, std::size_t total) {

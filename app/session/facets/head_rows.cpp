@@ -31,7 +31,7 @@ HeadRows head_rows(const Trace<float>& trace, std::int64_t sequence, std::int64_
     if (sequence < 0 || sequence >= trace.tokens.size() || position < 0 || position >= lengths[static_cast<std::size_t>(sequence)])
         throw Error(fmt::format("there is no position {} in text {}", position, sequence + 1));
     const Stack stack = trace.config.architecture == Architecture::EncoderDecoder ? Stack::Decoder : Stack::Main;
-    HeadRows rows{position, {}};
+    HeadRows rows{.position = position, .kinds = {}};
     for (const Stage stage : {Stage::Weights, Stage::CrossWeights}) {
         HeadRowsOf kind{.cross = stage == Stage::CrossWeights, .maps = {}, .heads = {}, .weights = {}};
         for (int layer = 0; layer < trace.config.num_layers; ++layer) {
@@ -41,6 +41,7 @@ HeadRows head_rows(const Trace<float>& trace, std::int64_t sequence, std::int64_
                 add_rows(kind, id, map->value, sequence, position, trace.config.num_heads);
             else add_rows(kind, id, map_of(id), sequence, position, trace.config.num_heads);
         }
+        for (const float weight : kind.weights) rows.largest = std::max(rows.largest, weight);
         if (!kind.maps.empty()) rows.kinds.push_back(std::move(kind));
     }
     return rows;

@@ -22,6 +22,7 @@ struct HeadRowsOf {
 
 struct HeadRows {
     std::int64_t position = 0;
+    float largest = 0;              ///< of all weights
     std::vector<HeadRowsOf> kinds;  ///< self-attention of the generating stack, then its cross-attention if it has one
 };
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "engine/model/recomputation.hpp"
@@ -61,6 +63,13 @@ AttentionTotals totals_of_outline(const std::shared_ptr<const Trace<float>>& out
 
 }  // namespace
 
+std::vector<std::int32_t> lens_first_choices(const LogitLens& lens) {
+    std::set<std::int32_t> tokens;
+    for (const LensCell& cell : lens.cells)
+        if (cell.count > 0) tokens.insert(cell.top[0].token);
+    return {tokens.begin(), tokens.end()};
+}
+
 double mib_of_totals(const Trace<float>& trace) {
     if (trace.whole()) return mib_of_maps(trace);
     if (are_reduced(trace)) return kMapsOfTotalsInRows * mib_of_map(trace, Stack::Main);
@@ -73,6 +82,10 @@ double mib_of_totals(const Trace<float>& trace) {
 }
 
 std::vector<double> lens_losses(const LogitLens& lens, std::span<const std::uint8_t> counts) {
+    const auto all = static_cast<std::size_t>(lens.batches * lens.positions);
+    if (!counts.empty() && counts.size() != all)
+        throw ShapeError("which positions count is given for " + std::to_string(counts.size()) + " positions, but there are " +
+                         std::to_string(all));
     std::vector<double> losses;
     for (std::size_t row = 0; row < lens.stages.size(); ++row)
         for (std::int64_t b = 0; b < lens.batches; ++b) {

@@ -17,10 +17,11 @@
 namespace attn::app {
 
 struct Readings {
-    std::uint64_t serial = 0;             ///< unique per computation, once it is complete
-    std::optional<LogitLens> lens;        ///< none for a model without an output head, or if totals were requested
-    std::vector<double> losses;           ///< of the lens, see lens_losses()
-    std::vector<AttentionTotals> totals;  ///< one per stack; empty if the lens was requested
+    std::uint64_t serial = 0;                 ///< unique per computation, once it is complete
+    std::optional<LogitLens> lens;            ///< none for a model without an output head, or if totals were requested
+    std::vector<double> losses;               ///< of the lens, see lens_losses()
+    std::vector<std::int32_t> first_choices;  ///< of the lens: every token that is likeliest somewhere, once
+    std::vector<AttentionTotals> totals;      ///< one per stack; empty if the lens was requested
     /// Null if the stack has no attention.
     const AttentionTotals* of(Stack stack) const {
         for (const AttentionTotals& one : totals)
@@ -33,8 +34,11 @@ struct Readings {
 using ReadingsProgress = std::function<void(const Readings& so_far, std::size_t done, std::size_t total)>;
 
 /// [stages,B]: the mean of -ln p(next) over the positions that have a next token and count ([B,T], empty: all); NaN where there are none,
-/// and for stages that are not computed.
+/// and for stages that are not computed. Throws ShapeError if `counts` has another size.
 std::vector<double> lens_losses(const LogitLens& lens, std::span<const std::uint8_t> counts);
+
+/// The tokens that are likeliest in at least one cell, in ascending order.
+std::vector<std::int32_t> lens_first_choices(const LogitLens& lens);
 
 /// Memory needed to compute the totals, MiB.
 double mib_of_totals(const Trace<float>& trace);
