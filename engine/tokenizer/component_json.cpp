@@ -29,7 +29,8 @@ Vocabulary read_vocabulary(JsonObject& json, std::string_view key) {
         Vocabulary vocabulary;
         for (const auto& [text, id] : members->members()) {
             if (!id.is_unsigned()) json.fail(key, fmt::format("the id of \"{}\" is not a whole number", escaped(text)), FileFault::Format);
-            vocabulary.add(text, static_cast<std::int64_t>(std::min<std::uint64_t>(id.as_unsigned(), std::numeric_limits<std::int64_t>::max())));
+            vocabulary.add(text,
+                           static_cast<std::int64_t>(std::min<std::uint64_t>(id.as_unsigned(), std::numeric_limits<std::int64_t>::max())));
         }
         return vocabulary;
     });

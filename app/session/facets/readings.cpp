@@ -9,6 +9,7 @@
 #include "engine/model/recomputation.hpp"
 #include "engine/model/text_rules.hpp"
 #include "engine/model/totals_in_rows.hpp"
+#include "engine/tensor/error.hpp"
 
 namespace attn::app {
 namespace {
