@@ -126,6 +126,24 @@ TEST(Readings, OnlyTheLargestRolloutTermsAreListed) {
     EXPECT_NEAR(terms.sum, 0.05 * 0.75, 1e-6);
 }
 
+TEST(Readings, ANanInARolloutComesFirstAndCountsOnlyWithAShare) {
+    Tensor<float> first({{Axis::B, 1}, {Axis::T, 3}, {Axis::S, 3}}), second = first;
+    const std::vector<float> one = {1, 0, 0, std::nanf(""), 0, 0, 0.5F, 0, 0.5F}, two = {1, 0, 0, 1, 0, 0, 0.25F, 0.5F, 0.25F};
+    std::copy(one.begin(), one.end(), first.data());
+    std::copy(two.begin(), two.end(), second.data());
+    TotalsOfLayers made(Stack::Main);
+    made.add(first);
+    made.add(second);
+    const AttentionTotals totals = made.take();
+    const RolloutTerms with_it = rollout_terms(totals, 1, 0, 2, 0);
+    EXPECT_TRUE(std::isnan(with_it.sum));
+    ASSERT_EQ(with_it.count, 3U);
+    EXPECT_EQ(with_it.largest[0].through, 1);
+    EXPECT_EQ(with_it.largest[1].through, 2);
+    EXPECT_EQ(with_it.largest[2].through, 0);
+    EXPECT_EQ(rollout_terms(totals, 1, 0, 0, 0).sum, 1);
+}
+
 TEST(Readings, CellsBeyondARolloutAreRefused) {
     Session session(open_preset("gpt-tiny"), [] {});
     const std::int64_t length = session.wait()->trace->tokens.length;
@@ -133,6 +151,7 @@ TEST(Readings, CellsBeyondARolloutAreRefused) {
     EXPECT_EQ(session.compute(facet::RolloutTerms{{}, length - 1, 0})->readings, session.get(facet::Readings{ReadingKind::Totals})->serial);
     EXPECT_FALSE(session.compute(facet::RolloutTerms{{}, length, 0}));
     EXPECT_FALSE(session.compute(facet::RolloutTerms{{}, 0, length}));
+    EXPECT_FALSE(session.compute(facet::RolloutTerms{{}, -1, 0}));
     EXPECT_FALSE(session.compute(facet::RolloutTerms{{.layer = 99}, 0, 0}));
     EXPECT_FALSE(session.compute(facet::RolloutTerms{{.sequence = 9}, 0, 0}));
 }

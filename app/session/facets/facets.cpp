@@ -343,7 +343,8 @@ struct FacetMaker::Make {
         const AttentionTotals* totals = readings->of(facet.at.stack);
         if (totals == nullptr || facet.at.layer >= totals->rollouts.size()) throw Error("there is no attention of this kind in full");
         const TokenMap& map = totals->rollouts[facet.at.layer];
-        if (facet.at.sequence >= map.sequences() || facet.query >= map.positions() || facet.key >= map.positions())
+        if (facet.at.sequence < 0 || facet.at.sequence >= map.sequences() || std::min(facet.query, facet.key) < 0 ||
+            std::max(facet.query, facet.key) >= map.positions())
             throw Error("there is no such cell");
         RolloutTerms terms = rollout_terms(*totals, facet.at.layer, facet.at.sequence, facet.query, facet.key);
         terms.readings = readings->serial;

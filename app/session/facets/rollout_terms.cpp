@@ -1,6 +1,7 @@
 #include "app/session/facets/rollout_terms.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace attn::app {
 
@@ -19,7 +20,8 @@ RolloutTerms rollout_terms(const AttentionTotals& totals, std::size_t layer, std
         if (product != 0) terms.largest.push_back({j, share, before, product});
     }
     terms.count = terms.largest.size();
-    std::stable_sort(terms.largest.begin(), terms.largest.end(), [](const auto& x, const auto& y) { return x.product > y.product; });
+    const auto size = [](const RolloutTerms::Term& term) { return std::isnan(term.product) ? HUGE_VAL : term.product; };
+    std::stable_sort(terms.largest.begin(), terms.largest.end(), [&](const auto& x, const auto& y) { return size(x) > size(y); });
     terms.largest.resize(std::min(terms.count, RolloutTerms::kMost));
     return terms;
 }

@@ -17,7 +17,7 @@ struct RolloutTerms {
     };
     static constexpr std::size_t kMost = 12;
     std::uint64_t readings = 0;  ///< serial number of the readings they are of
-    std::vector<Term> largest;   ///< up to kMost, largest first; without those that are 0
+    std::vector<Term> largest;   ///< up to kMost, largest first, NaN before them; without those that are 0
     std::size_t count = 0;       ///< of all that are not 0
     double sum = 0;              ///< of all
 };
