@@ -45,7 +45,8 @@ void add_places(const PanelContext& context, std::vector<Action>& all) {
                 c.view.stage = id;
                 c.view.view = View::Step;
             },
-            &PanelContext::ready, fmt::format("{}, {}", stage_title(stage.id.stage, token_noun(context.snapshot)), stage_symbol(stage.id.stage))));
+            &PanelContext::ready,
+            fmt::format("{}, {}", stage_title(stage.id.stage, token_noun(context.snapshot)), stage_symbol(stage.id.stage))));
     for (std::int64_t head = 0; head < head_count(trace); ++head)
         all.push_back(without_key(
             fmt::format("Go to head {}", head), "Head", [head](PanelContext& c) { c.view.head = head; }, &PanelContext::ready, ""));

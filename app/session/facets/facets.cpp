@@ -341,11 +341,7 @@ struct FacetMaker::Make {
     FacetValue operator()(const facet::RolloutTerms& facet) const {
         const auto readings = work.results.find(state, facet::Readings{ReadingKind::Totals});
         const AttentionTotals* totals = readings->of(facet.at.stack);
-        if (totals == nullptr || facet.at.layer >= totals->rollouts.size()) throw Error("there is no attention of this kind in full");
-        const TokenMap& map = totals->rollouts[facet.at.layer];
-        if (facet.at.sequence < 0 || facet.at.sequence >= map.sequences() || std::min(facet.query, facet.key) < 0 ||
-            std::max(facet.query, facet.key) >= map.positions())
-            throw Error("there is no such cell");
+        if (totals == nullptr) throw Error("this state has no attention of this kind");
         RolloutTerms terms = rollout_terms(*totals, facet.at.layer, facet.at.sequence, facet.query, facet.key);
         terms.readings = readings->serial;
         return value(std::move(terms));

@@ -3,11 +3,16 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/tensor/error.hpp"
+
 namespace attn::app {
 
 RolloutTerms rollout_terms(const AttentionTotals& totals, std::size_t layer, std::int64_t sequence, std::int64_t query, std::int64_t key) {
+    if (layer >= totals.rollouts.size()) throw Error("this layer of the rollout is not held in full");
     const TokenMap& means = totals.head_means[layer];
     const std::int64_t positions = means.positions();
+    if (sequence < 0 || sequence >= means.sequences() || std::min(query, key) < 0 || std::max(query, key) >= positions)
+        throw Error("there is no such cell of the rollout");
     std::vector<float> row(static_cast<std::size_t>(positions));
     means.copy_row(sequence, query, row.data());
     const std::vector<double> shares = with_residual(row.data(), positions, query);

@@ -22,7 +22,7 @@ struct RolloutTerms {
     double sum = 0;              ///< of all
 };
 
-/// Requires totals that are held in full, and places within them.
+/// Throws Error for a cell that does not exist, or that is not held in full.
 RolloutTerms rollout_terms(const AttentionTotals& totals, std::size_t layer, std::int64_t sequence, std::int64_t query, std::int64_t key);
 
 }  // namespace attn::app
