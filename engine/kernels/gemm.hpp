@@ -17,16 +17,32 @@ struct GemmPass {
         std::int64_t columns_of_panel(std::int64_t j) const { return columns - j < T::kColumns ? columns - j : T::kColumns; }
     };
 
-    /// Packs a block's panels, except those that tiles can read in place.
+    bool is_transposed() const { return g.transpose_b == Transpose::Yes; }
+
+    /// Whether each panel is packed when its first rows of A need it, and the next one is prefetched as it is stored meanwhile. Otherwise
+    /// all panels of a block are packed first: without prefetching, only that order lets memory be read fast.
+    bool packs_in_passing() const { return T::kAsksAhead && pack_b; }
+
+    /// Packs a block's panels, except those that tiles can read in place or that are packed in passing.
     void prepare_panels(const Block& b) const {
-        const bool transposed = g.transpose_b == Transpose::Yes;
-        const Scalar* from = transposed ? g.b + b.first * g.ldb + b.p : g.b + b.p * g.ldb + b.first;
-        if (transposed) pack_panels_transposed(from, g.ldb, b.columns, b.depth, packed_b);
-        else if (pack_b) pack_panels(from, g.ldb, b.columns, b.depth, packed_b);
-        else pack_last_panel(from, g.ldb, b.columns, b.depth, packed_b, kWidth<Scalar>);
+        const Scalar* from = stored(b, 0);
+        if (packs_in_passing()) {
+            if (!is_transposed()) pack_last_panel(from, g.ldb, b.columns, b.depth, packed_b, T::kColumns);
+        } else if (is_transposed()) {
+            pack_panels_transposed(from, g.ldb, b.columns, b.depth, packed_b);
+        } else if (pack_b) {
+            pack_panels(from, g.ldb, b.columns, b.depth, packed_b);
+        } else {
+            pack_last_panel(from, g.ldb, b.columns, b.depth, packed_b, kWidth<Scalar>);
+        }
     }
 
-    /// A panel of B: its first number, row distance and number of rows. depth 0 means no panel.
+    /// Where column j of the block is stored.
+    const Scalar* stored(const Block& b, std::int64_t j) const {
+        return is_transposed() ? g.b + (b.first + j) * g.ldb + b.p : g.b + b.p * g.ldb + b.first + j;
+    }
+
+    /// A panel of B: its first number, row distance and number of rows.
     struct Panel {
         const Scalar* b = nullptr;
         std::int64_t step = 0, depth = 0;
@@ -43,30 +59,43 @@ struct GemmPass {
         return {packed_b + j * b.depth, width, b.depth};
     }
 
-    /// The same panel if its rows have the full tile width, so that it can be prefetched row by row; otherwise none.
-    Panel whole_panel(const Block& b, std::int64_t j) const {
+    /// Memory to prefetch: rows of `bytes` each, `distance` bytes apart. No rows: nothing.
+    struct Stretch {
+        const Scalar* first = nullptr;
+        std::int64_t rows = 0, distance = 0, bytes = 0;
+    };
+    static constexpr std::int64_t kSize = static_cast<std::int64_t>(sizeof(Scalar));
+
+    /// The same panel if its rows have the full tile width, so that it can be prefetched row by row; otherwise nothing.
+    Stretch whole_panel(const Block& b, std::int64_t j) const {
         const Panel there = panel(b, j);
-        return there.step == T::kColumns ? there : Panel{};
+        return there.step == T::kColumns ? Stretch{there.b, there.depth, T::kRowBytes, T::kRowBytes} : Stretch{};
+    }
+
+    /// What the panel at column j of the block will be packed from.
+    Stretch stored_panel(const Block& b, std::int64_t j) const {
+        if (is_transposed()) return {stored(b, j), b.columns_of_panel(j), g.ldb * kSize, b.depth * kSize};
+        return {stored(b, j), b.depth, g.ldb * kSize, T::kRowBytes};
     }
 
     /// The block below b: same columns, the next steps of k. Has depth 0 at the end of k.
     Block below(const Block& b) const { return {b.first, b.columns, b.p + b.depth, depth_from(b.p + b.depth)}; }
 
     /// The panel used after the one at column j, if it may not be in the cache and is worth prefetching: when the block is too large to
-    /// stay there, or when B was packed long ago and these are the first rows of A. Otherwise none.
-    Panel panel_to_ask_for(const Block& b, std::int64_t j, std::int64_t i, std::int64_t rows) const {
-        const bool far = b.depth * b.columns * static_cast<std::int64_t>(sizeof(Scalar)) > T::kFarPanels;
+    /// stay there, or when B was packed long ago and these are the first rows of A. Otherwise nothing.
+    Stretch panel_to_ask_for(const Block& b, std::int64_t j, std::int64_t i, std::int64_t rows) const {
+        const bool far = b.depth * b.columns * kSize > T::kFarPanels;
         const bool given = g.packed_b != nullptr && g.packed_is_far;
-        if (j + T::kColumns < b.columns) return far || (given && i == 0) ? whole_panel(b, j + T::kColumns) : Panel{};
-        if (i + rows < g.m) return far ? whole_panel(b, 0) : Panel{};
-        return given && below(b).depth > 0 ? whole_panel(below(b), 0) : Panel{};
+        if (j + T::kColumns < b.columns) return far || (given && i == 0) ? whole_panel(b, j + T::kColumns) : Stretch{};
+        if (i + rows < g.m) return far ? whole_panel(b, 0) : Stretch{};
+        return given && below(b).depth > 0 ? whole_panel(below(b), 0) : Stretch{};
     }
 
-    /// Where the unpacked columns of B that come after the panel at column j are stored.
-    Panel columns_to_ask_for(const Block& b, std::int64_t j) const {
-        if (j + T::kColumns < b.columns) return {g.b + b.p * g.ldb + b.first + j + T::kColumns, g.ldb, b.depth};
+    /// What is packed after the panel at column j.
+    Stretch columns_to_ask_for(const Block& b, std::int64_t j) const {
+        if (j + T::kColumns < b.columns) return stored_panel(b, j + T::kColumns);
         const Block next = below(b);
-        return {g.b + next.p * g.ldb + b.first, g.ldb, next.depth};
+        return next.depth > 0 ? stored_panel(next, 0) : Stretch{};
     }
 
     /// How many steps of k the pass that starts at step p covers.
@@ -81,14 +110,15 @@ struct GemmPass {
         return halves ? (left + 1) / 2 : tile_rows;
     }
 
-    /// Divides the prefetching of panel `next` among `tiles` tiles, each with `steps` steps of k. The last tile may prefetch past its end.
-    Ahead share_of(const Panel& next, std::int64_t tiles, std::int64_t steps) const {
-        const std::int64_t rows = (next.depth + tiles - 1) / tiles, distance = next.step * static_cast<std::int64_t>(sizeof(Scalar));
-        const bool together = distance == T::kRowBytes;  // contiguous rows: one piece
+    /// Divides the prefetching of `next` among `tiles` tiles, each with `steps` steps of k. The last tile may prefetch past its end.
+    Ahead share_of(const Stretch& next, std::int64_t tiles, std::int64_t steps) const {
+        const std::int64_t rows = (next.rows + tiles - 1) / tiles;
+        const bool together = next.distance == next.bytes;  // contiguous rows: one piece
         const std::int64_t pieces = together ? 1 : rows, of_piece = steps / pieces;
         if (of_piece <= 0) return {};
-        const std::int64_t bytes = T::kRowBytes * (together ? rows : 1);
-        return {reinterpret_cast<const char*>(next.b), pieces, together ? bytes : distance, of_piece, bytes / of_piece};
+        const std::int64_t bytes = next.bytes * (together ? rows : 1);
+        return {reinterpret_cast<const char*>(next.first), pieces, together ? bytes : next.distance, of_piece,
+                (bytes + of_piece - 1) / of_piece};
     }
 
     /// Steps of k that a tile spends, per row, on prefetching C and the operand added or multiplied with it.
@@ -96,7 +126,9 @@ struct GemmPass {
 
     /// Computes all tiles of rows [i, i + rows) with the block's panel at column j. Meanwhile each tile prefetches its share of panel
     /// `next` into the L2 cache.
-    void run_panel(std::int64_t i, std::int64_t rows, const Block& b, std::int64_t j, const Panel& here_b, const Panel& next) const {
+    /// With `pack_to`, the first tile copies the panel there for the others.
+    void run_panel(std::int64_t i, std::int64_t rows, const Block& b, std::int64_t j, const Panel& here_b, const Stretch& next,
+                   Scalar* pack_to = nullptr) const {
         const std::int64_t p = b.p, depth = b.depth, columns = b.columns_of_panel(j), first = b.first + j;
         const std::int64_t vectors = width_of<Scalar>(columns) / kWidth<Scalar>;
         TileOperands<Scalar> o{};
@@ -107,7 +139,7 @@ struct GemmPass {
         o.c_is_far = g.m * g.ldc * static_cast<std::int64_t>(sizeof(Scalar)) > T::kFar;
         const std::int64_t tile_rows = T::rows_of(static_cast<int>(vectors));
         const std::int64_t tiles = (rows + tile_rows - 1) / tile_rows;
-        if (T::kAsksAhead && next.depth > 0) o.ahead = share_of(next, tiles, depth - steps_for_c() * tile_rows);
+        if (T::kAsksAhead && next.rows > 0) o.ahead = share_of(next, tiles, depth - steps_for_c() * tile_rows);
         for (std::int64_t r = 0, here = 0; r < rows; r += here) {
             here = rows_of_tile(r, rows, tile_rows);
             if (pack_a) o.a = packed_a + r / T::kRows * T::kRows * depth + r % T::kRows, o.a_row = 1, o.a_step = T::kRows;
@@ -117,9 +149,25 @@ struct GemmPass {
             o.c = g.c + at;
             o.plus = adds ? o.c : g.plus == nullptr ? nullptr : g.plus + at;
             o.times = g.times == nullptr || p + depth < g.k ? nullptr : g.times + at;
-            compute_tile_of<Scalar>(here, vectors, o);
+            if (pack_to != nullptr && r == 0) {
+                o.packed = pack_to;
+                compute_tile<T::rows_of(T::kVectors), T::kVectors, true>(o);
+                o.b = pack_to, o.b_step = T::kColumns;
+            } else {
+                compute_tile_of<Scalar>(here, vectors, o);
+            }
             o.ahead.first += o.ahead.pieces * o.ahead.distance;
         }
+    }
+
+    /// Computes the first `rows` rows of A with the panel at column j, which is packed on the way: by the first tile, or before it if B is
+    /// transposed.
+    void pack_and_run_panel(std::int64_t rows, const Block& b, std::int64_t j) const {
+        Scalar* const packed = packed_b + j * b.depth;
+        const bool whole = b.columns - j >= T::kColumns;
+        if (is_transposed()) pack_panels_transposed(stored(b, j), g.ldb, b.columns_of_panel(j), b.depth, packed);
+        else if (whole) return run_panel(0, rows, b, j, {stored(b, j), g.ldb, b.depth}, columns_to_ask_for(b, j), packed);
+        run_panel(0, rows, b, j, panel(b, j), columns_to_ask_for(b, j));
     }
 
     /// Keeps the block of B in the cache while the rows of A pass by.
@@ -128,8 +176,10 @@ struct GemmPass {
         for (std::int64_t i = 0; i < g.m; i += T::kRowBlock) {
             const std::int64_t rows = g.m - i < T::kRowBlock ? g.m - i : T::kRowBlock;
             if (pack_a) pack_columns(g.a + b.p * g.lda + i, g.lda, rows, b.depth, packed_a);
-            for (std::int64_t j = 0; j < b.columns; j += T::kColumns)
-                run_panel(i, rows, b, j, panel(b, j), panel_to_ask_for(b, j, i, rows));
+            for (std::int64_t j = 0; j < b.columns; j += T::kColumns) {
+                if (i == 0 && packs_in_passing()) pack_and_run_panel(rows, b, j);
+                else run_panel(i, rows, b, j, panel(b, j), panel_to_ask_for(b, j, i, rows));
+            }
         }
     }
 

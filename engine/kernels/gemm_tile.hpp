@@ -45,6 +45,7 @@ struct TileOperands {
     const Scalar* times;  // [rows,columns] the result is multiplied by, row distance ldc
     bool c_is_far;        // prefetch C, and plus or times, before the sums are finished
     Ahead ahead;
+    Scalar* packed = nullptr;  // where a tile that packs its panel writes it
 };
 
 /// Stores a tile of a matrix's last panel, narrower than a full tile; the rows of `sums` are whole vectors.
@@ -68,7 +69,8 @@ template <int kRows, int kVectors, class Scalar>
 }
 
 /// One pointer for every three rows of A, indexed by the row distance: that many pointers fit the registers.
-template <int kRows, int kVectors, class Scalar>
+/// kPacks: also copies the panel of B to o.packed, in the time that the arithmetic leaves to loads and stores.
+template <int kRows, int kVectors, bool kPacks, class Scalar>
 [[gnu::noinline]] void compute_tile(const TileOperands<Scalar>& o) {
     constexpr int kW = kWidth<Scalar>, kGroups = (kRows + 2) / 3;
     Vec<Scalar> sums[kRows][kVectors] = {};
@@ -76,10 +78,16 @@ template <int kRows, int kVectors, class Scalar>
     for (int g = 0; g < kGroups; ++g) group[g] = o.a + 3 * g * o.a_row;
     const Scalar* b = o.b;
     const std::int64_t a_row = o.a_row, a_step = o.a_step, b_step = o.b_step;
+    [[maybe_unused]] Scalar* packed = o.packed;
     const auto step = [&]() __attribute__((always_inline)) {
         Vec<Scalar> row[kVectors];
 #pragma GCC unroll 4
         for (int v = 0; v < kVectors; ++v) row[v] = load(b + v * kW);
+        if constexpr (kPacks) {
+#pragma GCC unroll 4
+            for (int v = 0; v < kVectors; ++v) store(packed + v * kW, row[v]);
+            packed += kVectors * kW;
+        }
 #pragma GCC unroll 12
         for (int i = 0; i < kRows; ++i) {
             const Scalar a = group[i / 3][(i % 3) * a_row];
@@ -172,7 +180,7 @@ template <int kRows, int kVectors, class Scalar>
 template <int kVectors, class Scalar, int kRows = Tile<Scalar>::rows_of(kVectors)>
 ATTN_INLINE void compute_rows(std::int64_t rows, const TileOperands<Scalar>& o) {
     if constexpr (kRows > 0) {
-        if (rows == kRows) compute_tile<kRows, kVectors>(o);
+        if (rows == kRows) compute_tile<kRows, kVectors, false>(o);
         else compute_rows<kVectors, Scalar, kRows - 1>(rows, o);
     }
 }

@@ -11,6 +11,7 @@ namespace attn {
 namespace {
 
 constexpr std::int64_t kNormRows = 4;  // rows that the kernels process side by side
+constexpr std::int64_t kNormCost = 8;  // of one number, in operations
 
 }  // namespace
 
@@ -18,7 +19,7 @@ template <class Scalar>
 void layer_norm(const Scalar* x, std::int64_t rows, std::int64_t n, const Scalar* gain, const Scalar* bias, double eps, Scalar* y,
                 Scalar* mean, Scalar* rstd) {
     const Kernels<Scalar>& k = kernels<Scalar>();
-    parallel_ranges(rows, kNormRows, n, [&](std::int64_t first, std::int64_t last) {
+    parallel_ranges(rows, kNormRows, kNormCost * n, [&](std::int64_t first, std::int64_t last) {
         k.layer_norm_rows(x + first * n, last - first, n, gain, bias, static_cast<Scalar>(eps), y + first * n, mean + first, rstd + first);
     });
 }
@@ -51,7 +52,7 @@ void layer_norm_backward(const Scalar* dy, const Scalar* x, std::int64_t rows, s
 template <class Scalar>
 void rms_norm(const Scalar* x, std::int64_t rows, std::int64_t n, const Scalar* gain, double eps, Scalar* y, Scalar* rstd) {
     const Kernels<Scalar>& k = kernels<Scalar>();
-    parallel_ranges(rows, kNormRows, n, [&](std::int64_t first, std::int64_t last) {
+    parallel_ranges(rows, kNormRows, kNormCost * n, [&](std::int64_t first, std::int64_t last) {
         k.rms_norm_rows(x + first * n, last - first, n, gain, static_cast<Scalar>(eps), y + first * n, rstd + first);
     });
 }

@@ -33,6 +33,8 @@ void free_numbers(void* numbers, std::size_t bytes) { ::operator delete(numbers,
 void return_large_memory() {
 #ifdef __GLIBC__
     (void)mallopt(M_MMAP_THRESHOLD, 1 << 20);
+    // Smaller memory is needed again by the next pass: giving it back each time would cost more than copying into it.
+    (void)mallopt(M_TRIM_THRESHOLD, 16 << 20);
     // One arena: with several, each would hold on to the memory its threads freed.
     (void)mallopt(M_ARENA_MAX, 1);
 #endif
