@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
-#include <cstring>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -14,7 +14,7 @@
 #include "app/cli/bench.hpp"
 #include "app/cli/process_memory.hpp"
 #include "engine/families/model_folder.hpp"
-#include "engine/kernels/kernels.hpp"
+#include "engine/kernels/stored_kernels.hpp"
 #include "engine/model/cached_pass.hpp"
 #include "engine/model/outline.hpp"
 #include "engine/model/part_pass.hpp"
@@ -67,27 +67,6 @@ struct Measured {
 
     double tokens_per_second() const { return tokens / timing.median_ms * 1e3; }
 };
-
-/// Bytes read together from several places at once: a single sequential stream does not reach the full memory bandwidth.
-constexpr std::int64_t kPlaces = 8, kPlace = 4096, kLot = kPlaces * kPlace;
-
-/// The sum of their words. Uses the widest vectors available, so that memory is the bottleneck.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]]
-#endif
-std::uint64_t
-sum_of_lot(const std::byte* lot) {
-    constexpr std::int64_t kWords = 8;
-    std::uint64_t sums[kWords] = {}, sum = 0;
-    for (std::int64_t row = 0; row < kPlace; row += static_cast<std::int64_t>(sizeof sums))
-        for (std::int64_t place = 0; place < kPlaces; ++place) {
-            std::uint64_t words[kWords];
-            std::memcpy(words, lot + place * kPlace + row, sizeof words);
-            for (std::int64_t i = 0; i < kWords; ++i) sums[i] += words[i];
-        }
-    for (const std::uint64_t one : sums) sum += one;
-    return sum;
-}
 
 class ModelBench {
 public:
@@ -174,12 +153,15 @@ private:
     }
 
     static std::uint64_t sum_of_words(std::span<const std::byte> bytes) {
-        const std::int64_t lots = static_cast<std::int64_t>(bytes.size()) / kLot;
+        constexpr std::int64_t kWord = sizeof(std::uint64_t), kGrain = 1 << 16;
+        // Tensors of GGUF files and safetensors may begin anywhere.
+        const std::int64_t before = static_cast<std::int64_t>(-reinterpret_cast<std::uintptr_t>(bytes.data()) % kWord);
+        const std::int64_t count = std::max<std::int64_t>(0, static_cast<std::int64_t>(bytes.size()) - before) / kWord;
+        if (count == 0) return 0;
+        const auto* words = reinterpret_cast<const std::uint64_t*>(bytes.data() + before);
         std::atomic<std::uint64_t> total{0};
-        parallel_ranges(lots, 1, kLot, [&](std::int64_t first, std::int64_t last) {
-            std::uint64_t sum = 0;
-            for (std::int64_t lot = first; lot < last; ++lot) sum += sum_of_lot(bytes.data() + lot * kLot);
-            total += sum;
+        parallel_ranges(count, kGrain, 1, [&](std::int64_t first, std::int64_t last) {
+            total += stored_kernels().sum_of_words(words + first, last - first);
         });
         return total;
     }

@@ -28,6 +28,8 @@ struct StoredKernels {
     /// C = A B for up to kFewStoredRows rows of A, reading B as it is stored; `arguments` leaves B out. Returns false without doing
     /// anything where packing is at least as fast.
     bool (*multiply_rows)(const GemmArguments<float>& arguments, const StoredMatrix& b);
+    /// The sum of `count` words, read as fast as the memory allows: what a product with stored numbers is measured against.
+    std::uint64_t (*sum_of_words)(const std::uint64_t* words, std::int64_t count);
 };
 
 /// The table of one build. Throws ConfigError if the processor cannot run it.

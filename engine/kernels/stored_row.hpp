@@ -237,4 +237,5 @@ bool multiply_rows_stored(const GemmArguments<float>& g, const StoredMatrix& b) 
     return true;
 }
 
-constexpr StoredKernels kStoredTable = {.widen = &widen, .pack = &pack_stored, .multiply_rows = &multiply_rows_stored};
+constexpr StoredKernels kStoredTable = {
+    .widen = &widen, .pack = &pack_stored, .multiply_rows = &multiply_rows_stored, .sum_of_words = &sum_of_words};

@@ -85,6 +85,21 @@ TEST(StoredKernels, WidenAsOneNumberIsRead) {
             }
 }
 
+TEST(StoredKernels, SumOfWordsReadsEveryWordOnce) {
+    std::vector<std::uint64_t> words(2 * 2 * 8192 + 77);
+    // Powers of three modulo 2^64 are all different and odd: leaving one out or reading it twice changes the sum.
+    std::uint64_t power = 1;
+    for (std::uint64_t& word : words) word = power *= 3;
+    for (const std::size_t count :
+         {std::size_t{0}, std::size_t{1}, std::size_t{8191}, std::size_t{16384}, words.size() - 1, words.size()}) {
+        std::uint64_t expected = 0;
+        for (std::size_t i = 0; i < count; ++i) expected += words[i];
+        for (const KernelBuild build : available_kernel_builds())
+            EXPECT_EQ(stored_kernels_of(build).sum_of_words(words.data(), static_cast<std::int64_t>(count)), expected)
+                << kernel_build_name(build) << ", " << count << " words";
+    }
+}
+
 /// The float matrix [k,n] that a view represents.
 std::vector<float> floats_of(const MatrixView& view) {
     std::vector<float> out;
