@@ -1,13 +1,19 @@
 #include "tests/cli/traced_process.hpp"
 
 #include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -15,6 +21,7 @@
 #include <cstring>
 #include <map>
 #include <system_error>
+#include <vector>
 
 #include "tests/cli/process.hpp"
 
@@ -71,18 +78,39 @@ const std::map<long, Call>& watched_calls() {
 
 [[noreturn]] void trace_failed(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
 
+/// Makes the watched calls of this process and its descendants stop for the tracer, and only those: most of the time of a traced process
+/// passes in stops.
+bool stop_at_watched_calls() {
+    constexpr std::uint32_t kNumber = offsetof(seccomp_data, nr), kArchitecture = offsetof(seccomp_data, arch);
+    std::vector<sock_filter> filter{
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kArchitecture),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kNumber),
+    };
+    for (const auto& [number, call] : watched_calls()) {
+        filter.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(number), 0, 1));
+        filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRACE));
+    }
+    filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+    const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
+    return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
 std::string string_at(pid_t thread, unsigned long long address) {
+    constexpr std::size_t kPage = 4096;
     std::string text;
     while (text.size() < PATH_MAX) {
-        errno = 0;
-        const long word = ::ptrace(PTRACE_PEEKDATA, thread, address + text.size(), nullptr);
-        if (errno != 0) break;
-        std::array<char, sizeof(word)> bytes{};
-        std::memcpy(bytes.data(), &word, sizeof(word));
-        for (const char c : bytes) {
-            if (c == '\0') return text;
-            text += c;
-        }
+        // No further than the end of the page: the next one may not exist.
+        std::array<char, kPage> bytes{};
+        const unsigned long long from = address + text.size();
+        const iovec here{bytes.data(), std::min<std::size_t>(256, kPage - from % kPage)};
+        const iovec there{reinterpret_cast<void*>(from), here.iov_len};  // an address in the other process
+        const ssize_t length = ::process_vm_readv(thread, &here, 1, &there, 1, 0);
+        if (length <= 0) break;
+        const std::size_t end = ::strnlen(bytes.data(), static_cast<std::size_t>(length));
+        text.append(bytes.data(), end);
+        if (end < static_cast<std::size_t>(length)) break;
     }
     return text;
 }
@@ -101,9 +129,9 @@ public:
     TracedOutcome run() {
         int status = 0;
         if (::waitpid(child_, &status, 0) != child_ || !WIFSTOPPED(status)) trace_failed("the traced child did not stop");
-        constexpr long kOptions = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL;
+        constexpr long kOptions = PTRACE_O_TRACESECCOMP | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL;
         if (::ptrace(PTRACE_SETOPTIONS, child_, nullptr, kOptions) != 0) trace_failed("PTRACE_SETOPTIONS");
-        ::ptrace(PTRACE_SYSCALL, child_, nullptr, nullptr);
+        ::ptrace(PTRACE_CONT, child_, nullptr, nullptr);
         for (;;) {
             const pid_t thread = ::waitpid(-1, &status, __WALL);
             if (thread < 0) trace_failed("waitpid");
@@ -113,7 +141,7 @@ public:
                 outcome_.ended_by = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
                 return outcome_;
             }
-            ::ptrace(PTRACE_SYSCALL, thread, nullptr, signal_for(thread, status));
+            ::ptrace(PTRACE_CONT, thread, nullptr, signal_for(thread, status));
         }
     }
 
@@ -121,10 +149,7 @@ private:
     /// The signal to deliver to a thread when it is resumed.
     long signal_for(pid_t thread, int status) {
         const int signal = WSTOPSIG(status);
-        if (signal == (SIGTRAP | 0x80)) {
-            at_call(thread);
-            return 0;
-        }
+        if (status >> 8 == (SIGTRAP | PTRACE_EVENT_SECCOMP << 8)) at_call(thread);
         // Stops for ptrace events (a new thread, exec) and the initial stop of a thread.
         return signal == SIGTRAP || signal == SIGSTOP ? 0 : signal;
     }
@@ -132,18 +157,11 @@ private:
     void at_call(pid_t thread) {
         __ptrace_syscall_info info{};
         if (::ptrace(PTRACE_GET_SYSCALL_INFO, thread, sizeof(info), &info) <= 0) return;
-        if (info.op == PTRACE_SYSCALL_INFO_EXIT) {
-            const auto failing = failing_.find(thread);
-            if (failing == failing_.end()) return;
-            set(thread, offsetof(user, regs.rax), static_cast<unsigned long long>(-static_cast<long long>(failing->second)));
-            failing_.erase(failing);
-            return;
-        }
-        const auto found = watched_calls().find(static_cast<long>(info.entry.nr));
+        const auto found = watched_calls().find(static_cast<long>(info.seccomp.nr));
         if (found == watched_calls().end()) return;
         const Call& call = found->second;
         const std::string path =
-            call.path >= 0 ? string_at(thread, info.entry.args[call.path]) : path_of(child_, info.entry.args[call.descriptor]);
+            call.path >= 0 ? string_at(thread, info.seccomp.args[call.path]) : path_of(child_, info.seccomp.args[call.descriptor]);
         if (path.rfind(folder_, 0) != 0) return;
         const std::size_t number = outcome_.calls.size();
         outcome_.calls.emplace_back(call.name);
@@ -153,8 +171,8 @@ private:
             ::kill(child_, SIGKILL);
             return;
         }
-        failing_[thread] = fault_->error;
         set(thread, offsetof(user, regs.orig_rax), static_cast<unsigned long long>(-1));  // an invalid call number: the call does nothing
+        set(thread, offsetof(user, regs.rax), static_cast<unsigned long long>(-static_cast<long long>(fault_->error)));
     }
 
     static void set(pid_t thread, std::size_t where, unsigned long long value) {
@@ -164,7 +182,6 @@ private:
     pid_t child_;
     std::string folder_;
     std::optional<Fault> fault_;
-    std::map<pid_t, int> failing_;  ///< threads in a call that is to fail
     TracedOutcome outcome_;
 };
 
@@ -174,7 +191,8 @@ private:
     ::dup2(err, STDERR_FILENO);
     if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) ::_exit(126);
     ::setenv("LSAN_OPTIONS", "detect_leaks=0", 1);  // the leak sanitizer itself uses ptrace
-    ::raise(SIGSTOP);
+    ::raise(SIGSTOP);                               // until the tracer has set its options
+    if (!stop_at_watched_calls()) ::_exit(126);
     ::execv(arguments[0], arguments.data());
     ::_exit(127);
 }
@@ -184,7 +202,7 @@ private:
 bool can_trace() {
     const pid_t child = ::fork();
     if (child < 0) return false;
-    if (child == 0) ::_exit(::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0 ? 0 : 1);
+    if (child == 0) ::_exit(::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0 && stop_at_watched_calls() ? 0 : 1);
     int status = 0;
     return ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }

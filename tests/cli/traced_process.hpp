@@ -1,5 +1,5 @@
 #pragma once
-/// Runs attnscope with ptrace, so that its system calls on one folder can be made to fail.
+/// Runs attnscope with ptrace and a seccomp filter, so that its system calls on one folder can be made to fail.
 
 #include <cstddef>
 #include <optional>
