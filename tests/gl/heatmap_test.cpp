@@ -274,17 +274,19 @@ TEST_F(HeatmapTest, NumbersAreUploadedOncePerKeyAndForgottenInTime) {
 // A texture costs the driver kilobytes even if it has few texels. If only texels were counted, all of these would be kept.
 TEST_F(HeatmapTest, SmallMapsOfManyTracesAreForgottenToo) {
     const Matrix matrix = Matrix::random(9, 9, 0, 1, 6);
+    constexpr std::uint64_t kTraces = 8'000;  // if their textures were kept, the last 7,500 would take some 20 MiB
+    const PixelRect rect{0, 0, 18, 18};       // a small part of the target: this is about textures, and drawing pixels takes longest
     HeatmapRequest request = matrix.request({});
     double before = 0;
-    for (std::uint64_t key = 1; key <= 2'000; ++key) {
+    for (std::uint64_t key = 1; key <= kTraces; ++key) {
         request.data.key = key;
         renderer_->begin_frame(theme_);
-        renderer_->draw(renderer_->prepare(request, {0, 0, 90, 90}, {0, 0, 90, 90}), 90, 90);
+        renderer_->draw(renderer_->prepare(request, rect, rect), 1800, 1800);
         ASSERT_LE(renderer_->cached_tiles(), HeatmapRenderer::kMaxTiles + 1);
         glFinish();  // as at the end of a frame; pending draw calls keep their textures alive
         if (key == 500) before = resident_mib();
     }
-    EXPECT_EQ(renderer_->uploads(), 2'000U);
+    EXPECT_EQ(renderer_->uploads(), kTraces);
     EXPECT_LT(resident_mib() - before, 5);
 }
 
