@@ -18,6 +18,7 @@
 #include "app/cli/document_options.hpp"
 #include "app/cli/standard_output.hpp"
 #include "app/cli/window.hpp"
+#include "app/session/document/presets.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/tensor/arithmetic.hpp"
 #include "engine/tensor/memory.hpp"

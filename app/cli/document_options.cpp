@@ -7,6 +7,7 @@
 #include "app/session/document/document_json.hpp"
 #include "app/session/document/model_document.hpp"
 #include "app/session/document/prepare.hpp"
+#include "app/session/document/presets.hpp"
 #include "app/session/files/readable_file.hpp"
 #include "engine/explain/edit_list.hpp"
 #include "engine/io/file_error.hpp"
@@ -27,12 +28,6 @@ void add_document_options(CliCommand command, DocumentOptions& options, std::str
     command.option("--model", options.model, "Published model instead of an example: a folder in Hugging Face's layout, or a GGUF file")
         .shown_as("DIR|FILE.gguf");
     command.option("--bug", options.bug, with_names("Make this mistake on purpose", bug_names())).shown_as("NAME").suggest(bug_names());
-}
-
-std::vector<std::string> preset_names() {
-    std::vector<std::string> names;
-    for (const Preset& preset : presets()) names.push_back(preset.name);
-    return names;
 }
 
 std::vector<std::string> bug_names() {

@@ -31,9 +31,6 @@ struct DocumentOptions {
 /// `default_example`: for the help, the example that is used if none is named; "" if that depends.
 void add_document_options(CliCommand command, DocumentOptions& options, std::string_view default_example = kDefaultPreset);
 
-/// "self-attention", "causal-attention", ...
-std::vector<std::string> preset_names();
-
 /// "no_scale", "scale_d_model", ...
 std::vector<std::string> bug_names();
 

@@ -48,9 +48,9 @@ std::size_t lesson_step_index(const Lesson& lesson, std::int64_t step) {
 void add_lesson_command(CliCommand program, int& exit_code) {
     auto options = std::make_shared<LessonOptions>();
     CliCommand command = program.command("lesson", "Open the window on a lesson");
-    std::vector<std::string> names;
-    for (const auto& lesson : lessons()) names.push_back(lesson->name);
-    command.option("lesson", options->lesson, "Name of a lesson, or a lesson file of your own").shown_as("NAME|FILE").suggest(names);
+    command.option("lesson", options->lesson, "Name of a lesson, or a lesson file of your own")
+        .shown_as("NAME|FILE")
+        .suggest(lesson_names());
     command.option("--step", options->step, "The step to start with, from 1").shown_as("N");
     command.flag("--list", options->list, "List the lessons");
     command.footer("In the lesson: → and ← or Page Down and Page Up go through the steps, Backspace resets one, Esc leaves.\n");

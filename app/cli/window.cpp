@@ -18,7 +18,7 @@ namespace attn::app {
 namespace {
 
 bool is_preset(const std::string& name) {
-    return std::any_of(presets().begin(), presets().end(), [&name](const Preset& preset) { return preset.name == name; });
+    return std::find(preset_names().begin(), preset_names().end(), name) != preset_names().end();
 }
 
 /// An argument that is not a file may have been meant as a command.

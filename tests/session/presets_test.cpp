@@ -25,6 +25,13 @@ Trace<Scalar> trace_of(const Document& document) {
     return trace_forward<Scalar>(parameters, prepared.tokens, prepared.source, document.forward);
 }
 
+TEST(Presets, NamesAreThoseOfTheMenuInItsOrder) {
+    std::vector<std::string> names;
+    for (const Preset& preset : presets()) names.push_back(preset.name);
+    ASSERT_GT(names.size(), 10U);
+    EXPECT_EQ(preset_names(), names);
+}
+
 TEST(Presets, AreAllThereInTheOrderOfTheMenu) {
     std::vector<std::string> names;
     for (const Preset& preset : presets()) names.push_back(preset.name);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/session/document/document_json.hpp"
+#include "app/session/document/embedded_names.hpp"
 #include "assets/embedded.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/tensor/error.hpp"
@@ -91,6 +92,11 @@ Preset parse_preset(std::string_view json, std::string_view source) {
     return preset;
 }
 
+const std::vector<std::string>& preset_names() {
+    static const std::vector<std::string> kNames = embedded_names(kPresetFolder);
+    return kNames;
+}
+
 std::span<const Preset> presets() {
     static const std::vector<Preset> kAll = parse_embedded_presets();
     return kAll;
@@ -120,12 +126,9 @@ std::string_view look_at(const Document& document, std::optional<Stage> at) {
 }
 
 const Preset& find_preset(std::string_view name) {
-    std::string names;
-    for (const Preset& preset : presets()) {
+    for (const Preset& preset : presets())
         if (preset.name == name) return preset;
-        names += (names.empty() ? "" : ", ") + preset.name;
-    }
-    throw Error("there is no preset \"" + escaped(name) + "\"; the presets are " + names);
+    throw Error(fmt::format("there is no preset \"{}\"; the presets are {}", escaped(name), fmt::join(preset_names(), ", ")));
 }
 
 Document open_preset(std::string_view name, std::size_t sentence) {

@@ -37,6 +37,8 @@ struct Preset {
     std::vector<Stage> look_stages;
 };
 
+/// "stories", "induction", ... in menu order. Reads no models, unlike presets().
+const std::vector<std::string>& preset_names();
 /// All presets in menu order, parsed once.
 std::span<const Preset> presets();
 /// Throws Error listing the available presets.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "app/session/document/embedded_names.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/lessons/lesson_check.hpp"
 #include "assets/embedded.hpp"
@@ -242,20 +243,20 @@ Lesson parse_lesson(std::string_view json, std::string_view source) {
     return lesson;
 }
 
+std::vector<std::string> lesson_names() { return embedded_names(kFolder); }
+
 std::span<const std::shared_ptr<const Lesson>> lessons() {
     static const std::vector<std::shared_ptr<const Lesson>> kAll = parse_embedded();
     return kAll;
 }
 
 std::shared_ptr<const Lesson> find_lesson(const std::string& name_or_file) {
-    std::string names;
-    for (const auto& lesson : lessons()) {
+    for (const auto& lesson : lessons())
         if (lesson->name == name_or_file) return lesson;
-        names += (names.empty() ? "" : ", ") + lesson->name;
-    }
     std::error_code unknown;
     if (!std::filesystem::exists(name_or_file, unknown))
-        throw Error(fmt::format("there is no lesson and no file \"{}\"; the lessons are {}", escaped(name_or_file), names));
+        throw Error(fmt::format("there is no lesson and no file \"{}\"; the lessons are {}", escaped(name_or_file),
+                                fmt::join(lesson_names(), ", ")));
     const auto lesson =
         std::make_shared<const Lesson>(parse_lesson(read_whole_file(name_or_file, {.max_bytes = kMaxJsonBytes, .stop = {}}), name_or_file));
     check_lesson(*lesson, name_or_file);

@@ -66,6 +66,8 @@ std::optional<std::size_t> right_answer(const LessonQuestion& question, const Sn
 /// check whether the places it refers to exist and its claims are true; see check_lesson().
 Lesson parse_lesson(std::string_view json, std::string_view source);
 
+/// The names of all lessons in the program, in menu order. Reads no models, unlike lessons().
+std::vector<std::string> lesson_names();
 /// The embedded lessons in menu order, parsed once.
 std::span<const std::shared_ptr<const Lesson>> lessons();
 /// An embedded lesson by name, or a checked lesson from a file. Throws Error listing the available lessons, FileError for an invalid file.
