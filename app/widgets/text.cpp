@@ -31,11 +31,19 @@ std::string code_point_text(char32_t code, bool after_another) {
     return text.data();
 }
 
+/// Linear light of each value of a colour channel: numbers in cells ask for it many times a frame.
+std::array<float, 256> light_of_channels() {
+    std::array<float, 256> light{};
+    for (std::size_t i = 0; i < light.size(); ++i) {
+        const float c = static_cast<float>(i) / 255.0f;
+        light[i] = c <= 0.04045f ? c / 12.92f : std::pow((c + 0.055f) / 1.055f, 2.4f);
+    }
+    return light;
+}
+
 float luminance(Color color) {
-    const auto channel = [&](int shift) {
-        const float c = static_cast<float>(color >> shift & 0xFF) / 255.0f;
-        return c <= 0.04045f ? c / 12.92f : std::pow((c + 0.055f) / 1.055f, 2.4f);
-    };
+    static const std::array<float, 256> kLight = light_of_channels();
+    const auto channel = [&](int shift) { return kLight[color >> shift & 0xFF]; };
     return 0.2126f * channel(0) + 0.7152f * channel(8) + 0.0722f * channel(16);
 }
 
