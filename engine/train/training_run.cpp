@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "engine/model/transformer.hpp"
+#include "engine/tensor/count_text.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/trace/head_scores.hpp"
 
@@ -37,13 +38,6 @@ bool same_layout(const Parameters<float>& a, const Parameters<float>& b) {
 }
 
 double share(std::int64_t part, std::int64_t whole) { return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0; }
-
-/// 12345 -> "12,345"
-std::string grouped(std::int64_t number) {
-    std::string text = std::to_string(number);
-    for (std::int64_t at = static_cast<std::int64_t>(text.size()) - 3; at > 0; at -= 3) text.insert(static_cast<std::size_t>(at), ",");
-    return text;
-}
 
 }  // namespace
 
@@ -171,13 +165,13 @@ ValidationPoint TrainingRun::evaluate(std::stop_token stop) {
 
 std::string TrainingRun::finished() const {
     const StopAt& stop = impl_->settings.stop;
-    if (stop.steps > 0 && steps() >= stop.steps) return grouped(steps()) + " steps done";
+    if (stop.steps > 0 && steps() >= stop.steps) return count_text(steps()) + " steps done";
     if (!impl_->evaluated) return "";
     const ValidationPoint& point = *impl_->evaluated;
     if (stop.loss > 0 && point.loss <= stop.loss) return fmt::format("validation loss {:.4g}", point.loss);
     if (stop.accuracy > 0 && point.accuracy >= stop.accuracy) return fmt::format("validation accuracy {:.1f} %", 100 * point.accuracy);
     if (stop.plateau > 0 && impl_->plateau.without_better >= stop.plateau)
-        return fmt::format("no better validation loss in {} evaluations", grouped(impl_->plateau.without_better));
+        return fmt::format("no better validation loss in {} evaluations", count_text(impl_->plateau.without_better));
     return "";
 }
 

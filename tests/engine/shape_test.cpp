@@ -2,11 +2,21 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/tensor/count_text.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/tensor/tensor.hpp"
 
 namespace attn {
 namespace {
+
+TEST(CountText, SeparatesThousands) {
+    EXPECT_EQ(count_text(0), "0");
+    EXPECT_EQ(count_text(999), "999");
+    EXPECT_EQ(count_text(1000), "1,000");
+    EXPECT_EQ(count_text(50257), "50,257");
+    EXPECT_EQ(count_text(123456), "123,456");
+    EXPECT_EQ(count_text(9'007'199'254'740'993), "9,007,199,254,740,993");
+}
 
 TEST(Shape, NamesItsAxes) {
     const Shape shape{{Axis::B, 2}, {Axis::H, 4}, {Axis::T, 12}, {Axis::S, 11}};

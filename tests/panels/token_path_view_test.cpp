@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <optional>
+#include <vector>
 
 #include "app/panels/files/files.hpp"
 #include "app/panels/maps/model_blocks.hpp"
@@ -24,10 +26,12 @@
 namespace attn::app::test {
 namespace {
 
+const std::filesystem::path kModels = std::filesystem::path(ATTN_TEST_DATA) / "golden/hf";
+
 class TokenPathView : public InterfaceFixture {
 protected:
-    void open(const std::string& text) {
-        const std::filesystem::path folder = std::filesystem::path(ATTN_TEST_DATA) / "golden/hf/gpt2";
+    void open(const std::string& text) { open_folder(kModels / "gpt2", text); }
+    void open_folder(const std::filesystem::path& folder, const std::string& text) {
         Document document = document_of_model(OpenedModel::open(folder));
         document.texts = {text};
         session = std::make_unique<Session>(document, [] {});
@@ -36,6 +40,27 @@ protected:
         view.view = View::Step;
         frames(3, ui_frame);
     }
+    const TokenPath::Word& choose_longest_word() {
+        const auto& words = view.token_path.last->words;
+        const auto longest =
+            std::max_element(words.begin(), words.end(), [](const auto& a, const auto& b) { return a.steps.size() < b.steps.size(); });
+        EXPECT_GT(longest->steps.size(), 2U);
+        view.token_path.word = static_cast<std::size_t>(longest - words.begin());
+        frames(3, ui_frame);
+        return *longest;
+    }
+    void click_ends_of_slider() {
+        const ImGuiWindow* slider = find_window("##step_number");
+        ASSERT_NE(slider, nullptr);
+        const ImRect area = slider->Rect();
+        const float y = area.Min.y + 29;  // below the number: the track
+        for (const float x : {area.Min.x + 2, area.Max.x - 2}) {
+            click(x, y, ui_frame);
+            at_its_ends.push_back(view.token_path.step);
+        }
+    }
+    std::vector<std::optional<std::size_t>> at_its_ends;
+
     /// Clicks across a child window until `done`; false if nothing there has the effect.
     bool click_until(std::string_view window, const std::function<bool()>& done) {
         const ImGuiWindow* found = find_window(window);
@@ -65,20 +90,21 @@ TEST_F(TokenPathView, WordsAndStepsCanBeChosen) {
 
 TEST_F(TokenPathView, TheSliderChoosesAStep) {
     open("the weights of the reading are small");
-    const auto& words = view.token_path.last->words;
-    const auto longest =
-        std::max_element(words.begin(), words.end(), [](const auto& a, const auto& b) { return a.steps.size() < b.steps.size(); });
-    ASSERT_GT(longest->steps.size(), 2U);
-    view.token_path.word = static_cast<std::size_t>(longest - words.begin());
-    frames(3, ui_frame);
-    const ImGuiWindow* slider = find_window("##step_number");
-    ASSERT_NE(slider, nullptr);
-    const ImRect area = slider->Rect();
-    const float y = area.Min.y + 29;  // below the number: the track
-    click(area.Min.x + 2, y, ui_frame);
-    EXPECT_EQ(view.token_path.step, std::optional<std::size_t>(0)) << "the word before the first step";
-    click(area.Max.x - 2, y, ui_frame);
-    EXPECT_EQ(view.token_path.step, std::optional(longest->steps.size() - 1));
+    const TokenPath::Word& word = choose_longest_word();
+    ASSERT_LT(word.steps.front().made, 0) << "numbered from 0: first comes the word before any step";
+    click_ends_of_slider();
+    EXPECT_EQ(at_its_ends, (std::vector<std::optional<std::size_t>>{0, word.steps.size() - 1}));
+}
+
+TEST_F(TokenPathView, TheSliderChoosesAStepOfThoseThatAreNumberedFromOne) {
+    const attn::test::TemporaryFolder folder;
+    for (const char* name : {"config.json", "model.safetensors"}) std::filesystem::copy(kModels / "llama_tied" / name, folder.path());
+    std::filesystem::copy(kModels / "tokenizers/bert_cased/tokenizer.json", folder.path());
+    open_folder(folder.path(), "the weights of the reading are small");
+    const TokenPath::Word& word = choose_longest_word();
+    ASSERT_GE(word.steps.front().made, 0) << "numbered from 1: every look-up gives a piece";
+    click_ends_of_slider();
+    EXPECT_EQ(at_its_ends, (std::vector<std::optional<std::size_t>>{0, word.steps.size() - 1}));
 }
 
 TEST_F(TokenPathView, TheSettingsTellOfTheTokenizer) {

@@ -175,7 +175,7 @@ void draw_merges(const PanelContext& context, const TokenPath::Piece& piece) {
     const float width = ImGui::GetContentRegionAvail().x, line = context.px(22);
     for (const TokenPath::Merge& merge : piece.merges) {
         const ImVec2 at = ImGui::GetCursorScreenPos(), end{at.x + width, at.y + line};
-        const std::string rank = std::to_string(merge.rank);
+        const std::string rank = format_count(merge.rank);
         const Color ink = &merge == &piece.merges.back() ? colors.chosen_text : colors.text;
         draw_text_in(list, font, at, end, {0, 0.5F}, ink,
                      elide(font, piece_text(merge.left, merge.right), width - text_width(font, rank) - context.px(12)));

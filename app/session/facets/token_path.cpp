@@ -13,6 +13,7 @@
 #include "app/session/states/kept_tokenizer.hpp"
 #include "app/session/states/opened_model.hpp"
 #include "engine/io/utf8.hpp"
+#include "engine/tensor/count_text.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/tokenizer/byte_alphabet.hpp"
 
@@ -284,10 +285,10 @@ private:
             step.parts = parts(now);
             step.made = made;
             std::tie(step.what, step.joined_with) = parts_of(join.joined);
-            step.number = fmt::format("{}", join.joined.rank);
-            step.sentence = join.pairs.size() == 1 ? fmt::format("Rank {}: the only pair in the merge list.", join.joined.rank)
-                            : join.pairs.empty()   ? fmt::format("Rank {}.", join.joined.rank)
-                                                   : fmt::format("Rank {} is the lowest of {}.", join.joined.rank, join.pairs.size());
+            step.number = count_text(join.joined.rank);
+            step.sentence = join.pairs.size() == 1 ? fmt::format("Rank {}: the only pair in the merge list.", step.number)
+                            : join.pairs.empty()   ? fmt::format("Rank {}.", step.number)
+                                                   : fmt::format("Rank {} is the lowest of {}.", step.number, join.pairs.size());
             step.candidates = pairs_of(join);
         }
     }
@@ -305,7 +306,7 @@ private:
         for (const WordTrace::Pair& pair : pairs) {
             const double most = std::log(2.0 + pairs.back().rank);
             auto [left, right] = parts_of(pair);
-            out.push_back({std::move(left), std::move(right), fmt::format("{}", pair.rank), std::log(2.0 + pair.rank) / most,
+            out.push_back({std::move(left), std::move(right), count_text(pair.rank), std::log(2.0 + pair.rank) / most,
                            pair.begin == join.joined.begin});
         }
         return out;
