@@ -53,11 +53,11 @@ protected:
         const ImGuiWindow* slider = find_window("##step_number");
         ASSERT_NE(slider, nullptr);
         const ImRect area = slider->Rect();
-        const float y = area.Min.y + 29;  // below the number: the track
         for (const float x : {area.Min.x + 2, area.Max.x - 2}) {
-            click(x, y, ui_frame);
+            click(x, area.Min.y + 29, ui_frame);  // below the number: the track
             at_its_ends.push_back(view.token_path.step);
         }
+        EXPECT_EQ(find_window("##step_number")->Rect().Min.y, area.Min.y) << "it stays in place, whatever the steps have to say";
     }
     std::vector<std::optional<std::size_t>> at_its_ends;
 
@@ -100,7 +100,7 @@ TEST_F(TokenPathView, TheSliderChoosesAStepOfThoseThatAreNumberedFromOne) {
     const attn::test::TemporaryFolder folder;
     for (const char* name : {"config.json", "model.safetensors"}) std::filesystem::copy(kModels / "llama_tied" / name, folder.path());
     std::filesystem::copy(kModels / "tokenizers/bert_cased/tokenizer.json", folder.path());
-    open_folder(folder.path(), "the weights of the reading are small");
+    open_folder(folder.path(), "the weights of the reading");
     const TokenPath::Word& word = choose_longest_word();
     ASSERT_GE(word.steps.front().made, 0) << "numbered from 1: every look-up gives a piece";
     click_ends_of_slider();

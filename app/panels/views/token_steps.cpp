@@ -106,7 +106,9 @@ void draw_step(PanelContext& context, const TokenPath& path, const TokenPath::Wo
     if (step.made >= 0 && !step.joined_with.empty()) title += " → " + piece_text(step.parts[static_cast<std::size_t>(step.made)].text);
     draw_text(list, fonts.mono_body, area.min, colors.chosen_text, elide(fonts.mono_body, title, area.width()));
     const float y = area.min.y + context.px(30);
-    const float high = draw_text_wrapped(list, fonts.label, {area.min.x, y}, area.width(), colors.muted, step.sentence);
+    // Room for two lines, so that the buttons stay in place when the next step's sentence is longer or shorter.
+    const float high = std::max(draw_text_wrapped(list, fonts.label, {area.min.x, y}, area.width(), colors.muted, step.sentence),
+                                wrapped_height(fonts.label, area.width(), "first\nsecond"));
     ImGui::SetCursorScreenPos({area.min.x, y + high + context.px(12)});
     TokenPathState& state = context.view.token_path;
     const auto turn = [&](const char* id, Icon icon, bool possible, std::size_t to, std::string_view tooltip) {
