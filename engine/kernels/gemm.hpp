@@ -23,18 +23,12 @@ struct GemmPass {
     /// all panels of a block are packed first: without prefetching, only that order lets memory be read fast.
     bool packs_in_passing() const { return T::kAsksAhead && pack_b; }
 
-    /// Packs a block's panels, except those that tiles can read in place or that are packed in passing.
+    /// Packs a block's panels, except those that tiles can read in place.
     void prepare_panels(const Block& b) const {
         const Scalar* from = stored(b, 0);
-        if (packs_in_passing()) {
-            if (!is_transposed()) pack_last_panel(from, g.ldb, b.columns, b.depth, packed_b, T::kColumns);
-        } else if (is_transposed()) {
-            pack_panels_transposed(from, g.ldb, b.columns, b.depth, packed_b);
-        } else if (pack_b) {
-            pack_panels(from, g.ldb, b.columns, b.depth, packed_b);
-        } else {
-            pack_last_panel(from, g.ldb, b.columns, b.depth, packed_b, kWidth<Scalar>);
-        }
+        if (is_transposed()) pack_panels_transposed(from, g.ldb, b.columns, b.depth, packed_b);
+        else if (pack_b) pack_panels(from, g.ldb, b.columns, b.depth, packed_b);
+        else pack_last_panel(from, g.ldb, b.columns, b.depth, packed_b, kWidth<Scalar>);
     }
 
     /// Where column j of the block is stored.
@@ -160,37 +154,34 @@ struct GemmPass {
         }
     }
 
-    /// Computes the first `rows` rows of A with the panel at column j, which is packed on the way: by the first tile, or before it if B is
-    /// transposed.
-    void pack_and_run_panel(std::int64_t rows, const Block& b, std::int64_t j) const {
-        Scalar* const packed = packed_b + j * b.depth;
-        const bool whole = b.columns - j >= T::kColumns;
-        if (is_transposed()) pack_panels_transposed(stored(b, j), g.ldb, b.columns_of_panel(j), b.depth, packed);
-        else if (whole) return run_panel(0, rows, b, j, {stored(b, j), g.ldb, b.depth}, columns_to_ask_for(b, j), packed);
-        run_panel(0, rows, b, j, panel(b, j), columns_to_ask_for(b, j));
+    /// Computes the first `rows` rows of A with the panel at column j, which is copied to `packed` on the way: by the first tile, or before
+    /// it if B is transposed or the panel is narrower than a tile.
+    void pack_and_run_panel(std::int64_t rows, const Block& b, std::int64_t j, Scalar* packed) const {
+        const Stretch next = columns_to_ask_for(b, j);
+        const std::int64_t columns = b.columns_of_panel(j);
+        if (!is_transposed() && columns == T::kColumns) return run_panel(0, rows, b, j, {stored(b, j), g.ldb, b.depth}, next, packed);
+        if (is_transposed()) pack_panels_transposed(stored(b, j), g.ldb, columns, b.depth, packed);
+        else pack_panels(stored(b, j), g.ldb, columns, b.depth, packed);
+        run_panel(0, rows, b, j, {packed, width_of<Scalar>(columns), b.depth}, next);
     }
 
     /// Keeps the block of B in the cache while the rows of A pass by.
     void run_block(const Block& b) const {
-        if (g.packed_b == nullptr) prepare_panels(b);
+        if (g.packed_b == nullptr && !packs_in_passing()) prepare_panels(b);
         for (std::int64_t i = 0; i < g.m; i += T::kRowBlock) {
             const std::int64_t rows = g.m - i < T::kRowBlock ? g.m - i : T::kRowBlock;
             if (pack_a) pack_columns(g.a + b.p * g.lda + i, g.lda, rows, b.depth, packed_a);
             for (std::int64_t j = 0; j < b.columns; j += T::kColumns) {
-                if (i == 0 && packs_in_passing()) pack_and_run_panel(rows, b, j);
+                if (i == 0 && packs_in_passing()) pack_and_run_panel(rows, b, j, packed_b + j * b.depth);
                 else run_panel(i, rows, b, j, panel(b, j), panel_to_ask_for(b, j, i, rows));
             }
         }
     }
 
-    /// Keeps all rows of A packed while the columns of B pass by, each panel packed just before use.
+    /// Keeps all rows of A packed while the columns of B pass by, each panel packed in passing.
     void run_past_a(const Block& b) const {
         pack_columns(g.a + b.p * g.lda, g.lda, g.m, b.depth, packed_a);
-        for (std::int64_t j = 0; j < b.columns; j += T::kColumns) {
-            const std::int64_t columns = b.columns_of_panel(j);
-            pack_panels(g.b + b.p * g.ldb + b.first + j, g.ldb, columns, b.depth, packed_b);
-            run_panel(0, g.m, b, j, {packed_b, width_of<Scalar>(columns), b.depth}, columns_to_ask_for(b, j));
-        }
+        for (std::int64_t j = 0; j < b.columns; j += T::kColumns) pack_and_run_panel(g.m, b, j, packed_b);
     }
 
     /// Whether run_past_a() reads memory less often: A is no larger than B, and both need packing.
