@@ -302,7 +302,7 @@ void for_head_rows(const HeadsView<const Scalar>& k, const HeadsView<const Scala
             Operand<Scalar>::template of<ScratchUse::Keys>(k.at(b, g), k.row, Transpose::Yes, sizes.head_size, keys, queries);
         const auto values =
             Operand<Scalar>::template of<ScratchUse::Values>(v.at(b, g), v.row, Transpose::No, keys, sizes.value_size, queries);
-        const bool finite = values.finite();
+        const bool finite = all || values.finite();  // only a masked key's values need to be kept out
         for (std::int64_t first = 0; first < queries; first += kRows) {
             const std::int64_t rows = std::min(kRows, queries - first);
             each(HeadRows<Scalar>{head, keys_across, values, finite, block, bh, first, rows, head.keys_seen(first + rows)});

@@ -1,24 +1,38 @@
 // Part of the kernel builds with AVX2 or AVX-512: reads as many columns of a half-precision or block-quantized matrix as a vector has
 // lanes, one lane per column. Included by stored_row.hpp inside an unnamed namespace.
 //
-// Each Columns type covers one number kind. load(columns, p) reads kNumbers numbers of every column, which are then used in parts of 32;
-// call begin(part) before a part. four(part, fours) returns four quanta per lane as bytes, and value() turns one of them into floats. The
-// results are bit-identical to engine/kernels/stored.hpp; for the layouts see engine/tensor/blocks.hpp.
+// Each Columns type covers one number kind and holds kNumbers numbers of every column, which load() reads in kPieces pieces in any order,
+// given the block that contains them. They are used in parts of 32; call begin(part) before a part. four(part, fours) returns four quanta
+// per lane as bytes, and value() turns one of them into floats. The results are bit-identical to engine/kernels/stored.hpp; for the layouts
+// see engine/tensor/blocks.hpp.
 
 using Dwords = Bits<float>;
+
+/// Makes the compiler forget how it got a number. Otherwise it computes the addresses of all columns in advance, more than there are
+/// registers, and moving them costs more than the product.
+template <class Number>
+ATTN_INLINE void forget_origin(Number& number) {
+    __asm__("" : "+r"(number));
+}
+
+/// Distance from a column to the next, and to the third after it: with the factors of an address, these reach sixteen columns from four.
+struct RowBytes {
+    std::int64_t one, three;
+    ATTN_INLINE explicit RowBytes(std::int64_t bytes) : one(bytes), three(3 * bytes) {
+        forget_origin(one);
+        forget_origin(three);
+    }
+};
 
 #if defined(__AVX512F__)
 using Whole = __m512i;
 ATTN_INLINE __m128i sixteen_at(const Byte* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); }
 /// 16 bytes of every fourth column, starting with the one at p.
-ATTN_INLINE Dwords every_fourth(const Byte* p, std::int64_t row_bytes) {
+ATTN_INLINE Dwords every_fourth(const Byte* p, const RowBytes& rows) {
     Whole all = _mm512_castsi128_si512(sixteen_at(p));
-    all = _mm512_inserti32x4(all, sixteen_at(p + 4 * row_bytes), 1);
-    all = _mm512_inserti32x4(all, sixteen_at(p + 8 * row_bytes), 2);
-    return reinterpret_cast<Dwords>(_mm512_inserti32x4(all, sixteen_at(p + 12 * row_bytes), 3));
-}
-ATTN_INLINE Dwords gathered(const Byte* p, Dwords offsets) {
-    return reinterpret_cast<Dwords>(_mm512_i32gather_epi32(reinterpret_cast<Whole>(offsets), p, 1));
+    all = _mm512_inserti32x4(all, sixteen_at(p + 4 * rows.one), 1);
+    all = _mm512_inserti32x4(all, sixteen_at(p + 8 * rows.one), 2);
+    return reinterpret_cast<Dwords>(_mm512_inserti32x4(all, sixteen_at(p + 4 * rows.three), 3));
 }
 /// The half-precision numbers in the lower two bytes of the lanes.
 ATTN_INLINE Vec<float> lower_halves(Dwords x) { return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(reinterpret_cast<Whole>(x))); }
@@ -42,11 +56,8 @@ ATTN_INLINE Vec<float> lowest_four(Dwords x) {
 #else
 using Whole = __m256i;
 ATTN_INLINE __m128i sixteen_at(const Byte* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); }
-ATTN_INLINE Dwords every_fourth(const Byte* p, std::int64_t row_bytes) {
-    return reinterpret_cast<Dwords>(_mm256_inserti128_si256(_mm256_castsi128_si256(sixteen_at(p)), sixteen_at(p + 4 * row_bytes), 1));
-}
-ATTN_INLINE Dwords gathered(const Byte* p, Dwords offsets) {
-    return reinterpret_cast<Dwords>(_mm256_i32gather_epi32(reinterpret_cast<const int*>(p), reinterpret_cast<Whole>(offsets), 1));
+ATTN_INLINE Dwords every_fourth(const Byte* p, const RowBytes& rows) {
+    return reinterpret_cast<Dwords>(_mm256_inserti128_si256(_mm256_castsi128_si256(sixteen_at(p)), sixteen_at(p + 4 * rows.one), 1));
 }
 ATTN_INLINE Vec<float> lower_halves(Dwords x) {
     const Whole low = reinterpret_cast<Whole>(x & 0xFFFF);
@@ -63,14 +74,16 @@ ATTN_INLINE Dwords bytes_into(Dwords rest, Dwords x, Dwords numbers) {
 ATTN_INLINE Vec<float> lowest_four(Dwords x) { return __builtin_convertvector(x & 15, Vec<float>); }
 #endif
 
-/// Adjacent columns: address of the first, distance from each to the next, and the offsets of all from the first.
+/// A block in each of some adjacent columns: where it is in the first four, and the distance from each column to the next.
 struct SideBySide {
-    const Byte* first;
-    std::int64_t row_bytes;
-    Dwords offsets;
+    const Byte* block[4];
+    const RowBytes& rows;
 
-    /// Four bytes of each column, starting at `at`.
-    ATTN_INLINE Dwords four_at(std::int64_t at) const { return gathered(first + at, offsets); }
+    ATTN_INLINE SideBySide(const Byte* first, const RowBytes& distance) : block{first}, rows(distance) {
+        forget_origin(block[0]);
+        block[1] = block[0] + rows.one, block[2] = block[0] + 2 * rows.one, block[3] = block[0] + rows.three;
+        for (const Byte*& of_one : block) forget_origin(of_one);
+    }
 };
 
 ATTN_INLINE Dwords shifted(Dwords x, int bits) { return reinterpret_cast<Dwords>(reinterpret_cast<Lanes<float>::Wrapping>(x) >> bits); }
@@ -95,11 +108,11 @@ ATTN_INLINE Dwords interleaved(Dwords a, Dwords b) {
     return interleaved<Pieces, kUpper>(a, b, typename CountTo<kVectorBytes / static_cast<int>(sizeof(Pieces{}[0]))>::Type{});
 }
 
-/// 16 bytes of each column, starting at `at`; out[i] holds the i-th four bytes.
+/// Sixteen bytes of each block, starting with byte `at`; out[i] holds the i-th four bytes.
 ATTN_INLINE void load_sixteen(const SideBySide& columns, std::int64_t at, Dwords* out) {
     Dwords rows[4];
 #pragma GCC unroll 4
-    for (int i = 0; i < 4; ++i) rows[i] = every_fourth(columns.first + at + i * columns.row_bytes, columns.row_bytes);
+    for (int i = 0; i < 4; ++i) rows[i] = every_fourth(columns.block[i] + at, columns.rows);
     const Dwords low = interleaved<Dwords, 0>(rows[0], rows[1]), high = interleaved<Dwords, 1>(rows[0], rows[1]);
     const Dwords other_low = interleaved<Dwords, 0>(rows[2], rows[3]), other_high = interleaved<Dwords, 1>(rows[2], rows[3]);
     out[0] = interleaved<Qwords, 0>(low, other_low);
@@ -107,12 +120,6 @@ ATTN_INLINE void load_sixteen(const SideBySide& columns, std::int64_t at, Dwords
     out[2] = interleaved<Qwords, 0>(high, other_high);
     out[3] = interleaved<Qwords, 1>(high, other_high);
 }
-template <int kCount>
-ATTN_INLINE void load_bytes(const SideBySide& columns, std::int64_t at, Dwords (&out)[kCount]) {
-#pragma GCC unroll 4
-    for (int i = 0; i < kCount; i += 4) load_sixteen(columns, at + 4 * i, out + i);
-}
-
 /// `rest` with byte kTo of every lane replaced by byte `from` of x's.
 template <int kTo>
 ATTN_INLINE Dwords byte_into(Dwords rest, Dwords x, int from) {
@@ -141,23 +148,20 @@ struct Centred {
 
 /// F16.
 struct ColumnsOfHalves {
-    static constexpr int kNumbers = 32;
+    static constexpr int kNumbers = 32, kPieces = 4;
+    static constexpr BlockSize kBlock = block_size(NumberKind::F16);
 
-    ATTN_INLINE void load(const SideBySide& columns, std::int64_t p) {
+    ATTN_INLINE void load(const SideBySide& columns, std::int64_t, int piece) {
+        Dwords rows[4];
 #pragma GCC unroll 4
-        for (int eight = 0; eight < 4; ++eight) {
-            Dwords rows[4];
-#pragma GCC unroll 4
-            for (int i = 0; i < 4; ++i)
-                rows[i] = every_fourth(columns.first + 2 * p + 16 * eight + i * columns.row_bytes, columns.row_bytes);
-            const Dwords low = interleaved<Words, 0>(rows[0], rows[1]), high = interleaved<Words, 1>(rows[0], rows[1]);
-            const Dwords other_low = interleaved<Words, 0>(rows[2], rows[3]), other_high = interleaved<Words, 1>(rows[2], rows[3]);
-            Dwords* const out = pairs + 4 * eight;
-            out[0] = eights_together(interleaved<Dwords, 0>(low, other_low));
-            out[1] = eights_together(interleaved<Dwords, 1>(low, other_low));
-            out[2] = eights_together(interleaved<Dwords, 0>(high, other_high));
-            out[3] = eights_together(interleaved<Dwords, 1>(high, other_high));
-        }
+        for (int i = 0; i < 4; ++i) rows[i] = every_fourth(columns.block[i] + 16 * piece, columns.rows);
+        const Dwords low = interleaved<Words, 0>(rows[0], rows[1]), high = interleaved<Words, 1>(rows[0], rows[1]);
+        const Dwords other_low = interleaved<Words, 0>(rows[2], rows[3]), other_high = interleaved<Words, 1>(rows[2], rows[3]);
+        Dwords* const out = pairs + 4 * piece;
+        out[0] = eights_together(interleaved<Dwords, 0>(low, other_low));
+        out[1] = eights_together(interleaved<Dwords, 1>(low, other_low));
+        out[2] = eights_together(interleaved<Dwords, 0>(high, other_high));
+        out[3] = eights_together(interleaved<Dwords, 1>(high, other_high));
     }
     ATTN_INLINE void begin(int) {}
     ATTN_INLINE Dwords four(int, int) const { return Dwords{}; }
@@ -170,9 +174,10 @@ struct ColumnsOfHalves {
 
 /// BF16: the upper halves of floats.
 struct ColumnsOfUpperHalves {
-    static constexpr int kNumbers = 32;
+    static constexpr int kNumbers = 32, kPieces = 4;
+    static constexpr BlockSize kBlock = block_size(NumberKind::BF16);
 
-    ATTN_INLINE void load(const SideBySide& columns, std::int64_t p) { load_bytes(columns, 2 * p, pairs); }
+    ATTN_INLINE void load(const SideBySide& columns, std::int64_t, int piece) { load_sixteen(columns, 16 * piece, pairs + 4 * piece); }
     ATTN_INLINE void begin(int) {}
     ATTN_INLINE Dwords four(int, int) const { return Dwords{}; }
     ATTN_INLINE Vec<float> value(Dwords, int, int fours, int i) const {
@@ -185,13 +190,14 @@ struct ColumnsOfUpperHalves {
 
 /// Q8_0: a scale and 32 signed bytes.
 struct ColumnsOfBytes {
-    static constexpr int kNumbers = 32;
+    static constexpr int kNumbers = 32, kPieces = 3;
     static constexpr BlockSize kBlock = block_size(NumberKind::Q8_0);
 
-    ATTN_INLINE void load(const SideBySide& columns, std::int64_t p) {
-        const std::int64_t at = p / kBlock.numbers * kBlock.bytes;
-        load_bytes(columns, at + 2, quanta);
-        numbers.set(lower_halves(columns.four_at(at)));
+    ATTN_INLINE void load(const SideBySide& columns, std::int64_t, int piece) {
+        if (piece < 2) return load_sixteen(columns, 2 + 16 * piece, quanta + 4 * piece);
+        Dwords head[4];
+        load_sixteen(columns, 0, head);
+        numbers.set(lower_halves(head[0]));
     }
     ATTN_INLINE void begin(int) {}
     ATTN_INLINE Dwords four(int, int fours) const { return quanta[fours] ^ static_cast<std::int32_t>(0x80808080U); }
@@ -204,18 +210,19 @@ struct ColumnsOfBytes {
 /// Q4_0 to Q5_1: blocks of 32 with a scale, a minimum in the _1 kinds, fifth bits in the Q5 kinds, and two quanta in each of 16 bytes.
 template <NumberKind kKind, int kBits, int kQuanta, int kMiddle>
 struct ColumnsOfSmallBlocks {
-    static constexpr int kNumbers = 32;
+    static constexpr int kNumbers = 32, kPieces = 2;
     static constexpr BlockSize kBlock = block_size(kKind);
     static constexpr bool kHasFifthBits = kBits > 0, kAdds = kMiddle == 0;
 
-    ATTN_INLINE void load(const SideBySide& columns, std::int64_t p) {
-        const std::int64_t at = p / kBlock.numbers * kBlock.bytes;
-        load_bytes(columns, at + kQuanta, quanta);
-        const Dwords head = columns.four_at(at);
-        factor = lower_halves(head);
-        if constexpr (kAdds) added = upper_halves(head);
+    ATTN_INLINE void load(const SideBySide& columns, std::int64_t, int piece) {
+        if (piece == 0) return load_sixteen(columns, kQuanta, quanta);
+        Dwords head[4];
+        load_sixteen(columns, 0, head);
+        factor = lower_halves(head[0]);
+        if constexpr (kAdds) added = upper_halves(head[0]);
         else centred.set(factor);
-        if constexpr (kHasFifthBits) bits = columns.four_at(at + kBits);
+        if constexpr (kBits == 2) bits = shifted(head[0], 16) | head[1] << 16;
+        else if constexpr (kHasFifthBits) bits = head[kBits / 4];
     }
     ATTN_INLINE void begin(int) {}
     ATTN_INLINE Dwords four(int, int fours) const {
@@ -240,16 +247,18 @@ using ColumnsOfQ5_1 = ColumnsOfSmallBlocks<NumberKind::Q5_1, 4, 8, 0>;
 
 /// Q2_K: blocks of 256 in 16 groups, each with a 4-bit scale and minimum; 2-bit quanta. Loads half a block.
 struct ColumnsOfQ2_K {
-    static constexpr int kNumbers = 128;
+    static constexpr int kNumbers = 128, kPieces = 4;
     static constexpr BlockSize kBlock = block_size(NumberKind::Q2_K);
 
-    ATTN_INLINE void load(const SideBySide& columns, std::int64_t p) {
-        const std::int64_t at = p / kBlock.numbers * kBlock.bytes;
-        half = static_cast<int>(p / 128 % 2);
-        load_bytes(columns, at + 16 + half * 32, quanta);
-        load_bytes(columns, at, scales);
-        const Dwords head = columns.four_at(at + 80);
-        d = lower_halves(head), least = upper_halves(head);
+    ATTN_INLINE void load(const SideBySide& columns, std::int64_t p, int piece) {
+        if (piece < 2) return load_sixteen(columns, 16 + p / 128 % 2 * 32 + 16 * piece, quanta + 4 * piece);
+        if (piece == 2) {
+            half = static_cast<int>(p / 128 % 2);
+            return load_sixteen(columns, 0, scales);
+        }
+        Dwords tail[4];
+        load_sixteen(columns, 68, tail);
+        d = lower_halves(tail[3]), least = upper_halves(tail[3]);
     }
     ATTN_INLINE void begin(int part) {
         for (int i = 0; i < 2; ++i) {
@@ -270,16 +279,15 @@ struct ColumnsOfQ2_K {
 
 /// Q3_K: blocks of 256 in 16 groups, each with a 6-bit scale; 3-bit quanta centred on 4. Loads half a block.
 struct ColumnsOfQ3_K {
-    static constexpr int kNumbers = 128;
+    static constexpr int kNumbers = 128, kPieces = 5;
     static constexpr BlockSize kBlock = block_size(NumberKind::Q3_K);
 
-    ATTN_INLINE void load(const SideBySide& columns, std::int64_t p) {
-        const std::int64_t at = p / kBlock.numbers * kBlock.bytes;
+    ATTN_INLINE void load(const SideBySide& columns, std::int64_t p, int piece) {
+        if (piece < 2) return load_sixteen(columns, 32 + p / 128 % 2 * 32 + 16 * piece, quanta + 4 * piece);
+        if (piece < 4) return load_sixteen(columns, 16 * (piece - 2), high + 4 * (piece - 2));
         half = static_cast<int>(p / 128 % 2);
-        load_bytes(columns, at + 32 + half * 32, quanta);
-        load_bytes(columns, at, high);
         Dwords tail[4];  // two bytes of quanta, twelve of group scales, the block's scale
-        load_bytes(columns, at + 94, tail);
+        load_sixteen(columns, 94, tail);
         d = upper_halves(tail[3]);
         const Dwords tops = shifted(tail[2], 16) | tail[3] << 16;
         for (int i = 0; i < 2; ++i)
@@ -300,69 +308,70 @@ struct ColumnsOfQ3_K {
     int half;
 };
 
-/// Q4_K and Q5_K: blocks of 256 in eight groups, each with a 6-bit scale and minimum. Loads a quarter of a block.
+/// Q4_K and Q5_K: blocks of 256 in eight groups, each with a 6-bit scale and minimum. Loads half a block.
 template <NumberKind kKind, int kBits, int kQuanta>
 struct ColumnsOfPairedGroups {
-    static constexpr int kNumbers = 64;
-    static constexpr BlockSize kBlock = block_size(kKind);
     static constexpr bool kHasFifthBits = kBits > 0;
+    static constexpr int kNumbers = 128, kPieces = kHasFifthBits ? 7 : 5;
+    static constexpr BlockSize kBlock = block_size(kKind);
 
-    ATTN_INLINE void load(const SideBySide& columns, std::int64_t p) {
-        const std::int64_t at = p / kBlock.numbers * kBlock.bytes;
-        quarter = static_cast<int>(p / 64 % 4);
-        load_bytes(columns, at + kQuanta + quarter * 32, quanta);
-        if (quarter % 2 == 0) load_head(columns, at);
+    ATTN_INLINE void load(const SideBySide& columns, std::int64_t p, int piece) {
+        if (piece < 4) return load_sixteen(columns, kQuanta + p / 128 % 2 * 64 + 16 * piece, quanta + 4 * piece);
+        if (piece == 4) return load_head(columns, static_cast<int>(p / 128 % 2));
+        if constexpr (kHasFifthBits) load_sixteen(columns, kBits + 16 * (piece - 5), bits + 4 * (piece - 5));
     }
     ATTN_INLINE void begin(int part) {
-        factor = d * as_floats(byte_at(factors, quarter % 2 * 2 + part));
-        taken = least * as_floats(byte_at(takens, quarter % 2 * 2 + part));
+        factor = d * as_floats(byte_at(factors, part));
+        taken = least * as_floats(byte_at(takens, part));
     }
     ATTN_INLINE Dwords four(int part, int fours) const {
-        if constexpr (!kHasFifthBits) return quanta[fours];
-        const Dwords bit = shifted(bits[fours], quarter * 2 + part) & 0x01010101;
-        return low_nibbles(shifted(quanta[fours], 4 * part)) | bit << 4;
+        const Dwords two = quanta[part / 2 * 8 + fours];
+        if constexpr (!kHasFifthBits) return two;
+        const Dwords bit = shifted(bits[fours], half * 4 + part) & 0x01010101;
+        return low_nibbles(shifted(two, part % 2 * 4)) | bit << 4;
     }
     ATTN_INLINE Vec<float> value(Dwords bytes, int part, int, int i) const {
         const Vec<float> number =
-            kHasFifthBits ? as_floats(byte_into<0>(Dwords{}, bytes, i)) : lowest_four(shifted(bytes, 8 * i + 4 * part));
+            kHasFifthBits ? as_floats(byte_into<0>(Dwords{}, bytes, i)) : lowest_four(shifted(bytes, 8 * i + part % 2 * 4));
         return multiply_add(factor, number, -taken);
     }
 
-    /// Loads what two quarters share: scales, minimums and fifth bits.
-    ATTN_INLINE void load_head(const SideBySide& columns, std::int64_t at) {
+    /// Loads the scales and minimums.
+    ATTN_INLINE void load_head(const SideBySide& columns, int of_half) {
+        half = of_half;
         Dwords head[4];
-        load_bytes(columns, at, head);
+        load_sixteen(columns, 0, head);
         const Dwords low = head[1], high = head[2], last = head[3];
         d = lower_halves(head[0]), least = upper_halves(head[0]);
-        if (quarter == 0) {
+        if (half == 0) {
             factors = low & 0x3F3F3F3F, takens = high & 0x3F3F3F3F;
         } else {
             factors = low_nibbles(last) | (shifted(low, 2) & 0x30303030);
             takens = low_nibbles(shifted(last, 4)) | (shifted(high, 2) & 0x30303030);
         }
-        if constexpr (kHasFifthBits) load_bytes(columns, at + kBits, bits);
     }
 
-    Dwords quanta[8], factors, takens, bits[kHasFifthBits ? 8 : 4];
+    Dwords quanta[16], factors, takens, bits[kHasFifthBits ? 8 : 1];
     Vec<float> d, least, factor, taken;
-    int quarter;
+    int half;
 };
 using ColumnsOfQ4_K = ColumnsOfPairedGroups<NumberKind::Q4_K, 0, 16>;
 using ColumnsOfQ5_K = ColumnsOfPairedGroups<NumberKind::Q5_K, 16, 48>;
 
 /// Q6_K: blocks of 256 in 16 groups, each with an 8-bit scale; 6-bit quanta centred on 32. Loads half a block.
 struct ColumnsOfQ6_K {
-    static constexpr int kNumbers = 128;
+    static constexpr int kNumbers = 128, kPieces = 8;
     static constexpr BlockSize kBlock = block_size(NumberKind::Q6_K);
 
-    ATTN_INLINE void load(const SideBySide& columns, std::int64_t p) {
-        const std::int64_t at = p / kBlock.numbers * kBlock.bytes, half = p / 128 % 2;
-        load_bytes(columns, at + half * 64, quanta);
-        load_bytes(columns, at + 128 + half * 32, high);
+    ATTN_INLINE void load(const SideBySide& columns, std::int64_t p, int piece) {
+        const std::int64_t half = p / 128 % 2;
+        if (piece < 4) return load_sixteen(columns, half * 64 + 16 * piece, quanta + 4 * piece);
+        if (piece < 6) return load_sixteen(columns, 128 + half * 32 + 16 * (piece - 4), high + 4 * (piece - 4));
         Dwords all[4];
-        load_bytes(columns, at + 192, all);
-        for (int i = 0; i < 2; ++i) factors[i] = half == 0 ? all[i] : all[2 + i];
-        d = upper_halves(columns.four_at(at + 206));
+        load_sixteen(columns, piece == 6 ? 192 : 194, all);
+        if (piece == 7) d = upper_halves(all[3]);
+        else
+            for (int i = 0; i < 2; ++i) factors[i] = half == 0 ? all[i] : all[2 + i];
     }
     ATTN_INLINE void begin(int part) {
         for (int i = 0; i < 2; ++i) numbers[i].set(d * as_floats(factors[part / 2] << (24 - 8 * (part % 2 * 2 + i)) >> 24));

@@ -63,109 +63,119 @@ void multiply_row_widened(const GemmArguments<float>& g, const StoredMatrix& b, 
 #if defined(__AVX2__)
 #include "engine/kernels/packed_columns.hpp"
 
-/// The columns that come next; each is prefetched while its counterpart is being multiplied, a few at a time because a core has only so
-/// many line-fill buffers.
-template <int kColumns>
-struct NextColumns {
+/// What comes next in memory, prefetched in the order of addresses, which memory and processor prefer to the order in which columns that
+/// are multiplied together are read; and only so much at a time, because a core has only so many line-fill buffers.
+template <int kPartBytes>
+struct NextBytes {
+    static constexpr int kLine = 64, kLines = (kPartBytes + kLine - 1) / kLine;  ///< per part
     const Byte* at;
-    std::int64_t row_bytes, part_bytes;  ///< bytes of a column, and of 32 of its numbers
 
-    /// Prefetches an eighth of the columns.
+    /// Prefetches an eighth of a part.
     ATTN_INLINE void ask(int eighth) const {
-#pragma GCC unroll 8
-        for (int i = 0; i < kColumns / 8; ++i) __builtin_prefetch(at + (eighth * (kColumns / 8) + i) * row_bytes);
+#pragma GCC unroll 16
+        for (int line = eighth * kLines / 8; line < (eighth + 1) * kLines / 8; ++line) __builtin_prefetch(at + line * kLine);
+    }
+    ATTN_INLINE void end_part() { at += kLines * kLine; }
+};
+/// For kSets vectors of columns.
+template <class Columns, int kSets>
+using NextOf = NextBytes<kSets * kWidth<float> * 32 * Columns::kBlock.bytes / Columns::kBlock.numbers>;
+
+/// A block in each of kSets vectors of columns.
+template <int kSets>
+struct Blocks {
+    SideBySide of[kSets];
+
+    ATTN_INLINE static Blocks at(const Byte* first, const RowBytes& rows) {
+        if constexpr (kSets == 1) return {{{first, rows}}};
+        else return {{{first, rows}, {first + kWidth<float> * rows.one, rows}}};
     }
 };
 
-/// Multiplies one part, 32 numbers, of every column in kSets vectors of columns.
+/// Numbers of kSets vectors of columns.
 template <class Columns, int kSets>
-ATTN_INLINE void add_part(const float* a, int part, Columns (&columns)[kSets], NextColumns<kSets * kWidth<float>>& next,
-                          Vec<float> (&sums)[kSets]) {
-    for (int set = 0; set < kSets; ++set) columns[set].begin(part);
-#pragma GCC unroll 8
-    for (int fours = 0; fours < 8; ++fours) {
-        Dwords quanta[kSets];
-        for (int set = 0; set < kSets; ++set) quanta[set] = columns[set].four(part, fours);
-        next.ask(fours);
-#pragma GCC unroll 4
-        for (int i = 0; i < 4; ++i)
-            for (int set = 0; set < kSets; ++set)
-                sums[set] = multiply_add(splat(a[fours * 4 + i]), columns[set].value(quanta[set], part, fours, i), sums[set]);
-    }
-    next.at += next.part_bytes;
-}
+struct Sets {
+    Columns of[kSets];
+    static constexpr int kSteps = Columns::kNumbers / 4, kPieces = Columns::kPieces * kSets;
 
-/// Columns first, first + step, first + 2 step, ... of the stored matrix, as many as are multiplied at once; the ones between them follow
-/// in later turns.
-struct EveryFewColumns {
-    std::int64_t first, step;
-    const Byte* next;  ///< start of the columns to prefetch
+    /// Loads what is due before step `end`, if all is loaded evenly over kSteps steps.
+    ATTN_INLINE void load(const Blocks<kSets>& blocks, std::int64_t p, int begin, int end) {
+#pragma GCC unroll 32
+        for (int piece = begin * kPieces / kSteps; piece < end * kPieces / kSteps; ++piece)
+            of[piece % kSets].load(blocks.of[piece % kSets], p, piece / kSets);
+    }
 };
 
-/// Columns that are read together are at least this far apart, if the matrix has enough of them: the hardware prefetcher follows one
-/// ascending stream per page and is confused by two columns in the same page.
-constexpr std::int64_t kBytesApart = 8192;
-/// How many sums, over all passes over k, multiply_side_by_side() can hold.
-constexpr std::int64_t kMostSums = 8192;
-
-/// sums[i step] += products of column i, for kSets vectors of columns at a time, because a single sum would wait for its own latency. The
-/// sums of consecutive passes over k are pass_sums apart.
-template <class Columns, int kSets>
-void sum_side_by_side(const GemmArguments<float>& g, const StoredMatrix& b, const EveryFewColumns& which, std::int64_t pass_sums,
-                      float* sums) {
-    constexpr std::int64_t kW = kWidth<float>;
-    const std::int64_t row_bytes = which.step * b.row_bytes;
-    Dwords offsets;
-    for (int i = 0; i < kW; ++i) offsets[i] = i * static_cast<std::int32_t>(row_bytes);
-    const Byte* const first = b.data + which.first * b.row_bytes;
-    NextColumns<kSets * kW> next{which.next, row_bytes, 32 * b.block_bytes / b.block_numbers};
-    for (std::int64_t p = 0; p < g.k; p += Tile<float>::kDepth, sums += pass_sums) {
-        Vec<float> sum[kSets] = {};
-        Columns columns[kSets];
-        for (std::int64_t q = p; q < p + depth_at(g, p); q += Columns::kNumbers) {
-            for (int set = 0; set < kSets; ++set) columns[set].load({first + set * kW * row_bytes, row_bytes, offsets}, q);
+/// Multiplies four numbers of every column. Meanwhile loads some of the `following` ones, from position p on, and prefetches some of the
+/// `next` columns.
+template <int kStep, class Columns, int kSets>
+ATTN_INLINE void add_four(const float* a, Sets<Columns, kSets>& columns, Sets<Columns, kSets>& following, const Blocks<kSets>& blocks,
+                          std::int64_t p, NextOf<Columns, kSets>& next, Vec<float> (&sums)[kSets]) {
+    constexpr int kPart = kStep / 8, kFours = kStep % 8;
+    if constexpr (kFours == 0) {
 #pragma GCC unroll 4
-            for (int part = 0; part < Columns::kNumbers / 32; ++part) add_part(g.a + q + 32 * part, part, columns, next, sum);
-        }
+        for (int set = 0; set < kSets; ++set) columns.of[set].begin(kPart);
+    }
+    Dwords quanta[kSets];
+#pragma GCC unroll 4
+    for (int set = 0; set < kSets; ++set) quanta[set] = columns.of[set].four(kPart, kFours);
+    next.ask(kFours);
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i)
+#pragma GCC unroll 4
         for (int set = 0; set < kSets; ++set)
-            for (int i = 0; i < kW; ++i) sums[(set * kW + i) * which.step] = sum[set][i];
-    }
+            sums[set] = multiply_add(splat(a[kStep * 4 + i]), columns.of[set].value(quanta[set], kPart, kFours, i), sums[set]);
+    following.load(blocks, p, kStep, kStep + 1);
+    __asm__ volatile("" ::: "memory");  // keeps the compiler from moving all loads together
+    if constexpr (kFours == 7) next.end_part();
 }
 
-/// Computes columns [j, j + kSets * width * step) of C.
+/// Multiplies kNumbers numbers of every column and loads those that follow. Sums have to wait for each other, and loads that came after
+/// all of them would be too far behind for the processor to begin them meanwhile.
+template <class Columns, int kSets, int... kStep>
+ATTN_INLINE void add_and_load(const float* a, Sets<Columns, kSets>& columns, Sets<Columns, kSets>& following, const Blocks<kSets>& blocks,
+                              std::int64_t p, NextOf<Columns, kSets>& next, Vec<float> (&sums)[kSets], Numbers<kStep...>) {
+    (add_four<kStep>(a, columns, following, blocks, p, next, sums), ...);
+}
+
+/// Computes columns [j, j + kSets * width) of C: several vectors at a time, because a single sum would wait for its own latency.
 template <class Columns, int kSets>
-void multiply_side_by_side(const GemmArguments<float>& g, const StoredMatrix& b, std::int64_t j, std::int64_t step) {
-    const std::int64_t columns = kSets * kWidth<float> * step;
-    alignas(64) float sums[kMostSums];
-    for (std::int64_t turn = 0; turn < step; ++turn) {
-        const std::int64_t next = turn + 1 < step ? turn + 1 : columns;
-        sum_side_by_side<Columns, kSets>(g, b, {j + turn, step, b.data + (j + next) * b.row_bytes}, columns, sums + turn);
+void multiply_side_by_side(const GemmArguments<float>& g, const StoredMatrix& b, std::int64_t j) {
+    constexpr std::int64_t kNumbers = Columns::kNumbers, kCount = kSets * kWidth<float>;
+    constexpr BlockSize kBlock = Columns::kBlock;
+    const RowBytes rows(b.row_bytes);
+    const Byte* const first = b.data + j * b.row_bytes;
+    const auto blocks_at = [&](std::int64_t p) { return Blocks<kSets>::at(first + p / kBlock.numbers * kBlock.bytes, rows); };
+    NextOf<Columns, kSets> next{first + kCount * b.row_bytes};
+    Sets<Columns, kSets> buffers[2], *now = buffers, *following = buffers + 1;
+    now->load(blocks_at(0), 0, 0, now->kSteps);
+    for (std::int64_t p = 0; p < g.k; p += Tile<float>::kDepth) {
+        const std::int64_t depth = depth_at(g, p);
+        Vec<float> sum[kSets] = {};
+        for (std::int64_t q = p; q < p + depth; q += kNumbers) {
+            const std::int64_t after = q + kNumbers < g.k ? q + kNumbers : q;  // at the end something is loaded again
+            add_and_load(g.a + q, *now, *following, blocks_at(after), after, next, sum, typename CountTo<kNumbers / 4>::Type{});
+            auto* const used = now;
+            now = following, following = used;
+        }
+        float sums[kCount];
+        for (int set = 0; set < kSets; ++set) store(sums + set * kWidth<float>, sum[set]);
+        store_row_sums(g, j, kCount, p, depth, sums);
     }
-    const float* of_pass = sums;
-    for (std::int64_t p = 0; p < g.k; p += Tile<float>::kDepth, of_pass += columns)
-        store_row_sums(g, j, columns, p, depth_at(g, p), of_pass);
 }
 
-/// Vectors of columns at a time. Block-quantized kinds need two to hide latency. Half precision with AVX-512 is limited by memory instead,
-/// which is read faster with fewer columns at once.
+/// Vectors of columns at a time. Half precision with AVX-512 is bound by memory, which is read faster with fewer columns at once.
 constexpr int kSetsOfPacked = 2, kSetsOfHalves = kVectorBytes == 64 ? 1 : 2;
 
 /// Multiplies as many whole vectors of columns as it can and returns their number; 0 if k is not a multiple of kNumbers.
 template <class Columns, int kSets = kSetsOfPacked>
 std::int64_t multiply_columns(const GemmArguments<float>& g, const StoredMatrix& b, std::int64_t end_column) {
-    constexpr std::int64_t kW = kWidth<float>, kMostRowBytes = std::int64_t{1} << 26;  // 16 of them still fit a 32-bit lane
-    constexpr std::int64_t kDepth = Tile<float>::kDepth;
-    static_assert(kDepth % Columns::kNumbers == 0);
-    const std::int64_t most = kMostSums / (kSets * kW * ((g.k + kDepth - 1) / kDepth));
-    if (g.k % Columns::kNumbers != 0 || b.row_bytes > kMostRowBytes || most < 1) return 0;
-    const std::int64_t apart = (kBytesApart + b.row_bytes - 1) / b.row_bytes, wanted = apart < most ? apart : most;
+    constexpr std::int64_t kW = kWidth<float>;
+    static_assert(Tile<float>::kDepth % Columns::kNumbers == 0);
+    if (g.k % Columns::kNumbers != 0) return 0;
     std::int64_t j = 0;
-    while (j + kSets * kW <= end_column) {
-        const std::int64_t left = (end_column - j) / (kSets * kW), step = left < wanted ? left : wanted;
-        multiply_side_by_side<Columns, kSets>(g, b, j, step);
-        j += kSets * kW * step;
-    }
-    for (; j + kW <= end_column; j += kW) multiply_side_by_side<Columns, 1>(g, b, j, 1);
+    for (; j + kSets * kW <= end_column; j += kSets * kW) multiply_side_by_side<Columns, kSets>(g, b, j);
+    for (; j + kW <= end_column; j += kW) multiply_side_by_side<Columns, 1>(g, b, j);
     return j;
 }
 #endif
