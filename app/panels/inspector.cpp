@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <numeric>
 #include <tuple>
 
 #include "app/panels/compare/comparison.hpp"
@@ -288,28 +287,9 @@ void draw_softmax_row(PanelContext& context, const CellRef& cell, std::int64_t q
         paragraph(context.ui(), fonts.label, colors.faint, fmt::format("The first {} of {} keys.", shown, weights.data.cols));
 }
 
-/// The indices of a row's largest numbers, largest first; sorted again only for another row.
-const std::vector<std::int64_t>& likeliest_of(InspectorState& state, const Matrix& probabilities, std::int64_t row) {
-    if (state.likeliest_in == std::pair(probabilities.data.key, row)) return state.likeliest;
-    state.likeliest_in = {probabilities.data.key, row};
-    std::vector<std::int64_t>& order = state.likeliest;
-    order.resize(static_cast<std::size_t>(probabilities.data.cols));
-    std::iota(order.begin(), order.end(), std::int64_t{0});
-    constexpr std::size_t kShown = 8;
-    const auto end = order.begin() + static_cast<std::ptrdiff_t>(std::min(kShown, order.size()));
-    std::partial_sort(order.begin(), end, order.end(),
-                      [&](std::int64_t a, std::int64_t b) { return probabilities.at(row, a) > probabilities.at(row, b); });
-    order.erase(end, order.end());
-    return order;
-}
-
-/// The likeliest tokens after the selected position.
-void draw_likely_tokens(PanelContext& context, const CellRef& cell) {
-    const Matrix probabilities =
-        context.matrices.stage(context.trace(), {Stage::Probabilities, -1, cell.stage.stack}, context.view.batch, 0);
-    const std::int64_t row = cell.index[1];
-    if (probabilities.empty() || row >= probabilities.data.rows) return;
-    const std::vector<std::int64_t>& order = likeliest_of(context.view.inspector, probabilities, row);
+/// The likeliest tokens after the explained position.
+void draw_likely_tokens(PanelContext& context, const StageId& stage, const std::vector<LikelyToken>& likely) {
+    if (likely.empty()) return;
     const auto& [colors, fonts, scale] = context.theme;
     gap(context.ui(), 14);
     section_heading(context.ui(), "Most likely next");
@@ -317,18 +297,19 @@ void draw_likely_tokens(PanelContext& context, const CellRef& cell) {
     const ImVec2 origin = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x, line = context.px(22);
     const float left = origin.x + context.px(96), right = origin.x + width - context.px(54);
-    const float largest = probabilities.at(row, order[0]);
-    for (std::size_t i = 0; i < order.size(); ++i) {
-        const float y = origin.y + static_cast<float>(i) * line, value = probabilities.at(row, order[i]);
-        const std::string label = elide(fonts.mono_small, index_label(context, cell.stage, Axis::V, order[i]), context.px(86));
+    const float largest = likely[0].probability;
+    float y = origin.y;
+    for (const auto& [id, probability] : likely) {
+        const std::string label = elide(fonts.mono_small, index_label(context, stage, Axis::V, id), context.px(86));
         draw_text_in(list, fonts.mono_small, {origin.x, y}, {left - context.px(8), y + context.px(16)}, {1, 0}, colors.muted, label);
-        const float length = largest > 0 && std::isfinite(value) ? value / largest * (right - left) : 0;
+        const float length = largest > 0 && std::isfinite(probability) ? probability / largest * (right - left) : 0;
         list.AddRectFilled({left, y + context.px(3)}, {left + std::max(length, context.px(1)), y + context.px(14)}, colors.accent,
                            context.px(2));
         draw_text_in(list, fonts.mono_small, {right, y}, {origin.x + width, y + context.px(16)}, {1, 0}, colors.text,
-                     number(static_cast<double>(value)));
+                     number(static_cast<double>(probability)));
+        y += line;
     }
-    ImGui::SetCursorScreenPos({origin.x, origin.y + static_cast<float>(order.size()) * line});
+    ImGui::SetCursorScreenPos({origin.x, y});
     ImGui::Dummy({width, 1});
 }
 
@@ -417,7 +398,7 @@ void draw_inspector(PanelContext& context) {
     draw_steps(context, provenance);
     draw_gradient(context, *cell);
     draw_where_it_goes(context, explanation->next);
-    if (cell->stage.stage == Stage::Logits || cell->stage.stage == Stage::Probabilities) draw_likely_tokens(context, *cell);
+    draw_likely_tokens(context, explanation->cell.stage, explanation->likely_next);
     if (is_attention_map(cell->stage.stage)) draw_softmax_row(context, *cell, cell->index[2]);
 }
 

@@ -33,13 +33,17 @@ std::string why_without_effect(const Edit& edit, const Trace<float>& trace) {
     return why_without_effect(edit, trace.shape_of(edit.at), mask_of(trace, edit.at));
 }
 
+std::vector<std::string> edits_in_vain(const Trace<float>& trace) {
+    std::vector<std::string> reasons;
+    for (const Edit& edit : trace.settings.edits) reasons.push_back(why_without_effect(edit, trace));
+    return reasons;
+}
+
 std::vector<IdleEdit> idle_edits(const Trace<float>& trace) {
     std::vector<IdleEdit> idle;
-    const std::vector<Edit>& edits = trace.settings.edits;
-    for (std::size_t i = 0; i < edits.size(); ++i) {
-        if (!edits[i].on) continue;
-        if (std::string why = why_without_effect(edits[i], trace); !why.empty()) idle.push_back({i, std::move(why)});
-    }
+    std::vector<std::string> reasons = edits_in_vain(trace);
+    for (std::size_t i = 0; i < reasons.size(); ++i)
+        if (trace.settings.edits[i].on && !reasons[i].empty()) idle.push_back({i, std::move(reasons[i])});
     return idle;
 }
 

@@ -18,6 +18,9 @@ std::vector<Edit> with_edit(std::vector<Edit> edits, const Edit& edit);
 /// Why the edit changes nothing in this trace, in plain words; "" if it does change something.
 std::string why_without_effect(const Edit& edit, const Trace<float>& trace);
 
+/// The same for each of the trace's own edits.
+std::vector<std::string> edits_in_vain(const Trace<float>& trace);
+
 /// An enabled edit without effect.
 struct IdleEdit {
     std::size_t place = 0;  ///< index in the list

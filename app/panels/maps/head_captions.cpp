@@ -15,10 +15,12 @@ namespace {
 constexpr std::int64_t kFewestRows = 4;
 
 const HeadScore* find_score(const Snapshot& snapshot, const StageId& weights, std::int64_t head) {
-    const auto& scores = snapshot.head_scores;
-    const auto it =
-        std::find_if(scores.begin(), scores.end(), [&](const HeadScore& score) { return score.id == weights && score.head == head; });
-    return it == scores.end() ? nullptr : &*it;
+    if (snapshot.trace == nullptr) return nullptr;
+    // The heads of a stage are side by side.
+    const auto heads = static_cast<std::size_t>(snapshot.trace->config.num_heads);
+    for (auto i = static_cast<std::size_t>(head); i < snapshot.head_scores.size(); i += heads)
+        if (const HeadScore& score = snapshot.head_scores[i]; score.id == weights && score.head == head) return &score;
+    return nullptr;
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "app/session/facets/facet_needs.hpp"
 #include "app/session/facets/head_rows.hpp"
 #include "app/session/facets/near_tokens.hpp"
+#include "app/session/facets/likely_tokens.hpp"
 #include "app/session/facets/next_words.hpp"
 #include "app/session/facets/other_tokens.hpp"
 #include "app/session/facets/rollout_terms.hpp"
@@ -25,6 +26,7 @@
 #include "app/session/states/hidden_words.hpp"
 #include "app/session/states/part_looked_at.hpp"
 #include "engine/doctor/doctor.hpp"
+#include "engine/explain/edit_list.hpp"
 #include "engine/explain/explain.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/model/changed_map.hpp"
@@ -298,7 +300,8 @@ struct FacetMaker::Make {
     FacetValue operator()(const facet::Explanation& facet) const {
         const Trace<float>& held = trace_for(facet);
         const std::vector<ReducedMap> rows = rows_of_maps(held, facet.cell);
-        return value(app::Explanation{facet.cell, explain(held, facet.cell, rows), where_it_goes(held, facet.cell, rows)});
+        return value(app::Explanation{facet.cell, explain(held, facet.cell, rows), where_it_goes(held, facet.cell, rows),
+                                      likely_tokens(held, facet.cell)});
     }
     FacetValue operator()(const facet::HeadMean& facet) const {
         const RecordedStage<float>* stage = trace_for(facet).find(facet.stage);
@@ -458,6 +461,7 @@ BegunPass FacetMaker::Make::begin(const std::optional<StageId>& before) const {
     }
     if (made.trace->whole()) made.ranges = stage_ranges(*made.trace);
     made.head_scores = head_scores(*made.trace);
+    made.edits_in_vain = edits_in_vain(*made.trace);
     made.tokens = std::move(prepared.chips);
     made.source_tokens = std::move(prepared.source_chips);
     made.asked = asked_positions(*state, made.tokens, static_cast<std::size_t>(made.trace->tokens.length));
@@ -531,6 +535,7 @@ FacetValue FacetMaker::Make::operator()(const facet::Inside& inside) const {
     if (state->setup->model != nullptr) state->setup->model->require_intact();
     made.ranges = std::move(part.ranges);
     made.head_scores = std::move(part.head_scores);
+    made.edits_in_vain = edits_in_vain(*made.trace);
     made.serial = next_serial();
     return value(std::move(made), mib);
 }

@@ -29,10 +29,11 @@ struct Snapshot {
     std::vector<std::vector<Token>> source_tokens;  ///< the encoder's text; empty without an encoder
     /// [B,T], see asked_positions(): 1 where the next token counts in a loss. Empty: everywhere.
     std::vector<std::uint8_t> asked;
-    SharedWords vocabulary;  ///< text of every id
-    double whole_mib = 0;    ///< memory of all stages and the parameters, whether held or not
-    double budget_mib = 0;   ///< the memory budget it was computed under, which also holds for its files
-    double compute_ms = 0;   ///< wall time of the forward pass
+    std::vector<std::string> edits_in_vain;  ///< for every edit of `trace` why it changes nothing, "" if it does
+    SharedWords vocabulary;                  ///< text of every id
+    double whole_mib = 0;                    ///< memory of all stages and the parameters, whether held or not
+    double budget_mib = 0;                   ///< the memory budget it was computed under, which also holds for its files
+    double compute_ms = 0;                   ///< wall time of the forward pass
     // Only for the shown state:
     std::string problem;                ///< why the newest document could not be computed, "" if it was; this is then the last valid state
     Field problem_field = Field::None;  ///< the setting that `problem` refers to; None if no single one
