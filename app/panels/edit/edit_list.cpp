@@ -66,7 +66,7 @@ void draw_line(PanelContext& context, const Edit& edit, std::size_t i) {
     const float left = at.x + context.px(kSwitch), room = width - context.px(kSwitch + kDelete);
     const EditWords words = words_of(context, edit);
     const std::string problem = why_in_vain(context, edit);
-    const std::string below = problem.empty() ? words.place : words.place + " · does not fit: " + problem;
+    const std::string below = problem.empty() ? words.place : words.place + " · no effect: " + problem;
     const float first = wrapped_height(fonts.label, room, words.what), second = wrapped_height(fonts.caption, room, below);
     const float height = first + second + context.px(8);
 
