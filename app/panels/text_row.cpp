@@ -66,9 +66,8 @@ void draw_sentences(PanelContext& context, const Preset& preset, const PresetSen
 }
 
 const Preset* preset_with_sentences(const Document& document) {
-    for (const Preset& preset : presets())
-        if (preset.name == document.preset && preset.sentences.size() > 1) return &preset;
-    return nullptr;
+    const Preset* preset = preset_of(document);
+    return preset != nullptr && preset->sentences.size() > 1 ? preset : nullptr;
 }
 
 /// The menu of a preset's sentences ("sentence 3 of 12") or of the batch's texts ("sequence 1 of 2"), with adding and removing.

@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
+#include <memory>
+#include <mutex>
 
 #include "app/session/document/document_json.hpp"
 #include "app/session/document/embedded_names.hpp"
@@ -17,13 +18,36 @@ namespace {
 
 constexpr std::string_view kPresetFolder = "presets/";
 
-std::vector<Preset> parse_embedded_presets() {
-    std::vector<Preset> all;
-    for (const EmbeddedFile& file : embedded_assets())
-        if (file.name.starts_with(kPresetFolder)) all.push_back(parse_preset(file.bytes, file.name));
-    std::sort(all.begin(), all.end(),
-              [](const Preset& a, const Preset& b) { return std::pair(a.order, a.name) < std::pair(b.order, b.name); });
-    return all;
+/// The embedded presets in menu order, each parsed when it is first needed: some bring trained models.
+class Shelf {
+public:
+    Shelf() : presets_(preset_names().size()), parsed_(std::make_unique<std::once_flag[]>(presets_.size())) {}
+    const Preset& at(std::size_t place) {
+        std::call_once(parsed_[place], [&] {
+            const EmbeddedFile* file = find_embedded(embedded_assets(), fmt::format("{}{}.json", kPresetFolder, preset_names()[place]));
+            if (file == nullptr) throw Error("the preset " + preset_names()[place] + " is not in a file of its name");
+            presets_[place] = parse_preset(file->bytes, file->name);
+        });
+        return presets_[place];
+    }
+    /// Null if there is none of that name.
+    const Preset* find(std::string_view name) {
+        const auto it = std::find(preset_names().begin(), preset_names().end(), name);
+        return it == preset_names().end() ? nullptr : &at(static_cast<std::size_t>(it - preset_names().begin()));
+    }
+    std::span<const Preset> all() {
+        for (std::size_t i = 0; i < presets_.size(); ++i) at(i);
+        return presets_;
+    }
+
+private:
+    std::vector<Preset> presets_;
+    std::unique_ptr<std::once_flag[]> parsed_;
+};
+
+Shelf& shelf() {
+    static Shelf shelf;
+    return shelf;
 }
 
 std::optional<Look> read_look_if_any(JsonObject& object, std::optional<Look> usual) {
@@ -97,10 +121,9 @@ const std::vector<std::string>& preset_names() {
     return kNames;
 }
 
-std::span<const Preset> presets() {
-    static const std::vector<Preset> kAll = parse_embedded_presets();
-    return kAll;
-}
+std::span<const Preset> presets() { return shelf().all(); }
+
+const Preset* preset_of(const Document& document) { return shelf().find(document.preset); }
 
 Look opening_look(const Preset& preset, std::size_t sentence) {
     if (const std::optional<Look>& look = preset.sentences.at(sentence).look) return *look;
@@ -126,8 +149,7 @@ std::string_view look_at(const Document& document, std::optional<Stage> at) {
 }
 
 const Preset& find_preset(std::string_view name) {
-    for (const Preset& preset : presets())
-        if (preset.name == name) return preset;
+    if (const Preset* preset = shelf().find(name)) return *preset;
     throw Error(fmt::format("there is no preset \"{}\"; the presets are {}", escaped(name), fmt::join(preset_names(), ", ")));
 }
 
@@ -145,11 +167,10 @@ Document open_preset(std::string_view name, std::size_t sentence) {
 
 const PresetSentence* shown_sentence(const Document& document) {
     if (!document.written.ids.empty()) return nullptr;
-    for (const Preset& preset : presets()) {
-        if (preset.name != document.preset) continue;
-        for (const PresetSentence& sentence : preset.sentences)
-            if (sentence.texts == document.texts && sentence.source_texts == document.source_texts) return &sentence;
-    }
+    const Preset* preset = preset_of(document);
+    if (preset == nullptr) return nullptr;
+    for (const PresetSentence& sentence : preset->sentences)
+        if (sentence.texts == document.texts && sentence.source_texts == document.source_texts) return &sentence;
     return nullptr;
 }
 

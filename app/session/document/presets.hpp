@@ -39,8 +39,10 @@ struct Preset {
 
 /// "stories", "induction", ... in menu order. Reads no models, unlike presets().
 const std::vector<std::string>& preset_names();
-/// All presets in menu order, parsed once.
+/// All presets in menu order; each is parsed once, which takes a while for the trained models of some. For one of them, find_preset().
 std::span<const Preset> presets();
+/// The preset that a document was made from; null if it is from none.
+const Preset* preset_of(const Document& document);
 /// Throws Error listing the available presets.
 const Preset& find_preset(std::string_view name);
 /// The document for one of the preset's sentences, counted from 0. Throws Error if there is no such preset or sentence.
