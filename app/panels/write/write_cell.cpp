@@ -57,14 +57,16 @@ void keep(const PanelContext& context, std::shared_ptr<const HeadRows> rows, std
 void draw_rows(PanelContext& context, const HeadRowsOf& rows, const std::vector<std::string>& keys, std::optional<std::int64_t> position,
                float height, float largest) {
     const auto count = static_cast<std::int64_t>(rows.maps.size());
-    const float width = ImGui::GetContentRegionAvail().x, labels = context.px(kHeadLabels), above = context.px(kKeyLabels);
+    std::vector<std::string> heads;
+    for (std::size_t row = 0; row < rows.maps.size(); ++row) heads.push_back(head_label(rows, row));
+    const float longest = heads.empty() ? 0 : text_width(context.theme.fonts.mono_small, heads.back());  // has the most digits
+    const float width = ImGui::GetContentRegionAvail().x, labels = std::max(context.px(kHeadLabels), longest + context.px(18)),
+                above = context.px(kKeyLabels);
     const float cell_w =
         std::min((width - labels - context.px(kSlanting)) / static_cast<float>(std::max<std::int64_t>(rows.keys, 1)), context.px(kMostKey));
     const float cell_h = std::min((height - above) / static_cast<float>(std::max<std::int64_t>(count, 1)), context.px(kMostHeadRow));
     const ImVec2 at = ImGui::GetCursorScreenPos(), min{at.x + labels, at.y + above};
     const ImVec2 max{min.x + cell_w * static_cast<float>(rows.keys), min.y + cell_h * static_cast<float>(count)};
-    std::vector<std::string> heads;
-    for (std::size_t row = 0; row < rows.maps.size(); ++row) heads.push_back(head_label(rows, row));
     HeatmapOptions options;
     options.rows = {.label = labels_in(heads), .room = labels - context.px(6)};
     options.cols = {.label = labels_in(keys), .room = above - context.px(4)};
