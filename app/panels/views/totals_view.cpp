@@ -116,14 +116,20 @@ TotalsWords words_of(const PanelContext& context, const Shown& shown) {
         "feed-forward."};
 }
 
-void draw_row(const PanelContext& context, std::string_view label, std::string_view value, Color ink) {
+/// A line of arithmetic: a label, the value at the right, and what it is made of in a column before it.
+void draw_row(const PanelContext& context, std::string_view label, std::string_view value, Color ink, std::string_view made_of = {}) {
     const auto& [colors, fonts, scale] = context.theme;
     const ImVec2 at = ImGui::GetCursorScreenPos();
-    const float width = ImGui::GetContentRegionAvail().x, line = context.px(21);
+    const float width = ImGui::GetContentRegionAvail().x, line = context.px(21), bottom = at.y + context.px(14), gap = context.px(8);
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    draw_text(list, fonts.mono_small, at, colors.muted,
-              elide(fonts.mono_small, label, width - text_width(fonts.mono_small, value) - context.px(8)));
-    draw_text_in(list, fonts.mono_small, at, {at.x + width, at.y + context.px(14)}, {1, 0}, ink, value);
+    draw_text_in(list, fonts.mono_small, at, {at.x + width, bottom}, {1, 0}, ink, value);
+    float room = width - text_width(fonts.mono_small, value) - gap;
+    if (!made_of.empty()) {
+        const float end = width - text_width(fonts.mono_small, "-1.00e-00") - gap;  // the widest value
+        draw_text_in(list, fonts.mono_small, at, {at.x + end, bottom}, {1, 0}, colors.muted, made_of);
+        room = end - text_width(fonts.mono_small, made_of) - gap;
+    }
+    draw_text(list, fonts.mono_small, at, colors.muted, elide(fonts.mono_small, label, room));
     ImGui::Dummy({width, line - ImGui::GetStyle().ItemSpacing.y});
 }
 
@@ -154,10 +160,9 @@ void draw_rollout_arithmetic(PanelContext& context, const Shown& shown, std::int
                          answer.problem.empty() ? "The terms are being computed." : answer.problem);
     const RolloutTerms& terms = *last;
     for (const RolloutTerms::Term& term : terms.largest)
-        draw_row(context,
-                 fmt::format("{} {}  {} × {}", term.through, index_label(context, shown.weights, Axis::S, term.through), number(term.share),
-                             number(term.before)),
-                 number(term.product), term.through == t ? colors.axis(Axis::T) : colors.text);
+        draw_row(context, fmt::format("{} {}", term.through, index_label(context, shown.weights, Axis::S, term.through)),
+                 number(term.product), term.through == t ? colors.axis(Axis::T) : colors.text,
+                 fmt::format("{} × {}", number(term.share), number(term.before)));
     if (terms.count > terms.largest.size())
         paragraph(context.ui(), context.theme.fonts.label, colors.faint,
                   fmt::format("The {} largest of {} terms; the sum includes all.", terms.largest.size(), terms.count));
