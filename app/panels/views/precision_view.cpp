@@ -268,7 +268,9 @@ void draw_parameter(PanelContext& context, const WeightsBeside& weights, const W
     const std::pair<std::int64_t, std::int64_t> cell = view.cell.value_or(
         error.worst.empty() ? std::pair<std::int64_t, std::int64_t>{0, 0} : std::pair{error.worst[0].row, error.worst[0].first});
     view.cell = cell;
-    const float numbers_high = (box.max.y - top) * kNumbersShare, words = context.px(20);
+    const std::string legend = map_words(error, *map);
+    const float words = context.px(6) + wrapped_height(fonts.caption, box.width() - context.px(kTickRoom), legend),
+                numbers_high = (box.max.y - top) * kNumbersShare;
     const Box picture{{box.min.x + context.px(kTickRoom), top}, {box.max.x, box.max.y - numbers_high - words - context.px(14)}};
     const float thin = error.rows == 1 ? std::min(picture.height(), context.px(48)) : picture.height();
     draw_error_map(context, error, *map, {picture.min, {picture.max.x, picture.min.y + thin}});
@@ -277,8 +279,7 @@ void draw_parameter(PanelContext& context, const WeightsBeside& weights, const W
     if (error.rows > 1)
         draw_text_in(list, fonts.mono_tiny, {box.min.x, picture.min.y}, {picture.min.x - context.px(6), picture.min.y + thin}, {1, 1},
                      colors.faint, std::to_string(error.rows - 1));
-    draw_text(list, fonts.caption, {picture.min.x, picture.min.y + thin + context.px(3)}, colors.faint,
-              elide(fonts.caption, map_words(error, *map), picture.width()));
+    draw_text_wrapped(list, fonts.caption, {picture.min.x, picture.min.y + thin + context.px(3)}, picture.width(), colors.faint, legend);
     const auto numbers = context.inquiry.ask(nullptr, facet::WeightNumbers{a, weights.other, error.parameter,
                                                                            cell.first / kShownWeightRows * kShownWeightRows,
                                                                            cell.second / kShownWeightColumns * kShownWeightColumns});
