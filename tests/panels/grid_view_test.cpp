@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "app/panels/maps/head_captions.hpp"
 #include "app/panels/maps/head_search.hpp"
 #include "app/panels/maps/shown_maps.hpp"
 #include "app/panels/views/heads_tiling.hpp"
@@ -237,6 +238,19 @@ TEST_F(Grid, EveryPatternOfAnEncoderDecoderHasAChipInASmallWindow) {
             frame(ui_frame);
         });
         EXPECT_TRUE(at) << pattern.name;
+    }
+}
+
+TEST_F(Grid, AScoreIsThatOfItsStageAndHead) {
+    for (const char* preset : {"gpt-tiny", "encoder-decoder"}) {
+        open_grid(preset);
+        with_context([&](const PanelContext& context) {
+            ASSERT_GT(context.snapshot.head_scores.size(), 4U);
+            for (const HeadScore& score : context.snapshot.head_scores)
+                EXPECT_EQ(head_score(context, score.id, score.head), &score) << tensor_name(score.id) << " head " << score.head;
+            EXPECT_EQ(head_score(context, {Stage::Weights, 0}, context.trace().config.num_heads), nullptr);
+            EXPECT_EQ(head_score(context, {Stage::Scores, 0}, 0), nullptr);
+        });
     }
 }
 
