@@ -110,6 +110,8 @@ int main(int argc, char** argv) {
     std::signal(SIGXFSZ, SIG_IGN);  // so that a file size limit fails the write, which is reported
     reserve_standard_streams();
     attn::return_large_memory();
+    constexpr std::size_t kMostSpare = std::size_t{64} << 20;
+    attn::keep_spare_memory(kMostSpare);
     try {
         try {
             const int exit_code = run(argc, argv);

@@ -2,14 +2,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <new>
+#include <set>
 #include <sstream>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "engine/tensor/memory.hpp"
 
@@ -75,6 +79,89 @@ TEST(TensorMemory, TheKernelTellsUsualPagesFromHugeOnes) {
 }
 
 TEST(TensorMemory, MoreThanThereIsIsRefused) { EXPECT_THROW((void)allocate_numbers(std::size_t{1} << 60), std::bad_alloc); }
+
+/// Keeps spare memory for the lifetime of the object.
+struct Keeping {
+    explicit Keeping(std::size_t most) { keep_spare_memory(most); }
+    ~Keeping() { keep_spare_memory(0); }
+};
+constexpr std::size_t kBlock = std::size_t{1} << 20;
+
+TEST(SpareMemory, AFreedBlockServesTheNextTensorOfAboutItsSize) {
+    const Keeping keeping(8 * kBlock);
+    void* first = allocate_numbers(kBlock + 1000);
+    free_numbers(first, kBlock + 1000);
+    EXPECT_GE(spare_memory(), kBlock + 1000);
+    EXPECT_LE(spare_memory(), (kBlock + 1000) * 9 / 8 + 64);
+    void* again = allocate_numbers(kBlock + 2000);
+    EXPECT_EQ(again, first) << "a few tokens more";
+    EXPECT_EQ(spare_memory(), 0U);
+    std::memset(again, 1, kBlock + 2000);
+    void* larger = allocate_numbers(2 * kBlock);
+    EXPECT_NE(larger, again);
+    free_numbers(larger, 2 * kBlock);
+    free_numbers(again, kBlock + 2000);
+    return_spare_memory();
+    EXPECT_EQ(spare_memory(), 0U);
+}
+
+TEST(SpareMemory, NeverExceedsItsLimitAndTheOldestGoesFirst) {
+    const Keeping keeping(3 * kBlock);
+    std::vector<void*> blocks;
+    for (int i = 0; i < 4; ++i) blocks.push_back(allocate_numbers(kBlock));
+    for (void* block : blocks) {
+        free_numbers(block, kBlock);
+        EXPECT_LE(spare_memory(), 3 * kBlock);
+    }
+    EXPECT_EQ(spare_memory(), 3 * kBlock);
+    std::set<void*> kept;
+    for (int i = 0; i < 3; ++i) kept.insert(allocate_numbers(kBlock));
+    EXPECT_EQ(kept, (std::set<void*>{blocks[1], blocks[2], blocks[3]}));
+    EXPECT_EQ(spare_memory(), 0U);
+    for (void* block : kept) free_numbers(block, kBlock);
+    free_numbers(allocate_numbers(4 * kBlock), 4 * kBlock);
+    EXPECT_EQ(spare_memory(), 3 * kBlock) << "what is larger than the limit is not kept";
+}
+
+TEST(SpareMemory, SmallBlocksAreNotKeptAndWithoutALimitNothingIs) {
+    {
+        const Keeping keeping(8 * kBlock);
+        free_numbers(allocate_numbers(1000), 1000);
+        EXPECT_EQ(spare_memory(), 0U);
+        free_numbers(allocate_numbers(kBlock), kBlock);
+        EXPECT_EQ(spare_memory(), kBlock);
+    }
+    EXPECT_EQ(spare_memory(), 0U) << "a limit of 0 returns what is kept";
+    free_numbers(allocate_numbers(kBlock), kBlock);
+    EXPECT_EQ(spare_memory(), 0U);
+}
+
+TEST(SpareMemory, WhatIsFreedLongAfterTheLastAllocationIsReturned) {
+    const Keeping keeping(8 * kBlock);
+    void* block = allocate_numbers(kBlock);
+    std::this_thread::sleep_for(std::chrono::milliseconds(600));
+    free_numbers(block, kBlock);
+    EXPECT_EQ(spare_memory(), 0U);
+}
+
+TEST(SpareMemory, ThreadsShareIt) {
+    const Keeping keeping(64 * kBlock);
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 4; ++t)
+        threads.emplace_back([t] {
+            for (int i = 0; i < 200; ++i) {
+                const std::size_t bytes = kBlock << (i + t) % 3;
+                auto* numbers = static_cast<unsigned char*>(allocate_numbers(bytes));
+                numbers[0] = numbers[bytes - 1] = static_cast<unsigned char>(t);
+                std::this_thread::yield();
+                EXPECT_EQ(numbers[0], t) << "nobody else has this block";
+                EXPECT_EQ(numbers[bytes - 1], t);
+                free_numbers(numbers, bytes);
+            }
+        });
+    threads.clear();
+    EXPECT_GT(spare_memory(), 0U);
+}
 
 }  // namespace
 }  // namespace attn

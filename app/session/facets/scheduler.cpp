@@ -9,6 +9,7 @@
 #include "app/session/facets/facet_needs.hpp"
 #include "app/session/threads/scarce_memory.hpp"
 #include "engine/ops/parallel.hpp"
+#include "engine/tensor/memory.hpp"
 
 namespace attn::app {
 namespace {
@@ -19,6 +20,9 @@ constexpr double kMostIdleMiB = 24;
 /// How long a begun pass waits for the picture of its beginning. Usually the picture takes less, and the pass goes on as soon as it is
 /// drawn.
 constexpr std::chrono::milliseconds kLongestPicture{60};
+/// After so long without work, the memory kept for the next pass is returned. Longer than freed memory is kept at all, so that nothing
+/// is left: see keep_spare_memory().
+constexpr std::chrono::milliseconds kRest{1000};
 
 /// Whether both ask for the same facet of the same state, except for the moment of the training run.
 bool same_but_for_moment(const Request& older, const Request& newer) {
@@ -184,14 +188,22 @@ Scheduler::Choice Scheduler::choose(Lane lane, bool gives_way) const {
 bool Scheduler::await_choice(Lane lane, std::unique_lock<std::mutex>& lock, const std::stop_token& stop, Choice& choice) {
     const auto look = [&] { choice = when_memory_allows([&] { return choose(lane); }); };
     look();
+    const Clock::time_point rests = Clock::now() + kRest;
+    bool keeps_memory = true;
     while (!choice.request && !stop.stop_requested()) {
-        const Clock::time_point until = choice.look_again;
+        const Clock::time_point again = choice.look_again, until = keeps_memory ? std::min(again, rests) : again;
         const auto sooner = [&] {
             look();
-            return choice.request || choice.look_again < until;
+            return choice.request || choice.look_again < again;
         };
         if (until == Clock::time_point::max()) changed_.wait(lock, stop, sooner);
         else if (!changed_.wait_until(lock, stop, until, sooner)) look();
+        if (!keeps_memory || Clock::now() < rests) continue;
+        keeps_memory = false;
+        lock.unlock();
+        return_spare_memory();
+        lock.lock();
+        look();
     }
     // Checked under the lock because the destructor stops the jobs under it: either this sees the stop or the job does.
     return !stop.stop_requested();
