@@ -24,6 +24,7 @@
 #include "app/platform/app_loop.hpp"
 #include "app/session/document/model_document.hpp"
 #include "engine/tensor/error.hpp"
+#include "engine/tensor/memory.hpp"
 
 namespace attn::app {
 namespace {
@@ -148,6 +149,9 @@ int measure(const std::string& folder, int letters) {
 int main(int argc, char** argv) {
     try {
         if (argc < 2) throw attn::Error("typing_bench MODEL_FOLDER [LETTERS]");
+        // As the program does.
+        attn::return_large_memory();
+        attn::keep_spare_memory(std::size_t{64} << 20);
         return attn::app::measure(argv[1], argc > 2 ? std::max(1, std::atoi(argv[2])) : 60);
     } catch (const std::exception& error) {
         fmt::print(stderr, "{}\n", error.what());
