@@ -8,9 +8,10 @@
 #include "app/panels/maps/model_blocks.hpp"
 #include "app/panels/maps/stage_words.hpp"
 #include "app/panels/panels.hpp"
+#include "app/panels/stage_card.hpp"
+#include "app/panels/text_cards.hpp"
 #include "app/panels/views/equation.hpp"
 #include "app/widgets/imgui_compat.hpp"
-#include "app/widgets/item.hpp"
 #include "app/widgets/shape_text.hpp"
 #include "app/widgets/text.hpp"
 #include "app/widgets/token_chips.hpp"
@@ -20,15 +21,17 @@ namespace {
 
 constexpr float kItemWidth = 104, kWidestItem = 190;
 
-/// Width per stage of a block in pixels: enough for the longest shape (as with 200 tokens), more if there is room.
-float item_width(const PanelContext& context, const ModelBlock& block, float room) {
+/// Width in pixels of one of a block's stages, with so many cards before them: enough for the longest shape (as with 200 tokens), more if
+/// there is room.
+float item_width(const PanelContext& context, const ModelBlock& block, std::size_t text_cards, float room) {
     float shape = 0;
     const auto& nodes = context.trace().plan->nodes();
     for (std::size_t i = block.first; i < block.end; ++i)
         shape =
             std::max(shape, runs_width(context.theme.fonts.mono_tiny, shape_runs(context.theme, context.trace().shape_of(nodes[i].id))));
     const float least = std::max(context.px(kItemWidth), std::ceil(shape) + context.px(18));
-    return std::clamp(std::floor(room / static_cast<float>(block.end - block.first)), least, std::max(least, context.px(kWidestItem)));
+    return std::clamp(std::floor(room / static_cast<float>(block.end - block.first + text_cards)), least,
+                      std::max(least, context.px(kWidestItem)));
 }
 
 /// The first tokens of the sequence as small chips, since tokens have no numeric picture.
@@ -65,37 +68,22 @@ void draw_thumbnail(PanelContext& context, ImDrawList& list, ImVec2 min, ImVec2 
 }
 
 /// A stage of the strip; true if clicked.
-bool draw_item(PanelContext& context, ImVec2 at, ImVec2 size, std::size_t index) {
+bool draw_item(PanelContext& context, ImVec2 at, ImVec2 size, std::size_t index, bool cards_shown) {
     const StageId& id = context.trace().plan->nodes()[index].id;
-    const auto& [colors, fonts, scale] = context.theme;
-    const bool current = id == context.view.stage;
-    const ImVec2 end{at.x + size.x - context.px(6), at.y + size.y};
-    ImGui::SetCursorScreenPos(at);
-    ImGui::PushID(static_cast<int>(index));
-    const std::string tooltip = fmt::format("{} ({}): {}\n{}", stage_title(id.stage, token_noun(context.snapshot)), stage_symbol(id.stage),
-                                            tensor_name(id), shape_words(context.trace().shape_of(id)));
-    const Item item = begin_item(context.ui(), "##stage", {end.x - at.x, size.y}, {.tooltip = tooltip});
-    ImGui::PopID();
-
-    ImDrawList& list = *ImGui::GetWindowDrawList();
-    draw_focus_ring(context.ui(), item, context.px(6));
-    if (current || item.hovered) list.AddRectFilled(at, end, colors.raised, context.px(8));
-    if (current) list.AddRect(at, end, colors.accent, context.px(8), 0, context.px(2));
-
-    const float x = at.x + context.px(9);
-    const float line = context.px(15);
-    const ImVec2 thumb_min{x, at.y + context.px(7) + line};
-    const ImVec2 thumb_max{end.x - context.px(6), end.y - 2 * line - context.px(8)};
-    const Color ink = current ? colors.text : colors.muted;
+    // A step of the text is chosen by its own card.
+    const bool current = id == context.view.stage && !(id.stage == Stage::Tokens && context.view.token_path.stage && cards_shown);
     const std::string title = stage_title(id.stage, token_noun(context.snapshot));
-    ImFont* font = text_width(fonts.strong, title) <= end.x - x - context.px(4) ? fonts.strong : fonts.label;
-    draw_text(list, font, {x, at.y + context.px(4)}, ink, elide(font, title, end.x - x - context.px(4)));
-    if (thumb_max.y - thumb_min.y > context.px(12)) draw_thumbnail(context, list, thumb_min, thumb_max, id);
-    const float text_width_left = end.x - x - context.px(4);
-    draw_text(list, fonts.mono_small, {x, end.y - 2 * line - context.px(3)}, ink,
-              elide(fonts.mono_small, stage_name(id.stage), text_width_left));
-    draw_shape(list, context.theme, fonts.mono_tiny, {x, end.y - line - context.px(2)}, context.trace().shape_of(id));
-    return item.pressed;
+    const std::string tooltip =
+        fmt::format("{} ({}): {}\n{}", title, stage_symbol(id.stage), tensor_name(id), shape_words(context.trace().shape_of(id)));
+    const StageCard card = draw_stage_card(context, "##stage", index, at, size, current, title, tooltip);
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const Fonts& fonts = context.theme.fonts;
+    const float line = context.px(15);
+    if (card.has_picture()) draw_thumbnail(context, list, card.picture_min, card.picture_max, id);
+    draw_text(list, fonts.mono_small, {card.x, card.bottom - 2 * line - context.px(3)}, card.ink,
+              elide(fonts.mono_small, stage_name(id.stage), card.width));
+    draw_shape(list, context.theme, fonts.mono_tiny, {card.x, card.bottom - line - context.px(2)}, context.trace().shape_of(id));
+    return card.pressed;
 }
 
 }  // namespace
@@ -106,13 +94,17 @@ void draw_thumbnails(PanelContext& context) {
     const ModelBlock& block = blocks[block_of(blocks, plan, context.view.stage)];
     const ImVec2 origin = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
     const float left = ImGui::GetWindowPos().x, right = left + ImGui::GetWindowWidth();
-    const float width = item_width(context, block, room.x), height = room.y;
-    float x = origin.x;
+    const TokenPath* const text = carded_token_path(context, block);
+    const std::size_t cards = text == nullptr ? 0 : count_text_cards(*text);
+    const float width = item_width(context, block, cards, room.x), height = room.y;
+    if (text != nullptr) draw_text_cards(context, *text, origin, {width, height});
+    float x = origin.x + width * static_cast<float>(cards);
     for (std::size_t i = block.first; i < block.end; ++i, x += width) {
         const StageId& id = plan.nodes()[i].id;
         const bool visible = x + width > left && x < right;
-        if (visible && draw_item(context, {x, origin.y}, {width, height}, i)) {
+        if (visible && draw_item(context, {x, origin.y}, {width, height}, i, text != nullptr)) {
             context.view.stage = id;
+            context.view.token_path.stage.reset();
             context.view.playing = false;
             if (context.view.view != View::Step && is_attention_map(id.stage)) context.view.heads_stage = to_self(id.stage);
             else context.view.view = View::Step;

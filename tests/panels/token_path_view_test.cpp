@@ -130,6 +130,58 @@ TEST_F(TokenPathView, TheSettingsTellOfTheTokenizer) {
     EXPECT_FALSE(has("pieces")) << "words are found in one step";
 }
 
+/// From left to right: a card per stage of the text, one for the steps of a word, and those of the model.
+TEST_F(TokenPathView, CardsOfTheStripPickAStage) {
+    open("the weights of the reading are small");
+    const std::size_t rows = view.token_path.last->rows.size();
+    const ImGuiWindow* strip = find_window("##stages");
+    ASSERT_NE(strip, nullptr);
+    const ImRect area = strip->Rect();
+    view.token_path.table = true;
+    std::vector<std::optional<std::size_t>> picked;
+    std::vector<Stage> reached;
+    for (float x = area.Min.x + 12; x < area.Max.x; x += 24) {
+        click(x, area.Min.y + 40, ui_frame);
+        if (view.stage.stage == Stage::Tokens) {
+            if (picked.empty() || picked.back() != view.token_path.stage) picked.push_back(view.token_path.stage);
+        } else if (reached.empty() || reached.back() != view.stage.stage) {
+            reached.push_back(view.stage.stage);
+        }
+    }
+    std::vector<std::optional<std::size_t>> expected;
+    for (std::size_t i = 0; i <= rows; ++i) expected.emplace_back(i);
+    expected.emplace_back(std::nullopt);
+    EXPECT_EQ(picked, expected);
+    EXPECT_EQ(reached, (std::vector<Stage>{Stage::TokenEmbedding, Stage::PositionEmbedding, Stage::Embedding}));
+    EXPECT_FALSE(view.token_path.table) << "the table has no stages";
+    // A model whose words are its tokens has no such cards: the first is that of the tokens.
+    open_example("gpt-tiny");
+    view.stage = {Stage::Embedding};
+    view.token_path.stage.reset();
+    frames(3, ui_frame);
+    click(area.Min.x + 12, area.Min.y + 40, ui_frame);
+    EXPECT_EQ(view.stage.stage, Stage::Tokens);
+    EXPECT_FALSE(view.token_path.stage);
+}
+
+TEST_F(TokenPathView, ALowWindowShowsThePickedStageAndLeavesRoomForTheSteps) {
+    open("the weights of the reading are small");
+    using Places = std::vector<std::size_t>;
+    const auto shown = [&](ImVec2 size, std::optional<std::size_t> picked) {
+        ImGui::GetIO().DisplaySize = size;
+        view.token_path.stage = picked;
+        frames(3, ui_frame);
+        return view.token_path.measured.stages;
+    };
+    ASSERT_EQ(view.token_path.last->rows.size(), 3U);
+    EXPECT_EQ(shown({1280, 720}, {}), (Places{0, 1, 2}));
+    put_tokenizer_beside(view, (kModels / "tokenizers/bert_uncased").string());
+    EXPECT_EQ(shown({1600, 1000}, {}), (Places{0, 1, 2}));
+    EXPECT_EQ(shown({1280, 720}, {}), Places{0});
+    EXPECT_EQ(shown({1280, 720}, 1), (Places{0, 1}));
+    EXPECT_EQ(shown({1280, 720}, 3), Places{0}) << "the steps stand below anyway";
+}
+
 /// GPT-2 reads pieces, and our stories are split into words.
 TEST_F(TokenPathView, TokensAreCalledWhatTheyAre) {
     open("the weights");

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "app/panels/views/path_columns.hpp"
 
@@ -14,9 +15,11 @@ struct OtherTokens;
 struct TokenPath;
 
 struct TokenPathState {
-    bool table = false;                      ///< show the table of pieces instead
-    std::optional<std::size_t> word;         ///< selected by click; none: that of the selected token
-    std::optional<std::size_t> step;         ///< none: the last
+    bool table = false;  ///< show the table of pieces instead
+    std::optional<std::size_t>
+        stage;                        ///< picked in the strip: a row of the path, or their number for the steps of a word; none: the pieces
+    std::optional<std::size_t> word;  ///< selected by click; none: that of the selected token
+    std::optional<std::size_t> step;  ///< none: the last
     std::shared_ptr<const TokenPath> last;   ///< shown until a newer one is ready
     std::string other;                       ///< file of another tokenizer or model to compare with; "" for none
     std::uint64_t opening = 0;               ///< incremented with every choice
@@ -26,7 +29,8 @@ struct TokenPathState {
     /// What `columns` were measured for.
     struct Measured {
         const TokenPath *own = nullptr, *other = nullptr;
-        bool of_other = false, ends_alone = false;
+        bool of_other = false;
+        std::vector<std::size_t> stages{};
         float room = 0, scale = 0;
         bool operator==(const Measured&) const = default;
     };

@@ -26,27 +26,18 @@ namespace {
 
 using Cell = TokenPath::Cell;
 
-constexpr float kPathLabels = 112, kUnit = 28, kScrolledUnit = 20, kPathRow = 36, kPieceRow = 48, kNoteRow = 22, kOtherMenu = 230,
-                kLeastSteps = 150;
+constexpr float kPathLabels = 112, kRule = 26, kUnit = 28, kScrolledUnit = 20, kPathRow = 36, kPieceRow = 48, kNoteRow = 22,
+                kOtherMenu = 230, kLeastSteps = 150;
 
-void draw_row_label(const PanelContext& context, ImVec2 at, std::string_view name, std::string_view note) {
+void draw_row_label(const PanelContext& context, ImVec2 at, std::string_view name, std::string_view note, bool picked = false) {
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const float room = context.px(kPathLabels - 8);
-    draw_text(list, fonts.label, at, colors.text, elide(fonts.label, name, room));
+    if (picked)
+        list.AddRectFilled({at.x - context.px(10), at.y - context.px(1)}, {at.x - context.px(7), at.y + context.px(kPathRow - 7)},
+                           colors.accent, context.px(1.5F));
+    draw_text(list, fonts.label, at, picked ? colors.accent : colors.text, elide(fonts.label, name, room));
     draw_text(list, fonts.caption, {at.x, at.y + context.px(15)}, colors.faint, elide(fonts.caption, note, room));
-}
-
-/// The shown word: the one selected here, otherwise that of the selected token, otherwise the one with the most steps.
-std::size_t shown_word(const PanelContext& context, const TokenPath& path) {
-    const TokenPathState& state = context.view.token_path;
-    if (state.word && *state.word < path.words.size()) return *state.word;
-    const auto t = state.of_other ? std::nullopt : context.view.locked.on(Axis::T);
-    if (t && *t < static_cast<std::int64_t>(path.pieces.size()))
-        if (const std::int32_t word = path.pieces[static_cast<std::size_t>(*t)].word; word >= 0) return static_cast<std::size_t>(word);
-    const auto most = std::max_element(path.words.begin(), path.words.end(),
-                                       [](const auto& a, const auto& b) { return a.steps.size() < b.steps.size(); });
-    return static_cast<std::size_t>(most - path.words.begin());
 }
 
 void choose_word(PanelContext& context, std::size_t word) {
@@ -175,14 +166,7 @@ struct ShownPaths {
     const std::vector<Token>& tokens;
     const OtherTokens* other = nullptr;  ///< null: none, or not ready yet
     bool of_other = false;
-    bool ends_alone = false;  ///< in a low window: only the first and the last stage
-    /// The indices of the stages shown.
-    std::vector<std::size_t> stages() const {
-        std::vector<std::size_t> places;
-        for (std::size_t i = 0; i < seen().rows.size(); ++i)
-            if (!ends_alone || i == 0 || i + 1 == seen().rows.size()) places.push_back(i);
-        return places;
-    }
+    std::vector<std::size_t> stages{};  ///< indices of the stages shown; in a low window, not all
     /// The path whose stages, words and steps are shown.
     const TokenPath& seen() const { return of_other && other != nullptr ? other->path : own; }
 };
@@ -191,8 +175,9 @@ void draw_row_labels(const PanelContext& context, const ShownPaths& paths, ImVec
     const float row = context.px(kPathRow);
     const TokenPath& path = paths.seen();
     float y = at.y;
-    for (const std::size_t stage : paths.stages()) {
-        draw_row_label(context, {at.x, y}, path.rows[stage].name, path.rows[stage].note);
+    for (const std::size_t stage : paths.stages) {
+        const bool picked = context.view.token_path.stage == stage;
+        draw_row_label(context, {at.x, y}, path.rows[stage].name, path.rows[stage].note, picked);
         y += row;
     }
     const float pieces = y + context.px(4);
@@ -205,7 +190,7 @@ void draw_row_labels(const PanelContext& context, const ShownPaths& paths, ImVec
 /// Widens the columns for the cells of the shown stages.
 void widen_for_stages(const PanelContext& context, const ShownPaths& paths, PathColumns& columns) {
     const Fonts& fonts = context.theme.fonts;
-    for (const std::size_t stage : paths.stages()) {
+    for (const std::size_t stage : paths.stages) {
         const TokenPath::Row& row = paths.seen().rows[stage];
         for (const Cell& cell : row.cells)
             columns.widen(cell.first, cell.last, needed(context, row.bytes ? fonts.mono_tiny : fonts.mono_small, cell_text(row, cell)));
@@ -227,7 +212,7 @@ void widen_for_pieces(const PanelContext& context, const TokenPath& path, const 
 const PathColumns& columns_of(PanelContext& context, const ShownPaths& paths, float room) {
     TokenPathState& state = context.view.token_path;
     const TokenPath* const other = paths.other == nullptr ? nullptr : &paths.other->path;
-    const TokenPathState::Measured measured{&paths.own, other, paths.of_other, paths.ends_alone, room, context.theme.scale};
+    const TokenPathState::Measured measured{&paths.own, other, paths.of_other, paths.stages, room, context.theme.scale};
     if (state.measured == measured) return state.columns;
     state.measured = measured;
     std::vector<float> units;
@@ -258,7 +243,7 @@ float draw_stages(PanelContext& context, const ShownPaths& paths, std::size_t wo
     const float labels = context.px(kPathLabels), row = context.px(kPathRow), room = area.width() - labels;
     const PathColumns& measured = columns_of(context, paths, room);
     const bool scrolls = measured.width() > room + 1;
-    const std::vector<std::size_t> stages = paths.stages();
+    const std::vector<std::size_t>& stages = paths.stages;
     const float rows = static_cast<float>(stages.size()) * row;
     const float high = rows + context.px(kPieceRow) + (paths.other == nullptr ? 0 : context.px(kPieceRow + kNoteRow));
     draw_row_labels(context, paths, area.min);
@@ -276,7 +261,7 @@ float draw_stages(PanelContext& context, const ShownPaths& paths, std::size_t wo
     if (word < path.words.size()) reveal_word(columns, path.words[word], at.x);
     for (std::size_t i = 0; i < stages.size(); ++i) {
         const float y = at.y + static_cast<float>(i) * row;
-        draw_stage_row(context, columns, path.rows[stages[i]], y, i == 0);
+        draw_stage_row(context, columns, path.rows[stages[i]], y, stages[i] == 0);
         if (path.rows[stages[i]].pieces.empty() && i + 1 < stages.size()) continue;
         ImGui::PushID(static_cast<int>(i));
         draw_words(context, columns, path, y, word);
@@ -323,7 +308,60 @@ const OtherTokens* other_of_text(PanelContext& context, Box& area) {
     return state.last_other.get();
 }
 
+/// The stages that fit into `height` above the steps of a word, with `pieces` below them: all, or in a low window the ends and the picked
+/// one, or the text and the picked one.
+std::vector<std::size_t> stages_for(const PanelContext& context, const TokenPath& path, float height, float pieces) {
+    const std::size_t count = path.rows.size();
+    const std::optional<std::size_t> picked = context.view.token_path.stage;
+    const auto taken = [&](auto wanted) {
+        std::vector<std::size_t> places;
+        for (std::size_t i = 0; i < count; ++i)
+            if (wanted(i)) places.push_back(i);
+        return places;
+    };
+    const auto fits = [&](const std::vector<std::size_t>& stages) {
+        return context.px(kRule + static_cast<float>(stages.size()) * kPathRow + kLeastSteps) + pieces <= height;
+    };
+    std::vector<std::size_t> stages = taken([](std::size_t) { return true; });
+    if (!fits(stages)) stages = taken([&](std::size_t i) { return i == 0 || i + 1 == count || i == picked; });
+    if (!fits(stages)) stages = taken([&](std::size_t i) { return i == 0 || i == picked; });
+    return stages;
+}
+
+/// The steps by the model's own tokenizer; see shown_token_path().
+const TokenPath* own_token_path(PanelContext& context) {
+    const auto asked = context.ask(facet::TokenPath{context.view.shown_text()});
+    TokenPathState& state = context.view.token_path;
+    if (asked && asked.value != state.last) {
+        if (state.last == nullptr || !same_text(*asked, *state.last)) {
+            state.word.reset();
+            state.step.reset();
+            state.other_piece.reset();
+        }
+        state.last = asked.value;
+    }
+    return asked.problem.empty() ? state.last.get() : nullptr;
+}
+
 }  // namespace
+
+const TokenPath* shown_token_path(PanelContext& context) {
+    const TokenPath* const own = own_token_path(context);
+    const TokenPathState& state = context.view.token_path;
+    const bool other = own != nullptr && state.of_other && state.last_other != nullptr && same_text(state.last_other->path, *own);
+    return other ? &state.last_other->path : own;
+}
+
+std::size_t shown_word(const PanelContext& context, const TokenPath& path) {
+    const TokenPathState& state = context.view.token_path;
+    if (state.word && *state.word < path.words.size()) return *state.word;
+    const auto t = state.of_other ? std::nullopt : context.view.locked.on(Axis::T);
+    if (t && *t < static_cast<std::int64_t>(path.pieces.size()))
+        if (const std::int32_t word = path.pieces[static_cast<std::size_t>(*t)].word; word >= 0) return static_cast<std::size_t>(word);
+    const auto most = std::max_element(path.words.begin(), path.words.end(),
+                                       [](const auto& a, const auto& b) { return a.steps.size() < b.steps.size(); });
+    return static_cast<std::size_t>(most - path.words.begin());
+}
 
 bool has_token_path(const PanelContext& context) {
     if (context.snapshot.state == nullptr) return false;
@@ -372,36 +410,28 @@ void draw_other_tokenizer_menu(PanelContext& context, ImVec2 right_top) {
 
 void draw_token_path(PanelContext& context, const Box& area) {
     const auto& [colors, fonts, scale] = context.theme;
-    const auto asked = context.ask(facet::TokenPath{context.view.shown_text()});
-    TokenPathState& state = context.view.token_path;
-    if (asked && asked.value != state.last) {
-        if (state.last == nullptr || !same_text(*asked, *state.last)) {
-            state.word.reset();
-            state.step.reset();
-            state.other_piece.reset();
-        }
-        state.last = asked.value;
-    }
-    const std::string waiting = asked.problem.empty() ? "The text is being split step by step." : asked.problem;
-    if (state.last == nullptr || !asked.problem.empty()) {
-        draw_text_wrapped(*ImGui::GetWindowDrawList(), fonts.body, area.min, area.width(), colors.muted, waiting);
+    const TokenPath* const own = own_token_path(context);
+    if (own == nullptr) {
+        const auto asked = context.ask(facet::TokenPath{context.view.shown_text()});
+        const std::string words = asked.problem.empty() ? "The text is being split step by step." : asked.problem;
+        draw_text_wrapped(*ImGui::GetWindowDrawList(), fonts.body, area.min, area.width(), colors.muted, words);
         return;
     }
     Box rest = area;
     const OtherTokens* other = other_of_text(context, rest);
     const auto& sequences = context.view.shown_text().source ? context.snapshot.source_tokens : context.snapshot.tokens;
-    if (state.last->words.empty() || sequences.empty()) return;
+    if (own->words.empty() || sequences.empty()) return;
     const auto batch =
         static_cast<std::size_t>(std::clamp<std::int64_t>(context.view.batch, 0, static_cast<std::int64_t>(sequences.size()) - 1));
-    ShownPaths paths{*state.last, sequences[batch], other, state.of_other};
+    ShownPaths paths{*own, sequences[batch], other, context.view.token_path.of_other};
     const TokenPath& path = paths.seen();
-    const float pieces = other == nullptr ? kPieceRow : 2 * kPieceRow + kNoteRow;
-    const float all = context.px(26 + static_cast<float>(path.rows.size()) * kPathRow + pieces + kLeastSteps);
-    paths.ends_alone = rest.height() < all;
     if (path.words.empty()) return;
+    paths.stages = stages_for(context, path, rest.height(), context.px(other == nullptr ? kPieceRow : 2 * kPieceRow + kNoteRow));
     const std::size_t word = shown_word(context, path);
-    draw_text(*ImGui::GetWindowDrawList(), fonts.label, rest.min, colors.muted, elide(fonts.label, path.rule, rest.width()));
-    const Box rows{{rest.min.x, rest.min.y + context.px(26)}, rest.max};
+    // The lowest windows have no room for the rule.
+    const bool rule = paths.stages.size() == path.rows.size() || paths.stages.back() + 1 == path.rows.size();
+    if (rule) draw_text(*ImGui::GetWindowDrawList(), fonts.label, rest.min, colors.muted, elide(fonts.label, path.rule, rest.width()));
+    const Box rows{{rest.min.x, rest.min.y + (rule ? context.px(kRule) : 0)}, rest.max};
     const float high = draw_stages(context, paths, word, rows) + context.px(8);
     draw_word(context, path, word, {{rows.min.x, rows.min.y + high}, rows.max});
 }

@@ -420,16 +420,20 @@ private:
         if (type == "BPE") {
             path_.rule = fmt::format("Start from single {}, and join the pair of lowest rank until no pair is in the merge list.",
                                      letters_ ? "bytes" : "characters");
+            path_.steps_title = "Merges";
             path_.candidates_title = "Pairs now in the merge list";
             path_.number_title = "rank";
         } else if (type == "Unigram") {
             path_.rule =
                 "Of all ways to spell a word with pieces from the vocabulary, take the likeliest: the one with the highest sum of scores.";
+            path_.steps_title = "Spelling";
             path_.candidates_title = "Pieces that end here, with best sums";
             path_.number_title = "score";
         } else if (type == "WordPiece") {
+            path_.steps_title = "Prefixes";
             path_.rule = "Take the longest prefix of the word that is in the vocabulary, then continue with the rest.";
         } else {
+            path_.steps_title = "Look-up";
             path_.rule = "Look the whole word up.";
         }
     }

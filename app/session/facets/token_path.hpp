@@ -85,6 +85,7 @@ struct TokenPath {
 
     TokenizerFacts tokenizer;
     std::string rule;  ///< one sentence saying how the model splits a word
+    std::string steps_title;  ///< what the steps of a word are, such as "Merges"
     std::string candidates_title;
     std::string number_title;  ///< what the numbers of the steps are: "rank" or "score"; "" if they say it themselves
     std::vector<Column> columns;
