@@ -20,6 +20,12 @@
 namespace attn::app {
 namespace {
 
+/// A sum of logarithms, with a true minus sign.
+std::string score_text(double score) {
+    const std::string digits = fmt::format("{:.3f}", std::abs(score));
+    return score < 0 && digits != "0.000" ? "\u2212" + digits : digits;
+}
+
 using Cell = TokenPath::Cell;
 using Step = TokenPath::Step;
 
@@ -326,14 +332,14 @@ private:
             step.parts = parts(now);
             step.made = static_cast<std::int32_t>(now.size()) - 1;
             step.what = step.parts.back().text;
-            step.number = fmt::format("{:.3f}", chosen.score);
-            step.sentence = others.size() == 1 ? fmt::format("The only piece that ends here; so far {:.3f}.", chosen.total)
-                                               : fmt::format("So far {:.3f}: the best of {} that end here.", chosen.total, others.size());
+            step.number = score_text(chosen.score);
+            step.sentence = others.size() == 1
+                                ? fmt::format("The only piece that ends here; so far {}.", score_text(chosen.total))
+                                : fmt::format("So far {}: the best of {} that end here.", score_text(chosen.total), others.size());
             const double low = others.back().total, high = others.front().total;
             for (const WordTrace::Spelling& other : others)
                 step.candidates.push_back({shown(word_.substr(other.token.begin, other.token.end - other.token.begin)), "",
-                                           fmt::format("{:.3f}", other.total),
-                                           high > low ? 0.15 + 0.85 * (other.total - low) / (high - low) : 1,
+                                           score_text(other.total), high > low ? 0.15 + 0.85 * (other.total - low) / (high - low) : 1,
                                            other.token.begin == chosen.token.begin && other.token.id == chosen.token.id});
         }
     }
