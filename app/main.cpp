@@ -95,7 +95,7 @@ int run(int argc, char** argv) {
     try {
         if (command_line.parse(argc, argv) == CommandLine::Outcome::NoCommand) exit_code = open_window(window);
     } catch (const ArgumentError& error) {
-        complain(with_short_quotes(error.what(), argc, argv) + " (see attnscope --help)");
+        complain(fmt::format("{} (see {} --help)", with_short_quotes(error.what(), argc, argv), error.command));
         return kExitBadInput;
     }
     return exit_code;

@@ -21,6 +21,29 @@ void refuse_empty_values(CLI::App& command) {
     for (CLI::App* subcommand : command.get_subcommands(nullptr)) refuse_empty_values(*subcommand);
 }
 
+/// The subcommand that was given, in full depth.
+const CLI::App& deepest(const CLI::App& app) {
+    const CLI::App* command = &app;
+    while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+    return *command;
+}
+
+/// Such as "attnscope bench model".
+std::string named_by(const CLI::App& app) {
+    std::string name = app.get_name();
+    for (const CLI::App* command = &app; !command->get_subcommands().empty();) {
+        command = command->get_subcommands().front();
+        name += " " + command->get_name();
+    }
+    return name;
+}
+
+std::string names_of_commands(const CLI::App& command) {
+    std::vector<std::string> names;
+    for (const CLI::App* one : command.get_subcommands([](const CLI::App*) { return true; })) names.push_back(one->get_name());
+    return fmt::format("{} {}", command.get_name(), fmt::join(names, " | "));
+}
+
 /// Sorted by name, because the parser orders them by their addresses.
 std::vector<std::string> sorted_names(const std::set<CLI::Option*>& options) {
     std::vector<std::string> names;
@@ -183,9 +206,12 @@ CommandLine::Outcome CommandLine::parse(int argc, char** argv) {
         return Outcome::Printed;
     } catch (const CLI::ExtrasError&) {
         const std::string first = app_->remaining(true).front();
-        throw ArgumentError(first.starts_with('-') ? "there is no option " + first : "nothing is expected here, found " + first);
+        throw ArgumentError(first.starts_with('-') ? "there is no option " + first : "nothing is expected here, found " + first,
+                            named_by(*app_));
     } catch (const CLI::ParseError& error) {
-        throw ArgumentError(error.what());
+        const CLI::App& command = deepest(*app_);
+        const bool incomplete = command.get_require_subcommand_min() > 0 && command.get_subcommands().empty();
+        throw ArgumentError(incomplete ? "say which: " + names_of_commands(command) : error.what(), named_by(*app_));
     }
     return app_->get_subcommands().empty() ? Outcome::NoCommand : Outcome::Ran;
 }

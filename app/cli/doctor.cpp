@@ -152,7 +152,7 @@ void add_doctor_command(CliCommand program, int& exit_code) {
         .shown_as("POSITION")
         .between(0, std::int64_t{1} << 30);
     add_document_options(command, options->document);
-    command.footer("Exit code: 0 healthy, 1 something is wrong, 2 unreadable or not enough to judge. The help page on the doctor (press ? "
+    command.footer("Exit code: 0 correct, 1 something is wrong, 2 unreadable or not enough to judge. The help page on the doctor (press ? "
                    "in the window) says what a file may hold.");
     command.on_run([options, &exit_code] { exit_code = run(*options); });
 }

@@ -239,6 +239,11 @@ Writer open_writer(const std::filesystem::path& path) {
         return {model->parameters(), forward, ModelText(model)};
     }
     if (is_published_folder(path)) return open_by_ids(path);
+    std::error_code none;
+    if (std::filesystem::is_directory(path, none) && !std::filesystem::exists(path / kCheckpointName, none))
+        throw Error(fmt::format("{}: this is neither the folder of a published model, which has a config.json, nor that of a training run, "
+                                "which has a {}",
+                                escaped(path.native(), 0), kCheckpointName));
     const Checkpoint checkpoint = read_run_checkpoint(path);
     return {checkpoint.parameters, checkpoint.settings.train.forward, ModelText(checkpoint)};
 }

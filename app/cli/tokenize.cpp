@@ -127,7 +127,13 @@ void print_comparison(const std::vector<TextTokenizer>& both, const std::string&
     fmt::print("  {:<{}}  {:>4} {}  {}\n", other.name(), width, b.size(), b.size() == 1 ? "token " : "tokens",
                quoted_pieces(other, b, 0, b.size()));
     const std::optional<TokenDifference> found = first_difference(text, a, b);
-    if (!found) return fmt::print("  both split it the same way\n");
+    if (!found) {
+        fmt::print("  both split it the same way");
+        if (a.size() != b.size())
+            fmt::print(", but {} adds {} more of its own", (a.size() > b.size() ? one : other).name(),
+                       a.size() > b.size() ? a.size() - b.size() : b.size() - a.size());
+        return fmt::print("\n");
+    }
     fmt::print("  first difference: bytes {} to {}, \"{}\": {} here, {} there\n", found->begin, found->end,
                escaped(text.substr(found->begin, found->end - found->begin)), quoted_pieces(one, a, found->a, found->count_a),
                quoted_pieces(other, b, found->b, found->count_b));

@@ -156,8 +156,15 @@ private:
     }
 
     void print_end() const {
-        const char* const ended = finished_.empty() ? "stopped" : "finished";
-        progress_.print(fmt::format("{} after step {}{}{}\n", ended, run_.steps(), finished_.empty() ? "" : ": ", finished_));
+        if (first_step_ > 0 && run_.steps() == first_step_ && !finished_.empty()) {
+            const std::int64_t wanted = run_.settings().stop.steps;
+            const bool by_steps = wanted > 0 && wanted <= first_step_;
+            progress_.print(fmt::format("nothing was trained, as the run was finished: {}{}\n", finished_,
+                                        by_steps ? "; --steps counts those as well" : ""));
+        } else {
+            const char* const ended = finished_.empty() ? "stopped" : "finished";
+            progress_.print(fmt::format("{} after step {}{}{}\n", ended, run_.steps(), finished_.empty() ? "" : ": ", finished_));
+        }
         if (const std::string lengths = files_.validations.empty() ? "" : lengths_text(files_.validations.back().by_length);
             !lengths.empty())
             progress_.print(fmt::format("accuracy by length: {}\n", lengths));
@@ -174,7 +181,8 @@ private:
     RunFolder files_;
     LossPoint start_;  ///< the run's position when this process started
     TrainProgress progress_;
-    std::string finished_;  ///< why the run finished; "" if it is still going, was stopped, or failed
+    std::int64_t first_step_ = run_.steps();  ///< of a resumed run; else 0
+    std::string finished_;                    ///< why the run finished; "" if it is still going, was stopped, or failed
 };
 
 constexpr const char* kTrainExamples =

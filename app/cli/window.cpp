@@ -17,9 +17,7 @@
 namespace attn::app {
 namespace {
 
-bool is_preset(const std::string& name) {
-    return std::find(preset_names().begin(), preset_names().end(), name) != preset_names().end();
-}
+bool is_preset(const std::string& name) { return std::find(preset_names().begin(), preset_names().end(), name) != preset_names().end(); }
 
 /// An argument that is not a file may have been meant as a command.
 void expect_file(const std::filesystem::path& file) {

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "app/panels/compare/comparison.hpp"
+#include "app/panels/maps/gradients.hpp"
 #include "app/panels/maps/labels.hpp"
 #include "app/panels/maps/large_map.hpp"
 #include "app/panels/maps/shown_maps.hpp"
@@ -103,12 +104,15 @@ void draw_term(PanelContext& context, const CellRef& cell, const Term& term, ImV
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const bool narrow = term.operands.size() > 1;
-    draw_text(list, fonts.mono_small, at, term.own ? colors.chosen_text : colors.faint,
-              elide(fonts.mono_small, narrow ? term.label : term_label(context, cell, term), context.px(narrow ? 30 : 96)));
+    // A single number makes room for its bar where the pane is narrow.
+    const float numbers = context.px(!narrow && width < context.px(300) ? 112 : 152);
+    draw_text(
+        list, fonts.mono_small, at, term.own ? colors.chosen_text : colors.faint,
+        elide(fonts.mono_small, narrow ? term.label : term_label(context, cell, term), narrow ? context.px(30) : numbers - context.px(56)));
     const float y = at.y;
     if (term.masked) {
         draw_text_in(list, fonts.mono_small, {at.x, y}, {at.x + width, y + context.px(14)}, {1, 0}, colors.faint, kMasked);
-        draw_hatching(list, context.theme, {at.x + context.px(150), y + context.px(2)},
+        draw_hatching(list, context.theme, {at.x + numbers - context.px(2), y + context.px(2)},
                       {at.x + width - context.px(64), y + context.px(14)});
         return;
     }
@@ -118,9 +122,10 @@ void draw_term(PanelContext& context, const CellRef& cell, const Term& term, ImV
         draw_text(list, fonts.mono_small, {at.x + context.px(90), y}, colors.faint, term.divides ? "÷" : "×");
         operand_number(context, term.operands[1], {at.x + context.px(152), y}, inks[1], id * 4 + 1);
     } else if (term.operands.size() == 1) {
-        operand_number(context, term.operands[0], {at.x + context.px(152), y}, inks[0], id * 4);
+        operand_number(context, term.operands[0], {at.x + numbers, y}, inks[0], id * 4);
     }
-    term_bar(context, {at.x + context.px(164), y + context.px(2)}, {at.x + width - context.px(66), y + context.px(14)}, term.value, bars);
+    term_bar(context, {at.x + numbers + context.px(12), y + context.px(2)}, {at.x + width - context.px(66), y + context.px(14)}, term.value,
+             bars);
     draw_text_in(list, fonts.mono_small, {at.x, y}, {at.x + width, y + context.px(14)}, {1, 0}, colors.text,
                  term.operands.size() >= 2 ? signed_number(term.value) : number(term.value));
 }
@@ -182,6 +187,15 @@ void draw_value_line(const PanelContext& context, std::string_view label, std::s
     ImGui::SetCursorScreenPos({at.x, at.y + context.px(kLine)});
 }
 
+/// The number of the picture, where that is the loss gradient; "" otherwise.
+std::string gradient_in_step(const PanelContext& context, const CellRef& cell) {
+    if (context.view.view != View::Step || !shows_gradients(context)) return "";
+    const RecordedStage<float>* stage = shown_gradients(context)->find(cell.stage);
+    if (stage == nullptr || stage->value.empty()) return "";
+    const auto& i = cell.index;
+    return "∂ " + number(static_cast<double>(stage->value(i[0], i[1], i[2], i[3])), 4);
+}
+
 /// The loss gradient with respect to this number. For a large model gradients are expensive, so they are shown only if switched on.
 void draw_gradient(PanelContext& context, const CellRef& cell) {
     if (!context.trace().config.lm_head || (!context.snapshot.trace->whole() && !context.view.gradients)) return;
@@ -202,13 +216,12 @@ void draw_steps(PanelContext& context, const Provenance& provenance) {
 }
 
 /// A title such as "because → sat" in the axis colours, with the number on the right.
-void draw_title(const PanelContext& context, const CellRef& cell, const Provenance& provenance) {
+void draw_title(const PanelContext& context, const CellRef& cell, std::string_view value) {
     const auto& [colors, fonts, scale] = context.theme;
     const Shape shape = context.trace().shape_of(cell.stage);
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x;
-    const std::string value = provenance.masked ? kMasked : number(provenance.recorded, 4);
     const float room = width - text_width(fonts.mono_body, value) - context.px(10);
     float x = at.x;
     for (int a = std::max(shape.rank() - 2, 1); a < shape.rank(); ++a) {
@@ -387,7 +400,8 @@ void draw_inspector(PanelContext& context) {
     if (too_old) return paragraph(ui, context.theme.fonts.body, context.theme.colors.muted, "Computing …");
     cell = explanation->cell;
     const Provenance& provenance = explanation->provenance;
-    draw_title(context, *cell, provenance);
+    const std::string gradient = gradient_in_step(context, *cell);
+    draw_title(context, *cell, !gradient.empty() ? gradient : provenance.masked ? kMasked : number(provenance.recorded, 4));
     draw_measured(context, *cell);
     const std::vector<std::string> lines = lines_of(context.theme.fonts.mono_small, provenance.formula, ImGui::GetContentRegionAvail().x);
     paragraph(ui, context.theme.fonts.mono_small, context.theme.colors.text, fmt::format("{}", fmt::join(lines, "\n")));

@@ -44,8 +44,9 @@ float draw_next_word(PanelContext& context, const NextWord& word, double largest
     const std::string tooltip =
         changed ? "This was for the text before the change; the new candidates are being computed."
         : word.cut == Cut::None
-            ? fmt::format("A possible next token and its probability. The sampler draws it with {}. Click to add it to the text.",
-                          percent_words(word.chance))
+            ? fmt::format("A possible next token. Its probability is {}; the sampler draws it with a probability of {}. Click to add it "
+                          "to the text.",
+                          share_words(word.probability), share_words(word.chance))
             : cut_words(word.cut, context.document.sampling) + " Click to add it to the text anyway.";
     const Item item = item_at(context.ui(), "##next_word", at, {width, height}, {.tooltip = tooltip});
     ImGui::PopID();
@@ -72,12 +73,14 @@ float draw_next_word(PanelContext& context, const NextWord& word, double largest
 void draw_write_button(PanelContext& context, ImVec2 at) {
     ImGui::SetCursorScreenPos(at);
     const bool on = context.writing;
+    const std::string full = no_room_to_write(context);
     if (button(context.ui(), on ? "Stop##write" : "Write on##write",
                {.look = on ? ButtonLook::Plain : ButtonLook::Accent,
                 .width = kWriteButton,
                 .icon = on ? Icon::Pause : Icon::Play,
                 .notes = {.tooltip = on ? "Stops after the current token (Y)."
-                                        : "The model continues the text token by token; the Write view shows every step (Y)."}}))
+                                        : "The model continues the text token by token; the Write view shows every step (Y).",
+                          .disabled = on ? "" : full}}))
         toggle_writing(context);
 }
 

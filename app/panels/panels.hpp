@@ -16,6 +16,8 @@ void draw_next_row(PanelContext& context);
 /// For low windows without that row: draws up to three candidates in the text row, right-aligned at `right`. Returns the width used of
 /// `room`.
 float draw_few_next_words(PanelContext& context, float right, float y, float room);
+/// Shows the next or previous of an example's sentences, as far as there are any; false if the text is not one of them.
+bool step_sentence(PanelContext& context, int direction);
 /// Opens the editor for the shown sequence.
 void start_text_edit(PanelContext& context);
 void draw_settings(PanelContext& context);
@@ -23,9 +25,12 @@ void draw_settings(PanelContext& context);
 struct ListedSection {
     const char* name;
     std::string_view title;
+    std::string_view words;  ///< of its settings, for a search
 };
 /// The current settings sections from top to bottom.
 std::vector<ListedSection> listed_sections(const PanelContext& context);
+/// Opens the settings pane at a section, unfolded.
+void open_settings_section(ViewState& view, const char* name);
 void draw_step_view(PanelContext& context);
 void draw_heads_view(PanelContext& context);
 void draw_grid_view(PanelContext& context);

@@ -41,11 +41,7 @@ void draw_settings_rail(PanelContext& context) {
         if (ImGui::GetCursorScreenPos().y + height > bottom) break;
         const std::string initials(section.title.substr(0, 2)), id = fmt::format("##{}", section.name);
         if (!item(id.c_str(), initials.c_str(), Icon::None, fmt::format("Settings: {}", section.title))) continue;
-        panes.left_open = true;
-        panes.reveal = section.name;
-        // Expand the section as well, so that its contents are visible.
-        if (const auto folded = context.view.folded.find(section.name); folded != context.view.folded.end())
-            context.view.folded.erase(folded);
+        open_settings_section(context.view, section.name);
     }
     ImGui::PopStyleVar();
 }

@@ -30,12 +30,12 @@ bool shows_one_stage(View view) {
 
 /// A row of pills numbered from `first` (layers and heads from 0 as in code, texts from 1), or a drop-down list if they do not fit.
 bool index_row(const PanelContext& context, const char* label, std::int64_t count, std::int64_t& chosen, std::string_view tooltip,
-               std::int64_t first = 0) {
+               std::int64_t first = 0, std::string_view disabled = "") {
     std::vector<std::string> texts;
     for (std::int64_t i = 0; i < count; ++i) texts.push_back(std::to_string(first + i));
     const std::vector<std::string_view> names(texts.begin(), texts.end());
     int index = static_cast<int>(chosen);
-    if (!segmented_row(context.ui(), label, names, index, 46, {.tooltip = tooltip})) return false;
+    if (!segmented_row(context.ui(), label, names, index, 46, {.tooltip = tooltip, .disabled = disabled})) return false;
     chosen = index;
     return true;
 }
@@ -54,7 +54,10 @@ void draw_shown_stage(PanelContext& context) {
     }
     if (of_one_head) {
         if (index_row(context, "layer", layers, layer, "Up and Down change the layer.")) go_to_layer(view, trace, static_cast<int>(layer));
-        index_row(context, "head", head_count(trace), view.head, "[ and ] change the head.");
+        const Shape shape = context.has_stage(view.stage) ? trace.shape_of(view.stage) : Shape{};
+        const bool has_heads = view.view != View::Step || shape.has(Axis::H) || shape.has(Axis::G);
+        index_row(context, "head", head_count(trace), view.head, "[ and ] change the head.", 0,
+                  has_heads ? "" : "This stage has no heads: all of them are joined, or it comes before them.");
     }
     if (batch_size(trace) > 1)
         index_row(context, "text", batch_size(trace), view.batch, "The sequences of the batch, in the order of the texts.", 1);

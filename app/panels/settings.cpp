@@ -155,6 +155,16 @@ void hold_if_clicked(PanelContext& context, const char* name, float top) {
         held = {name, top, context.now + kSeconds};
 }
 
+/// Scrolls to a section that was just opened so low in the pane that it would show nothing else of it.
+void reveal_opened(PanelContext& context, const char* name, bool was_open) {
+    constexpr float kLeast = 90;
+    if (was_open || context.view.folded.contains(name)) return;
+    const float bottom = ImGui::GetWindowPos().y + ImGui::GetWindowHeight();
+    if (ImGui::GetCursorScreenPos().y + context.px(kLeast) < bottom) return;
+    context.view.panes.reveal = name;
+    context.view.held_section = {};
+}
+
 void draw_section(PanelContext& context, const SettingSection& section, bool first, bool always_open) {
     const Ui ui = context.ui();
     const float top = ImGui::GetCursorScreenPos().y;
@@ -167,9 +177,11 @@ void draw_section(PanelContext& context, const SettingSection& section, bool fir
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, context.px(1)});
     if (!first) separator(ui, 5);
     if (always_open) section_heading(ui, section.title);
+    const bool was_open = !context.view.folded.contains(section.name);
     const bool open = always_open || open_section(context, section.name, section.title, section.value(context));
     ImGui::PopStyleVar();
     if (open) section.draw(context);
+    reveal_opened(context, section.name, was_open);
     hold_if_clicked(context, section.name, top);
 }
 
@@ -203,8 +215,17 @@ void draw_sections(PanelContext& context) {
 std::vector<ListedSection> listed_sections(const PanelContext& context) {
     std::vector<ListedSection> listed;
     for (const SettingSection& section : kSections)
-        if (section.belongs(context) && context.view.lesson.shows(section.control)) listed.push_back({section.name, section.title});
+        if (section.belongs(context) && context.view.lesson.shows(section.control))
+            listed.push_back({section.name, section.title, section.words});
     return listed;
+}
+
+void open_settings_section(ViewState& view, const char* name) {
+    view.panes.left = view.panes.left_open = true;
+    view.panes.only_centre = false;
+    view.panes.reveal = name;
+    view.search.text.clear();
+    if (const auto folded = view.folded.find(name); folded != view.folded.end()) view.folded.erase(folded);
 }
 
 void draw_settings(PanelContext& context) {

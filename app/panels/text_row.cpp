@@ -79,7 +79,10 @@ void draw_sequence_menu(PanelContext& context) {
                                   ? fmt::format("sentence {} of {}", sentence - preset->sentences.data() + 1, preset->sentences.size())
                                   : fmt::format("sequence {} of {}", shown_index(context) + 1, texts.size());
     if (!begin_menu_button(context.ui(), "##sequences", shown, 160,
-                           {.tooltip = "The texts of the batch; shorter ones are padded. Keys: , and ."}))
+                           {.tooltip = sentence != nullptr && texts.size() == 1
+                                           ? "The sentences of this example. The keys “,” and “.” go to the previous and the next one."
+                                           : "The texts of the batch; shorter ones are padded. The keys “,” and “.” go to the previous and "
+                                             "the next one."}))
         return;
     if (preset != nullptr) draw_sentences(context, *preset, sentence);
     for (std::size_t i = 0; i < texts.size(); ++i) {
@@ -136,6 +139,15 @@ void draw_chips(PanelContext& context, float width) {
 }
 
 }  // namespace
+
+bool step_sentence(PanelContext& context, int direction) {
+    const Preset* preset = preset_with_sentences(context.document);
+    const PresetSentence* sentence = preset == nullptr ? nullptr : shown_sentence(context.document);
+    if (sentence == nullptr || shown_texts(context).size() != 1) return false;
+    const std::ptrdiff_t next = sentence - preset->sentences.data() + direction;
+    if (next >= 0 && next < std::ssize(preset->sentences)) open_example(context, *preset, static_cast<std::size_t>(next));
+    return true;
+}
 
 void start_text_edit(PanelContext& context) {
     const std::string text = shown_whole_texts(context)[shown_index(context)];

@@ -14,6 +14,7 @@
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"
 #include "app/widgets/number.hpp"
+#include "app/widgets/shown_text.hpp"
 #include "app/widgets/text.hpp"
 #include "engine/reference/verification.hpp"
 
@@ -83,6 +84,8 @@ void draw_preset_menu(PanelContext& context, ImVec2 at, float logical_width) {
     const std::size_t slash = shown.rfind('/');
     if (slash != std::string::npos && text_width(context.theme.fonts.body, shown) > context.px(logical_width - kArrow))
         shown.erase(0, slash + 1);
+    // Files of one model differ at the end of their names.
+    if (context.document.model) shown = elide_shown_middle(context.theme.fonts.body, "", shown, context.px(logical_width - kArrow), true);
     if (!begin_menu_button(context.ui(), "##presets", shown, logical_width, {.tooltip = tooltip})) return;
     for (const Preset& preset : presets())
         if (menu_item(context.ui(), menu_words(preset), preset.name == context.document.preset, preset.document.look_at))

@@ -38,6 +38,9 @@ std::vector<WorkArea> work_areas() {
     return areas;
 }
 
+/// Below this, in screen coordinates, nothing but menus would be left of the interface.
+constexpr int kLeastWidth = 720, kLeastHeight = 420;
+
 }  // namespace
 
 GlWindow::Library::Library() {
@@ -81,6 +84,8 @@ GlWindow::GlWindow(const std::string& title, const WindowPlacement& wanted, bool
 #endif
     }
     if (!visible) return;
+    glfwSetWindowSizeLimits(window_, std::min(kLeastWidth, placement.width), std::min(kLeastHeight, placement.height), GLFW_DONT_CARE,
+                            GLFW_DONT_CARE);
     if (placement.placed && !placement.maximized) glfwSetWindowPos(window_, placement.x, placement.y);
     glfwShowWindow(window_);
 }

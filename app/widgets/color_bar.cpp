@@ -33,12 +33,15 @@ std::string tick_text(float value, const HeatmapStyle& style) {
     return format_number(value, {.decimals = decimals, .plus = signed_ends});
 }
 
-std::vector<Tick> ticks_of(const HeatmapStyle& style) {
+/// An end of the range stands for all numbers beyond it, if there are any.
+std::vector<Tick> ticks_of(const HeatmapStyle& style, const ColorBarOptions& options) {
     // With a range per row, the ends have no common value.
     if (style.per_row)
         return {{0, style.map == ColorMap::Diverging ? "\u2212row" : "row min"},
                 {1, style.map == ColorMap::Diverging ? "+row" : "row max"}};
-    std::vector<Tick> ticks{{0, tick_text(style.lo, style)}, {1, tick_text(style.hi, style)}};
+    const bool above = options.cut_above || (options.has_marker && options.marker > style.hi),
+               below = options.has_marker && options.marker < style.lo;
+    std::vector<Tick> ticks{{0, (below ? "≤" : "") + tick_text(style.lo, style)}, {1, (above ? "≥" : "") + tick_text(style.hi, style)}};
     if (style.lo < 0 && style.hi > 0) {
         const float zero = place_of(value_scale(style), 0);
         if (zero > 0.1f && zero < 0.9f) ticks.push_back({zero, "0"});
@@ -201,7 +204,7 @@ float color_bar(const Ui& ui, ImVec2 min, float bottom, const HeatmapStyle& styl
     const float x = max.x + ui.px(7), height = max.y - min.y, half = font_size(font) / 2;
     float widest = 0;
     // On a very short bar the labels would overlap.
-    for (const Tick& tick : height < 2 * font_size(font) ? std::vector<Tick>() : ticks_of(style)) {
+    for (const Tick& tick : height < 2 * font_size(font) ? std::vector<Tick>() : ticks_of(style, options)) {
         // Keep the end labels within the bar's height.
         const float y = std::clamp(max.y - height * tick.place, min.y + half, max.y - half);
         if (tick.place > 0 && tick.place < 1) {

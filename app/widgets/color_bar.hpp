@@ -12,6 +12,7 @@ struct ColorBarOptions {
     float width = 14;  ///< of the bar itself, in logical pixels
     float marker = 0;  ///< if `has_marker`: a number to point at, such as the hovered cell's
     bool has_marker = false;
+    bool cut_above = false;  ///< larger numbers are common and get the colour of the upper end
 };
 
 /// Draws a bar in [min.x, min.x + width] × [min.y, bottom] with its ends and 0 or the middle labelled on the right, or without labels if it

@@ -231,7 +231,7 @@ private:
         else
             difference_ = std::isnan(comparison.expected) && (part == Part::Masked || comparison.recorded == 0)
                               ? fmt::format("{} where the mask allows attention.", recorded)
-                              : fmt::format("{} where {} follows from the stages before it.", recorded, number_text(comparison.expected));
+                              : fmt::format("{}, but {} follows from the stages before it.", recorded, number_text(comparison.expected));
     }
     void clear_place() {
         out_.stage.clear();

@@ -72,6 +72,8 @@ void expect_plain_weights(JsonObject& json) {
 JsonObject read_config_json(const std::filesystem::path& folder) {
     const std::filesystem::path path = folder / kConfigName;
     if (holds_adapter(folder)) refuse_adapter(folder);
+    if (std::error_code none; std::filesystem::is_regular_file(folder, none))
+        throw FileError(FileFault::Unsupported, shown(folder), "", "this is neither the folder of a model nor a .gguf file");
     Json json = Json::parse(read_whole_file(path, {.max_bytes = kMaxJsonBytes, .stop = {}}), shown(path));
     if (json.is_object()) keep_null_options(json, shown(path));
     json.drop_null_members();

@@ -73,8 +73,9 @@ std::string learns_nothing(const RunSettings& settings, std::int64_t steps) {
     if (rates.empty() || std::any_of(rates.begin(), rates.end(), [](const RateAt& at) { return at.rate > 0; })) return "";
     const Schedule& schedule = settings.train.schedule;
     return fmt::format(
-        "the learning rate is 0 from step {} on, so nothing would be learned (schedule: rate {}, last_rate {}, total_steps {})", steps + 1,
-        schedule.rate, schedule.last_rate, schedule.total_steps);
+        "nothing would be learned: the learning rate is 0 from step {} on. Raise total_steps or last_rate (the schedule has rate {}, "
+        "last_rate {}, total_steps {})",
+        steps + 1, schedule.rate, schedule.last_rate, schedule.total_steps);
 }
 
 void validate(const RunSettings& settings) {

@@ -41,6 +41,21 @@ TEST(BadInput, UnknownWords) {
     expect_refused({"--preset", "gpt-tiny", "trace", "--out", "x.safetensors"}, "after 'trace'");
 }
 
+/// The help that is named is the one that helps.
+TEST(BadInput, TheCommandsOwnHelpIsNamed) {
+    expect_refused({"--frobnicate"}, "(see attnscope --help)");
+    expect_refused({"render", "--size", "10", "--out", "x.png"}, "(see attnscope render --help)");
+    expect_refused({"bench", "model", "--frobnicate"}, "(see attnscope bench model --help)");
+    expect_refused({"bench"}, "say which: bench train | ");
+    expect_refused({"bench"}, "(see attnscope bench --help)");
+}
+
+TEST(BadInput, WhatIsNoModelIsCalledSo) {
+    const ScratchFolder folder;
+    expect_refused({"model", folder.file("texts.json", "[]")}, "texts.json: this is neither the folder of a model nor a .gguf file");
+    expect_refused({"sample", "--model", folder.path(""), "--prompt", "a"}, "neither the folder of a published model");
+}
+
 TEST(BadInput, DocumentsThatCannotBeComputed) {
     const ScratchFolder folder;
     const std::string out = folder.path("never.safetensors");

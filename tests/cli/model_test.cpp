@@ -146,7 +146,9 @@ TEST(TokenizeCommand, TwoTokenizersStandSideBySide) {
     EXPECT_EQ(shown.exit_code, 0) << shown.err;
     EXPECT_THAT(shown.out, HasSubstr("first difference: bytes 10 to 14"));
     EXPECT_THAT(attnscope({"tokenize", "--model", one, "--model", one, "--text", "The caf\u00E9 \U0001F639"}).out,
-                HasSubstr("both split it the same way"));
+                HasSubstr("both split it the same way\n"));
+    EXPECT_THAT(attnscope({"tokenize", "--model", kFolders + "tokenizers/llama3", "--model", other, "--text", "the"}).out,
+                HasSubstr("both split it the same way, but " + kFolders + "tokenizers/llama3 adds 1 more of its own\n"));
     const Outcome line = attnscope({"tokenize", "--model", one, "--model", other, "--text", "The caf\u00E9 \U0001F639", "--json"});
     for (const char* key : {"\"a\":", "\"b\":", "\"first_difference\":"}) EXPECT_THAT(line.out, HasSubstr(key));
     EXPECT_EQ(attnscope({"tokenize", "--model", one, "--model", one, "--model", one, "--text", "a"}).exit_code, 2);

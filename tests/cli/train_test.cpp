@@ -227,7 +227,10 @@ TEST(Train, ARunThatWouldLearnNothingIsRefused) {
     EXPECT_EQ(attnscope(short_run("copy", 20) + Arguments{"--set", "rate=0"}).exit_code, 2);
     const Outcome done = attnscope({"train", "--resume", model, "--out", out});
     EXPECT_EQ(done.exit_code, 0) << done.err;
-    EXPECT_THAT(done.out, HasSubstr("20 steps done"));
+    EXPECT_THAT(done.out, HasSubstr("nothing was trained, as the run was finished: 20 steps done"));
+    const Outcome fewer = attnscope({"train", "--resume", model, "--steps", "10"});
+    EXPECT_EQ(fewer.exit_code, 0) << fewer.err;
+    EXPECT_THAT(fewer.out, HasSubstr("20 steps done; --steps counts those as well\n"));
 }
 
 TEST(Train, AConstantRateNeedsNoJoin) {

@@ -134,6 +134,31 @@ TEST_F(CellEditTest, EscapeCancelsAndNonsenseIsKeptInTheField) {
     EXPECT_TRUE(edits().empty());
 }
 
+TEST_F(CellEditTest, AfterARefusedNumberTheNextOneIsTypedOverIt) {
+    double_click(middle_of(2, 1));
+    for (const auto& [typed, problem] :
+         {std::pair{"1e999", "Use a number between"}, {"-1e999", "Use a number between"}, {"2e", "This is not a number."}}) {
+        type(typed, ui_frame);
+        press(Key::Enter, ui_frame);
+        frames(3, ui_frame);
+        EXPECT_EQ(view.edits.problem.rfind(problem, 0), 0U) << typed << ": " << view.edits.problem;
+        EXPECT_TRUE(edits().empty());
+    }
+    type("0.7", ui_frame);
+    press(Key::Enter, ui_frame);
+    frames(2, ui_frame);
+    EXPECT_FALSE(any_popup_open());
+    ASSERT_EQ(edits().size(), 1U);
+    EXPECT_EQ(edits()[0].value, 0.7);
+    // Smaller than any double: 0.
+    double_click(middle_of(2, 1));
+    type("1e-999", ui_frame);
+    press(Key::Enter, ui_frame);
+    frames(2, ui_frame);
+    ASSERT_EQ(edits().size(), 1U);
+    EXPECT_EQ(edits()[0].value, 0);
+}
+
 TEST_F(CellEditTest, EnterOpensTheFieldOfTheLockedCell) {
     const ImVec2 at = middle_of(4, 2);
     click(at.x, at.y, ui_frame);

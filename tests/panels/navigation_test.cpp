@@ -145,6 +145,31 @@ TEST_F(OpeningTest, AnExampleIsLookedAtWhereItBegins) {
     EXPECT_FALSE(view.opening);
 }
 
+TEST_F(OpeningTest, KeysGoThroughTheSentencesOfAnExample) {
+    open_example("stories");
+    const std::vector<PresetSentence>& sentences = find_preset("stories").sentences;
+    ASSERT_GT(sentences.size(), 2U);
+    const auto key = [&](const char* typed) {
+        type(typed, ui_frame);
+        frames(2, ui_frame);
+        session->wait();
+        frames(2, ui_frame);
+        return session->document().texts;
+    };
+    EXPECT_EQ(key("."), sentences[1].texts);
+    EXPECT_EQ(key("."), sentences[2].texts);
+    EXPECT_EQ(key(","), sentences[1].texts);
+    EXPECT_EQ(key(","), sentences[0].texts);
+    EXPECT_EQ(key(","), sentences[0].texts) << "the first";
+    // Other texts are gone through as those of a batch.
+    session->apply({command::SetTexts{{"Lily has a ball .", "Tom is sad ."}, {}}, ""});
+    session->wait();
+    frames(2, ui_frame);
+    key(".");
+    EXPECT_EQ(view.batch, 1);
+    EXPECT_EQ(session->document().texts.size(), 2U);
+}
+
 TEST_F(OpeningTest, TheTextIsThatOfTheStage) {
     open_example("encoder-decoder");
     view.stage = {Stage::Q, 0, Stack::Encoder};

@@ -137,6 +137,21 @@ TEST_F(PaletteTest, DoesWhatIsTyped) {
     EXPECT_EQ(view.view, View::Train);
 }
 
+TEST_F(PaletteTest, SettingsAreFoundByWhatTheyHold) {
+    view.palette.query = "dropout";
+    EXPECT_THAT(lines(), testing::Contains("Settings: Softmax"));
+    view.folded.insert("softmax");
+    view.panes.left = false;
+    view.search.text = "mask";
+    frames(2, ui_frame);
+    run("settings softmax");
+    EXPECT_FALSE(view.folded.contains("softmax"));
+    EXPECT_TRUE(view.panes.left);
+    EXPECT_EQ(view.search.text, "") << "else it might not be listed";
+    view.view = View::Train;
+    EXPECT_THAT(lines(), testing::Not(testing::Contains(testing::HasSubstr("Settings: "))));
+}
+
 TEST_F(PaletteTest, HeadsAreFoundByWhatTheyDo) {
     view.palette.query = "sink";
     EXPECT_THAT(lines(), testing::UnorderedElementsAre("Find heads: sink", "Leave out the first key: on or off"));

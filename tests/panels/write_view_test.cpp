@@ -130,6 +130,32 @@ TEST_F(WriteViewTest, TheKeyWritesAndTheViewSaysWhereItCannot) {
     with_context([](PanelContext& context) { EXPECT_FALSE(can_write(context)); });
 }
 
+TEST_F(WriteViewTest, AFullContextIsNotWrittenOnAndSaysSo) {
+    open();
+    const std::int64_t most = session->snapshot()->trace->config.longest_text();
+    const auto show = [&](std::int64_t words) {
+        std::string text = "Lily";
+        for (std::int64_t i = 1; i < words; ++i) text += " Lily";
+        session->apply({command::SetTexts{{text}, {}}, ""});
+        session->wait();
+        frames(2, ui_frame);
+        std::string why;
+        with_context([&](PanelContext& context) { why = no_room_to_write(context); });
+        return why;
+    };
+    EXPECT_EQ(show(most - 1), "");
+    EXPECT_NE(show(most).find(std::to_string(most) + " tokens"), std::string::npos);
+    type("y", ui_frame);
+    frames(2, ui_frame);
+    session->wait_for_writing();
+    EXPECT_TRUE(writing().tokens.empty());
+    EXPECT_EQ(show(most - 1), "");
+    type("y", ui_frame);
+    frames(2, ui_frame);
+    session->wait_for_writing();
+    EXPECT_EQ(writing().tokens.size(), 1U);
+}
+
 TEST_F(WriteViewTest, TheNewestTokenIsInSight) {
     ImGui::GetIO().DisplaySize = {1280, 720};
     open();
@@ -156,6 +182,10 @@ TEST_F(WriteViewTest, FitsSmallWindows) {
 }
 
 TEST_F(WriteViewTest, SaysHowUnlikelyAWordIs) {
+    EXPECT_EQ(percent_words(0.0042), "<1 %");
+    EXPECT_EQ(percent_words(0.42), "42 %");
+    EXPECT_EQ(percent_words(0.9996), ">99 %");
+    EXPECT_EQ(percent_words(1), "100 %");
     EXPECT_EQ(share_words(0.0423), "0.0423");
     EXPECT_EQ(share_words(7.58e-6), "7.58e−6");
     open();
@@ -164,6 +194,10 @@ TEST_F(WriteViewTest, SaysHowUnlikelyAWordIs) {
         const HeadCaption caption{"entropy 1.23", 0};
         EXPECT_EQ(caption_that_fits(caption, font, text_width(font, caption.text)), "entropy 1.23");
         EXPECT_EQ(caption_that_fits(caption, font, text_width(font, caption.text) - 1), "1.23");
+        const HeadCaption shorter{"entropy 1.23", 0, "ent 1.23"};
+        EXPECT_EQ(caption_that_fits(shorter, font, text_width(font, shorter.text)), "entropy 1.23");
+        EXPECT_EQ(caption_that_fits(shorter, font, text_width(font, shorter.text) - 1), "ent 1.23");
+        EXPECT_EQ(caption_that_fits(shorter, font, text_width(font, shorter.brief) - 1), "1.23");
         EXPECT_EQ(caption_that_fits(caption, font, text_width(font, "1.2")), "") << "half a number says something else";
     });
 }

@@ -234,7 +234,7 @@ TEST(TokenPath, PiecesKnowTheirScoreOrTheirMark) {
         EXPECT_EQ(the.bytes, " the") << "with the space that this tokenizer puts before a text";
         ASSERT_TRUE(the.score);
         EXPECT_LT(*the.score, 0);
-        EXPECT_EQ(fmt::format("{:.3f}", *the.score), path.words[0].steps.back().number);
+        EXPECT_EQ(fmt::format("\u2212{:.3f}", -*the.score), path.words[0].steps.back().number);
         EXPECT_TRUE(path.pieces.back().special);
         EXPECT_TRUE(path.pieces.back().bytes.empty());
         EXPECT_EQ(path.pieces.back().first_character, 0U);

@@ -120,12 +120,14 @@ TEST(Trainer, DoesNotRunWhereNothingWouldBeLearned) {
     desk.settle();
     EXPECT_EQ(desk.now().phase, TrainingPhase::Finished);
     EXPECT_EQ(desk.now().step, 1000);
-    EXPECT_EQ(desk.now().message.rfind("the learning rate is 0 from step 1001 on", 0), 0U) << desk.now().message;
+    const std::string why = "nothing would be learned: the learning rate is 0 from step 1001 on";
+    EXPECT_EQ(desk.now().message, "1000 steps done");
+    EXPECT_EQ(desk.now().notice.rfind(why, 0), 0U) << desk.now().notice;
     desk.trainer.start(settings(1010, 1000));
     desk.settle();
     EXPECT_EQ(desk.now().phase, TrainingPhase::Paused);
     EXPECT_EQ(desk.now().step, 1000);
-    EXPECT_EQ(desk.now().message.rfind("the learning rate is 0 from step 1001 on", 0), 0U) << desk.now().message;
+    EXPECT_EQ(desk.now().message.rfind(why, 0), 0U) << desk.now().message;
     desk.trainer.start(settings(1010, 1010));
     desk.settle();
     EXPECT_EQ(desk.now().phase, TrainingPhase::Finished);
@@ -135,7 +137,7 @@ TEST(Trainer, DoesNotRunWhereNothingWouldBeLearned) {
     desk.trainer.restart(idle);
     desk.settle();
     EXPECT_EQ(desk.now().run, 1U) << "the run under way stays";
-    EXPECT_EQ(desk.now().notice.rfind("the learning rate is 0 from step 1 on", 0), 0U) << desk.now().notice;
+    EXPECT_EQ(desk.now().notice.rfind("nothing would be learned: the learning rate is 0 from step 1 on", 0), 0U) << desk.now().notice;
     desk.trainer.reset(idle);
     desk.settle();
     EXPECT_EQ(desk.now().run, 2U) << "a run that waits may get its rate later";

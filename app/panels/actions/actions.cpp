@@ -33,6 +33,8 @@ KeyChord ctrl(char letter) { return {.letter = letter, .ctrl = true, .repeats = 
 KeyChord ctrl_shift(char letter) { return {.letter = letter, .ctrl = true, .shift = true, .repeats = true}; }
 
 bool ready(const PanelContext& context) { return context.ready(); }
+/// Ending it is always possible.
+bool can_write_on(const PanelContext& context) { return can_write(context) && (context.writing || no_room_to_write(context).empty()); }
 bool in_lesson(const PanelContext& context) { return context.view.lesson.open(); }
 bool has_run(const PanelContext& context) { return context.training.snapshot->run != 0; }
 
@@ -60,6 +62,7 @@ void change_head(PanelContext& context, int direction) {
 }
 
 void change_sequence(PanelContext& context, int direction) {
+    if (step_sentence(context, direction)) return;
     context.view.batch = std::clamp<std::int64_t>(context.view.batch + direction, 0, batch_size(context.trace()) - 1);
 }
 
@@ -209,14 +212,26 @@ std::vector<Action> table() {
          ready},
         {"Last stage", "Go to", {on(Key::End)}, kPicture, "first and last stage", [](C& c) { go_to_last_stage(c.view, c.trace()); }, ready},
         {"Play the stages", "Go to", {on(Key::Space)}, kPicture, "play the stages, pause", play, ready},
-        {"Write on, or stop", "Write", {typed('y')}, kPicture, "write on, stop", toggle_writing, can_write},
-        {"Write something else from here", "Write", {}, kPicture, "", write_otherwise, can_write},
+        {"Write on, or stop", "Write", {typed('y')}, kPicture, "write on, stop", toggle_writing, can_write_on},
+        {"Write something else from here", "Write", {}, kPicture, "", write_otherwise, can_write_on},
         {"Previous layer", "Go to", {repeating(Key::Up)}, kPicture, "previous and next layer", [](C& c) { change_layer(c, -1); }, ready},
         {"Next layer", "Go to", {repeating(Key::Down)}, kPicture, "previous and next layer", [](C& c) { change_layer(c, +1); }, ready},
         {"Previous head", "Go to", {typed('[')}, kAll, "previous and next head", [](C& c) { change_head(c, -1); }, ready},
         {"Next head", "Go to", {typed(']')}, kAll, "previous and next head", [](C& c) { change_head(c, +1); }, ready},
-        {"Previous sequence", "Go to", {typed(',')}, kAll, "previous and next sequence", [](C& c) { change_sequence(c, -1); }, ready},
-        {"Next sequence", "Go to", {typed('.')}, kAll, "previous and next sequence", [](C& c) { change_sequence(c, +1); }, ready},
+        {"Previous sequence",
+         "Go to",
+         {typed(',')},
+         kAll,
+         "previous and next sequence or sentence",
+         [](C& c) { change_sequence(c, -1); },
+         ready},
+        {"Next sequence",
+         "Go to",
+         {typed('.')},
+         kAll,
+         "previous and next sequence or sentence",
+         [](C& c) { change_sequence(c, +1); },
+         ready},
         {"Chosen cell: left", "Cell", {shifted(Key::Left)}, kPicture, "move the chosen cell", [](C& c) { move_cell(c, 0, -1); }, ready},
         {"Chosen cell: right", "Cell", {shifted(Key::Right)}, kPicture, "", [](C& c) { move_cell(c, 0, +1); }, ready},
         {"Chosen cell: up", "Cell", {shifted(Key::Up)}, kPicture, "", [](C& c) { move_cell(c, -1, 0); }, ready},
@@ -467,6 +482,7 @@ std::vector<Action> all_actions(const PanelContext& context) {
     add_listed_actions(context, all);
     add_view_actions(context, all);
     add_other_words(all);
+    add_settings_actions(context, all);
     return all;
 }
 

@@ -155,4 +155,14 @@ void add_listed_actions(const PanelContext& context, std::vector<Action>& all) {
     add_colors(all);
 }
 
+void add_settings_actions(const PanelContext& context, std::vector<Action>& all) {
+    if (context.view.view == View::Train) return;  // it has settings of its own
+    for (const ListedSection& section : listed_sections(context)) {
+        all.push_back(without_key(
+            fmt::format("Settings: {}", section.title), "Panes",
+            [name = section.name](PanelContext& c) { open_settings_section(c.view, name); }, {}, ""));
+        all.back().also = section.words;
+    }
+}
+
 }  // namespace attn::app

@@ -68,7 +68,12 @@ std::optional<double> parse(std::string text) {
     if (text.starts_with('+')) text.erase(0, 1);
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
+    if (end != text.data() + text.size()) return std::nullopt;
+    if (error == std::errc::result_out_of_range) {  // a number, but beyond those of a double
+        const std::size_t exponent = text.find_first_of("eE");
+        return exponent != std::string::npos && text.substr(exponent + 1).starts_with('-') ? 0 : HUGE_VAL;
+    }
+    if (error != std::errc() || !std::isfinite(value)) return std::nullopt;
     return value;
 }
 
@@ -150,6 +155,7 @@ void take_over_typed(PanelContext& context) {
     EditState& state = context.view.edits;
     if (!state.offered.empty() && state.typed == state.offered) return ImGui::CloseCurrentPopup();
     const std::optional<double> value = parse(state.typed);
+    state.types_again = true;
     if (!value) {
         state.problem = "This is not a number.";
     } else if (std::abs(*value) > Edit::kMostValue) {
@@ -159,6 +165,7 @@ void take_over_typed(PanelContext& context) {
         edit.kind = state.kind;
         edit.value = *value;
         emit_edit(context, edit);
+        state.types_again = false;
         ImGui::CloseCurrentPopup();
     }
 }
@@ -175,8 +182,12 @@ void draw_field(PanelContext& context, bool opens) {
     }
     draw_heading(context, field_words(context));
     gap(context.ui(), 4);
-    if (opens) ++state.opened;
-    if (opens) focus_next_field();
+    // A refused number is typed again.
+    const bool again = std::exchange(state.types_again, false);
+    if (opens || again) {
+        ++state.opened;
+        focus_next_field();
+    }
     ImGui::PushID(state.opened);
     const bool entered =
         text_field(context.ui(), "##number", state.typed, state.kind == EditKind::Scale ? "times" : "number", -1, {.error = state.problem});

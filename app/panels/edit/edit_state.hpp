@@ -26,6 +26,7 @@ struct EditState {
     std::string typed, problem;       ///< contents of the field, and what is wrong with them
     std::string offered;              ///< initial contents of the field; confirming them changes nothing
     int opened = 0;                   ///< counts openings; gives each field its own id, so that ImGui selects all its text
+    bool types_again = false;         ///< the number was refused, so the field keeps the keyboard
     std::optional<CellRef> by_key;    ///< chosen with Enter: the field opens where this cell is drawn
     bool picking_row = false;         ///< the menu lists the rows to copy from
     std::uint32_t lit = 0, next = 0;  ///< number of the edit whose cells are highlighted, from 1; the one for the next frame

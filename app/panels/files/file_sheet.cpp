@@ -87,13 +87,17 @@ void draw_picture_options(PanelContext& context) {
         view.picture_scale = scale + 1;
 }
 
+bool has_heads(const Shape& shape) { return shape.has(Axis::H) || shape.has(Axis::G); }
+
 void draw_number_options(PanelContext& context) {
     const Ui ui = context.ui();
     FileView& view = context.view.files;
     const ShownNumbers shown = shown_numbers(context);
-    const std::string one = !shown.is_stage || shown.matrix.empty()
-                                ? "what is shown"
-                                : fmt::format("sequence {}, head {}", context.view.batch + 1, context.view.head);
+    const bool of_stage = context.view.view != View::Totals && !shown.matrix.empty();
+    const std::string one = !of_stage ? "what is shown"
+                            : has_heads(context.trace().shape_of(context.view.stage))
+                                ? fmt::format("sequence {}, head {}", context.view.batch + 1, context.view.head)
+                                : fmt::format("sequence {}", context.view.batch + 1);
     const std::array<std::string_view, 2> what_names = {one, "whole tensor"};
     int what = view.whole_tensor ? 1 : 0;
     if (segmented_row(ui, "What", what_names, what, 76, {.tooltip = "The matrix that is shown, or all sequences and heads."}))
@@ -217,6 +221,12 @@ bool can_confirm(PanelContext& context) {
     return fits && why_not_exported(context, shown_numbers(context)).empty();
 }
 
+/// Whether the typed file's folder is known to be missing or unreadable; the warning says so.
+bool is_in_no_folder(const PanelContext& context) {
+    const FolderListing* listing = listing_of(context);
+    return listing != nullptr && !listing->problem.empty();
+}
+
 std::string export_title(PanelContext& context) {
     const FileView& view = context.view.files;
     const std::string stage = tensor_name(context.view.stage);
@@ -286,7 +296,7 @@ void draw_path_sheet(PanelContext& context) {
     if (button(ui, "Cancel", {.width = 100, .notes = {.tooltip = "Esc"}})) stays = false;
     ImGui::SameLine(0, context.px(16));
     text_line(ui, fonts.caption, colors.faint, "Tab completes, up and down choose, Enter confirms");
-    if (entered && can_confirm(context)) confirm(context);
+    if (entered && can_confirm(context) && !is_in_no_folder(context)) confirm(context);
     else if (entered) view.path.focus = true;  // Enter on a folder opens it; on a name, typing continues
     if (!stays || key_pressed(Key::Escape, false)) view.task = FileTask::None;
     ImGui::End();

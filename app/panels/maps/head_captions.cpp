@@ -36,24 +36,29 @@ HeadCaption head_caption(const PanelContext& context, const StageId& weights, st
     const HeadScore* score = head_score(context, weights, head);
     if (score == nullptr || score->rows == 0) return {};
     struct Candidate {
-        const char* name;
+        const char *name, *brief;
         double value;
         Color color;
     };
-    if (is_cross(weights.stage)) return {"alignment " + format_number(score->alignment, {.decimals = 2}), colors.muted};
+    const auto caption = [](const char* name, const char* brief, double value, Color color) {
+        const std::string figure = " " + format_number(value, {.decimals = 2});
+        return HeadCaption{name + figure, color, brief + figure};
+    };
+    if (is_cross(weights.stage)) return caption("alignment", "align", score->alignment, colors.muted);
     const std::array<Candidate, 4> candidates = {
-        {{"after repeat", score->induction_rows >= kFewestRows ? score->induction : 0, colors.chosen_text},
-         {"previous", score->previous_token, colors.axis(Axis::T)},
-         {"sink", score->first_token, colors.axis(Axis::S)},
-         {"same", score->same_token, colors.axis(Axis::H)}}};
+        {{"after repeat", "rep", score->induction_rows >= kFewestRows ? score->induction : 0, colors.chosen_text},
+         {"previous", "prev", score->previous_token, colors.axis(Axis::T)},
+         {"sink", "sink", score->first_token, colors.axis(Axis::S)},
+         {"same", "same", score->same_token, colors.axis(Axis::H)}}};
     const auto best =
         std::max_element(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.value < b.value; });
-    if (best->value > 0.5) return {std::string(best->name) + " " + format_number(best->value, {.decimals = 2}), best->color};
-    return {"entropy " + format_number(score->entropy, {.decimals = 2}), colors.muted};
+    if (best->value > 0.5) return caption(best->name, best->brief, best->value, best->color);
+    return caption("entropy", "ent", score->entropy, colors.muted);
 }
 
 std::string caption_that_fits(const HeadCaption& caption, const ImFont* font, float room) {
-    if (text_width(font, caption.text) <= room) return caption.text;
+    for (const std::string& text : {caption.text, caption.brief})
+        if (!text.empty() && text_width(font, text) <= room) return text;
     std::string figure = caption.text.substr(caption.text.rfind(' ') + 1);
     return text_width(font, figure) <= room ? figure : "";
 }

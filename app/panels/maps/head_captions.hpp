@@ -11,6 +11,7 @@ namespace attn::app {
 struct HeadCaption {
     std::string text;  ///< such as "previous 0.94" or "entropy 1.10"
     Color color = 0;
+    std::string brief{};  ///< the same with a shortened word, such as "prev 0.94"
 };
 
 /// The head's scores in the state shown: of A while a comparison shows it in place; null if they are not known.
@@ -19,7 +20,7 @@ const HeadScore* head_score(const PanelContext& context, const StageId& weights,
 /// The pattern that has more than half of the head's weight, otherwise its entropy; empty if nothing is known.
 HeadCaption head_caption(const PanelContext& context, const StageId& weights, std::int64_t head);
 
-/// Shortened to the number alone if needed; "" if not even that fits.
+/// With a shortened word or as the number alone if needed; "" if not even that fits.
 std::string caption_that_fits(const HeadCaption& caption, const ImFont* font, float room);
 
 /// The head's score for a pattern ("previous token", "first token", "same token", "after a repeat", "alignment"); 0 for unknown heads.

@@ -242,6 +242,7 @@ void draw_color_scale(PanelContext& context, const Matrix& result, const Box& bo
     color_menu(context.ui(), "##colors", colors, probability, style, &context.view.morphing, capped);
     const HeatmapMarks marks = marks_of(context, result);
     ColorBarOptions bar;
+    bar.cut_above = probability && style.hi < 1 && (colors.range == RangeMode::Auto || colors.range == RangeMode::Uniform);
     const std::int64_t row = marks.hover_row >= 0 ? marks.hover_row : marks.row, col = marks.hover_col >= 0 ? marks.hover_col : marks.col;
     const Matrix chosen = row >= 0 && col >= 0 ? with_row(context, result, row) : result;
     if (row >= 0 && col >= 0 && chosen.data.knows(row, col) && !chosen.masked(row, col)) {

@@ -102,7 +102,9 @@ float draw_runs(PanelContext& context, const PlotArea& area) {
         y += line;
     };
     const float right = area.max.x - context.px(6);
-    if (cursor) write(colors.muted, fmt::format("step {}", format_count(std::llround(*cursor))), right);
+    const bool smoothed = context.view.train.smoothing > 0;
+    if (cursor) write(colors.muted, fmt::format("step {}{}", format_count(std::llround(*cursor)), smoothed ? ", smoothed" : ""), right);
+    else if (smoothed) write(colors.muted, "smoothed", right);
     for (std::size_t i = runs.size(); i-- > 0 && y + 2 * line < area.max.y;) {
         const RunLines& run = runs[i];
         const double at = cursor.value_or(1e18);
@@ -183,7 +185,7 @@ void draw_invitation(PanelContext& context, const Box& box) {
         y += context.px(8);
     };
     centred(fonts.title, colors.text, "A small transformer " + promise(context.document.run));
-    centred(fonts.label, colors.muted, "in about half a minute, while you watch its loss fall and its heads form.");
+    centred(fonts.label, colors.muted, "within seconds, while you watch its loss fall and its heads form.");
     y += context.px(8);
     ImGui::SetCursorScreenPos({middle - width / 2, y});
     if (button(ui, "Start##invitation",

@@ -25,7 +25,7 @@ Color spot_of(const Palette& colors, doctor::Severity severity) {
 }
 
 std::string headline(const doctor::Diagnosis& diagnosis) {
-    if (diagnosis.verdict == doctor::Verdict::Correct) return "Healthy";
+    if (diagnosis.verdict == doctor::Verdict::Correct) return "Correct";
     if (diagnosis.verdict == doctor::Verdict::Unknown) return "Not enough to judge";
     return diagnosis.bug ? "Wrong: " + std::string(doctor::bug_title(*diagnosis.bug)) : "Wrong";
 }

@@ -22,6 +22,7 @@ struct Equation {
     std::string op;                ///< the operator: "+", "÷ √8", "softmax"
     Matrix result;
     bool row_sums = false;     ///< show row sums beside the result
+    bool backward = false;     ///< shows gradients, which flow from the result to the operands and do not add up as these do
     bool rows_differ = false;  ///< the result has other rows than the operands, with labels of their own
 };
 

@@ -80,11 +80,14 @@ void draw_head(PanelContext& context, const StageId& id, std::int64_t head, cons
     ImDrawList& list = *ImGui::GetWindowDrawList();
     ImGui::SetCursorScreenPos({box.min.x, title_y - context.px(3)});
     ImGui::PushID(static_cast<int>(head));
-    const Item item =
-        begin_item(context.ui(), "##open", {text_width(fonts.strong, title) + context.px(6), context.px(22)},
-                   {.tooltip = mean ? "The mean of all heads, cell by cell."
-                                    : "Open this head step by step. The figure at the right is a mean over the rows of all texts that "
-                                      "are not padding; entropy is in nats. A pattern is what the weights look like, not why."});
+    const std::string tooltip = mean ? "The mean of all heads, cell by cell."
+                                : caption.text.empty()
+                                    ? "Open this head step by step."
+                                    : fmt::format("Open this head step by step. {}: a mean over the rows of all texts that "
+                                                  "are not padding; entropy is in nats. A pattern is what the weights "
+                                                  "look like, not why.",
+                                                  caption.text);
+    const Item item = begin_item(context.ui(), "##open", {box.width(), context.px(22)}, {.tooltip = tooltip});
     ImGui::PopID();
     draw_focus_ring(context.ui(), item, context.px(4));
     const bool chosen = !mean && head == context.view.chosen_head();

@@ -253,8 +253,9 @@ void draw_heading(const PanelContext& context, const StageId& id, ImVec2 at, flo
     draw_text(list, fonts.heading, at, colors.text, title);
     const float x = at.x + text_width(fonts.heading, title) + context.px(12);
     const std::string stack = id.stack == Stack::Encoder ? "encoder, " : id.stack == Stack::Decoder ? "decoder, " : "";
-    const std::string layers = context.view.lines.all_layers ? fmt::format("all {} layers", context.trace().config.layers_of(id.stack))
-                                                             : fmt::format("layer {}", id.layer);
+    const std::int64_t count = context.trace().config.layers_of(id.stack);
+    const std::string layers =
+        context.view.lines.all_layers && count > 1 ? fmt::format("all {} layers", count) : fmt::format("layer {}", id.layer);
     std::string detail = stack + layers;
     if (context.view.compare.on()) {
         const ComparedSides sides = compared_sides(context, id, context.view.head);

@@ -47,6 +47,7 @@ void show_gradients(PanelContext& context, Equation& equation, StageText& text) 
     for (Matrix& operand : equation.operands) replace(operand);
     replace(equation.result);
     equation.row_sums = false;
+    equation.backward = true;
     text.formula = "∂loss ÷ ∂" + std::string(stage_name(context.view.stage.stage));
     text.sentence = fmt::format("Gradient of the loss with respect to each number. Loss: {} nats, over {} predictions.",
                                 format_number(gradients.loss, {.decimals = 4}), gradients.counted);
@@ -157,8 +158,8 @@ void draw_operator(const PanelContext& context, const Box& left, const Box& righ
     draw_text_in(*ImGui::GetWindowDrawList(), font, min, max, {0.5F, 0.5F}, colors.muted, op);
 }
 
-/// Draws an arrow from input to result with the operation above it, such as "÷ √8", in as many lines as it needs.
-void draw_arrow(const PanelContext& context, const Box& left, const Box& right, const std::string& op) {
+/// Draws an arrow from input to result, or back, with the operation above it, such as "÷ √8", in as many lines as it needs.
+void draw_arrow(const PanelContext& context, const Box& left, const Box& right, const std::string& op, bool backward) {
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const float y = (left.min.y + left.max.y) / 2, x0 = left.max.x + context.px(6), x1 = right.min.x - context.px(6), tip = context.px(5);
@@ -168,7 +169,8 @@ void draw_arrow(const PanelContext& context, const Box& left, const Box& right, 
         draw_text_in(list, fonts.label, {left.max.x, bottom - context.px(20)}, {right.min.x, bottom}, {0.5F, 0.5F}, colors.muted, words[i]);
     }
     list.AddLine({x0, y}, {x1, y}, colors.muted, context.px(1.5F));
-    list.AddTriangleFilled({x1, y}, {x1 - tip, y - tip}, {x1 - tip, y + tip}, colors.muted);
+    const float point = backward ? x0 : x1, base = backward ? x0 + tip : x1 - tip;
+    list.AddTriangleFilled({point, y}, {base, y - tip}, {base, y + tip}, colors.muted);
 }
 
 /// A click selects a cell, a second click deselects it.
@@ -248,8 +250,11 @@ void draw_row(PanelContext& context, const Equation& equation, const EquationLay
                   !strip && !rowwise && labels, comparing, false, layout.column_labels);
         if (strip) continue;
         const Box& next = i + 1 < in_row ? layout.operands[i + 1] : layout.result;
-        if (rowwise) draw_arrow(context, layout.operands[i], next, equation.op);
-        else if (!equation.op.empty()) draw_operator(context, layout.operands[i], next, i + 1 < in_row ? equation.op : "=");
+        const bool last = i + 1 == in_row;
+        if (rowwise) draw_arrow(context, layout.operands[i], next, equation.op, equation.backward);
+        else if (equation.backward && last) draw_arrow(context, layout.operands[i], next, "", true);
+        else if (equation.backward) continue;
+        else if (!equation.op.empty()) draw_operator(context, layout.operands[i], next, last ? "=" : equation.op);
     }
     Matrix result = equation.result;
     if (equation.operands.size() > in_row) result.symbol.clear();  // strips take its place

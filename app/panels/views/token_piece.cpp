@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/panels/maps/stage_words.hpp"
 #include "app/panels/views/token_path_view.hpp"
 #include "app/session/facets/near_tokens.hpp"
 #include "app/session/facets/other_tokens.hpp"
@@ -79,7 +80,9 @@ void draw_bytes(const PanelContext& context, std::string_view bytes) {
     const Fonts& fonts = context.theme.fonts;
     const std::string hex = hex_of(bytes);
     if (text_width(fonts.mono, hex) < ImGui::GetContentRegionAvail().x - context.px(60)) {
-        draw_fact(context, "bytes", hex, "In hexadecimal, as UTF-8.");
+        // “36” alone would read as a number of bytes.
+        if (bytes.size() == 1) draw_fact(context, "byte", "0x" + hex, "In hexadecimal.");
+        else draw_fact(context, "bytes", hex, "In hexadecimal, as UTF-8.");
         return;
     }
     draw_fact(context, "bytes", fmt::format("{}", bytes.size()), "In hexadecimal, as UTF-8.");
@@ -333,12 +336,13 @@ std::optional<ChosenPiece> chosen_piece(const PanelContext& context) {
 void draw_token_piece(PanelContext& context) {
     const std::optional<ChosenPiece> chosen = chosen_piece(context);
     const PiecesShown shown = pieces_shown(context, chosen && chosen->of_other);
+    const std::string noun(chosen && chosen->of_other ? "piece" : token_noun(context.snapshot));
     const std::string whose =
         chosen && chosen->of_other ? " · " + visible_text(context.view.token_path.last_other->name, true) : std::string();
-    section_heading(context.ui(), (context.view.hovered.empty() && chosen ? "Selected piece" : "This piece") + whose);
+    section_heading(context.ui(), (context.view.hovered.empty() && chosen ? "Selected " : "This ") + noun + whose);
     if (!chosen || shown.token(chosen->place) == nullptr) {
         paragraph(context.ui(), context.theme.fonts.body, context.theme.colors.muted,
-                  "Point at a piece to see what is known of it. Click to select it, Esc to deselect.");
+                  fmt::format("Point at a {} to see what is known of it. Click to select it, Esc to deselect.", noun));
     } else {
         draw_title_of_piece(context, *shown.token(chosen->place));
         draw_facts(context, shown, chosen->place, *shown.token(chosen->place));

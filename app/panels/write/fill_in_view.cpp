@@ -52,6 +52,8 @@ std::string what_it_does(const PanelContext& context, const std::string& mask) {
     return reads + fmt::format("and fills in words hidden by {}. Click a word to hide it, then a suggestion to put it there.", mask);
 }
 
+bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\t'; }
+
 /// Draws the words of the text as buttons: a click hides a word, or selects one that is hidden.
 void draw_text_words(PanelContext& context, const std::string& mask, std::optional<std::int64_t> shown,
                      const std::vector<std::int64_t>& hidden) {
@@ -62,15 +64,33 @@ void draw_text_words(PanelContext& context, const std::string& mask, std::option
     const float width = ImGui::GetContentRegionAvail().x, between = context.px(kBetweenWords);
     ImDrawList& list = *ImGui::GetWindowDrawList();
     float x = 0, y = 0;
-    std::size_t masks = 0;
-    for (std::size_t i = 0; i < std::min(words.size(), kMostWords); ++i) {
-        const TextWord& word = words[i];
-        const std::string shown_word = visible_text(std::string_view(text).substr(word.begin, word.end - word.begin), true);
-        const float wide = std::min(text_width(fonts.mono_body, shown_word) + 2 * context.px(kWordPadding), width);
+    const auto advance = [&](float wide) {
         if (x > 0 && x + wide > width) {
             x = 0;
             y += context.px(kWordHeight) + between;
         }
+    };
+    /// Punctuation cannot be hidden.
+    const auto write_between = [&](std::size_t begin, std::size_t end) {
+        std::string_view rest = std::string_view(text).substr(begin, end - begin);
+        while (!rest.empty() && is_blank(rest.front())) rest.remove_prefix(1);
+        while (!rest.empty() && is_blank(rest.back())) rest.remove_suffix(1);
+        if (rest.empty()) return;
+        const std::string written = elide(fonts.mono_body, visible_text(rest, true), width);
+        const float wide = text_width(fonts.mono_body, written);
+        advance(wide);
+        draw_text_in(list, fonts.mono_body, {at.x + x, at.y + y}, {at.x + x + wide, at.y + y + context.px(kWordHeight)}, {0, 0.5F},
+                     colors.muted, written);
+        x += wide + between;
+    };
+    std::size_t masks = 0, written_to = 0;
+    for (std::size_t i = 0; i < std::min(words.size(), kMostWords); ++i) {
+        const TextWord& word = words[i];
+        write_between(written_to, word.begin);
+        written_to = word.end;
+        const std::string shown_word = visible_text(std::string_view(text).substr(word.begin, word.end - word.begin), true);
+        const float wide = std::min(text_width(fonts.mono_body, shown_word) + 2 * context.px(kWordPadding), width);
+        advance(wide);
         // The document may already contain a mask that the snapshot does not.
         const std::optional<std::int64_t> position = word.hidden && masks < hidden.size() ? std::optional(hidden[masks]) : std::nullopt;
         if (word.hidden) ++masks;
@@ -92,6 +112,7 @@ void draw_text_words(PanelContext& context, const std::string& mask, std::option
         if (item.pressed && !word.hidden) set_text(context, with_hidden(text, word, mask));
         x += wide + between;
     }
+    if (words.size() <= kMostWords) write_between(written_to, text.size());
     ImGui::SetCursorScreenPos(at);
     ImGui::Dummy({width, y + context.px(kWordHeight) + context.px(14)});
 }

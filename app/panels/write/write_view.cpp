@@ -66,18 +66,20 @@ void draw_heading(PanelContext& context) {
     float right = end - context.px(kWriteWidth);
     ImGui::SetCursorScreenPos({right, at.y});
     const bool on = context.writing;
+    const std::string full = no_room_to_write(context);
     if (button(ui, on ? "Stop##view" : "Write on##view",
                {.look = on ? ButtonLook::Plain : ButtonLook::Accent,
                 .width = kWriteWidth,
                 .icon = on ? Icon::Pause : Icon::Play,
-                .notes = {.tooltip = on ? "Stops after the current token (Y)." : "Continues from here (Y)."}}))
+                .notes = {.tooltip = on ? "Stops after the current token (Y)." : "Continues from here (Y).", .disabled = on ? "" : full}}))
         toggle_writing(context);
     if (!shown_writing(context).tokens.empty() && width > context.px(420)) {
         right -= context.px(kOtherWidth) + gap_between;
         ImGui::SetCursorScreenPos({right, at.y});
         if (button(ui, "Something else##view",
                    {.width = kOtherWidth,
-                    .notes = {.tooltip = "Continues from here with the next seed; as a new branch if tokens follow already."}}))
+                    .notes = {.tooltip = "Continues from here with the next seed; as a new branch if tokens follow already.",
+                              .disabled = full}}))
             write_otherwise(context);
     }
     if (can_answer_from_start(context) && width > context.px(600)) {
@@ -94,8 +96,7 @@ void draw_heading(PanelContext& context) {
     ImGui::SetCursorScreenPos({at.x, at.y + context.px(kHead)});
     if (const std::string words = words_below(context); !words.empty()) {
         // A full context is a normal end.
-        const bool full = context.ready() && context.snapshot.trace->tokens.length >= context.snapshot.trace->config.longest_text();
-        paragraph(ui, fonts.label, context.writing_problem.empty() || full ? colors.muted : colors.bad, words);
+        paragraph(ui, fonts.label, context.writing_problem.empty() || !full.empty() ? colors.muted : colors.bad, words);
         gap(ui, 6);
     }
 }

@@ -56,6 +56,17 @@ const Writing& shown_writing(const PanelContext& context) {
     return writing.sequence == shown_sequence(context) ? writing : kNone;
 }
 
+std::string no_room_to_write(const PanelContext& context) {
+    if (!context.ready() || context.snapshot.tokens.empty()) return "";
+    const std::int64_t most = context.snapshot.trace->config.longest_text();
+    const auto sequence = std::min(static_cast<std::size_t>(shown_sequence(context)), context.snapshot.tokens.size() - 1);
+    const auto& tokens = context.snapshot.tokens[sequence];
+    if (static_cast<std::int64_t>(tokens.size()) < most ||
+        std::any_of(tokens.begin(), tokens.end(), [](const Token& token) { return token.padding; }))
+        return "";
+    return fmt::format("The text fills the model's context of {} tokens. Go back to an earlier token to write on from there.", most);
+}
+
 void write_on(PanelContext& context) { write_on(context, ""); }
 
 void stop_writing(PanelContext& context) { context.commands.push_back({command::StopWriting{}, ""}); }
@@ -142,7 +153,10 @@ std::string cut_words(Cut cut, const SamplingSettings& sampling) {
 
 std::string share_words(double share) { return format_number(share, {.decimals = 4}); }
 
-std::string percent_words(double chance) { return chance < 0.005 ? std::string("<1 %") : fmt::format("{} %", std::lround(100 * chance)); }
+std::string percent_words(double chance) {
+    if (chance < 0.005) return "<1 %";
+    return chance > 0.995 && chance < 1 ? ">99 %" : fmt::format("{} %", std::lround(100 * chance));
+}
 
 std::string sampling_words(const SamplingSettings& sampling) {
     std::string words = fmt::format("temperature {:.2f}", sampling.temperature);

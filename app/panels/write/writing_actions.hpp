@@ -26,6 +26,8 @@ ShownNextWords shown_next_words(PanelContext& context);
 /// The document's branches if they belong to the current sequence, otherwise none.
 const Writing& shown_writing(const PanelContext& context);
 
+/// Why the shown text cannot be continued: it fills the model's context. A sentence, "" if there is room.
+std::string no_room_to_write(const PanelContext& context);
 void write_on(PanelContext& context);
 void stop_writing(PanelContext& context);
 /// Starts or stops generation.

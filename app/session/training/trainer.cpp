@@ -190,8 +190,12 @@ void Trainer::carry_out(const OneStep& step, const std::stop_token& job) {
     state_.phase = TrainingPhase::Paused;
     RunSettings next = run_->settings();
     next.stop.steps = run_->steps() + 1;
-    if (const std::string idle = learns_nothing(next, run_->steps()); !idle.empty())
-        return set_phase(run_->finished().empty() ? TrainingPhase::Paused : TrainingPhase::Finished, idle);
+    if (const std::string idle = learns_nothing(next, run_->steps()); !idle.empty()) {
+        const std::string finished = run_->finished();
+        if (finished.empty()) return set_phase(TrainingPhase::Paused, idle);
+        set_phase(TrainingPhase::Finished, finished);
+        return notice(idle, true);
+    }
     train_one(job);
     score_heads(true, job);
     const std::string finished = run_->finished();
