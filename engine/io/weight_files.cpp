@@ -22,10 +22,32 @@ bool holds(const std::filesystem::path& folder, const char* name) {
     return std::filesystem::exists(folder / name, none);
 }
 
+[[noreturn]] void refuse_files(const std::string& source, const std::string& count) {
+    throw FileError(FileFault::Limit, source, "", fmt::format("names {} files; at most {} are read", count, kMaxFiles));
+}
+
+/// Refuses an index with far too many files before anything is built from it, which would take many times its size.
+void expect_few_files(std::string_view text, const std::string& source) {
+    constexpr std::size_t kOtherValues = 64;  // metadata
+    std::set<std::string_view> values;
+    bool is_value = false;
+    for (std::size_t i = 0; i < text.size() && values.size() <= kMaxFiles + kOtherValues; ++i) {
+        if (text[i] == ':') is_value = true;
+        if (text[i] == ',' || text[i] == '{') is_value = false;
+        if (text[i] != '"') continue;
+        const std::size_t begin = i + 1;
+        for (++i; i < text.size() && text[i] != '"'; ++i) i += text[i] == '\\' ? 1 : 0;
+        if (is_value) values.insert(text.substr(begin, std::min(i, text.size()) - begin));
+    }
+    if (values.size() > kMaxFiles + kOtherValues) refuse_files(source, fmt::format("more than {}", kMaxFiles));
+}
+
 /// The index's map from tensors to files.
 std::map<std::string, std::string> read_index(const std::filesystem::path& path) {
     const std::string source = escaped(path.native(), 0);
-    JsonObject index(read_whole_file(path, {.max_bytes = kMaxJsonBytes, .stop = {}}), source);
+    const std::string text = read_whole_file(path, {.max_bytes = kMaxJsonBytes, .stop = {}});
+    expect_few_files(text, source);
+    JsonObject index(text, source);
     JsonObject map = index.object("weight_map");
     std::map<std::string, std::string> files;
     for (const auto& [tensor, file] : map.whole().members()) {
@@ -89,8 +111,7 @@ std::shared_ptr<const WeightFiles> WeightFiles::open_folder(const std::filesyste
     std::map<std::string, std::size_t> files;
     for (const auto& [tensor, file] : index) files.try_emplace(file, 0);
     const std::string source = escaped((folder / kIndex).native(), 0);
-    if (files.size() > kMaxFiles)
-        throw FileError(FileFault::Limit, source, "", fmt::format("names {} files; at most {} are read", files.size(), kMaxFiles));
+    if (files.size() > kMaxFiles) refuse_files(source, std::to_string(files.size()));
 
     const std::shared_ptr<WeightFiles> weights(new WeightFiles);
     for (auto& [file, place] : files) {

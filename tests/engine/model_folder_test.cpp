@@ -1,5 +1,6 @@
 #include "engine/families/model_folder.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -359,6 +360,19 @@ TEST(ModelFolder, ReadsShardsAndRefusesAnIndexThatIsWrong) {
     }
     put_index(Json::object());
     EXPECT_THAT(folder.refusal(), HasSubstr("is empty"));
+    // One file more than are read is counted; far more are refused before they are. Names of tensors and metadata are no files.
+    const auto with_files = [&](int count) {
+        Json many = map;
+        for (int i = 2; i < count; ++i) many[fmt::format("tensor \\\" {}", i)] = fmt::format("{}.safetensors", i);
+        put_index(many);
+        return folder.refusal();
+    };
+    EXPECT_THAT(with_files(513), HasSubstr("names 513 files; at most 512 are read"));
+    EXPECT_THAT(with_files(600), HasSubstr("names more than 512 files; at most 512 are read"));
+    EXPECT_THAT(with_files(512), HasSubstr("10.safetensors: cannot be opened"));
+    for (int i = 0; i < 700; ++i) map[fmt::format("one more {}", i)] = "model-00001-of-00002.safetensors";
+    put_index(map);
+    EXPECT_THAT(folder.refusal(), HasSubstr("one more")) << "many tensors in few files are read";
 }
 
 TEST(ModelFolder, SixteenBitWeightsAreWidenedExactly) {
