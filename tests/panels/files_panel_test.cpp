@@ -258,6 +258,38 @@ TEST_F(FilesPanel, ExportsGoWhereTheLastOneWentAndNotBesideAPublishedModel) {
     press(Key::Enter, ui_frame);
     ASSERT_EQ(view.files.task, FileTask::None);
     EXPECT_EQ(offered(), "/elsewhere/weights.png");
+    // The format of the last export is offered again, where there are numbers to write.
+    view.files.task = FileTask::None;
+    view.files.exported_as = ExportAs::Csv;
+    EXPECT_EQ(offered(), "/elsewhere/weights.csv");
+    EXPECT_EQ(view.files.format, ExportAs::Csv);
+    view.files.task = FileTask::None;
+    view.view = View::Doctor;
+    EXPECT_EQ(offered(), "/elsewhere/doctor.png");
+}
+
+TEST_F(FilesPanel, AFolderThatCannotBeReadKeepsTheSheetOpen) {
+    view.stage = {Stage::Weights, 0};
+    control('E');
+    frames(2, ui_frame);
+    for (int i = 0; i < 60; ++i) press(Key::Backspace, ui_frame);
+    type("/nowhere/one.png", ui_frame);
+    frames(2, ui_frame);
+    auto listing = std::make_shared<FolderListing>();
+    listing->folder = "/nowhere/";
+    listing->problem = "No such file or directory";
+    files.listing = listing;
+    frames(2, ui_frame);
+    press(Key::Enter, ui_frame);
+    EXPECT_EQ(view.files.task, FileTask::Export);
+    EXPECT_FALSE(view.files.picture);
+    listing = std::make_shared<FolderListing>();
+    listing->folder = "/nowhere/";
+    files.listing = listing;
+    frames(2, ui_frame);
+    press(Key::Enter, ui_frame);
+    EXPECT_EQ(view.files.task, FileTask::None);
+    EXPECT_TRUE(view.files.picture);
 }
 
 TEST_F(FilesPanel, TheProgramIsCopiedByAKeyOfItsOwn) {

@@ -143,9 +143,10 @@ void begin_export(PanelContext& context) {
     std::replace(name.begin(), name.end(), ' ', '-');
     std::erase(name, ',');
     const std::string& last = context.view.files.export_folder;
-    begin(context, FileTask::Export, (last.empty() ? usual_folder(context, true) : last) + name + ".png");
     FileView& view = context.view.files;
-    view.format = ExportAs::Png;
+    const bool numbers = view.exported_as == ExportAs::Csv || view.exported_as == ExportAs::Npy;
+    view.format = numbers && shown.matrix.empty() ? ExportAs::Png : view.exported_as;
+    begin(context, FileTask::Export, (last.empty() ? usual_folder(context, true) : last) + name + ending_of(view.format));
 }
 
 void copy_snippet(PanelContext& context, bool torch) {

@@ -20,7 +20,6 @@ namespace attn::app {
 namespace {
 
 constexpr std::size_t kShownLines = 9;
-constexpr std::array<const char*, kExportFormats> kExtensions = {".png", ".svg", ".csv", ".npy", ".safetensors", ".npz"};
 
 /// Adds the extension for this task if none was typed.
 std::filesystem::path with_ending(std::filesystem::path path, FileTask task) {
@@ -113,7 +112,7 @@ void draw_export_options(PanelContext& context) {
     if (segmented_row(ui, "Format", kNames, format, 76,
                       {.tooltip = "A picture; the numbers; the whole trace as .safetensors; this stage's operands as .npz."})) {
         view.format = static_cast<ExportAs>(format);
-        set_extension(view.path, kExtensions[static_cast<std::size_t>(format)]);
+        set_extension(view.path, ending_of(static_cast<ExportAs>(format)));
     }
     gap(ui, 6);
     switch (view.format) {
@@ -137,8 +136,8 @@ void draw_export_options(PanelContext& context) {
 
 /// The format given by the name's extension, otherwise the chosen one.
 ExportAs format_of(const std::filesystem::path& path, ExportAs chosen) {
-    const auto found = std::find(kExtensions.begin(), kExtensions.end(), path.extension().string());
-    return found == kExtensions.end() ? chosen : static_cast<ExportAs>(found - kExtensions.begin());
+    const auto found = std::find(kExportEndings.begin(), kExportEndings.end(), path.extension().string());
+    return found == kExportEndings.end() ? chosen : static_cast<ExportAs>(found - kExportEndings.begin());
 }
 
 TensorChoice chosen_numbers(const PanelContext& context) {
@@ -184,6 +183,7 @@ void confirm(PanelContext& context) {
         break;
     case FileTask::Export:
         view.export_folder = folder_part(path.string());
+        view.exported_as = view.format;
         if (view.format <= ExportAs::Svg) view.picture = PictureWish{path, static_cast<float>(view.picture_scale), view.whole_window};
         else export_numbers(context, path);
         break;
@@ -203,9 +203,8 @@ void draw_warning(PanelContext& context) {
     const FolderListing* listing = listing_of(context);
     std::string text;
     if (listing != nullptr && !listing->problem.empty()) text = "This folder cannot be read: " + listing->problem + ".";
-    else if (view.task == FileTask::Export &&
-             std::filesystem::path(view.path.text).extension() != kExtensions[static_cast<std::size_t>(view.format)])
-        text = fmt::format("The name must end in {}.", kExtensions[static_cast<std::size_t>(view.format)]);
+    else if (view.task == FileTask::Export && std::filesystem::path(view.path.text).extension() != ending_of(view.format))
+        text = fmt::format("The name must end in {}.", ending_of(view.format));
     else if (std::string why = view.task == FileTask::Export ? why_not_exported(context, shown_numbers(context)) : ""; !why.empty())
         text = std::move(why);
     else if (is_there(context) && without_tilde(view.path.text) != context.files.document) text = "The file exists and will be replaced.";
@@ -217,7 +216,7 @@ bool can_confirm(PanelContext& context) {
     const std::string& path = view.path.text;
     if (path.empty() || path.back() == '/') return false;
     if (view.task != FileTask::Export) return true;
-    const bool fits = std::filesystem::path(path).extension() == kExtensions[static_cast<std::size_t>(view.format)];
+    const bool fits = std::filesystem::path(path).extension() == ending_of(view.format);
     return fits && why_not_exported(context, shown_numbers(context)).empty();
 }
 
@@ -261,7 +260,7 @@ void use_desktop_path(PanelContext& context, const std::filesystem::path& path) 
     view.path.text = path.string();
     view.path.focus = true;
     if (view.task == FileTask::Export) {
-        if (!path.has_extension()) set_extension(view.path, kExtensions[static_cast<std::size_t>(view.format)]);
+        if (!path.has_extension()) set_extension(view.path, ending_of(view.format));
         view.format = format_of(view.path.text, view.format);
     } else if (view.task == FileTask::Save || view.task == FileTask::SaveRun) {
         if (with_ending(path, view.task) == path) confirm(context);

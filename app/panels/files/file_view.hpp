@@ -1,6 +1,7 @@
 #pragma once
 /// The state of the file dialogs: the open sheet, its path, and notices.
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -26,6 +27,8 @@ enum class RestoreAnswer : std::uint8_t { None, Restore, Discard, Later };
 /// The export formats, in the order of the sheet.
 enum class ExportAs : std::uint8_t { Png, Svg, Csv, Npy, Trace, Operands };
 inline constexpr int kExportFormats = 6;
+inline constexpr std::array<const char*, kExportFormats> kExportEndings = {".png", ".svg", ".csv", ".npy", ".safetensors", ".npz"};
+inline const char* ending_of(ExportAs format) { return kExportEndings[static_cast<std::size_t>(format)]; }
 
 /// Which files the Open sheet lists besides folders, in the order of its choices.
 enum class FileFilter : std::uint8_t { All, Models, Documents, Tensors, Texts };
@@ -61,8 +64,9 @@ struct FileView {
     FileTask task = FileTask::None;
     PathField path;
     ExportAs format = ExportAs::Png;
-    std::string export_folder;  ///< of the last export, with a trailing slash; "" if there was none
-    bool whole_tensor = false;  ///< export the whole tensor instead of the shown part
+    ExportAs exported_as = ExportAs::Png;  ///< format of the last export
+    std::string export_folder;             ///< of the last export, with a trailing slash; "" if there was none
+    bool whole_tensor = false;             ///< export the whole tensor instead of the shown part
     int picture_scale = 2;
     bool whole_window = false;
     DesktopDialog desktop;

@@ -104,6 +104,18 @@ std::optional<PointedToken> token_at(const TokenColumns& at, ImVec2 place, std::
     return std::nullopt;
 }
 
+/// Says why there are no lines, unless the weights are not there yet.
+void draw_no_lines(const PanelContext& context, const TokenLines& picture, const TokenColumns& columns) {
+    const auto known = [](const LineMap& map) { return !map.weights.empty(); };
+    if (!picture.maps.empty() && std::none_of(picture.maps.begin(), picture.maps.end(), known)) return;
+    const std::string words =
+        picture.maps.empty() ? "No head is chosen."
+                             : fmt::format("No weight reaches {}.", format_number(static_cast<double>(picture.threshold), {.decimals = 3}));
+    ImFont* font = context.theme.fonts.label;
+    draw_text_in(*ImGui::GetWindowDrawList(), font, {columns.line_left, columns.top}, {columns.line_right, columns.top + context.px(40)},
+                 {0.5F, 0.5F}, context.theme.colors.faint, elide(font, words, columns.line_right - columns.line_left));
+}
+
 float draw_token_lines(const PanelContext& context, const TokenLines& picture, const TokenColumns& columns,
                        const std::optional<PointedToken>& pointed) {
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -128,6 +140,7 @@ float draw_token_lines(const PanelContext& context, const TokenLines& picture, c
                   context.px(shown ? 1.F + 1.5F * strength : 1.F),
                   dashed || (looked_at && shown) ? context.px(picture.maps[line.map].dash()) : 0);
     }
+    if (lines.empty()) draw_no_lines(context, picture, columns);
     if (!picture.labels) return strong->least;
     draw_column(context, picture, columns, Axis::S, looked_at);
     draw_column(context, picture, columns, Axis::T, looked_at);
