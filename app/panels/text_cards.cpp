@@ -128,6 +128,18 @@ const TokenPath* carded_token_path(PanelContext& context, const ModelBlock& bloc
 
 std::size_t count_text_cards(const TokenPath& path) { return path.rows.size() + 1; }
 
+bool step_text_card(PanelContext& context, int direction) {
+    if (context.view.view != View::Step || context.view.stage.stage != Stage::Tokens || !has_token_path(context)) return false;
+    const TokenPath* path = shown_token_path(context);
+    if (path == nullptr || path->words.empty()) return false;
+    const std::size_t pieces = count_text_cards(*path), now = std::min(context.view.token_path.stage.value_or(pieces), pieces);
+    if (direction < 0 ? now == 0 : now == pieces) return false;
+    const std::size_t next = direction < 0 ? now - 1 : now + 1;
+    choose(context, next);
+    if (next == pieces) context.view.token_path.stage.reset();
+    return true;
+}
+
 void draw_text_cards(PanelContext& context, const TokenPath& path, ImVec2 at, ImVec2 size) {
     for (std::size_t i = 0; i < path.rows.size(); ++i, at.x += size.x) {
         const TokenPath::Row& row = path.rows[i];

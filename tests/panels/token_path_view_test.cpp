@@ -154,6 +154,22 @@ TEST_F(TokenPathView, CardsOfTheStripPickAStage) {
     EXPECT_EQ(picked, expected);
     EXPECT_EQ(reached, (std::vector<Stage>{Stage::TokenEmbedding, Stage::PositionEmbedding, Stage::Embedding}));
     EXPECT_FALSE(view.token_path.table) << "the table has no stages";
+    // Keys go the same way, and back.
+    const auto key = [&](Key pressed) {
+        press(pressed, ui_frame);
+        frames(2, ui_frame);
+        return view.stage.stage == Stage::Tokens ? view.token_path.stage : std::optional<std::size_t>(99);
+    };
+    view.stage = {Stage::TokenEmbedding};
+    view.token_path.stage.reset();
+    frames(2, ui_frame);
+    EXPECT_EQ(key(Key::Left), std::nullopt);
+    for (std::size_t i = rows + 1; i-- > 0;) EXPECT_EQ(key(Key::Left), i);
+    EXPECT_EQ(key(Key::Left), 0U) << "nothing comes before the text";
+    for (std::size_t i = 1; i <= rows; ++i) EXPECT_EQ(key(Key::Right), i);
+    EXPECT_EQ(key(Key::Right), std::nullopt);
+    EXPECT_EQ(key(Key::Right), 99U);
+    EXPECT_EQ(view.stage.stage, Stage::TokenEmbedding);
     // A model whose words are its tokens has no such cards: the first is that of the tokens.
     open_example("gpt-tiny");
     view.stage = {Stage::Embedding};

@@ -18,6 +18,7 @@
 #include "app/panels/navigation.hpp"
 #include "app/panels/panels.hpp"
 #include "app/panels/rail.hpp"
+#include "app/panels/text_cards.hpp"
 #include "app/panels/train/train_transport.hpp"
 #include "app/panels/views/token_path_view.hpp"
 #include "app/panels/write/writing_actions.hpp"
@@ -40,7 +41,7 @@ bool has_run(const PanelContext& context) { return context.training.snapshot->ru
 
 void step(PanelContext& context, int direction) {
     context.view.playing = false;
-    step_stage(context.view, context.trace(), direction);
+    if (!step_text_card(context, direction)) step_stage(context.view, context.trace(), direction);
 }
 
 void play(PanelContext& context) {

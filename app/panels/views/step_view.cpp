@@ -17,6 +17,7 @@
 #include "app/panels/maps/stage_words.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/panels.hpp"
+#include "app/panels/text_cards.hpp"
 #include "app/panels/views/equation.hpp"
 #include "app/panels/views/equation_layout.hpp"
 #include "app/panels/views/heads_switch.hpp"
@@ -62,12 +63,15 @@ void draw_play_buttons(PanelContext& context, float right, float y) {
         ImGui::SetCursorScreenPos({x, y});
         return button(ui, label, {.width = 32, .icon = icon, .notes = {.tooltip = tooltip}});
     };
-    if (put("##next", Icon::Next, "Next stage (Right)")) step_stage(view, context.trace(), +1);
+    const auto walk = [&](int direction) {
+        if (!step_text_card(context, direction)) step_stage(view, context.trace(), direction);
+    };
+    if (put("##next", Icon::Next, "Next stage (Right)")) walk(+1);
     if (put("##play", view.playing ? Icon::Pause : Icon::Play, view.playing ? "Pause (Space)" : "Play the stages (Space)")) {
         view.playing = !view.playing;
         view.next_step_at = context.now;
     }
-    if (put("##previous", Icon::Previous, "Previous stage (Left)")) step_stage(view, context.trace(), -1);
+    if (put("##previous", Icon::Previous, "Previous stage (Left)")) walk(-1);
     draw_gradient_switch(context, x - context.px(14), y);
     draw_heads_switch(context, x - context.px(28) - gradient_switch_width(context), y);
 }
