@@ -319,7 +319,7 @@ void draw_frame(PanelContext& context) {
     ImGui::End();
     if (view.help) draw_help_sheet(context);
     draw_palette(context);
-    draw_file_sheet(context);
+    draw_file_sheet(context, view.view == View::Train ? size.y - context.px(kFrameMargin) : layout.centre.max.y);
 }
 
 }  // namespace attn::app

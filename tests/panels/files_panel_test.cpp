@@ -9,6 +9,7 @@
 #include "app/session/session.hpp"
 #include "app/widgets/number.hpp"
 #include "tests/support/interface_fixture.hpp"
+#include "tests/support/item_finder.hpp"
 
 namespace attn::app::test {
 namespace {
@@ -322,6 +323,9 @@ TEST_F(FilesPanel, ARefusalStaysUntilItIsDismissed) {
     files.notices = 2;
     frames(2, ui_frame);
     EXPECT_FALSE(shown()) << "it has been there long enough";
+    const ImGuiWindow *news = find_window("##notice"), *strip = find_window("##strip");
+    ASSERT_TRUE(news != nullptr && strip != nullptr);
+    EXPECT_LT(news->Rect().Max.y, strip->Rect().Min.y) << "the stages can be seen and clicked meanwhile";
     files.failed = true;
     files.notices = 3;
     frames(2, ui_frame);

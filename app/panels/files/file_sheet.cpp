@@ -330,22 +330,22 @@ void draw_text_question(PanelContext& context) {
 
 constexpr double kNoticeSeconds = 6;
 
-/// The position of a notice of this size: errors above the picture, so that they are not missed; everything else at the bottom.
-ImVec2 notice_place(const PanelContext& context, ImVec2 size, bool failed) {
-    constexpr float kAbovePicture = 124, kAboveCentreAlone = 26, kFoot = 28;
+/// The position of a notice of this size: errors above the picture, so that they are not missed; everything else at its bottom.
+ImVec2 notice_place(const PanelContext& context, ImVec2 size, bool failed, float picture_bottom) {
+    constexpr float kAbovePicture = 124, kAboveCentreAlone = 26, kFoot = 12;
     const ImVec2 display = ImGui::GetIO().DisplaySize;
     const float top = context.view.panes.only_centre ? kAboveCentreAlone : kAbovePicture;
-    return {(display.x - size.x) / 2, failed ? context.px(top) : display.y - size.y - context.px(kFoot)};
+    return {(display.x - size.x) / 2, failed ? context.px(top) : picture_bottom - size.y - context.px(kFoot)};
 }
 
 /// A window of its own, so that clicks on it do not reach what is below. Returns whether it was clicked.
-bool draw_notice_box(PanelContext& context, const char* id, const std::string& text, bool failed) {
+bool draw_notice_box(PanelContext& context, const char* id, const std::string& text, bool failed, float picture_bottom) {
     const auto& [colors, fonts, scale] = context.theme;
     const ImVec2 display = ImGui::GetIO().DisplaySize;
     const float padding = context.px(14), most = std::min(context.px(720), display.x - context.px(40));
     const float width = std::min(text_width(fonts.body, text), most - 2 * padding);
     const ImVec2 size{width + 2 * padding, wrapped_height(fonts.body, width + 1, text) + 2 * padding};
-    const ImVec2 min = notice_place(context, size, failed), max{min.x + size.x, min.y + size.y};
+    const ImVec2 min = notice_place(context, size, failed, picture_bottom), max{min.x + size.x, min.y + size.y};
     ImGui::SetNextWindowPos(min);
     ImGui::SetNextWindowSize(size);
     ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0);
@@ -376,13 +376,14 @@ void take_notice(PanelContext& context) {
     if (view.has_succeeded && context.now >= view.refused_at + kNoticeSeconds) view.refusal.clear();
 }
 
-void draw_notices(PanelContext& context) {
+void draw_notices(PanelContext& context, float picture_bottom) {
     NoticeView& view = context.view.files.notices;
     take_notice(context);
-    if (context.now < view.until && draw_notice_box(context, "##notice", visible_text(context.files.notice, true), false)) view.until = 0;
+    if (context.now < view.until && draw_notice_box(context, "##notice", visible_text(context.files.notice, true), false, picture_bottom))
+        view.until = 0;
     if (view.refusal.empty()) return;
     const std::string words = visible_text(view.refusal, true) + "\nClick here or press Esc to continue.";
-    if (draw_notice_box(context, "##refusal", words, true)) view.refusal.clear();
+    if (draw_notice_box(context, "##refusal", words, true, picture_bottom)) view.refusal.clear();
 }
 
 }  // namespace
@@ -408,16 +409,16 @@ bool begin_sheet(const PanelContext& context, const char* id, float logical_widt
     return !(ImGui::IsMouseClicked(0) && !ImGui::IsWindowHovered(ImGuiHoveredFlags_RootAndChildWindows) && !ImGui::IsWindowAppearing());
 }
 
-void draw_file_sheet(PanelContext& context) {
+void draw_file_sheet(PanelContext& context, float picture_bottom) {
     draw_close_sheet(context);
-    if (context.view.files.closing == Closing::Asked) return draw_notices(context);
+    if (context.view.files.closing == Closing::Asked) return draw_notices(context, picture_bottom);
     if (const auto chosen = take_desktop_path(context)) use_desktop_path(context, *chosen);
     if (context.leftover != nullptr) draw_restore_sheet(context);
     else if (context.files.text) draw_text_question(context);
     else if (context.view.files.desktop.waiting) draw_desktop_sheet(context);
     else if (chooses_file(context.view.files.task)) draw_open_sheet(context);
     else if (context.view.files.task != FileTask::None) draw_path_sheet(context);
-    draw_notices(context);
+    draw_notices(context, picture_bottom);
 }
 
 }  // namespace attn::app

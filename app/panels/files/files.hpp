@@ -12,7 +12,8 @@ bool file_sheet_is_open(const PanelContext& context);
 /// Whether a notice shows an error.
 bool refusal_is_shown(const PanelContext& context);
 /// Draws the open sheet, if any, and the notice about the last file operation.
-void draw_file_sheet(PanelContext& context);
+/// `picture_bottom`: where the picture ends, above which news of files is shown.
+void draw_file_sheet(PanelContext& context, float picture_bottom);
 
 /// Opens the Open sheet at the folder used last, or at the models if nothing has been opened yet.
 void begin_open(PanelContext& context);
