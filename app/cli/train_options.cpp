@@ -42,6 +42,12 @@ TaskKind wanted_task(const TrainOptions& options, const std::string& config) {
     return with_config(options, config, {}).task.kind;
 }
 
+/// Refuses an option and a --set that contradict each other.
+template <class T>
+void require_same(const char* option, const T& given, const char* setting, const T& set) {
+    if (given != set) throw Error(fmt::format("{} is {}, but --set {} is {}: give one of them", option, given, setting, set));
+}
+
 /// Applies the command line options to `settings`.
 RunSettings changed(const TrainOptions& options, RunSettings settings) {
     const bool follows = settings.train.schedule.total_steps == settings.stop.steps;
@@ -53,6 +59,8 @@ RunSettings changed(const TrainOptions& options, RunSettings settings) {
     if (options.vocab && settings.task.tokenizer != TokenizerKind::Bpe) throw Error("--vocab is the number of pieces of --tokenizer bpe");
     if (options.vocab) settings.task.vocab = *options.vocab;
     for (const std::string& assignment : options.assignments) settings = with_setting(settings, assignment);
+    if (options.steps) require_same("--steps", *options.steps, "stop.steps", settings.stop.steps);
+    if (options.seed) require_same("--seed", *options.seed, "seed", settings.seed);
     if (!options.bug.empty()) settings.train.forward.mistake = mistake_by_name(options.bug);
     return settings;
 }
@@ -65,6 +73,7 @@ RunSettings new_settings(const TrainOptions& options) {
         throw Error(fmt::format("{}: its task, {}, is not the requested one, {}", escaped(options.config_file.native(), 0),
                                 task_info(settings.task.kind).name, task_info(kind).name));
     settings = changed(options, std::move(settings));
+    if (!options.task.empty()) require_same("--task", task_info(kind).name, "task.kind", task_info(settings.task.kind).name);
     if (!options.text_file.empty()) {
         settings.task.kind = TaskKind::Text;
         settings.task.text_name = options.text_file.filename().string();

@@ -233,6 +233,20 @@ TEST(Train, ARunThatWouldLearnNothingIsRefused) {
     EXPECT_THAT(fewer.out, HasSubstr("20 steps done; --steps counts those as well\n"));
 }
 
+TEST(Train, OptionsThatContradictEachOtherAreRefused) {
+    const NoScreen no_screen;
+    const auto refusal = [](const Arguments& more) {
+        const Outcome outcome = attnscope(short_run("copy", 20) + more);
+        EXPECT_EQ(outcome.exit_code, 2);
+        EXPECT_EQ(outcome.out, "");
+        return outcome.err;
+    };
+    EXPECT_THAT(refusal({"--set", "stop.steps=30"}), HasSubstr("--steps is 20, but --set stop.steps is 30"));
+    EXPECT_THAT(refusal({"--seed", "2", "--set", "seed=3"}), HasSubstr("--seed is 2, but --set seed is 3"));
+    EXPECT_THAT(refusal({"--set", "task.kind=sort"}), HasSubstr("--task is copy, but --set task.kind is sort"));
+    EXPECT_EQ(attnscope(short_run("copy", 2) + Arguments{"--set", "stop.steps=2"}).exit_code, 0) << "the same twice is no contradiction";
+}
+
 TEST(Train, AConstantRateNeedsNoJoin) {
     const ScratchFolder folder;
     const NoScreen no_screen;
