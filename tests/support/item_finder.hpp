@@ -28,13 +28,18 @@ inline std::optional<ImVec2> find_item(std::string_view window_part, std::initia
     ImGuiID id = window->ID;
     for (const char* part : path) id = ImHashStr(part, 0, id);
     const ImRect area = window->ClipRect;
-    for (float y = area.Min.y + 3; y < area.Max.y; y += step_y) {
-        for (float x = area.Min.x + 5; x < area.Max.x; x += step_x) {
-            hover(x, y);
-            if (ImGui::GetCurrentContext()->HoveredIdPreviousFrame == id || ImGui::GetCurrentContext()->HoveredId == id)
-                return ImVec2(x, y);
-        }
-    }
+    const int columns = static_cast<int>((area.GetWidth() - 5) / step_x) + 1, rows = static_cast<int>((area.GetHeight() - 3) / step_y) + 1;
+    // Ever finer grids, because most controls are larger than a step.
+    for (const int stride : {4, 2, 1})
+        for (int row = 0; row < rows; row += stride)
+            for (int column = 0; column < columns; column += stride) {
+                if (stride < 4 && row % (2 * stride) == 0 && column % (2 * stride) == 0) continue;  // on the grid before
+                const float x = area.Min.x + 5 + step_x * static_cast<float>(column), y = area.Min.y + 3 + step_y * static_cast<float>(row);
+                if (x >= area.Max.x || y >= area.Max.y) continue;
+                hover(x, y);
+                if (ImGui::GetCurrentContext()->HoveredIdPreviousFrame == id || ImGui::GetCurrentContext()->HoveredId == id)
+                    return ImVec2(x, y);
+            }
     return std::nullopt;
 }
 
