@@ -9,6 +9,7 @@
 #include "app/panels/stage_card.hpp"
 #include "app/panels/views/token_path_view.hpp"
 #include "app/panels/views/token_piece.hpp"
+#include "app/panels/views/token_steps.hpp"
 #include "app/session/facets/token_path.hpp"
 #include "app/widgets/text.hpp"
 
@@ -159,7 +160,8 @@ void draw_text_cards(PanelContext& context, const TokenPath& path, ImVec2 at, Im
                                            path.steps_title, path.rule);
     if (card.has_picture() && !word.steps.empty())
         draw_steps(context, card, word, std::min(context.view.token_path.step.value_or(word.steps.size() - 1), word.steps.size() - 1));
-    draw_note(card, context, fmt::format("{} {}", word.steps.size(), word.steps.size() == 1 ? "step" : "steps"), of_word);
+    const std::size_t steps = word.steps.empty() ? 0 : word.steps.size() - 1 + first_number(word);
+    draw_note(card, context, fmt::format("{} {}", steps, steps == 1 ? "step" : "steps"), of_word);
     if (card.pressed) choose(context, path.rows.size());
 }
 

@@ -1,5 +1,7 @@
 /// Commands about files, and the restoration of autosaved work.
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "app/session/files/tensor_export.hpp"
@@ -8,7 +10,10 @@
 
 namespace attn::app {
 
-void Session::Impl::carry_out(const command::SaveDocument& save, const std::string&) { files.save(save, history.current()); }
+void Session::Impl::carry_out(const command::SaveDocument& save, const std::string&) {
+    const bool of_run = document().trained && document().trained->run == run().run;
+    files.save(save, history.current(), of_run ? run().file : "");
+}
 void Session::Impl::carry_out(const command::OpenFile& open, const std::string&) { files.open(open); }
 void Session::Impl::carry_out(const command::OpenTrainingText& open, const std::string&) { files.open_training_text(open); }
 void Session::Impl::carry_out(const command::RestoreWork& restore, const std::string&) { files.restore(restore); }
@@ -33,7 +38,7 @@ void Session::Impl::take_up(KeptWork work) {
     restored = std::move(work);
     told_before = run().notices;
     if (restored->run.empty()) finish_restoring(false);
-    else trainer.open(restored->run, true);
+    else trainer.open(restored->run, !restored->opened);
 }
 
 void Session::Impl::take_up_pins(Pins& pins, std::optional<std::uint64_t> run_in_file) {
@@ -51,20 +56,33 @@ void Session::Impl::take_up_pins(Pins& pins, std::optional<std::uint64_t> run_in
 
 void Session::Impl::finish_restoring(bool with_run) {
     const KeptWork work = *std::exchange(restored, {});
+    bool fits = false;
     if (work.document) {
         Document next = *work.document;
-        const bool fits = with_run && next.trained && next.config == run().parameters->config() && next.vocabulary == run().vocabulary;
+        fits = with_run && next.trained && next.config == run().parameters->config() && next.vocabulary == run().vocabulary;
         take_up_pins(next.pins, fits ? std::optional(next.trained->run) : std::nullopt);
         if (fits) next.trained->run = run().run;
         else next = untrained(std::move(next));
-        change(std::move(next), "");
+        if (work.opened) replace(std::move(next), "");
+        else change(std::move(next), "");
     }
+    if (work.opened) return finish_opening(work, with_run, fits);
     const bool lost = !work.problem.empty() || (!work.run.empty() && !with_run);
     std::string notice = "Restored the unsaved work.";
     if (!work.problem.empty()) notice = "Restored the training run; the document could not be read: " + work.problem;
     else if (lost) notice = "The training run could not be restored: " + run().notice;
     if (!lost) begin_subject(work.file, nullptr);
     files.finish_restoring(!lost, std::move(notice));
+}
+
+void Session::Impl::finish_opening(const KeptWork& work, bool with_run, bool fits) {
+    const auto written = [](const std::filesystem::path& path) { return escaped(path.native(), 0); };
+    const std::string opened = "Opened " + written(work.file);
+    begin_subject(work.file, history.current());
+    if (fits) return files.tell(fmt::format("{} with its trained model from {}.", opened, written(work.run)), false);
+    files.tell(fmt::format("{}, but not its trained model: {}", opened,
+                           with_run ? written(work.run) + " now has another one" : std::string(run().notice)),
+               true);
 }
 
 }  // namespace attn::app

@@ -39,6 +39,8 @@ void Session::Impl::adopt_run_of_document() {
     const std::size_t edits = document().forward.edits.size(), kept = next.forward.edits.size();
     const bool nothing_lost = !files.state().would_be_lost;
     change(std::move(next), "");
+    // What is saved next must not replace the file of the document before.
+    if (run().from_file) begin_subject({}, history.current());
     if (nothing_lost) files.set_made_by_run(history.current());
     if (kept < edits)
         files.tell(fmt::format("The run has a different model: {} stayed with the previous one. Undo goes back to it.",

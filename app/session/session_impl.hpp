@@ -141,6 +141,8 @@ struct Session::Impl {
     void take_up_pins(Pins& pins, std::optional<std::uint64_t> run_in_file);
     /// Makes the restored document current. `with_run`: its run has been loaded too.
     void finish_restoring(bool with_run);
+    /// The same for a document that was opened with its run. `fits`: the run has the document's model.
+    void finish_opening(const KeptWork& work, bool with_run, bool fits);
 
     DocumentHistory history;
     std::string message;

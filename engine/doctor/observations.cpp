@@ -154,11 +154,12 @@ private:
         const Sequence& sequence = attention_.sequences.front();
         if (!sequence.has(Part::Scaled) || sequence.head_size < 4 || sequence.map_size() < 16) return;
         const double spread = deviation(sequence[Part::Scaled]), root = std::sqrt(static_cast<double>(sequence.head_size));
-        if (spread > root)
-            add(Severity::Warning, Part::Scaled, {},
-                fmt::format(
-                    "The scaled scores spread by {:.2f}, more than √d_head = {:.2f}: either the scaling is missing or q and k are large.",
-                    spread, root));
+        if (spread <= root) return;
+        const Judgement& judged = judgements_.front();
+        const bool scaling_is_right = !wrong_ && judged.right && judged.telling && judged.undecided != Undecided::Scale;
+        add(Severity::Warning, Part::Scaled, {},
+            fmt::format("The scaled scores spread by {:.2f}, more than √d_head = {:.2f}: {}.", spread, root,
+                        scaling_is_right ? "q and k are large" : "either the scaling is missing or q and k are large"));
     }
 
     const Attention& attention_;

@@ -100,6 +100,115 @@ TEST(SaveRun, WhatCannotBeSavedDoesNotEndTheRun) {
     EXPECT_EQ(read_checkpoint(place / "own.safetensors").steps, 4);
 }
 
+/// A run saved in a folder, and a document that shows its second step with a text of its own.
+struct SavedWithRun {
+    std::filesystem::path document, checkpoint;
+    std::vector<float> parameters;
+    explicit SavedWithRun(const std::filesystem::path& folder)
+        : document(folder / "mine.attnscope.json"), checkpoint(folder / "run.safetensors") {
+        std::filesystem::create_directories(folder);
+        Session session(open_preset(kDefaultPreset), [] {});
+        session.apply({command::SetRun{tiny()}, ""});
+        for (int i = 0; i < 3; ++i) session.apply({command::StepTraining{}, ""});
+        session.wait_for_training();
+        session.apply({command::SaveCheckpoint{checkpoint}, ""});
+        session.wait_for_training();
+        session.apply({command::SetTexts{{"ab>ab"}, {}}, ""});
+        session.apply({command::SaveDocument{document}, ""});
+        session.wait_for_files();
+        EXPECT_NE(session.files().notice.find("stays in " + checkpoint.string()), std::string::npos) << session.files().notice;
+        EXPECT_FALSE(session.files().unsaved);
+        parameters = numbers(session);
+    }
+    static std::vector<float> numbers(Session& session) {
+        const Parameters<float>& all = *session.wait()->trace->parameters;
+        return {all.data(), all.data() + all.count()};
+    }
+};
+
+/// Opens a document, and the run that it names.
+void open_with_run(Session& session, const std::filesystem::path& document) {
+    session.apply({command::OpenFile{document}, ""});
+    session.wait_for_files();
+    session.wait_for_training();
+    session.update();
+}
+
+TEST(OpenRun, ADocumentBringsTheModelThatItShowed) {
+    const test::TemporaryFolder place;
+    SavedWithRun saved(place.path() / "here");
+    // Both can be moved together.
+    std::filesystem::rename(place.path() / "here", place.path() / "there");
+    saved.document = place.path() / "there/mine.attnscope.json";
+    Session session(open_preset(kDefaultPreset), [] {});
+    open_with_run(session, saved.document);
+    EXPECT_EQ(session.files().notice.rfind("Opened ", 0), 0U) << session.files().notice;
+    EXPECT_NE(session.files().notice.find("with its trained model from"), std::string::npos) << session.files().notice;
+    EXPECT_FALSE(session.files().failed);
+    EXPECT_EQ(session.document().texts, std::vector<std::string>{"ab>ab"});
+    ASSERT_TRUE(session.document().trained);
+    EXPECT_EQ(session.document().trained->run, session.training().snapshot->run);
+    EXPECT_EQ(session.document().trained->checkpoint, "") << "which only files name";
+    EXPECT_EQ(session.files().document, saved.document);
+    EXPECT_FALSE(session.files().unsaved);
+    EXPECT_EQ(SavedWithRun::numbers(session), saved.parameters);
+}
+
+TEST(OpenRun, ADocumentWhoseModelIsGoneOrAnotherSaysSo) {
+    const test::TemporaryFolder place;
+    const SavedWithRun saved(place.path());
+    // Another model in the same place.
+    {
+        RunSettings other = tiny();
+        other.model.d_model = 16;
+        Session session(open_preset(kDefaultPreset), [] {});
+        session.apply({command::SetRun{other}, ""});
+        session.apply({command::StepTraining{}, ""});
+        session.wait_for_training();
+        session.apply({command::SaveCheckpoint{saved.checkpoint}, ""});
+        session.wait_for_training();
+    }
+    Session another(open_preset(kDefaultPreset), [] {});
+    open_with_run(another, saved.document);
+    EXPECT_TRUE(another.files().failed);
+    EXPECT_NE(another.files().notice.find("now has another one"), std::string::npos) << another.files().notice;
+    EXPECT_EQ(another.document().texts, std::vector<std::string>{"ab>ab"});
+    EXPECT_FALSE(another.document().trained);
+    // Not a run at all.
+    std::filesystem::resize_file(saved.checkpoint, 100);
+    Session damaged(open_preset(kDefaultPreset), [] {});
+    open_with_run(damaged, saved.document);
+    EXPECT_TRUE(damaged.files().failed);
+    EXPECT_NE(damaged.files().notice.find("but not its trained model: "), std::string::npos) << damaged.files().notice;
+    EXPECT_EQ(damaged.document().texts, std::vector<std::string>{"ab>ab"});
+    // Gone.
+    std::filesystem::remove(saved.checkpoint);
+    Session gone(open_preset(kDefaultPreset), [] {});
+    open_with_run(gone, saved.document);
+    EXPECT_NE(gone.files().notice.find("no longer at run.safetensors"), std::string::npos) << gone.files().notice;
+    EXPECT_EQ(gone.document().texts, std::vector<std::string>{"ab>ab"});
+}
+
+/// Saving must not replace the file of what was open before.
+TEST(OpenRun, ARunThatIsOpenedIsInNoDocument) {
+    const test::TemporaryFolder place;
+    const SavedWithRun saved(place.path());
+    Session session(open_preset(kDefaultPreset), [] {});
+    session.apply({command::SetTexts{{"mine"}, {}}, ""});
+    session.apply({command::SaveDocument{place / "other.attnscope.json"}, ""});
+    session.wait_for_files();
+    ASSERT_FALSE(session.files().document.empty());
+    session.apply({command::OpenCheckpoint{saved.checkpoint}, ""});
+    session.wait_for_training();
+    session.update();
+    EXPECT_TRUE(session.document().trained);
+    EXPECT_TRUE(session.files().document.empty()) << session.files().document;
+    EXPECT_FALSE(session.files().would_be_lost);
+    session.apply({command::Undo{}, ""});
+    session.update();
+    EXPECT_EQ(session.files().document, place / "other.attnscope.json") << "which is what is shown again";
+}
+
 TEST(OpenRun, AFolderWithoutARunIsRefused) {
     const test::TemporaryFolder place;
     Session session(open_preset(kDefaultPreset), [] {});

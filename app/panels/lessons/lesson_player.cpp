@@ -81,7 +81,8 @@ void close_lesson(PanelContext& context) {
     const bool trains = state.shown().training && context.training.snapshot->phase == TrainingPhase::Running;
     if (trains) context.commands.push_back({command::PauseTraining{}, ""});
     for (Command& command : restore_document(*state.document_before, context.training)) context.commands.push_back(std::move(command));
-    give_back(context.view, *state.view_before);
+    state.given_back = state.view_before;
+    give_back(context.view, *state.given_back);
     state.lesson.reset();
     state.quoted.clear();
     state.document_before.reset();
@@ -128,7 +129,15 @@ bool lesson_step_is_changed(const PanelContext& context) {
 
 void keep_up_with_lesson(PanelContext& context) {
     LessonView& state = context.view.lesson;
-    if (!state.open()) return;
+    if (state.open()) {
+        state.given_back.reset();
+    } else {
+        // The view is limited to stages and heads of the lesson's model until the numbers of the restored document are ready.
+        if (state.given_back == nullptr) return;
+        give_back(context.view, *state.given_back);
+        if (context.commands.empty() && context.up_to_date) state.given_back.reset();
+        return;
+    }
     for (Command& command : state.goal.next(context.document, context.training)) {
         // The user has allowed the lesson to replace the training run.
         if (std::holds_alternative<command::RestartTraining>(command.what)) state.may_train = true;

@@ -38,7 +38,8 @@ struct LessonView {
 
     std::shared_ptr<const Document> document_before;  ///< document and view before the lesson was opened
     std::shared_ptr<const ViewState> view_before;
-    std::map<std::string, std::size_t> left_at;  ///< by lesson name: the step at which it was left unfinished
+    std::shared_ptr<const ViewState> given_back;  ///< view of a lesson just left, until the document from before it is computed; else null
+    std::map<std::string, std::size_t> left_at;   ///< by lesson name: the step at which it was left unfinished
 
     bool open() const { return lesson != nullptr; }
     const LessonStep& current() const { return lesson->steps[step]; }

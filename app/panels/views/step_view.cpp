@@ -293,7 +293,8 @@ void draw_tokens(PanelContext& context, const Box& area) {
     if (sequences.empty()) return;
     const auto& tokens = sequences[static_cast<std::size_t>(std::min(context.view.batch, static_cast<std::int64_t>(sequences.size()) - 1))];
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    const float line = context.px(34), column = context.px(234);
+    // Five digits fit beside a token's box.
+    const float line = context.px(34), id_room = context.px(44), column = context.px(234) + id_room;
     const auto per_column = std::max<std::size_t>(static_cast<std::size_t>((area.height() - context.px(30)) / line), 1);
     const auto columns = std::max<std::size_t>(static_cast<std::size_t>(area.width() / column), 1);
     const std::size_t shown = std::min(tokens.size(), per_column * columns);
@@ -301,7 +302,8 @@ void draw_tokens(PanelContext& context, const Box& area) {
         const float x = area.min.x + static_cast<float>(c) * column;
         draw_text(list, fonts.mono_small, {x, area.min.y}, colors.axis(Axis::T), "position");
         draw_text(list, fonts.mono_small, {x + context.px(76), area.min.y}, colors.faint, "token");
-        draw_text_in(list, fonts.mono_small, {x, area.min.y}, {x + context.px(222), area.min.y}, {1, 0}, colors.axis(Axis::V), "id");
+        draw_text_in(list, fonts.mono_small, {x, area.min.y}, {x + context.px(222) + id_room, area.min.y}, {1, 0}, colors.axis(Axis::V),
+                     "id");
     }
     for (std::size_t i = 0; i < shown; ++i) {
         const Token& token = tokens[i];
@@ -309,7 +311,7 @@ void draw_tokens(PanelContext& context, const Box& area) {
                     y = area.min.y + context.px(24) + static_cast<float>(i % per_column) * line;
         ImGui::SetCursorScreenPos({x, y});
         ImGui::PushID(static_cast<int>(i));
-        const Item item = begin_item(context.ui(), "##token", {context.px(228), line - context.px(4)},
+        const Item item = begin_item(context.ui(), "##token", {context.px(228) + id_room, line - context.px(4)},
                                      {.tooltip = "Choose this token: its row lights up in every stage."});
         draw_focus_ring(context.ui(), item, context.px(4));
         if (item.pressed) context.view.locked.set(Axis::T, static_cast<std::int64_t>(i));
@@ -327,7 +329,7 @@ void draw_tokens(PanelContext& context, const Box& area) {
                      : token.unknown ? colors.bad
                                      : colors.text,
                      elide(fonts.mono_body, text, high.x - low.x - context.px(12)));
-        draw_text_in(list, fonts.mono, {x, y}, {x + context.px(222), high.y}, {1, 0.5F}, colors.text, std::to_string(token.id));
+        draw_text_in(list, fonts.mono, {x, y}, {x + context.px(222) + id_room, high.y}, {1, 0.5F}, colors.text, std::to_string(token.id));
     }
     if (shown < tokens.size())
         draw_text_in(list, fonts.label, {area.min.x, area.max.y - context.px(16)}, area.max, {1, 0.5F}, colors.faint,
@@ -422,7 +424,7 @@ Picture picture_of(PanelContext& context) {
     if (context.view.compare.on()) compare(context, picture);
     else if (shows_gradients(context)) show_gradients(context, picture.equation, picture.text);
     else if (const std::string missing = missing_gradients(context); !missing.empty()) picture.text.sentence = missing;
-    if (picture.equation.row_sums) picture.equation.row_sums = shows_row_sums(context, picture.equation.result);
+    if (picture.equation.row_sums) picture.equation.row_sums = !context.view.painting && shows_row_sums(context, picture.equation.result);
     return picture;
 }
 
@@ -463,7 +465,8 @@ void draw_step_view(PanelContext& context) {
         ImGui::SetCursorScreenPos({origin.x, origin.y + context.px(kStepHeader)});
         return void(paragraph(context.ui(), context.theme.fonts.body, context.theme.colors.muted, missing));
     }
-    const float foot = draw_look_at(context, {origin.x, origin.y + room.y}, room.x);
+    // While a mask is painted the picture stays in place: the line below goes and the sums appear with the first cell otherwise.
+    const float foot = context.view.painting ? 0 : draw_look_at(context, {origin.x, origin.y + room.y}, room.x);
     Box area{{origin.x, origin.y + context.px(kStepHeader)}, {origin.x + room.x, origin.y + room.y - foot}};
     area.min.y += draw_remark(context, area, picture.problem, problem_color(context, picture.problem));
     area.min.y += draw_remark(context, area, picture.remark, context.theme.colors.muted);

@@ -45,6 +45,17 @@ void choose_word(PanelContext& context, std::size_t word) {
     context.view.token_path.step.reset();
 }
 
+/// Selects the first piece of a word, so that the right pane is about this word.
+void choose_first_piece(PanelContext& context, const TokenPath& path, std::size_t word) {
+    const auto first = std::find_if(path.pieces.begin(), path.pieces.end(),
+                                    [&](const TokenPath::Piece& piece) { return piece.word == static_cast<std::int32_t>(word); });
+    if (first == path.pieces.end()) return;
+    TokenPathState& state = context.view.token_path;
+    const auto place = static_cast<std::size_t>(first - path.pieces.begin());
+    if (state.of_other) state.other_piece = place;
+    else context.view.locked.set(Axis::T, static_cast<std::int64_t>(place));
+}
+
 /// Bytes are spelled out already.
 std::string cell_text(const TokenPath::Row& row, const Cell& cell) { return row.bytes ? cell.text : piece_text(cell.text); }
 
@@ -75,7 +86,10 @@ void draw_words(PanelContext& context, const PlacedColumns& columns, const Token
         ImGui::PushID(static_cast<int>(i));
         const Item item = item_at(context.ui(), "##word", min, {max.x - min.x, high}, {.tooltip = "See how this word is made of pieces."});
         ImGui::PopID();
-        if (item.pressed) choose_word(context, i);
+        if (item.pressed) {
+            choose_word(context, i);
+            choose_first_piece(context, path, i);
+        }
         draw_focus_ring(context.ui(), item, context.px(6));
         if (i == chosen || item.hovered)
             ImGui::GetWindowDrawList()->AddRect(min, max, i == chosen ? colors.chosen : colors.muted, context.px(6), 0, context.px(2));

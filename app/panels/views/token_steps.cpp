@@ -52,9 +52,6 @@ void reveal_step(const PlacedColumns& columns, const TokenPath::Word& word, std:
     if (begin < ImGui::GetScrollX() || end > ImGui::GetScrollX() + room * 0.6F) ImGui::SetScrollX(std::max(begin - room * 0.3F, 0.F));
 }
 
-/// The number of a word's first step: 0 if that step does nothing yet.
-std::size_t first_number(const TokenPath::Word& word) { return word.steps.front().made < 0 ? 0 : 1; }
-
 /// Chooses a step by its number.
 void draw_step_slider(PanelContext& context, const TokenPath::Word& word, std::size_t index, float width) {
     const std::size_t first = first_number(word), last = word.steps.size() - 1 + first;
@@ -207,6 +204,8 @@ void draw_step_rows(PanelContext& context, const TokenPath& path, const TokenPat
 }
 
 }  // namespace
+
+std::size_t first_number(const TokenPath::Word& word) { return word.steps.front().made < 0 ? 0 : 1; }
 
 void draw_word(PanelContext& context, const TokenPath& path, std::size_t index, const Box& area) {
     if (index >= path.words.size()) return;

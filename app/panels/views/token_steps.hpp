@@ -9,6 +9,9 @@
 
 namespace attn::app {
 
+/// The number of a word's first step: 0 if that is the word before any step.
+std::size_t first_number(const TokenPath::Word& word);
+
 /// Draws the chosen step of a word with what it chose from, and all its steps as rows to choose from.
 void draw_word(PanelContext& context, const TokenPath& path, std::size_t index, const Box& area);
 

@@ -18,6 +18,7 @@ namespace attn::app {
 struct TrainedModel {
     std::uint64_t run = 0;
     std::optional<std::int64_t> step;  ///< nearest saved moment; none: follow the newest
+    std::string checkpoint{};          ///< in a document's file: the run's own file or folder, from that of the document; "" if unknown
     bool operator==(const TrainedModel&) const = default;
 };
 

@@ -30,6 +30,7 @@ constexpr std::int64_t kMostTokens = std::int64_t{1} << 20;
 Json to_json(const TrainedModel& trained) {
     Json json{{"run", trained.run}};
     if (trained.step.has_value()) json["step"] = *trained.step;
+    if (!trained.checkpoint.empty()) json["checkpoint"] = trained.checkpoint;
     return json;
 }
 
@@ -38,6 +39,7 @@ TrainedModel trained_from_json(JsonObject object) {
     if (!object.read("run", trained.run)) object.fail_missing("run");
     std::int64_t step = 0;
     if (object.read("step", step, 0, kMostSteps)) trained.step = step;
+    object.read("checkpoint", trained.checkpoint);
     object.expect_no_more();
     return trained;
 }

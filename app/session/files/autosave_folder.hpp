@@ -27,6 +27,7 @@ struct KeptWork {
     std::optional<Document> document;
     std::filesystem::path file;
     std::filesystem::path run;  ///< the run's folder; empty: none
+    bool opened = false;        ///< not restored: a document that was opened, with the run that it names
     std::string problem;        ///< why a saved document could not be read; "" if there was no problem
 };
 

@@ -86,6 +86,36 @@ void recall_recent(std::vector<std::string>& recent, std::vector<std::string> ea
         if (recent.size() < kMostRecent && std::find(recent.begin(), recent.end(), path) == recent.end()) recent.push_back(std::move(path));
 }
 
+/// The document as it is written to a file in this folder: with the place of its model, relative if that is below the folder.
+Document naming_checkpoint(Document document, const std::filesystem::path& checkpoint, const std::filesystem::path& folder) {
+    if (!document.trained || checkpoint.empty()) return document;
+    const std::filesystem::path below = checkpoint.lexically_relative(folder);
+    const bool is_below = !below.empty() && *below.begin() != "..";
+    document.trained->checkpoint = (is_below ? below : checkpoint).string();
+    return document;
+}
+
+/// A trained document with the run that it names; none if that is not where it says. Throws Error if the document means nothing without it.
+std::optional<KeptWork> with_its_run(const ReadableFile& file) {
+    KeptWork work;
+    work.document = file.document;
+    work.file = std::filesystem::absolute(file.path);
+    work.opened = true;
+    work.run = work.file.parent_path() / std::exchange(work.document->trained->checkpoint, "");
+    std::error_code unknown;
+    if (!file.document->trained->checkpoint.empty() && std::filesystem::exists(work.run, unknown)) return work;
+    if (file.document->tokenizer == TokenizerKind::Bpe)
+        throw Error(shown(file.path) + ": its tokenizer was trained with its model, which is not where the document says: open that model");
+    return std::nullopt;
+}
+
+std::string where_is_its_model(const Document& document) {
+    if (!document.trained) return "";
+    const std::string& checkpoint = document.trained->checkpoint;
+    return checkpoint.empty() ? " The trained model is not included: open its checkpoint."
+                              : fmt::format(" Its trained model is no longer at {}: open its checkpoint.", escaped(checkpoint, 0));
+}
+
 }  // namespace
 
 FileDesk::FileDesk(std::function<void()> wake)
@@ -99,14 +129,16 @@ void FileDesk::set_recent(std::vector<std::string> recent, std::vector<std::stri
     recall_recent(state_.recent_models, std::move(models));
 }
 
-void FileDesk::save(const command::SaveDocument& save, std::shared_ptr<const Document> document) {
-    send([this, path = save.path, document = std::move(document), subject = subject_](const std::stop_token&) -> Outcome {
-        save_document(path, *document);
-        return [this, path, document, subject](Opened&) {
+void FileDesk::save(const command::SaveDocument& save, std::shared_ptr<const Document> document, std::filesystem::path checkpoint) {
+    send([this, path = save.path, document = std::move(document), checkpoint = std::move(checkpoint),
+          subject = subject_](const std::stop_token&) -> Outcome {
+        save_document(path, naming_checkpoint(*document, checkpoint, std::filesystem::absolute(path).parent_path()));
+        return [this, path, document, checkpoint, subject](Opened&) {
             const std::filesystem::path file = std::filesystem::absolute(path);
-            tell("Saved as " + shown(path) + "." +
-                     (document->trained ? " The trained model is not included: save its checkpoint in the Train view." : ""),
-                 false);
+            const std::string model = !document->trained   ? ""
+                                      : checkpoint.empty() ? " The trained model is not included: save its checkpoint in the Train view."
+                                                           : " The trained model stays in " + shown(checkpoint) + ".";
+            tell("Saved as " + shown(path) + "." + model, false);
             remember(state_.recent, file);
             subjects_[subject] = {file, document};
             if (subject == subject_) show_subject();
@@ -118,8 +150,19 @@ void FileDesk::open(const command::OpenFile& open) {
     send([this, path = open.path](const std::stop_token& stop) -> Outcome {
         auto file = std::make_shared<ReadableFile>(read_any_file(path, stop));
         if (file->document) expect_bearable_texts(*file->document);
+        if (file->kind == FileKind::Document && file->document->trained)
+            if (std::optional<KeptWork> work = with_its_run(*file); work) return opened_with_run(std::move(*work));
         return [this, path, file](Opened& opened) { take(path, *file, opened); };
     });
+}
+
+FileDesk::Outcome FileDesk::opened_with_run(KeptWork work) {
+    return [this, work = std::make_shared<KeptWork>(std::move(work))](Opened& opened) {
+        remember(state_.recent, work->file);
+        state_.opened = FileKind::Document;
+        ++state_.openings;
+        opened.kept = std::move(*work);
+    };
 }
 
 void FileDesk::take(const std::filesystem::path& path, ReadableFile& file, Opened& opened) {
@@ -127,8 +170,7 @@ void FileDesk::take(const std::filesystem::path& path, ReadableFile& file, Opene
     const auto send_on = [&](auto what) { opened.commands.push_back({std::move(what), ""}); };
     switch (file.kind) {
     case FileKind::Document:
-        tell("Opened " + shown(path) + "." + (file.document->trained ? " The trained model is not included: open its checkpoint." : ""),
-             false);
+        tell("Opened " + shown(path) + "." + where_is_its_model(*file.document), false);
         send_on(command::OpenDocument{std::move(*file.document), false, whole});
         break;
     case FileKind::Model:

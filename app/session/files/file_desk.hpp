@@ -33,7 +33,8 @@ public:
     FileDesk& operator=(const FileDesk&) = delete;
 
     // One job per command, using the document and snapshot passed in.
-    void save(const command::SaveDocument& save, std::shared_ptr<const Document> document);
+    /// `checkpoint`: file or folder of the run whose model the document shows; empty if there is none.
+    void save(const command::SaveDocument& save, std::shared_ptr<const Document> document, std::filesystem::path checkpoint);
     void open(const command::OpenFile& open);
     void open_training_text(const command::OpenTrainingText& open);
     void restore(const command::RestoreWork& restore);
@@ -78,6 +79,8 @@ private:
     void deliver(Outcome outcome);
     /// The outcome of a job that only tells something.
     Outcome told(std::string notice, bool failed = false);
+    /// A document and the run that it names, for the session to open together.
+    Outcome opened_with_run(KeptWork work);
     /// Takes an opened file.
     void take(const std::filesystem::path& path, ReadableFile& file, Opened& opened);
     bool would_be_lost(const Document& document) const;

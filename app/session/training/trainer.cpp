@@ -233,6 +233,7 @@ void Trainer::carry_out(const Save& save, const std::stop_token&) {
         if (run_ == nullptr) throw Error("there is no training run to save yet");
         run_->save(save.path);
         state_.saved_step = run_->steps();
+        state_.file = std::filesystem::absolute(save.path).string();
         autosaved_step_ = -1;
         notice("saved step " + std::to_string(run_->steps()) + " as " + save.path.string());
     } catch (const std::bad_alloc&) {
@@ -257,6 +258,7 @@ void Trainer::carry_out(const Open& open, const std::stop_token& job) {
     const bool over = last > 0 && run->steps() >= last;
     take_up(std::move(run), over ? TrainingPhase::Finished : TrainingPhase::Paused, true, job);
     if (open.kept) state_.saved_step = 0;
+    else state_.file = std::filesystem::absolute(open.path).string();
     notice(open.kept ? "restored step " + std::to_string(run_->steps())
                      : "opened " + open.path.string() + " at step " + std::to_string(run_->steps()));
 }

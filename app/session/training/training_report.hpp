@@ -59,6 +59,7 @@ struct TrainingSnapshot {
     std::uint64_t serial = 0;  ///< incremented with every published snapshot
     std::uint64_t run = 0;     ///< counted from 1; 0 before the first run
     bool from_file = false;    ///< resumed from a checkpoint
+    std::string file;          ///< path that it was last saved to or opened from; "" for none
     TrainingPhase phase = TrainingPhase::Idle;
     std::string message;           ///< why it finished or failed
     RunSettings settings;          ///< in effect now
