@@ -111,6 +111,35 @@ TEST_F(LessonTest, ArrowsBelongToTheStagesAgainAfterTheLesson) {
     EXPECT_EQ(view.lesson.step, 1U) << "a lesson left in its midst goes on there";
 }
 
+/// Also where the lesson's model has fewer layers and heads.
+TEST_F(LessonTest, LeavingALessonGivesTheLayerAndTheHeadBack) {
+    open_example("stories");
+    view.view = View::Heads;
+    view.stage = {Stage::Weights, 2};
+    view.head = 3;
+    frames(4, ui_frame);
+    instant = false;
+    open("scaling-and-softmax");
+    const auto settles = [&] {
+        for (int i = 0; i < 2000 && !(view.lesson.given_back == nullptr && !view.lesson.look_pending); ++i) {
+            frame(ui_frame);
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        session->wait();
+        frames(3, ui_frame);
+    };
+    settles();
+    ASSERT_EQ(session->snapshot()->trace->config.num_layers, 1);
+    ASSERT_EQ(view.stage.layer, 0);
+    press(Key::Escape, ui_frame);
+    settles();
+    EXPECT_FALSE(view.lesson.open());
+    EXPECT_EQ(session->document().preset, "stories");
+    EXPECT_EQ(view.view, View::Heads);
+    EXPECT_EQ(view.stage, (StageId{Stage::Weights, 2}));
+    EXPECT_EQ(view.head, 3);
+}
+
 TEST_F(LessonTest, TheLearnerChangesThingsAndResetsThem) {
     open("masks");
     press_and_settle(Key::Right);

@@ -87,6 +87,30 @@ TEST(TrainingSession, LiveSettingsApplyAtOnceAndCanBeUndone) {
     EXPECT_EQ(session.training().snapshot->settings, test::fake_settings());
 }
 
+/// Another task comes with a length and a rate of its own.
+TEST(TrainingSession, SettingsOfAnotherTaskWaitForARunOfTheirs) {
+    const auto shared = std::make_shared<test::FakeTraining>();
+    Session session(open_preset(kDefaultPreset), no_wake, test::empty_computation(), test::fake_engine(shared));
+    const RunSettings run = test::fake_settings();
+    apply(session, command::SetRun{run});
+    apply(session, command::ResetTraining{});
+    session.wait_for_training();
+    RunSettings other = run;
+    other.task.kind = run.task.kind == TaskKind::Sort ? TaskKind::Copy : TaskKind::Sort;
+    other.stop.steps = run.stop.steps + 77;
+    other.train.schedule.rate = 0.5;
+    apply(session, command::SetRun{other});
+    session.wait_for_training();
+    EXPECT_EQ(session.training().snapshot->settings, run);
+    apply(session, command::StepTraining{});
+    session.wait_for_training();
+    EXPECT_EQ(session.training().snapshot->step, 1);
+    EXPECT_EQ(session.training().snapshot->settings, run) << "the run goes on as it is";
+    apply(session, command::ResetTraining{});
+    session.wait_for_training();
+    EXPECT_EQ(session.training().snapshot->settings.stop.steps, other.stop.steps);
+}
+
 TEST(TrainingSession, RefusesWhatThereIsNoRunFor) {
     Session session(open_preset(kDefaultPreset), no_wake, test::empty_computation());
     apply(session, command::ShowMoment{3});

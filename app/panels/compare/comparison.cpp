@@ -293,8 +293,8 @@ ComparedSide side_in_place(const PanelContext& context) {
     const ViewState& view = context.view;
     const CompareLayout layout = view.compare.layout;
     // Where a view has many maps, it has no room for a second one beside each.
-    const bool one_side =
-        view.view == View::Lines || ((view.view == View::Heads || view.view == View::Grid) && layout == CompareLayout::SideBySide);
+    const bool one_side = view.view == View::Lines || view.view == View::Lens ||
+                          ((view.view == View::Heads || view.view == View::Grid) && layout == CompareLayout::SideBySide);
     const bool in_place = draws_comparison(view.view) && (one_side || layout == CompareLayout::InPlace);
     return view.compare.on() && view.compare.swapped && in_place ? reference_side(context, view.stage, view.head) : ComparedSide();
 }

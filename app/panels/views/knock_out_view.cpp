@@ -244,8 +244,8 @@ KnockOutQuestion knock_out_question(const PanelContext& context) {
     const std::int64_t position = std::clamp<std::int64_t>(asked, 0, length - 1);
     const std::int64_t next = both_ways ? position : std::min(position + 1, length - 1);
     std::int64_t said = tokens.ids[static_cast<std::size_t>(batch * tokens.length + next)];
-    // Nothing says which word is hidden: the likeliest is asked for.
-    if (hidden)
+    // Nothing says which word is hidden, or what would follow the text: the likeliest is asked for.
+    if (hidden || (!both_ways && position == length - 1))
         if (const auto words = context.ask_latest(facet::NextWords{batch, {}, position}); words && !words->likeliest.empty())
             said = words->likeliest.front().id;
     const std::int64_t token = context.view.locked.on(Axis::V).value_or(said);

@@ -375,7 +375,8 @@ void draw_lens_view(PanelContext& context) {
         legend = fmt::format("{}: {}. Hold X to swap A and B.", compare.swapped ? "A" : "B", compare.swapped ? other.name : "shown");
     const float foot = wrapped_height(fonts.label, room.x, legend);
     const Box box{{at.x, at.y + context.px(kLensHeader)}, {at.x + room.x, at.y + room.y - foot - context.px(8)}};
-    if (other.lens != nullptr && compare.swapped) draw_table(context, *other.readings, other.batch, nullptr, box);
+    if (other.lens != nullptr && compare.swapped)  // with the tokens of that state
+        draw_side_in_place(context, [&](PanelContext& side) { draw_table(side, *other.readings, other.batch, nullptr, box); });
     else draw_table(context, *so_far.readings, context.view.batch, other.lens != nullptr && !in_place ? &other : nullptr, box);
     draw_text_wrapped(list, fonts.label, {at.x, at.y + room.y - foot}, room.x, colors.faint, legend);
 }

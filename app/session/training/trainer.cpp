@@ -221,8 +221,9 @@ void Trainer::carry_out(const Apply& apply, const std::stop_token&) {
 }
 
 /// The mistake of a run never changes. A paired run does not change at all, since any other difference would be attributed to the mistake.
+/// Nor does a run while the settings are those of another task, which waits to be started: its length and rate are not meant for this one.
 void Trainer::adopt(RunSettings settings) {
-    if (state_.paired) return;
+    if (state_.paired || settings.task.kind != run_->settings().task.kind) return;
     settings.train.forward.mistake = run_->settings().train.forward.mistake;
     run_->apply(settings);
     if (differ_but_for_their_end(run_->settings(), unpublished_.settings)) unpublished_.later = run_->settings();
