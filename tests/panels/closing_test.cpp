@@ -91,6 +91,36 @@ TEST_F(ClosingTest, ARunAsksForAFile) {
     EXPECT_EQ(closing(), Closing::Now);
 }
 
+/// The document can then name the file of its model.
+TEST_F(ClosingTest, TheRunIsSavedBeforeTheDocument) {
+    would_be_lost.run = would_be_lost.document = true;
+    files.document = "/elsewhere/mine.json";
+    quit();
+    press(Key::Enter, ui_frame);
+    EXPECT_EQ(view.files.task, FileTask::SaveRun);
+    EXPECT_TRUE(all<command::SaveDocument>().empty());
+}
+
+TEST_F(ClosingTest, EarlierRunsAreNotLostBySaving) {
+    would_be_lost.document = would_be_lost.earlier_runs = true;
+    files.document = "/elsewhere/mine.json";
+    quit();
+    press(Key::Enter, ui_frame);
+    ASSERT_EQ(all<command::SaveDocument>().size(), 1U);
+    would_be_lost.document = false;
+    frames(2, ui_frame);
+    EXPECT_EQ(closing(), Closing::No) << "there is still something to lose";
+    EXPECT_EQ(view.view, View::Train);
+    ASSERT_EQ(all<command::TellFile>().size(), 1U);
+    EXPECT_TRUE(all<command::TellFile>()[0].failed);
+    // Asked again, the window can be closed without them.
+    quit();
+    EXPECT_EQ(closing(), Closing::Asked);
+    press(Key::Enter, ui_frame);
+    frames(2, ui_frame);
+    EXPECT_EQ(closing(), Closing::No);
+}
+
 TEST_F(ClosingTest, ACancelledSheetLeavesTheWindowOpen) {
     would_be_lost.run = true;
     quit();

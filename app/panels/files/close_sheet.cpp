@@ -48,7 +48,10 @@ void draw_question(PanelContext& context) {
     if (context.would_be_lost.run) paragraph(ui, fonts.body, colors.text, run_words(context));
     if (context.would_be_lost.earlier_runs) paragraph(ui, fonts.body, colors.text, earlier_words(context));
     gap(ui, 10);
-    if (button(ui, "Save and close", {.look = ButtonLook::Accent, .notes = {.tooltip = "Asks for a name if there is none yet (Enter)."}}) ||
+    const bool saves = context.would_be_lost.document || context.would_be_lost.run;
+    const char* tooltip =
+        saves ? "Asks for a name if there is none yet (Enter)." : "Goes to the Train view, where earlier runs are listed (Enter).";
+    if (button(ui, saves ? "Save and close##save" : "Show the runs##save", {.look = ButtonLook::Accent, .notes = {.tooltip = tooltip}}) ||
         key_pressed(Key::Enter, false))
         begin_saving(context);
     ImGui::SameLine(0, context.px(8));
@@ -59,16 +62,19 @@ void draw_question(PanelContext& context) {
     ImGui::End();
 }
 
-/// Saves one part after the other. Cancelling a sheet or a failed save leaves the window open.
+/// Saves one part after the other: first the run, so that the document can name its file. Cancelling a sheet, a failed save and earlier
+/// runs that are not saved leave the window open.
 void go_on_saving(PanelContext& context) {
     FileView& view = context.view.files;
     if (view.task != FileTask::None || context.files.busy) return;
-    // Earlier runs are not saved; the question has said so.
     if (!context.would_be_lost.document && !context.would_be_lost.run) {
-        view.closing = Closing::Now;
+        view.closing = context.would_be_lost.earlier_runs ? Closing::No : Closing::Now;
+        if (!context.would_be_lost.earlier_runs) return;
+        context.view.view = View::Train;
+        context.commands.push_back({command::TellFile{earlier_words(context), true}, ""});
         return;
     }
-    const ClosingPart part = context.would_be_lost.document ? ClosingPart::Document : ClosingPart::Run;
+    const ClosingPart part = context.would_be_lost.run ? ClosingPart::Run : ClosingPart::Document;
     if (view.closing_part != part) {
         view.closing_part = part;
         // No valid count, so it matches only after the user has confirmed the sheet.

@@ -279,6 +279,11 @@ void draw_path_sheet(PanelContext& context) {
     draw_sheet_heading(context, path_sheet_title(context), DesktopQuestion::What::SaveFile);
     gap(ui, 6);
     if (view.task == FileTask::Export) draw_export_options(context);
+    if (view.task == FileTask::SaveRun)
+        paragraph(
+            ui, fonts.label, colors.muted,
+            "The file holds the model and its optimizer at this step, to look at and to resume. Curves and earlier steps are not in it; "
+            "attnscope train --out keeps them.");
     keep_listing(context);
     find_completions(context);
     const PathFieldResult typed = path_field(ui, "##path", view.path, "path");
