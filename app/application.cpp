@@ -120,6 +120,8 @@ void Application::keep_for_next_start() {
 void Application::keep_unsaved_work() {
     const FilesState& files = session_.files();
     if (!view_.lesson.open()) own_ = {session_.shared_document(), files.unsaved, files.would_be_lost, session_.training().snapshot->run};
+    const TrainingSnapshot& run = *session_.training().snapshot;
+    if (view_.lesson.open() && run.run != own_.run) lesson_runs_[run.run] = run.step;
     if (autosave_ == nullptr) return;
     autosave_->keep_document(own_.document, files.document, own_.unsaved);
     const std::string problem = autosave_->problem();
@@ -129,9 +131,14 @@ void Application::keep_unsaved_work() {
 
 WouldBeLost Application::would_be_lost() const {
     const TrainingSnapshot& run = *session_.training().snapshot;
-    // A lesson's run can be repeated and counts as no loss.
-    const bool own_run = !view_.lesson.open() || run.run == own_.run;
-    const bool kept = std::any_of(run.kept.begin(), run.kept.end(), [](const KeptRun& other) { return other.unsaved(); });
+    // A lesson's run can be repeated and counts as no loss, unless it was resumed afterwards.
+    const auto of_lesson = [this](std::uint64_t number, std::int64_t step) {
+        const auto found = lesson_runs_.find(number);
+        return found != lesson_runs_.end() && found->second == step;
+    };
+    const bool own_run = view_.lesson.open() ? run.run == own_.run : !of_lesson(run.run, run.step);
+    const bool kept = std::any_of(run.kept.begin(), run.kept.end(),
+                                  [&](const KeptRun& other) { return other.unsaved() && !of_lesson(other.run, other.step); });
     return {own_.would_be_lost, own_run && run.step != run.saved_step, kept};
 }
 
