@@ -20,8 +20,13 @@ namespace {
 constexpr float kNextRowHeight = 44, kNextRowFrom = 680;  // the latter: minimum window height for the row
 constexpr float kNextChip = 32, kTemperature = 170, kWriteButton = 104, kCutGap = 8;
 
+/// The last step of a lesson leaves it to the learner to change the model's answer, which must then be in sight.
+bool lesson_hides_answer(const LessonView& lesson) { return lesson.open() && lesson.step + 1 < lesson.lesson->steps.size(); }
+
 /// Whether the next-token candidates are shown.
-bool writes(const PanelContext& context) { return could_write(context) && context.view.view != View::Train && !context.view.lesson.open(); }
+bool writes(const PanelContext& context) {
+    return could_write(context) && context.view.view != View::Train && !lesson_hides_answer(context.view.lesson);
+}
 
 std::string shown_word(const PanelContext& context, const NextWord& word) {
     return elide(context.theme.fonts.mono_body, shown_bytes(word.text), context.px(110));
