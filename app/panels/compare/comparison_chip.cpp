@@ -80,28 +80,31 @@ float draw_comparison_chip(PanelContext& context, float right, float y, float ro
     if (!context.view.compare.on()) return 0;
     const Ui ui = context.ui();
     const auto& [colors, fonts, scale] = context.theme;
-    const std::string_view with = "comparing with ";
+    const bool here = draws_comparison(context.view.view);
+    const std::string_view with = here ? "comparing with " : "not compared here: ";
     const float ends = context.px(8 + kBadge + 8 + kEnd), least = ends + context.px(20);
     if (room < least) return 0;
     std::string name = name_of_other(context);
     float words = text_width(fonts.label, with);
-    // In a narrow row drop "comparing with" first, then shorten the name.
+    // In a narrow row drop these words first, then shorten the name.
     if (ends + words + text_width(fonts.strong, name) > room) words = 0;
     name = elide(fonts.strong, name, room - ends - words);
     const float width = ends + words + text_width(fonts.strong, name), height = context.px(kChipHigh);
     const ImVec2 min{right - width, y}, max{right, y + height};
     ImDrawList& list = *ImGui::GetWindowDrawList();
     list.AddRectFilled(min, max, colors.pane, height / 2);
-    list.AddRect(min, max, colors.chosen, height / 2, 0, context.px(1.5F));
+    list.AddRect(min, max, here ? colors.chosen : colors.line, height / 2, 0, context.px(1.5F));
     const ImVec2 badge{min.x + context.px(6), y + (height - context.px(kBadge)) / 2};
     const ImVec2 badge_end{badge.x + context.px(kBadge), badge.y + context.px(kBadge)};
-    list.AddRectFilled(badge, badge_end, colors.chosen, context.px(4));
-    draw_text_in(list, fonts.strong, badge, badge_end, {0.5F, 0.5F}, ink_on(colors.chosen), "A");
+    const Color fill = here ? colors.chosen : colors.faint;
+    list.AddRectFilled(badge, badge_end, fill, context.px(4));
+    draw_text_in(list, fonts.strong, badge, badge_end, {0.5F, 0.5F}, ink_on(fill), "A");
     float x = badge_end.x + context.px(8);
     if (words > 0) draw_text_in(list, fonts.label, {x, min.y}, max, {0, 0.5F}, colors.muted, with);
     draw_text_in(list, fonts.strong, {x + words, min.y}, max, {0, 0.5F}, colors.text, name);
-    const Item item = item_at(ui, "##end_comparison", {max.x - context.px(kEnd), min.y}, {context.px(kEnd), height},
-                              {.tooltip = "Ends the comparison (B). Hold X to swap A and B."});
+    const Item item = item_at(
+        ui, "##end_comparison", {max.x - context.px(kEnd), min.y}, {context.px(kEnd), height},
+        {.tooltip = here ? "Ends the comparison (B). Hold X to swap A and B." : "Ends the comparison (B). This view shows B alone."});
     draw_icon(list, Icon::Close, {max.x - context.px(15), y + height / 2}, context.px(9), item.hovered ? colors.text : colors.muted);
     draw_focus_ring(ui, item, height / 2);
     if (item.pressed) context.view.compare.end();
