@@ -216,14 +216,22 @@ void draw_sample(PanelContext& context, const Answer<facet::Sample>& sample, con
     bool fits = true;
     const std::string between = context.training.snapshot->tokenizer == TokenizerKind::Word ? " " : "";
     if (translates) fits = write("→ ", colors.faint);  // the source is shown above the maps
-    const auto write_all = [&](std::span<const Token> tokens, Color color) {
-        for (const std::string& piece : readable_pieces(tokens)) fits = fits && write(piece + between, color);
-    };
+    const std::vector<std::string> said = readable_pieces(sample->tokens);
+    const auto width_of = [&](const std::string& piece) { return text_width(font, piece + between); };
     if (const auto& texts = context.snapshot.tokens; !translates && !texts.empty()) {
         const auto end = std::find_if(texts.front().begin(), texts.front().end(), [](const Token& token) { return token.padding; });
-        write_all({texts.front().begin(), end}, colors.faint);
+        const std::vector<std::string> prompt = readable_pieces({texts.front().begin(), end});
+        // A long prompt leaves its beginning out rather than the continuation. Lines are not filled to their ends.
+        constexpr float kFilled = 0.9F;
+        float room = std::floor((box.max.y + context.px(2) - top) / line) * box.width() * kFilled;
+        for (const std::string& piece : said) room -= width_of(piece);
+        room = std::max(room, box.width() * kFilled);  // a line of it shows what is continued
+        std::size_t first = prompt.size();
+        for (; first > 0 && (room -= width_of(prompt[first - 1])) > 0;) --first;
+        if (first > 0) write("…" + between, colors.faint);
+        for (std::size_t i = first; i < prompt.size(); ++i) fits = fits && write(prompt[i] + between, colors.faint);
     }
-    write_all(sample->tokens, colors.text);
+    for (const std::string& piece : said) fits = fits && write(piece + between, colors.text);
 }
 
 }  // namespace
