@@ -282,6 +282,30 @@ TEST_F(ComparisonTest, AnotherStepIsChosenAmongThoseThatAreKept) {
 }
 
 /// A comparison state is computed only while a view shows it.
+TEST_F(ComparisonTest, AStateComparedWithItselfIsSaidToBeTheSame) {
+    open_example("stories");
+    view.view = View::Heads;
+    view.stage = {Stage::Weights, 0};
+    frames(2, ui_frame);
+    pin();
+    view.compare.choose(Compare::Pinned);
+    frames(4, ui_frame);
+    ASSERT_TRUE(view.compare.on());
+    const auto said = [&] {
+        std::string words;
+        with_context([&](PanelContext& context) { words = shown_problem(context, view.stage); });
+        return words;
+    };
+    EXPECT_EQ(said(), kSameState);
+    with_context([&](PanelContext& context) { EXPECT_NE(shown_title(context, view.stage).find("B − A"), std::string::npos); });
+    ForwardSettings forward = session->document().forward;
+    forward.masks.window = 3;
+    session->apply({command::SetForward{forward}, ""});
+    session->wait();
+    frames(4, ui_frame);
+    EXPECT_EQ(said(), "");
+}
+
 TEST_F(ComparisonTest, APinnedStateIsReadWhenAViewWantsIt) {
     open_example("gpt-tiny");
     const auto lens_of_it = get(facet::Readings{ReadingKind::Lens}), totals_of_it = get(facet::Readings{ReadingKind::Totals});

@@ -270,6 +270,10 @@ ComparedSides compared_sides(const PanelContext& context, const StageId& id, std
     return sides;
 }
 
+bool is_same(const ComparedSide& a, const ComparedSide& b) {
+    return !a.empty() && !b.empty() && a.stage == b.stage && a.head == b.head && a.batch == b.batch && *a.state == *b.state;
+}
+
 bool draws_comparison(View view) {
     switch (view) {
     case View::Step:
@@ -337,8 +341,8 @@ std::string no_difference(const ComparedSides& sides, const Matrix& a, const Mat
 }
 
 Color problem_color(const PanelContext& context, std::string_view problem) {
-    const bool waits = problem.ends_with("being computed.") || problem.starts_with("Computing …");
-    return waits ? context.theme.colors.muted : context.theme.colors.bad;
+    const bool mild = problem.ends_with("being computed.") || problem.starts_with("Computing …") || problem == kSameState;
+    return mild ? context.theme.colors.muted : context.theme.colors.bad;
 }
 
 ComparisonPicture comparison_picture(PanelContext& context, const ComparedSides& sides) {

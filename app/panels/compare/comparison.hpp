@@ -71,6 +71,11 @@ struct ComparedSide {
     bool empty() const { return trace == nullptr; }
 };
 
+/// Said where nothing can differ, as right after a state was pinned.
+inline constexpr std::string_view kSameState = "A and B are the same, so every difference is 0. Change the text, a mask or a number.";
+/// Whether both sides are the same part of the same state.
+bool is_same(const ComparedSide& a, const ComparedSide& b);
+
 /// The shown side and the reference side for stage `id` and head `head`. The reference is empty, with a reason, if it has no such stage,
 /// head or sequence.
 ComparedSide shown_side(const PanelContext& context, const StageId& id, std::int64_t head);

@@ -161,7 +161,7 @@ std::string measure_words(const PanelContext& context, const StageId& id) {
 std::string shown_title(PanelContext& context, const StageId& id) {
     const std::string name = stage_title(id.stage, token_noun(context.snapshot));
     const Comparison& compare = context.view.compare;
-    if (!shown_problem(context, id).empty()) return name;
+    if (const std::string problem = shown_problem(context, id); !problem.empty() && problem != kSameState) return name;
     if (shows_difference(context)) return name + (compare.swapped ? ": A − B" : ": B − A");
     if (compare.on()) return name + std::string(words_of_side(context));
     if (const std::string measure = measure_words(context, id); !measure.empty()) return name + measure;
@@ -184,7 +184,12 @@ float draw_shown_title(PanelContext& context, const StageId& id, ImVec2 at, floa
 
 std::string shown_problem(PanelContext& context, const StageId& id) {
     const std::int64_t head = context.view.head;
-    if (context.view.compare.on()) return problem_of(context, compared_sides(context, id, head));
+    if (context.view.compare.on()) {
+        const ComparedSides sides = compared_sides(context, id, head);
+        std::string problem = problem_of(context, sides);
+        if (problem.empty() && shows_difference(context) && is_same(sides.a, sides.b)) problem = kSameState;
+        return problem;
+    }
     if (shows_gradients(context)) return "";
     return measured(context, slice_of(context, shown_side(context, id, head)), id, head).problem;
 }
