@@ -90,6 +90,12 @@ Diagnosis combined(std::vector<Diagnosis> each) {
         return d.verdict == (wrong > 0 ? Verdict::Wrong : correct > 0 ? Verdict::Correct : Verdict::Unknown);
     });
     Diagnosis out = *first;
+    const auto unjudged = std::find_if(each.begin(), each.end(), [](const Diagnosis& d) { return d.verdict == Verdict::Unknown; });
+    const std::string not_judged =
+        unjudged == each.end() || wrong > 0 || correct == 0
+            ? ""
+            : fmt::format(" Not judged: {}{}", unjudged->attention.empty() ? "" : escaped(unjudged->attention) + ": ",
+                          unjudged->explanation);
     out.findings.clear();
     for (Diagnosis& diagnosis : each) {
         if (wrong == 0) out.max_error = std::max(out.max_error, diagnosis.max_error);
@@ -100,8 +106,8 @@ Diagnosis combined(std::vector<Diagnosis> each) {
         out.explanation =
             fmt::format("{}{} ({} of {} attentions {} wrong.)", where, out.explanation, wrong, each.size(), wrong == 1 ? "is" : "are");
     else if (correct > 0)
-        out.explanation =
-            fmt::format("{} of {} attentions are correct as far as they can be judged. {}{}", correct, each.size(), where, out.explanation);
+        out.explanation = fmt::format("{} of {} attentions are correct as far as they can be judged. {}{}{}", correct, each.size(), where,
+                                      out.explanation, not_judged);
     return out;
 }
 

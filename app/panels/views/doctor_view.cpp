@@ -90,7 +90,10 @@ void draw_report(PanelContext& context, const DoctorReport& report) {
         const std::optional<StageId> id = leads ? stage_of(context, finding) : std::nullopt;
         const bool named = !finding.stage.empty();
         const bool pressed = row(context, "##finding", spot_of(colors, finding.severity), finding.sentence,
-                                 named && (id || !leads) ? place_text(finding) : "", id ? "Show this stage and cell" : "");
+                                 !named         ? finding.attention
+                                 : id || !leads ? place_text(finding)
+                                                : "",
+                                 id ? "Show this stage and cell" : "");
         if (pressed && id) go_to(context, finding, *id);
         ImGui::PopID();
     }
