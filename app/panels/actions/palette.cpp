@@ -66,8 +66,9 @@ bool has_word(std::string_view text, std::string_view word) {
     return false;
 }
 
-/// Whether every typed word is the beginning of a word of the text.
-bool is_meant(std::string_view text, std::string_view typed) {
+/// Whether every typed word is the beginning of one of the action's words or synonyms.
+bool is_meant(const Action& action, std::string_view typed) {
+    const std::string text = action.group + " " + action.name + " " + action.also;
     const std::vector<std::string_view> words = words_of_query(typed);
     return std::all_of(words.begin(), words.end(), [&](std::string_view word) { return has_word(text, word); });
 }
@@ -183,10 +184,9 @@ std::vector<const Action*> palette_lines(const PanelContext& context, std::span<
         // Matches including the group rank below matches of the name alone.
         if (!score)
             if (const auto by_group = fuzzy_score(palette.query, action.group + " " + action.name)) score = *by_group - 6;
-        const std::string name = action.group + " " + action.name;
-        const bool named = is_meant(name, palette.query), meant = named || is_meant(name + " " + action.also, palette.query);
-        // Beginnings of words count as much as letters of the name, synonyms a little less.
-        if (meant) score = std::max(score.value_or(0), 7 * static_cast<int>(palette.query.size()) - (named ? 0 : 1));
+        const bool meant = is_meant(action, palette.query);
+        // Beginnings of words and synonyms count as much as letters of the name.
+        if (meant) score = std::max(score.value_or(0), 7 * static_cast<int>(palette.query.size()));
         // Do not offer actions that discard something for an accidental match of letters.
         if (!score || (action.careful && !meant)) continue;
         const int recent = place_among_recent(palette, action.name);
