@@ -459,7 +459,7 @@ std::vector<Action> table() {
                        "View",
                        {typed(info.key)},
                        kAll,
-                       "the views of the tabs",
+                       "the views, in the order of the tabs",
                        [view = info.view](C& c) { c.view.view = view; },
                        ready,
                        std::string(info.shows)});
