@@ -102,8 +102,8 @@ private:
         bool unsaved = false, would_be_lost = false;
         std::uint64_t run = 0;
     } own_;
-    std::map<std::uint64_t, std::int64_t>
-        lesson_runs_;                        ///< runs that lessons began, and the steps they had reached when the lesson was left
+    /// Runs that lessons began, and the steps they had reached when the lesson was left.
+    std::map<std::uint64_t, std::int64_t> lesson_runs_;
     std::vector<AutosaveFolder> leftovers_;  ///< the user is asked about the first
     std::optional<AutosaveFolder> restoring_;
     std::uint64_t restorations_ = 0;

@@ -29,13 +29,8 @@ const CLI::App& deepest(const CLI::App& app) {
 }
 
 /// Such as "attnscope bench model".
-std::string named_by(const CLI::App& app) {
-    std::string name = app.get_name();
-    for (const CLI::App* command = &app; !command->get_subcommands().empty();) {
-        command = command->get_subcommands().front();
-        name += " " + command->get_name();
-    }
-    return name;
+std::string name_of(const CLI::App& command) {
+    return (command.get_parent() == nullptr ? "" : name_of(*command.get_parent()) + " ") + command.get_name();
 }
 
 std::string names_of_commands(const CLI::App& command) {
@@ -207,11 +202,11 @@ CommandLine::Outcome CommandLine::parse(int argc, char** argv) {
     } catch (const CLI::ExtrasError&) {
         const std::string first = app_->remaining(true).front();
         throw ArgumentError(first.starts_with('-') ? "there is no option " + first : "nothing is expected here, found " + first,
-                            named_by(*app_));
+                            name_of(deepest(*app_)));
     } catch (const CLI::ParseError& error) {
         const CLI::App& command = deepest(*app_);
         const bool incomplete = command.get_require_subcommand_min() > 0 && command.get_subcommands().empty();
-        throw ArgumentError(incomplete ? "say which: " + names_of_commands(command) : error.what(), named_by(*app_));
+        throw ArgumentError(incomplete ? "say which: " + names_of_commands(command) : error.what(), name_of(command));
     }
     return app_->get_subcommands().empty() ? Outcome::NoCommand : Outcome::Ran;
 }

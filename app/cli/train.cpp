@@ -156,9 +156,9 @@ private:
     }
 
     void print_end() const {
-        if (first_step_ > 0 && run_.steps() == first_step_ && !finished_.empty()) {
+        if (start_.step > 0 && run_.steps() == start_.step && !finished_.empty()) {
             const std::int64_t wanted = run_.settings().stop.steps;
-            const bool by_steps = wanted > 0 && wanted <= first_step_;
+            const bool by_steps = wanted > 0 && wanted <= start_.step;
             progress_.print(fmt::format("nothing was trained, as the run was finished: {}{}\n", finished_,
                                         by_steps ? "; --steps counts those as well" : ""));
         } else {
@@ -181,8 +181,7 @@ private:
     RunFolder files_;
     LossPoint start_;  ///< the run's position when this process started
     TrainProgress progress_;
-    std::int64_t first_step_ = run_.steps();  ///< of a resumed run; else 0
-    std::string finished_;                    ///< why the run finished; "" if it is still going, was stopped, or failed
+    std::string finished_;  ///< why the run finished; "" if it is still going, was stopped, or failed
 };
 
 constexpr const char* kTrainExamples =

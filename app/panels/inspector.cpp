@@ -187,24 +187,27 @@ void draw_value_line(const PanelContext& context, std::string_view label, std::s
     ImGui::SetCursorScreenPos({at.x, at.y + context.px(kLine)});
 }
 
-/// The number of the picture, where that is the loss gradient; "" otherwise.
-std::string gradient_in_step(const PanelContext& context, const CellRef& cell) {
-    if (context.view.view != View::Step || !shows_gradients(context)) return "";
-    const RecordedStage<float>* stage = shown_gradients(context)->find(cell.stage);
+/// "" if there is none.
+std::string gradient_of(const GradientTrace<float>& gradients, const CellRef& cell) {
+    const RecordedStage<float>* stage = gradients.find(cell.stage);
     if (stage == nullptr || stage->value.empty()) return "";
     const auto& i = cell.index;
-    return "∂ " + number(static_cast<double>(stage->value(i[0], i[1], i[2], i[3])), 4);
+    return number(static_cast<double>(stage->value(i[0], i[1], i[2], i[3])), 4);
+}
+
+/// The number of the picture, where that is the loss gradient; "" otherwise.
+std::string gradient_in_step(const PanelContext& context, const CellRef& cell) {
+    const auto gradients = context.view.view == View::Step ? shown_gradients(context) : nullptr;
+    const std::string number = gradients == nullptr ? "" : gradient_of(*gradients, cell);
+    return number.empty() ? "" : "∂ " + number;
 }
 
 /// The loss gradient with respect to this number. For a large model gradients are expensive, so they are shown only if switched on.
 void draw_gradient(PanelContext& context, const CellRef& cell) {
     if (!context.trace().config.lm_head || (!context.snapshot.trace->whole() && !context.view.gradients)) return;
     const auto gradients = context.ask(facet::Gradients{});
-    const RecordedStage<float>* stage = gradients ? gradients->find(cell.stage) : nullptr;
-    if (stage == nullptr || stage->value.empty()) return;
-    const auto& i = cell.index;
-    draw_value_line(context, "gradient of the loss", number(static_cast<double>(stage->value(i[0], i[1], i[2], i[3])), 4),
-                    context.theme.colors.text, context.theme.fonts.mono_small);
+    if (const std::string gradient = gradients ? gradient_of(*gradients, cell) : ""; !gradient.empty())
+        draw_value_line(context, "gradient of the loss", gradient, context.theme.colors.text, context.theme.fonts.mono_small);
 }
 
 void draw_steps(PanelContext& context, const Provenance& provenance) {

@@ -7,6 +7,7 @@
 #include "app/panels/edit/paint_mask.hpp"
 #include "app/panels/maps/gradients.hpp"
 #include "app/panels/maps/head_captions.hpp"
+#include "app/panels/maps/head_of.hpp"
 #include "app/panels/maps/head_search.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/setting_parts.hpp"
@@ -54,10 +55,9 @@ void draw_shown_stage(PanelContext& context) {
     }
     if (of_one_head) {
         if (index_row(context, "layer", layers, layer, "Up and Down change the layer.")) go_to_layer(view, trace, static_cast<int>(layer));
-        const Shape shape = context.has_stage(view.stage) ? trace.shape_of(view.stage) : Shape{};
-        const bool has_heads = view.view != View::Step || shape.has(Axis::H) || shape.has(Axis::G);
+        const bool of_heads = view.view != View::Step || (context.has_stage(view.stage) && has_heads(trace.shape_of(view.stage)));
         index_row(context, "head", head_count(trace), view.head, "[ and ] change the head.", 0,
-                  has_heads ? "" : "This stage has no heads: all of them are joined, or it comes before them.");
+                  of_heads ? "" : "This stage has no heads: all of them are joined, or it comes before them.");
     }
     if (batch_size(trace) > 1)
         index_row(context, "text", batch_size(trace), view.batch, "The sequences of the batch, in the order of the texts.", 1);

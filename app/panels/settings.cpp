@@ -181,8 +181,8 @@ void draw_section(PanelContext& context, const SettingSection& section, bool fir
     const bool open = always_open || open_section(context, section.name, section.title, section.value(context));
     ImGui::PopStyleVar();
     if (open) section.draw(context);
-    reveal_opened(context, section.name, was_open);
     hold_if_clicked(context, section.name, top);
+    reveal_opened(context, section.name, was_open);
 }
 
 /// Shown at the bottom of the pane until the user has completed the tour.

@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "app/panels/maps/model_blocks.hpp"
+#include "app/panels/navigation.hpp"
 #include "app/panels/stage_card.hpp"
 #include "app/panels/views/token_path_view.hpp"
 #include "app/panels/views/token_piece.hpp"
@@ -118,6 +119,19 @@ bool is_chosen(const PanelContext& context, std::size_t stage) {
     return context.view.stage.stage == Stage::Tokens && context.view.token_path.stage == stage;
 }
 
+/// Goes from card to card, or from the pieces to the last card; false if there is none in this direction.
+bool step_card(PanelContext& context, int direction) {
+    if (context.view.view != View::Step || context.view.stage.stage != Stage::Tokens || !has_token_path(context)) return false;
+    const TokenPath* path = shown_token_path(context);
+    if (path == nullptr || path->words.empty()) return false;
+    const std::size_t pieces = count_text_cards(*path), now = std::min(context.view.token_path.stage.value_or(pieces), pieces);
+    if (direction < 0 ? now == 0 : now == pieces) return false;
+    const std::size_t next = direction < 0 ? now - 1 : now + 1;
+    choose(context, next);
+    if (next == pieces) context.view.token_path.stage.reset();
+    return true;
+}
+
 }  // namespace
 
 const TokenPath* carded_token_path(PanelContext& context, const ModelBlock& block) {
@@ -129,16 +143,8 @@ const TokenPath* carded_token_path(PanelContext& context, const ModelBlock& bloc
 
 std::size_t count_text_cards(const TokenPath& path) { return path.rows.size() + 1; }
 
-bool step_text_card(PanelContext& context, int direction) {
-    if (context.view.view != View::Step || context.view.stage.stage != Stage::Tokens || !has_token_path(context)) return false;
-    const TokenPath* path = shown_token_path(context);
-    if (path == nullptr || path->words.empty()) return false;
-    const std::size_t pieces = count_text_cards(*path), now = std::min(context.view.token_path.stage.value_or(pieces), pieces);
-    if (direction < 0 ? now == 0 : now == pieces) return false;
-    const std::size_t next = direction < 0 ? now - 1 : now + 1;
-    choose(context, next);
-    if (next == pieces) context.view.token_path.stage.reset();
-    return true;
+void walk_stages(PanelContext& context, int direction) {
+    if (!step_card(context, direction)) step_stage(context.view, context.trace(), direction);
 }
 
 void draw_text_cards(PanelContext& context, const TokenPath& path, ImVec2 at, ImVec2 size) {

@@ -12,9 +12,8 @@ struct TokenPath;
 const TokenPath* carded_token_path(PanelContext& context, const ModelBlock& block);
 /// How many cards draw_text_cards() draws.
 std::size_t count_text_cards(const TokenPath& path);
-/// Goes from card to card of a text, or from the pieces to the last card; false if there is none in this direction, so that the next stage
-/// of the model comes.
-bool step_text_card(PanelContext& context, int direction);
+/// Goes to the next or previous stage of the model, and at the pieces from card to card of the text.
+void walk_stages(PanelContext& context, int direction);
 /// Draws the cards from left to right, each in an area of this size.
 void draw_text_cards(PanelContext& context, const TokenPath& path, ImVec2 at, ImVec2 size);
 

@@ -156,7 +156,7 @@ private:
         const double spread = deviation(sequence[Part::Scaled]), root = std::sqrt(static_cast<double>(sequence.head_size));
         if (spread <= root) return;
         const Judgement& judged = judgements_.front();
-        const bool scaling_is_right = !wrong_ && judged.right && judged.telling && judged.undecided != Undecided::Scale;
+        const bool scaling_is_right = !wrong_ && judged.right && judged.telling;
         add(Severity::Warning, Part::Scaled, {},
             fmt::format("The scaled scores spread by {:.2f}, more than √d_head = {:.2f}: {}.", spread, root,
                         scaling_is_right ? "q and k are large" : "either the scaling is missing or q and k are large"));

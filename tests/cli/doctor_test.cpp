@@ -254,6 +254,32 @@ TEST(DoctorCommand, ListsItsDoubtsInJson) {
     EXPECT_TRUE(healthy.at("warnings").is_array()) << healthy;
 }
 
+/// Of four attentions three can be judged, whose scaling is right though their scores are spread widely.
+TEST(DoctorCommand, NamesWhatItCannotJudgeAndDoubtsNoScalingThatItChecked) {
+    const Outcome outcome = attnscope({"doctor", kGoldenCases + "notebook_multi_head.npz"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_THAT(outcome.out, HasSubstr("3 of 4 attentions are correct"));
+    EXPECT_THAT(outcome.out, HasSubstr("Not judged: There is not enough to judge. Without q and k"));
+    EXPECT_THAT(outcome.out, HasSubstr("√d_head = 2.00: q and k are large."));
+    EXPECT_THAT(outcome.out, testing::Not(HasSubstr("scaling is missing")));
+    // The same scores without the scaling.
+    const ScratchFolder folder;
+    std::string q, scores;
+    const auto put = [](std::string& bytes, float number) { bytes.append(reinterpret_cast<const char*>(&number), sizeof(number)); };
+    const auto sign = [](int row) { return row % 2 == 0 ? 1.F : -1.F; };
+    for (int row = 0; row < 8; ++row) {
+        for (int d = 0; d < 4; ++d) put(q, 3 * sign(row));
+        for (int key = 0; key < 8; ++key) put(scores, 36 * sign(row) * sign(key));
+    }
+    const json header = {{"q", entry("F32", {1, 1, 8, 4}, 0, 128)},
+                         {"k", entry("F32", {1, 1, 8, 4}, 128, 256)},
+                         {"scores", entry("F32", {1, 1, 8, 8}, 256, 512)},
+                         {"scaled", entry("F32", {1, 1, 8, 8}, 512, 768)}};
+    const Outcome unscaled = attnscope({"doctor", folder.file("unscaled.safetensors", safetensors(header, q + q + scores + scores))});
+    EXPECT_EQ(unscaled.exit_code, 1) << unscaled.out;
+    EXPECT_THAT(unscaled.out, HasSubstr("either the scaling is missing or q and k are large"));
+}
+
 TEST(DoctorCommand, AStatedNumberOfHeadsHasToFit) {
     const ScratchFolder folder;
     const json header = {{"__metadata__", {{"num_heads", "6"}}}, {"weights", entry("F32", {1, 4, 3, 3}, 0, 144)}};

@@ -293,10 +293,10 @@ TEST_F(ComparisonTest, AStateComparedWithItselfIsSaidToBeTheSame) {
     ASSERT_TRUE(view.compare.on());
     const auto said = [&] {
         std::string words;
-        with_context([&](PanelContext& context) { words = shown_problem(context, view.stage); });
+        with_context([&](PanelContext& context) { words = shown_remark(context, view.stage).words; });
         return words;
     };
-    EXPECT_EQ(said(), kSameState);
+    EXPECT_EQ(said().rfind("A and B are the same", 0), 0U) << said();
     with_context([&](PanelContext& context) { EXPECT_NE(shown_title(context, view.stage).find("B − A"), std::string::npos); });
     ForwardSettings forward = session->document().forward;
     forward.masks.window = 3;
@@ -456,6 +456,16 @@ TEST_F(ComparisonTest, EverythingAboutASaysSo) {
             EXPECT_EQ(words_of_side(context), " of B") << view_info(shown).name;
         });
     }
+    // The lens has room for one table only, whatever the layout.
+    view.compare.lay_out(CompareLayout::All);
+    hold('X', true);
+    frames(3, ui_frame);
+    with_context([&](PanelContext& context) {
+        ASSERT_EQ(context.view.view, View::Lens);
+        EXPECT_EQ(words_of_side(context), " of A");
+    });
+    hold('X', false);
+    view.compare.lay_out(CompareLayout::InPlace, true);
     view.view = View::Heads;
     view.head = 1;
     const auto unmasked = computed(session->states().unmasked);

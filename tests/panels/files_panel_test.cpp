@@ -276,20 +276,18 @@ TEST_F(FilesPanel, AFolderThatCannotBeReadKeepsTheSheetOpen) {
     for (int i = 0; i < 60; ++i) press(Key::Backspace, ui_frame);
     type("/nowhere/one.png", ui_frame);
     frames(2, ui_frame);
-    auto listing = std::make_shared<FolderListing>();
-    listing->folder = "/nowhere/";
-    listing->problem = "No such file or directory";
-    files.listing = listing;
-    frames(2, ui_frame);
-    press(Key::Enter, ui_frame);
-    EXPECT_EQ(view.files.task, FileTask::Export);
+    const auto enter_with = [&](const char* problem) {
+        auto listing = std::make_shared<FolderListing>();
+        listing->folder = "/nowhere/";
+        listing->problem = problem;
+        files.listing = listing;
+        frames(2, ui_frame);
+        press(Key::Enter, ui_frame);
+        return view.files.task;
+    };
+    EXPECT_EQ(enter_with("No such file or directory"), FileTask::Export);
     EXPECT_FALSE(view.files.picture);
-    listing = std::make_shared<FolderListing>();
-    listing->folder = "/nowhere/";
-    files.listing = listing;
-    frames(2, ui_frame);
-    press(Key::Enter, ui_frame);
-    EXPECT_EQ(view.files.task, FileTask::None);
+    EXPECT_EQ(enter_with(""), FileTask::None);
     EXPECT_TRUE(view.files.picture);
 }
 

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
 
+#include "app/panels/views/knock_out_view.hpp"
 #include "app/session/document/presets.hpp"
 #include "tests/support/interface_fixture.hpp"
 
@@ -25,6 +28,29 @@ TEST_F(CountedTest, KnockOutMeasuresOnlyWhatCounts) {
     EXPECT_NEAR(worth->with_all, (loss_at(2) + loss_at(5)) / 2, 1e-4);
     EXPECT_TRUE(session->snapshot()->asked.empty()) << "no run says what counts";
     EXPECT_EQ(session->compute(facet::KnockOut{KnockOutQuestion{{}, {1, 0}}}).value, nullptr);
+}
+
+/// After the last word, no word of the text follows: the likeliest one is asked for.
+TEST_F(CountedTest, TheQuestionAfterTheTextIsAboutTheLikeliestWord) {
+    open_example("stories");
+    view.view = View::KnockOut;
+    view.knock_out.chance = true;
+    const auto& tokens = trace().tokens;
+    const auto asked_at = [&](std::int64_t position) {
+        view.locked.clear();
+        view.locked.set(Axis::T, position);
+        frames(3, ui_frame);
+        std::optional<KnockOutQuestion::Place> place;
+        with_context([&](PanelContext& context) { place = knock_out_question(context).place; });
+        return place.value_or(KnockOutQuestion::Place{});
+    };
+    EXPECT_EQ(asked_at(0).token, tokens.ids.at(1));
+    const Tensor<float>& chances = trace().find({Stage::Probabilities, -1})->value;
+    const std::int64_t last = tokens.lengths[0] - 1;
+    const float* row = chances.data() + last * chances.shape()[2].size;
+    const auto likeliest = static_cast<std::int32_t>(std::max_element(row, row + chances.shape()[2].size) - row);
+    ASSERT_NE(likeliest, tokens.ids.at(static_cast<std::size_t>(last)));
+    EXPECT_EQ(asked_at(last).token, likeliest);
 }
 
 }  // namespace

@@ -99,6 +99,23 @@ TEST_F(SettingsPane, WhatIsClickedStaysInPlaceWhenTheSectionAboveGrows) {
     EXPECT_EQ(ImGui::GetCurrentContext()->HoveredId, hovered) << "for good";
 }
 
+/// Otherwise a click on the lowest heading would seem to do nothing.
+TEST_F(SettingsPane, ASectionThatIsOpenedAtTheBottomIsScrolledTo) {
+    for (const char* name : {"shown", "masks", "other masks", "softmax", "edits", "compare", "model", "tokens", "parts", "mistakes"})
+        view.folded.insert(name);
+    ImGui::GetIO().DisplaySize = {1280, 560};
+    frames(4, ui_frame);
+    const ImGuiWindow* pane = find_window("##sections");
+    ASSERT_NE(pane, nullptr);
+    ASSERT_EQ(pane->Scroll.y, 0);
+    const std::size_t folded = view.folded.size();
+    const ImRect area = pane->InnerClipRect;
+    for (float y = area.Max.y - 3; y > area.Min.y && view.folded.size() == folded; y -= 5) click(area.Min.x + 60, y, ui_frame);
+    ASSERT_EQ(view.folded.size(), folded - 1);
+    frames(4, ui_frame);
+    EXPECT_GT(find_window("##sections")->Scroll.y, 0);
+}
+
 TEST_F(SettingsPane, ASlashBeginsTheSearch) {
     view.panes.left = false;
     frames(3, ui_frame);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "app/session/document/document_json.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/session.hpp"
 #include "engine/io/folder_lock.hpp"
@@ -187,6 +188,24 @@ TEST(OpenRun, ADocumentWhoseModelIsGoneOrAnotherSaysSo) {
     open_with_run(gone, saved.document);
     EXPECT_NE(gone.files().notice.find("no longer at run.safetensors"), std::string::npos) << gone.files().notice;
     EXPECT_EQ(gone.document().texts, std::vector<std::string>{"ab>ab"});
+}
+
+/// Nothing could be shown of it.
+TEST(OpenRun, ADocumentWhoseTokenizerIsGoneIsRefused) {
+    const test::TemporaryFolder place;
+    const SavedWithRun saved(place.path());
+    Document document = load_document(saved.document);
+    document.tokenizer = TokenizerKind::Bpe;
+    for (const char* checkpoint : {"", "gone.safetensors"}) {
+        document.trained->checkpoint = checkpoint;
+        save_document(saved.document, document);
+        Session session(open_preset(kDefaultPreset), [] {});
+        const Document before = session.document();
+        open_with_run(session, saved.document);
+        EXPECT_TRUE(session.files().failed);
+        EXPECT_NE(session.files().notice.find("its tokenizer was trained with its model"), std::string::npos) << session.files().notice;
+        EXPECT_EQ(session.document(), before) << "the state stays as it was";
+    }
 }
 
 /// Saving must not replace the file of what was open before.

@@ -41,7 +41,7 @@ bool has_run(const PanelContext& context) { return context.training.snapshot->ru
 
 void step(PanelContext& context, int direction) {
     context.view.playing = false;
-    if (!step_text_card(context, direction)) step_stage(context.view, context.trace(), direction);
+    walk_stages(context, direction);
 }
 
 void play(PanelContext& context) {

@@ -341,8 +341,8 @@ std::string no_difference(const ComparedSides& sides, const Matrix& a, const Mat
 }
 
 Color problem_color(const PanelContext& context, std::string_view problem) {
-    const bool mild = problem.ends_with("being computed.") || problem.starts_with("Computing …") || problem == kSameState;
-    return mild ? context.theme.colors.muted : context.theme.colors.bad;
+    const bool waits = problem.ends_with("being computed.") || problem.starts_with("Computing …");
+    return waits ? context.theme.colors.muted : context.theme.colors.bad;
 }
 
 ComparisonPicture comparison_picture(PanelContext& context, const ComparedSides& sides) {

@@ -71,8 +71,6 @@ struct ComparedSide {
     bool empty() const { return trace == nullptr; }
 };
 
-/// Said where nothing can differ, as right after a state was pinned.
-inline constexpr std::string_view kSameState = "A and B are the same, so every difference is 0. Change the text, a mask or a number.";
 /// Whether both sides are the same part of the same state.
 bool is_same(const ComparedSide& a, const ComparedSide& b);
 

@@ -155,7 +155,6 @@ void take_over_typed(PanelContext& context) {
     EditState& state = context.view.edits;
     if (!state.offered.empty() && state.typed == state.offered) return ImGui::CloseCurrentPopup();
     const std::optional<double> value = parse(state.typed);
-    state.types_again = true;
     if (!value) {
         state.problem = "This is not a number.";
     } else if (std::abs(*value) > Edit::kMostValue) {
@@ -165,9 +164,9 @@ void take_over_typed(PanelContext& context) {
         edit.kind = state.kind;
         edit.value = *value;
         emit_edit(context, edit);
-        state.types_again = false;
-        ImGui::CloseCurrentPopup();
+        return ImGui::CloseCurrentPopup();
     }
+    state.types_again = true;
 }
 
 void draw_field(PanelContext& context, bool opens) {

@@ -12,6 +12,7 @@
 #include "app/panels/files/open_sheet.hpp"
 #include "app/panels/files/shown_numbers.hpp"
 #include "app/panels/maps/gradients.hpp"
+#include "app/panels/maps/head_of.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/text.hpp"
@@ -85,8 +86,6 @@ void draw_picture_options(PanelContext& context) {
     if (segmented_row(ui, "Scale", kScales, scale, 76, {.tooltip = "Pixels in the file per pixel of the window."}))
         view.picture_scale = scale + 1;
 }
-
-bool has_heads(const Shape& shape) { return shape.has(Axis::H) || shape.has(Axis::G); }
 
 void draw_number_options(PanelContext& context) {
     const Ui ui = context.ui();

@@ -161,7 +161,7 @@ std::string measure_words(const PanelContext& context, const StageId& id) {
 std::string shown_title(PanelContext& context, const StageId& id) {
     const std::string name = stage_title(id.stage, token_noun(context.snapshot));
     const Comparison& compare = context.view.compare;
-    if (const std::string problem = shown_problem(context, id); !problem.empty() && problem != kSameState) return name;
+    if (!shown_problem(context, id).empty()) return name;
     if (shows_difference(context)) return name + (compare.swapped ? ": A − B" : ": B − A");
     if (compare.on()) return name + std::string(words_of_side(context));
     if (const std::string measure = measure_words(context, id); !measure.empty()) return name + measure;
@@ -184,14 +184,17 @@ float draw_shown_title(PanelContext& context, const StageId& id, ImVec2 at, floa
 
 std::string shown_problem(PanelContext& context, const StageId& id) {
     const std::int64_t head = context.view.head;
-    if (context.view.compare.on()) {
-        const ComparedSides sides = compared_sides(context, id, head);
-        std::string problem = problem_of(context, sides);
-        if (problem.empty() && shows_difference(context) && is_same(sides.a, sides.b)) problem = kSameState;
-        return problem;
-    }
+    if (context.view.compare.on()) return problem_of(context, compared_sides(context, id, head));
     if (shows_gradients(context)) return "";
     return measured(context, slice_of(context, shown_side(context, id, head)), id, head).problem;
+}
+
+ShownRemark shown_remark(PanelContext& context, const StageId& id) {
+    if (const std::string problem = shown_problem(context, id); !problem.empty()) return {problem, problem_color(context, problem)};
+    if (!context.view.compare.on() || !shows_difference(context)) return {};
+    const ComparedSides sides = compared_sides(context, id, context.view.head);
+    if (!is_same(sides.a, sides.b)) return {};
+    return {"A and B are the same, so every difference is 0. Change the text, a mask or a number.", context.theme.colors.muted};
 }
 
 }  // namespace attn::app

@@ -25,5 +25,11 @@ std::string shown_title(PanelContext& context, const StageId& id);
 float draw_shown_title(PanelContext& context, const StageId& id, ImVec2 at, float right);
 /// Why the current comparison cannot be shown for this stage, "" if it can.
 std::string shown_problem(PanelContext& context, const StageId& id);
+/// That problem, or else a remark on what is shown: that nothing differs, as right after a state was pinned. "" for none.
+struct ShownRemark {
+    std::string words;
+    Color color = 0;
+};
+ShownRemark shown_remark(PanelContext& context, const StageId& id);
 
 }  // namespace attn::app

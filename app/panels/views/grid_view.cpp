@@ -284,9 +284,9 @@ void draw_heading(PanelContext& context, const Trace<float>& trace, std::size_t 
     const float right = at.x + ImGui::GetContentRegionAvail().x;
     const float room_end = right - gradient_switch_width(context) - context.px(14);
     const float detail_x = draw_shown_title(context, context.view.stage, at, room_end) + context.px(12);
-    const std::string problem = shown_problem(context, context.view.stage);
+    const auto [problem, ink] = shown_remark(context, context.view.stage);
     const float room = room_end - detail_x;
-    draw_text(list, fonts.label, {detail_x, at.y + context.px(9)}, problem.empty() ? colors.muted : problem_color(context, problem),
+    draw_text(list, fonts.label, {detail_x, at.y + context.px(9)}, problem.empty() ? colors.muted : ink,
               problem.empty() ? elide_parts(fonts.label, detail, room) : elide(fonts.label, problem, room));
     draw_gradient_switch(context, right, at.y);
 }

@@ -155,15 +155,14 @@ void draw_heads_view(PanelContext& context) {
     const float detail_x = draw_shown_title(context, id, origin, origin.x + room.x - switches) + context.px(12);
     const std::string detail = fmt::format("{}layer {} · {} · rows are queries, columns are keys · same colours, same numbers",
                                            name_beside_title(id.stage), id.layer, all_heads(head_count(context.trace())));
-    const std::string problem = shown_problem(context, id);
+    const auto [problem, ink] = shown_remark(context, id);
     draw_text(list, fonts.label, {detail_x, origin.y + context.px(9)}, colors.muted,
               elide_parts(fonts.label, detail, origin.x + room.x - switches - detail_x));
     draw_gradient_switch(context, origin.x + room.x, origin.y);
     draw_heads_switch(context, origin.x + room.x - gradient_switch_width(context) - context.px(14), origin.y);
     float header = context.px(40);
     if (!problem.empty())
-        header += draw_text_wrapped(list, fonts.label, {origin.x, origin.y + header}, room.x, problem_color(context, problem), problem) +
-                  context.px(10);
+        header += draw_text_wrapped(list, fonts.label, {origin.x, origin.y + header}, room.x, ink, problem) + context.px(10);
     room.y -= header + draw_look_at(context, {origin.x, origin.y + room.y}, room.x);
     room.x -= context.px(kHeadsBar);
     const Shape shape = context.trace().shape_of(id);

@@ -63,15 +63,12 @@ void draw_play_buttons(PanelContext& context, float right, float y) {
         ImGui::SetCursorScreenPos({x, y});
         return button(ui, label, {.width = 32, .icon = icon, .notes = {.tooltip = tooltip}});
     };
-    const auto walk = [&](int direction) {
-        if (!step_text_card(context, direction)) step_stage(view, context.trace(), direction);
-    };
-    if (put("##next", Icon::Next, "Next stage (Right)")) walk(+1);
+    if (put("##next", Icon::Next, "Next stage (Right)")) walk_stages(context, +1);
     if (put("##play", view.playing ? Icon::Pause : Icon::Play, view.playing ? "Pause (Space)" : "Play the stages (Space)")) {
         view.playing = !view.playing;
         view.next_step_at = context.now;
     }
-    if (put("##previous", Icon::Previous, "Previous stage (Left)")) walk(-1);
+    if (put("##previous", Icon::Previous, "Previous stage (Left)")) walk_stages(context, -1);
     draw_gradient_switch(context, x - context.px(14), y);
     draw_heads_switch(context, x - context.px(28) - gradient_switch_width(context), y);
 }

@@ -16,10 +16,10 @@ struct TokenPath;
 
 struct TokenPathState {
     bool table = false;  ///< show the table of pieces instead
-    std::optional<std::size_t>
-        stage;                        ///< picked in the strip: a row of the path, or their number for the steps of a word; none: the pieces
-    std::optional<std::size_t> word;  ///< selected by click; none: that of the selected token
-    std::optional<std::size_t> step;  ///< none: the last
+    /// Picked in the strip: a row of the path, or their number for the steps of a word. None: the pieces.
+    std::optional<std::size_t> stage;
+    std::optional<std::size_t> word;         ///< selected by click; none: that of the selected token
+    std::optional<std::size_t> step;         ///< none: the last
     std::shared_ptr<const TokenPath> last;   ///< shown until a newer one is ready
     std::string other;                       ///< file of another tokenizer or model to compare with; "" for none
     std::uint64_t opening = 0;               ///< incremented with every choice

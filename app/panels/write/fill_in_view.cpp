@@ -52,8 +52,6 @@ std::string what_it_does(const PanelContext& context, const std::string& mask) {
     return reads + fmt::format("and fills in words hidden by {}. Click a word to hide it, then a suggestion to put it there.", mask);
 }
 
-bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\t'; }
-
 /// Draws the words of the text as buttons: a click hides a word, or selects one that is hidden.
 void draw_text_words(PanelContext& context, const std::string& mask, std::optional<std::int64_t> shown,
                      const std::vector<std::int64_t>& hidden) {
@@ -70,11 +68,11 @@ void draw_text_words(PanelContext& context, const std::string& mask, std::option
             y += context.px(kWordHeight) + between;
         }
     };
-    /// Punctuation cannot be hidden.
+    // Punctuation cannot be hidden.
     const auto write_between = [&](std::size_t begin, std::size_t end) {
         std::string_view rest = std::string_view(text).substr(begin, end - begin);
-        while (!rest.empty() && is_blank(rest.front())) rest.remove_prefix(1);
-        while (!rest.empty() && is_blank(rest.back())) rest.remove_suffix(1);
+        while (!rest.empty() && is_space_byte(rest.front())) rest.remove_prefix(1);
+        while (!rest.empty() && is_space_byte(rest.back())) rest.remove_suffix(1);
         if (rest.empty()) return;
         const std::string written = elide(fonts.mono_body, visible_text(rest, true), width);
         const float wide = text_width(fonts.mono_body, written);

@@ -105,7 +105,8 @@ std::optional<KeptWork> with_its_run(const ReadableFile& file) {
     std::error_code unknown;
     if (!file.document->trained->checkpoint.empty() && std::filesystem::exists(work.run, unknown)) return work;
     if (file.document->tokenizer == TokenizerKind::Bpe)
-        throw Error(shown(file.path) + ": its tokenizer was trained with its model, which is not where the document says: open that model");
+        throw Error(shown(file.path) +
+                    ": its tokenizer was trained with its model, and the document names no file that has it: open that run");
     return std::nullopt;
 }
 

@@ -13,8 +13,6 @@ namespace {
 
 constexpr std::string_view kContinues = "##";
 
-bool is_space_byte(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
 /// Apostrophes and hyphens count as part of a word.
 bool is_word_byte(char c) {
     const auto byte = static_cast<unsigned char>(c);
@@ -39,6 +37,8 @@ std::vector<std::uint8_t> shown_positions(const Setup& setup, std::span<const st
         for (std::size_t t = 0; t < texts[b].size(); ++t) shown[b * length + t] = !texts[b][t].padding && texts[b][t].text != mask ? 1 : 0;
     return shown;
 }
+
+bool is_space_byte(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 std::vector<TextWord> words_of(std::string_view text, std::string_view mask) {
     std::vector<TextWord> words;

@@ -26,6 +26,8 @@ struct TextWord {
     bool operator==(const TextWord&) const = default;
 };
 
+/// White space of one byte.
+bool is_space_byte(char c);
 /// The words of the text in order. A word is a run of characters that are neither white space nor ASCII punctuation. `mask` must not be
 /// empty.
 std::vector<TextWord> words_of(std::string_view text, std::string_view mask);
