@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <set>
 #include <sstream>
 #include <tuple>
+#include <vector>
 
 #include "engine/train/run_folder.hpp"
 #include "tests/cli/curve_table.hpp"
@@ -32,6 +34,10 @@ Arguments new_run(const std::string& out, const char* seed = "1") {
         arguments.insert(arguments.end(), {"--set", setting});
     return arguments;
 }
+
+/// Whether a fault at this call is told apart from one at the next: a process killed before a call that changes nothing leaves what it
+/// leaves when it is killed before the next one, and a disk becomes full for calls that need space only.
+bool matters(const std::string& call, int error, bool lasting) { return error == 0 ? changes_files(call) : !lasting || needs_space(call); }
 
 /// 4 more steps with a save after the second of them and at the end, or 2 more with one save.
 enum class Saves : std::uint8_t { Two, One };
@@ -66,6 +72,23 @@ bool has_temporaries(const std::string& folder) {
     return false;
 }
 
+/// All that a folder holds, but for times in curves and random names.
+std::string contents(const std::string& folder) {
+    std::vector<std::string> files;
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+        const bool is_temporary = entry.path().extension() == ".tmp";
+        std::string bytes = entry.is_regular_file() ? read_bytes(entry.path().native()) : "";
+        if (entry.path().extension() == ".csv" || (is_temporary && bytes.find('\0') == std::string::npos)) bytes = without_times(bytes);
+        const auto mode = static_cast<unsigned>(entry.symlink_status().permissions());
+        const fs::path name = is_temporary ? entry.path().parent_path() / "temporary" : entry.path();
+        files.push_back(name.native() + ' ' + std::to_string(mode) + ' ' + std::to_string(bytes.size()) + '\n' + bytes);
+    }
+    std::sort(files.begin(), files.end());
+    std::string all;
+    for (const std::string& file : files) all += file;
+    return all;
+}
+
 void copy_run(const std::string& from, const std::string& to) {
     fs::remove_all(to);
     fs::copy(from, to, fs::copy_options::recursive);
@@ -90,7 +113,9 @@ protected:
         ASSERT_GT(undisturbed.calls.size(), 100U);
         const Files whole(run_);
         std::size_t failed = 0;
+        std::set<std::string> resumed_from;  // many faults leave the same files, and from the same files the same follows
         for (std::size_t call = 0; call < undisturbed.calls.size(); ++call) {
+            if (!matters(undisturbed.calls[call], error, lasting)) continue;
             SCOPED_TRACE(undisturbed.calls[call] + ", call " + std::to_string(call));
             copy_run(old_, run_);
             const TracedOutcome outcome = attnscope_traced(resumed, run_, Fault{call, error, lasting});
@@ -103,14 +128,17 @@ protected:
                 EXPECT_EQ(difference(Files(run_), whole), "") << "what it says to have saved is not there";
             }
             expect_complete();
-            if (outcome.exit_code == 0) continue;
-            const Outcome again = attnscope(resumed);
-            ASSERT_EQ(again.exit_code, 0) << again.err;
-            EXPECT_EQ(difference(Files(run_), whole), "") << "going on gives something else";
-            EXPECT_FALSE(has_temporaries(run_));
+            if (outcome.exit_code != 0 && resumed_from.insert(contents(run_)).second) expect_goes_on(resumed, whole);
             if (HasFailure()) return;
         }
         EXPECT_GT(failed, 0U) << "no fault made any difference: nothing was tested";
+    }
+
+    void expect_goes_on(const Arguments& resumed, const Files& whole) {
+        const Outcome again = attnscope(resumed);
+        ASSERT_EQ(again.exit_code, 0) << again.err;
+        EXPECT_EQ(difference(Files(run_), whole), "") << "going on gives something else";
+        EXPECT_FALSE(has_temporaries(run_));
     }
 
     void expect_told(const TracedOutcome& outcome) {
@@ -155,6 +183,7 @@ TEST_F(SaveFaults, ReplacingARunLeavesOneOfTheTwo) {
     std::size_t kept = 0, replaced = 0;
     for (const auto& [error, lasting] : {std::pair{0, false}, {ENOSPC, true}, {EIO, false}})
         for (std::size_t call = 0; call < calls.size(); ++call) {
+            if (!matters(calls[call], error, lasting)) continue;
             SCOPED_TRACE(testing::Message() << "error " << error << ", call " << call << ", " << calls[call]);
             copy_run(old_, run_);
             const TracedOutcome outcome = attnscope_traced(replacing, run_, Fault{call, error, lasting});

@@ -35,43 +35,44 @@ namespace {
 struct Call {
     const char* name;
     int path, descriptor;
-    bool makes;  ///< needs space or permission, and so fails on a full disk
+    bool needs_space;    ///< and so fails on a full disk
+    bool changes_files;  ///< or folders
 };
 
 const std::map<long, Call>& watched_calls() {
     static const std::map<long, Call> calls = {
-        {SYS_open, {"open", 0, -1, true}},
-        {SYS_creat, {"creat", 0, -1, true}},
-        {SYS_openat, {"openat", 1, -1, true}},
-        {SYS_mkdir, {"mkdir", 0, -1, true}},
-        {SYS_mkdirat, {"mkdirat", 1, -1, true}},
-        {SYS_rename, {"rename", 0, -1, true}},
-        {SYS_renameat, {"renameat", 1, -1, true}},
-        {SYS_renameat2, {"renameat2", 1, -1, true}},
-        {SYS_link, {"link", 0, -1, true}},
-        {SYS_linkat, {"linkat", 1, -1, true}},
-        {SYS_unlink, {"unlink", 0, -1, false}},
-        {SYS_unlinkat, {"unlinkat", 1, -1, false}},
-        {SYS_rmdir, {"rmdir", 0, -1, false}},
-        {SYS_chmod, {"chmod", 0, -1, false}},
-        {SYS_access, {"access", 0, -1, false}},
-        {SYS_faccessat, {"faccessat", 1, -1, false}},
-        {SYS_stat, {"stat", 0, -1, false}},
-        {SYS_lstat, {"lstat", 0, -1, false}},
-        {SYS_newfstatat, {"newfstatat", 1, -1, false}},
-        {SYS_statx, {"statx", 1, -1, false}},
-        {SYS_write, {"write", -1, 0, true}},
-        {SYS_pwrite64, {"pwrite64", -1, 0, true}},
-        {SYS_writev, {"writev", -1, 0, true}},
-        {SYS_fsync, {"fsync", -1, 0, true}},
-        {SYS_fdatasync, {"fdatasync", -1, 0, true}},
-        {SYS_fallocate, {"fallocate", -1, 0, true}},
-        {SYS_ftruncate, {"ftruncate", -1, 0, true}},
-        {SYS_fchmod, {"fchmod", -1, 0, false}},
-        {SYS_flock, {"flock", -1, 0, false}},
-        {SYS_fcntl, {"fcntl", -1, 0, false}},
-        {SYS_getdents64, {"getdents64", -1, 0, false}},
-        {SYS_close, {"close", -1, 0, false}},
+        {SYS_open, {"open", 0, -1, true, true}},
+        {SYS_creat, {"creat", 0, -1, true, true}},
+        {SYS_openat, {"openat", 1, -1, true, true}},
+        {SYS_mkdir, {"mkdir", 0, -1, true, true}},
+        {SYS_mkdirat, {"mkdirat", 1, -1, true, true}},
+        {SYS_rename, {"rename", 0, -1, true, true}},
+        {SYS_renameat, {"renameat", 1, -1, true, true}},
+        {SYS_renameat2, {"renameat2", 1, -1, true, true}},
+        {SYS_link, {"link", 0, -1, true, true}},
+        {SYS_linkat, {"linkat", 1, -1, true, true}},
+        {SYS_unlink, {"unlink", 0, -1, false, true}},
+        {SYS_unlinkat, {"unlinkat", 1, -1, false, true}},
+        {SYS_rmdir, {"rmdir", 0, -1, false, true}},
+        {SYS_chmod, {"chmod", 0, -1, false, true}},
+        {SYS_access, {"access", 0, -1, false, false}},
+        {SYS_faccessat, {"faccessat", 1, -1, false, false}},
+        {SYS_stat, {"stat", 0, -1, false, false}},
+        {SYS_lstat, {"lstat", 0, -1, false, false}},
+        {SYS_newfstatat, {"newfstatat", 1, -1, false, false}},
+        {SYS_statx, {"statx", 1, -1, false, false}},
+        {SYS_write, {"write", -1, 0, true, true}},
+        {SYS_pwrite64, {"pwrite64", -1, 0, true, true}},
+        {SYS_writev, {"writev", -1, 0, true, true}},
+        {SYS_fsync, {"fsync", -1, 0, true, false}},
+        {SYS_fdatasync, {"fdatasync", -1, 0, true, false}},
+        {SYS_fallocate, {"fallocate", -1, 0, true, true}},
+        {SYS_ftruncate, {"ftruncate", -1, 0, true, true}},
+        {SYS_fchmod, {"fchmod", -1, 0, false, true}},
+        {SYS_flock, {"flock", -1, 0, false, false}},
+        {SYS_fcntl, {"fcntl", -1, 0, false, false}},
+        {SYS_getdents64, {"getdents64", -1, 0, false, false}},
+        {SYS_close, {"close", -1, 0, false, false}},
     };
     return calls;
 }
@@ -166,7 +167,7 @@ private:
         const std::size_t number = outcome_.calls.size();
         outcome_.calls.emplace_back(call.name);
         if (!fault_ || number < fault_->call) return;
-        if (number > fault_->call && !(fault_->lasting && call.makes)) return;
+        if (number > fault_->call && !(fault_->lasting && call.needs_space)) return;
         if (fault_->error == 0) {
             ::kill(child_, SIGKILL);
             return;
@@ -199,6 +200,18 @@ private:
 
 }  // namespace
 
+bool changes_files(const std::string& call) {
+    const auto& calls = watched_calls();
+    return std::any_of(calls.begin(), calls.end(),
+                       [&](const auto& entry) { return call == entry.second.name && entry.second.changes_files; });
+}
+
+bool needs_space(const std::string& call) {
+    const auto& calls = watched_calls();
+    return std::any_of(calls.begin(), calls.end(),
+                       [&](const auto& entry) { return call == entry.second.name && entry.second.needs_space; });
+}
+
 bool can_trace() {
     const pid_t child = ::fork();
     if (child < 0) return false;
@@ -230,6 +243,8 @@ TracedOutcome attnscope_traced(const std::vector<std::string>& arguments, const 
 
 #else
 
+bool changes_files(const std::string&) { return false; }
+bool needs_space(const std::string&) { return false; }
 bool can_trace() { return false; }
 TracedOutcome attnscope_traced(const std::vector<std::string>&, const std::string&, const std::optional<Fault>&) { return {}; }
 

@@ -22,6 +22,12 @@ struct TracedOutcome {
     std::vector<std::string> calls;  ///< names of the calls that touched the folder
 };
 
+/// Whether a call of this name may change files or folders.
+bool changes_files(const std::string& call);
+
+/// Whether a call of this name fails when the disk is full.
+bool needs_space(const std::string& call);
+
 /// False if tracing is not permitted or the processor architecture is not supported.
 bool can_trace();
 
