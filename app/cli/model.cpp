@@ -59,9 +59,14 @@ std::string end_words(const ModelFolder& folder) {
     std::string words;
     for (const std::int32_t id : folder.ends) {
         const std::string text = folder.tokenizer == nullptr ? "" : folder.tokenizer->token_text(id).value_or("");
-        words += fmt::format("{}{}{}({})", words.empty() ? "" : ", ", escaped(text), text.empty() ? "" : " ", id);
+        words += (words.empty() ? "" : ", ") + (text.empty() ? fmt::format("id {}", id) : fmt::format("{} ({})", escaped(text), id));
     }
     return words;
+}
+
+std::vector<std::string> escaped_all(std::vector<std::string> texts) {
+    for (std::string& text : texts) text = escaped(text);
+    return texts;
 }
 
 void print_model(const std::filesystem::path& path) {
@@ -93,6 +98,8 @@ void print_model(const std::filesystem::path& path) {
     if (!folder.ends.empty()) fmt::print("  writing ends with {}\n", end_words(folder));
     if (!folder.assumed.empty()) fmt::print("  not recorded in the file, so assumed: {}\n", fmt::join(folder.assumed, "; "));
     for (const std::string& note : folder.notes) fmt::print("  {}\n", note);
+    if (!folder.unread.empty())
+        fmt::print("  settings in config.json without effect here: {}\n", fmt::join(escaped_all(folder.unread), ", "));
     fmt::print("{} tensors, {} not used\n", folder.tensors.size(), unused);
     for (const TensorUse& use : folder.tensors)
         fmt::print("  {:<{}}  {:<4}  {:<{}}  {}\n", escaped(use.tensor->array.name), name_width, use.tensor->type_name(),

@@ -266,11 +266,18 @@ void print_filled_in(const SampleOptions& options, const Writer& writer) {
     if (blank == prompt.end())
         throw Error(fmt::format("--prompt: this model fills in words: expected a {} where one is hidden, found none in \"{}\"",
                                 words.blank(), escaped(options.prompt)));
-    const std::vector<std::int32_t> filled = fill_in(*writer.parameters, words.batch(prompt), *blank, writer.forward, options.sampling);
+    std::vector<Json> drawn;
+    const auto keep = [&](const DrawnToken& token) {
+        if (options.json) drawn.push_back(to_json(words, token, options.sampling));
+    };
+    const std::vector<std::int32_t> filled =
+        fill_in(*writer.parameters, words.batch(prompt), *blank, writer.forward, options.sampling, keep);
     words.require_intact();
     if (options.json) {
         Json tokens = Json::list();
-        for (const std::int32_t id : filled) tokens.push_back({{"id", id}, {"text", words.text(id)}});
+        auto next = drawn.begin();
+        for (std::size_t at = 0; at < filled.size(); ++at)
+            tokens.push_back(words.hides(prompt[at]) ? std::move(*next++) : Json{{"id", filled[at]}, {"text", words.text(filled[at])}});
         return print_json(options, std::move(tokens), words.whole(filled));
     }
     const std::string text = words.whole(filled);
@@ -294,7 +301,8 @@ void tell_forgotten(const Config& config, std::size_t prompt, std::size_t writte
 void print_written(SampleOptions options, const Writer& writer) {
     const ModelText& words = writer.words;
     const bool translates = writer.parameters->config().architecture == Architecture::EncoderDecoder;
-    if (translates && options.source.empty()) throw Error("--source: this model translates, so give a text");
+    if (translates && options.source.empty())
+        throw Error("--source: this model reads a source text besides the one it writes, so give one");
     if (translates && options.prompt.empty()) options.prompt = words.answer_begins();
     std::vector<std::int32_t> source;
     if (translates) source = words.ids(options.source, "--source");

@@ -329,10 +329,14 @@ void draw_likely_tokens(PanelContext& context, const StageId& stage, const std::
     ImGui::Dummy({width, 1});
 }
 
+facet::Explanation asked_explanation(const PanelContext& context, const CellRef& cell) {
+    return {cell, context.only_head(), context.maps_wanted() != MapsWanted::Numbers};
+}
+
 /// Until a new explanation is ready, the last one stays on screen.
 std::shared_ptr<const Explanation> explanation_of(const PanelContext& context, const CellRef& cell) {
     InspectorState& state = context.view.inspector;
-    if (const auto answer = context.ask(facet::Explanation{cell, context.only_head(), context.maps_wanted() != MapsWanted::Numbers}))
+    if (const auto answer = context.ask(asked_explanation(context, cell)))
         std::tie(state.last, state.serial) = std::pair(answer.value, context.snapshot.serial);
     return state.serial == context.snapshot.serial ? state.last : nullptr;
 }
@@ -399,8 +403,12 @@ void draw_inspector(PanelContext& context) {
         draw_nothing_chosen(context);
         return;
     }
-    if (explanation == nullptr) return;
-    if (too_old) return paragraph(ui, context.theme.fonts.body, context.theme.colors.muted, "Computing …");
+    if (explanation == nullptr || too_old) {
+        const std::string problem = context.ask(asked_explanation(context, *cell)).problem;
+        if (!problem.empty()) return paragraph(ui, context.theme.fonts.body, context.theme.colors.bad, problem);
+        if (too_old) paragraph(ui, context.theme.fonts.body, context.theme.colors.muted, "Computing …");
+        return;
+    }
     cell = explanation->cell;
     const Provenance& provenance = explanation->provenance;
     const std::string gradient = gradient_in_step(context, *cell);

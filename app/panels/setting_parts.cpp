@@ -264,8 +264,7 @@ void draw_find_heads(PanelContext& context) {
     for (const PatternInfo& pattern : head_patterns()) {
         if (!crosses && std::string_view(pattern.name) == "alignment") continue;
         const std::int64_t strong = heads_showing(context, pattern.name);
-        std::string shown = pattern.name;
-        if (shown == "first token") shown += ", sinks";
+        std::string shown = pattern.short_name;
         if (pattern.name == context.view.sort_heads_by) shown += " · sorted";
         if (value_row(ui, shown, std::to_string(strong), pattern.tooltip))
             context.view.sort_heads_by = context.view.sort_heads_by == pattern.name ? "" : pattern.name;
@@ -273,7 +272,7 @@ void draw_find_heads(PanelContext& context) {
     paragraph(ui, context.theme.fonts.label, context.theme.colors.faint,
               context.view.sort_heads_by.empty()
                   ? "Counts heads with more than half their weight there. Click a pattern to sort the heads by it."
-                  : "Sorted by " + context.view.sort_heads_by + ". Click it again for layer order.");
+                  : "Click the pattern again for layer order.");
 }
 
 }  // namespace attn::app

@@ -36,7 +36,10 @@ std::string shown_value(const PanelContext& context) {
 std::string lines_value(const PanelContext& context) { return fmt::format("≥ {:.3f}", context.view.lines.threshold); }
 
 std::string find_heads_value(const PanelContext& context) {
-    return context.view.sort_heads_by.empty() ? "by pattern" : "by " + context.view.sort_heads_by;
+    const auto patterns = head_patterns();
+    const auto sorted =
+        std::find_if(patterns.begin(), patterns.end(), [&](const PatternInfo& one) { return context.view.sort_heads_by == one.name; });
+    return sorted == patterns.end() ? "by pattern" : fmt::format("by {}", sorted->short_name);
 }
 
 std::string measure_value(const PanelContext& context) {

@@ -24,7 +24,8 @@ namespace {
 
 constexpr float kTourButton = 34;
 
-bool in_every_view(const PanelContext&) { return true; }
+/// Settings of the computation; the weights of two files are compared without one.
+bool shows_activations(const PanelContext& context) { return context.view.view != View::Precision; }
 
 /// Views of all layers and heads, and of how texts become pieces, only offer a choice of text, and only in a batch.
 bool has_something_to_choose(const PanelContext& context) {
@@ -39,7 +40,7 @@ bool shows_lines(const PanelContext& context) { return context.view.view == View
 
 /// Views with their own settings collapse the masks initially, so that everything fits without scrolling.
 bool has_own_settings(const PanelContext& context) { return shows_writing(context) || shows_lines(context); }
-bool has_no_own_settings(const PanelContext& context) { return !has_own_settings(context); }
+bool has_masks_first(const PanelContext& context) { return shows_activations(context) && !has_own_settings(context); }
 
 bool shows_many_heads(const PanelContext& context) {
     return context.view.view == View::Heads || context.view.view == View::Grid || context.view.view == View::Doctor;
@@ -79,12 +80,12 @@ constexpr std::array<SettingSection, 18> kSections = {{
      LessonControl::Heads, shows_many_heads, find_heads_value, draw_find_heads},
     {"measure", "Weights", "leave out first key sink times value norm length", LessonControl::Shown, shows_weights_of_heads, measure_value,
      draw_measure},
-    {"masks", "Masks", "causal padding", LessonControl::Masks, has_no_own_settings, masks_value, draw_masks},
+    {"masks", "Masks", "causal padding", LessonControl::Masks, has_masks_first, masks_value, draw_masks},
     {"masks aside", "Masks", "causal padding", LessonControl::Masks, has_own_settings, masks_value, draw_masks},
-    {"other masks", "Other masks", "window sliding prefix block paint clear mask", LessonControl::Masks, in_every_view, other_masks_value,
-     draw_other_masks},
-    {"softmax", "Softmax", "temperature dropout seed", LessonControl::Softmax, in_every_view, softmax_value, draw_softmax},
-    {"edits", "Edits", "changed numbers clear all compare", LessonControl::Edits, in_every_view, edits_value, draw_edit_list},
+    {"other masks", "Other masks", "window sliding prefix block paint clear mask", LessonControl::Masks, shows_activations,
+     other_masks_value, draw_other_masks},
+    {"softmax", "Softmax", "temperature dropout seed", LessonControl::Softmax, shows_activations, softmax_value, draw_softmax},
+    {"edits", "Edits", "changed numbers clear all compare", LessonControl::Edits, shows_activations, edits_value, draw_edit_list},
     {"compare", "Compare with", "unmasked unedited correct pin this state again step layer head text difference in place",
      LessonControl::Compare, can_be_compared, compare_value, draw_compare_settings},
     {"model", "Model", "layers heads K/V key value heads d_model d_head width memory", LessonControl::Model, model_is_ours, model_value,
@@ -98,7 +99,8 @@ constexpr std::array<SettingSection, 18> kSections = {{
      "residual "
      "Q, K, V bias feed-forward layer plain gated activation ReLU GELU tanh SiLU feed-forward bias output head tied head seed",
      LessonControl::Parts, model_is_ours, parts_value, draw_part_settings},
-    {"mistakes", "Break it on purpose", "mistake wrong bug", LessonControl::Mistakes, in_every_view, mistake_value, draw_mistake_settings},
+    {"mistakes", "Break it on purpose", "mistake wrong bug", LessonControl::Mistakes, shows_activations, mistake_value,
+     draw_mistake_settings},
 }};
 
 std::string lower_case(std::string_view text) {

@@ -209,15 +209,17 @@ bool sum_sign(PanelContext& context, ImVec2 min, ImVec2 max, bool chosen) {
 /// The open block's title; a click shows or hides the stages below.
 void draw_open_title(PanelContext& context, const ModelBlock& block, ImVec2 min, ImVec2 max, bool folded) {
     const auto& [colors, fonts, scale] = context.theme;
-    const std::string tooltip =
-        block_tooltip(context, block) + (folded ? "\nClick to show its stages (4)." : "\nClick to hide its stages (4).");
+    const bool no_room = folded && context.view.panes.thumbnails;
+    const std::string tooltip = block_tooltip(context, block) + (no_room ? "\n← and → step through its stages, which a higher window shows."
+                                                                 : folded ? "\nClick to show its stages (4)."
+                                                                          : "\nClick to hide its stages (4).");
     const Item item = item_at(context.ui(), "##open", min, {max.x - min.x, max.y - min.y}, {.tooltip = tooltip});
     ImDrawList& list = *ImGui::GetWindowDrawList();
     draw_text(list, fonts.strong, {min.x, min.y + context.px(5)}, item.hovered ? colors.accent : colors.text,
               elide(fonts.strong, block_title(context, block), max.x - min.x));
-    draw_text(list, fonts.caption, {min.x, min.y + context.px(24)}, colors.muted, folded ? "closed" : "open below");
+    draw_text(list, fonts.caption, {min.x, min.y + context.px(24)}, colors.muted, no_room ? "← → step" : folded ? "closed" : "open below");
     draw_focus_ring(context.ui(), item, context.px(4));
-    if (item.pressed) context.view.panes.thumbnails = !context.view.panes.thumbnails;
+    if (item.pressed && !no_room) context.view.panes.thumbnails = !context.view.panes.thumbnails;
 }
 
 void draw_open_block(PanelContext& context, const MapPicture& picture, ImVec2 min, ImVec2 max, bool folded) {

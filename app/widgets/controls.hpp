@@ -117,6 +117,7 @@ float key_cap_width(const Ui& ui, std::string_view key);
 /// Draws a key cap; returns its width.
 float draw_key_cap(const Ui& ui, ImDrawList& list, ImVec2 at, std::string_view key);
 /// A coloured dot with a text, as in "verified".
+/// Without text, a good state is a check mark, so that it differs from other spots.
 bool status_badge(const Ui& ui, const char* id, Color spot, std::string_view text, std::string_view detail, std::string_view tooltip = {});
 /// A progress bar; `fraction` is 0 to 1.
 void progress_bar(const Ui& ui, float fraction, float width = 0);

@@ -115,7 +115,8 @@ bool status_badge(const Ui& ui, const char* id, Color spot, std::string_view tex
     const Item item = begin_item(ui, id, ImVec2(width, ui.px(30)), {.tooltip = tooltip});
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const float middle = (item.min.y + item.max.y) / 2;
-    list.AddCircleFilled(ImVec2(item.min.x + dot / 2, middle), dot / 2, spot, 20);
+    if (text.empty() && spot == ui.colors().good) draw_icon(list, Icon::Check, ImVec2(item.min.x + dot / 2, middle), ui.px(13), spot);
+    else list.AddCircleFilled(ImVec2(item.min.x + dot / 2, middle), dot / 2, spot, 20);
     const float baseline = std::round(middle - font_size(ui.fonts().label) / 2 + font_ascent(ui.fonts().label));
     draw_text_on(list, ui.fonts().label, item.min.x + dot + between, baseline, item.hovered ? ui.colors().text : ui.colors().muted, text);
     draw_text_on(list, ui.fonts().mono_small, item.max.x - detail_w, baseline, ui.colors().muted, detail);

@@ -88,6 +88,20 @@ std::vector<std::string> readable_pieces(std::span<const Token> tokens) {
     return pieces;
 }
 
+void dashed_rect(const Ui& ui, ImDrawList& list, ImVec2 min, ImVec2 max, Color color) {
+    const float on = ui.px(4), period = ui.px(7), corner = ui.px(4), thick = std::max(1.0f, ui.px(1));
+    for (float x = min.x + corner; x < max.x - corner; x += period) {
+        const float end = std::min(x + on, max.x - corner);
+        list.AddRectFilled(ImVec2(x, min.y), ImVec2(end, min.y + thick), color);
+        list.AddRectFilled(ImVec2(x, max.y - thick), ImVec2(end, max.y), color);
+    }
+    for (float y = min.y + corner; y < max.y - corner; y += period) {
+        const float end = std::min(y + on, max.y - corner);
+        list.AddRectFilled(ImVec2(min.x, y), ImVec2(min.x + thick, end), color);
+        list.AddRectFilled(ImVec2(max.x - thick, y), ImVec2(max.x, end), color);
+    }
+}
+
 namespace {
 
 float chip_height(const Ui& ui, const ChipOptions& options) {
@@ -116,21 +130,6 @@ Layout lay_out(const Ui& ui, std::span<const Token> tokens, float width, const C
     }
     layout.height = y + row;
     return layout;
-}
-
-/// Draws a dashed outline (4 on, 3 off) along the four sides, leaving out the corners.
-void dashed_rect(const Ui& ui, ImDrawList& list, ImVec2 min, ImVec2 max, Color color) {
-    const float on = ui.px(4), period = ui.px(7), corner = ui.px(4), thick = std::max(1.0f, ui.px(1));
-    for (float x = min.x + corner; x < max.x - corner; x += period) {
-        const float end = std::min(x + on, max.x - corner);
-        list.AddRectFilled(ImVec2(x, min.y), ImVec2(end, min.y + thick), color);
-        list.AddRectFilled(ImVec2(x, max.y - thick), ImVec2(end, max.y), color);
-    }
-    for (float y = min.y + corner; y < max.y - corner; y += period) {
-        const float end = std::min(y + on, max.y - corner);
-        list.AddRectFilled(ImVec2(min.x, y), ImVec2(min.x + thick, end), color);
-        list.AddRectFilled(ImVec2(max.x - thick, y), ImVec2(max.x, end), color);
-    }
 }
 
 void draw_outline(const Ui& ui, const Item& item, int index, const ChipMarks& marks) {

@@ -367,6 +367,7 @@ std::vector<TensorSource> read_folder(ModelFolder& folder) {
     folder.tokenizer = read_folder_tokenizer(folder.path);
     if (writes_text(folder.config))
         adopt_ends(folder, folder_end_tokens(folder.path, json, folder.tokenizer.get(), folder.config.vocab_size));
+    folder.unread = json.unread();
     return folder.family->tensors(folder.config);
 }
 

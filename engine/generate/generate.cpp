@@ -109,7 +109,8 @@ std::vector<std::int32_t> generate(const Parameters<float>& parameters, const Pr
 }
 
 std::vector<std::int32_t> fill_in(const Parameters<float>& parameters, const TokenBatch& text, std::int32_t blank,
-                                  const ForwardSettings& settings, const SamplingSettings& sampling, std::stop_token stop) {
+                                  const ForwardSettings& settings, const SamplingSettings& sampling,
+                                  const std::function<void(const DrawnToken&)>& each, std::stop_token stop) {
     const Config& config = parameters.config();
     if (config.architecture != Architecture::Encoder) throw ConfigError("this model continues a text: only an encoder fills in words");
     if (!config.lm_head) throw ConfigError("a model without an output head predicts no tokens");
@@ -125,10 +126,13 @@ std::vector<std::int32_t> fill_in(const Parameters<float>& parameters, const Tok
     const CounterRandom random(sampling.seed, 0);
     const auto vocabulary = static_cast<std::size_t>(config.vocab_size);
     std::vector<std::int32_t> filled = text.ids;
-    for (std::size_t at = 0; at < filled.size(); ++at)
-        if (filled[at] == blank)
-            filled[at] = static_cast<std::int32_t>(
-                draw(sampling_distribution(logits.subspan(at * vocabulary, vocabulary), sampling), random.uniform(at)));
+    for (std::size_t at = 0; at < filled.size(); ++at) {
+        if (text.ids[at] != blank) continue;
+        const std::span<const float> row = logits.subspan(at * vocabulary, vocabulary);
+        const std::vector<double> chances = sampling_distribution(row, sampling);
+        filled[at] = static_cast<std::int32_t>(draw(chances, random.uniform(at)));
+        if (each) each({filled[at], row, chances});
+    }
     return filled;
 }
 

@@ -49,8 +49,10 @@ std::vector<std::int32_t> generate(const Parameters<float>& parameters, const Pr
                                    std::stop_token stop = {}, KeptText* kept = nullptr);
 
 /// The single sequence `text` with every `blank` replaced by the prediction of an encoder with an output head; all are drawn independently
-/// from one pass, without dropout. Throws ConfigError for any other model, Error for a text without a blank, and like generate().
+/// from one pass, without dropout. `each` is called for every blank, in order. Throws ConfigError for any other model, Error for a text
+/// without a blank, and like generate().
 std::vector<std::int32_t> fill_in(const Parameters<float>& parameters, const TokenBatch& text, std::int32_t blank,
-                                  const ForwardSettings& settings, const SamplingSettings& sampling, std::stop_token stop = {});
+                                  const ForwardSettings& settings, const SamplingSettings& sampling,
+                                  const std::function<void(const DrawnToken&)>& each = {}, std::stop_token stop = {});
 
 }  // namespace attn

@@ -195,6 +195,14 @@ std::vector<JsonObject> JsonObject::objects(std::string_view key) {
     return out;
 }
 
+std::vector<std::string> JsonObject::unread() const {
+    std::vector<std::string> keys;
+    for (const auto& [key, value] : object_->members())
+        if (!asked_.contains(key)) keys.push_back(key);
+    std::sort(keys.begin(), keys.end());
+    return keys;
+}
+
 void JsonObject::expect_no_more() const {
     for (const auto& [key, value] : object_->members()) {
         if (asked_.contains(key)) continue;

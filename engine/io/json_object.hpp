@@ -48,6 +48,8 @@ public:
     /// The objects in the list under `key`; empty if it is missing.
     std::vector<JsonObject> objects(std::string_view key);
 
+    /// The fields that were never asked for, in alphabetical order.
+    std::vector<std::string> unread() const;
     /// Throws FileError(Schema) if a field was never asked for, naming it and the known fields.
     void expect_no_more() const;
     /// Throws FileError(Schema) for a missing required field.

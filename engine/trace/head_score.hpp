@@ -17,9 +17,11 @@ struct HeadScore {
     /// Mean weight on positions that follow an earlier occurrence of the query's token, over rows that have one:
     /// the induction pattern of Olsson et al., "In-context Learning and Induction Heads" (2022).
     double induction = 0;
-    double entropy = 0;               ///< mean of -sum w ln w over the row, in nats; 0 ln 0 = 0
-    double distance = 0;              ///< mean of sum w |t - s|, in positions
-    double alignment = 0;             ///< cross-attention: mean of the row's largest weight, 1 if each query attends to a single key
+    double entropy = 0;   ///< mean of -sum w ln w over the row, in nats; 0 ln 0 = 0
+    double distance = 0;  ///< mean of sum w |t - s|, in positions
+    /// Cross-attention: the sum, over the keys that some query attends to most, of the largest such weight, divided by the number of
+    /// queries or keys, whichever is smaller. 1 if each query attends to a key of its own; close to 0 if all attend to the same key.
+    double alignment = 0;
     std::int64_t rows = 0;            ///< rows averaged; 0: no row to score
     std::int64_t induction_rows = 0;  ///< rows whose token occurred before
 };

@@ -1,6 +1,8 @@
 #include "engine/trace/head_scores.hpp"
 
+#include <algorithm>
 #include <iterator>
+#include <numeric>
 
 #include "engine/tensor/matrix.hpp"
 
@@ -40,6 +42,27 @@ void add_induction(const Row& w, std::int64_t query, const std::int32_t* ids, Su
     ++sums.induction_rows;
 }
 
+/// `keep`: 1 for each unmasked key; null if all are.
+void add_alignment(const Row& w, const std::uint8_t* keep, HeadScoreSums::Alignment& alignment) {
+    alignment.strongest.resize(static_cast<std::size_t>(w.size()));
+    alignment.keys = keep == nullptr ? w.size() : std::count(keep, keep + w.size(), std::uint8_t{1});
+    ++alignment.queries;
+    Row::Index key = 0;
+    const double weight = w.maxCoeff(&key);
+    double& strongest = alignment.strongest[static_cast<std::size_t>(key)];
+    strongest = std::max(strongest, weight);
+}
+
+double alignment_of(const std::vector<HeadScoreSums::Alignment>& sequences) {
+    double sum = 0;
+    std::int64_t pairs = 0;
+    for (const HeadScoreSums::Alignment& sequence : sequences) {
+        sum = std::accumulate(sequence.strongest.begin(), sequence.strongest.end(), sum);
+        pairs += std::min(sequence.queries, sequence.keys);
+    }
+    return pairs > 0 ? sum / static_cast<double>(pairs) : 0;
+}
+
 double mean(double sum, std::int64_t count) { return count > 0 ? sum / static_cast<double>(count) : 0; }
 
 }  // namespace
@@ -56,7 +79,9 @@ void HeadScoreSums::add(const Tensor<float>& rows, const Mask* mask, std::int64_
                 const Row row = matrix_of(rows, b * heads + head).row(t).cast<double>();
                 add_shape(row, first + t, sums);
                 if (is_cross(id_.stage)) {
-                    sums.largest += row.maxCoeff();
+                    sums.alignments.resize(static_cast<std::size_t>(shape[0].size));
+                    add_alignment(row, mask == nullptr ? nullptr : mask->keep_row(b, head, t),
+                                  sums.alignments[static_cast<std::size_t>(b)]);
                     continue;
                 }
                 add_positions(row, first + t, sums);
@@ -76,7 +101,7 @@ std::vector<HeadScore> HeadScoreSums::scores() const {
         score.induction = mean(sums.induction, sums.induction_rows);
         score.entropy = mean(sums.entropy, sums.rows);
         score.distance = mean(sums.distance, sums.rows);
-        score.alignment = mean(sums.largest, sums.rows);
+        score.alignment = alignment_of(sums.alignments);
         score.rows = sums.rows;
         score.induction_rows = sums.induction_rows;
         all.push_back(score);

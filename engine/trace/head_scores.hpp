@@ -12,10 +12,16 @@ namespace attn {
 /// The scores of one stage whose rows are given a few at a time.
 class HeadScoreSums {
 public:
+    /// What the queries of one sequence attend to most in another text.
+    struct Alignment {
+        std::int64_t queries = 0, keys = 0;  ///< unmasked ones
+        std::vector<double> strongest;       ///< of each key: the largest weight of a query that attends to no key more
+    };
     /// Sums over one head's rows.
     struct Sums {
-        double previous = 0, first = 0, same = 0, induction = 0, entropy = 0, distance = 0, largest = 0;
+        double previous = 0, first = 0, same = 0, induction = 0, entropy = 0, distance = 0;
         std::int64_t rows = 0, later_rows = 0, induction_rows = 0;
+        std::vector<Alignment> alignments;  ///< cross-attention, by sequence
     };
     /// `tokens` are the queries' and must outlive this.
     HeadScoreSums(const StageId& id, const TokenBatch& tokens) : id_(id), tokens_(tokens) {}

@@ -40,7 +40,7 @@ TEST(ModelCommand, SaysWhatAModelHasAndWhatEveryTensorIsFor) {
     };
     const std::string gguf = std::string(ATTN_TEST_DATA) + "/golden/gguf/";
     says(kFolders + "gpt2", {"writing ends with <|endoftext|> (365)\n"});
-    says(kFolders + "llama", {"6 heads of 8, 2 of keys and values, ", "in 3 files\n", "writing ends with (2)\n",
+    says(kFolders + "llama", {"6 heads of 8, 2 of keys and values, ", "in 3 files\n", "writing ends with id 2\n",
                               "The folder has no readable tokenizer", "  lm_head.weight (transposed)\n"});
     says(kFolders + "t5", {"  2 + 1 layers, "});
     says(kFolders + "bart", {"feed-forward 68 and 76, "});
@@ -48,6 +48,20 @@ TEST(ModelCommand, SaysWhatAModelHasAndWhatEveryTensorIsFor) {
     says(kFolders + "bert_hub", {"5 not used\n", "[1, 64]    not used: can be computed\n", "not used: a part that is not computed\n"});
     says(gguf + "llama3.gguf", {"  1 layer, ", " in 1 file\n", "not recorded in the file, so assumed: feed-forward activation SiLU\n",
                                 " 0 not used\n", "a setting: what rotary frequencies are divided by\n"});
+}
+
+TEST(ModelCommand, NamesSettingsThatHaveNoEffect) {
+    const ScratchFolder folder;
+    for (const char* file : {"model.safetensors", "tokenizer.json"}) std::filesystem::copy(kFolders + "gpt2/" + file, folder.path(file));
+    json config = json::parse(read_bytes(kFolders + "gpt2/config.json"));
+    config["attn_logit_softcapping"] = 50;
+    folder.file("config.json", config.dump());
+    const std::string shown = attnscope({"model", folder.path("")}).out;
+    const std::size_t begin = shown.find("  settings in config.json without effect here: ");
+    ASSERT_NE(begin, std::string::npos) << shown;
+    const std::string line = shown.substr(begin, shown.find('\n', begin) - begin);
+    EXPECT_THAT(line, HasSubstr("attn_logit_softcapping"));
+    for (const char* used : {"n_head", "layer_norm_epsilon", "model_type"}) EXPECT_EQ(line.find(used), std::string::npos) << line;
 }
 
 /// A copy of a model with an additional tensor.

@@ -241,7 +241,15 @@ TEST(SampleOfHiddenWords, FillsInEveryBlankAndNothingElse) {
     EXPECT_EQ(std::count(plain.out.begin(), plain.out.end(), ' '), 7);
     const json line = json::parse(sample({"--prompt", "Lily and _ are in the _ .", "--json"}).out);
     EXPECT_EQ(line.at("text").get<std::string>() + "\n", plain.out);
-    EXPECT_EQ(line.at("tokens").size(), 8U);
+    ASSERT_EQ(line.at("tokens").size(), 8U);
+    for (std::size_t at = 0; at < 8; ++at) {
+        const json& token = line["tokens"][at];
+        const bool filled = at == 2 || at == 6;
+        ASSERT_EQ(token.contains("probability"), filled) << at;
+        if (!filled) continue;
+        EXPECT_EQ(token["candidates"][0]["probability"], token["probability"]) << "at temperature 0 the likeliest one is taken";
+        EXPECT_EQ(token["candidates"][0]["id"], token["id"]);
+    }
     for (const Arguments& wrong : {Arguments{"--prompt", "Lily and Tom"}, Arguments{"--prompt", "_", "--source", "Lily"}, Arguments{}}) {
         const Outcome outcome = sample(wrong);
         EXPECT_EQ(outcome.exit_code, 2);

@@ -48,15 +48,30 @@ TEST(HeadScores, LeavesPaddingOut) {
     EXPECT_DOUBLE_EQ(scores[0].same_token, 0);
 }
 
-TEST(HeadScores, AlignmentIsWhatLiesOnOneKeyOfAnotherText) {
-    Trace<float> trace = weights_trace({{0.1F, 0.9F, 0}, {0.5F, 0.25F, 0.25F}, {0, 0, 1}}, {4, 5, 0}, 2);
-    EXPECT_DOUBLE_EQ(head_scores(trace)[0].alignment, 0) << "of self-attention it says nothing";
+TEST(HeadScores, AlignmentIsHighWhereEachQueryHasAKeyOfItsOwnInAnotherText) {
+    const auto alignment = [](const std::vector<std::vector<float>>& rows, std::int64_t queries) {
+        Trace<float> trace = weights_trace(rows, std::vector<std::int32_t>(rows.size(), 4), queries);
+        EXPECT_DOUBLE_EQ(head_scores(trace)[0].alignment, 0) << "of self-attention it says nothing";
+        trace.stages[0].id.stage = Stage::CrossWeights;
+        trace.stages[0].mask = nullptr;
+        const HeadScore score = head_scores(trace)[0];
+        EXPECT_EQ(score.rows, queries);
+        EXPECT_EQ(score.first_token, 0);
+        return score.alignment;
+    };
+    EXPECT_NEAR(alignment({{0.1F, 0.9F, 0}, {0.5F, 0.25F, 0.25F}, {0, 0, 1}}, 2), (0.9 + 0.5) / 2, 1e-7)
+        << "without the row of the padding";
+    EXPECT_NEAR(alignment({{0, 0, 1}, {1, 0, 0}, {0, 1, 0}}, 3), 1, 1e-7) << "in whatever order";
+    EXPECT_NEAR(alignment({{0, 0, 1}, {0.1F, 0, 0.9F}, {0, 0, 1}}, 3), 1.0 / 3, 1e-7) << "a sink is no alignment";
+}
+
+TEST(HeadScores, MaskedKeysOfAnotherTextNeedNoQuery) {
+    Trace<float> trace = weights_trace({{1, 0, 0}, {0, 1, 0}, {0, 1, 0}}, {4, 5, 6}, 3);
     trace.stages[0].id.stage = Stage::CrossWeights;
+    trace.stages[0].mask = std::make_shared<Mask>(Mask::padding({2}, 3, 3));
+    EXPECT_NEAR(head_scores(trace)[0].alignment, 1, 1e-7);
     trace.stages[0].mask = nullptr;
-    const HeadScore score = head_scores(trace)[0];
-    EXPECT_NEAR(score.alignment, (0.9 + 0.5) / 2, 1e-7) << "without the row of the padding";
-    EXPECT_EQ(score.rows, 2);
-    EXPECT_EQ(score.first_token, 0);
+    EXPECT_NEAR(head_scores(trace)[0].alignment, 2.0 / 3, 1e-7) << "the third key belongs to no query";
 }
 
 TEST(HeadScores, SaysNothingAboutASingleToken) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <set>
 
@@ -10,10 +11,12 @@
 #include "app/panels/maps/head_search.hpp"
 #include "app/panels/maps/shown_maps.hpp"
 #include "app/panels/views/heads_tiling.hpp"
+#include "app/session/document/model_document.hpp"
 #include "app/session/session.hpp"
 #include "app/widgets/text.hpp"
 #include "tests/support/interface_fixture.hpp"
 #include "tests/support/item_finder.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace attn::app::test {
 namespace {
@@ -51,6 +54,11 @@ protected:
         return found;
     }
 };
+
+float scroll_of(const char* window) {
+    const ImGuiWindow* found = find_window(window);
+    return found == nullptr ? -1 : found->Scroll.y;
+}
 
 /// In the Heads view, any number of heads fits into any room without overlap, and titles do not run into each other.
 TEST(HeadsTiling, NothingOverlaps) {
@@ -201,11 +209,7 @@ TEST_F(Grid, ManyHeadsStandCloseTogetherAndDoNotOverlap) {
             ASSERT_TRUE(apart) << i << " " << j;
         }
     }
-    // Scrolls to the head searched for.
     view.grid.find = "L15 H31";
-    view.grid.focus = true;
-    frames(2, ui_frame);
-    press(Key::Enter, ui_frame);
     frames(3, ui_frame);
     const auto then = maps();
     EXPECT_EQ(std::count_if(then.begin(), then.end(), [](const auto& call) { return call.request.opacity == 1; }), 1);
@@ -221,6 +225,11 @@ TEST_F(Grid, WhereHeadsFindNoRoomSideBySideALayerTakesSeveralLines) {
         EXPECT_GE(call.max.x - call.min.x, 20) << "its pattern can be told";
         ++lines[call.min.y];
     }
+    // Scrolls to the head searched for while it is typed.
+    EXPECT_EQ(scroll_of("##grid"), 0);
+    view.grid.find = "L15 H31";
+    frames(3, ui_frame);
+    EXPECT_GT(scroll_of("##grid"), 0);
     // 32 heads and their mean: the mean ends every second line, which is one shorter.
     bool first = true;
     for (const auto& [y, count] : lines) {
@@ -239,6 +248,70 @@ TEST_F(Grid, EveryPatternOfAnEncoderDecoderHasAChipInASmallWindow) {
         });
         EXPECT_TRUE(at) << pattern.name;
     }
+}
+
+TEST_F(Grid, SortedMapsShowTheShareThatTheyAreSortedBy) {
+    open_grid("encoder-decoder");
+    with_context([](PanelContext& context) {
+        const StageId self{Stage::Weights, 0, Stack::Decoder}, cross{Stage::CrossWeights, 0, Stack::Decoder};
+        const HeadScore* score = head_score(context, self, 1);
+        ASSERT_NE(score, nullptr);
+        for (const PatternInfo& pattern : head_patterns()) {
+            const HeadCaption of_self = pattern_caption(context, self, 1, pattern.name),
+                              of_cross = pattern_caption(context, cross, 1, pattern.name);
+            EXPECT_TRUE(of_self.text.starts_with(pattern.short_name)) << of_self.text;
+            if (has_pattern(*score, pattern.name))
+                EXPECT_NEAR(std::stod(of_self.text.substr(of_self.text.rfind(' '))), pattern_share(*score, pattern.name), 0.0051);
+            else EXPECT_TRUE(of_self.text.ends_with("–")) << of_self.text;
+            EXPECT_EQ(of_cross.text.ends_with("–"), std::string_view(pattern.name) != "alignment") << of_cross.text;
+        }
+        EXPECT_EQ(pattern_caption(context, {Stage::Weights, 9}, 0, "first token").text, "") << "no such head";
+    });
+}
+
+TEST_F(Grid, RescaledWeightsAreNotSaidToHaveTheEntropyOfTheOthers) {
+    open_grid("gpt-tiny");
+    view.heads_stage = Stage::Weights;
+    with_context([&](PanelContext& context) {
+        const StageId weights{Stage::Weights, 0};
+        std::int64_t head = 0;
+        while (head < 4 && !head_caption(context, weights, head).text.starts_with("entropy")) ++head;
+        ASSERT_LT(head, 4) << "no head has a caption to lose";
+        context.view.without_first_key = true;
+        EXPECT_EQ(head_caption(context, weights, head).text, "");
+        context.view.view = View::Lines;
+        EXPECT_NE(head_caption(context, weights, head).text, "") << "where they are drawn as they are";
+    });
+}
+
+/// Such as when the file of a model that is too large to keep all its stages becomes shorter.
+TEST_F(Grid, SaysWhyMapsCannotBeComputed) {
+    namespace fs = std::filesystem;
+    open_grid("gpt-tiny");
+    const float usual = find_window("##grid")->Pos.y;
+    const attn::test::TemporaryFolder folder;
+    const fs::path golden = fs::path(ATTN_TEST_DATA) / "golden/hf";
+    for (const char* file : {"config.json", "model.safetensors"}) fs::copy_file(golden / "gpt2" / file, folder / file);
+    fs::copy_file(golden / "tokenizers/roberta/tokenizer.json", folder / "tokenizer.json");
+    session = std::make_unique<Session>(document_of_model(OpenedModel::open(folder.path())), [] {});
+    session->apply({command::SetMemoryBudget{0.3}, ""});
+    ASSERT_NE(session->wait()->trace, nullptr) << session->wait()->problem;
+    ASSERT_FALSE(session->wait()->trace->whole());
+    view.stage = {Stage::Scores, 0};
+    view.view = View::Step;
+    const auto settle = [&] {
+        for (int i = 0; i < 4; ++i) {
+            frame(ui_frame);
+            session->wait();
+        }
+    };
+    settle();
+    fs::resize_file(folder / "model.safetensors", 100);
+    view.view = View::Grid;
+    settle();
+    EXPECT_GT(find_window("##grid")->Pos.y, usual + 10) << "a sentence stands above the maps";
+    EXPECT_EQ(static_cast<std::int64_t>(maps().size()), trace().config.num_heads + 1)
+        << "those of the layer that was there, and their mean";
 }
 
 TEST_F(Grid, AScoreIsThatOfItsStageAndHead) {

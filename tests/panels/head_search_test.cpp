@@ -12,6 +12,7 @@ HeadScore score_of(int layer, std::int64_t head, double first = 0) {
     score.id = {Stage::Weights, layer};
     score.head = head;
     score.first_token = first;
+    score.rows = 1;
     return score;
 }
 
@@ -66,6 +67,21 @@ TEST(HeadSearch, KnowsPatternsByTheirWords) {
     EXPECT_TRUE(both.fits(score_of(2, 0, 0.6)));
     EXPECT_FALSE(both.fits(score_of(2, 0, 0.5))) << "more than half";
     EXPECT_FALSE(both.fits(score_of(3, 0, 0.6)));
+}
+
+TEST(HeadSearch, AHeadHasOnlyPatternsThatItCanShow) {
+    HeadScore self = score_of(0, 0, 0.7), cross = self;
+    self.induction = self.alignment = cross.alignment = 0.9;
+    cross.id.stage = Stage::CrossWeights;
+    EXPECT_EQ(pattern_share(self, "first token"), 0.7);
+    EXPECT_EQ(pattern_share(self, "alignment"), 0) << "of self-attention";
+    EXPECT_EQ(pattern_share(self, "after a repeat"), 0) << "nothing is repeated";
+    self.induction_rows = 4;
+    EXPECT_EQ(pattern_share(self, "after a repeat"), 0.9);
+    EXPECT_EQ(pattern_share(cross, "alignment"), 0.9);
+    EXPECT_FALSE(has_pattern(cross, "first token"));
+    self.rows = 0;
+    EXPECT_FALSE(has_pattern(self, "first token")) << "not known yet";
 }
 
 TEST(HeadSearch, SaysWhatItDoesNotKnow) {

@@ -158,7 +158,7 @@ TEST_F(PaletteTest, HeadsAreFoundByWhatTheyDo) {
     view.palette.query = "find heads alignment";
     EXPECT_THAT(lines(), testing::IsEmpty()) << "this model has no cross-attention";
     open_example("translation");
-    EXPECT_THAT(lines(), testing::ElementsAre("Find heads: aligned"));
+    EXPECT_THAT(lines(), testing::ElementsAre("Find heads: alignment"));
 }
 
 /// Queries that used to find nothing or the wrong action: synonyms work, and actions that discard something do not match by accident.

@@ -465,5 +465,20 @@ TEST_F(ByteLabels, AreWrittenAsOnChips) {
     });
 }
 
+TEST_F(ByteLabels, OfADifferenceNameTheTokensOfBothStates) {
+    Document document = open_preset("causal-attention");
+    document.tokenizer = TokenizerKind::Byte;
+    document.texts = {"ab"};
+    session = std::make_unique<Session>(std::move(document), [] {});
+    session->wait();
+    Snapshot before = *session->snapshot();
+    before.tokens = {{before.tokens[0][0], {"c", 99, false, false}}};
+    with_context([&](PanelContext& context) {
+        const LabelledBy both{.before = &before};
+        EXPECT_EQ(axis_labels(context, {Stage::Scores, 0}, Axis::T, 2, both), (std::vector<std::string>{"a", "c→b"}));
+        EXPECT_EQ(index_label(context, {Stage::Scores, 0}, Axis::D, 1, both), "1");
+    });
+}
+
 }  // namespace
 }  // namespace attn::app::test

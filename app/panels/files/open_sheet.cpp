@@ -227,7 +227,7 @@ void draw_open_sheet(PanelContext& context) {
     bool stays = begin_sheet(context, "##open_sheet", kSheetWidth);
     draw_sheet_heading(context,
                        view.task == FileTask::Beside      ? "Compare the weights with"
-                       : view.task == FileTask::Tokenizer ? "Split the text with"
+                       : view.task == FileTask::Tokenizer ? "Choose another tokenizer"
                                                           : "Open",
                        DesktopQuestion::What::OpenFile);
     gap(ui, 6);

@@ -1,10 +1,13 @@
 #include "app/panels/maps/head_captions.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/maps/head_search.hpp"
+#include "app/panels/maps/shown_maps.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
 
@@ -53,7 +56,21 @@ HeadCaption head_caption(const PanelContext& context, const StageId& weights, st
     const auto best =
         std::max_element(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.value < b.value; });
     if (best->value > 0.5) return caption(best->name, best->brief, best->value, best->color);
-    return caption("entropy", "ent", score->entropy, colors.muted);
+    // Of rescaled weights it is not the entropy.
+    const bool rescaled = (context.view.view == View::Heads || context.view.view == View::Grid) && !measure_words(context, weights).empty();
+    return rescaled ? HeadCaption() : caption("entropy", "ent", score->entropy, colors.muted);
+}
+
+HeadCaption pattern_caption(const PanelContext& context, const StageId& weights, std::int64_t head, std::string_view pattern) {
+    const HeadScore* score = head_score(context, weights, head);
+    const auto patterns = head_patterns();
+    const auto info = std::find_if(patterns.begin(), patterns.end(), [&](const PatternInfo& one) { return pattern == one.name; });
+    if (score == nullptr || score->rows == 0 || info == patterns.end()) return {};
+    const Palette& colors = context.theme.colors;
+    if (!has_pattern(*score, pattern)) return {fmt::format("{} –", info->short_name), colors.faint};
+    const double share = pattern_share(*score, pattern);
+    return {fmt::format("{} {}", info->short_name, format_number(share, {.decimals = 2})),
+            share > kShowsPattern ? colors.text : colors.muted};
 }
 
 std::string caption_that_fits(const HeadCaption& caption, const ImFont* font, float room) {

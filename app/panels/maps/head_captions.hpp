@@ -17,8 +17,12 @@ struct HeadCaption {
 /// The head's scores in the state shown: of A while a comparison shows it in place; null if they are not known.
 const HeadScore* head_score(const PanelContext& context, const StageId& weights, std::int64_t head);
 
-/// The pattern that has more than half of the head's weight, otherwise its entropy; empty if nothing is known.
+/// The pattern that has more than half of the head's weight, otherwise its entropy; empty if nothing is known, or if the
+/// weights are shown rescaled, whose entropy is another.
 HeadCaption head_caption(const PanelContext& context, const StageId& weights, std::int64_t head);
+
+/// The head's share of a pattern of head_patterns(), "–" where it cannot show it; empty if nothing is known.
+HeadCaption pattern_caption(const PanelContext& context, const StageId& weights, std::int64_t head, std::string_view pattern);
 
 /// With a shortened word or as the number alone if needed; "" if not even that fits.
 std::string caption_that_fits(const HeadCaption& caption, const ImFont* font, float room);

@@ -23,9 +23,9 @@ constexpr std::array<PatternInfo, 5> kPatternInfos = {{
      "Weight on what followed an earlier occurrence of the same token, where at least four queries have one. Induction heads show it, but "
      "the pattern alone proves nothing: a single layer can produce it from positions."},
     {"same token", "same", "same token itself", "Weight on the query's own position."},
-    {"alignment", "aligned", "alignment aligned",
-     "For cross-attention: how much of each row lies on one source token, on average. A head with nearly all of it there shows which "
-     "source token each target token corresponds to."},
+    {"alignment", "alignment", "alignment aligned",
+     "For cross-attention: the weight that each target token puts on a source token of its own, on average. A head with nearly all of it "
+     "there shows which source token each target token corresponds to; several targets on one source token count once."},
 }};
 
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
@@ -79,13 +79,18 @@ std::string_view pattern_of(const std::vector<std::string>& words) {
 
 std::span<const PatternInfo> head_patterns() { return kPatternInfos; }
 
+bool has_pattern(const HeadScore& score, std::string_view pattern) {
+    if (score.rows == 0 || is_cross(score.id.stage) != (pattern == "alignment")) return false;
+    return pattern != "after a repeat" || score.induction_rows >= kFewestRepeats;
+}
+
 double pattern_share(const HeadScore& score, std::string_view pattern) {
+    if (!has_pattern(score, pattern)) return 0;
     if (pattern == "previous token") return score.previous_token;
     if (pattern == "first token") return score.first_token;
     if (pattern == "same token") return score.same_token;
-    if (pattern == "after a repeat") return score.induction_rows >= kFewestRepeats ? score.induction : 0;
-    if (pattern == "alignment") return is_cross(score.id.stage) ? score.alignment : 0;
-    return 0;
+    if (pattern == "after a repeat") return score.induction;
+    return score.alignment;
 }
 
 char attention_letter(const StageId& weights) {

@@ -14,7 +14,7 @@ namespace attn::app {
 
 struct PatternInfo {
     const char* name;        ///< such as "first token"
-    const char* short_name;  ///< such as "sink", for narrow places
+    const char* short_name;  ///< such as "sink"; what views call it
     const char* words;       ///< search keywords
     const char* tooltip;
 };
@@ -23,6 +23,8 @@ std::span<const PatternInfo> head_patterns();
 
 /// The fraction of a head's weight that follows the pattern, 0 to 1; 0 if the pattern does not apply.
 double pattern_share(const HeadScore& score, std::string_view pattern);
+/// Whether the head can show the pattern at all: alignment belongs to cross-attention, and repeats need repeated tokens.
+bool has_pattern(const HeadScore& score, std::string_view pattern);
 /// A head shows a pattern if more than half of its weight follows it.
 inline constexpr double kShowsPattern = 0.5;
 

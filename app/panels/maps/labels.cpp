@@ -12,7 +12,9 @@ const std::vector<std::vector<Token>>& tokens_of(const PanelContext& context, co
     return source ? snapshot.source_tokens : snapshot.tokens;
 }
 
-std::string index_label(const PanelContext& context, const StageId& id, Axis axis, std::int64_t i, const LabelledBy& by) {
+namespace {
+
+std::string label_in_one_state(const PanelContext& context, const StageId& id, Axis axis, std::int64_t i, const LabelledBy& by) {
     if (axis == Axis::T || axis == Axis::S) {
         const auto& tokens = tokens_of(context, id, axis, by);
         if (!tokens.empty()) {
@@ -27,6 +29,15 @@ std::string index_label(const PanelContext& context, const StageId& id, Axis axi
     const auto& vocabulary = by.snapshot != nullptr ? by.snapshot->vocabulary : context.snapshot.vocabulary;
     if (axis == Axis::V && i < static_cast<std::int64_t>(vocabulary.size())) return shown_bytes(vocabulary[static_cast<std::size_t>(i)]);
     return std::to_string(i);
+}
+
+}  // namespace
+
+std::string index_label(const PanelContext& context, const StageId& id, Axis axis, std::int64_t i, const LabelledBy& by) {
+    std::string label = label_in_one_state(context, id, axis, i, by);
+    if (by.before == nullptr || (axis != Axis::T && axis != Axis::S)) return label;
+    const std::string before = label_in_one_state(context, id, axis, i, {by.before, by.batch_before});
+    return before == label ? label : before + "→" + label;
 }
 
 LabelOf axis_label(const PanelContext& context, const StageId& id, Axis axis, const LabelledBy& by) {

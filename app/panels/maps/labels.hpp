@@ -10,7 +10,8 @@
 
 namespace attn::app {
 
-/// The label of index `i` on an axis of a stage: the token at a position, the vocabulary entry, otherwise the number.
+/// The label of index `i` on an axis of a stage: the token at a position, the vocabulary entry, otherwise the number. Of a difference of
+/// states with different tokens there: both, "A→B".
 std::string index_label(const PanelContext& context, const StageId& id, Axis axis, std::int64_t i, const LabelledBy& by = {});
 /// The labels of an axis, which must not outlive the context; none for axes whose indices have no meaning (d_model, d_head, d_ff).
 LabelOf axis_label(const PanelContext& context, const StageId& id, Axis axis, const LabelledBy& by = {});

@@ -32,6 +32,8 @@ struct LabelledBy {
     const Snapshot* snapshot = nullptr;  ///< null: the shown ones
     std::int64_t batch = 0;
     std::optional<std::int64_t> only_head{};  ///< with a snapshot: the head that alone was requested, see PanelContext::only_head()
+    const Snapshot* before = nullptr;         ///< of a difference: the state that is subtracted; null: its tokens are the same
+    std::int64_t batch_before = 0;
 };
 
 /// An attention map of a long text, held in reduced form.

@@ -76,20 +76,21 @@ std::vector<Tile> tiles_of(const PanelContext& context) {
 std::int64_t lines_needed(std::int64_t count, std::int64_t columns) { return (count + columns - 1) / columns; }
 
 struct GridLayout {
-    std::int64_t columns = 1, lines = 1;  ///< lines per layer; each layer starts on a new line
+    std::int64_t columns = 1, lines = 1;  ///< lines per layer; each layer starts on a new line, and each line names its heads
     bool captions = true;
     float tile = 0, pitch_x = 0, pitch_y = 0, label = 0;
 };
 
 constexpr float kCaption = 20, kTileGap = 10, kDenseGap = 4, kMinTile = 34, kDenseTile = 20, kCaptionedTile = 56, kMaxTile = 320,
-                kSortedPitch = 92;
+                kSortedPitch = 92, kLabel = 34, kLabelOfHeads = 54;
 
 /// Shrinks tiles until all lines fit; below the smallest legible size the grid scrolls instead.
-GridLayout lay_out_tiles(const PanelContext& context, ImVec2 size, std::int64_t columns, std::int64_t lines, bool captions, float legible) {
+GridLayout lay_out_tiles(const PanelContext& context, ImVec2 size, std::int64_t columns, std::int64_t lines, bool captions, float legible,
+                         float label = kLabel) {
     GridLayout grid;
     grid.columns = columns;
     grid.captions = captions;
-    grid.label = context.px(34);
+    grid.label = context.px(label);
     const auto rows = static_cast<float>(std::max<std::int64_t>(lines, 1));
     const float gap = context.px(captions ? kTileGap : kDenseGap), caption = captions ? context.px(kCaption) : 0;
     const float least = context.px(legible);
@@ -117,7 +118,7 @@ GridLayout lay_out(const PanelContext& context, ImVec2 size, std::int64_t heads,
     grid = lay_out_tiles(context, size, heads, layers, false, kDenseTile);
     for (std::int64_t lines = 2; grid.tile < context.px(kDenseTile) && lines <= heads; ++lines) {
         const std::int64_t columns = lines_needed(heads, lines);
-        grid = lay_out_tiles(context, size, columns, layers * lines, false, kMinTile);
+        grid = lay_out_tiles(context, size, columns, layers * lines, false, kMinTile, kLabelOfHeads);
         grid.lines = lines_needed(heads, columns);
     }
     return grid;
@@ -185,6 +186,7 @@ struct TileLook {
     float reach = 0;           ///< colour range, see shown_reach()
     bool captions = true;
     bool found = false, sought = false;  ///< it matches the search; a search is active
+    bool comes = true;                   ///< a map that is not there yet is being computed
 };
 
 /// A difference has no entropy.
@@ -192,9 +194,11 @@ void draw_caption(PanelContext& context, const Tile& tile, bool is_difference, I
     if (tile.head == kMeanHead) return;  // named above its column
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    const HeadCaption caption = is_difference ? HeadCaption() : head_caption(context, tile.weights, tile.head);
-    const std::string place =
-        context.view.sort_heads_by.empty() ? "" : fmt::format("{}{} H{} ", attention_letter(tile.weights), tile.id.layer, tile.head);
+    const std::string& sorted_by = context.view.sort_heads_by;
+    const HeadCaption caption = is_difference       ? HeadCaption()
+                                : sorted_by.empty() ? head_caption(context, tile.weights, tile.head)
+                                                    : pattern_caption(context, tile.weights, tile.head, sorted_by);
+    const std::string place = sorted_by.empty() ? "" : fmt::format("{}{} H{} ", attention_letter(tile.weights), tile.id.layer, tile.head);
     draw_text(list, fonts.mono_small, at, colors.text, place);
     const float place_width = text_width(fonts.mono_small, place);
     draw_text(list, fonts.mono_small, {at.x + place_width, at.y}, caption.color,
@@ -245,16 +249,17 @@ void tile_tooltip(PanelContext& context, const Tile& tile, const Matrix& matrix,
 }
 
 void draw_tile(PanelContext& context, const Tile& tile, ImVec2 at, const TileLook& look) {
+    constexpr float kFaded = 0.45F;  // maps that the search does not find
     const Palette& colors = context.theme.colors;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const ImVec2 end{at.x + look.size, at.y + look.size};
     const Matrix matrix = shown_slice(context, tile.id, tile.head);
     const bool hovered = ImGui::IsItemHovered(), chosen = is_chosen(context, tile), faded = look.sought && !look.found;
-    if (matrix.empty()) draw_awaited(context, at, end);
-    else
+    if (matrix.empty() && look.comes) draw_awaited(context, at, end);
+    else if (!matrix.empty())
         context.canvas.heatmap(
             list, at, end,
-            {.data = matrix.data, .style = shown_style(context, matrix, tile.id, look.reach), .opacity = faded && !hovered ? 0.25F : 1.F});
+            {.data = matrix.data, .style = shown_style(context, matrix, tile.id, look.reach), .opacity = faded && !hovered ? kFaded : 1.F});
     draw_edited_corner(context, matrix, at, end);
     const bool framed = look.sought && look.found;
     list.AddRect(at, end,
@@ -262,7 +267,7 @@ void draw_tile(PanelContext& context, const Tile& tile, ImVec2 at, const TileLoo
                  : hovered || framed ? colors.accent
                                      : colors.line,
                  0, 0, context.px(chosen || hovered || framed ? 2 : 1));
-    if (look.captions && !faded) draw_caption(context, tile, matrix.is_difference, {at.x, end.y + context.px(3)}, look.room);
+    if (look.captions) draw_caption(context, tile, matrix.is_difference, {at.x, end.y + context.px(3)}, look.room);
     if (hovered && !matrix.empty()) tile_tooltip(context, tile, matrix, at, look);
 }
 
@@ -270,6 +275,17 @@ void open_tile(PanelContext& context, const Tile& tile) {
     context.view.stage = tile.id;
     if (tile.head != kMeanHead) context.view.head = tile.head;
     context.view.view = tile.head == kMeanHead ? View::Heads : View::Step;
+}
+
+/// Why maps cannot be computed, as when the model's file has changed; "" if they can.
+std::string problem_of_maps(const PanelContext& context, const std::vector<Tile>& tiles) {
+    const StageId* last = nullptr;
+    for (const Tile& tile : tiles) {
+        if (last != nullptr && *last == tile.weights) continue;
+        last = &tile.weights;
+        if (std::string missing = context.missing(tile.weights); !missing.empty() && !missing.starts_with("Computing …")) return missing;
+    }
+    return "";
 }
 
 void draw_heading(PanelContext& context, const Trace<float>& trace, std::size_t maps) {
@@ -313,13 +329,11 @@ void go_to_next_found(PanelContext& context, const std::vector<Tile>& tiles, con
 struct PatternChip {
     const PatternInfo* pattern = nullptr;
     std::string count{};
-    bool named = true;
 };
 
 float width_of(const PanelContext& context, const PatternChip& chip) {
     const Fonts& fonts = context.theme.fonts;
-    const float name = chip.named ? text_width(fonts.label, chip.pattern->short_name) + context.px(6) : 0;
-    return context.px(18 + 13 + 6) + name + text_width(fonts.mono_small, chip.count);
+    return context.px(18 + 13 + 6 + 6) + text_width(fonts.label, chip.pattern->short_name) + text_width(fonts.mono_small, chip.count);
 }
 
 /// A click searches for the pattern.
@@ -327,8 +341,7 @@ void draw_pattern_chip(PanelContext& context, const PatternChip& chip, ImVec2 at
     const auto& [colors, fonts, scale] = context.theme;
     const PatternInfo& pattern = *chip.pattern;
     const float icon = context.px(13), pad = context.px(9), high = context.px(28), width = width_of(context, chip);
-    const std::string tooltip = chip.named ? pattern.tooltip : fmt::format("{}: {}", pattern.name, pattern.tooltip);
-    const Item item = item_at(context.ui(), pattern.name, at, {width, high}, {.tooltip = tooltip});
+    const Item item = item_at(context.ui(), pattern.name, at, {width, high}, {.tooltip = pattern.tooltip});
     const bool on = read_head_query(context.view.grid.find).pattern == pattern.name;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     list.AddRectFilled(item.min, item.max, on ? colors.accent : item.hovered ? colors.raised : colors.pane, high / 2);
@@ -336,18 +349,20 @@ void draw_pattern_chip(PanelContext& context, const PatternChip& chip, ImVec2 at
     draw_focus_ring(context.ui(), item, high / 2);
     const Color ink = on ? ink_on(colors.accent) : colors.text;
     draw_pattern_icon(list, {item.min.x + pad, item.min.y + (high - icon) / 2}, icon, pattern.name, on ? ink : colors.muted);
-    if (chip.named)
-        draw_text_in(list, fonts.label, {item.min.x + pad + icon + context.px(6), item.min.y}, item.max, {0, 0.5F}, ink,
-                     pattern.short_name);
+    draw_text_in(list, fonts.label, {item.min.x + pad + icon + context.px(6), item.min.y}, item.max, {0, 0.5F}, ink, pattern.short_name);
     draw_text_in(list, fonts.mono_small, item.min, {item.max.x - pad, item.max.y}, {1, 0.5F}, on ? ink : colors.muted, chip.count);
-    if (item.pressed) context.view.grid.find = on ? "" : pattern.name;
+    if (item.pressed) context.view.grid.find = on ? "" : pattern.short_name;
 }
 
-/// Draws a chip per pattern; if they do not fit, the last ones lose their names, which their tooltips then show.
-void draw_pattern_chips(PanelContext& context, const std::vector<Tile>& tiles, bool crosses, ImVec2 at, float right) {
-    constexpr float kBetween = 6;
+struct Across {
+    float min = 0, max = 0;
+};
+
+/// Draws a chip per pattern, from `at` on in the line of the search field; those that do not fit go below it. Returns where the next line
+/// begins.
+float draw_pattern_chips(PanelContext& context, const std::vector<Tile>& tiles, bool crosses, bool comes, ImVec2 at, Across across) {
+    constexpr float kBetween = 6, kLine = 36;
     std::vector<PatternChip> chips;
-    float width = 0;
     const bool known =
         context.snapshot.trace->tokens.length < 2 ||  // no row to score
         std::all_of(tiles.begin(), tiles.end(), [](const Tile& tile) { return tile.head == kMeanHead || tile.score.rows > 0; });
@@ -355,20 +370,15 @@ void draw_pattern_chips(PanelContext& context, const std::vector<Tile>& tiles, b
         if (!crosses && std::string_view(pattern.name) == "alignment") continue;
         const auto count = std::count_if(tiles.begin(), tiles.end(),
                                          [&](const Tile& tile) { return pattern_share(tile.score, pattern.name) > kShowsPattern; });
-        chips.push_back({&pattern, known ? std::to_string(count) : "…"});
-        width += width_of(context, chips.back()) + context.px(kBetween);
-    }
-    for (auto chip = chips.rbegin(); chip != chips.rend() && at.x + width > right; ++chip) {
-        width -= width_of(context, *chip);
-        chip->named = false;
-        width += width_of(context, *chip);
+        chips.push_back({&pattern, known ? std::to_string(count) : comes ? "…" : "–"});
     }
     for (const PatternChip& chip : chips) {
-        const float end = at.x + width_of(context, chip) + context.px(kBetween);
-        if (end > right) break;
+        const float width = width_of(context, chip) + context.px(kBetween);
+        if (at.x + width > across.max && at.x > across.min) at = {across.min, at.y + context.px(kLine)};
         draw_pattern_chip(context, chip, at);
-        at.x = end;
+        at.x += width;
     }
+    return at.y + context.px(kLine + 3);
 }
 
 void draw_sort_menu(PanelContext& context, bool crosses, float width) {
@@ -385,8 +395,24 @@ void draw_sort_menu(PanelContext& context, bool crosses, float width) {
     context.view.sort_heads_by = chosen == 0 ? "" : head_patterns()[static_cast<std::size_t>(chosen - 1)].name;
 }
 
-/// Draws the search field, the pattern chips and the sort order. Returns which tiles match.
-std::vector<std::uint8_t> draw_search(PanelContext& context, const std::vector<Tile>& tiles, float width) {
+struct Search {
+    std::vector<std::uint8_t> found;  ///< 1 for each tile that matches
+    bool on = false, is_new = false;  ///< there is one; it differs from that of the last frame
+    float bottom = 0;                 ///< where the maps begin
+};
+
+/// Whether what is searched for has changed since the last frame.
+bool is_new_search(const std::string& words) {
+    ImGuiStorage& memory = *ImGui::GetStateStorage();
+    const ImGuiID id = ImGui::GetID("searched"), now = ImGui::GetID(words.c_str());
+    const bool is_new = memory.GetInt(id, static_cast<int>(now)) != static_cast<int>(now);
+    memory.SetInt(id, static_cast<int>(now));
+    return is_new;
+}
+
+/// Draws the search field, the pattern chips and the sort order.
+/// `comes`: scores that are not known yet will be.
+Search draw_search(PanelContext& context, const std::vector<Tile>& tiles, float width, bool comes) {
     constexpr float kSort = 108, kRoomForAll = 700;
     const float field_width = width < context.px(kRoomForAll) ? 128 : 168;
     const Ui ui = context.ui();
@@ -397,8 +423,11 @@ std::vector<std::uint8_t> draw_search(PanelContext& context, const std::vector<T
                                     {.tooltip = "Finds heads by layer, number and pattern (Ctrl+F). Enter goes to the next one, and opens "
                                                 "the only one."});
     const HeadQuery query = read_head_query(view.find);
-    std::vector<std::uint8_t> found;
-    for (const Tile& tile : tiles) found.push_back(!query.empty() && tile.head != kMeanHead && query.fits(tile.score) ? 1 : 0);
+    Search search;
+    search.on = !query.empty();
+    search.is_new = is_new_search(view.find);
+    std::vector<std::uint8_t>& found = search.found;
+    for (const Tile& tile : tiles) found.push_back(search.on && tile.head != kMeanHead && query.fits(tile.score) ? 1 : 0);
     if (entered && !tiles.empty()) {
         go_to_next_found(context, tiles, found);
         view.focus = context.view.view == View::Grid;
@@ -419,8 +448,20 @@ std::vector<std::uint8_t> draw_search(PanelContext& context, const std::vector<T
                      count == 0 ? context.theme.colors.chosen_text : context.theme.colors.text, shown);
         x += text_width(fonts.label, shown) + context.px(10);
     }
-    draw_pattern_chips(context, tiles, crosses, {x, at.y + context.px(1)}, right);
-    return found;
+    search.bottom = draw_pattern_chips(context, tiles, crosses, comes, {x, at.y + context.px(1)}, {at.x, right});
+    return search;
+}
+
+/// Names a line: its layer and, where a layer takes several lines, its heads.
+void draw_line_name(const PanelContext& context, const Tile& first, const GridLayout& grid, ImVec2 at) {
+    const auto& [colors, fonts, scale] = context.theme;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const ImVec2 end{at.x + grid.label, at.y + grid.tile}, middle{at.x, (at.y + end.y) / 2};
+    const std::string layer = first.head == 0 ? fmt::format("{}{}", attention_letter(first.weights), first.id.layer) : "";
+    if (grid.lines == 1) return draw_text_in(list, fonts.mono_small, at, end, {0, 0.5F}, colors.text, layer);
+    const std::int64_t last = std::min(first.head + grid.columns, context.trace().config.num_heads) - 1;
+    draw_text_in(list, fonts.mono_small, at, {end.x, middle.y}, {0, 1}, colors.text, layer);
+    draw_text_in(list, fonts.mono_small, middle, end, {0, 0}, colors.muted, fmt::format("H{}–{}", first.head, last));
 }
 
 }  // namespace
@@ -442,9 +483,13 @@ void draw_grid_view(PanelContext& context) {
         text_line(context.ui(), fonts.body, colors.muted, "This model has no such maps.");
         return;
     }
-    const std::vector<std::uint8_t> found = draw_search(context, tiles, ImGui::GetContentRegionAvail().x);
-    const bool sought = !read_head_query(context.view.grid.find).empty();
-    ImGui::SetCursorScreenPos({top.x, top.y + context.px(40 + 40)});
+    const std::string problem = problem_of_maps(context, tiles);
+    if (!problem.empty()) {
+        paragraph(context.ui(), fonts.label, colors.bad, problem);
+        gap(context.ui(), 8);
+    }
+    const Search search = draw_search(context, tiles, ImGui::GetContentRegionAvail().x, problem.empty());
+    ImGui::SetCursorScreenPos({top.x, search.bottom});
     ImVec2 room = ImGui::GetContentRegionAvail();
     const float header = context.px(18), spared = header + context.px(8);  // exact height, so that no scrollbar appears unnecessarily
     const std::int64_t of_layer = context.trace().config.num_heads + (shows_mean(context) ? 1 : 0);
@@ -453,8 +498,8 @@ void draw_grid_view(PanelContext& context) {
     if (has_one_range(context, first) &&
         has_room_for_bar(context, {room.x, room.y - spared}, of_layer, static_cast<std::int64_t>(tiles.size()))) {
         room.x -= context.px(kGridBar);
-        draw_bar(context, first, reach, {top.x + room.x, top.y + context.px(40 + 40)}, room.y);
-        ImGui::SetCursorScreenPos({top.x, top.y + context.px(40 + 40)});
+        draw_bar(context, first, reach, {top.x + room.x, search.bottom}, room.y);
+        ImGui::SetCursorScreenPos({top.x, search.bottom});
     }
     ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
     ImGui::BeginChild("##grid", room, false, ImGuiWindowFlags_NoNav);
@@ -469,34 +514,28 @@ void draw_grid_view(PanelContext& context) {
     const bool ordered = context.view.sort_heads_by.empty();
     const auto every = static_cast<std::int64_t>(std::ceil((text_width(fonts.mono_small, "H00") + context.px(4)) / grid.pitch_x));
     const float edge = ImGui::GetWindowPos().x + ImGui::GetWindowWidth();
-    for (std::int64_t c = 0; ordered && c < grid.columns; c += every) {
-        // Where a layer takes several lines, each begins with its first head, and columns count on from it.
-        const std::string name = grid.lines > 1                         ? fmt::format("+{}", c)
-                                 : c < context.trace().config.num_heads ? fmt::format("H{}", c)
-                                                                        : "mean";
+    for (std::int64_t c = 0; ordered && grid.lines == 1 && c < grid.columns; c += every) {
+        const std::string name = c < context.trace().config.num_heads ? fmt::format("H{}", c) : "mean";
         const float x = origin.x + grid.label + static_cast<float>(c) * grid.pitch_x;
         draw_text(list, fonts.mono_small, {std::min(x, edge - text_width(fonts.mono_small, name)), origin.y}, colors.muted, name);
     }
     const float bottom = ImGui::GetWindowPos().y + ImGui::GetWindowHeight();
     const bool reveals = has_been_chosen(context);
+    const auto first_found = std::find(search.found.begin(), search.found.end(), 1) - search.found.begin();
     for (std::size_t i = 0; i < tiles.size(); ++i) {
         const GridPlace place = place_of(static_cast<std::int64_t>(i), ordered ? of_layer : static_cast<std::int64_t>(tiles.size()), grid);
         const ImVec2 at{origin.x + grid.label + static_cast<float>(place.col) * grid.pitch_x,
                         origin.y + header + static_cast<float>(place.row) * grid.pitch_y};
-        if (reveals && is_chosen(context, tiles[i])) {
+        if ((reveals && is_chosen(context, tiles[i])) || (search.is_new && static_cast<std::ptrdiff_t>(i) == first_found)) {
             if (at.y < ImGui::GetWindowPos().y || at.y + grid.tile > bottom) ImGui::SetScrollFromPosY(at.y - ImGui::GetWindowPos().y, 0.5F);
         }
         if (at.y > bottom || at.y + grid.pitch_y < ImGui::GetWindowPos().y) continue;
-        if (place.col == 0 && ordered)
-            draw_text_in(list, fonts.mono_small, {origin.x, at.y}, {at.x, at.y + grid.tile}, {0, 0.5F},
-                         tiles[i].head == 0 ? colors.text : colors.muted,
-                         tiles[i].head == 0 ? fmt::format("{}{}", attention_letter(tiles[i].weights), tiles[i].id.layer)
-                                            : fmt::format("H{}", tiles[i].head));
+        if (place.col == 0 && ordered) draw_line_name(context, tiles[i], grid, {origin.x, at.y});
         ImGui::SetCursorScreenPos(at);
         ImGui::PushID(static_cast<int>(i));
         // It has its own tooltip with an enlarged map.
         const Item item = begin_item(context.ui(), "##tile", {grid.tile, grid.tile}, {.explains_itself = true});
-        draw_tile(context, tiles[i], at, {grid.tile, grid.pitch_x, reach, grid.captions, found[i] != 0, sought});
+        draw_tile(context, tiles[i], at, {grid.tile, grid.pitch_x, reach, grid.captions, search.found[i] != 0, search.on, problem.empty()});
         draw_focus_ring(context.ui(), item, 0);
         ImGui::PopID();
         if (item.pressed) open_tile(context, tiles[i]);

@@ -62,9 +62,7 @@ std::string hex_of(std::string_view bytes) {
 std::string times_words(std::size_t times) { return times == 1 ? "once" : times == 2 ? "twice" : fmt::format("{} times", times); }
 
 /// "5 to 8", or one number.
-std::string range_words(std::size_t first, std::size_t last) {
-    return first == last ? fmt::format("{}", first) : fmt::format("{} to {}", first, last);
-}
+std::string range_words(std::size_t begin, std::size_t end) { return fmt::format("{} to {}", begin, end); }
 
 /// A fact in one line; a value that is too long is shortened and shown whole in the tooltip.
 void draw_fact(const PanelContext& context, std::string_view label, const std::string& value, std::string_view about = {}) {
@@ -146,10 +144,9 @@ void draw_place(const PanelContext& context, const TokenPath::Piece& piece, cons
     }
     if (const std::string typed = piece_text(piece.typed); shared || typed != chip_text(token))
         draw_fact(context, shared ? "part of" : "typed", typed, "The typed characters that it comes from.");
-    draw_fact(context, piece.first_character == piece.last_character ? "character" : "characters",
-              range_words(piece.first_character, piece.last_character), "In the typed text, counted from 1.");
-    draw_fact(context, piece.end - piece.begin == 1 ? "byte of the text" : "bytes of the text", range_words(piece.begin + 1, piece.end),
-              "In the typed text, counted from 1.");
+    constexpr std::string_view kCounted = "In the typed text, counted from 0; the end does not belong to it.";
+    draw_fact(context, "characters", range_words(piece.first_character - 1, piece.last_character), kCounted);
+    draw_fact(context, "bytes of the text", range_words(piece.begin, piece.end), kCounted);
 }
 
 /// How the piece came about, in numbers.

@@ -43,6 +43,17 @@ Branch branch_to(const Writing& writing, std::int64_t end) {
     return branch;
 }
 
+/// The words after `before`; if they do not fit, the first few and the last ones with "…" between them. Words are not cut.
+std::string words_that_fit(const ImFont* font, std::string before, const std::vector<std::string>& words, float room) {
+    const std::string all = fmt::format("{}{}", before, fmt::join(words, ""));
+    if (text_width(font, all) <= room) return all;
+    std::string begin = std::move(before), end = "…";
+    std::size_t first = 0, last = words.size();
+    while (first < last && text_width(font, begin + words[first] + end) <= room / 2) begin += words[first++];
+    while (last > first && text_width(font, begin + words[last - 1] + end) <= room) end.insert(std::string_view("…").size(), words[--last]);
+    return begin == "…" ? end : begin + end;
+}
+
 /// The text from where it leaves the shown branch; for the shown branch, its end. Shortened to `room` pixels.
 std::string words_of_branch(const PanelContext& context, const Branch& branch, float room) {
     const Writing& writing = shown_writing(context);
@@ -51,16 +62,16 @@ std::string words_of_branch(const PanelContext& context, const Branch& branch, f
     const std::vector<std::int64_t> way = way_to(writing, branch.end);
     std::size_t first = depth_of(writing, branch.leaves_at);
     if (first == way.size()) first = way.size() - std::min(way.size(), kTold);
-    std::string words;
+    std::vector<std::string> words;
     for (std::size_t i = first; i < way.size(); ++i) {
         if (i == first + kTold && way.size() - i > kTold) {
-            words += "…";
+            words.emplace_back("…");
             i = way.size() - kTold;  // only the ends can be seen
         }
         const auto id = static_cast<std::size_t>(writing.tokens[static_cast<std::size_t>(way[i])].id);
-        if (id < vocabulary.size()) words += (spaced && i > first ? " " : "") + vocabulary[id];
+        if (id < vocabulary.size()) words.push_back((spaced && i > first ? " " : "") + shown_bytes(vocabulary[id]));
     }
-    return elide_shown_middle(context.theme.fonts.mono, first == 0 ? "" : "…", words, room, true);
+    return words_that_fit(context.theme.fonts.mono, first == 0 ? "" : "…", words, room);
 }
 
 void draw_branch(PanelContext& context, const Branch& branch, std::size_t number) {
@@ -83,7 +94,7 @@ void draw_branch(PanelContext& context, const Branch& branch, std::size_t number
     const std::string surprise = format_number(branch.surprise, {.decimals = 2, .fixed = true});
     std::string about =
         fmt::format("branch {} · {} token{} · mean −ln p {}", number, branch.length, branch.length == 1 ? "" : "s", surprise);
-    if (text_width(fonts.caption, about) > item.max.x - left) about = fmt::format("branch {} · −ln p {}", number, surprise);
+    if (text_width(fonts.caption, about) > item.max.x - left) about = fmt::format("branch {} · mean −ln p {}", number, surprise);
     draw_text_in(list, fonts.caption, {left, line}, item.max, {0, 0.5F}, colors.faint, elide(fonts.caption, about, item.max.x - left));
     draw_focus_ring(ui, item, context.px(6));
     if (item.pressed) context.commands.push_back({command::ShowWritten{branch.end}, ""});

@@ -98,11 +98,11 @@ void draw_cut(const PanelContext& context, Cut cut) {
     ImGui::Dummy({width, context.px(kCutRow)});
 }
 
-/// Such as "7 of 503 can be drawn; together they have 92 %".
+/// Such as "7 of 503 can be drawn (92 %)".
 std::string summary_words(const NextWords& words) {
     const auto all = words.others + static_cast<std::int64_t>(words.likeliest.size());
     if (words.first_cut == Cut::None) return fmt::format("all {} can be drawn", format_count(all));
-    return fmt::format("{} of {} can be drawn; together {}", format_count(words.kept), format_count(all), percent_words(words.kept_share));
+    return fmt::format("{} of {} can be drawn ({})", format_count(words.kept), format_count(all), percent_words(words.kept_share));
 }
 
 /// Draws the summary and the column headings.
@@ -124,7 +124,7 @@ void draw_head(const PanelContext& context, const NextWords& words, bool drawn) 
 
 void draw_words(PanelContext& context, const NextWords& words, const WordList& list) {
     const auto& [colors, fonts, scale] = context.theme;
-    ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, context.px(1)});
+    ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});  // no strips between rows that are not clickable
     draw_head(context, words, list.drawn);
     const double largest = words.likeliest.empty() ? 0 : words.likeliest.front().probability;
     Cut before = Cut::None;

@@ -109,12 +109,16 @@ void draw_chip(const PanelContext& context, const WrittenChip& chip, const Item&
     const float rounding = context.px(6);
     const bool written = chip.place != kPrompt;
     list.AddRectFilled(item.min, item.max, item.hovered || (written && !chip.later) ? colors.raised : colors.pane, rounding);
-    list.AddRect(item.min, item.max,
-                 shown          ? colors.chosen
-                 : item.hovered ? colors.accent
-                                : colors.line,
-                 rounding, 0, context.px(shown ? 2.5F : 1));
-    const Color ink = !written ? colors.muted : chip.later ? colors.faint : colors.text;
+    const bool part = has_part_of_character(chip.token.text);
+    if (!part || shown || item.hovered)
+        list.AddRect(item.min, item.max,
+                     shown          ? colors.chosen
+                     : item.hovered ? colors.accent
+                                    : colors.line,
+                     rounding, 0, context.px(shown ? 2.5F : 1));
+    else dashed_rect(context.ui(), list, item.min, item.max, chip.later ? mix(colors.pane, colors.axis_d, 0.5F) : colors.axis_d);
+    const Color plain = !written ? colors.muted : chip.later ? colors.faint : colors.text;
+    const Color ink = !part ? plain : mix(colors.pane, colors.axis_d, chip.later ? 0.5F : 1);
     draw_text_in(list, fonts.mono_body, item.min, {item.max.x, item.max.y - context.px(written ? 4 : 0)}, {0.5F, 0.5F}, ink,
                  elide(fonts.mono_body, chip_text(chip.token), item.width() - context.px(6)));
     // The model's probability for the token, as in the list of candidates.

@@ -22,8 +22,8 @@ namespace {
 
 /// A sum of logarithms, with a true minus sign.
 std::string score_text(double score) {
-    const std::string digits = fmt::format("{:.3f}", std::abs(score));
-    return score < 0 && digits != "0.000" ? "\u2212" + digits : digits;
+    const std::string digits = fmt::format("{:.3f}", score);
+    return digits == "-0.000" ? digits.substr(1) : digits;
 }
 
 using Cell = TokenPath::Cell;
@@ -292,7 +292,7 @@ private:
             step.made = made;
             std::tie(step.what, step.joined_with) = parts_of(join.joined);
             step.number = count_text(join.joined.rank);
-            step.sentence = join.pairs.size() == 1 ? fmt::format("Rank {}: the only pair in the merge list.", step.number)
+            step.sentence = join.pairs.size() == 1 ? fmt::format("Rank {}: no other neighbouring pair is in the merge list.", step.number)
                             : join.pairs.empty()   ? fmt::format("Rank {}.", step.number)
                                                    : fmt::format("Rank {} is the lowest of {}.", step.number, join.pairs.size());
             step.candidates = pairs_of(join);
@@ -333,9 +333,12 @@ private:
             step.made = static_cast<std::int32_t>(now.size()) - 1;
             step.what = step.parts.back().text;
             step.number = score_text(chosen.score);
-            step.sentence = others.size() == 1
-                                ? fmt::format("The only piece that ends here; so far {}.", score_text(chosen.total))
-                                : fmt::format("So far {}: the best of {} that end here.", score_text(chosen.total), others.size());
+            const bool is_unknown = tokenizer_.unknown_id() == chosen.token.id;
+            step.sentence =
+                is_unknown           ? fmt::format("No piece has this character: it is unknown, which scores below every piece. So far {}.",
+                                                   score_text(chosen.total))
+                : others.size() == 1 ? fmt::format("The only piece that ends here; so far {}.", score_text(chosen.total))
+                                     : fmt::format("So far {}: the best of {} that end here.", score_text(chosen.total), others.size());
             const double low = others.back().total, high = others.front().total;
             for (const WordTrace::Spelling& other : others)
                 step.candidates.push_back({shown(word_.substr(other.token.begin, other.token.end - other.token.begin)), "",
@@ -430,8 +433,7 @@ private:
             path_.candidates_title = "Pairs now in the merge list";
             path_.number_title = "rank";
         } else if (type == "Unigram") {
-            path_.rule =
-                "Of all ways to spell a word with pieces from the vocabulary, take the likeliest: the one with the highest sum of scores.";
+            path_.rule = "Of all ways to spell a word with pieces from the vocabulary, take the one with the highest sum of scores.";
             path_.steps_title = "Spelling";
             path_.candidates_title = "Pieces that end here, with best sums";
             path_.number_title = "score";
