@@ -12,6 +12,7 @@
 #include "app/panels/maps/large_map.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/facets/statistics.hpp"
+#include "app/session/facets/strong_cells.hpp"
 #include "engine/trace/gradient_trace.hpp"
 #include "tests/support/interface_fixture.hpp"
 
@@ -104,6 +105,51 @@ TEST_F(LargeMatrix, TheRangeOfWeightsComesFromAllOfThem) {
     const auto found = get(facet::Statistics{.gradients = true, .parameter = name});
     const float* const slopes = gradients->parameters->find(name);
     EXPECT_EQ(found->max, *std::max_element(slopes, slopes + std::int64_t{kWords} * 56));
+}
+
+TEST_F(LargeMatrix, TheStrongestCellsOfManyHeadsAreFoundByAWorker) {
+    Document document = open_preset("gpt-tiny");
+    document.preset.clear();
+    document.tokenizer = TokenizerKind::Character;
+    document.texts = {std::string(130, 'a'), std::string(120, 'b')};
+    document.config.num_heads = 16;
+    document.config.d_model = 32;
+    document.config.context_length = 256;
+    session = std::make_unique<Session>(std::move(document), [] {});
+    ASSERT_EQ(session->wait()->problem, "");
+    const StageId weights{Stage::Weights, 0};
+    for (const std::int64_t sequence : {0, 1}) {
+        view.batch = sequence;
+        with_context([&](PanelContext& context) {
+            std::vector<Matrix> maps;
+            std::vector<MapOfHead> asked;
+            for (std::int64_t head = 0; head < 16; ++head) maps.push_back(context.matrices.stage(context.trace(), weights, sequence, head));
+            maps.push_back(slice_of(context, compared_sides(context, weights, kMeanHead).b));
+            for (std::int64_t head = 0; head < 16; ++head)
+                if (head != 3) asked.push_back({&maps[static_cast<std::size_t>(head)], head});
+            asked.push_back({&maps.back(), kMeanHead});
+            constexpr std::size_t kMost = 500;
+            StrongestCells strongest(kMost);
+            for (const auto& [map, head] : asked)
+                for (std::int64_t row = 0; row < map->data.rows; ++row)
+                    for (std::int64_t col = 0; col < map->data.cols; ++col)
+                        if (!map->masked(row, col)) strongest.add({head, row, col, map->at(row, col)});
+            const StrongCells expected = strongest.take();
+            ASSERT_EQ(expected.cells.size(), kMost);
+            const auto found = strong_cells(context, asked, kMost);
+            ASSERT_NE(found, nullptr);
+            ASSERT_EQ(found->cells.size(), kMost);
+            for (std::size_t i = 0; i < kMost; ++i) {
+                const MapCell &is = found->cells[i], &should = expected.cells[i];
+                EXPECT_EQ(std::tie(is.head, is.row, is.col, is.value), std::tie(should.head, should.row, should.col, should.value)) << i;
+            }
+            facet::StrongCells facet{.stage = weights, .sequence = sequence, .most = kMost};
+            for (const MapOfHead& one : asked) facet.heads.push_back(one.head);
+            EXPECT_TRUE(session->results().find(session->states().shown, facet)) << "by a worker, not by the frame";
+        });
+    }
+    EXPECT_FALSE(session->compute(facet::StrongCells{.stage = weights, .sequence = 2, .heads = {0}, .most = 3}))
+        << "there are two sequences";
 }
 
 /// The numbers and range of a difference of logits come from a worker, and stay the same picture from frame to frame.

@@ -11,11 +11,11 @@
 #include "app/panels/frame.hpp"
 #include "app/panels/maps/labels.hpp"
 #include "app/panels/maps/matrix.hpp"
-#include "app/panels/maps/strong_cells.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/views/token_lines.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/facets/readings.hpp"
+#include "app/session/facets/strong_cells.hpp"
 #include "app/session/session.hpp"
 #include "app/widgets/tensor_stats.hpp"
 #include "app/widgets/text.hpp"
@@ -56,7 +56,7 @@ TokenLines small_picture(std::vector<float>& values, std::vector<std::uint8_t>& 
     TokenLines picture;
     Matrix m;
     m.data = {1, values.data(), 2, 3, 3, keep.data()};
-    picture.maps.push_back({m, 0xFFFFFFFF, "head 0"});
+    picture.maps.push_back({m, 0, 0xFFFFFFFF, "head 0"});
     picture.keys = {3, [](std::int64_t i) { return std::string(1, "abc"[i]); }};
     picture.queries = {2, [](std::int64_t i) { return std::string(1, "xy"[i]); }};
     return picture;
@@ -66,47 +66,96 @@ TEST(TokenLines, AreTheStrongCellsThatAreNotMasked) {
     std::vector<float> values;
     std::vector<std::uint8_t> keep;
     const TokenLines picture = small_picture(values, keep);
-    const std::vector<const Matrix*> maps = {&picture.maps[0].weights};
-    const StrongCells lines = strong_cells(maps, 0.01F, 100);
-    ASSERT_EQ(lines.cells.size(), 4U);
-    EXPECT_EQ(lines.least, 0.01F);
-    EXPECT_TRUE(
-        std::is_sorted(lines.cells.begin(), lines.cells.end(), [](const MapCell& a, const MapCell& b) { return a.value < b.value; }));
-    EXPECT_EQ(lines.cells.back().row, 1);
-    EXPECT_EQ(lines.cells.back().col, 2);
+    const Matrix& map = picture.maps[0].weights;
+    const NumberGrid grid{values.data(), 2, 3, 3, keep.data()};
+    const auto strongest = [&](std::size_t most) {
+        StrongestCells cells(most);
+        cells.add(7, grid);
+        return cells.take();
+    };
+    const StrongCells all = strongest(100);
+    ASSERT_EQ(all.at_least(0.01F).size(), 4U);
+    EXPECT_EQ(all.least(0.01F), 0.01F);
+    EXPECT_TRUE(std::is_sorted(all.cells.begin(), all.cells.end(), [](const MapCell& a, const MapCell& b) { return a.value < b.value; }));
+    EXPECT_EQ(all.cells.back().head, 7);
+    EXPECT_EQ(all.cells.back().row, 1);
+    EXPECT_EQ(all.cells.back().col, 2);
+    EXPECT_EQ(all.at_least(0.3F).size(), 2U);
+    EXPECT_EQ(all.at_least(map.at(1, 2)).size(), 1U) << "that of exactly the threshold, too";
+    EXPECT_TRUE(all.at_least(2).empty());
     // Of too many, the strongest are kept.
-    const StrongCells few = strong_cells(maps, 0.01F, 2);
-    ASSERT_EQ(few.cells.size(), 2U);
-    EXPECT_EQ(few.least, 0.5F);
-    EXPECT_TRUE(strong_cells(maps, 0.01F, 0).cells.empty());
+    const StrongCells few = strongest(2);
+    ASSERT_EQ(few.at_least(0.01F).size(), 2U);
+    EXPECT_EQ(few.least(0.01F), 0.5F);
+    EXPECT_EQ(few.least(0.6F), 0.6F);
+    EXPECT_TRUE(strongest(0).cells.empty());
     values[0] = std::numeric_limits<float>::quiet_NaN();
-    EXPECT_EQ(strong_cells(maps, 0.01F, 100).cells.size(), 3U) << "a weight that is no number has no strength";
+    EXPECT_EQ(strongest(100).at_least(0.01F).size(), 3U) << "a weight that is no number has no strength";
+}
+
+/// In whatever order they come, and however many are dropped on the way.
+TEST(TokenLines, AreTheStrongestOfAll) {
+    std::mt19937 random(3);
+    for (const std::size_t most : {1U, 5U, 64U, 1000U}) {
+        std::vector<MapCell> cells;
+        for (std::int64_t i = 0; i < 500; ++i)
+            cells.push_back({i % 3, i / 3, 0, static_cast<float>(std::uniform_int_distribution(0, 40)(random)) / 40});
+        StrongestCells strongest(most);
+        for (const MapCell& cell : cells) strongest.add(cell);
+        const StrongCells found = strongest.take();
+        std::sort(cells.begin(), cells.end(),
+                  [](const MapCell& a, const MapCell& b) { return std::tie(a.value, a.head, a.row) < std::tie(b.value, b.head, b.row); });
+        ASSERT_EQ(found.cells.size(), std::min(most, cells.size()));
+        EXPECT_EQ(found.cut, most < cells.size());
+        for (std::size_t i = 1; i <= found.cells.size(); ++i) {
+            const MapCell &is = found.cells[found.cells.size() - i], &should = cells[cells.size() - i];
+            EXPECT_EQ(std::tie(is.value, is.head, is.row), std::tie(should.value, should.head, should.row)) << most;
+        }
+    }
 }
 
 TEST(TokenLines, AreSearchedOnceForEveryPicture) {
     std::vector<float> values;
     std::vector<std::uint8_t> keep;
     const TokenLines picture = small_picture(values, keep);
-    const std::vector<const Matrix*> maps = {&picture.maps[0].weights}, twice = {maps[0], maps[0]};
+    const Matrix& map = picture.maps[0].weights;
+    const std::vector<MapOfHead> maps = {{&map, 0}}, twice = {{&map, 0}, {&map, 1}};
     MatrixStore store;
     Snapshot snapshot;
     snapshot.serial = 1;
     store.use(snapshot);
-    const auto first = store.strong_cells(maps, 0.01F, 100);
-    EXPECT_EQ(store.strong_cells(maps, 0.01F, 100), first);
-    EXPECT_EQ(store.strong_cells(maps, 0.3F, 100)->cells.size(), 2U);
-    EXPECT_EQ(store.strong_cells(maps, 0.01F, 1)->cells.size(), 1U);
-    EXPECT_EQ(store.strong_cells(twice, 0.01F, 100)->cells.size(), 2 * first->cells.size());
+    const auto first = store.strong_cells(maps, 100);
+    EXPECT_EQ(store.strong_cells(maps, 100), first);
+    EXPECT_EQ(store.strong_cells(maps, 1)->cells.size(), 1U);
+    EXPECT_EQ(store.strong_cells(twice, 100)->cells.size(), 2 * first->cells.size());
     store.use(snapshot);
-    EXPECT_EQ(store.strong_cells(maps, 0.01F, 100), first) << "as long as they are drawn in every frame";
+    EXPECT_EQ(store.strong_cells(maps, 100), first) << "as long as they are drawn in every frame";
     store.use(snapshot);
     store.use(snapshot);
     values.assign(values.size(), 0.5F);
-    EXPECT_NE(store.strong_cells(maps, 0.01F, 100), first);
+    EXPECT_NE(store.strong_cells(maps, 100), first);
     snapshot.serial = 2;
     values.assign(values.size(), 0);
     store.use(snapshot);
-    EXPECT_TRUE(store.strong_cells(maps, 0.01F, 100)->cells.empty()) << "another computation has other numbers";
+    EXPECT_TRUE(store.strong_cells(maps, 100)->at_least(0.01F).empty()) << "another computation has other numbers";
+}
+
+TEST(TokenLines, TheLastCellsStayUntilOthersAreFound) {
+    std::vector<float> values;
+    std::vector<std::uint8_t> keep;
+    const TokenLines picture = small_picture(values, keep);
+    const Matrix& map = picture.maps[0].weights;
+    MatrixStore store;
+    Snapshot snapshot;
+    snapshot.serial = 1;
+    store.use(snapshot);
+    EXPECT_EQ(store.latest_cells(map, nullptr), nullptr);
+    const auto found = std::make_shared<const StrongCells>();
+    EXPECT_EQ(store.latest_cells(map, found), found);
+    EXPECT_EQ(store.latest_cells(map, nullptr), found);
+    snapshot.serial = 2;
+    store.use(snapshot);
+    EXPECT_EQ(store.latest_cells(map, nullptr), nullptr) << "of another computation";
 }
 
 TEST(TokenLines, FindsTheTokenUnderTheMouse) {

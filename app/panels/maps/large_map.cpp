@@ -10,6 +10,8 @@ namespace {
 /// Regions are aligned to multiples of this many cells (at their level), so that panning often finds them cached.
 constexpr std::int64_t kAlignment = 64;
 constexpr std::int64_t kMostRegionBytes = 32 << 20;
+/// So many are read within a fraction of a millisecond.
+constexpr std::int64_t kFewCells = std::int64_t{1} << 18;
 
 std::int64_t bytes_of(const MapRegion& region, std::int64_t maps) {
     return region.block_rows() * region.block_cols() * maps * static_cast<std::int64_t>(sizeof(float));
@@ -113,7 +115,7 @@ bool is_counted(const PanelContext& context, const Matrix& matrix) {
     return of_one_head && !matrix.large->in_blocks_alone && matrix.large->change == facet::MapChange{};
 }
 
-bool is_small(const Matrix& matrix) { return matrix.data.rows * matrix.data.cols <= std::int64_t{1} << 18; }
+bool is_small(const Matrix& matrix) { return matrix.data.rows * matrix.data.cols <= kFewCells; }
 
 const TensorStatistics* statistics_of_matrix(const PanelContext& context, const Matrix& matrix) {
     if (const auto facet = counted_elsewhere(context, matrix))
@@ -136,6 +138,24 @@ ChangedMap changed_slice(const PanelContext& context, const Matrix& matrix, cons
     const auto answer = context.inquiry.ask(state, change);
     if (!answer) return {{}, answer.problem};
     return {context.matrices.with_slice(matrix, answer.value), ""};
+}
+
+std::shared_ptr<const StrongCells> strong_cells(const PanelContext& context, std::span<const MapOfHead> maps, std::size_t most) {
+    std::int64_t cells = 0;
+    for (const MapOfHead& one : maps) cells += one.map->large ? 0 : one.map->data.rows * one.map->data.cols;
+    if (cells <= kFewCells) return context.matrices.strong_cells(maps, most);
+    const MapOfHead* origin = nullptr;
+    facet::StrongCells asked{.stage = {}, .most = most};
+    for (const MapOfHead& one : maps) {
+        if (one.map->empty()) continue;  // a mean that is being computed
+        asked.heads.push_back(one.head);
+        if (one.map->origin) origin = &one;
+    }
+    const Matrix& first = *(origin != nullptr ? origin : &maps.front())->map;
+    asked.stage = first.mean_of ? *first.mean_of : first.origin->stage;
+    asked.sequence = first.mean_of ? first.labelled_by.batch : first.origin->index[0];
+    asked.part = part_holding(context, first, asked.stage);
+    return context.matrices.latest_cells(first, context.inquiry.ask(snapshot_of(context, first).state, asked).value);
 }
 
 Matrix row_sums(const PanelContext& context, const Matrix& matrix) {

@@ -1,6 +1,9 @@
 #pragma once
 /// Attention maps of long texts. They are held reduced; finer numbers are requested where needed and may arrive a few frames later.
 
+#include <memory>
+#include <span>
+
 #include "app/panels/panel_context.hpp"
 #include "app/widgets/heatmap_geometry.hpp"
 
@@ -21,6 +24,9 @@ struct ChangedMap {
 ChangedMap changed_map(const PanelContext& context, const Matrix& map, const facet::MapChange& change);
 /// A matrix held in full, with the numbers that `change` makes of it; `state`: whose stage it shows.
 ChangedMap changed_slice(const PanelContext& context, const Matrix& matrix, const StateRef& state, const facet::ChangedSlice& change);
+/// The strongest cells of these maps, all of one stage, sequence and state: of small ones at once; of others as a facet finds them, and until
+/// then the last ones, which may lack a head; of those of a long text in the rows that they hold. Null if none were found yet.
+std::shared_ptr<const StrongCells> strong_cells(const PanelContext& context, std::span<const MapOfHead> maps, std::size_t most);
 /// Treats a map like a large one by reducing it to `level`, to match a large map beside it.
 Matrix as_large(Matrix map, const LargeMap& place, int level);
 /// Whether statistics are available for a matrix; they are not for means and transformed large maps.

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "app/panels/maps/head_of.hpp"
-#include "app/panels/maps/strong_cells.hpp"
+#include "app/session/facets/strong_cells.hpp"
 #include "engine/trace/edit_marks.hpp"
 
 namespace attn::app {
@@ -106,8 +106,10 @@ void MatrixStore::use(const Snapshot& snapshot, OtherStates others) {
     for (auto& [key, region] : regions_) region.used = false;
     std::erase_if(slices_, [](const auto& entry) { return !entry.second.used; });
     for (auto& [numbers, slice] : slices_) slice.used = false;
-    std::erase_if(strong_cells_, [](const auto& entry) { return !entry.second.used; });
-    for (auto& [key, cells] : strong_cells_) cells.used = false;
+    for (auto* kept : {&strong_cells_, &latest_cells_}) {
+        std::erase_if(*kept, [](const auto& entry) { return !entry.second.used; });
+        for (auto& [key, cells] : *kept) cells.used = false;
+    }
     std::erase_if(last_regions_, [this](const auto& entry) { return !regions_.contains(entry.second); });
     if (snapshot.serial != serial_) forget_computed();
     serial_ = snapshot.serial;
@@ -125,6 +127,7 @@ void MatrixStore::forget_computed() {
     changed_.clear();
     one_hot_.clear();
     strong_cells_.clear();
+    latest_cells_.clear();
     statistics_.clear();
 }
 
@@ -260,17 +263,34 @@ Matrix MatrixStore::totals(const Matrix& place, const TotalsMap& map) {
     return with_numbers(place, key, it->second);
 }
 
-std::shared_ptr<const StrongCells> MatrixStore::strong_cells(std::span<const Matrix* const> maps, float threshold, std::size_t most) {
-    std::uint64_t key = mix(std::bit_cast<std::uint32_t>(threshold), most);
-    bool whole = true;
-    for (const Matrix* map : maps) {
-        key = mix(key, map->data.key);
-        whole = whole && !map->large;
+std::shared_ptr<const StrongCells> MatrixStore::strong_cells(std::span<const MapOfHead> maps, std::size_t most) {
+    std::uint64_t key = mix(generation_, most);
+    for (const auto& [map, head] : maps) {
+        const HeatmapRegion* rows = map->large ? map->data.row : nullptr;
+        key = mix(mix(key, static_cast<std::uint64_t>(head)), rows != nullptr ? rows->key : map->large ? 0 : map->data.key);
     }
-    if (!whole) return std::make_shared<const StrongCells>(app::strong_cells(maps, threshold, most));  // few rows, and others each time
     Cells& cells = strong_cells_[key];
     cells.used = true;
-    if (cells.found == nullptr) cells.found = std::make_shared<const StrongCells>(app::strong_cells(maps, threshold, most));
+    if (cells.found != nullptr) return cells.found;
+    StrongestCells strongest(most);
+    for (const auto& [map, head] : maps) {
+        const HeatmapRegion* held = map->large ? map->data.row : nullptr;
+        if (map->large && held == nullptr) continue;
+        const std::int64_t first = held == nullptr ? 0 : held->first_row, end = held == nullptr ? map->data.rows : first + held->rows;
+        for (std::int64_t row = first; row < end; ++row)
+            for (std::int64_t col = 0; col < map->data.cols; ++col)
+                if (!map->masked(row, col)) strongest.add({head, row, col, map->at(row, col)});
+    }
+    cells.found = std::make_shared<const StrongCells>(strongest.take());
+    return cells.found;
+}
+
+std::shared_ptr<const StrongCells> MatrixStore::latest_cells(const Matrix& map, std::shared_ptr<const StrongCells> found) {
+    // The head does not count: whoever draws them picks those of the heads that are shown.
+    const std::uint64_t batch = map.origin ? static_cast<std::uint64_t>(map.origin->index[0]) : 0;
+    Cells& cells = latest_cells_[mix(mix_text(generation_, map.origin ? tensor_name(map.origin->stage) : ""), batch)];
+    cells.used = true;
+    if (found != nullptr) cells.found = std::move(found);
     return cells.found;
 }
 

@@ -36,6 +36,13 @@ struct LabelledBy {
     std::int64_t batch_before = 0;
 };
 
+struct Matrix;
+/// One of several maps.
+struct MapOfHead {
+    const Matrix* map = nullptr;
+    std::int64_t head = 0;  ///< kMeanHead: the mean of the heads
+};
+
 /// An attention map of a long text, held in reduced form.
 struct LargeMap {
     StageId stage;
@@ -141,8 +148,11 @@ public:
     Matrix totals(const Matrix& place, const TotalsMap& map);
     /// See slice_row_sums(); for small matrices.
     Matrix row_sums(const Matrix& matrix);
-    /// See strong_cells(app/panels/maps/strong_cells.hpp); searched once, and kept as long as they are requested in every frame.
-    std::shared_ptr<const StrongCells> strong_cells(std::span<const Matrix* const> maps, float threshold, std::size_t most);
+    /// What StrongestCells finds in small maps, and in the rows that large ones hold; searched once, and kept as long as it is requested in
+    /// every frame.
+    std::shared_ptr<const StrongCells> strong_cells(std::span<const MapOfHead> maps, std::size_t most);
+    /// The last cells that a facet found in these heads' stage and sequence, while others are being searched: `found`, if it is not null.
+    std::shared_ptr<const StrongCells> latest_cells(const Matrix& map, std::shared_ptr<const StrongCells> found);
 
 private:
     void forget_computed();
@@ -179,7 +189,7 @@ private:
     std::map<std::uint64_t, TensorStatistics> statistics_;
     std::map<std::string, std::pair<float, float>> latest_ranges_;
     std::map<std::uint64_t, OneHotRows> one_hot_;
-    std::map<std::uint64_t, Cells> strong_cells_;
+    std::map<std::uint64_t, Cells> strong_cells_, latest_cells_;
     std::map<std::uint64_t, Region> regions_;
     std::map<std::uint64_t, std::uint64_t> last_regions_;  ///< by map
 };

@@ -32,7 +32,7 @@ void draw_attention_lines(PanelContext& context) {
                                                std::min((room.y - heading) / rows, context.px(24)));
     if (columns.pitch <= 0) return;
     TokenLines picture;
-    picture.maps.push_back({weights, colors.accent, fmt::format("head {}", context.view.head)});
+    picture.maps.push_back({weights, context.view.head, colors.accent, fmt::format("head {}", context.view.head)});
     picture.keys = {weights.data.cols, axis_label(context, id, Axis::S)};
     picture.queries = {weights.data.rows, axis_label(context, id, Axis::T)};
     picture.faded = 0.25F;

@@ -42,11 +42,11 @@ TokenLines picture_of(PanelContext& context, const StageId& id) {
     const std::int64_t heads = context.trace().config.num_heads;
     for (std::int64_t head = 0; head < heads; ++head)
         if (lines.shows(head))
-            picture.maps.push_back(
-                {drawn_weights(context, id, head), head_color(context.theme.colors, head), fmt::format("head {}", head), head_round(head)});
+            picture.maps.push_back({drawn_weights(context, id, head), head, head_color(context.theme.colors, head),
+                                    fmt::format("head {}", head), head_round(head)});
     // The mean may not be computed yet.
     if (const Matrix mean = lines.mean ? drawn_weights(context, id, kMeanHead) : Matrix(); !mean.empty())
-        picture.maps.push_back({mean, context.theme.colors.text, "mean of all heads"});
+        picture.maps.push_back({mean, kMeanHead, context.theme.colors.text, "mean of all heads"});
     const Matrix first = drawn_weights(context, id, 0);
     picture.keys = {first.data.cols, axis_label(context, id, Axis::S, first.labelled_by)};
     picture.queries = {first.data.rows, axis_label(context, id, Axis::T, first.labelled_by)};

@@ -6,7 +6,8 @@
 #include <cmath>
 #include <memory>
 
-#include "app/panels/maps/strong_cells.hpp"
+#include "app/panels/maps/large_map.hpp"
+#include "app/session/facets/strong_cells.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
@@ -92,6 +93,17 @@ void draw_numbers(const PanelContext& context, const TokenLines& picture, const 
 
 }  // namespace
 
+/// The index of each head's map, from the mean on; -1 if it is not drawn.
+std::vector<std::int64_t> places_of_heads(const std::vector<LineMap>& maps) {
+    std::vector<std::int64_t> places;
+    for (std::size_t i = 0; i < maps.size(); ++i) {
+        const auto head = static_cast<std::size_t>(maps[i].head - kMeanHead);
+        if (head >= places.size()) places.resize(head + 1, -1);
+        places[head] = static_cast<std::int64_t>(i);
+    }
+    return places;
+}
+
 TokenColumns token_columns(ImVec2 at, float width, float side, float pitch) {
     return {.left = at.x, .right = at.x + width, .top = at.y, .pitch = pitch, .line_left = at.x + side, .line_right = at.x + width - side};
 }
@@ -121,31 +133,37 @@ float draw_token_lines(const PanelContext& context, const TokenLines& picture, c
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const std::optional<PointedToken>& looked_at = pointed ? pointed : picture.only;
     const float lane = std::min(context.px(3), columns.pitch * 0.7F / static_cast<float>(std::max<std::size_t>(picture.maps.size(), 1)));
-    std::vector<const Matrix*> maps;
-    for (const LineMap& map : picture.maps) maps.push_back(&map.weights);
-    const std::shared_ptr<const StrongCells> strong = context.matrices.strong_cells(maps, picture.threshold, kMostLines);
-    const std::vector<MapCell>& lines = strong->cells;
+    static const StrongCells kNone;
+    std::vector<MapOfHead> maps;
+    for (const LineMap& map : picture.maps) maps.push_back({&map.weights, map.head});
+    const std::shared_ptr<const StrongCells> found = strong_cells(context, maps, kMostLines);
+    const StrongCells& strong = found == nullptr ? kNone : *found;
+    const std::span<const MapCell> lines = strong.at_least(picture.threshold);
+    const std::vector<std::int64_t> places = places_of_heads(picture.maps);
     // With too many lines dashes are not discernible and slow; use solid ones.
     const bool dashed = lines.size() <= kMostDashed;
     for (const MapCell& line : lines) {
+        const auto head = static_cast<std::size_t>(line.head - kMeanHead);
+        const std::int64_t place = head < places.size() ? places[head] : -1;
+        if (place < 0) continue;  // a head that was just switched off
+        const LineMap& map = picture.maps[static_cast<std::size_t>(place)];
         const bool shown = !looked_at || belongs(line, *looked_at);
         // Lines of the token of interest are visible however small their weight; others are faded.
         const float weight = std::min(line.value, 1.F);
         const float strength = !shown ? weight * picture.faded : looked_at ? kLeastLookedAt + (1 - kLeastLookedAt) * weight : weight;
         // Lines between the same tokens are drawn side by side, one per head.
-        const float beside = lane * (static_cast<float>(line.map) - static_cast<float>(picture.maps.size() - 1) / 2);
+        const float beside = lane * (static_cast<float>(place) - static_cast<float>(picture.maps.size() - 1) / 2);
         const float from = columns.middle(line.col) + beside, to = columns.middle(line.row) + beside;
         if (strength <= 0 || out_of_sight(list, from, to)) continue;
-        draw_line(list, {columns.line_left, from}, {columns.line_right, to}, with_alpha(picture.maps[line.map].color, strength),
-                  context.px(shown ? 1.F + 1.5F * strength : 1.F),
-                  dashed || (looked_at && shown) ? context.px(picture.maps[line.map].dash()) : 0);
+        draw_line(list, {columns.line_left, from}, {columns.line_right, to}, with_alpha(map.color, strength),
+                  context.px(shown ? 1.F + 1.5F * strength : 1.F), dashed || (looked_at && shown) ? context.px(map.dash()) : 0);
     }
-    if (lines.empty()) draw_no_lines(context, picture, columns);
-    if (!picture.labels) return strong->least;
+    if (lines.empty() && found != nullptr) draw_no_lines(context, picture, columns);
+    if (!picture.labels) return strong.least(picture.threshold);
     draw_column(context, picture, columns, Axis::S, looked_at);
     draw_column(context, picture, columns, Axis::T, looked_at);
     if (picture.numbers && looked_at) draw_numbers(context, picture, columns, *looked_at);
-    return strong->least;
+    return strong.least(picture.threshold);
 }
 
 void token_tooltip(const PanelContext& context, const TokenLines& picture, const PointedToken& token) {

@@ -14,6 +14,7 @@ namespace attn::app {
 /// Weights drawn in one colour.
 struct LineMap {
     Matrix weights;
+    std::int64_t head = 0;  ///< kMeanHead: the mean of the heads
     Color color = 0;
     std::string name;        ///< such as "head 2"
     std::int64_t round = 0;  ///< repetition of the head's colour: see head_round()

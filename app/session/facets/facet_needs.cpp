@@ -1,5 +1,7 @@
 #include "app/session/facets/facet_needs.hpp"
 
+#include <algorithm>
+
 #include "app/session/facets/snapshot.hpp"
 #include "app/session/states/part_looked_at.hpp"
 #include "engine/model/moved_norms.hpp"
@@ -73,6 +75,7 @@ std::optional<StageId> looks_at(const Facet& facet) {
         statistics != nullptr && !statistics->gradients && statistics->parameter.empty())
         return statistics->stage;
     if (const auto* slice = std::get_if<facet::ChangedSlice>(&facet)) return slice->stage;
+    if (const auto* cells = std::get_if<facet::StrongCells>(&facet)) return cells->stage;
     const std::optional<ReadStage> read = read_stage(facet);
     return read ? std::optional(read->id) : std::nullopt;
 }
@@ -125,6 +128,11 @@ std::vector<Request> needs_of_slice(const StateRef& state, const facet::ChangedS
     return needs;
 }
 
+std::vector<Request> needs_of_cells(const StateRef& state, const facet::StrongCells& cells, const Results& results) {
+    const bool with_mean = std::any_of(cells.heads.begin(), cells.heads.end(), [](std::int64_t head) { return head < 0; });
+    return needs_of_slice(state, {.stage = cells.stage, .head = with_mean ? -1 : 0, .part = cells.part}, results);
+}
+
 }  // namespace
 
 facet::ChangedSlice subtracted_slice(const facet::ChangedSlice& slice) {
@@ -147,6 +155,7 @@ std::vector<Request> needs_of(const Request& request, const Results& results) {
         add(needs_of_statistics(request.state, *statistics, results));
     if (const auto* map = std::get_if<facet::MapRegion>(&request.facet)) add(needs_of_map(request.state, *map, results));
     if (const auto* slice = std::get_if<facet::ChangedSlice>(&request.facet)) add(needs_of_slice(request.state, *slice, results));
+    if (const auto* cells = std::get_if<facet::StrongCells>(&request.facet)) add(needs_of_cells(request.state, *cells, results));
     if (const auto* totals = std::get_if<facet::TotalsSlice>(&request.facet)) {
         needs.push_back({request.state, facet::Readings{ReadingKind::Totals}});
         if (totals->minus != nullptr) add({{totals->minus, facet::Trace{}}, {totals->minus, facet::Readings{ReadingKind::Totals}}});

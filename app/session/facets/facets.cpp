@@ -14,13 +14,14 @@
 #include "app/session/facets/explanation.hpp"
 #include "app/session/facets/facet_needs.hpp"
 #include "app/session/facets/head_rows.hpp"
-#include "app/session/facets/near_tokens.hpp"
 #include "app/session/facets/likely_tokens.hpp"
+#include "app/session/facets/near_tokens.hpp"
 #include "app/session/facets/next_words.hpp"
 #include "app/session/facets/other_tokens.hpp"
 #include "app/session/facets/rollout_terms.hpp"
 #include "app/session/facets/sample.hpp"
 #include "app/session/facets/statistics.hpp"
+#include "app/session/facets/strong_cells.hpp"
 #include "app/session/facets/token_path.hpp"
 #include "app/session/facets/weights_beside.hpp"
 #include "app/session/states/hidden_words.hpp"
@@ -340,6 +341,16 @@ struct FacetMaker::Make {
         ChangedSlice made = changed_slice(facet);
         const auto numbers = static_cast<double>(made.values.size() * sizeof(float) + made.keep.size());
         return value(std::move(made), numbers / (1024.0 * 1024.0));
+    }
+    FacetValue operator()(const facet::StrongCells& facet) const {
+        StrongestCells strongest(facet.most);
+        for (const std::int64_t head : facet.heads) {
+            if (work.stop.stop_requested()) throw Cancelled();
+            strongest.add(head, grid_of(state, {.stage = facet.stage, .sequence = facet.sequence, .head = head, .part = facet.part}));
+        }
+        StrongCells found = strongest.take();
+        const auto bytes = static_cast<double>(found.cells.size() * sizeof(MapCell));
+        return value(std::move(found), bytes / (1024.0 * 1024.0));
     }
     FacetValue operator()(const facet::RolloutTerms& facet) const {
         const auto readings = work.results.find(state, facet::Readings{ReadingKind::Totals});

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "app/session/states/state.hpp"
 #include "engine/explain/provenance.hpp"
@@ -39,6 +40,7 @@ struct Readings;
 struct RolloutTerms;
 struct Sample;
 struct Snapshot;
+struct StrongCells;
 struct TensorStatistics;
 struct TokenPath;
 struct WeightNumbers;
@@ -136,6 +138,18 @@ struct ChangedSlice {
     std::optional<Inside> minus_part{};
     bool row_sums = false;  ///< the sums of the rows instead, [rows, 1]; without `change`
     bool operator==(const ChangedSlice&) const = default;
+};
+
+/// The strongest cells of some heads' maps, all of one stage that is held in full.
+struct StrongCells {
+    using Value = app::StrongCells;
+    static constexpr FacetInfo kInfo{.lane = Lane::Prompt};
+    StageId stage;
+    std::int64_t sequence = 0;
+    std::vector<std::int64_t> heads{};  ///< negative: the mean over all heads
+    std::size_t most = 0;
+    std::optional<Inside> part{};  ///< the part that holds the stage; none: the whole trace
+    bool operator==(const StrongCells&) const = default;
 };
 
 /// One sequence of the attention accumulated over the layers 0 to `layer` (see AttentionTotals), or its difference from another state's;
@@ -353,8 +367,8 @@ struct Dump {
 using Facet = std::variant<facet::Trace, facet::Beginning, facet::Inside, facet::Readings, facet::Gradients, facet::Verification,
                            facet::Doctor, facet::Sample, facet::NextWords, facet::HeadRows, facet::KnockOut, facet::SameNumbers,
                            facet::Explanation, facet::HeadMean, facet::MovedNorms, facet::Statistics, facet::MapRegion, facet::ChangedSlice,
-                           facet::TotalsSlice, facet::RolloutTerms, facet::TokenPath, facet::OtherTokens, facet::NearTokens,
-                           facet::WeightsBeside, facet::WeightErrors, facet::WeightNumbers, facet::Dump>;
+                           facet::StrongCells, facet::TotalsSlice, facet::RolloutTerms, facet::TokenPath, facet::OtherTokens,
+                           facet::NearTokens, facet::WeightsBeside, facet::WeightErrors, facet::WeightNumbers, facet::Dump>;
 
 inline const FacetInfo& info_of(const Facet& facet) {
     return std::visit([](const auto& one) -> const FacetInfo& { return one.kInfo; }, facet);
