@@ -77,7 +77,7 @@ void recall(const Settings& settings, ViewState& view) {
 
 Application::Application(Document document, std::function<void()> wake, double memory_mib)
     : wake_(wake), session_(std::move(document), std::move(wake), memory_mib) {
-    if (const std::optional<Look> look = look_of(session_.document())) turn_to(view_, *look);
+    if (const std::optional<Look> look = opening_look(session_.document())) turn_to(view_, *look);
 }
 
 void Application::open(const std::filesystem::path& file) {
@@ -181,9 +181,9 @@ void Application::follow_files(Frame& frame) {
     // Switch to the doctor view for a dump; any other file is shown in the remaining views.
     if (files.openings != openings_ && files.opened == FileKind::Dump) view_.view = View::Doctor;
     if (files.openings != openings_ && (files.opened == FileKind::Document || files.opened == FileKind::Model)) {
-        const View view = view_.view == View::Train ? View::Step : view_.view;
-        look_afresh(view_, Look{});
-        view_.view = view;
+        Look usual;
+        usual.view = view_.view == View::Train ? View::Step : view_.view;
+        look_afresh(view_, opening_look(session_.document()).value_or(usual));
     }
     if (files.openings != openings_ && files.opened == FileKind::Lesson) open_lesson(files.lesson, 0);
     if (files.openings != openings_) opens_run_ = files.opened == FileKind::Run;

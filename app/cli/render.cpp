@@ -139,7 +139,7 @@ std::shared_ptr<const Snapshot> prepare(const RenderOptions& options, Applicatio
     if (!snapshot->problem.empty()) throw Error(snapshot->problem);
     expect_edits_to_apply(options.document, *snapshot->trace);
     if (lesson == nullptr) {
-        application.view() = make_view(options.view, *snapshot->trace, look_of(application.session().document()));
+        application.view() = make_view(options.view, *snapshot->trace, opening_look(application.session().document()));
     } else {
         application.view().dark = options.view.theme == "dark";
         application.open_lesson(lesson, step, options.answer ? std::optional<std::size_t>(*options.answer - 1) : std::nullopt);

@@ -6,6 +6,35 @@
 
 namespace attn::app {
 
+namespace {
+
+void turn_comparison_to(Comparison& compare, const Look& look) {
+    compare.choose(look.compare);
+    compare.lay_out(look.compare_as);
+    compare.layer = look.compare_layer;
+    compare.head = look.compare_head;
+    compare.batch = look.compare_sequence;
+}
+
+}  // namespace
+
+Look look_of(const ViewState& view) {
+    Look look;
+    look.view = view.view;
+    look.stage = view.stage;
+    look.head = view.head;
+    look.sequence = view.batch;
+    for (const Axis axis : {Axis::T, Axis::S, Axis::C, Axis::D, Axis::F, Axis::V})
+        if (const auto index = view.locked.on(axis)) look.cell.emplace_back(axis, *index);
+    look.gradients = view.gradients;
+    look.compare = view.compare.source;
+    look.compare_as = view.compare.layout;
+    look.compare_layer = view.compare.layer;
+    look.compare_head = view.compare.head;
+    look.compare_sequence = view.compare.batch;
+    return look;
+}
+
 void turn_to(ViewState& view, const Look& look) {
     view.view = look.view;
     view.stage = look.stage;
@@ -16,8 +45,7 @@ void turn_to(ViewState& view, const Look& look) {
     view.locked.clear();
     for (const auto& [axis, index] : look.cell) view.locked.set(axis, index);
     view.gradients = look.gradients;
-    view.compare.choose(look.unmasked ? Compare::Unmasked : Compare::Off);
-    view.compare.lay_out(CompareLayout::All);
+    turn_comparison_to(view.compare, look);
     view.playing = view.painting = view.train.replaying = false;
     view.text.editing = false;
     view.zooms.clear();
@@ -38,7 +66,7 @@ void look_afresh(ViewState& view, const Look& look) {
     view.sort_heads_by.clear();
     view.source_text = false;
     view.compare.end();
-    if (look.unmasked) view.compare.choose(Compare::Unmasked);
+    turn_comparison_to(view.compare, look);
     view.lines.only.reset();
     view.lines.hidden.clear();
     view.totals = {};

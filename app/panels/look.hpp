@@ -15,6 +15,8 @@ void look_afresh(ViewState& view, const Look& look);
 /// To be called once per frame: applies a pending look once its numbers are available, and shows the text that the stage belongs to.
 void keep_up_with_opening(PanelContext& context);
 
+/// What the view shows, for turn_to() to show it again.
+Look look_of(const ViewState& view);
 /// Applies everything except panes and settings.
 void turn_to(ViewState& view, const Look& look);
 

@@ -79,6 +79,7 @@ void Session::Impl::finish_opening(const KeptWork& work, bool with_run, bool fit
     const auto written = [](const std::filesystem::path& path) { return escaped(path.native(), 0); };
     const std::string opened = "Opened " + written(work.file);
     begin_subject(work.file, history.current());
+    files.count_opened_document();
     if (fits) return files.tell(fmt::format("{} with its trained model from {}.", opened, written(work.run)), false);
     files.tell(fmt::format("{}, but not its trained model: {}", opened,
                            with_run ? written(work.run) + " now has another one" : std::string(run().notice)),

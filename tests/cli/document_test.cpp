@@ -99,6 +99,23 @@ TEST_F(EditedDocument, IsExportedWithTheSessionsNumbers) {
     }
 }
 
+TEST_F(EditedDocument, OpensWhereItWasSaved) {
+    if (std::getenv("DISPLAY") == nullptr && std::getenv("ATTN_REQUIRE_GL") == nullptr) GTEST_SKIP() << "there is no screen";
+    app::Document document = unedited_document_;
+    document.look = app::Look{};
+    document.look->view = app::View::Lines;
+    document.look->stage = {Stage::Weights, 1};
+    document.look->head = 2;
+    app::save_document(folder_.path("looked.attnscope.json"), document);
+    const auto drawn = [&](std::vector<std::string> more) {
+        more.insert(more.begin(), {"render", "--document", folder_.path("looked.attnscope.json"), "--out", folder_.path("looked.svg")});
+        return attnscope(more).out;
+    };
+    EXPECT_NE(drawn({}).find("lines of layer 1"), std::string::npos) << drawn({});
+    EXPECT_NE(drawn({"--view", "lines", "--layer", "0"}).find("lines of layer 0"), std::string::npos)
+        << "unless another place is asked for";
+}
+
 TEST_F(EditedDocument, IsDrawnWithTheSessionsNumbers) {
     if (std::getenv("DISPLAY") == nullptr && std::getenv("ATTN_REQUIRE_GL") == nullptr) GTEST_SKIP() << "there is no screen";
     for (const auto& [document, planted] : {std::pair{path(), true}, std::pair{folder_.path("unedited.attnscope.json"), false}}) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "app/panels/files/files.hpp"
+#include "app/panels/look.hpp"
 #include "tests/support/interface_fixture.hpp"
 
 namespace attn::app::test {
@@ -48,6 +49,7 @@ TEST_F(ClosingTest, ADocumentWithAFileIsSavedAndTheWindowCloses) {
     press(Key::Enter, ui_frame);
     ASSERT_EQ(all<command::SaveDocument>().size(), 1U);
     EXPECT_EQ(all<command::SaveDocument>()[0].path, files.document);
+    EXPECT_EQ(all<command::SaveDocument>()[0].look, look_of(view)) << "with the place that it shows";
     view.files.closing = Closing::Saving;
     view.files.closing_part = ClosingPart::Document;
     files.busy = true;

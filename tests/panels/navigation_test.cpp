@@ -145,6 +145,31 @@ TEST_F(OpeningTest, AnExampleIsLookedAtWhereItBegins) {
     EXPECT_FALSE(view.opening);
 }
 
+TEST_F(OpeningTest, APlaceThatWasLookedAtIsFoundAgain) {
+    open_example("gpt-tiny");
+    view.view = View::Lines;
+    view.stage = {Stage::Weights, 1};
+    view.head = 2;
+    view.gradients = true;
+    view.locked.set(Axis::T, 3);
+    view.locked.set(Axis::S, 1);
+    view.compare.choose(Compare::Itself);
+    view.compare.lay_out(CompareLayout::SideBySide);
+    view.compare.layer = 0;
+    frames(2, ui_frame);
+    const Look look = look_of(view);
+    open_example("stories");
+    frames(2, ui_frame);
+    EXPECT_NE(look_of(view), look);
+    session->apply({command::OpenPreset{"gpt-tiny", 0}, ""});
+    session->wait();
+    look_afresh(view, look);
+    frames(3, ui_frame);
+    EXPECT_EQ(look_of(view), look);
+    EXPECT_TRUE(view.compare.on());
+    EXPECT_EQ(view.compare.layer, 0);
+}
+
 TEST_F(OpeningTest, KeysGoThroughTheSentencesOfAnExample) {
     open_example("stories");
     const std::vector<PresetSentence>& sentences = find_preset("stories").sentences;

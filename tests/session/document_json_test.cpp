@@ -33,6 +33,18 @@ Document rich_document() {
     document.sampling = {0, 5, 1.0 / 3, 1.0 / 7, 12, 18446744073709551615U};
     const auto setup = std::make_shared<const app::Setup>(document);
     document.pins.a = State{setup, Drawn{}};
+    Look look;
+    look.view = View::Grid;
+    look.stage = {Stage::CrossWeights, 1, Stack::Decoder};
+    look.head = 2;
+    look.sequence = 1;
+    look.cell = {{Axis::T, 4}, {Axis::S, 0}};
+    look.gradients = true;
+    look.compare = Compare::Itself;
+    look.compare_as = CompareLayout::InPlace;
+    look.compare_layer = 1;
+    look.compare_sequence = 0;
+    document.look = look;
     document.pins.b = State{std::make_shared<const app::Setup>(open_preset("gpt-tiny")), MomentOfRun{7, 40, nullptr}};
     return document;
 }
@@ -44,6 +56,22 @@ TEST(DocumentJson, GivesAnEqualDocumentBack) {
     following.trained->step.reset();
     EXPECT_EQ(document_from_json(document_to_json(following), "d"), following);
     for (const Preset& preset : presets()) EXPECT_EQ(document_from_json(document_to_json(preset.document), "d"), preset.document);
+}
+
+TEST(DocumentJson, LeavesOutComparisonsWithWhatItDoesNotHold) {
+    Document document = open_preset("gpt-tiny");
+    for (const auto& [compare, again] : {std::pair{Compare::Moment, Compare::Off},
+                                         {Compare::PinnedB, Compare::Off},
+                                         {Compare::Pinned, Compare::Pinned},
+                                         {Compare::Plain, Compare::Plain},
+                                         {Compare::Unmasked, Compare::Unmasked},
+                                         {Compare::Correct, Compare::Correct}}) {
+        document.look = Look{};
+        document.look->compare = compare;
+        EXPECT_EQ(document_from_json(document_to_json(document), "d").look->compare, again);
+    }
+    EXPECT_THROW(document_from_json(R"({"format": "attnscope-document/1", "texts": ["a"], "look": {"compare": "x"}})", "d"), FileError);
+    EXPECT_THROW(document_from_json(R"({"format": "attnscope-document/1", "texts": ["a"], "look": {"somewhere": 1}})", "d"), FileError);
 }
 
 TEST(DocumentJson, WhatIsWrittenGoesOnFromATextThatThereIs) {

@@ -5,26 +5,9 @@
 #include <optional>
 #include <string>
 
+#include "app/session/document/look.hpp"
+
 namespace attn::app {
-
-/// What is compared as A with the shown state B. To add one, add a value here and a line in comparison.cpp.
-enum class Compare : std::uint8_t {
-    Off,
-    Itself,    ///< another layer, head or text of the shown state
-    Plain,     ///< without edits
-    Unmasked,  ///< without masks and dropout, at temperature 1
-    Correct,   ///< without the deliberate mistake
-    Moment,    ///< another step of the training run
-    Pinned,    ///< pinned by the user; in the Train view, pinned run A
-    PinnedB,   ///< pinned run B of the Train view
-};
-
-enum class CompareLayout : std::uint8_t {
-    All,         ///< B − A = difference
-    SideBySide,  ///< A and B
-    Difference,  ///< B − A only
-    InPlace,     ///< only B; A while the key is held
-};
 
 /// What was shown when a comparison began. The comparison ends when this changes.
 struct ComparedSubject {

@@ -7,6 +7,7 @@
 #include "app/panels/files/files.hpp"
 #include "app/panels/files/model_list.hpp"
 #include "app/panels/files/shown_numbers.hpp"
+#include "app/panels/look.hpp"
 #include "app/panels/views/token_path_view.hpp"
 #include "app/session/files/model_shelf.hpp"
 #include "app/widgets/controls.hpp"
@@ -119,7 +120,7 @@ bool take_dropped(PanelContext& context, const std::string& path) {
 
 void begin_save(PanelContext& context, bool ask) {
     if (!ask && !context.files.document.empty()) {
-        context.commands.push_back({command::SaveDocument{context.files.document}, ""});
+        context.commands.push_back({command::SaveDocument{context.files.document, look_of(context.view)}, ""});
         return;
     }
     const std::string name = context.document.trained          ? "trained"

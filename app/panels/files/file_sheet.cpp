@@ -11,6 +11,7 @@
 #include "app/panels/files/folder_view.hpp"
 #include "app/panels/files/open_sheet.hpp"
 #include "app/panels/files/shown_numbers.hpp"
+#include "app/panels/look.hpp"
 #include "app/panels/maps/gradients.hpp"
 #include "app/panels/maps/head_of.hpp"
 #include "app/widgets/controls.hpp"
@@ -174,7 +175,7 @@ void confirm(PanelContext& context) {
     if (view.path.text.empty() || view.path.text.back() == '/') return;
     switch (view.task) {
     case FileTask::Save:
-        context.commands.push_back({command::SaveDocument{path}, ""});
+        context.commands.push_back({command::SaveDocument{path, look_of(context.view)}, ""});
         break;
     case FileTask::SaveRun:
         view.run_notices = context.training.snapshot->notices;

@@ -21,7 +21,7 @@ bool looks_elsewhere(const ViewState& view, const Look& look) {
     AxisSelection cell;
     for (const auto& [axis, index] : look.cell) cell.set(axis, index);
     return view.view != look.view || view.stage != look.stage || view.head != look.head || view.batch != look.sequence ||
-           view.locked != cell || view.gradients != look.gradients || view.compare.on() != look.unmasked ||
+           view.locked != cell || view.gradients != look.gradients || view.compare.source != look.compare ||
            view.panes.left != look.settings || view.panes.right != look.inspector || view.panes.strip != look.stages;
 }
 

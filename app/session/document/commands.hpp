@@ -135,6 +135,7 @@ struct OpenDump {
 /// Saves the document; from then on it is the document of that file.
 struct SaveDocument {
     std::filesystem::path path;
+    std::optional<Look> look{};  ///< where it opens
 };
 /// Opens a document, a training run, a text or an attention dump, depending on the file's contents.
 struct OpenFile {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "app/session/document/look.hpp"
 #include "app/session/document/writing.hpp"
 #include "app/session/states/state.hpp"
 #include "engine/generate/sampling.hpp"
@@ -34,6 +35,7 @@ struct Document : Setup {
     std::string look_at;                  ///< the preset's hint on what to look at
     std::optional<TrainedModel> trained;  ///< where the parameters come from; none: initial ones, as `config` says
     Pins pins;
+    std::optional<Look> look;  ///< in a document's file: where it was looked at when it was saved
     SamplingSettings sampling;
     Writing writing;                                  ///< all branches; `written` holds the tokens up to the shown one
     RunSettings run = default_run(TaskKind::Repeat);  ///< settings of the next training run; the current run takes over what it can

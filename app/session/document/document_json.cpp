@@ -198,6 +198,13 @@ Json to_json(const Pins& pins) {
     return json;
 }
 
+Look look_from_json(JsonObject object) {
+    Look look;
+    read_look(object, look);
+    object.expect_no_more();
+    return look;
+}
+
 Pins pins_from_json(JsonObject object) {
     Pins pins;
     if (object.has("a")) pins.a = state_from_json(object.object("a"));
@@ -250,6 +257,7 @@ std::string document_to_json(const Document& document) {
     add_setup(json, document);
     if (document.trained.has_value()) json["trained"] = to_json(*document.trained);
     if (document.pins != Pins{}) json["pinned"] = to_json(document.pins);
+    if (document.look) json["look"] = to_json(*document.look);
     json["sampling"] = to_json(document.sampling);
     if (!document.writing.tokens.empty()) json["writing"] = to_json(document.writing);
     json["run"] = to_json(document.run);
@@ -267,6 +275,7 @@ Document document_from_json(std::string_view text, std::string_view source) {
     object.read("vocabulary_texts", document.vocabulary_texts);
     if (object.has("trained")) document.trained = trained_from_json(object.object("trained"));
     if (object.has("pinned")) document.pins = pins_from_json(object.object("pinned"));
+    if (object.has("look")) document.look = look_from_json(object.object("look"));
     if (object.has("sampling")) document.sampling = sampling_from_json(object.object("sampling"));
     if (object.has("run")) document.run = run_settings_from_json(object.object("run"));
     std::string task_text;

@@ -20,6 +20,12 @@ constexpr std::int64_t kMaxIndex = std::int64_t{1} << 31;
 constexpr std::array<std::string_view, kLessonControls> kControls = {"shown",  "masks", "softmax", "compare", "model",
                                                                      "tokens", "parts", "heads",   "edits",   "mistakes"};
 constexpr std::array<std::string_view, 3> kPanes = {"settings", "cell", "stages"};
+constexpr std::array<std::pair<std::string_view, Compare>, 5> kComparisons = {{{"itself", Compare::Itself},
+                                                                               {"unedited", Compare::Plain},
+                                                                               {"unmasked", Compare::Unmasked},
+                                                                               {"correct", Compare::Correct},
+                                                                               {"pinned", Compare::Pinned}}};
+constexpr std::array<std::string_view, 4> kLayouts = {"all", "side", "difference", "in_place"};  // in the order of CompareLayout
 constexpr std::array<Axis, 6> kCellAxes = {Axis::T, Axis::S, Axis::C, Axis::D, Axis::F, Axis::V};
 
 /// Sets the flags of the names listed under `key`. An unknown name is an error that lists the valid ones.
@@ -81,6 +87,17 @@ void read_cell(JsonObject& object, Look& look) {
     cell->expect_no_more();
 }
 
+void read_comparison(JsonObject& object, Look& look) {
+    std::vector<std::string_view> names;
+    for (const auto& [name, compare] : kComparisons) names.push_back(name);
+    if (std::size_t index = 0; object.read_choice("compare", names, index)) look.compare = kComparisons[index].second;
+    read_enum(object, "compare_as", kLayouts, look.compare_as);
+    for (const auto& [key, value] : {std::pair{"compare_layer", &look.compare_layer},
+                                     {"compare_head", &look.compare_head},
+                                     {"compare_sequence", &look.compare_sequence}})
+        if (std::int64_t index = 0; object.read(key, index, 0, kMaxIndex)) *value = index;
+}
+
 }  // namespace
 
 void read_look(JsonObject& object, Look& look) {
@@ -92,8 +109,26 @@ void read_look(JsonObject& object, Look& look) {
     object.read("sequence", look.sequence, 0, kMaxIndex);
     read_cell(object, look);
     object.read("gradients", look.gradients);
-    object.read("compare_unmasked", look.unmasked);
+    if (bool unmasked = false; object.read("compare_unmasked", unmasked)) look.compare = unmasked ? Compare::Unmasked : Compare::Off;
+    read_comparison(object, look);
     read_panes(object, look);
+}
+
+Json to_json(const Look& look) {
+    Json cell = Json::object();
+    for (const auto& [axis, index] : look.cell) cell[axis_letter(axis)] = index;
+    Json json{{"view", std::string(view_info(look.view).name)}, {"stage", tensor_name(look.stage)}, {"head", look.head}};
+    json["sequence"] = look.sequence;
+    json["cell"] = std::move(cell);
+    json["gradients"] = look.gradients;
+    const auto named = std::find_if(kComparisons.begin(), kComparisons.end(), [&](const auto& one) { return one.second == look.compare; });
+    if (named == kComparisons.end()) return json;
+    json["compare"] = std::string(named->first);
+    json["compare_as"] = name_of(kLayouts, look.compare_as);
+    for (const auto& [key, value] :
+         {std::pair{"compare_layer", look.compare_layer}, {"compare_head", look.compare_head}, {"compare_sequence", look.compare_sequence}})
+        if (value) json[key] = *value;
+    return json;
 }
 
 }  // namespace attn::app

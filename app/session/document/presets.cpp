@@ -179,4 +179,6 @@ std::optional<Look> look_of(const Document& document) {
     return sentence == nullptr ? std::nullopt : sentence->look;
 }
 
+std::optional<Look> opening_look(const Document& document) { return document.look ? document.look : look_of(document); }
+
 }  // namespace attn::app

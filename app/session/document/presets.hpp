@@ -51,6 +51,8 @@ Document open_preset(std::string_view name, std::size_t sentence = 0);
 const PresetSentence* shown_sentence(const Document& document);
 /// Where to look at that sentence, if the preset specifies it and its model is shown.
 std::optional<Look> look_of(const Document& document);
+/// Where a document opens: as it was saved, or else look_of() it.
+std::optional<Look> opening_look(const Document& document);
 
 /// The hint on what to look at: that of a deliberate mistake if there is one, else that of the preset's sentence. The latter only applies
 /// while text, model, masks and numbers are the preset's own and `at` (none: any) is a stage that it describes; otherwise "".

@@ -131,9 +131,11 @@ void FileDesk::set_recent(std::vector<std::string> recent, std::vector<std::stri
 }
 
 void FileDesk::save(const command::SaveDocument& save, std::shared_ptr<const Document> document, std::filesystem::path checkpoint) {
-    send([this, path = save.path, document = std::move(document), checkpoint = std::move(checkpoint),
+    send([this, path = save.path, look = save.look, document = std::move(document), checkpoint = std::move(checkpoint),
           subject = subject_](const std::stop_token&) -> Outcome {
-        save_document(path, naming_checkpoint(*document, checkpoint, std::filesystem::absolute(path).parent_path()));
+        Document written = naming_checkpoint(*document, checkpoint, std::filesystem::absolute(path).parent_path());
+        written.look = look;
+        save_document(path, written);
         return [this, path, document, checkpoint, subject](Opened&) {
             const std::filesystem::path file = std::filesystem::absolute(path);
             const std::string model = !document->trained   ? ""
@@ -157,11 +159,14 @@ void FileDesk::open(const command::OpenFile& open) {
     });
 }
 
+void FileDesk::count_opened_document() {
+    state_.opened = FileKind::Document;
+    ++state_.openings;
+}
+
 FileDesk::Outcome FileDesk::opened_with_run(KeptWork work) {
     return [this, work = std::make_shared<KeptWork>(std::move(work))](Opened& opened) {
         remember(state_.recent, work->file);
-        state_.opened = FileKind::Document;
-        ++state_.openings;
         opened.kept = std::move(*work);
     };
 }

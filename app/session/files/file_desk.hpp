@@ -36,6 +36,8 @@ public:
     /// `checkpoint`: file or folder of the run whose model the document shows; empty if there is none.
     void save(const command::SaveDocument& save, std::shared_ptr<const Document> document, std::filesystem::path checkpoint);
     void open(const command::OpenFile& open);
+    /// A document has been opened together with its run.
+    void count_opened_document();
     void open_training_text(const command::OpenTrainingText& open);
     void restore(const command::RestoreWork& restore);
     void export_tensor(const command::ExportTensor& wanted, std::shared_ptr<const Snapshot> snapshot,

@@ -230,7 +230,7 @@ void Checker::check_gradients() {
 }
 
 void Checker::check_comparison() {
-    if (!look().unmasked) return;
+    if (look().compare != Compare::Unmasked) return;
     ForwardSettings without_masks;
     without_masks.masks.padding = false;
     const Trace<float> unmasked = trace_forward<float>(trace().parameters, trace().tokens, trace().source_tokens, without_masks);
