@@ -86,6 +86,9 @@ void draw_preset_menu(PanelContext& context, ImVec2 at, float logical_width) {
     const std::size_t slash = shown.rfind('/');
     if (slash != std::string::npos && text_width(context.theme.fonts.body, shown) > context.px(logical_width - kArrow))
         shown.erase(0, slash + 1);
+    constexpr std::string_view kGguf = ".gguf";
+    if (shown.ends_with(kGguf) && text_width(context.theme.fonts.body, shown) > context.px(logical_width - kArrow))
+        shown.resize(shown.size() - kGguf.size());
     // Files of one model differ at the end of their names.
     if (context.document.model) shown = elide_shown_middle(context.theme.fonts.body, "", shown, context.px(logical_width - kArrow), true);
     if (!begin_menu_button(context.ui(), "##presets", shown, logical_width, {.tooltip = tooltip})) return;

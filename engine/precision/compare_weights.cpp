@@ -187,6 +187,12 @@ std::string shown_path(const ModelFolder& folder) { return escaped(folder.path.n
 
 /// The parameters to compare, in order. A head of one model may correspond to the tied table of the other.
 std::vector<std::string> common_names(const WeightSide& a, const WeightSide& b) {
+    const Config &of_a = a.folder().config, &of_b = b.folder().config;
+    for (const Stack stack : {Stack::Encoder, Stack::Decoder})
+        if (const std::int64_t here = of_b.layers_of(stack), there = of_a.layers_of(stack); here != there)
+            throw FileError(FileFault::Schema, shown_path(b.folder()), "",
+                            fmt::format("the number of layers is {}, and in {} it is {}: this is a different model", here,
+                                        shown_path(a.folder()), there));
     std::vector<std::string> names = a.names();
     const auto require = [](const WeightSide& side, const WeightSide& other, const std::string& name) {
         if (side.find(name) == nullptr)

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/io/file_error.hpp"
@@ -69,7 +70,14 @@ void add_settings(TokenizerParts& parts, const TokenizerConfig& config, const Se
 
 std::shared_ptr<const ModelTokenizer> read_pieces_or_ranks(const fs::path& path) {
     const std::string bytes = read_tokenizer_file(path), source = source_of(path);
-    if (!is_sentence_piece_file(bytes)) return tokenizer_of(parse_tiktoken(bytes, source), source);
+    if (!is_sentence_piece_file(bytes)) {
+        // SentencePiece's name for its files, which tiktoken's may have as well.
+        const bool is_text =
+            std::all_of(bytes.begin(), bytes.end(), [](unsigned char byte) { return byte >= ' ' || byte == '\n' || byte == '\r'; });
+        if (path.extension() == ".model" && !is_text)
+            throw FileError(FileFault::Format, source, "", "expected a SentencePiece model, or lines of tokens in Base64 with their ranks");
+        return tokenizer_of(parse_tiktoken(bytes, source), source);
+    }
     const SentencePieceFile file = parse_sentence_piece_file(bytes, source);
     const std::optional<TokenizerConfig> config = read_tokenizer_config(path.parent_path());
     try {

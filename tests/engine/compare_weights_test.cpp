@@ -120,6 +120,7 @@ TEST(CompareWeights, OfAnotherModelAreRefused) {
     EXPECT_THAT(refusal("llama", "smollm3"), HasSubstr("this is a different model"));
     EXPECT_THAT(refusal("llama_q8_0", "llama_q4_k"), HasSubstr("token_embedding.weight: has 48 rows of 256 numbers; in "));
     EXPECT_THAT(refusal("gpt2", "bloom"), HasSubstr("this is a different model"));
+    EXPECT_THAT(refusal("gpt2", "t5"), HasSubstr("t5.gguf: the number of layers is 2, and in "));
 }
 
 /// The same for merged parameters of all layers.

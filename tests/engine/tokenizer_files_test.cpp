@@ -492,7 +492,8 @@ TEST(TokenizerFiles, SentencePieceFilesThatCannotBeAreRefused) {
     EXPECT_THAT(file_refusal("a.model", unknown + field_of(1, number_field(1, 1))), HasSubstr("field 1 is not a string"));
     EXPECT_THAT(file_refusal("a.model", unknown + piece_of("a") + piece_of(std::string(2000, 'a')) + field_of(2, number_field(3, 2))),
                 HasSubstr("has 2000 bytes; at most 1024 can be joined"));
-    EXPECT_THAT(file_refusal("a.model", field_of(3, "")), HasSubstr("expected a token in Base64")) << "not SentencePiece's, so tiktoken's";
+    EXPECT_THAT(file_refusal("a.model", field_of(3, "")), HasSubstr("expected a SentencePiece model, or lines of tokens in Base64"))
+        << "neither";
     EXPECT_THAT(file_refusal("a.model", field_of(1, "") + settings), HasSubstr("piece 0 is empty"));
 }
 

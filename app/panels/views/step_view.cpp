@@ -134,18 +134,20 @@ void draw_text_block(const PanelContext& context, const Box& box, const StageTex
     const auto found = std::find_if(sizes.begin(), sizes.end(), fits);
     ImFont* font = found != sizes.end() ? *found : sizes.back();
     draw_text(list, font, box.min, colors.text, elide(font, text.formula, box.width()));
-    const ImVec2 at{box.min.x, box.min.y + context.px(32)};
-    const float line = font_size(fonts.label), room = box.max.y - at.y;
-    if (wrapped_height(fonts.label, box.width(), text.sentence) <= room + context.px(2))
-        return void(draw_text_wrapped(list, fonts.label, at, box.width(), colors.muted, text.sentence));
-    // In a low window the sentence is cut off above the operand.
-    std::vector<std::string> lines = lines_of(fonts.label, text.sentence, box.width());
+    const ImVec2 at{box.min.x, box.min.y + std::min(context.px(32), font_size(font) + context.px(10))};
+    const float room = box.max.y - at.y;
+    // In a low window the sentence is written smaller, and if need be cut off above the operand.
+    for (ImFont* small : {fonts.label, fonts.caption})
+        if (wrapped_height(small, box.width(), text.sentence) <= room + context.px(2))
+            return void(draw_text_wrapped(list, small, at, box.width(), colors.muted, text.sentence));
+    const float line = font_size(fonts.caption);
+    std::vector<std::string> lines = lines_of(fonts.caption, text.sentence, box.width());
     const auto fit = static_cast<std::size_t>(std::max(room / line, 0.F));
     if (fit == 0) return;
     lines.resize(std::min(fit, lines.size()));
-    lines.back() = elide(fonts.label, lines.back() + " …", box.width());
+    lines.back() = elide(fonts.caption, lines.back() + " …", box.width());
     for (std::size_t i = 0; i < lines.size(); ++i)
-        draw_text(list, fonts.label, {at.x, at.y + line * static_cast<float>(i)}, colors.muted, lines[i]);
+        draw_text(list, fonts.caption, {at.x, at.y + line * static_cast<float>(i)}, colors.muted, lines[i]);
 }
 
 float text_block_height(const PanelContext& context, float width, const StageText& text) {
