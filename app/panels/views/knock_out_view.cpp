@@ -96,9 +96,10 @@ void draw_heading(PanelContext& context, const KnockOutQuestion& question) {
     ImGui::SetCursorScreenPos({at.x, at.y + context.px(38)});
     paragraph(context.ui(), fonts.label, colors.muted,
               context.view.knock_out.chance ? "Change in the probability when a head's context is set to zero and everything after it is "
-                                              "recomputed. Blue: the head favours the token. Orange: it opposes it."
+                                              "recomputed. Orange: it rises without the head, which opposes the token. Blue: it falls; the head "
+                                              "favours the token."
                                             : "Change in the loss when a head's context is set to zero and everything after it is "
-                                              "recomputed. Orange: the head helps: without it the loss is larger. Blue: it hurts.");
+                                              "recomputed. Orange: it rises without the head, which helps. Blue: it falls; the head hurts.");
     gap(context.ui(), 6);
 }
 
