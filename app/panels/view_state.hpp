@@ -92,6 +92,13 @@ struct NextWordsState {
 struct ViewState {
     View view = View::Step;
     StageId stage{Stage::Scores, 0};
+    /// Room for the sentence below the picture. It stays when an edit makes the sentence disappear, so that the picture does not move.
+    struct SentenceRoom {
+        View view = View::Step;
+        StageId stage;
+        std::string preset{};
+        float height = 0;
+    } sentence_room{};
     std::optional<Look> opening;  ///< applied once the numbers of the opened document are available
     Stack text_of = Stack::Main;  ///< stack of the stage shown last
     std::int64_t head = 0;

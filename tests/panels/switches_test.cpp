@@ -134,7 +134,14 @@ TEST_F(SwitchTest, TheLineBelowThePictureIsShownOnlyAtStagesThatItDescribes) {
         return height;
     };
     EXPECT_EQ(height_at(Stage::Scores), 0) << "nothing is masked there yet";
-    EXPECT_GT(height_at(Stage::Weights), 0);
+    const float height = height_at(Stage::Weights);
+    EXPECT_GT(height, 0);
+    // An edit makes it disappear, but leaves its room until another place is looked at.
+    session->apply({command::SetTexts{{"another text"}, {}}, ""});
+    session->wait();
+    EXPECT_EQ(height_at(Stage::Weights), height) << "the picture stays where it is";
+    EXPECT_EQ(height_at(Stage::Scores), 0);
+    EXPECT_EQ(height_at(Stage::Weights), 0);
 }
 
 TEST(RunWords, FoldedPartsSayWhatIsSet) {

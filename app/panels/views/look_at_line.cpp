@@ -31,11 +31,22 @@ std::string sentence_of(const PanelContext& context) {
     return sentence.empty() || !elsewhere ? std::string(sentence) : fmt::format("Layer {}: {}", look->stage.layer, sentence);
 }
 
+/// Whether the sentence, which is gone, was shown in this place.
+bool was_here(const PanelContext& context) {
+    const ViewState::SentenceRoom& room = context.view.sentence_room;
+    return room.view == context.view.view && room.stage == context.view.stage && room.preset == context.document.preset;
+}
+
 }  // namespace
 
 float draw_look_at(const PanelContext& context, ImVec2 bottom_left, float width) {
     const std::string sentence = sentence_of(context);
-    if (sentence.empty() || context.view.lesson.open()) return 0;  // lessons have captions instead
+    if (context.view.lesson.open()) return 0;  // lessons have captions instead
+    if (sentence.empty()) {
+        if (!was_here(context)) context.view.sentence_room = {};
+        return context.view.sentence_room.height;
+    }
+    context.view.sentence_room = {};
     const auto& [colors, fonts, scale] = context.theme;
     const bool leads = look_of(context.document).has_value();
     if (ImGui::GetIO().DisplaySize.y < context.px(kLowWindow)) {
@@ -60,7 +71,8 @@ float draw_look_at(const PanelContext& context, ImVec2 bottom_left, float width)
     }
     draw_icon(list, Icon::Eye, {at.x + context.px(8), at.y + context.px(8)}, context.px(14), colors.accent);
     draw_text_wrapped(list, fonts.label, {at.x + indent, at.y}, width - indent, hovered ? colors.text : colors.muted, sentence);
-    return height + context.px(10);
+    context.view.sentence_room = {context.view.view, context.view.stage, context.document.preset, height + context.px(10)};
+    return context.view.sentence_room.height;
 }
 
 }  // namespace attn::app
