@@ -24,11 +24,33 @@ std::vector<std::int64_t> divisors_of(std::int64_t heads) {
     return divisors;
 }
 
-/// Keeps the number of key/value heads as close as possible to the previous one after a change of heads.
+}  // namespace
+
 void keep_groups(Config& config) {
     if (config.num_kv_heads == 0 || config.num_heads % config.num_kv_heads == 0) return;
     for (const std::int64_t divisor : divisors_of(config.num_heads))
         if (divisor <= config.num_kv_heads || divisor == 1) config.num_kv_heads = divisor;
+}
+
+namespace {
+
+/// Which model's configuration is edited: that of the document, or that of the next training run.
+enum class Edits : std::uint8_t { Document, Run };
+
+const Config& edited_config(const PanelContext& context, Edits of) {
+    return of == Edits::Run ? context.document.run.model : context.document.config;
+}
+
+void emit(PanelContext& context, Edits of, const Config& config, const char* gesture) {
+    if (of == Edits::Document) return emit_config(context, config, gesture);
+    RunSettings run = context.document.run;
+    run.model = config;
+    emit_run(context, std::move(run), gesture);
+}
+
+/// The error of a setting of the document; those of a run are told when it begins.
+std::string_view error_of(const PanelContext& context, Edits of, Field field) {
+    return of == Edits::Document ? error_at(context, field) : std::string_view();
 }
 
 /// A slider for an integer of the configuration.
@@ -50,28 +72,30 @@ void config_slider(PanelContext& context, const char* label, std::int64_t Config
     close_gesture(context, edited);
 }
 
-void config_toggle(PanelContext& context, const char* label, bool Config::*member, std::string_view caption, std::string_view tooltip) {
-    bool on = context.document.config.*member;
+void config_toggle(PanelContext& context, Edits of, const char* label, bool Config::*member, std::string_view caption,
+                   std::string_view tooltip) {
+    Config config = edited_config(context, of);
+    bool on = config.*member;
     if (!toggle_row(context.ui(), label, on, caption, {.tooltip = tooltip})) return;
-    Config config = context.document.config;
     config.*member = on;
-    emit_config(context, config, "");
+    emit(context, of, config, "");
 }
 
 template <class Value, std::size_t N>
-void config_choice(PanelContext& context, const char* label, Value Config::*member, const Names<N>& names, std::string_view tooltip) {
-    int chosen = static_cast<int>(context.document.config.*member);
+void config_choice(PanelContext& context, Edits of, const char* label, Value Config::*member, const Names<N>& names,
+                   std::string_view tooltip) {
+    Config config = edited_config(context, of);
+    int chosen = static_cast<int>(config.*member);
     text_line(context.ui(), context.theme.fonts.label, context.theme.colors.text, label);
     const bool changed = segmented(context.ui(), label, names, chosen, 0, {.tooltip = tooltip});
     gap(context.ui(), 6);
     if (!changed) return;
-    Config config = context.document.config;
     config.*member = static_cast<Value>(chosen);
-    emit_config(context, config, "");
+    emit(context, of, config, "");
 }
 
-void draw_key_heads(PanelContext& context) {
-    const Config& config = context.document.config;
+void draw_key_heads(PanelContext& context, Edits of) {
+    const Config& config = edited_config(context, of);
     const std::vector<std::int64_t> divisors = divisors_of(config.num_heads);
     std::vector<std::string> texts;
     for (const std::int64_t divisor : divisors) texts.push_back(std::to_string(divisor));
@@ -80,44 +104,44 @@ void draw_key_heads(PanelContext& context) {
     if (!segmented_row(context.ui(), "K/V heads", names, chosen, 76,
                        {.tooltip = "Key/value heads. If there are fewer than heads, several query heads share each (grouped-query "
                                    "attention); if there is 1, all share it (multi-query).",
-                        .error = error_at(context, Field::KeyHeads)}))
+                        .error = error_of(context, of, Field::KeyHeads)}))
         return;
     Config changed = config;
     changed.num_kv_heads = divisors[static_cast<std::size_t>(chosen)];
     if (!changed.grouped()) changed.num_kv_heads = 0;  // as many as heads, even if their number changes
-    emit_config(context, changed, "");
+    emit(context, of, changed, "");
 }
 
-void draw_rotary_base(PanelContext& context) {
-    float base = static_cast<float>(context.document.config.rotary_base);
+void draw_rotary_base(PanelContext& context, Edits of) {
+    float base = static_cast<float>(edited_config(context, of).rotary_base);
     const Edited edited = slider_row(
         context.ui(), "rotary base", base,
         {.min = 10,
          .max = 1'000'000,
          .log = true,
          .decimals = 0,
-         .notes = {.tooltip = "The slowest pair of dimensions rotates about once in 2π times this many tokens; larger suits longer texts.",
-                   .error = error_at(context, Field::RotaryBase)}});
+         .notes = {.tooltip = "The larger it is, the more slowly the later pairs of dimensions rotate, which suits longer texts.",
+                   .error = error_of(context, of, Field::RotaryBase)}});
     if (edited) {
-        Config config = context.document.config;
+        Config config = edited_config(context, of);
         config.rotary_base = static_cast<double>(base);
-        emit_config(context, config, "rotary base");
+        emit(context, of, config, "rotary base");
     }
     close_gesture(context, edited);
 }
 
-void draw_feed_forward(PanelContext& context) {
+void draw_feed_forward(PanelContext& context, Edits of) {
     static constexpr Names<2> kKinds = {"plain", "gated"};
     static constexpr Names<6> kActivations = {"ReLU", "GELU", "GELU tanh", "SiLU", "QuickGELU", "GELU up to 10"};
-    config_toggle(context, "Feed-forward", &Config::feed_forward, "", "The second sublayer of a block.");
-    if (!context.document.config.feed_forward) return;
-    config_choice(context, "feed-forward layer", &Config::ffn_gated, kKinds,
+    config_toggle(context, of, "Feed-forward", &Config::feed_forward, "", "The second sublayer of a block.");
+    if (!edited_config(context, of).feed_forward) return;
+    config_choice(context, of, "feed-forward layer", &Config::ffn_gated, kKinds,
                   "Gated: the hidden units are multiplied by the activation of a second linear map, the gate. With SiLU this is SwiGLU.");
-    config_choice(context, "activation", &Config::activation, kActivations,
+    config_choice(context, of, "activation", &Config::activation, kActivations,
                   "ReLU; GELU with the error function, by its tanh formula, or never above 10; SiLU, which is x times its sigmoid; "
                   "QuickGELU, which is x "
                   "times the sigmoid of 1.702 x.");
-    config_toggle(context, "Feed-forward bias", &Config::ffn_bias, "", "A constant added to every hidden unit and to the result.");
+    config_toggle(context, of, "Feed-forward bias", &Config::ffn_bias, "", "A constant added to every hidden unit and to the result.");
 }
 
 void draw_seed(PanelContext& context) {
@@ -142,7 +166,7 @@ void draw_model_settings(PanelContext& context) {
                   {.tooltip = "How many times the block is repeated.", .error = error_at(context, Field::Layers)});
     config_slider(context, "heads", &Config::num_heads, 1, 16,
                   {.tooltip = "How many attention heads run in parallel. They share d_model.", .error = error_at(context, Field::Heads)});
-    draw_key_heads(context);
+    draw_key_heads(context, Edits::Document);
     config_slider(context, "d_model", &Config::d_model, 1, 256,
                   {.tooltip = "How many numbers represent a token.", .error = error_at(context, Field::DModel)});
     const bool own_size = config.d_head > 0;
@@ -155,27 +179,47 @@ void draw_model_settings(PanelContext& context) {
     draw_memory_settings(context);
 }
 
-void draw_part_settings(PanelContext& context) {
+namespace {
+
+/// What a model consists of, but for its sizes, its output head and its seed.
+void draw_parts(PanelContext& context, Edits of) {
     static constexpr Names<3> kPlaces = {"none", "pre", "post"};
     static constexpr Names<2> kNorms = {"LayerNorm", "RMSNorm"};
     static constexpr Names<4> kPositions = {"none", "learned", "sine", "rotary"};
-    const Config& config = context.document.config;
-    config_choice(context, "positions", &Config::position, kPositions,
+    const Config& config = edited_config(context, of);
+    config_choice(context, of, "positions", &Config::position, kPositions,
                   "What tells the model where a token is: a vector added to the embedding, or queries and keys rotated by their position.");
-    if (config.position == PositionKind::Rotary) draw_rotary_base(context);
-    config_choice(context, "norm", &Config::norm, kPlaces, "A norm before each sublayer, after its residual, or not at all.");
+    if (config.position == PositionKind::Rotary) draw_rotary_base(context, of);
+    config_choice(context, of, "norm", &Config::norm, kPlaces, "A norm before each sublayer, after its residual, or not at all.");
     if (config.norm != NormPlacement::None || config.final_norm)
-        config_choice(context, "kind of norm", &Config::norm_kind, kNorms,
+        config_choice(context, of, "kind of norm", &Config::norm_kind, kNorms,
                       "LayerNorm brings a row to mean 0 and variance 1. RMSNorm only divides it by its root mean square and has no bias.");
-    config_toggle(context, "Final norm", &Config::final_norm, "", "A norm after the last layer.");
-    config_toggle(context, "W_O", &Config::output_projection, "mixes the heads", "The output projection after the heads are joined.");
-    config_toggle(context, "Residual", &Config::residual, "adds the input back", "x + sublayer(x) instead of sublayer(x).");
-    config_toggle(context, "Q, K, V bias", &Config::qkv_bias, "", "A constant added to every query, key and value.");
-    draw_feed_forward(context);
-    config_toggle(context, "Output head", &Config::lm_head, "logits and probabilities",
+    config_toggle(context, of, "Final norm", &Config::final_norm, "", "A norm after the last layer.");
+    config_toggle(context, of, "W_O", &Config::output_projection, "mixes the heads", "The output projection after the heads are joined.");
+    config_toggle(context, of, "Residual", &Config::residual, "adds the input back", "x + sublayer(x) instead of sublayer(x).");
+    config_toggle(context, of, "Q, K, V bias", &Config::qkv_bias, "", "A constant added to every query, key and value.");
+    draw_feed_forward(context, of);
+}
+
+void draw_tied_head(PanelContext& context, Edits of) {
+    config_toggle(context, of, "Tied head", &Config::tied_lm_head, "uses the embedding table",
+                  "The head is the token embedding, transposed.");
+}
+
+}  // namespace
+
+void draw_part_settings(PanelContext& context) {
+    draw_parts(context, Edits::Document);
+    config_toggle(context, Edits::Document, "Output head", &Config::lm_head, "logits and probabilities",
                   "Compares the final vectors with every token of the vocabulary.");
-    config_toggle(context, "Tied head", &Config::tied_lm_head, "uses the embedding table", "The head is the token embedding, transposed.");
+    draw_tied_head(context, Edits::Document);
     draw_seed(context);
+}
+
+void draw_run_parts(PanelContext& context) {
+    draw_key_heads(context, Edits::Run);
+    draw_parts(context, Edits::Run);
+    draw_tied_head(context, Edits::Run);
 }
 
 }  // namespace attn::app

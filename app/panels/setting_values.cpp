@@ -107,8 +107,9 @@ std::string tokens_value(const PanelContext& context) {
     return "";
 }
 
-std::string parts_value(const PanelContext& context) {
-    const Config& config = context.document.config;
+std::string parts_value(const PanelContext& context) { return parts_words(context.document.config); }
+
+std::string parts_words(const Config& config) {
     const char* const norm = config.norm == NormPlacement::None ? "no norm" : config.norm == NormPlacement::Pre ? "pre-norm" : "post-norm";
     switch (config.position) {
     case PositionKind::None:

@@ -12,6 +12,7 @@
 #include "app/panels/maps/shown_maps.hpp"
 #include "app/panels/views/heads_tiling.hpp"
 #include "app/session/document/model_document.hpp"
+#include "app/session/document/prepare.hpp"
 #include "app/session/session.hpp"
 #include "app/widgets/text.hpp"
 #include "tests/support/interface_fixture.hpp"
@@ -293,8 +294,9 @@ TEST_F(Grid, SaysWhyMapsCannotBeComputed) {
     const fs::path golden = fs::path(ATTN_TEST_DATA) / "golden/hf";
     for (const char* file : {"config.json", "model.safetensors"}) fs::copy_file(golden / "gpt2" / file, folder / file);
     fs::copy_file(golden / "tokenizers/roberta/tokenizer.json", folder / "tokenizer.json");
-    session = std::make_unique<Session>(document_of_model(OpenedModel::open(folder.path())), [] {});
-    session->apply({command::SetMemoryBudget{0.3}, ""});
+    const Document document = document_of_model(OpenedModel::open(folder.path()));
+    session = std::make_unique<Session>(
+        document, [] {}, 0.99 * prepare(document).size.whole);
     ASSERT_NE(session->wait()->trace, nullptr) << session->wait()->problem;
     ASSERT_FALSE(session->wait()->trace->whole());
     view.stage = {Stage::Scores, 0};

@@ -224,6 +224,25 @@ TEST_F(TrainViewTest, TheLearningRateAppliesAtOnceAndIsOneUndoStep) {
     EXPECT_TRUE(same_model(document.run, report.snapshot->settings));
 }
 
+TEST_F(TrainViewTest, APartOfTheModelIsChosenForTheNextRun) {
+    open({.run = 1}, std::nullopt);
+    const Config before = document.run.model;
+    ASSERT_EQ(before.position, PositionKind::Learned);
+    view.folded = {"run model", "run optimizer", "run mistake", "run stop", "run sampling", "run checkpoint"};
+    document.config = open_preset("llama-tiny").config;
+    frames(2, ui_frame);
+    move_mouse(140, 500);
+    wheel(-4, ui_frame);
+    frames(20, ui_frame);
+    press_button("##train_scroll", {"as in the model shown"});
+    const Config& model = document.run.model;
+    EXPECT_EQ(model.position, PositionKind::Rotary);
+    EXPECT_EQ(model.norm_kind, NormKind::Rms);
+    EXPECT_TRUE(model.ffn_gated && model.lm_head);
+    EXPECT_LT(model.kv_heads(), model.num_heads);
+    EXPECT_FALSE(same_model(document.run, report.snapshot->settings)) << "it waits for a new run";
+}
+
 TEST_F(TrainViewTest, AnotherModelWaitsForApplyAndRestart) {
     open({.run = 1}, std::nullopt);
     const auto hover = [this](float x, float y) {

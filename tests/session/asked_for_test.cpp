@@ -78,6 +78,23 @@ TEST(AskedFor, AFacetComesWithWhatItNeedsOnly) {
     EXPECT_EQ(counted.others, 1);
 }
 
+TEST(AskedFor, TheUnmaskedStateKeepsEditsAndMistakes) {
+    Document document = open_preset("gpt-tiny");
+    document.forward.mistake = Mistake::NoScale;
+    document.forward.edits = {{.kind = EditKind::Set, .at = {Stage::Scores, 0}, .value = 5}};
+    document.forward.temperature = 2;
+    document.forward.dropout.attention = 0.5;
+    document.forward.masks.painted = {{1, 2}};
+    const State state{std::make_shared<const app::Setup>(document), Drawn{}};
+    ForwardSettings left = document.forward;
+    left.masks = {};
+    left.masks.padding = false;
+    left.dropout = {};
+    left.temperature = 1;
+    EXPECT_EQ(without_masks(state).setup->forward, left);
+    EXPECT_EQ(without_masks(without_masks(state)), without_masks(state));
+}
+
 TEST(AskedFor, EveryFacetOfEveryStateCanBe) {
     CountedEngine counted;
     Session session(

@@ -246,6 +246,21 @@ TEST(OpenedModel, ThatBecomesShorterEndsTheWriting) {
     EXPECT_EQ(session.document().writing.tokens.size(), before);
 }
 
+TEST(OpenedModel, ItsFileIsNotCountedAsMemory) {
+    const Document document = document_of_model(OpenedModel::open(kGguf));
+    const TraceSize size = prepare(document).size;
+    EXPECT_EQ(size.parameters, 0);
+    ASSERT_GT(size.weights, 0);
+    const double least = std::min(size.whole, size.outline + size.part);
+    Session enough(
+        document, [] {}, least + 0.01);
+    ASSERT_NE(enough.wait()->trace, nullptr) << enough.wait()->problem;
+    Session little(
+        document, [] {}, least / 2);
+    EXPECT_EQ(little.wait()->trace, nullptr);
+    EXPECT_EQ(little.wait()->problem.find("make the model smaller"), std::string::npos) << little.wait()->problem;
+}
+
 TEST(OpenedModel, OfAGgufFileNeedsATokenizer) {
     try {
         OpenedModel::open(fs::path(ATTN_TEST_DATA) / "golden/gguf/llama.gguf");

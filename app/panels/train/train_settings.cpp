@@ -5,9 +5,11 @@
 
 #include "app/panels/edit/edits.hpp"
 #include "app/panels/mistakes.hpp"
+#include "app/panels/model_settings.hpp"
 #include "app/panels/pane.hpp"
 #include "app/panels/panels.hpp"
 #include "app/panels/section.hpp"
+#include "app/panels/setting_values.hpp"
 #include "app/panels/train/train_transport.hpp"
 #include "app/panels/train/train_words.hpp"
 #include "app/panels/write/writing_actions.hpp"
@@ -305,13 +307,18 @@ void draw_model(PanelContext& context) {
     const std::string odd = divides ? "" : fmt::format("{} heads cannot share {} numbers evenly.", run.model.num_heads, run.model.d_model);
     count_slider(context, "heads", run.model.num_heads,
                  {.min = 1, .max = 8, .notes = {.tooltip = "Attention heads that run in parallel and share d_model.", .error = odd}},
-                 [](RunSettings& r, std::int64_t v) { r.model.num_heads = v; });
+                 [](RunSettings& r, std::int64_t v) {
+                     r.model.num_heads = v;
+                     r.model.d_head = 0;
+                     keep_groups(r.model);
+                 });
     count_slider(context, "d_model", run.model.d_model,
                  {.min = 8, .max = 256, .step = 8, .notes = {.tooltip = "How many numbers represent a token."}},
                  [](RunSettings& r, std::int64_t v) {
                      // Keep the proportion of the feed-forward network.
                      r.model.d_ff = std::max<std::int64_t>(r.model.d_ff * v / std::max<std::int64_t>(r.model.d_model, 1), 1);
                      r.model.d_model = v;
+                     r.model.d_head = 0;
                  });
     count_slider(context, "seed", static_cast<std::int64_t>(run.seed),
                  {.min = 0,
@@ -319,6 +326,21 @@ void draw_model(PanelContext& context) {
                   .shown = run.seed == 0 ? "0" : "",
                   .notes = {.tooltip = "For parameters, data and dropout: the same seed gives the same losses, bit for bit."}},
                  [](RunSettings& r, std::int64_t v) { r.seed = static_cast<std::uint64_t>(v); });
+}
+
+void draw_parts_of_run(PanelContext& context) {
+    const RunSettings& run = context.document.run;
+    if (!run_section(context, "run parts", "Parts", parts_words(run.model), "Changes begin a new run.")) return;
+    draw_run_parts(context);
+    const Config& shown = context.document.config;
+    if (context.document.model != nullptr || shown.architecture != run.model.architecture) return;
+    if (!link(context.ui(), "as in the model shown",
+              "The next run trains a model with the sizes and parts of the one that the other views show, from random weights."))
+        return;
+    RunSettings changed = run;
+    changed.model = shown;
+    changed.model.lm_head = true;  // what a task asks for is predicted
+    emit_run(context, std::move(changed), "");
 }
 
 void draw_stop(PanelContext& context) {
@@ -492,6 +514,7 @@ void draw_scrolled(PanelContext& context) {
     draw_optimizer(context);
     draw_mistake(context);
     draw_model(context);
+    draw_parts_of_run(context);
     draw_stop(context);
     draw_sampling(context);
     draw_files(context);

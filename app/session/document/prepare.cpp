@@ -167,23 +167,30 @@ Config derived_config(const Setup& setup, std::int64_t vocab_size, std::int64_t 
     return config;
 }
 
-/// The least that must be held at once: an outline and one part, or all stages if that is less.
+/// The least that must be held at once: an outline and one part, or all stages if that is less; and parameters that are in no file.
 double least_mib(const TraceSize& size) { return size.parameters + std::min(size.whole, size.outline + size.part); }
 
-// Checks the memory that the trace needs before anything of that size is allocated.
-void measure(Prepared& prepared, const Encoded& text, const Encoded& source, const ForwardSettings& forward, double room_mib) {
+// Checks the memory that the trace needs before anything of that size is allocated. `mapped`: the parameters are read from a file.
+void measure(Prepared& prepared, const Encoded& text, const Encoded& source, const ForwardSettings& forward, bool mapped, double room_mib) {
     const Config& config = prepared.config;
     const bool in_rows = can_compute_in_rows(config, prepared.tokens, forward);
     prepared.size = trace_size(config, static_cast<double>(text.texts.size()), static_cast<double>(text.longest),
                                static_cast<double>(source.longest), in_rows);
+    const auto held_of = [mapped](TraceSize size) {
+        if (mapped) size.parameters = 0;
+        return size;
+    };
+    prepared.size = held_of(prepared.size);
     try {
         expect_room(least_mib(prepared.size), room_mib);
-        prepared.whole = prepared.size.parameters + prepared.size.whole <= std::min(kWholeTraceMiB, room_mib);
+        prepared.whole =
+            prepared.size.weights + prepared.size.whole <= kWholeTraceMiB && prepared.size.parameters + prepared.size.whole <= room_mib;
     } catch (const DocumentError& error) {
-        const bool short_text_fits = least_mib(trace_size(config, 1, 16, source.longest == 0 ? 0 : 16)) <= room_mib;
+        const bool short_text_fits = least_mib(held_of(trace_size(config, 1, 16, source.longest == 0 ? 0 : 16))) <= room_mib;
+        const char* const otherwise = mapped ? "allow more memory under Model in the settings" : "make the model smaller";
         throw DocumentError(fmt::format("{} (sequences: {}, tokens: {}, layers: {}, heads: {}, d_model: {}): {}", error.what(),
                                         text.texts.size(), std::max(text.longest, source.longest), config.num_layers, config.num_heads,
-                                        config.d_model, short_text_fits ? "shorten the text" : "make the model smaller"),
+                                        config.d_model, short_text_fits ? "shorten the text" : otherwise),
                             short_text_fits ? Field::Texts : Field::DModel);
     }
 }
@@ -241,7 +248,7 @@ Prepared prepare_for(const OpenedModel& model, const Setup& setup, double room_m
     expect_to_fit(prepared.config, std::max(text.longest, source.longest), "shorten the text");
     prepared.tokens = make_batch(text.sequences, 0);
     prepared.tokens.segments = segments_for(model, prepared.tokens);
-    measure(prepared, text, source, setup.forward, room_mib);
+    measure(prepared, text, source, setup.forward, setup.model != nullptr, room_mib);
     prepared.chips = chips_of(text, 0);
     show_pieces(model.vocabulary(), text, prepared.chips);
     if (reads) {
@@ -267,7 +274,7 @@ Prepared prepare(const Setup& setup, double room_mib, KeptTokenizer* kept) {
     Prepared prepared;
     prepared.config = derived_config(setup, tokenizer.size(), std::max(text.longest, source.longest));
     prepared.tokens = make_batch(text.sequences, tokenizer.pad_id());
-    measure(prepared, text, source, setup.forward, room_mib);
+    measure(prepared, text, source, setup.forward, setup.model != nullptr, room_mib);
     prepared.chips = chips_of(text, tokenizer.pad_id());
     if (tokenizer.kind() == TokenizerKind::Bpe) show_pieces(tokenizer.vocabulary(), text, prepared.chips);
     if (has_source(setup)) {
@@ -288,7 +295,7 @@ TraceSize trace_size(const Config& config, double sequences, double positions, d
     const Plan plan(config);
     const auto mib = [&](const PlanNode& node) { return 4 * sequences * stage_numbers(config, node, positions, source_positions) / kMiB; };
     TraceSize size;
-    size.parameters = 4 * static_cast<double>(ParameterLayout(config).count()) / kMiB;
+    size.weights = size.parameters = 4 * static_cast<double>(ParameterLayout(config).count()) / kMiB;
     for (std::size_t i = 0; i < plan.nodes().size();) {
         double part = 0, maps = 0;
         for (const std::size_t end = plan.part_around(plan.nodes()[i].id).end; i < end; ++i)
@@ -300,7 +307,7 @@ TraceSize trace_size(const Config& config, double sequences, double positions, d
         return std::accumulate(stages.begin(), stages.end(), 0.0, [&](double sum, const StageId& id) { return sum + mib(plan.at(id)); });
     };
     const double streams = mib_of(outline_stages(plan, false)), all = mib_of(outline_stages(plan));
-    size.attended = all - streams <= most_beside_model_mib(size.parameters);
+    size.attended = all - streams <= most_beside_model_mib(size.weights);
     size.outline = size.attended ? all : streams;
     return size;
 }

@@ -22,7 +22,8 @@ inline constexpr std::size_t kVocabularyTextLimitBytes = 1 << 20;
 
 /// Sizes in MiB, in floating point so that none overflows.
 struct TraceSize {
-    double parameters = 0;
+    double weights = 0;     ///< all parameters
+    double parameters = 0;  ///< those held in memory: all, or none if they are read from a file
     double whole = 0;      ///< every stage
     double outline = 0;    ///< the residual stream, and keys and values if `attended` (see engine/model/outline.hpp)
     double part = 0;       ///< the largest part that is recomputed at once

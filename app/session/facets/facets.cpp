@@ -453,7 +453,7 @@ Trace<float> FacetMaker::Make::computed(const Prepared& prepared, std::shared_pt
 BegunPass FacetMaker::Make::begin(const std::optional<StageId>& before) const {
     const Setup& setup = *state->setup;
     Prepared prepared = prepare(setup, work.room_mib, &maker.tokenizer_);
-    maker.use_threads_for(prepared.size.whole + prepared.size.parameters);
+    maker.use_threads_for(prepared.size.whole + prepared.size.weights);
     BegunPass pass;
     Snapshot& made = pass.snapshot;
     made.state = state;
@@ -477,13 +477,11 @@ BegunPass FacetMaker::Make::begin(const std::optional<StageId>& before) const {
     made.source_tokens = std::move(prepared.source_chips);
     made.asked = asked_positions(*state, made.tokens, static_cast<std::size_t>(made.trace->tokens.length));
     made.vocabulary = std::move(prepared.vocabulary);
-    made.whole_mib = prepared.size.whole + prepared.size.parameters;
+    made.whole_mib = prepared.size.whole + prepared.size.weights;
     made.budget_mib = work.budget_mib;
     made.serial = next_serial();
     pass.attended = prepared.size.attended;
-    // A published model's parameters are pages of its mapped file.
-    const double parameters_mib = setup.model == nullptr ? prepared.size.parameters : 0;
-    pass.mib = parameters_mib + (prepared.whole ? prepared.size.whole : prepared.size.outline);
+    pass.mib = prepared.size.parameters + (prepared.whole ? prepared.size.whole : prepared.size.outline);
     return pass;
 }
 

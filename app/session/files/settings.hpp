@@ -27,9 +27,9 @@ struct Settings {
     std::vector<std::string> recent_models;        ///< published models, newest first
     std::string models_folder;                     ///< the user's models folder, "" if none is set
     /// Names of the collapsed groups in the settings pane; initially the less common ones.
-    std::vector<std::string> folded_parts{"heads",   "measure",  "masks aside",  "tokenizer aside", "other masks",
-                                          "softmax", "edits",    "compare",      "model",           "tokens",
-                                          "parts",   "mistakes", "run sampling", "run checkpoint"};
+    std::vector<std::string> folded_parts{"heads",   "measure",  "masks aside", "tokenizer aside", "other masks",
+                                          "softmax", "edits",    "compare",     "model",           "tokens",
+                                          "parts",   "mistakes", "run parts",   "run sampling",    "run checkpoint"};
     bool toured = false;    ///< the tour has been completed
     double memory_mib = 0;  ///< memory limit for computed results; 0: a quarter of the machine's memory
     bool operator==(const Settings&) const = default;

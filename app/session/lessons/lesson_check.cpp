@@ -231,9 +231,8 @@ void Checker::check_gradients() {
 
 void Checker::check_comparison() {
     if (look().compare != Compare::Unmasked) return;
-    ForwardSettings without_masks;
-    without_masks.masks.padding = false;
-    const Trace<float> unmasked = trace_forward<float>(trace().parameters, trace().tokens, trace().source_tokens, without_masks);
+    const Trace<float> unmasked =
+        trace_forward<float>(trace().parameters, trace().tokens, trace().source_tokens, without_masks(trace().settings));
     const bool same = std::equal(trace().stages.begin(), trace().stages.end(), unmasked.stages.begin(), unmasked.stages.end(),
                                  [](const auto& a, const auto& b) {
                                      const auto left = a.value.values(), right = b.value.values();

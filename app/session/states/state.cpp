@@ -30,11 +30,15 @@ std::optional<State> without_edits(const State& state) {
     return with_forward(state, std::move(forward));
 }
 
-State without_masks(const State& state) {
-    ForwardSettings forward;
+ForwardSettings without_masks(ForwardSettings forward) {
+    forward.masks = {};
     forward.masks.padding = false;
-    return with_forward(state, std::move(forward));
+    forward.dropout = {};
+    forward.temperature = ForwardSettings().temperature;
+    return forward;
 }
+
+State without_masks(const State& state) { return with_forward(state, without_masks(state.setup->forward)); }
 
 std::optional<State> without_mistake(const State& state) {
     ForwardSettings forward = state.setup->forward;

@@ -94,8 +94,9 @@ std::string answer_beginning(const Setup& setup);
 
 /// Without edits made by hand.
 std::optional<State> without_edits(const State& state);
-/// Without masks, dropout, edits and mistakes, at temperature 1; equal to `state` if it has none of these.
+/// Without masks and dropout, at temperature 1; equal to `state` if it has none of these. Edits and mistakes stay.
 State without_masks(const State& state);
+ForwardSettings without_masks(ForwardSettings forward);
 /// Without the deliberate mistake.
 std::optional<State> without_mistake(const State& state);
 
