@@ -58,7 +58,7 @@ public:
         if (!out_.right) find_suspects(intended);
         const bool unexplained = !out_.right && (no_suspect_reproduces_all() || out_.suspects.front().scale_is_observed);
         if (unexplained && !known_.assumed && find_hidden_rotation()) return std::move(out_);
-        if (unexplained && find_other_base()) return std::move(out_);
+        if (unexplained && (find_other_base() || find_backward_rotation())) return std::move(out_);
         if (!out_.right && (no_suspect_reproduces_all() || out_.suspects.front().scale_is_observed)) excuse();
         if (!out_.right && no_suspect_reproduces_all() && find_transposed_weights()) return std::move(out_);
         const bool doubtful = !out_.right && (no_suspect_reproduces_all() || out_.suspects.front().scale_is_observed);
@@ -237,6 +237,18 @@ private:
             return true;
         }
         return false;
+    }
+
+    /// Whether q and k are rotated the wrong way round, which a rotation with unknown frequencies would not show.
+    bool find_backward_rotation() {
+        if (sequence_.rotation || known_.other_base) return false;
+        const std::optional<double> base = backward_rotation(sequence_, rounding_);
+        if (!base) return false;
+        out_.suspects = {
+            {Bug::Other, fmt::format("q and k are rotated by the negative angles of their positions, with base {:g}: the sign of "
+                                     "the sines is wrong.",
+                                     *base)}};
+        return true;
     }
 
     /// What the file says and the numbers do not contradict, but do not show either.

@@ -217,6 +217,12 @@ private:
                                 seen, sequence_.rotation->first_key, meant))
                     .positions_as_seen = true;
             add(Bug::RotatedValues).values_rotated = sequence_.rotation;
+            if (!sequence_.rotation->at_projection && sequence_.has(Part::VProj) && sequence_.has(Part::V)) {
+                // v may be recorded after its rotation even where q and k are recorded before it as well.
+                Recipe& recorded_after = add(Bug::RotatedValues);
+                recorded_after.values_rotated = sequence_.rotation;
+                recorded_after.values_rotated->at_projection = true;
+            }
         } else if ((sequence_.has(Part::Context) || sequence_.has(Part::Concat)) &&
                    (sequence_.has(Part::V) || sequence_.has(Part::VProj)) && sequence_.value_size % 2 == 0) {
             for (const Rotation& rotation : usual_rotations(sequence_)) add(Bug::RotatedValues).values_rotated = rotation;

@@ -380,6 +380,23 @@ bool turned_alike(const Sequence& sequence, const Rounding& rounding) {
     return false;
 }
 
+std::optional<double> backward_rotation(const Sequence& sequence, const Rounding& rounding) {
+    const auto backwards = [](std::optional<Turned> rows) {
+        if (rows && rows->before == rows->after) rows.reset();
+        if (rows) std::swap(rows->before, rows->after);
+        return rows;
+    };
+    const auto q = backwards(turned(sequence, Part::QProj, Part::Q, Part::QRotated)),
+               k = backwards(turned(sequence, Part::KProj, Part::K, Part::KRotated));
+    if (!q || !k) return std::nullopt;
+    for (const bool halves : {true, false}) {
+        if (!keeps_lengths(*q, {halves}, rounding) || !keeps_lengths(*k, {halves}, rounding)) continue;
+        for (const double base : bases(sequence))
+            if (all_fit(*k, {halves, base}, 0, rounding) && all_fit(*q, {halves, base}, sequence.first_query(), rounding)) return base;
+    }
+    return std::nullopt;
+}
+
 std::vector<Rotation> hidden_rotations(const Sequence& sequence) {
     constexpr double kMaxUnexplained = 0.02;
     std::vector<Candidate> right, shifted;

@@ -66,13 +66,14 @@ TEST(DoctorDeclarations, CausalWeightsContradictCausalFalse) {
     }
 }
 
-/// Half-split or interleaved rotary positions in plain loops.
-Values rotated(const Values& rows, const Sizes& n, double base, bool halves) {
+/// Half-split or interleaved rotary positions in plain loops; `direction` -1: by the negative angles.
+Values rotated(const Values& rows, const Sizes& n, double base, bool halves, double direction = 1) {
     Values out = rows;
     for (std::size_t row = 0; row < rows.size() / Example::at(n.d); ++row)
         for (std::int64_t i = 0; i < n.d / 2; ++i) {
             const std::size_t a = row * Example::at(n.d) + Example::at(halves ? i : 2 * i), b = a + Example::at(halves ? n.d / 2 : 1);
-            const double angle = static_cast<double>(static_cast<std::int64_t>(row) % n.t) * std::pow(base, -2.0 * double(i) / double(n.d));
+            const double angle =
+                direction * static_cast<double>(static_cast<std::int64_t>(row) % n.t) * std::pow(base, -2.0 * double(i) / double(n.d));
             out[a] = rows[a] * std::cos(angle) - rows[b] * std::sin(angle);
             out[b] = rows[b] * std::cos(angle) + rows[a] * std::sin(angle);
         }
@@ -170,6 +171,52 @@ TEST(DoctorDeclarations, QueriesAndKeysThatAreRotatedDifferentlyAreNamed) {
     EXPECT_THAT(k_only.explanation, HasSubstr("Only k is rotated"));
     EXPECT_THAT(mixed.explanation, HasSubstr("q is rotated half-split with base 10000, but k interleaved with base 10000"));
     EXPECT_THAT(bases.explanation, HasSubstr("but k half-split with base 500000"));
+}
+
+TEST(DoctorDeclarations, ARotationInTheWrongDirectionIsNamed) {
+    const Example plain({}, 4, kHalf, everywhere);
+    for (const bool halves : {true, false})
+        for (const double base : {10000.0, 777.0}) {
+            const auto file_of = [&](double direction) {
+                return rotary_file(rotated(plain.q, plain.n, base, halves, direction), rotated(plain.k, plain.n, base, halves, direction),
+                                   plain);
+            };
+            for (const bool declared : {false, true}) {
+                ArrayFile right = file_of(1), backward = file_of(-1);
+                if (declared) right.metadata["rope_theta"] = backward.metadata["rope_theta"] = std::to_string(base);
+                EXPECT_EQ(examine(right).verdict, Verdict::Correct) << base << halves << declared;
+                if (base != 10000 && !declared) continue;  // with an unknown base the direction is not known, either
+                const Diagnosis diagnosis = examine(backward);
+                EXPECT_EQ(diagnosis.verdict, Verdict::Wrong) << base << halves << declared << diagnosis.explanation;
+                EXPECT_EQ(diagnosis.stage, "q_rotated");
+                EXPECT_THAT(diagnosis.explanation, HasSubstr("rotated by the negative angles of their positions"));
+            }
+        }
+}
+
+TEST(DoctorDeclarations, RotatedValuesAreNamedWhereverTheRotationIsRecorded) {
+    const Example plain({}, 6, kHalf, everywhere);
+    const auto turn = [&](const Values& rows) { return rotated(rows, plain.n, 10000, true); };
+    Values projected(plain.v.size());  // [B,S,H*D]
+    for (std::size_t i = 0; i < projected.size(); ++i) {
+        const auto d = i % Example::at(plain.n.d), s = i / Example::at(plain.n.d) % Example::at(plain.n.s),
+                   h = i / Example::at(plain.n.d * plain.n.s) % Example::at(plain.n.h),
+                   b = i / Example::at(plain.n.d * plain.n.s * plain.n.h);
+        projected[((b * Example::at(plain.n.s) + s) * Example::at(plain.n.h) + h) * Example::at(plain.n.d) + d] = plain.v[i];
+    }
+    for (const bool turns_values : {false, true}) {
+        Example given = plain;
+        if (turns_values) given.v = turn(plain.v);
+        ArrayFile file = rotary_file(turn(plain.q), turn(plain.k), given);
+        add(file, "v_proj", {plain.n.b, plain.n.s, plain.n.h * plain.n.d}, projected);
+        const Diagnosis diagnosis = examine(file);
+        if (!turns_values) {
+            EXPECT_EQ(diagnosis.verdict, Verdict::Correct) << diagnosis.explanation;
+            continue;
+        }
+        EXPECT_EQ(diagnosis.bug, Bug::RotatedValues) << diagnosis.explanation;
+        EXPECT_EQ(diagnosis.stage, "v");
+    }
 }
 
 TEST(DoctorDeclarations, TransposedWeightsAreNoSoftmaxOverQueries) {
