@@ -159,9 +159,14 @@ private:
             out_.bug = Bug::Other;
             out_.explanation = difference_ + " No known mistake gives these numbers.";
             const auto before_softmax = static_cast<Part>(first) >= Part::QRotated && static_cast<Part>(first) <= Part::Weights;
-            if (before_softmax && attention_.sequences.front().head_size > 0)
-                out_.explanation += " If the program scales, normalises, caps or rotates in a way of its own, declare the factor as scale "
-                                    "and save q and k after such steps.";
+            if (static_cast<Part>(first) == Part::Masked && std::isinf(expected_) && expected_ < 0)
+                out_.explanation += " A masked score must be minus infinity, or so low that its weight becomes 0.";
+            else if (static_cast<Part>(first) == Part::Masked && recorded_ < kForbidding)
+                out_.explanation += " More is masked than the file says: if that is intended, save the mask.";
+            else if (before_softmax && attention_.sequences.front().head_size > 0)
+                out_.explanation +=
+                    " If the program scales by a factor of its own, declare it as scale; if it normalises, caps or rotates in "
+                    "a way of its own, leave out what is recorded before that step.";
             return;
         }
         const Explanation& best = found.front();
@@ -225,6 +230,8 @@ private:
         for (const Judgement& each : judged_)
             if (const auto& compared = each.outcome.parts[static_cast<std::size_t>(part)])
                 out_.max_error = std::max(out_.max_error, compared->max_error);
+        recorded_ = comparison.recorded;
+        expected_ = comparison.expected;
         const std::string recorded = fmt::format("{}{} is {}", out_.stage, cell_text(out_.cell), number_text(comparison.recorded));
         if (std::isnan(comparison.expected) && !judgement.suspects.empty() && judgement.suspects.front().bug == Bug::AlibiSign)
             difference_ = "The bias in the file cannot be right.";
@@ -394,6 +401,7 @@ private:
     std::vector<Judgement> judged_;
     std::optional<std::size_t> wrong_;
     std::string difference_;
+    double recorded_ = 0, expected_ = 0;  ///< where it is
     Diagnosis out_;
 };
 

@@ -81,6 +81,7 @@ private:
         const Keep full = full_keep(sequence_);
         if (intent_.causal == true) {
             for (const std::int64_t offset : causal_offsets(sequence_)) add(causal_keep(sequence_, offset));
+            if (observed) add_window(*observed);
         } else if (observed) {
             add(*observed, true);
             add(full);
@@ -97,6 +98,19 @@ private:
                            "Some keys are never attended to, as if they were padding; the file does not say so.");
         } else if (sequence_.has(Part::Context) || sequence_.has(Part::Concat)) {
             guess_padding();
+        }
+    }
+
+    /// A causal mask under which every query sees only the last few keys, which is no mistake that anybody makes.
+    void add_window(const Keep& observed) {
+        const auto last_row = observed.end() - static_cast<std::ptrdiff_t>(sequence_.keys);
+        const auto width = static_cast<std::int64_t>(std::count(last_row, observed.end(), std::uint8_t{1}));
+        if (width < 2 || width >= sequence_.keys) return;
+        for (const std::int64_t offset : causal_offsets(sequence_)) {
+            Keep window = both(causal_keep(sequence_, offset), complement(causal_keep(sequence_, offset - width)));
+            if (window == observed)
+                add(std::move(window), false,
+                    fmt::format("Every query sees only the last {} keys, as in a sliding window; the file does not say so.", width));
         }
     }
 

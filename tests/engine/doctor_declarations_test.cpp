@@ -219,6 +219,30 @@ TEST(DoctorDeclarations, RotatedValuesAreNamedWhereverTheRotationIsRecorded) {
     }
 }
 
+TEST(DoctorDeclarations, ASlidingWindowIsNoMistake) {
+    const auto verdict_on = [](const Example& example) {
+        ArrayFile file = example.file();
+        file.metadata["causal"] = "true";
+        return examine(file);
+    };
+    const Diagnosis window = verdict_on(Example({}, 7, kHalf, [](std::int64_t t, std::int64_t s) { return s <= t && t - s < 3; }));
+    EXPECT_EQ(window.verdict, Verdict::Correct) << window.explanation;
+    EXPECT_THAT(warnings(window), Contains(HasSubstr("only the last 3 keys, as in a sliding window")));
+    const Diagnosis holes = verdict_on(Example({}, 7, kHalf, [](std::int64_t t, std::int64_t s) { return s <= t && (t + s) % 2 == 0; }));
+    EXPECT_EQ(holes.verdict, Verdict::Wrong);
+    EXPECT_THAT(holes.explanation, HasSubstr("More is masked than the file says"));
+}
+
+TEST(DoctorDeclarations, AMaskedScoreThatIsNotLowEnoughIsSaidToBeThat) {
+    Example example({}, 7, kHalf, causal);
+    for (double& score : example.masked)
+        if (std::isinf(score)) score = -9;
+    example.weights = softmax_of_rows(example.masked, example.n.s);
+    ArrayFile file = example.file();
+    file.metadata["causal"] = "true";
+    EXPECT_THAT(examine(file).explanation, HasSubstr("must be minus infinity, or so low"));
+}
+
 TEST(DoctorDeclarations, TransposedWeightsAreNoSoftmaxOverQueries) {
     const Example right({}, 5, kHalf, everywhere);
     ArrayFile file = right.file();
