@@ -26,7 +26,7 @@ std::string_view what_it_needs(Mistake mistake) {
     case Mistake::HeadsJoinedWithoutTranspose:
         return "needs more than one head";
     case Mistake::NoPositions:
-        return "needs positions that are added to the embedding";
+        return "needs added or rotary positions";
     case Mistake::NoResidual:
         return "needs residual additions";
     case Mistake::MissingNorm:
@@ -154,7 +154,7 @@ void draw_mistake_sign(PanelContext& context) {
     const bool broken = context.states.correct != nullptr;
     const auto same = broken ? context.ask(facet::SameNumbers{context.states.correct}) : Answer<facet::SameNumbers>();
     const bool idle = same && *same;
-    const std::string text = idle ? "This mistake changes nothing here: it " + std::string(what_it_needs(mistake)) + "."
+    const std::string text = idle ? "No effect here: it " + std::string(what_it_needs(mistake)) + "."
                                   : "Broken on purpose: " + std::string(mistake_info(mistake).words) + ".";
     draw_text(list, fonts.label, {at.x + context.px(10), at.y + context.px(8)}, colors.text,
               elide(fonts.label, text, width - context.px(repair + train + 32)));

@@ -28,6 +28,7 @@ public:
             const PlanNode* node = id ? plan_.find(*id) : nullptr;
             if (node == nullptr || !read(*id, stage_) || !read_inputs(*node)) continue;
             if (node->op == Op::Norm) judge_norm(array);
+            else if (node->op == Op::Rotate) judge_rotation(array, *node);
             else if (node->op == Op::Add && node->id.stage == Stage::Embedding) judge_embedding(array);
             else if (node->op == Op::Add) judge_residual(array);
             if (found_) return found_;
@@ -91,6 +92,14 @@ private:
         const Values& in = inputs_[0];
         if (in != stage_ || std::all_of(in.begin(), in.end(), [](double x) { return x == 0; })) return;
         find(array, 0, std::nan(""), Mistake::MissingNorm);
+    }
+
+    /// Every position but the first is rotated.
+    void judge_rotation(const NamedArray& array, const PlanNode& node) {
+        const Values& in = inputs_[0];
+        const std::int64_t size = node.settings.rotary.size, rows = array.shape.size() < 2 ? 0 : array.shape[array.shape.size() - 2];
+        if (size == 0 || rows < 2 || in != stage_ || std::all_of(in.begin(), in.end(), [](double x) { return x == 0; })) return;
+        find(array, 0, std::nan(""), Mistake::NoPositions);
     }
 
     void find(const NamedArray& array, std::size_t cell, double expected, Mistake mistake) {

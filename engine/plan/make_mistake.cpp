@@ -80,6 +80,7 @@ void make_mistake(Mistake mistake, const Config& config, PlanNode& node) {
     case Mistake::KeysValuesSwapped:
         return swap_keys_and_values(node);
     case Mistake::NoPositions:
+        replace(node, Op::Rotate, Op::PassOn);
         return keep_input(node, true, 0);
     case Mistake::NoResidual:
         return keep_input(node, false, 1);
