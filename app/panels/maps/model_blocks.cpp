@@ -107,7 +107,12 @@ std::string block_title(const Trace<float>& trace, const ModelBlock& block, std:
 }
 
 std::string block_sentence(const Plan& plan, const ModelBlock& block, std::string_view noun) {
-    if (block.kind == BlockKind::Start) return fmt::format("Every {} becomes a vector, together with its place in the text.", noun);
+    if (block.kind == BlockKind::Start) {
+        const bool with_place = std::any_of(plan.nodes().begin(), plan.nodes().end(), [&](const PlanNode& node) {
+            return node.id.stage == Stage::PositionEmbedding && node.id.stack == block.stack;
+        });
+        return fmt::format("Every {} becomes a vector{}.", noun, with_place ? ", together with its place in the text" : "");
+    }
     if (block.kind == BlockKind::End)
         return predicts(plan, block) ? fmt::format("The final vectors become a probability for every {} in the vocabulary.", noun)
                                      : "The vectors that come out of the last layer.";

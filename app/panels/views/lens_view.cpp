@@ -97,8 +97,7 @@ struct Table {
     }
 };
 
-/// Draws as many of the likeliest tokens as fit, the first one larger, and the rank of the correct one on the right of the first line that
-/// has room for it.
+/// Draws as many of the likeliest tokens as fit, the first one larger, and in the corner below the rank of the correct one.
 void draw_guesses(const PanelContext& context, const LensCell& cell, ImVec2 min, ImVec2 max, Color ink) {
     const auto& fonts = context.theme.fonts;
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -109,22 +108,25 @@ void draw_guesses(const PanelContext& context, const LensCell& cell, ImVec2 min,
     const bool alone = count == 1;
     float y = alone ? min.y : (min.y + max.y - line * static_cast<float>(count)) / 2;
     const float end = alone ? max.y : y + line;
-    std::string rank = cell.next_rank > 1 ? fmt::format("#{}", cell.next_rank) : std::string();
-    const auto put = [&](ImFont* font, const std::string& text, float bottom) {
-        draw_text_in(list, font, {left, y}, {max.x, bottom}, {0, 0.5F}, ink, elide(font, text, room));
-        if (rank.empty() || text_width(font, text) + text_width(fonts.mono_tiny, rank) + context.px(16) >= max.x - min.x) return;
-        draw_text_in(list, fonts.mono_tiny, {min.x, y}, {max.x - context.px(5), bottom}, {1, 0.5F}, ink, std::exchange(rank, {}));
+    const std::string rank = cell.next_rank > 1 ? fmt::format("#{}", cell.next_rank) : std::string();
+    const float for_rank = rank.empty() ? 0 : text_width(fonts.mono_tiny, rank) + context.px(6);
+    const auto put = [&](ImFont* font, const std::string& text, float bottom, bool last) {
+        draw_text_in(list, font, {left, y}, {max.x, bottom}, {0, 0.5F}, ink, elide(font, text, last ? room - for_rank : room));
+        if (last) draw_text_in(list, fonts.mono_tiny, {min.x, y}, {max.x - context.px(5), bottom}, {1, 0.5F}, ink, rank);
     };
-    put(fonts.mono_small, first, end);
+    put(fonts.mono_small, first, end, alone);
     for (int i = 1; i < count; ++i) {
         y += line;
-        put(fonts.mono_tiny, token_text(context, cell.top[static_cast<std::size_t>(i)].token), y + line);
+        put(fonts.mono_tiny, token_text(context, cell.top[static_cast<std::size_t>(i)].token), y + line, i + 1 == count);
     }
 }
 
 /// Draws the likeliest token and, if different, the other state's below it.
 void draw_both_guesses(const PanelContext& context, const LensCell& cell, const LensCell& before, ImVec2 min, ImVec2 max, Color ink) {
     const auto& fonts = context.theme.fonts;
+    if (before.count == 0 || before.top[0].token == cell.top[0].token)
+        return draw_text_in(*ImGui::GetWindowDrawList(), fonts.mono_small, {min.x + context.px(5), min.y}, max, {0, 0.5F}, ink,
+                            elide(fonts.mono_small, token_text(context, cell.top[0].token), max.x - min.x - context.px(10)));
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const float middle = min.y + (max.y - min.y) * 0.56F, left = min.x + context.px(5), room = max.x - min.x - context.px(10);
     draw_text_in(list, fonts.mono_small, {left, min.y}, {max.x, middle}, {0, 0.5F}, ink,
@@ -152,8 +154,7 @@ void draw_cell(const PanelContext& context, const LogitLens& lens, const Table& 
                            ? context.canvas.color(kProbability, cell.top[0].probability)
                            : context.canvas.color(kChange, cell.next < 0 ? 0 : cell.next_probability - before->next_probability);
     list.AddRectFilled(min, max, fill, context.px(3));
-    const bool other_token = before != nullptr && before->count > 0 && before->top[0].token != cell.top[0].token;
-    if (other_token) draw_both_guesses(context, cell, *before, min, max, ink_on(fill));
+    if (before != nullptr) draw_both_guesses(context, cell, *before, min, max, ink_on(fill));
     else draw_guesses(context, cell, min, max, ink_on(fill));
     if (cell.next_rank == 1) list.AddRect({min.x + 1, min.y + 1}, {max.x - 1, max.y - 1}, colors.good, context.px(3), 0, context.px(2));
     const bool chosen = context.view.locked.on(Axis::T) == t && context.view.stage == lens.stages[row];
@@ -360,9 +361,9 @@ void draw_lens_view(PanelContext& context) {
     const bool in_place = compare.swapped || compare.layout == CompareLayout::InPlace;
     std::string legend =
         both_ways
-            ? "The likeliest tokens, most likely first. Framed: the token at that place; a hidden one is not known. #3: it is the third "
-              "likeliest. loss: mean of −ln p of the tokens that are not hidden."
-            : "The likeliest tokens, most likely first. Framed: the token that actually follows. #3: it is the third likeliest. loss: "
+            ? "The likeliest tokens; colour: the first one's probability. Framed: it is the token at that place; #3: that one is third. A "
+              "hidden token is not known. loss: mean of −ln p of those that are not hidden."
+            : "The likeliest tokens; colour: the first one's probability. Framed: it is the token that follows; #3: that one is third. loss: "
               "mean of −ln p of the tokens that follow.";
     if (!both_ways && !context.snapshot.asked.empty()) legend += " Only what the task asks for is counted: the rest cannot be predicted.";
     if (!other.problem.empty()) legend = other.problem + (compare.swapped ? " The table shows B." : "");

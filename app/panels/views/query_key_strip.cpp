@@ -77,8 +77,10 @@ void draw_cells(const PanelContext& context, const std::vector<double>& values, 
         list.AddRectFilled(min, max, fill);
         const int decimals =
             decimals_that_fit(std::abs(values[d]), static_cast<int>((cell - context.px(4)) / context.px(6.6F)), values[d] < 0);
-        if (cell >= context.px(26) && decimals >= 0)
-            draw_text_in(list, fonts.mono_tiny, min, max, {0.5F, 0.5F}, ink_on(fill), format_number(values[d], {.decimals = decimals}));
+        if (cell < context.px(26) || decimals < 0) continue;
+        const std::string number = format_number(values[d], {.decimals = decimals});
+        if (text_width(fonts.mono_tiny, number) <= max.x - min.x - context.px(2))
+            draw_text_in(list, fonts.mono_tiny, min, max, {0.5F, 0.5F}, ink_on(fill), number);
     }
 }
 
