@@ -232,7 +232,7 @@ TEST_F(TrainViewTest, APartOfTheModelIsChosenForTheNextRun) {
     document.config = open_preset("llama-tiny").config;
     frames(2, ui_frame);
     move_mouse(140, 500);
-    wheel(-4, ui_frame);
+    wheel(-1, ui_frame);
     frames(20, ui_frame);
     press_button("##train_scroll", {"as in the model shown"});
     const Config& model = document.run.model;

@@ -328,19 +328,24 @@ void draw_model(PanelContext& context) {
                  [](RunSettings& r, std::int64_t v) { r.seed = static_cast<std::uint64_t>(v); });
 }
 
-void draw_parts_of_run(PanelContext& context) {
-    const RunSettings& run = context.document.run;
-    if (!run_section(context, "run parts", "Parts", parts_words(run.model), "Changes begin a new run.")) return;
-    draw_run_parts(context);
+/// Offers the model that the other views show, if the task could be learned by one like it.
+void draw_adoption(PanelContext& context) {
     const Config& shown = context.document.config;
-    if (context.document.model != nullptr || shown.architecture != run.model.architecture) return;
+    if (context.document.model != nullptr || shown.architecture != context.document.run.model.architecture) return;
     if (!link(context.ui(), "as in the model shown",
               "The next run trains a model with the sizes and parts of the one that the other views show, from random weights."))
         return;
-    RunSettings changed = run;
-    changed.model = shown;
-    changed.model.lm_head = true;  // what a task asks for is predicted
-    emit_run(context, std::move(changed), "");
+    RunSettings run = context.document.run;
+    run.model = shown;
+    run.model.lm_head = true;  // what a task asks for is predicted
+    emit_run(context, std::move(run), "");
+}
+
+void draw_parts_of_run(PanelContext& context) {
+    if (!run_section(context, "run parts", "Parts", parts_words(context.document.run.model), "Changes begin a new run.")) return;
+    draw_adoption(context);
+    gap(context.ui(), 6);
+    draw_run_parts(context);
 }
 
 void draw_stop(PanelContext& context) {
