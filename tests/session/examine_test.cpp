@@ -47,7 +47,7 @@ void expect_same(const doctor::Diagnosis& a, const doctor::Diagnosis& b) {
 }
 
 TEST(Examination, OfAnOutlineSaysWhatThatOfAllStagesSays) {
-    for (const char* preset : {"gpt-tiny", "post-norm-encoder"})
+    for (const char* preset : {"gpt-tiny", "post-norm-encoder", "llama-tiny"})
         for (const Mistake mistake :
              {Mistake::None, Mistake::NoScale, Mistake::CausalLeaksOne, Mistake::NoResidual, Mistake::MissingNorm, Mistake::NoPositions}) {
             SCOPED_TRACE(std::string(preset) + ", " + std::string(mistake_name(mistake)));
