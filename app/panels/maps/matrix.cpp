@@ -127,7 +127,6 @@ void MatrixStore::forget_computed() {
     changed_.clear();
     one_hot_.clear();
     strong_cells_.clear();
-    latest_cells_.clear();
     statistics_.clear();
 }
 
