@@ -80,4 +80,39 @@ void expect_edits_to_apply(const DocumentOptions& options, const Trace<float>& t
                     fmt::format("this edit of {} changes nothing: {}{}", tensor_name(edit.at), idle.front().why, more));
 }
 
+namespace {
+
+bool is_padded(const TokenBatch& tokens) {
+    return std::any_of(tokens.lengths.begin(), tokens.lengths.end(), [&](std::int64_t length) { return length < tokens.length; });
+}
+
+/// False only if the mistake cannot change a number, whatever the parameters are.
+bool can_act(Mistake mistake, const Trace<float>& trace) {
+    const MaskSettings& masks = trace.settings.masks;
+    const bool padded = is_padded(trace.tokens) || is_padded(trace.source_tokens);
+    switch (mistake) {
+    case Mistake::MaskAfterSoftmax:
+    case Mistake::InvertedMask:
+    case Mistake::MaskMissing:
+    case Mistake::CausalLeaksOne:
+    case Mistake::CausalMasksSelf:
+        return masks.causal || masks.window > 0 || masks.block > 0 || !masks.painted.empty() || (masks.padding && padded);
+    case Mistake::PaddingOnQueries:
+        return padded;
+    case Mistake::HeadsSplitWithoutTranspose:
+    case Mistake::HeadsJoinedWithoutTranspose:
+        return trace.config.num_heads > 1;
+    default:
+        return Plan(trace.config).nodes() != Plan(trace.config, mistake).nodes();
+    }
+}
+
+}  // namespace
+
+void tell_idle_mistake(const Trace<float>& trace) {
+    const Mistake mistake = trace.settings.mistake;
+    if (mistake == Mistake::None || can_act(mistake, trace)) return;
+    fmt::print(stderr, "attnscope: the mistake {} has no effect here: it needs {}\n", mistake_name(mistake), mistake_info(mistake).needs);
+}
+
 }  // namespace attn::app

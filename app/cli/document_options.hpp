@@ -46,5 +46,7 @@ Document make_document(const DocumentOptions& options);
 
 /// Throws FileError naming the file, the edit and the reason if an edit of the document has no effect on the trace.
 void expect_edits_to_apply(const DocumentOptions& options, const Trace<float>& trace);
+/// Says on standard error that the deliberate mistake has no effect on this model and text, if that is so.
+void tell_idle_mistake(const Trace<float>& trace);
 
 }  // namespace attn::app

@@ -138,6 +138,7 @@ std::shared_ptr<const Snapshot> prepare(const RenderOptions& options, Applicatio
     std::shared_ptr<const Snapshot> snapshot = application.session().wait();
     if (!snapshot->problem.empty()) throw Error(snapshot->problem);
     expect_edits_to_apply(options.document, *snapshot->trace);
+    tell_idle_mistake(*snapshot->trace);
     if (lesson == nullptr) {
         application.view() = make_view(options.view, *snapshot->trace, opening_look(application.session().document()));
     } else {

@@ -74,6 +74,7 @@ ComputedState compute(const DocumentOptions& document, const TrainingOptions& tr
     ComputedState computed{session.wait(), nullptr};
     if (!computed.snapshot->problem.empty()) throw Error(computed.snapshot->problem);
     expect_edits_to_apply(document, *computed.snapshot->trace);
+    tell_idle_mistake(*computed.snapshot->trace);
     if (gradients) computed.gradients = session.get(facet::Gradients{});
     return computed;
 }

@@ -11,38 +11,6 @@
 namespace attn::app {
 namespace {
 
-/// The condition under which a mistake has an effect, as the end of a sentence.
-std::string_view what_it_needs(Mistake mistake) {
-    switch (mistake) {
-    case Mistake::MaskAfterSoftmax:
-    case Mistake::InvertedMask:
-    case Mistake::MaskMissing:
-    case Mistake::CausalLeaksOne:
-    case Mistake::CausalMasksSelf:
-        return "needs an active mask";
-    case Mistake::PaddingOnQueries:
-        return "needs texts of different lengths";
-    case Mistake::HeadsSplitWithoutTranspose:
-    case Mistake::HeadsJoinedWithoutTranspose:
-        return "needs more than one head";
-    case Mistake::NoPositions:
-        return "needs added or rotary positions";
-    case Mistake::NoResidual:
-        return "needs residual additions";
-    case Mistake::MissingNorm:
-        return "needs norms";
-    case Mistake::None:
-    case Mistake::NoScale:
-    case Mistake::ScaleByModelWidth:
-    case Mistake::ScaledTwice:
-    case Mistake::SoftmaxOverQueries:
-    case Mistake::DropoutLeftOn:
-    case Mistake::KeysValuesSwapped:
-        break;
-    }
-    return "needs a larger head or more than one token";
-}
-
 /// Goes to the first stage changed by the mistake, in the current layer if possible. A wrong mask shows in the weights: scores that only
 /// one side masks have no difference.
 void go_where_it_acts(PanelContext& context, Mistake mistake) {
@@ -154,7 +122,7 @@ void draw_mistake_sign(PanelContext& context) {
     const bool broken = context.states.correct != nullptr;
     const auto same = broken ? context.ask(facet::SameNumbers{context.states.correct}) : Answer<facet::SameNumbers>();
     const bool idle = same && *same;
-    const std::string text = idle ? "No effect here: it " + std::string(what_it_needs(mistake)) + "."
+    const std::string text = idle ? "No effect here: it needs " + std::string(mistake_info(mistake).needs) + "."
                                   : "Broken on purpose: " + std::string(mistake_info(mistake).words) + ".";
     draw_text(list, fonts.label, {at.x + context.px(10), at.y + context.px(8)}, colors.text,
               elide(fonts.label, text, width - context.px(repair + train + 32)));

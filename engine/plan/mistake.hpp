@@ -37,6 +37,7 @@ struct MistakeInfo {
     std::string_view title;        ///< "No scaling"
     std::string_view words;        ///< what is wrong, for the middle of a sentence: "the scores are not divided by √d_head"
     std::string_view look;         ///< one sentence: what to look for
+    std::string_view needs;        ///< what it needs to have an effect, for the end of a sentence: "norms"
     bool mixes_positions = false;  ///< reads other positions than attention does, or draws random numbers by an element's place among all
 };
 

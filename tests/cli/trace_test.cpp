@@ -51,6 +51,22 @@ Safetensors traced(std::vector<std::string> arguments) {
     return Safetensors(read_bytes(out));
 }
 
+TEST(Trace, TellsWhenAMistakeHasNoEffect) {
+    const ScratchFolder folder;
+    const auto told = [&](const std::string& preset, const std::string& bug) {
+        const Outcome outcome = attnscope({"trace", "--preset", preset, "--bug", bug, "--out", folder.path("t.safetensors")});
+        EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+        return outcome.err;
+    };
+    EXPECT_EQ(told("self-attention", "no_positions"),
+              "attnscope: the mistake no_positions has no effect here: it needs added or rotary positions\n");
+    EXPECT_EQ(told("gpt-tiny", "padding_on_queries"),
+              "attnscope: the mistake padding_on_queries has no effect here: it needs texts of different lengths\n");
+    EXPECT_EQ(told("self-attention", "mask_missing"), "attnscope: the mistake mask_missing has no effect here: it needs an active mask\n");
+    EXPECT_EQ(told("gpt-tiny", "mask_missing"), "");
+    EXPECT_EQ(told("llama-tiny", "no_positions"), "");
+}
+
 TEST(Trace, HoldsEveryStageWithItsAxes) {
     const Safetensors file = traced({"--preset", "gpt-tiny"});
     EXPECT_EQ(file.header["__metadata__"]["format"], "attnscope-trace/1");

@@ -691,11 +691,13 @@ TEST_F(ComparisonTest, HeadsAndGridShowDifferencesOnOneScale) {
     view.heads_stage = Stage::Weights;
     view.stage = {Stage::Weights, 0};
     view.compare.choose(Compare::Unmasked);
-    float reach = 0;
-    with_context([&](PanelContext& context) { reach = shown_reach(context, Stage::Weights); });
-    ASSERT_GT(reach, 0);
+    float of_layer = 0;
     for (const View shown : {View::Heads, View::Grid}) {
         view.view = shown;
+        float reach = 0;
+        with_context([&](PanelContext& context) { reach = shown_reach(context, Stage::Weights); });
+        ASSERT_GT(reach, of_layer) << "Grid shows all layers, and another one has larger differences";
+        of_layer = reach;
         canvas.calls.clear();
         frames(1, ui_frame);
         const auto maps = std::count_if(canvas.calls.begin(), canvas.calls.end(), [&](const auto& call) {

@@ -125,9 +125,8 @@ float shown_reach(PanelContext& context, Stage stage) {
     const bool moved = shows_moved(context, {stage, 0});
     if (!shows_difference(context) && !moved) return reach;
     for (const PlanNode& node : context.trace().plan->nodes()) {
-        // For a large model, layers that are not shown are not computed just for the range.
         const bool looked_at = context.view.view == View::Grid || node.id.layer == context.view.stage.layer;
-        if (node.id.stage != stage || ((moved || !context.snapshot.trace->whole()) && !looked_at)) continue;
+        if (node.id.stage != stage || !looked_at) continue;
         for (std::int64_t head = 0; head < context.trace().shape_of(node.id).size_of(Axis::H); ++head) {
             const Matrix map = moved ? shown_slice(context, node.id, head) : difference_of(context, node.id, head);
             if (map.empty()) continue;
