@@ -161,8 +161,11 @@ private:
             const auto before_softmax = static_cast<Part>(first) >= Part::QRotated && static_cast<Part>(first) <= Part::Weights;
             if (static_cast<Part>(first) == Part::Masked && std::isinf(expected_) && expected_ < 0)
                 out_.explanation += " A masked score must be minus infinity, or so low that its weight becomes 0.";
-            else if (static_cast<Part>(first) == Part::Masked && recorded_ < kForbidding)
+            else if ((static_cast<Part>(first) == Part::Masked && recorded_ < kForbidding) ||
+                     (static_cast<Part>(first) == Part::Weights && recorded_ == 0 && expected_ > 0))
                 out_.explanation += " More is masked than the file says: if that is intended, save the mask.";
+            else if (static_cast<Part>(first) == Part::Weights && expected_ == 0 && recorded_ > 0)
+                out_.explanation += " A masked key has weight.";
             else if (before_softmax && attention_.sequences.front().head_size > 0)
                 out_.explanation +=
                     " If the program scales by a factor of its own, declare it as scale; if it normalises, caps or rotates in "

@@ -232,6 +232,10 @@ private:
             Known known = assuming();
             known.other_base = true;
             if (!other.rotation || !Judge(other, known).run().right) continue;
+            // What should be there follows from the base of the file.
+            other.rotation->base = *sequence_.rotary_base;
+            out_ = Judge(other, known).run();
+            out_.right = false;
             out_.suspects = {{Bug::Other, fmt::format("q and k are rotated with base {:g}, but the file says rope_theta = {:g}.", base,
                                                       *sequence_.rotary_base)}};
             return true;
@@ -242,12 +246,16 @@ private:
     /// Whether q and k are rotated the wrong way round, which a rotation with unknown frequencies would not show.
     bool find_backward_rotation() {
         if (sequence_.rotation || known_.other_base) return false;
-        const std::optional<double> base = backward_rotation(sequence_, rounding_);
-        if (!base) return false;
+        const std::optional<Rotation> meant = backward_rotation(sequence_, rounding_);
+        if (!meant) return false;
+        Sequence turned = sequence_;
+        turned.rotation = meant;
+        out_ = Judge(turned, assuming()).run();
+        out_.right = false;
         out_.suspects = {
             {Bug::Other, fmt::format("q and k are rotated by the negative angles of their positions, with base {:g}: the sign of "
                                      "the sines is wrong.",
-                                     *base)}};
+                                     meant->base)}};
         return true;
     }
 

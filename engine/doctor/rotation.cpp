@@ -274,6 +274,7 @@ struct Turning {
     bool halves = true;
     double base = 0;
     std::int64_t first = 0;  ///< position of its first row
+    bool backward = false;   ///< by the negative angles
 };
 
 std::optional<Turning> turning_of(const std::optional<Turned>& rows, const Sequence& sequence, std::int64_t meant,
@@ -284,12 +285,17 @@ std::optional<Turning> turning_of(const std::optional<Turned>& rows, const Seque
         if (!keeps_lengths(*rows, {halves}, rounding)) continue;
         for (const double base : bases(sequence))
             if (const auto first = first_position(*rows, {halves, base}, meant, rounding)) return Turning{false, halves, base, *first};
+        Turned back = *rows;
+        std::swap(back.before, back.after);
+        for (const double base : bases(sequence))
+            if (all_fit(back, {halves, base}, meant, rounding)) return Turning{false, halves, base, meant, true};
     }
     return std::nullopt;
 }
 
 std::string words_of(const Turning& turning) {
-    return fmt::format("{} with base {:g}", turning.halves ? "half-split" : "interleaved", turning.base);
+    return fmt::format("{}{} with base {:g}", turning.backward ? "by the negative angles, " : "",
+                       turning.halves ? "half-split" : "interleaved", turning.base);
 }
 
 }  // namespace
@@ -354,13 +360,14 @@ std::optional<UnequalRotations> unequal_rotations(const Sequence& sequence, cons
                keys = turned(sequence, Part::KProj, Part::K, Part::KRotated);
     const auto q = turning_of(queries, sequence, sequence.first_query(), rounding), k = turning_of(keys, sequence, 0, rounding);
     if (!q || !k || (q->none && k->none)) return std::nullopt;
-    if (!q->none && !k->none && q->halves == k->halves && q->base == k->base) return std::nullopt;
-    const Turning& right = q->none ? *k : *q;
+    if (!q->none && !k->none && q->halves == k->halves && q->base == k->base && q->backward == k->backward) return std::nullopt;
+    const bool as_k = q->none || (q->backward && !k->none && !k->backward);
+    const Turning& right = as_k ? *k : *q;
     UnequalRotations out;
     out.rotation = {right.halves, right.base};
-    out.rotation.first_key = q->none ? k->first : q->first - sequence.first_query();
+    out.rotation.first_key = as_k ? k->first : q->first - sequence.first_query();
     out.rotation.first_query = out.rotation.first_key + sequence.first_query();
-    out.rotation.at_projection = (q->none ? keys : queries)->at_projection;
+    out.rotation.at_projection = (as_k ? keys : queries)->at_projection;
     // One is recorded after its rotation and the other only before.
     if (queries->at_projection != keys->at_projection) return out;
     out.words = q->none   ? "Only k is rotated; q is used as it is."
@@ -380,7 +387,7 @@ bool turned_alike(const Sequence& sequence, const Rounding& rounding) {
     return false;
 }
 
-std::optional<double> backward_rotation(const Sequence& sequence, const Rounding& rounding) {
+std::optional<Rotation> backward_rotation(const Sequence& sequence, const Rounding& rounding) {
     const auto backwards = [](std::optional<Turned> rows) {
         if (rows && rows->before == rows->after) rows.reset();
         if (rows) std::swap(rows->before, rows->after);
@@ -392,7 +399,8 @@ std::optional<double> backward_rotation(const Sequence& sequence, const Rounding
     for (const bool halves : {true, false}) {
         if (!keeps_lengths(*q, {halves}, rounding) || !keeps_lengths(*k, {halves}, rounding)) continue;
         for (const double base : bases(sequence))
-            if (all_fit(*k, {halves, base}, 0, rounding) && all_fit(*q, {halves, base}, sequence.first_query(), rounding)) return base;
+            if (all_fit(*k, {halves, base}, 0, rounding) && all_fit(*q, {halves, base}, sequence.first_query(), rounding))
+                return Rotation{halves, base, sequence.first_query(), 0, k->at_projection};
     }
     return std::nullopt;
 }

@@ -29,8 +29,8 @@ std::optional<UnequalRotations> unequal_rotations(const Sequence& sequence, cons
 /// if nothing was rotated.
 bool turned_alike(const Sequence& sequence, const Rounding& rounding);
 
-/// The base with which q and k are rotated by the negative angles of their positions; nullopt if they are not.
-std::optional<double> backward_rotation(const Sequence& sequence, const Rounding& rounding);
+/// The rotation whose negative angles q and k are rotated by; nullopt if they are not.
+std::optional<Rotation> backward_rotation(const Sequence& sequence, const Rounding& rounding);
 
 /// Rotations under which q kᵀ, from unrotated recorded q and k, approximates the recorded scores, scaled, masked or weights; judged by a
 /// few rows, best first. Rotations with correct positions come before those that shift q against k.

@@ -171,6 +171,12 @@ TEST(DoctorDeclarations, QueriesAndKeysThatAreRotatedDifferentlyAreNamed) {
     EXPECT_THAT(k_only.explanation, HasSubstr("Only k is rotated"));
     EXPECT_THAT(mixed.explanation, HasSubstr("q is rotated half-split with base 10000, but k interleaved with base 10000"));
     EXPECT_THAT(bases.explanation, HasSubstr("but k half-split with base 500000"));
+    const Diagnosis k_back = found(q, rotated(plain.k, plain.n, 10000, true, -1)),
+                    q_back = found(rotated(plain.q, plain.n, 10000, true, -1), k);
+    EXPECT_EQ(k_back.stage, "k_rotated");
+    EXPECT_THAT(k_back.explanation, HasSubstr("but k by the negative angles, half-split with base 10000"));
+    EXPECT_EQ(q_back.stage, "q_rotated");
+    EXPECT_THAT(q_back.explanation, HasSubstr("q is rotated by the negative angles, half-split with base 10000, but k half-split"));
 }
 
 TEST(DoctorDeclarations, ARotationInTheWrongDirectionIsNamed) {
@@ -190,6 +196,13 @@ TEST(DoctorDeclarations, ARotationInTheWrongDirectionIsNamed) {
                 EXPECT_EQ(diagnosis.verdict, Verdict::Wrong) << base << halves << declared << diagnosis.explanation;
                 EXPECT_EQ(diagnosis.stage, "q_rotated");
                 EXPECT_THAT(diagnosis.explanation, HasSubstr("rotated by the negative angles of their positions"));
+                // What is expected is the number that the right rotation gives.
+                const auto& cell = diagnosis.cell;
+                const Sizes& n = plain.n;
+                const auto at = static_cast<std::size_t>(((cell[0] * n.h + cell[1]) * n.t + cell[2]) * n.d + cell[3]);
+                const std::size_t words = diagnosis.explanation.find(", but ");
+                ASSERT_NE(words, std::string::npos);
+                EXPECT_NEAR(std::stod(diagnosis.explanation.substr(words + 6)), rotated(plain.q, n, base, halves)[at], 1e-4);
             }
         }
 }

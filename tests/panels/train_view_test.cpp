@@ -230,6 +230,7 @@ TEST_F(TrainViewTest, APartOfTheModelIsChosenForTheNextRun) {
     ASSERT_EQ(before.position, PositionKind::Learned);
     view.folded = {"run model", "run optimizer", "run mistake", "run stop", "run sampling", "run checkpoint"};
     document.config = open_preset("llama-tiny").config;
+    document.trained.reset();  // the other views show a model that is not the run's
     frames(2, ui_frame);
     move_mouse(140, 500);
     wheel(-1, ui_frame);

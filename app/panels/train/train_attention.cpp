@@ -54,7 +54,7 @@ std::string moment_text(const Snapshot& snapshot) {
 struct Tile {
     Matrix matrix;  ///< empty, but with its sizes, until it is computed
     HeatmapStyle style;
-    std::string place, caption;
+    std::string place, caption, brief;  ///< `brief`: the caption with a shortened word, if there is one
     Color ink = 0;
 };
 
@@ -102,6 +102,7 @@ Tile weights_tile(PanelContext& context, const StageId& id, std::int64_t head) {
     tile.style = style_of(context, tile.matrix, id);
     const HeadCaption caption = head_caption(context, id, head);
     tile.caption = caption.text;
+    tile.brief = caption.brief;
     tile.ink = caption.color;
     return tile;
 }
@@ -170,7 +171,9 @@ void draw_tile(PanelContext& context, const StageId& id, std::int64_t head, ImVe
     draw_text(list, fonts.mono_small, {at.x, end.y + context.px(4)}, colors.text, elide(fonts.mono_small, tile.place, room));
     // In an encoder-decoder there are so many maps that only the name fits.
     if (id.stack == Stack::Main)
-        draw_text(list, fonts.caption, {at.x, end.y + context.px(19)}, tile.ink, elide(fonts.caption, tile.caption, room));
+        draw_text(list, fonts.caption, {at.x, end.y + context.px(19)}, tile.ink,
+                  tile.brief.empty() || text_width(fonts.caption, tile.caption) <= room ? elide(fonts.caption, tile.caption, room)
+                                                                                        : elide(fonts.caption, tile.brief, room));
     if (item.pressed || twice) {
         context.view.stage = id;
         context.view.head = head;

@@ -331,7 +331,10 @@ void draw_model(PanelContext& context) {
 /// Offers the model that the other views show, if the task could be learned by one like it.
 void draw_adoption(PanelContext& context) {
     const Config& shown = context.document.config;
-    if (context.document.model != nullptr || shown.architecture != context.document.run.model.architecture) return;
+    if (context.document.model != nullptr || context.document.trained) return;
+    if (shown.architecture != context.document.run.model.architecture)
+        return void(paragraph(context.ui(), context.theme.fonts.caption, context.theme.colors.faint,
+                              "The model shown has another architecture than this task needs."));
     if (!link(context.ui(), "as in the model shown",
               "The next run trains a model with the sizes and parts of the one that the other views show, from random weights."))
         return;
