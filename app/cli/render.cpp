@@ -140,7 +140,8 @@ std::shared_ptr<const Snapshot> prepare(const RenderOptions& options, Applicatio
     expect_edits_to_apply(options.document, *snapshot->trace);
     tell_idle_mistake(*snapshot->trace);
     if (lesson == nullptr) {
-        application.view() = make_view(options.view, *snapshot->trace, opening_look(application.session().document()));
+        application.view() = make_view(options.view, *snapshot->trace, opening_look(application.session().document()),
+                                       application.session().document().look.has_value());
     } else {
         application.view().dark = options.view.theme == "dark";
         application.open_lesson(lesson, step, options.answer ? std::optional<std::size_t>(*options.answer - 1) : std::nullopt);

@@ -117,30 +117,32 @@ void add_view_options(CliCommand command, ViewOptions& options) {
     command.option("--theme", options.theme, "dark (default) or light").shown_as("THEME").one_of({"dark", "light"});
 }
 
-ViewState make_view(const ViewOptions& options, const Trace<float>& trace, const std::optional<Look>& look) {
+ViewState make_view(const ViewOptions& options, const Trace<float>& trace, const std::optional<Look>& look, bool saved) {
     ViewState view;
     view.dark = options.theme == "dark";
     ViewOptions none;
     none.theme = options.theme;
-    if (look && options == none) {
-        turn_to(view, *look);
-        return view;
-    }
+    if (look && (saved || options == none)) turn_to(view, *look);
+    if (look && options == none) return view;
     if (!options.view.empty()) view.view = view_from_name(options.view).value();
     if (options.layer) expect_below("layer", *options.layer, trace.config.most_layers());
-    expect_below("head", options.head, trace.config.num_heads);
-    view.stage = named_stage(options.stage, options.layer, trace);
-    view.head = options.head;
+    const std::int64_t head = options.head.value_or(0);
+    expect_below("head", head, trace.config.num_heads);
+    const std::string stage = options.stage.empty() ? "weights" : options.stage;
+    // Another layer is another one of the saved stage.
+    if (saved && options.stage.empty() && options.layer && view.stage.layer >= 0) view.stage.layer = static_cast<int>(*options.layer);
+    else if (!saved || !options.stage.empty() || options.layer) view.stage = named_stage(stage, options.layer, trace);
+    if (!saved || options.head) view.head = head;
     if (options.gradients && !trace.config.lm_head) throw Error("a model without an output head predicts nothing: it has no gradients");
-    view.gradients = options.gradients;
+    if (!saved || options.gradients) view.gradients = options.gradients;
     view.lines.all_layers = options.all_layers;
     view.totals.rollout = !options.plain_mean;
-    set_comparison(options, trace, view);
+    if (!saved || !options.compare.empty() || options.compare_step) set_comparison(options, trace, view);
     set_beside(options, view);
     if (view.view == View::Heads || view.view == View::Grid) {
         if (!is_attention_map(view.stage.stage))
             throw Error(fmt::format("--view {} shows attention maps (scores, scaled, masked, weights, dropped), not {}", options.view,
-                                    options.stage));
+                                    tensor_name(view.stage)));
         view.heads_stage = view.stage.stage;
     }
     return view;

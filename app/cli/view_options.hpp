@@ -13,9 +13,8 @@ namespace attn::app {
 
 struct ViewOptions {
     std::string view;  ///< "": as the example specifies, otherwise "step"
-    std::string stage = "weights";
-    std::optional<std::int64_t> layer;
-    std::int64_t head = 0;
+    std::string stage;  ///< "": weights
+    std::optional<std::int64_t> layer, head;
     bool gradients = false;
     bool all_layers = false;
     bool plain_mean = false;
@@ -37,6 +36,7 @@ void add_view_options(CliCommand command, ViewOptions& options);
 
 /// Throws Error for a stage, layer or head that does not exist, listing the existing ones, and for gradients of a model without an output
 /// head. Without --view, uses the view of `look`, if there is one.
-ViewState make_view(const ViewOptions& options, const Trace<float>& trace, const std::optional<Look>& look);
+/// `saved`: it is where a document was saved, and the options change only what they name.
+ViewState make_view(const ViewOptions& options, const Trace<float>& trace, const std::optional<Look>& look, bool saved = false);
 
 }  // namespace attn::app

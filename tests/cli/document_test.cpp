@@ -112,8 +112,9 @@ TEST_F(EditedDocument, OpensWhereItWasSaved) {
         return attnscope(more).out;
     };
     EXPECT_NE(drawn({}).find("lines of layer 1"), std::string::npos) << drawn({});
-    EXPECT_NE(drawn({"--view", "lines", "--layer", "0"}).find("lines of layer 0"), std::string::npos)
-        << "unless another place is asked for";
+    EXPECT_NE(drawn({"--layer", "0"}).find("lines of layer 0"), std::string::npos) << "options change what they name";
+    EXPECT_NE(drawn({"--view", "step"}).find("layers.1.attention.weights, head 2"), std::string::npos) << drawn({"--view", "step"});
+    EXPECT_NE(drawn({"--view", "step", "--head", "0"}).find("layers.1.attention.weights, head 0"), std::string::npos);
 }
 
 TEST_F(EditedDocument, IsDrawnWithTheSessionsNumbers) {
