@@ -437,15 +437,18 @@ Search draw_search(PanelContext& context, const std::vector<Tile>& tiles, float 
     const float right = at.x + width - context.px(kSort);
     ImGui::SetCursorScreenPos({right, at.y});
     draw_sort_menu(context, crosses, kSort);
-    if (!query.empty()) {
-        const auto count = std::count(found.begin(), found.end(), 1);
-        const std::string words = !query.unknown.empty() ? fmt::format("“{}” is not a layer, head or pattern", query.unknown)
-                                  : count == 1           ? std::string("one head")
-                                                         : fmt::format("{} heads", count);
-        const auto& fonts = context.theme.fonts;
-        const std::string shown = elide(fonts.label, words, right - x);
-        draw_text_in(*ImGui::GetWindowDrawList(), fonts.label, {x, at.y}, {right, at.y + context.px(30)}, {0, 0.5F},
-                     count == 0 ? context.theme.colors.chosen_text : context.theme.colors.text, shown);
+    const auto& fonts = context.theme.fonts;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const auto count = std::count(found.begin(), found.end(), 1);
+    // In the field, so that chips and maps stay where they are while one types.
+    const std::string counted = fmt::format("{} head{}", count, count == 1 ? "" : "s");
+    const bool has_room = text_width(fonts.mono_small, view.find) + text_width(fonts.mono_small, counted) < context.px(field_width - 30);
+    if (!query.empty() && query.unknown.empty() && has_room)
+        draw_text_in(list, fonts.mono_small, at, {at.x + context.px(field_width - 8), at.y + context.px(30)}, {1, 0.5F},
+                     count == 0 ? context.theme.colors.chosen_text : context.theme.colors.muted, counted);
+    if (!query.unknown.empty()) {
+        const std::string shown = elide(fonts.label, fmt::format("“{}” is not a layer, head or pattern", query.unknown), right - x);
+        draw_text_in(list, fonts.label, {x, at.y}, {right, at.y + context.px(30)}, {0, 0.5F}, context.theme.colors.chosen_text, shown);
         x += text_width(fonts.label, shown) + context.px(10);
     }
     search.bottom = draw_pattern_chips(context, tiles, crosses, comes, {x, at.y + context.px(1)}, {at.x, right});
