@@ -9,7 +9,9 @@
 #include <string_view>
 
 #include "engine/io/file_error.hpp"
+#include "engine/io/json.hpp"
 #include "engine/io/json_fields.hpp"
+#include "engine/io/json_object.hpp"
 
 namespace attn::app {
 namespace {

@@ -8,10 +8,13 @@
 #include <vector>
 
 #include "app/session/document/view.hpp"
-#include "engine/io/json.hpp"
-#include "engine/io/json_object.hpp"
 #include "engine/plan/stage.hpp"
 #include "engine/tensor/shape.hpp"
+
+namespace attn {
+class Json;
+class JsonObject;
+}  // namespace attn
 
 namespace attn::app {
 

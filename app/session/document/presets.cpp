@@ -10,6 +10,7 @@
 #include "app/session/document/embedded_names.hpp"
 #include "assets/embedded.hpp"
 #include "engine/io/file_error.hpp"
+#include "engine/io/json_object.hpp"
 #include "engine/tensor/error.hpp"
 
 namespace attn::app {
