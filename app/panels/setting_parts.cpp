@@ -84,9 +84,7 @@ std::int64_t heads_showing(const PanelContext& context, const std::string& patte
     if (!context.ready()) return count;
     const bool all = context.snapshot.trace->whole() || context.view.view == View::Grid;
     for (const PlanNode& node : context.trace().plan->nodes()) {
-        if (to_self(node.id.stage) != Stage::Weights || is_cross(node.id.stage) != (pattern == "alignment") ||
-            (!all && node.id.layer != context.view.stage.layer))
-            continue;
+        if (to_self(node.id.stage) != Stage::Weights || (!all && node.id.layer != context.view.stage.layer)) continue;
         for (std::int64_t head = 0; head < context.trace().config.num_heads; ++head)
             count += head_pattern(context, node.id, head, pattern) > kShowsPattern ? 1 : 0;
     }

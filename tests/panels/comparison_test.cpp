@@ -686,6 +686,27 @@ TEST_F(ComparisonTest, BothSidesShareOneRange) {
     });
 }
 
+/// Once, however it is computed: a second mark would forget that it is a difference of weights, which have colours of their own.
+TEST_F(ComparisonTest, ADifferenceIsMarkedOnce) {
+    open_example("gpt-tiny");
+    const StageId weights{Stage::Weights, 0};
+    view.view = View::Heads;
+    view.heads_stage = Stage::Weights;
+    view.stage = weights;
+    Matrix plain;
+    with_context([&](PanelContext& context) { plain = shown_slice(context, weights, 0); });
+    view.compare.choose(Compare::Unmasked);
+    with_context([&](PanelContext& context) {
+        const Matrix difference = shown_slice(context, weights, 0);
+        ASSERT_FALSE(difference.empty());
+        EXPECT_TRUE(difference.is_difference);
+        EXPECT_TRUE(difference.is_of_weights);
+        EXPECT_EQ(difference.symbol, "Δ " + plain.symbol);
+        EXPECT_EQ(difference.name, plain.name + " difference");
+        EXPECT_NE(difference.labelled_by.before, nullptr);
+    });
+}
+
 TEST_F(ComparisonTest, HeadsAndGridShowDifferencesOnOneScale) {
     open_example("gpt-tiny");
     view.heads_stage = Stage::Weights;

@@ -141,21 +141,20 @@ TEST(TokenLines, AreSearchedOnceForEveryPicture) {
 }
 
 TEST(TokenLines, TheLastCellsStayUntilOthersAreFound) {
-    std::vector<float> values;
-    std::vector<std::uint8_t> keep;
-    const TokenLines picture = small_picture(values, keep);
-    const Matrix& map = picture.maps[0].weights;
+    const StageId first{Stage::Weights, 0}, second{Stage::Weights, 1};
     MatrixStore store;
     Snapshot snapshot;
     snapshot.serial = 1;
     store.use(snapshot);
-    EXPECT_EQ(store.latest_cells(map, nullptr), nullptr);
+    EXPECT_EQ(store.latest_cells(first, 0, nullptr), nullptr);
     const auto found = std::make_shared<const StrongCells>();
-    EXPECT_EQ(store.latest_cells(map, found), found);
-    EXPECT_EQ(store.latest_cells(map, nullptr), found);
+    EXPECT_EQ(store.latest_cells(first, 0, found), found);
+    EXPECT_EQ(store.latest_cells(first, 0, nullptr), found);
+    EXPECT_EQ(store.latest_cells(second, 0, nullptr), nullptr) << "of another layer";
+    EXPECT_EQ(store.latest_cells(first, 1, nullptr), nullptr) << "of another sequence";
     snapshot.serial = 2;
     store.use(snapshot);
-    EXPECT_EQ(store.latest_cells(map, nullptr), nullptr) << "of another computation";
+    EXPECT_EQ(store.latest_cells(first, 0, nullptr), nullptr) << "of another computation";
 }
 
 TEST(TokenLines, FindsTheTokenUnderTheMouse) {
@@ -499,14 +498,19 @@ TEST_F(ReadingViewsTest, TotalsHatchWhatIsMaskedEverywhere) {
             EXPECT_EQ(data.keep[row * data.cols + col] != 0, col <= row) << row << " " << col;
 }
 
-class ByteLabels : public InterfaceFixture {};
+class ByteLabels : public InterfaceFixture {
+protected:
+    void open_bytes(const std::string& text) {
+        Document document = open_preset("causal-attention");
+        document.tokenizer = TokenizerKind::Byte;
+        document.texts = {text};
+        session = std::make_unique<Session>(std::move(document), [] {});
+        session->wait();
+    }
+};
 
 TEST_F(ByteLabels, AreWrittenAsOnChips) {
-    Document document = open_preset("causal-attention");
-    document.tokenizer = TokenizerKind::Byte;
-    document.texts = {"a\u00E9"};
-    session = std::make_unique<Session>(std::move(document), [] {});
-    session->wait();
+    open_bytes("a\u00E9");
     const StageId scores{Stage::Scores, 0};
     with_context([&](PanelContext& context) {
         EXPECT_EQ(axis_labels(context, scores, Axis::T, 3), (std::vector<std::string>{"a", "C3", "A9"}));
@@ -515,11 +519,7 @@ TEST_F(ByteLabels, AreWrittenAsOnChips) {
 }
 
 TEST_F(ByteLabels, OfADifferenceNameTheTokensOfBothStates) {
-    Document document = open_preset("causal-attention");
-    document.tokenizer = TokenizerKind::Byte;
-    document.texts = {"ab"};
-    session = std::make_unique<Session>(std::move(document), [] {});
-    session->wait();
+    open_bytes("ab");
     Snapshot before = *session->snapshot();
     before.tokens = {{before.tokens[0][0], {"c", 99, false, false}}};
     with_context([&](PanelContext& context) {

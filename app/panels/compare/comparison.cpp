@@ -328,10 +328,13 @@ ChangedMap difference_of(const PanelContext& context, const ComparedSides& sides
     const bool same_size = now.data.rows == before.data.rows && now.data.cols == before.data.cols;
     if (now.empty() || before.empty() || !same_size) return {};
     const bool held = !now.large && !before.large;
-    ChangedMap out = held && is_small(now) ? ChangedMap{context.matrices.difference(now, before), ""}
-                     : held                ? difference_of_slices(context, sides, now, before)
-                                           : difference_of_maps(context, sides, now, before);
-    if (!out.map.empty()) mark_difference(out.map);
+    ChangedMap out;
+    if (held && is_small(now)) {
+        out.map = context.matrices.difference(now, before);
+    } else {
+        out = held ? difference_of_slices(context, sides, now, before) : difference_of_maps(context, sides, now, before);
+        if (!out.map.empty()) mark_difference(out.map);
+    }
     out.map.labelled_by.before = sides.a.snapshot;
     out.map.labelled_by.batch_before = sides.a.batch;
     return out;

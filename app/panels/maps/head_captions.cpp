@@ -14,9 +14,6 @@
 namespace attn::app {
 namespace {
 
-/// With fewer repeated tokens the score is not meaningful.
-constexpr std::int64_t kFewestRows = 4;
-
 const HeadScore* find_score(const Snapshot& snapshot, const StageId& weights, std::int64_t head) {
     if (snapshot.trace == nullptr) return nullptr;
     // The heads of a stage are side by side.
@@ -48,16 +45,16 @@ HeadCaption head_caption(const PanelContext& context, const StageId& weights, st
         return HeadCaption{name + figure, color, brief + figure};
     };
     if (is_cross(weights.stage)) return caption("alignment", "align", score->alignment, colors.muted);
-    const std::array<Candidate, 4> candidates = {
-        {{"after repeat", "rep", score->induction_rows >= kFewestRows ? score->induction : 0, colors.chosen_text},
-         {"previous", "prev", score->previous_token, colors.axis(Axis::T)},
-         {"sink", "sink", score->first_token, colors.axis(Axis::S)},
-         {"same", "same", score->same_token, colors.axis(Axis::H)}}};
+    const std::array<Candidate, 4> candidates = {{{"after repeat", "rep", pattern_share(*score, "after a repeat"), colors.chosen_text},
+                                                  {"previous", "prev", score->previous_token, colors.axis(Axis::T)},
+                                                  {"sink", "sink", score->first_token, colors.axis(Axis::S)},
+                                                  {"same", "same", score->same_token, colors.axis(Axis::H)}}};
     const auto best =
         std::max_element(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.value < b.value; });
     if (best->value > 0.5) return caption(best->name, best->brief, best->value, best->color);
     // Of rescaled weights it is not the entropy.
-    const bool rescaled = (context.view.view == View::Heads || context.view.view == View::Grid) && !measure_words(context, weights).empty();
+    const bool rescaled = (context.view.without_first_key || context.view.times_moved) &&
+                          (context.view.view == View::Heads || context.view.view == View::Grid) && !measure_words(context, weights).empty();
     return rescaled ? HeadCaption() : caption("entropy", "ent", score->entropy, colors.muted);
 }
 

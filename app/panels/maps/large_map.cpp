@@ -155,7 +155,7 @@ std::shared_ptr<const StrongCells> strong_cells(const PanelContext& context, std
     asked.stage = first.mean_of ? *first.mean_of : first.origin->stage;
     asked.sequence = first.mean_of ? first.labelled_by.batch : first.origin->index[0];
     asked.part = part_holding(context, first, asked.stage);
-    return context.matrices.latest_cells(first, context.inquiry.ask(snapshot_of(context, first).state, asked).value);
+    return context.matrices.latest_cells(asked.stage, asked.sequence, context.inquiry.ask(snapshot_of(context, first).state, asked).value);
 }
 
 Matrix row_sums(const PanelContext& context, const Matrix& matrix) {

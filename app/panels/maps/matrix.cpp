@@ -284,10 +284,10 @@ std::shared_ptr<const StrongCells> MatrixStore::strong_cells(std::span<const Map
     return cells.found;
 }
 
-std::shared_ptr<const StrongCells> MatrixStore::latest_cells(const Matrix& map, std::shared_ptr<const StrongCells> found) {
-    // The head does not count: whoever draws them picks those of the heads that are shown.
-    const std::uint64_t batch = map.origin ? static_cast<std::uint64_t>(map.origin->index[0]) : 0;
-    Cells& cells = latest_cells_[mix(mix_text(generation_, map.origin ? tensor_name(map.origin->stage) : ""), batch)];
+std::shared_ptr<const StrongCells> MatrixStore::latest_cells(const StageId& stage, std::int64_t sequence,
+                                                             std::shared_ptr<const StrongCells> found) {
+    // Heads do not count: whoever draws the cells picks those of the heads that are shown.
+    Cells& cells = latest_cells_[mix(mix_text(generation_, tensor_name(stage)), static_cast<std::uint64_t>(sequence))];
     cells.used = true;
     if (found != nullptr) cells.found = std::move(found);
     return cells.found;

@@ -151,8 +151,8 @@ public:
     /// What StrongestCells finds in small maps, and in the rows that large ones hold; searched once, and kept as long as it is requested in
     /// every frame.
     std::shared_ptr<const StrongCells> strong_cells(std::span<const MapOfHead> maps, std::size_t most);
-    /// The last cells that a facet found in these heads' stage and sequence, while others are being searched: `found`, if it is not null.
-    std::shared_ptr<const StrongCells> latest_cells(const Matrix& map, std::shared_ptr<const StrongCells> found);
+    /// The last cells that a facet found in a stage and sequence, while others are being searched: `found`, if it is not null.
+    std::shared_ptr<const StrongCells> latest_cells(const StageId& stage, std::int64_t sequence, std::shared_ptr<const StrongCells> found);
 
 private:
     void forget_computed();

@@ -54,8 +54,8 @@ std::string moment_text(const Snapshot& snapshot) {
 struct Tile {
     Matrix matrix;  ///< empty, but with its sizes, until it is computed
     HeatmapStyle style;
-    std::string place, caption, brief;  ///< `brief`: the caption with a shortened word, if there is one
-    Color ink = 0;
+    std::string place;
+    HeadCaption caption;
 };
 
 bool is_awaited(const Tile& tile) { return tile.matrix.empty() && tile.matrix.data.rows > 0; }
@@ -81,9 +81,9 @@ Tile difference_tile(PanelContext& context, const StageId& id, std::int64_t head
     if (tile.matrix.empty()) return tile;
     tile.style = {.map = ColorMap::Diverging, .lo = -pins.reach, .hi = pins.reach};
     const TensorStatistics& statistics = context.matrices.statistics(tile.matrix);
-    tile.caption = fmt::format("{} to {}", format_number(static_cast<double>(statistics.min), {.decimals = 2}),
-                               format_number(static_cast<double>(statistics.max), {.decimals = 2, .plus = true}));
-    tile.ink = context.theme.colors.muted;
+    tile.caption = {fmt::format("{} to {}", format_number(static_cast<double>(statistics.min), {.decimals = 2}),
+                                format_number(static_cast<double>(statistics.max), {.decimals = 2, .plus = true})),
+                    context.theme.colors.muted};
     return tile;
 }
 
@@ -100,10 +100,7 @@ Tile weights_tile(PanelContext& context, const StageId& id, std::int64_t head) {
     tile.matrix = context.matrices.stage(context.trace(), id, context.view.batch, head);
     if (tile.matrix.empty()) return tile;
     tile.style = style_of(context, tile.matrix, id);
-    const HeadCaption caption = head_caption(context, id, head);
-    tile.caption = caption.text;
-    tile.brief = caption.brief;
-    tile.ink = caption.color;
+    tile.caption = head_caption(context, id, head);
     return tile;
 }
 
@@ -134,7 +131,7 @@ void hover_tile(PanelContext& context, const Tile& tile, ImVec2 at, ImVec2 size)
     context.view.hovered.set(Axis::T, row);
     context.view.hovered.set(Axis::S, col);
     begin_tooltip(context.ui());
-    text_line(context.ui(), fonts.strong, colors.text, tile.place + "  " + tile.caption);
+    text_line(context.ui(), fonts.strong, colors.text, tile.place + "  " + tile.caption.text);
     text_line(context.ui(), fonts.mono, colors.muted,
               fmt::format("query {} → key {}: {}", row, col,
                           matrix.masked(row, col) ? kMasked : format_number(static_cast<double>(matrix.at(row, col)))));
@@ -171,9 +168,8 @@ void draw_tile(PanelContext& context, const StageId& id, std::int64_t head, ImVe
     draw_text(list, fonts.mono_small, {at.x, end.y + context.px(4)}, colors.text, elide(fonts.mono_small, tile.place, room));
     // In an encoder-decoder there are so many maps that only the name fits.
     if (id.stack == Stack::Main)
-        draw_text(list, fonts.caption, {at.x, end.y + context.px(19)}, tile.ink,
-                  tile.brief.empty() || text_width(fonts.caption, tile.caption) <= room ? elide(fonts.caption, tile.caption, room)
-                                                                                        : elide(fonts.caption, tile.brief, room));
+        draw_text(list, fonts.caption, {at.x, end.y + context.px(19)}, tile.caption.color,
+                  pins != nullptr ? elide(fonts.caption, tile.caption.text, room) : caption_that_fits(tile.caption, fonts.caption, room));
     if (item.pressed || twice) {
         context.view.stage = id;
         context.view.head = head;

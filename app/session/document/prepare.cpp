@@ -174,19 +174,18 @@ double least_mib(const TraceSize& size) { return size.parameters + std::min(size
 void measure(Prepared& prepared, const Encoded& text, const Encoded& source, const ForwardSettings& forward, bool mapped, double room_mib) {
     const Config& config = prepared.config;
     const bool in_rows = can_compute_in_rows(config, prepared.tokens, forward);
-    prepared.size = trace_size(config, static_cast<double>(text.texts.size()), static_cast<double>(text.longest),
-                               static_cast<double>(source.longest), in_rows);
-    const auto held_of = [mapped](TraceSize size) {
+    const auto held = [mapped](TraceSize size) {
         if (mapped) size.parameters = 0;
         return size;
     };
-    prepared.size = held_of(prepared.size);
+    prepared.size = held(trace_size(config, static_cast<double>(text.texts.size()), static_cast<double>(text.longest),
+                                    static_cast<double>(source.longest), in_rows));
     try {
         expect_room(least_mib(prepared.size), room_mib);
         prepared.whole =
             prepared.size.weights + prepared.size.whole <= kWholeTraceMiB && prepared.size.parameters + prepared.size.whole <= room_mib;
     } catch (const DocumentError& error) {
-        const bool short_text_fits = least_mib(held_of(trace_size(config, 1, 16, source.longest == 0 ? 0 : 16))) <= room_mib;
+        const bool short_text_fits = least_mib(held(trace_size(config, 1, 16, source.longest == 0 ? 0 : 16))) <= room_mib;
         const char* const otherwise = mapped ? "allow more memory under Model in the settings" : "make the model smaller";
         throw DocumentError(fmt::format("{} (sequences: {}, tokens: {}, layers: {}, heads: {}, d_model: {}): {}", error.what(),
                                         text.texts.size(), std::max(text.longest, source.longest), config.num_layers, config.num_heads,
