@@ -242,8 +242,12 @@ TEST(SampleOfHiddenWords, FillsInEveryBlankAndNothingElse) {
     const json line = json::parse(sample({"--prompt", "Lily and _ are in the _ .", "--json"}).out);
     EXPECT_EQ(line.at("text").get<std::string>() + "\n", plain.out);
     ASSERT_EQ(line.at("tokens").size(), 8U);
+    std::istringstream words(plain.out);
     for (std::size_t at = 0; at < 8; ++at) {
         const json& token = line["tokens"][at];
+        std::string word;
+        words >> word;
+        EXPECT_EQ(token["text"], word) << at;
         const bool filled = at == 2 || at == 6;
         ASSERT_EQ(token.contains("probability"), filled) << at;
         if (!filled) continue;
