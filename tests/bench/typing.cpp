@@ -4,9 +4,9 @@
 /// Usage: typing_bench MODEL_FOLDER [LETTERS]
 ///
 /// Runs the program's own window and loop at 1600 x 1000 pixels on the available display (xvfb-run provides one). The time starts with the
-/// frame that receives the letter, as from a text field, and ends when the frame with the new numbers has been drawn and its buffers
-/// swapped. Every second letter is timed to the first of these frames, the others to the second, because telling that a frame is finished
-/// takes another frame. Input and display latency of the system are not included.
+/// frame that receives the letter, as from a text field, and ends when the frame with the new numbers has been rendered and its buffers
+/// swapped. Every second letter is timed to the first of these frames, the others to the second. Input and display latency of the system
+/// are not included.
 
 #include <glad/gl.h>
 // Must follow glad, which declares OpenGL.
@@ -52,24 +52,27 @@ public:
         : application_(application), text_(std::move(text)), letters_(letters) {}
 
     void operator()(Frame& frame) {
-        glFinish();  // wait until the frame is rendered
-        if (drawn_) rendered_ms_.push_back(ms_since(begun_));
-        if (drawn_) note();
         const bool types = !typed_at_ && Clock::now() >= next_ && application_.session().is_up_to_date();
-        const Clock::time_point begin = Clock::now();
-        begun_ = begin;
-        drawn_ = typed_at_ && (to_first_ ? has_the_letter() : has_next_words());
+        begun_ = Clock::now();
         if (types) {
             type();
-            typed_at_ = begin;
+            typed_at_ = begun_;
             frames_ = 0;
         }
+        const bool words_are_known = typed_at_ && !to_first_ && has_next_words();
         application_.draw(frame);
-        if (drawn_ && to_first_) laid_out_ms_.push_back(ms_since(*typed_at_));
         if (frame.hold == 0) ++frames_;
-        // The loop draws the remaining frames after a keystroke later.
-        if (drawn_) frame.redraw_after = 0;
-        else if (!typed_at_) frame.redraw_after = std::min(frame.redraw_after, 0.02);
+        // Only frames that draw the numbers of the text tell when they are on screen.
+        if (typed_at_ && frame.on_screen && (to_first_ ? has_the_letter() : words_are_known)) {
+            if (to_first_) laid_out_ms_.push_back(ms_since(*typed_at_));
+            frame.on_screen = [this, on_screen = std::move(frame.on_screen)] {
+                on_screen();
+                glFinish();  // wait until the frame is rendered
+                note();
+            };
+        } else if (!typed_at_) {
+            frame.redraw_after = std::min(frame.redraw_after, 0.02);
+        }
         frame.quit = std::ssize(took_) >= letters_ && std::ssize(first_) >= letters_;
     }
 
@@ -89,17 +92,16 @@ private:
     void type() {
         // A different text each time, because results are cached.
         const auto i = static_cast<int>(took_.size() + first_.size());
-        to_first_ = i % 2 == 0;
         typed_ = text_ + " " + static_cast<char>('a' + i % 26) + static_cast<char>('a' + i / 26 % 26);
         application_.session().apply({command::SetTexts{{typed_}, {}}, ""});
     }
-    /// Whether what is looked at in the next frame is based on a text with the letter.
-    bool has_the_letter() {
-        application_.session().update();
+    bool has_the_letter() const {
         const auto snapshot = application_.session().snapshot();
         return snapshot->state != nullptr && snapshot->state->setup->texts[0] == typed_;
     }
+    /// Whether the next frame has everything.
     bool has_next_words() {
+        application_.session().update();
         return has_the_letter() && application_.session().is_up_to_date() &&
                application_.session().results().find(application_.session().states().shown, facet::NextWords{});
     }
@@ -107,13 +109,14 @@ private:
         Session& session = application_.session();
         const StateRef state = session.states().shown;
         if (!session.results().find(state, facet::Inside{{Stage::Norm1, 0}})) throw Error("the layer is not in the picture");
+        rendered_ms_.push_back(ms_since(begun_));
         (to_first_ ? first_ : took_).push_back(ms_since(*typed_at_));
         if (!to_first_) {
             pass_.push_back(session.snapshot()->compute_ms);
             all_frames_ += frames_;
         }
+        to_first_ = !to_first_;
         typed_at_.reset();
-        drawn_ = false;
         next_ = Clock::now() + std::chrono::milliseconds(250);
     }
 
@@ -122,7 +125,7 @@ private:
     int letters_;
     std::optional<Clock::time_point> typed_at_;
     Clock::time_point next_ = Clock::now() + std::chrono::seconds(2);
-    bool drawn_ = false, to_first_ = true;
+    bool to_first_ = true;
     int frames_ = 0, all_frames_ = 0;
     Clock::time_point begun_;
     std::vector<double> first_, took_, pass_, rendered_ms_, laid_out_ms_;
