@@ -16,7 +16,7 @@ namespace attn::app {
 namespace {
 
 /// A pass that takes less time is shown as a whole: a frame in between would delay the picture more than it would show sooner.
-constexpr double kLongPassMs = 10;
+constexpr double kLongPassMs = 6;
 
 /// A beginning is held beside the complete pass for a moment. Of a long text and a late layer it would be nearly as large.
 constexpr double kMostMibBefore = 32;
