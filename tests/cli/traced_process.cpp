@@ -19,6 +19,7 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <system_error>
 #include <vector>
@@ -200,16 +201,26 @@ private:
 
 }  // namespace
 
-bool changes_files(const std::string& call) {
+namespace {
+
+/// Whether a watched call of this name is so.
+bool is_one(const std::string& name, const std::function<bool(const Call&)>& so) {
     const auto& calls = watched_calls();
-    return std::any_of(calls.begin(), calls.end(),
-                       [&](const auto& entry) { return call == entry.second.name && entry.second.changes_files; });
+    return std::any_of(calls.begin(), calls.end(), [&](const auto& entry) { return name == entry.second.name && so(entry.second); });
+}
+
+}  // namespace
+
+bool changes_files(const std::string& call) {
+    return is_one(call, [](const Call& watched) { return watched.changes_files; });
 }
 
 bool needs_space(const std::string& call) {
-    const auto& calls = watched_calls();
-    return std::any_of(calls.begin(), calls.end(),
-                       [&](const auto& entry) { return call == entry.second.name && entry.second.needs_space; });
+    return is_one(call, [](const Call& watched) { return watched.needs_space; });
+}
+
+bool names_a_file(const std::string& call) {
+    return is_one(call, [](const Call& watched) { return watched.path >= 0; });
 }
 
 bool can_trace() {
@@ -245,6 +256,7 @@ TracedOutcome attnscope_traced(const std::vector<std::string>& arguments, const 
 
 bool changes_files(const std::string&) { return false; }
 bool needs_space(const std::string&) { return false; }
+bool names_a_file(const std::string&) { return false; }
 bool can_trace() { return false; }
 TracedOutcome attnscope_traced(const std::vector<std::string>&, const std::string&, const std::optional<Fault>&) { return {}; }
 

@@ -28,6 +28,9 @@ bool changes_files(const std::string& call);
 /// Whether a call of this name fails when the disk is full.
 bool needs_space(const std::string& call);
 
+/// Whether a call of this name is given a path.
+bool names_a_file(const std::string& call);
+
 /// False if tracing is not permitted or the processor architecture is not supported.
 bool can_trace();
 
