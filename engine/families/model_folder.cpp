@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <deque>
 #include <map>
 #include <optional>
@@ -385,7 +386,21 @@ std::vector<TensorSource> read_file(ModelFolder& folder) {
     return std::move(model.tensors);
 }
 
+/// "gptneox" of "gpt_neox" and of "GPTNeoXForCausalLM".
+std::string bare_name(std::string_view name) {
+    for (const std::string_view part : {"For", "LMHead", "DoubleHeads", "Encoder", "Decoder", "Model", "_text"})
+        name = name.substr(0, name.find(part));
+    std::string bare;
+    for (const char letter : name)
+        if (std::isalnum(static_cast<unsigned char>(letter)) != 0)
+            bare += static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+    return bare;
+}
+
 void add_notes(ModelFolder& folder) {
+    if (!folder.model_class.empty() && bare_name(folder.model_class) != bare_name(folder.model_type))
+        folder.notes.push_back(fmt::format("\"architectures\" names {}, but the model is read as \"model_type\" says: {}.",
+                                           escaped(folder.model_class, 60), folder.model_type));
     if (folder.tokenizer == nullptr) {
         folder.notes.emplace_back(folder.is_file
                                       ? "The file has no readable tokenizer: it can be listed and compared, but not opened."

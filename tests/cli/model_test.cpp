@@ -64,6 +64,19 @@ TEST(ModelCommand, NamesSettingsThatHaveNoEffect) {
     for (const char* used : {"n_head", "layer_norm_epsilon", "model_type"}) EXPECT_EQ(line.find(used), std::string::npos) << line;
 }
 
+TEST(ModelCommand, SaysWhichOfTwoFamiliesAModelIsReadAs) {
+    const ScratchFolder folder;
+    for (const char* file : {"model.safetensors", "tokenizer.json"}) std::filesystem::copy(kFolders + "gpt2/" + file, folder.path(file));
+    json config = json::parse(read_bytes(kFolders + "gpt2/config.json"));
+    for (const char* name : {"LlamaForCausalLM", "GPT2LMHeadModel", "GPT2ForSequenceClassification", "GPTNeoForCausalLM"}) {
+        config["architectures"] = {name};
+        folder.file("config.json", config.dump());
+        const bool is_other = std::string_view(name).substr(0, 4) != "GPT2";
+        const std::string note = std::string("\"architectures\" names ") + name + ", but the model is read as \"model_type\" says: gpt2.";
+        EXPECT_EQ(attnscope({"model", folder.path("")}).out.find(note) != std::string::npos, is_other) << name;
+    }
+}
+
 /// A copy of a model with an additional tensor.
 TEST(ModelCommand, NamesTensorsThatItCannotPlace) {
     const ScratchFolder folder;

@@ -106,6 +106,23 @@ TEST(Trainer, GoesOnAfterAStopConditionWhenItIsMovedAway) {
     EXPECT_EQ(fault_of(desk.report), "");
 }
 
+TEST(Trainer, IsOverAsLongAsAStopConditionIsMet) {
+    Desk desk;
+    desk.trainer.start(fake_settings(20));
+    desk.settle();
+    const auto expect_after = [&](std::int64_t steps, TrainingPhase phase, const char* message) {
+        desk.trainer.apply(fake_settings(steps));
+        desk.settle();
+        EXPECT_EQ(desk.now().phase, phase) << steps;
+        EXPECT_EQ(desk.now().message, message);
+        EXPECT_EQ(desk.now().step, 20);
+    };
+    expect_after(10, TrainingPhase::Finished, "20 steps done");
+    expect_after(30, TrainingPhase::Paused, "");
+    expect_after(20, TrainingPhase::Finished, "20 steps done");
+    EXPECT_EQ(fault_of(desk.report), "");
+}
+
 TEST(Trainer, DoesNotRunWhereNothingWouldBeLearned) {
     Desk desk;
     const auto settings = [](std::int64_t steps, std::int64_t total) {

@@ -42,7 +42,6 @@ struct TrainView {
     bool difference = false;  ///< the attention pane shows B − A
     bool lines = false;       ///< the attention pane shows the selected head as lines
 
-    std::optional<StopAt> finished_with;  ///< the stop conditions under which the run has ended; none if it has not
     std::optional<std::int64_t> query;    ///< the token after which predictions are shown; none: the last
     Predicted predicted;                  ///< what the model expected when that was last known
     int side = 0;                         ///< the pane shown if there is room for one only: 0 attention, 1 predictions

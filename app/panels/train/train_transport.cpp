@@ -23,16 +23,10 @@ bool is_current(const PanelContext& context) {
     return trained && trained->run == context.training.snapshot->run && trained->run != 0;
 }
 
-/// Whether the stop conditions have been changed since they ended the run.
-bool may_go_on(const PanelContext& context) {
-    const auto& ended = context.view.train.finished_with;
-    return ended && !(*ended == context.training.snapshot->settings.stop);
-}
-
 /// Whether the run is over and can only be replaced by a new one.
 bool has_ended(const PanelContext& context) {
     const TrainingPhase phase = context.training.snapshot->phase;
-    return phase == TrainingPhase::Failed || (phase == TrainingPhase::Finished && !may_go_on(context));
+    return phase == TrainingPhase::Failed || phase == TrainingPhase::Finished;
 }
 
 std::string moment_gesture(const PanelContext& context) { return fmt::format("moment#{}", context.view.gesture); }
@@ -66,7 +60,6 @@ TransportWords transport_words(const PanelContext& context) {
     case TrainingPhase::Paused:
         return {"Resume", "Resumes the run (Space)"};
     case TrainingPhase::Finished:
-        if (may_go_on(context)) return {"Resume", "Resumes until the changed stop conditions are met (Space)"};
         return {"New run", "Starts another run; this one is kept in the list of runs. Change a stop condition to resume it instead"};
     case TrainingPhase::Failed:
         return {"New run", "Starts another run with the settings as they are now; this one is kept in the list of runs"};
@@ -92,11 +85,8 @@ void toggle_training(PanelContext& context) {
         context.commands.push_back({command::PauseTraining{}, ""});
         break;
     case TrainingPhase::Failed:
-        context.commands.push_back({command::RestartTraining{}, ""});
-        break;
     case TrainingPhase::Finished:
-        if (may_go_on(context)) context.commands.push_back({command::StartTraining{}, ""});
-        else context.commands.push_back({command::RestartTraining{}, ""});
+        context.commands.push_back({command::RestartTraining{}, ""});
         break;
     default:
         context.commands.push_back({command::StartTraining{}, ""});
@@ -165,8 +155,6 @@ void keep_up_with_training(PanelContext& context) {
     TrainView& train = context.view.train;
     const TrainingSnapshot& now = *context.training.snapshot;
     if (now.phase == TrainingPhase::Running) train.ended_at = context.now;
-    if (now.phase != TrainingPhase::Finished) train.finished_with.reset();
-    else if (!train.finished_with) train.finished_with = now.settings.stop;
     if (!train.replaying || context.now < train.next_moment_at) return;
     const std::size_t count = context.training.snapshot->moments.size();
     const std::size_t stride =

@@ -217,7 +217,12 @@ void Trainer::carry_out(const Chain& chain, const std::stop_token& job) {
 void Trainer::carry_out(const Apply& apply, const std::stop_token&) {
     if (run_ == nullptr) return;
     adopt(apply.settings);
-    publish(true);
+    const bool over = state_.phase == TrainingPhase::Finished;
+    if (!over && state_.phase != TrainingPhase::Paused) return publish(true);
+    // The stop conditions may have changed.
+    const std::string finished = run_->finished();
+    if (!over && finished.empty()) return publish(true);
+    set_phase(finished.empty() ? TrainingPhase::Paused : TrainingPhase::Finished, finished);
 }
 
 /// The mistake of a run never changes. A paired run does not change at all, since any other difference would be attributed to the mistake.
