@@ -136,7 +136,7 @@ ViewState make_view(const ViewOptions& options, const Trace<float>& trace, const
     if (options.gradients && !trace.config.lm_head) throw Error("a model without an output head predicts nothing: it has no gradients");
     if (!saved || options.gradients) view.gradients = options.gradients;
     view.lines.all_layers = options.all_layers;
-    view.totals.rollout = !options.plain_mean;
+    if (!saved || options.plain_mean) view.totals.rollout = !options.plain_mean;
     if (!saved || !options.compare.empty() || options.compare_step) set_comparison(options, trace, view);
     set_beside(options, view);
     if (view.view == View::Heads || view.view == View::Grid) {

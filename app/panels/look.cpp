@@ -27,6 +27,8 @@ Look look_of(const ViewState& view) {
     for (const Axis axis : {Axis::T, Axis::S, Axis::C, Axis::D, Axis::F, Axis::V})
         if (const auto index = view.locked.on(axis)) look.cell.emplace_back(axis, *index);
     look.gradients = view.gradients;
+    look.rollout = view.totals.rollout;
+    look.up_to = view.totals.up_to;
     look.compare = view.compare.source;
     look.compare_as = view.compare.layout;
     look.compare_layer = view.compare.layer;
@@ -45,6 +47,8 @@ void turn_to(ViewState& view, const Look& look) {
     view.locked.clear();
     for (const auto& [axis, index] : look.cell) view.locked.set(axis, index);
     view.gradients = look.gradients;
+    view.totals.rollout = look.rollout;
+    view.totals.up_to = look.up_to;
     turn_comparison_to(view.compare, look);
     view.playing = view.painting = view.train.replaying = false;
     view.text.editing = false;
@@ -69,7 +73,7 @@ void look_afresh(ViewState& view, const Look& look) {
     turn_comparison_to(view.compare, look);
     view.lines.only.reset();
     view.lines.hidden.clear();
-    view.totals = {};
+    view.totals.last_terms.reset();
     view.lens = {};
     view.knock_out = {};
     view.train.query.reset();

@@ -115,6 +115,10 @@ TEST_F(EditedDocument, OpensWhereItWasSaved) {
     EXPECT_NE(drawn({"--layer", "0"}).find("lines of layer 0"), std::string::npos) << "options change what they name";
     EXPECT_NE(drawn({"--view", "step"}).find("layers.1.attention.weights, head 2"), std::string::npos) << drawn({"--view", "step"});
     EXPECT_NE(drawn({"--view", "step", "--head", "0"}).find("layers.1.attention.weights, head 0"), std::string::npos);
+    EXPECT_NE(drawn({"--view", "totals"}).find("attention rollout"), std::string::npos);
+    document.look->rollout = false;
+    app::save_document(folder_.path("looked.attnscope.json"), document);
+    EXPECT_NE(drawn({"--view", "totals"}).find("mean attention"), std::string::npos) << drawn({"--view", "totals"});
 }
 
 TEST_F(EditedDocument, IsDrawnWithTheSessionsNumbers) {

@@ -44,6 +44,8 @@ Document rich_document() {
     look.compare_as = CompareLayout::InPlace;
     look.compare_layer = 1;
     look.compare_sequence = 0;
+    look.rollout = false;
+    look.up_to = 1;
     document.look = look;
     document.pins.b = State{std::make_shared<const app::Setup>(open_preset("gpt-tiny")), MomentOfRun{7, 40, nullptr}};
     return document;

@@ -28,6 +28,7 @@ constexpr std::array<std::pair<std::string_view, Compare>, 5> kComparisons = {{{
                                                                                {"correct", Compare::Correct},
                                                                                {"pinned", Compare::Pinned}}};
 constexpr std::array<std::string_view, 4> kLayouts = {"all", "side", "difference", "in_place"};  // in the order of CompareLayout
+constexpr std::array<std::string_view, 2> kTotals = {"mean", "rollout"};
 constexpr std::array<Axis, 6> kCellAxes = {Axis::T, Axis::S, Axis::C, Axis::D, Axis::F, Axis::V};
 
 /// Sets the flags of the names listed under `key`. An unknown name is an error that lists the valid ones.
@@ -100,6 +101,11 @@ void read_comparison(JsonObject& object, Look& look) {
         if (std::int64_t index = 0; object.read(key, index, 0, kMaxIndex)) *value = index;
 }
 
+void read_totals(JsonObject& object, Look& look) {
+    if (std::size_t index = 0; object.read_choice("totals", {kTotals.begin(), kTotals.end()}, index)) look.rollout = index == 1;
+    if (std::int64_t layer = 0; object.read("totals_layer", layer, 0, kMaxIndex)) look.up_to = layer;
+}
+
 }  // namespace
 
 void read_look(JsonObject& object, Look& look) {
@@ -113,6 +119,7 @@ void read_look(JsonObject& object, Look& look) {
     object.read("gradients", look.gradients);
     if (bool unmasked = false; object.read("compare_unmasked", unmasked)) look.compare = unmasked ? Compare::Unmasked : Compare::Off;
     read_comparison(object, look);
+    read_totals(object, look);
     read_panes(object, look);
 }
 
@@ -123,6 +130,8 @@ Json to_json(const Look& look) {
     json["sequence"] = look.sequence;
     json["cell"] = std::move(cell);
     json["gradients"] = look.gradients;
+    if (!look.rollout) json["totals"] = std::string(kTotals[0]);
+    if (look.up_to) json["totals_layer"] = *look.up_to;
     const auto named = std::find_if(kComparisons.begin(), kComparisons.end(), [&](const auto& one) { return one.second == look.compare; });
     if (named == kComparisons.end()) return json;
     json["compare"] = std::string(named->first);

@@ -50,6 +50,8 @@ struct Look {
     Compare compare = Compare::Off;
     CompareLayout compare_as = CompareLayout::All;
     std::optional<std::int64_t> compare_layer{}, compare_head{}, compare_sequence{};  ///< of A; none: the same as shown
+    bool rollout = true;                                                              ///< of Totals; otherwise the plain mean
+    std::optional<std::int64_t> up_to{};                                              ///< of Totals: the last layer included; none: all
     bool settings = true, inspector = true, stages = true;                            ///< which panes are open
     std::bitset<kLessonControls> controls = std::bitset<kLessonControls>{}.set();     ///< which groups of the settings are shown
     bool operator==(const Look&) const = default;
