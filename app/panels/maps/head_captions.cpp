@@ -71,10 +71,16 @@ HeadCaption pattern_caption(const PanelContext& context, const StageId& weights,
 }
 
 std::string caption_that_fits(const HeadCaption& caption, const ImFont* font, float room) {
+    // Heads side by side are shortened alike: a 1 may be narrower than other digits.
+    const auto fits = [&](std::string text) {
+        for (char& letter : text)
+            if (letter >= '0' && letter <= '9') letter = '0';
+        return text_width(font, text) <= room;
+    };
     for (const std::string& text : {caption.text, caption.brief})
-        if (!text.empty() && text_width(font, text) <= room) return text;
+        if (!text.empty() && fits(text)) return text;
     std::string figure = caption.text.substr(caption.text.rfind(' ') + 1);
-    return text_width(font, figure) <= room ? figure : "";
+    return fits(figure) ? figure : "";
 }
 
 double head_pattern(const PanelContext& context, const StageId& weights, std::int64_t head, const std::string& pattern) {

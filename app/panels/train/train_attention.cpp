@@ -169,7 +169,8 @@ void draw_tile(PanelContext& context, const StageId& id, std::int64_t head, ImVe
     // In an encoder-decoder there are so many maps that only the name fits.
     if (id.stack == Stack::Main)
         draw_text(list, fonts.caption, {at.x, end.y + context.px(19)}, tile.caption.color,
-                  pins != nullptr ? elide(fonts.caption, tile.caption.text, room) : caption_that_fits(tile.caption, fonts.caption, room));
+                  pins != nullptr ? elide(fonts.caption, tile.caption.text, room)
+                                  : caption_that_fits(tile.caption, fonts.caption, room - context.px(4)));
     if (item.pressed || twice) {
         context.view.stage = id;
         context.view.head = head;

@@ -150,9 +150,7 @@ void draw_labels(PanelContext& context, const RunLines& run, const PlotArea& are
     ImDrawList& list = *ImGui::GetWindowDrawList();
     std::vector<Box> taken;
     for (const Label& label : labels) {
-        const bool from_start = label.shown.formed <= label.head->curve(label.shown.pattern).x().front();
-        const std::string text =
-            fmt::format("{} {}{}", head_name(*label.head), pattern_name(label.shown.pattern), from_start ? "" : " forms");
+        const std::string text = fmt::format("{} {} head", head_name(*label.head), pattern_name(label.shown.pattern));
         const float wide = text_width(fonts.caption, text) + context.px(8), high = context.px(17);
         const Curve& curve = label.head->curve(label.shown.pattern);
         const float score = curve.raw().values()[nearest_point(curve.x(), label.shown.formed)];

@@ -97,6 +97,13 @@ struct Table {
     }
 };
 
+/// "#3", "#999", "#1.2k", "#40k": cells are narrow, and the tooltip gives the exact rank.
+std::string rank_words(std::int64_t rank) {
+    if (rank < 1000) return fmt::format("#{}", rank);
+    if (rank < 9950) return fmt::format("#{:.1f}k", static_cast<double>(rank) / 1e3);
+    return fmt::format("#{}k", (rank + 500) / 1000);
+}
+
 /// Draws as many of the likeliest tokens as fit, the first one larger, and in the corner below the rank of the correct one.
 void draw_guesses(const PanelContext& context, const LensCell& cell, ImVec2 min, ImVec2 max, Color ink) {
     const auto& fonts = context.theme.fonts;
@@ -108,7 +115,7 @@ void draw_guesses(const PanelContext& context, const LensCell& cell, ImVec2 min,
     const bool alone = count == 1;
     float y = alone ? min.y : (min.y + max.y - line * static_cast<float>(count)) / 2;
     const float end = alone ? max.y : y + line;
-    const std::string rank = cell.next_rank > 1 ? fmt::format("#{}", cell.next_rank) : std::string();
+    const std::string rank = cell.next_rank > 1 ? rank_words(cell.next_rank) : std::string();
     const float for_rank = rank.empty() ? 0 : text_width(fonts.mono_tiny, rank) + context.px(6);
     const auto put = [&](ImFont* font, const std::string& text, float bottom, bool last) {
         draw_text_in(list, font, {left, y}, {max.x, bottom}, {0, 0.5F}, ink, elide(font, text, last ? room - for_rank : room));
@@ -363,7 +370,8 @@ void draw_lens_view(PanelContext& context) {
         both_ways
             ? "The likeliest tokens; colour: the first one's probability. Framed: it is the token at that place; #3: that one is third. A "
               "hidden token is not known. loss: mean of −ln p of those that are not hidden."
-            : "The likeliest tokens; colour: the first one's probability. Framed: it is the token that follows; #3: that one is third. loss: "
+            : "The likeliest tokens; colour: the first one's probability. Framed: it is the token that follows; #3: that one is third. "
+              "loss: "
               "mean of −ln p of the tokens that follow.";
     if (!both_ways && !context.snapshot.asked.empty()) legend += " Only what the task asks for is counted: the rest cannot be predicted.";
     if (!other.problem.empty()) legend = other.problem + (compare.swapped ? " The table shows B." : "");
