@@ -107,6 +107,9 @@ constinit const Family kT5Family{.name = "T5",
                                  .prefixes = kT5Prefixes,
                                  .read_config = read_t5_config,
                                  .tensors = t5_tensors,
-                                 .leftover = t5_leftover};
+                                 .leftover = t5_leftover,
+                                 // T5 was trained on this instruction, which its paper and its config.json give.
+                                 .example_source = "translate English to German: Anna gives the small red book to Ben.",
+                                 .example_target = "Anna gibt Ben das kleine rote Buch."};
 
 }  // namespace attn

@@ -2,16 +2,31 @@
 
 #include <utility>
 
+#include "engine/families/family.hpp"
+#include "engine/families/model_folder.hpp"
+
 namespace attn::app {
 
 namespace {
+
+bool fits(const OpenedModel& model, std::string_view text) {
+    return static_cast<std::int64_t>(model.tokenizer().encode(text).size()) <= model.config().longest_text();
+}
 
 /// The first of our example sentences that fits into the model's context.
 std::string text_for(const OpenedModel& model) {
     for (const char* text : {"When Anna and Ben came home, Ben gave the keys to Anna. When Anna and Ben came home, Ben gave",
                              "The cat sat on the mat and the cat"})
-        if (static_cast<std::int64_t>(model.tokenizer().encode(text).size()) <= model.config().longest_text()) return text;
+        if (fits(model, text)) return text;
     return "a";
+}
+
+void set_both_texts(Document& document, const OpenedModel& model) {
+    const Family& family = *model.folder().family;
+    document.source_texts = document.texts;
+    if (family.example_source.empty() || !fits(model, family.example_source) || !fits(model, family.example_target)) return;
+    document.source_texts = {std::string(family.example_source)};
+    document.texts = {std::string(family.example_target)};
 }
 
 }  // namespace
@@ -20,8 +35,7 @@ Document document_of_model(std::shared_ptr<const OpenedModel> model) {
     Document document;
     document.texts = {text_for(*model)};
     document.config = model->config();
-    // An encoder-decoder reads the same text in its encoder and its decoder.
-    if (document.config.architecture == Architecture::EncoderDecoder) document.source_texts = document.texts;
+    if (document.config.architecture == Architecture::EncoderDecoder) set_both_texts(document, *model);
     document.forward.masks.causal = document.config.architecture != Architecture::Encoder;
     document.model = std::move(model);
     return document;
