@@ -71,6 +71,9 @@ TEST(OpenedModel, OfTwoStacksReadsOneTextAndWritesTheOther) {
         const auto model = OpenedModel::open(folder.path());
         Document document = document_of_model(model);
         EXPECT_TRUE(document.forward.masks.causal) << "its decoder";
+        // T5 was trained to translate, BART to restore a text.
+        EXPECT_EQ(document.source_texts != document.texts, std::string_view(tokenizer) == "t5");
+        EXPECT_EQ(document.source_texts.at(0).find("translate English to German: ") == 0, std::string_view(tokenizer) == "t5");
         document.source_texts = {"the cat sat on the mat"};
         document.texts = {"on the mat"};
         const Prepared prepared = prepare(document, kRoom);
