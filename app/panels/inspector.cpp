@@ -264,8 +264,7 @@ void draw_where_it_goes(PanelContext& context, const std::vector<Operand>& next)
 
 /// The softmax distribution of the selected query.
 void draw_softmax_row(PanelContext& context, const CellRef& cell, std::int64_t query) {
-    StageId id = cell.stage;
-    id.stage = is_cross(id.stage) ? Stage::CrossWeights : Stage::Weights;
+    const StageId id = weights_of(cell.stage);
     const Matrix weights = with_row(context, context.matrices.stage(context.trace(), id, context.view.batch, context.view.head), query);
     if (weights.empty() || query >= weights.data.rows || !weights.data.knows(query, 0)) return;
     const auto& [colors, fonts, scale] = context.theme;

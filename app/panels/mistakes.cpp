@@ -21,7 +21,7 @@ void go_where_it_acts(PanelContext& context, Mistake mistake) {
     if (changed == right.nodes().end()) return;
     StageId id = context.view.stage;
     const bool of_mask = to_self(changed->id.stage) == Stage::Masked;
-    id.stage = !of_mask ? changed->id.stage : is_cross(changed->id.stage) ? Stage::CrossWeights : Stage::Weights;
+    id.stage = of_mask ? weights_of(changed->id).stage : changed->id.stage;
     id.layer = is_layer_stage(id.stage) ? std::max(id.layer, 0) : -1;
     if (context.has_stage(id)) context.view.stage = id;
     if (mistake != Mistake::PaddingOnQueries) return;

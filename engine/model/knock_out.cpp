@@ -96,8 +96,7 @@ private:
     double of_head(const Tensor<float>& context, const StageId& id, std::int64_t head) {
         const Shape& shape = context.shape();
         const std::int64_t batches = shape[0].size, heads = shape[1].size, rows = shape[2].size, width = shape[3].size;
-        StageId out = id;
-        out.stage = is_cross(id.stage) ? Stage::CrossAttentionOut : Stage::AttentionOut;
+        const StageId out = of_same_attention(id, Stage::AttentionOut);
         const PlanNode* node = trace_.plan->find(out);
         const MatrixView matrix = node == nullptr ? MatrixView{} : trace_.parameters->view(node->weight.name);
         double squares = 0;

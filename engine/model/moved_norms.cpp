@@ -7,19 +7,13 @@
 
 namespace attn {
 
-StageId values_of(const StageId& weights) {
-    StageId id = weights;
-    id.stage = is_cross(weights.stage) ? Stage::CrossV : Stage::V;
-    return id;
-}
+StageId values_of(const StageId& weights) { return of_same_attention(weights, Stage::V); }
 
 Tensor<float> moved_norms(const Trace<float>& trace, const StageId& weights) {
     if (to_self(weights.stage) != Stage::Weights) throw Error(tensor_name(weights) + " are not attention weights");
     const RecordedStage<float>* values = trace.find(values_of(weights));
     if (values == nullptr) throw Error("the trace has no " + tensor_name(values_of(weights)));
-    StageId out = weights;
-    out.stage = is_cross(weights.stage) ? Stage::CrossAttentionOut : Stage::AttentionOut;
-    const PlanNode* node = trace.plan->find(out);
+    const PlanNode* node = trace.plan->find(of_same_attention(weights, Stage::AttentionOut));
     const Shape& shape = values->value.shape();
     const std::int64_t batches = shape[0].size, groups = shape[1].size, keys = shape[2].size, width = shape[3].size;
     const std::int64_t heads = trace.config.num_heads, sharing = heads / groups;

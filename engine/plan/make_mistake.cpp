@@ -33,8 +33,7 @@ void mask_late(PlanNode& node) {
 /// Scores read v instead of k, and the context k instead of v.
 void swap_keys_and_values(PlanNode& node) {
     if (node.op != Op::Scores && node.op != Op::Mix) return;
-    const Stage other = node.op == Op::Scores ? Stage::V : Stage::K;
-    node.inputs[1].stage = is_cross(node.id.stage) ? to_cross(other) : other;
+    node.inputs[1].stage = of_same_attention(node.id, node.op == Op::Scores ? Stage::V : Stage::K).stage;
 }
 
 /// Reduces a sum to one of its two inputs.

@@ -229,6 +229,13 @@ Stage to_self(Stage stage) {
     return is_cross(stage) ? kSelfOfCross[static_cast<std::size_t>(stage) - static_cast<std::size_t>(Stage::CrossNorm)] : stage;
 }
 
+StageId of_same_attention(StageId id, Stage self) {
+    id.stage = is_cross(id.stage) ? to_cross(self) : self;
+    return id;
+}
+
+StageId weights_of(const StageId& id) { return of_same_attention(id, Stage::Weights); }
+
 std::uint64_t stage_key(Stage stage) { return kStages[static_cast<std::size_t>(stage)].key; }
 
 std::string tensor_name(const StageId& id) {

@@ -113,6 +113,10 @@ bool is_probability(Stage stage);
 Stage to_cross(Stage stage);
 /// The inverse of to_cross.
 Stage to_self(Stage stage);
+/// The stage `self` of the attention that `id` is a stage of: its cross-attention form if that is cross-attention.
+StageId of_same_attention(StageId id, Stage self);
+/// The attention weights of the attention that `id` is a stage of.
+StageId weights_of(const StageId& id);
 /// An identifying number that does not change when stages are added: dropout patterns depend on it.
 std::uint64_t stage_key(Stage stage);
 

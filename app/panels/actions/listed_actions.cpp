@@ -26,12 +26,11 @@ std::string stage_words(const StageId& id) {
 }
 
 /// Views of many heads frame the head and scroll to it; other views open its weights.
-void show_head(PanelContext& context, StageId weights, std::int64_t head) {
+void show_head(PanelContext& context, const StageId& weights, std::int64_t head) {
     ViewState& view = context.view;
-    if (view.view == View::Grid || view.view == View::Heads)
-        weights.stage = is_cross(weights.stage) ? to_cross(view.heads_stage) : view.heads_stage;
-    else view.view = View::Step;
-    view.stage = weights;
+    const bool many = view.view == View::Grid || view.view == View::Heads;
+    if (!many) view.view = View::Step;
+    view.stage = many ? of_same_attention(weights, view.heads_stage) : weights;
     view.head = head;
 }
 

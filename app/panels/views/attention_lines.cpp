@@ -16,8 +16,8 @@ namespace attn::app {
 void draw_attention_lines(PanelContext& context) {
     const Ui ui = context.ui();
     const auto& [colors, fonts, scale] = context.theme;
-    const StageId& shown = context.view.stage;
-    const StageId id{is_cross(shown.stage) ? Stage::CrossWeights : Stage::Weights, std::max(shown.layer, 0), shown.stack};
+    StageId id = weights_of(context.view.stage);
+    id.layer = std::max(id.layer, 0);
     const Matrix weights = context.matrices.stage(context.trace(), id, context.view.batch, context.view.head);
     if (weights.empty()) {
         paragraph(ui, fonts.label, colors.faint, "This layer has no weights to draw.");

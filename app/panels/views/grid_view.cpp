@@ -61,9 +61,7 @@ std::vector<Tile> tiles_of(const PanelContext& context) {
     std::vector<Tile> tiles;
     for (const PlanNode& stage : context.trace().plan->nodes()) {
         if (to_self(stage.id.stage) != shown) continue;
-        StageId weights = stage.id;
-        weights.stage = is_cross(stage.id.stage) ? Stage::CrossWeights : Stage::Weights;
-        add_tiles(context, stage.id, weights, tiles);
+        add_tiles(context, stage.id, weights_of(stage.id), tiles);
     }
     const std::string& pattern = context.view.sort_heads_by;
     if (!pattern.empty())
@@ -473,9 +471,10 @@ void draw_grid_view(PanelContext& context) {
     if (!context.ready()) return;
     // The cell pane must refer to the shown maps.
     StageId& stage = context.view.stage;
-    if (to_self(stage.stage) != context.view.heads_stage)
-        stage = {is_cross(stage.stage) ? to_cross(context.view.heads_stage) : context.view.heads_stage, std::max(stage.layer, 0),
-                 stage.stack};
+    if (to_self(stage.stage) != context.view.heads_stage) {
+        stage = of_same_attention(stage, context.view.heads_stage);
+        stage.layer = std::max(stage.layer, 0);
+    }
     keep_view_valid(context.view, context.trace());
     const std::vector<Tile> tiles = tiles_of(context);
     const auto& [colors, fonts, scale] = context.theme;

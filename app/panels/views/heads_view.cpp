@@ -39,8 +39,7 @@ constexpr float kNamedKeys = 84, kDenseHeadGap = 8;  // in narrower maps only th
 /// The attention whose heads are shown: in the current stage's layer, cross-attention if the stage belongs to it.
 StageId shown_stage(const PanelContext& context) {
     const ViewState& view = context.view;
-    StageId id = view.stage;
-    id.stage = is_cross(view.stage.stage) ? to_cross(view.heads_stage) : view.heads_stage;
+    StageId id = of_same_attention(view.stage, view.heads_stage);
     id.layer = std::max(id.layer, 0);
     if (!context.has_stage(id)) id.stage = view.heads_stage;
     return id;
@@ -71,8 +70,7 @@ void draw_head(PanelContext& context, const StageId& id, std::int64_t head, cons
                const HeadsTiling& tiling) {
     const auto& [colors, fonts, scale] = context.theme;
     const Matrix matrix = shown_slice(context, id, head);
-    StageId weights = id;
-    weights.stage = is_cross(id.stage) ? Stage::CrossWeights : Stage::Weights;
+    const StageId weights = weights_of(id);
     const HeadCaption caption = matrix.is_difference ? HeadCaption() : head_caption(context, weights, head);
     const float title_y = box.min.y - tiling.above + context.px(4);
     const bool mean = head == kMeanHead;

@@ -60,9 +60,7 @@ WorthMap map_of(const KnockOut& result) {
 }
 
 void open_head(PanelContext& context, const HeadWorth& head) {
-    StageId weights = head.context;
-    weights.stage = is_cross(head.context.stage) ? Stage::CrossWeights : Stage::Weights;
-    context.view.stage = weights;
+    context.view.stage = weights_of(head.context);
     context.view.head = head.head;
     context.view.view = View::Step;
 }
@@ -95,11 +93,12 @@ void draw_heading(PanelContext& context, const KnockOutQuestion& question) {
         context.view.knock_out.chance = chosen == 1;
     ImGui::SetCursorScreenPos({at.x, at.y + context.px(38)});
     paragraph(context.ui(), fonts.label, colors.muted,
-              context.view.knock_out.chance ? "Change in the probability when a head's context is set to zero and everything after it is "
-                                              "recomputed. Orange: it rises without the head, which opposes the token. Blue: it falls; the head "
-                                              "favours the token."
-                                            : "Change in the loss when a head's context is set to zero and everything after it is "
-                                              "recomputed. Orange: it rises without the head, which helps. Blue: it falls; the head hurts.");
+              context.view.knock_out.chance
+                  ? "Change in the probability when a head's context is set to zero and everything after it is "
+                    "recomputed. Orange: it rises without the head, which opposes the token. Blue: it falls; the head "
+                    "favours the token."
+                  : "Change in the loss when a head's context is set to zero and everything after it is "
+                    "recomputed. Orange: it rises without the head, which helps. Blue: it falls; the head hurts.");
     gap(context.ui(), 6);
 }
 

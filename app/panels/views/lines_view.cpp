@@ -24,8 +24,7 @@ constexpr float kLinesHeader = 40, kChip = 28, kPitch = 26, kLeastPitch = 14, kS
 
 /// The attention whose lines are drawn: in the current stage's layer, cross-attention if the stage belongs to it.
 StageId shown_weights(const PanelContext& context, int layer) {
-    StageId id = context.view.stage;
-    id.stage = is_cross(id.stage) ? Stage::CrossWeights : Stage::Weights;
+    StageId id = weights_of(context.view.stage);
     id.layer = layer;
     if (!context.has_stage(id)) id.stage = Stage::Weights;
     return id;
@@ -288,8 +287,7 @@ void draw_lines_view(PanelContext& context) {
     const float least = context.view.lines.all_layers ? draw_all_layers(context, body) : draw_one_layer(context, id, body);
     draw_heading(context, id, at, room.x, least);
     if (!strip) return;
-    StageId scores = id;
-    scores.stage = is_cross(id.stage) ? Stage::CrossScores : Stage::Scores;
+    StageId scores = of_same_attention(id, Stage::Scores);
     ImGui::GetWindowDrawList()->AddLine({at.x, body.max.y + context.px(4)}, {at.x + room.x, body.max.y + context.px(4)},
                                         context.theme.colors.line);
     const Box below{{at.x, body.max.y + context.px(10)}, {at.x + room.x, bottom}};

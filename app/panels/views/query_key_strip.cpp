@@ -46,12 +46,10 @@ void draw_heading(const PanelContext& context, const StageId& scores, std::int64
     put(fonts.mono, colors.axis(Axis::T), index_label(context, scores, Axis::T, pair.query));
     put(fonts.mono, colors.faint, " → ");
     put(fonts.mono, colors.axis(Axis::S), index_label(context, scores, Axis::S, pair.key) + "   ");
-    StageId weights = scores;
-    weights.stage = is_cross(scores.stage) ? Stage::CrossWeights : Stage::Weights;
+    const StageId weights = weights_of(scores);
     const Matrix map = with_row(context, context.matrices.stage(context.trace(), weights, context.view.batch, head), pair.query);
     std::string after = fmt::format("Σ = {}", format_number(product.sum, {.decimals = 4}));
-    StageId scaled = scores;
-    scaled.stage = is_cross(scores.stage) ? Stage::CrossScaled : Stage::Scaled;
+    const StageId scaled = of_same_attention(scores, Stage::Scaled);
     const double factor = context.trace().plan->at(scaled).settings.factor, size = static_cast<double>(product.query.size());
     if (factor != 1) {
         const bool root = std::abs(factor * std::sqrt(size) - 1) <= 1e-9;

@@ -276,10 +276,7 @@ struct MovedNorms {
     static constexpr FacetInfo kInfo{.lane = Lane::Prompt, .tensors = true};
     StageId weights;
     /// For the attention that a map belongs to.
-    static MovedNorms of(StageId map) {
-        map.stage = is_cross(map.stage) ? Stage::CrossWeights : Stage::Weights;
-        return {map};
-    }
+    static MovedNorms of(StageId map) { return {weights_of(map)}; }
     bool operator==(const MovedNorms&) const = default;
 };
 
