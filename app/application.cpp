@@ -183,6 +183,7 @@ void Application::follow_files(Frame& frame) {
     if (files.openings != openings_ && (files.opened == FileKind::Document || files.opened == FileKind::Model)) {
         Look usual;
         usual.view = view_.view == View::Train ? View::Step : view_.view;
+        if (usual.view != View::Step) usual.stage.stage = Stage::Weights;
         look_afresh(view_, opening_look(session_.document()).value_or(usual));
     }
     if (files.openings != openings_ && files.opened == FileKind::Lesson) open_lesson(files.lesson, 0);

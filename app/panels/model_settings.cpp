@@ -6,6 +6,7 @@
 #include <array>
 
 #include "app/panels/edit/edits.hpp"
+#include "app/panels/part_words.hpp"
 #include "app/panels/setting_parts.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/slider.hpp"
@@ -132,12 +133,11 @@ void draw_rotary_base(PanelContext& context, Edits of) {
 
 void draw_feed_forward(PanelContext& context, Edits of) {
     static constexpr Names<2> kKinds = {"plain", "gated"};
-    static constexpr Names<6> kActivations = {"ReLU", "GELU", "GELU tanh", "SiLU", "QuickGELU", "GELU up to 10"};
     config_toggle(context, of, "Feed-forward", &Config::feed_forward, "", "The second sublayer of a block.");
     if (!edited_config(context, of).feed_forward) return;
     config_choice(context, of, "feed-forward layer", &Config::ffn_gated, kKinds,
                   "Gated: the hidden units are multiplied by the activation of a second linear map, the gate. With SiLU this is SwiGLU.");
-    config_choice(context, of, "activation", &Config::activation, kActivations,
+    config_choice(context, of, "activation", &Config::activation, kActivationNames,
                   "ReLU; GELU with the error function, by its tanh formula, or never above 10; SiLU, which is x times its sigmoid; "
                   "QuickGELU, which is x "
                   "times the sigmoid of 1.702 x.");

@@ -13,10 +13,12 @@ std::optional<facet::Inside> PanelContext::part_read(const Trace<float>& trace, 
     return inside_with(trace, id, head, maps_wanted());
 }
 
+bool PanelContext::wants_gradients() const { return view.gradients && has_gradients(view.view); }
+
 MapsWanted PanelContext::maps_wanted() const {
     const bool by_row = view.probability_colors.range == RangeMode::Row || view.signed_colors.range == RangeMode::Row;
     // Gradients and per-row ranges need every number of a map.
-    if ((view.gradients && ask(facet::Gradients{})) || by_row) return MapsWanted::Numbers;
+    if ((wants_gradients() && ask(facet::Gradients{})) || by_row) return MapsWanted::Numbers;
     const bool all_layers = view.view == View::Grid || (view.view == View::Lines && view.lines.all_layers);
     return all_layers ? MapsWanted::ReducedAlone : MapsWanted::Reduced;
 }

@@ -68,6 +68,8 @@ struct PanelContext {
     }
     /// The Step view needs only one head of a map; for a long text no other head is held.
     std::optional<std::int64_t> only_head() const { return view.view == View::Step ? std::optional(view.head) : std::nullopt; }
+    /// Whether gradients are switched on in a view that has them.
+    bool wants_gradients() const;
     /// In which form the view can show the attention maps of a long text.
     MapsWanted maps_wanted() const;
     /// The part of an outline in which the panels read a stage; none for a whole trace. `head`: as in stage().

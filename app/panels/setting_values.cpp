@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/panels/compare/comparison.hpp"
+#include "app/panels/part_words.hpp"
 #include "app/panels/write/writing_actions.hpp"
 #include "app/session/document/memory_budget.hpp"
 
@@ -108,20 +109,6 @@ std::string tokens_value(const PanelContext& context) {
 }
 
 std::string parts_value(const PanelContext& context) { return parts_words(context.document.config); }
-
-std::string parts_words(const Config& config) {
-    const char* const norm = config.norm == NormPlacement::None ? "no norm" : config.norm == NormPlacement::Pre ? "pre-norm" : "post-norm";
-    switch (config.position) {
-    case PositionKind::None:
-        return std::string("no positions, ") + norm;
-    case PositionKind::Learned:
-        return std::string("learned positions, ") + norm;
-    case PositionKind::Rotary:
-        return std::string("rotary, ") + norm;
-    default:
-        return std::string("sine, ") + norm;
-    }
-}
 
 double memory_in_use(const PanelContext& context) {
     return context.view.memory_mib > 0 ? context.view.memory_mib : default_memory_budget_mib();

@@ -19,7 +19,6 @@ std::string edits_value(const PanelContext& context);
 std::string compare_value(const PanelContext& context);
 std::string model_value(const PanelContext& context);
 std::string tokens_value(const PanelContext& context);
-std::string parts_words(const Config& config);
 std::string parts_value(const PanelContext& context);
 std::string mistake_value(const PanelContext& context);
 /// The memory limit for computed numbers in MiB, and as text.

@@ -86,7 +86,6 @@ void listen(GLFWwindow* window, Events& events) {
         if (action == GLFW_PRESS && key < GLFW_KEY_LEFT_SHIFT) found.modifiers |= modifiers;
         if (action == GLFW_RELEASE && found.pressed.count(key) > 0) found.short_presses.insert(key);
     });
-    glfwSetCharCallback(window, [](GLFWwindow* w, unsigned) { events_of(w).letter = true; });
     glfwSetWindowFocusCallback(window, [](GLFWwindow* w, int) { events_of(w).any = true; });
     glfwSetFramebufferSizeCallback(window, [](GLFWwindow* w, int, int) { events_of(w).any = true; });
     glfwSetWindowRefreshCallback(window, [](GLFWwindow* w) { events_of(w).any = true; });
@@ -94,6 +93,14 @@ void listen(GLFWwindow* window, Events& events) {
     glfwSetDropCallback(window, [](GLFWwindow* w, int count, const char** paths) {
         events_of(w).any = true;
         events_of(w).dropped_files.insert(events_of(w).dropped_files.end(), paths, paths + count);
+    });
+}
+
+/// To be called once ImGui listens, in place of whose own callback this is.
+void listen_to_letters(GLFWwindow* window) {
+    glfwSetCharCallback(window, [](GLFWwindow* w, unsigned code) {
+        events_of(w).letter = true;
+        imgui_compat::add_character(code);
     });
 }
 
@@ -124,6 +131,7 @@ public:
         listen(window_.get(), events_);
         glfwSwapInterval(1);
         screen_ = std::make_unique<Screen>(window_.get(), options.shader_folder);
+        listen_to_letters(window_.get());
         waker_.open(true);
     }
     ~WindowLoop() { waker_.open(false); }

@@ -92,6 +92,14 @@ inline void use_texture(ImFontAtlas& atlas, unsigned name) {
 #endif
 }
 
+/// Adds a typed character. One beyond 16 bits, which ImGui would replace, arrives at text fields as the halves of its UTF-16 form.
+inline void add_character(unsigned code) {
+    ImGuiIO& io = ImGui::GetIO();
+    if (sizeof(ImWchar) > 2 || code < 0x10000) return io.AddInputCharacter(code);
+    io.AddInputCharacter(0xD800 + ((code - 0x10000) >> 10));
+    io.AddInputCharacter(0xDC00 + ((code - 0x10000) & 0x3FF));
+}
+
 /// Overrides the state of a key (GLFW code) for the next frame. Later versions queue key events themselves.
 inline void hold_key(int key, bool down) {
 #if IMGUI_VERSION_NUM < 18700

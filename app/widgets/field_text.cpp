@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "app/widgets/text.hpp"
 
@@ -19,11 +20,19 @@ std::size_t private_place(std::string_view character) {
     return code >= kFirst && code <= kLast ? code - kFirst : kRoom;
 }
 
-std::string private_character(std::size_t place) {
-    const std::size_t code = kFirst + place;
+/// In UTF-8; for codes from U+0800 to U+FFFF.
+std::string three_bytes(unsigned code) {
     return {static_cast<char>(0xE0U | code >> 12), static_cast<char>(0x80U | (code >> 6 & 0x3FU)),
             static_cast<char>(0x80U | (code & 0x3FU))};
 }
+
+/// In UTF-8; for codes from U+10000 on.
+std::string four_bytes(unsigned code) {
+    return {static_cast<char>(0xF0U | code >> 18), static_cast<char>(0x80U | (code >> 12 & 0x3FU)),
+            static_cast<char>(0x80U | (code >> 6 & 0x3FU)), static_cast<char>(0x80U | (code & 0x3FU))};
+}
+
+constexpr unsigned kFull = 0xFFFD;
 
 /// Control characters with a sign of their own.
 struct Sign {
@@ -40,12 +49,22 @@ bool survives(std::string_view character) {
 
 }  // namespace
 
-std::string FieldText::stand_in(std::string_view original) {
+unsigned FieldText::stand_in(std::string_view original) {
     const auto known = std::find(originals_.begin(), originals_.end(), original);
-    if (known != originals_.end()) return private_character(static_cast<std::size_t>(known - originals_.begin()));
-    if (originals_.size() == kRoom) return "\uFFFD";
-    originals_.emplace_back(original);
-    return private_character(originals_.size() - 1);
+    if (known == originals_.end() && originals_.size() == kRoom) return kFull;
+    const auto place = static_cast<unsigned>(known - originals_.begin());
+    if (known == originals_.end()) originals_.emplace_back(original);
+    return static_cast<unsigned>(kFirst) + place;
+}
+
+unsigned FieldText::typed(unsigned code) {
+    const unsigned first = std::exchange(first_half_, 0);
+    if (!is_half(code)) return code;
+    if (code < 0xDC00) {
+        first_half_ = code;
+        return 0;
+    }
+    return first == 0 ? 0 : stand_in(four_bytes(0x10000 + ((first - 0xD800) << 10) + (code - 0xDC00)));
 }
 
 std::string FieldText::to_field(std::string_view text) {
@@ -55,7 +74,7 @@ std::string FieldText::to_field(std::string_view text) {
         const std::string_view character = text.substr(at, std::max<std::size_t>(length, 1));
         const auto sign = std::ranges::find(kSigns, character, &Sign::control);
         if (sign != kSigns.end()) field += sign->sign;
-        else field += length > 0 && survives(character) ? std::string(character) : stand_in(character);
+        else field += length > 0 && survives(character) ? std::string(character) : three_bytes(stand_in(character));
         at += character.size();
     }
     return field;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "app/widgets/field_text.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/item.hpp"
 
@@ -36,6 +37,8 @@ bool has_chosen(const PathField& field) { return field.chosen >= 0 && field.chos
 int on_input(ImGuiInputTextCallbackData* data) {
     auto& field = *static_cast<PathField*>(data->UserData);
     switch (data->EventFlag) {
+    case ImGuiInputTextFlags_CallbackCharFilter:
+        return is_half(data->EventChar) ? 1 : 0;
     case ImGuiInputTextFlags_CallbackResize:
         field.text.resize(static_cast<std::size_t>(data->BufTextLen));
         data->Buf = field.text.data();
@@ -95,7 +98,7 @@ PathFieldResult path_field(const Ui& ui, const char* id, PathField& field, const
     }
     const ImGuiInputTextFlags flags = ImGuiInputTextFlags_CallbackResize | ImGuiInputTextFlags_CallbackCompletion |
                                       ImGuiInputTextFlags_CallbackHistory | ImGuiInputTextFlags_CallbackAlways |
-                                      ImGuiInputTextFlags_EnterReturnsTrue;
+                                      ImGuiInputTextFlags_CallbackCharFilter | ImGuiInputTextFlags_EnterReturnsTrue;
     result.entered = ImGui::InputTextWithHint(id, hint, field.text.data(), field.text.capacity() + 1, flags, on_input, &field);
     if (ImGui::IsItemActive()) field.focus = false;
     if (result.entered && !enter_pressed_now()) {

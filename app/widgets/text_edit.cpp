@@ -15,13 +15,17 @@ void cut_to(std::size_t most_bytes, ImGuiInputTextCallbackData& data) {
     data.DeleteChars(end, data.BufTextLen - end);
 }
 
-/// Resizes the std::string that ImGui writes into and, once, moves the caret to the end. ImGui would otherwise select everything, and the
-/// first letter typed would replace it.
+/// Takes typed characters beyond 16 bits, resizes the std::string that ImGui writes into and, once, moves the caret to the end. ImGui would
+/// otherwise select everything, and the first letter typed would replace it.
 int on_text_input(ImGuiInputTextCallbackData* data) {
     auto& edit = *static_cast<TextEdit*>(data->UserData);
     if (data->EventFlag == ImGuiInputTextFlags_CallbackResize) {
         edit.field.resize(static_cast<std::size_t>(data->BufTextLen));
         data->Buf = edit.field.data();
+        return 0;
+    }
+    if (data->EventFlag == ImGuiInputTextFlags_CallbackCharFilter) {
+        data->EventChar = static_cast<ImWchar>(edit.stand_ins.typed(data->EventChar));
         return 0;
     }
     if (edit.caret_to_end) {
@@ -64,8 +68,8 @@ TextEditResult text_edit(const Ui& ui, const char* id, TextEdit& edit, float wid
     ImGui::SetNextItemWidth(width);
     const bool first = edit.focus;
     if (edit.focus) focus_next_field();
-    const ImGuiInputTextFlags flags =
-        ImGuiInputTextFlags_CallbackResize | ImGuiInputTextFlags_CallbackAlways | ImGuiInputTextFlags_EnterReturnsTrue;
+    const ImGuiInputTextFlags flags = ImGuiInputTextFlags_CallbackResize | ImGuiInputTextFlags_CallbackAlways |
+                                      ImGuiInputTextFlags_CallbackCharFilter | ImGuiInputTextFlags_EnterReturnsTrue;
     const bool entered =
         ImGui::InputTextWithHint("##text", hint, edit.field.data(), edit.field.capacity() + 1, flags, on_text_input, &edit);
     result.too_long = result.too_long || (edit.field != field_before && edit.field.size() >= edit.most_bytes);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/widgets/field_text.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/item.hpp"
 #include "app/widgets/keyboard_focus.hpp"
@@ -11,6 +12,7 @@ namespace {
 
 /// Resizes the std::string that ImGui writes into.
 int grow(ImGuiInputTextCallbackData* data) {
+    if (data->EventFlag == ImGuiInputTextFlags_CallbackCharFilter && is_half(data->EventChar)) return 1;  // not taken
     if (data->EventFlag != ImGuiInputTextFlags_CallbackResize) return 0;
     auto& text = *static_cast<std::string*>(data->UserData);
     text.resize(static_cast<std::size_t>(data->BufTextLen));
@@ -31,7 +33,8 @@ bool text_field(const Ui& ui, const char* id, std::string& text, const char* hin
     ImGui::PushStyleColor(ImGuiCol_TextDisabled, c.faint);
     if (ui.focus != nullptr && ui.focus->arrived() && ui.focus->on(ImGui::GetID(id))) focus_next_field();
     ImGui::SetNextItemWidth(resolve_width(ui, width, ui.px(160)));
-    const ImGuiInputTextFlags flags = ImGuiInputTextFlags_CallbackResize | ImGuiInputTextFlags_EnterReturnsTrue;
+    const ImGuiInputTextFlags flags =
+        ImGuiInputTextFlags_CallbackResize | ImGuiInputTextFlags_CallbackCharFilter | ImGuiInputTextFlags_EnterReturnsTrue;
     const bool confirmed = ImGui::InputTextWithHint(id, hint, text.data(), text.capacity() + 1, flags, grow, &text);
     const bool entered = confirmed && enter_pressed_now();
     if (confirmed && !entered) ImGui::SetKeyboardFocusHere(-1);  // ImGui has deactivated the field

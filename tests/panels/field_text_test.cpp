@@ -2,6 +2,7 @@
 
 #include "app/widgets/field_text.hpp"
 
+#include "app/platform/imgui_compat.hpp"
 #include "app/widgets/text.hpp"
 #include "app/widgets/token_chips.hpp"
 #include "tests/support/imgui_fixture.hpp"
@@ -86,6 +87,30 @@ TEST_F(EmojiEdit, OpeningATextLeavesItAsItIs) {
     press(Key::Enter, contents);
     EXPECT_EQ(edit.text, kEmoji + "!");
     EXPECT_FALSE(edit.editing);
+}
+
+TEST_F(EmojiEdit, TypedCharactersArriveWhole) {
+    begin_text_edit(edit, "a");
+    frames(4, contents);
+    for (const unsigned code : {0x1F642U, 0x4F60U, 0x10FFFFU, 0x10000U, unsigned{'b'}, 0x1F642U}) {
+        imgui_compat::add_character(code);
+        frame(contents);
+    }
+    EXPECT_EQ(edit.text, "a\U0001F642\u4F60\U0010FFFF\U00010000b\U0001F642");
+}
+
+TEST(FieldText, HalvesOfCharactersAreJoined) {
+    FieldText text;
+    EXPECT_EQ(text.typed('a'), unsigned{'a'});
+    EXPECT_EQ(text.typed(0xD83D), 0U);
+    const unsigned stand_in = text.typed(0xDE42);
+    EXPECT_EQ(text.to_field("\U0001F642"),
+              std::string({static_cast<char>(0xE0 | stand_in >> 12), static_cast<char>(0x80 | (stand_in >> 6 & 0x3F)),
+                           static_cast<char>(0x80 | (stand_in & 0x3F))}));
+    EXPECT_EQ(text.typed(0xDE42), 0U) << "a second half alone";
+    EXPECT_EQ(text.typed(0xD83D), 0U);
+    EXPECT_EQ(text.typed('b'), unsigned{'b'});
+    EXPECT_EQ(text.typed(0xDE42), 0U) << "its first half was not the last one typed";
 }
 
 TEST_F(EmojiEdit, ACharacterIsErasedAsAWhole) {

@@ -138,6 +138,13 @@ TEST(TrainWords, RunsAreNamedByWhatDistinguishesThem) {
     EXPECT_EQ(run_names(report.runs), (std::vector<std::string>{"run 1 · lr 1e−3", "run 4 · lr 3e−3"}));
     report.runs[1].settings.model.num_heads = 1;
     EXPECT_EQ(run_names(report.runs)[1], "run 4 · 1 head · lr 3e−3");
+    report.runs[1].settings = report.runs[0].settings;
+    Config& model = report.runs[1].settings.model;
+    model.position = PositionKind::Rotary;
+    model.norm_kind = NormKind::Rms;
+    model.ffn_gated = true;
+    model.activation = Activation::Silu;
+    EXPECT_EQ(run_names(report.runs)[1], "run 4 · rotary with base 10000 · RMSNorm · gated SiLU feed-forward");
     report.runs.pop_back();
     EXPECT_EQ(run_names(report.runs), (std::vector<std::string>{"run 1"}));
 }

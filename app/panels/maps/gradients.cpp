@@ -19,13 +19,13 @@ std::string_view no_gradients(const PanelContext& context) {
 }  // namespace
 
 std::shared_ptr<const GradientTrace<float>> shown_gradients(const PanelContext& context) {
-    return context.view.gradients && context.ready() ? context.ask(facet::Gradients{}).value : nullptr;
+    return context.wants_gradients() && context.ready() ? context.ask(facet::Gradients{}).value : nullptr;
 }
 
 bool shows_gradients(const PanelContext& context) { return shown_gradients(context) != nullptr; }
 
 std::string missing_gradients(const PanelContext& context) {
-    if (!context.view.gradients || !context.ready()) return "";
+    if (!context.wants_gradients() || !context.ready()) return "";
     const Answer<facet::Gradients> gradients = context.ask(facet::Gradients{});
     if (gradients) return "";
     return gradients.computing() ? "Values are shown while the gradients are being computed."

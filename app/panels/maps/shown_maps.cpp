@@ -164,7 +164,7 @@ std::string shown_title(PanelContext& context, const StageId& id) {
     if (shows_difference(context)) return name + (compare.swapped ? ": A − B" : ": B − A");
     if (compare.on()) return name + std::string(words_of_side(context));
     if (const std::string measure = measure_words(context, id); !measure.empty()) return name + measure;
-    if (!context.view.gradients) return name;
+    if (!context.wants_gradients()) return name;
     if (shows_gradients(context)) return name + ": gradient of the loss";
     return name + (context.ask(facet::Gradients{}).computing() ? ": values, gradients are being computed" : ": values, without gradients");
 }

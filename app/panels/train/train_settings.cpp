@@ -8,6 +8,7 @@
 #include "app/panels/model_settings.hpp"
 #include "app/panels/pane.hpp"
 #include "app/panels/panels.hpp"
+#include "app/panels/part_words.hpp"
 #include "app/panels/section.hpp"
 #include "app/panels/setting_values.hpp"
 #include "app/panels/train/train_transport.hpp"

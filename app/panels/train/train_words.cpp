@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/panels/part_words.hpp"
 #include "app/widgets/curve.hpp"
 #include "app/widgets/number.hpp"
 
@@ -35,20 +36,25 @@ bool several_lengths(const TaskSettings& task) { return shortest_length(task) < 
 /// Everything in which two runs can differ, in a fixed order.
 std::vector<std::string> described(const RunSettings& run) {
     const DropoutSettings& dropout = run.train.forward.dropout;
-    return {task_title(run.task),
-            fmt::format("length {}{}", several_lengths(run.task) ? fmt::format("{} to ", shortest_length(run.task)) : "", run.task.length),
-            fmt::format("{} symbols", run.task.symbols),
-            fmt::format("{} layer{}", run.model.num_layers, run.model.num_layers == 1 ? "" : "s"),
-            fmt::format("{} head{}", run.model.num_heads, run.model.num_heads == 1 ? "" : "s"),
-            fmt::format("d_model {}", run.model.d_model),
-            "lr " + rate_text(run.train.schedule.rate),
-            std::string(schedule_name(run.train.schedule.kind)),
-            fmt::format("warm-up {}", run.train.schedule.warm_up_steps),
-            "decay " + format_number(run.train.adamw.weight_decay, {.decimals = 2}),
-            "dropout " + format_number(std::max({dropout.attention, dropout.residual, dropout.embedding}), {.decimals = 2}),
-            fmt::format("batch {}", run.batch_size),
-            fmt::format("seed {}", run.seed),
-            run.train.forward.mistake == Mistake::None ? "correct" : std::string(mistake_info(run.train.forward.mistake).title)};
+    std::vector<std::string> all = {
+        task_title(run.task),
+        fmt::format("length {}{}", several_lengths(run.task) ? fmt::format("{} to ", shortest_length(run.task)) : "", run.task.length),
+        fmt::format("{} symbols", run.task.symbols),
+        fmt::format("{} layer{}", run.model.num_layers, run.model.num_layers == 1 ? "" : "s"),
+        fmt::format("{} head{}", run.model.num_heads, run.model.num_heads == 1 ? "" : "s"),
+        fmt::format("d_model {}", run.model.d_model),
+        "lr " + rate_text(run.train.schedule.rate),
+        std::string(schedule_name(run.train.schedule.kind)),
+        fmt::format("warm-up {}", run.train.schedule.warm_up_steps),
+        "decay " + format_number(run.train.adamw.weight_decay, {.decimals = 2}),
+        "dropout " + format_number(std::max({dropout.attention, dropout.residual, dropout.embedding}), {.decimals = 2}),
+        fmt::format("batch {}", run.batch_size),
+        fmt::format("seed {}", run.seed),
+        run.train.forward.mistake == Mistake::None ? "correct" : std::string(mistake_info(run.train.forward.mistake).title),
+        run.task.tokenizer == TokenizerKind::Bpe ? "pieces" : "characters"};
+    const std::vector<std::string> parts = part_phrases(run.model);
+    all.insert(all.end(), parts.begin(), parts.end());
+    return all;
 }
 
 }  // namespace

@@ -163,7 +163,7 @@ Config derived_config(const Setup& setup, std::int64_t vocab_size, std::int64_t 
     } catch (const ConfigError& error) {
         throw DocumentError(error.what(), field_at_fault(config));
     }
-    expect_to_fit(config, longest, "shorten the text or raise the context length");
+    expect_to_fit(config, longest, "shorten the text");
     return config;
 }
 
