@@ -23,6 +23,7 @@
 #include "app/panels/views/heads_switch.hpp"
 #include "app/panels/views/look_at_line.hpp"
 #include "app/panels/views/token_path_view.hpp"
+#include "app/panels/views/token_table.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/heatmap_geometry.hpp"
 #include "app/widgets/imgui_compat.hpp"
@@ -286,55 +287,6 @@ void draw_row_sums(PanelContext& context, const Equation& equation, const Box& b
     }
 }
 
-void draw_tokens(PanelContext& context, const Box& area) {
-    const auto& [colors, fonts, scale] = context.theme;
-    const auto& sequences = tokens_of(context, context.view.stage, Axis::T);
-    if (sequences.empty()) return;
-    const auto& tokens = sequences[static_cast<std::size_t>(std::min(context.view.batch, static_cast<std::int64_t>(sequences.size()) - 1))];
-    ImDrawList& list = *ImGui::GetWindowDrawList();
-    // Five digits fit beside a token's box.
-    const float line = context.px(34), id_room = context.px(44), column = context.px(234) + id_room;
-    const auto per_column = std::max<std::size_t>(static_cast<std::size_t>((area.height() - context.px(30)) / line), 1);
-    const auto columns = std::max<std::size_t>(static_cast<std::size_t>(area.width() / column), 1);
-    const std::size_t shown = std::min(tokens.size(), per_column * columns);
-    for (std::size_t c = 0; c * per_column < shown; ++c) {
-        const float x = area.min.x + static_cast<float>(c) * column;
-        draw_text(list, fonts.mono_small, {x, area.min.y}, colors.axis(Axis::T), "position");
-        draw_text(list, fonts.mono_small, {x + context.px(76), area.min.y}, colors.faint, "token");
-        draw_text_in(list, fonts.mono_small, {x, area.min.y}, {x + context.px(222) + id_room, area.min.y}, {1, 0}, colors.axis(Axis::V),
-                     "id");
-    }
-    for (std::size_t i = 0; i < shown; ++i) {
-        const Token& token = tokens[i];
-        const float x = area.min.x + static_cast<float>(i / per_column) * column,
-                    y = area.min.y + context.px(24) + static_cast<float>(i % per_column) * line;
-        ImGui::SetCursorScreenPos({x, y});
-        ImGui::PushID(static_cast<int>(i));
-        const Item item = begin_item(context.ui(), "##token", {context.px(228) + id_room, line - context.px(4)},
-                                     {.tooltip = "Choose this token: its row lights up in every stage."});
-        draw_focus_ring(context.ui(), item, context.px(4));
-        if (item.pressed) context.view.locked.set(Axis::T, static_cast<std::int64_t>(i));
-        if (item.hovered) context.view.hovered.set(Axis::T, static_cast<std::int64_t>(i));
-        ImGui::PopID();
-        const bool lit = context.view.selection().on(Axis::T) == static_cast<std::int64_t>(i);
-        const ImVec2 low{x + context.px(64), y}, high{x + context.px(184), y + line - context.px(6)};
-        list.AddRectFilled(low, high, colors.raised, context.px(6));
-        list.AddRect(low, high, lit ? colors.axis(Axis::T) : colors.line, context.px(6), 0, lit ? context.px(2) : 1.F);
-        draw_text_in(list, fonts.mono, {x, y}, {x + context.px(40), high.y}, {1, 0.5F}, lit ? colors.axis(Axis::T) : colors.muted,
-                     std::to_string(i));
-        const std::string text = chip_text(token);
-        draw_text_in(list, fonts.mono_body, low, high, {0.5F, 0.5F},
-                     token.padding   ? colors.faint
-                     : token.unknown ? colors.bad
-                                     : colors.text,
-                     elide(fonts.mono_body, text, high.x - low.x - context.px(12)));
-        draw_text_in(list, fonts.mono, {x, y}, {x + context.px(222) + id_room, high.y}, {1, 0.5F}, colors.text, std::to_string(token.id));
-    }
-    if (shown < tokens.size())
-        draw_text_in(list, fonts.label, {area.min.x, area.max.y - context.px(16)}, area.max, {1, 0.5F}, colors.faint,
-                     fmt::format("{} of {} tokens", shown, tokens.size()));
-}
-
 /// Draws the switch between tokenization steps and the table of pieces; returns its height.
 float draw_path_switch(PanelContext& context, const Box& area) {
     static constexpr std::array<std::string_view, 2> kWays = {"steps", "table"};
@@ -477,13 +429,13 @@ void draw_step_view(PanelContext& context) {
     if (context.view.stage.stage == Stage::Tokens && has_token_path(context)) {
         const float switch_height = draw_path_switch(context, area);
         area.min.y += switch_height;
-        if (context.view.token_path.table) draw_tokens(context, area);
+        if (context.view.token_path.table) draw_token_table(context, area);
         else draw_token_path(context, area);
         return;
     }
     if (context.view.stage.stage == Stage::Tokens) {
         draw_text_block(context, {area.min, {area.max.x, area.min.y + text_height}}, picture.text);
-        draw_tokens(context, {{area.min.x, area.min.y + text_height + context.px(24)}, area.max});
+        draw_token_table(context, {{area.min.x, area.min.y + text_height + context.px(24)}, area.max});
         return;
     }
     draw_picture(context, picture, area, text_height);

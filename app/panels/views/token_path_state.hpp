@@ -15,7 +15,8 @@ struct OtherTokens;
 struct TokenPath;
 
 struct TokenPathState {
-    bool table = false;  ///< show the table of pieces instead
+    bool table = false;                    ///< show the table of pieces instead
+    std::optional<std::int64_t> selected;  ///< the token that the table last scrolled to
     /// Picked in the strip: a row of the path, or their number for the steps of a word. None: the pieces.
     std::optional<std::size_t> stage;
     std::optional<std::size_t> word;         ///< selected by click; none: that of the selected token
