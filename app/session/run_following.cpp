@@ -9,9 +9,8 @@
 
 namespace attn::app {
 
-void Session::Impl::tell_refusal() {
-    if (std::exchange(notices, run().notices) == run().notices || !run().refused) return;
-    files.tell(run().notice, true);
+void Session::Impl::tell_notice_of_run() {
+    if (std::exchange(notices, run().notices) != run().notices) files.tell(run().notice, run().refused);
 }
 
 void Session::Impl::adopt_new_run() {

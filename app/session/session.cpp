@@ -48,7 +48,7 @@ void Session::update() {
     for (const Command& command : opened.commands) apply(command);
     if (opened.kept) impl_->take_up(*opened.kept);
     impl_->trainer.update(impl_->training);
-    impl_->tell_refusal();
+    impl_->tell_notice_of_run();
     impl_->adopt_new_run();
     impl_->take_written();
     impl_->refresh();

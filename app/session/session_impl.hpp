@@ -135,7 +135,7 @@ struct Session::Impl {
     void adopt_run_of_document();
     void follow();
     /// Shows the trainer's errors in saving and opening as file notices.
-    void tell_refusal();
+    void tell_notice_of_run();
     void take_up(KeptWork work);
     /// Gives pinned moments of the loaded run (`run_in_file`: its number in the file) their parameters; all others lose theirs.
     void take_up_pins(Pins& pins, std::optional<std::uint64_t> run_in_file);

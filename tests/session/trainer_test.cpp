@@ -333,7 +333,7 @@ TEST(Trainer, SavesAndOpensBetweenSteps) {
     desk.trainer.step(fake_settings());
     desk.trainer.save("good");
     desk.settle();
-    EXPECT_EQ(desk.now().notice, "saved step 1 as good");
+    EXPECT_EQ(desk.now().notice, "saved step 1 as " + std::filesystem::absolute("good").string());
     desk.trainer.save("full");
     desk.trainer.open("damaged");
     desk.settle();

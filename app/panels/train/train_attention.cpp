@@ -165,7 +165,9 @@ void draw_tile(PanelContext& context, const StageId& id, std::int64_t head, ImVe
                  : hovered ? colors.accent
                            : colors.line,
                  0, 0, context.px(chosen || hovered ? 2 : 1));
-    draw_text(list, fonts.mono_small, {at.x, end.y + context.px(4)}, colors.text, elide(fonts.mono_small, tile.place, room));
+    const bool fits = text_width(fonts.mono_small, tile.place) <= room;
+    draw_text(list, fonts.mono_small, {at.x, end.y + context.px(4)}, colors.text,
+              fits ? tile.place : elide(fonts.mono_small, attention_name(id, head, true), room));
     // In an encoder-decoder there are so many maps that only the name fits.
     if (id.stack == Stack::Main)
         draw_text(list, fonts.caption, {at.x, end.y + context.px(19)}, tile.caption.color,

@@ -117,8 +117,9 @@ void draw_history_header(PanelContext& context) {
     const auto mib = [](std::size_t bytes) {
         return format_number(static_cast<double>(bytes) / (1 << 20), {.decimals = bytes < (10U << 20) ? 1 : 0});
     };
-    const std::string kept =
-        now.run == 0 ? "" : fmt::format("{} steps · {} of {} MB", now.moments.size(), mib(now.history_bytes), mib(now.history_budget));
+    const std::string kept = now.run == 0 ? ""
+                                          : fmt::format("{} step{} · {} of {} MB", now.moments.size(), now.moments.size() == 1 ? "" : "s",
+                                                        mib(now.history_bytes), mib(now.history_budget));
     const std::string_view sentence = "every head's score by step; drag to rewind the model itself";
     const float kept_width = text_width(fonts.mono_small, kept);
     if (kept_width <= room)

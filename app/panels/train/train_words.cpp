@@ -99,10 +99,10 @@ std::string promise(const RunSettings& settings) {
     return "";
 }
 
-std::string attention_name(const StageId& weights, std::int64_t head) {
+std::string attention_name(const StageId& weights, std::int64_t head, bool brief) {
     const char* which = is_cross(weights.stage)           ? "cross "
-                        : weights.stack == Stack::Encoder ? "encoder "
-                        : weights.stack == Stack::Decoder ? "decoder "
+                        : weights.stack == Stack::Encoder ? (brief ? "enc " : "encoder ")
+                        : weights.stack == Stack::Decoder ? (brief ? "dec " : "decoder ")
                                                           : "";
     return fmt::format("{}L{} H{}", which, weights.layer, head);
 }

@@ -116,10 +116,12 @@ void draw_guesses(const PanelContext& context, const LensCell& cell, ImVec2 min,
     float y = alone ? min.y : (min.y + max.y - line * static_cast<float>(count)) / 2;
     const float end = alone ? max.y : y + line;
     const std::string rank = cell.next_rank > 1 ? rank_words(cell.next_rank) : std::string();
-    const float for_rank = rank.empty() ? 0 : text_width(fonts.mono_tiny, rank) + context.px(6);
+    const float rank_width = text_width(fonts.mono_tiny, rank), for_rank = rank.empty() ? 0 : rank_width + context.px(6);
+    // In the middle of a cell that it just fits into.
+    const float rank_end = max.x - std::min(context.px(5), std::max((max.x - min.x - rank_width) / 2, 0.F));
     const auto put = [&](ImFont* font, const std::string& text, float bottom, bool last) {
         draw_text_in(list, font, {left, y}, {max.x, bottom}, {0, 0.5F}, ink, elide(font, text, last ? room - for_rank : room));
-        if (last) draw_text_in(list, fonts.mono_tiny, {min.x, y}, {max.x - context.px(5), bottom}, {1, 0.5F}, ink, rank);
+        if (last) draw_text_in(list, fonts.mono_tiny, {min.x, y}, {rank_end, bottom}, {1, 0.5F}, ink, rank);
     };
     put(fonts.mono_small, first, end, alone);
     for (int i = 1; i < count; ++i) {
@@ -201,9 +203,10 @@ void draw_column_heads(const PanelContext& context, const LogitLens& lens, const
                      lit ? colors.axis(Axis::T) : colors.text,
                      elide(fonts.mono_small, index_label(context, tokens, Axis::T, t), x1 - x0 - context.px(5)));
         const std::int32_t next = lens.at(lens.stages.size() - 1, table.batch, t).next;
-        const std::string text = next < 0 ? "" : "→ " + token_text(context, next);
+        const std::string token = next < 0 ? "" : token_text(context, next), text = next < 0 ? "" : "→ " + token;
+        const float beside = x1 - x0 - context.px(5);
         draw_text_in(list, fonts.mono_tiny, {x0 + context.px(5), min.y + context.px(20)}, {x1, max.y}, {0, 0.5F}, colors.good,
-                     elide(fonts.mono_tiny, text, x1 - x0 - context.px(5)));
+                     elide(fonts.mono_tiny, text_width(fonts.mono_tiny, text) > beside ? token : text, beside));
     }
     list.PopClipRect();
 }

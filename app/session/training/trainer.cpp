@@ -241,7 +241,7 @@ void Trainer::carry_out(const Save& save, const std::stop_token&) {
         state_.saved_step = run_->steps();
         state_.file = std::filesystem::absolute(save.path).string();
         autosaved_step_ = -1;
-        notice("saved step " + std::to_string(run_->steps()) + " as " + save.path.string());
+        notice("saved step " + std::to_string(run_->steps()) + " as " + state_.file);
     } catch (const std::bad_alloc&) {
         notice("there is not enough memory to save the run", true);
     } catch (const std::exception& error) {
