@@ -250,9 +250,11 @@ void draw_facts(const PanelContext& context, const PiecesShown& shown, std::size
     draw_fact(context, "position", std::to_string(place), "Counted from 0.");
     if (piece == nullptr) {
         draw_bytes(context, token.text);
+        const bool written = shown.path != nullptr && place >= shown.path->pieces.size();
         return paragraph(context.ui(), context.theme.fonts.label, context.theme.colors.faint,
-                         has_token_path(context) ? "How it came about is being found."
-                                                 : "This tokenizer finds its tokens in one step: there are no merges and no scores.");
+                         written                   ? "The model wrote it: its id was drawn, not found in a text."
+                         : has_token_path(context) ? "How it came about is being found."
+                                                   : "This tokenizer finds its tokens in one step: there are no merges and no scores.");
     }
     const bool shared = shares_next(*shown.path, place) || (place > 0 && shares_next(*shown.path, place - 1));
     if (!piece->bytes.empty()) draw_bytes(context, piece->bytes);

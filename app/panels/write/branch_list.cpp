@@ -82,7 +82,7 @@ void draw_branch(PanelContext& context, const Branch& branch, std::size_t number
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x, buttons = context.px(kBranchButtons), height = context.px(kBranch);
     ImGui::PushID(static_cast<int>(branch.end));
-    const Item item = begin_item(ui, "##branch", {width - buttons, height}, {.tooltip = "Click: go to the end of this branch."});
+    const Item item = begin_item(ui, "##branch", {width - buttons, height}, {.explains_itself = true});
     ImDrawList& list = *ImGui::GetWindowDrawList();
     if (item.hovered) list.AddRectFilled(item.min, item.max, colors.raised, context.px(6));
     if (looked_at)
