@@ -20,7 +20,8 @@
 namespace attn::app {
 namespace {
 
-constexpr float kLinesHeader = 40, kChip = 28, kPitch = 26, kLeastPitch = 14, kSide = 140, kMostWidth = 1500, kMostPitch = 52;
+constexpr float kLinesHeader = 40, kLinesHeading = 24, kChip = 28, kPitch = 26, kLeastPitch = 14, kSide = 140, kMostWidth = 1500,
+                kMostPitch = 52;
 
 /// The attention whose lines are drawn: in the current stage's layer, cross-attention if the stage belongs to it.
 StageId shown_weights(const PanelContext& context, int layer) {
@@ -165,7 +166,7 @@ void take_numbers_in_sight(const PanelContext& context, TokenLines& picture, con
 float draw_one_layer(PanelContext& context, const StageId& id, const Box& box) {
     TokenLines picture = picture_of(context, id);
     const auto rows = static_cast<float>(std::max(picture.keys.count, picture.queries.count));
-    const float heading = context.px(24), width = std::min(box.width(), context.px(kMostWidth));
+    const float heading = context.px(kLinesHeading), width = std::min(box.width(), context.px(kMostWidth));
     const float pitch =
         std::clamp((box.height() - heading - context.px(4)) / std::max(rows, 1.F), context.px(kLeastPitch), context.px(kMostPitch));
     const float left = std::floor((box.width() - width) / 2);  // centred
@@ -269,6 +270,16 @@ void draw_heading(const PanelContext& context, const StageId& id, ImVec2 at, flo
     draw_text(list, fonts.label, {x, at.y + context.px(9)}, colors.muted, elide_parts(fonts.label, detail, at.x + width - x));
 }
 
+/// Whether a query's product with a key is shown below the lines. Without a selected pair, it must not push tokens out of sight.
+bool has_room_for_strip(const PanelContext& context, const StageId& id, float high) {
+    const float left = high - context.px(kQueryKeyHeight + 10);
+    if (left < context.px(180)) return false;
+    const Shape shape = context.trace().shape_of(id);
+    const auto rows = static_cast<float>(std::max(shape.size_of(Axis::T), shape.size_of(Axis::S)));
+    const bool selected = context.view.locked.on(Axis::T) && context.view.locked.on(Axis::S);
+    return selected || left >= context.px(kLinesHeading + 4 + kLeastPitch * rows) || high < context.px(kLeastPitch * rows);
+}
+
 }  // namespace
 
 void draw_lines_view(PanelContext& context) {
@@ -282,7 +293,7 @@ void draw_lines_view(PanelContext& context) {
     room.y -= draw_look_at(context, {at.x, at.y + room.y}, room.x);
     const float chips = draw_chips(context, {at.x, at.y + context.px(kLinesHeader)}, room.x);
     const float top = at.y + context.px(kLinesHeader) + chips, bottom = at.y + room.y;
-    const bool strip = !context.view.lines.all_layers && bottom - top > context.px(kQueryKeyHeight + 190);
+    const bool strip = !context.view.lines.all_layers && has_room_for_strip(context, id, bottom - top);
     const Box body{{at.x, top}, {at.x + room.x, bottom - (strip ? context.px(kQueryKeyHeight + 10) : 0)}};
     const float least = context.view.lines.all_layers ? draw_all_layers(context, body) : draw_one_layer(context, id, body);
     draw_heading(context, id, at, room.x, least);

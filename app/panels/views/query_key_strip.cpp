@@ -68,13 +68,13 @@ void draw_cells(const PanelContext& context, const std::vector<double>& values, 
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const HeatmapStyle style{.map = ColorMap::Diverging, .lo = static_cast<float>(-reach), .hi = static_cast<float>(reach)};
+    const auto characters = static_cast<int>((cell - context.px(3)) / text_width(fonts.mono_tiny, "0"));
     for (std::size_t d = 0; d < values.size(); ++d) {
         const ImVec2 min{std::floor(x + static_cast<float>(d) * cell), y},
             max{std::floor(x + static_cast<float>(d + 1) * cell) - (cell > context.px(4) ? 1.F : 0.F), y + context.px(kRow)};
         const Color fill = context.canvas.color(style, static_cast<float>(values[d]));
         list.AddRectFilled(min, max, fill);
-        const int decimals =
-            decimals_that_fit(std::abs(values[d]), static_cast<int>((cell - context.px(4)) / context.px(6.6F)), values[d] < 0);
+        const int decimals = decimals_that_fit(std::abs(values[d]), characters, values[d] < 0);
         if (cell < context.px(26) || decimals < 0) continue;
         const std::string number = format_number(values[d], {.decimals = decimals});
         if (text_width(fonts.mono_tiny, number) <= max.x - min.x - context.px(2))
