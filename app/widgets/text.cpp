@@ -172,7 +172,8 @@ std::string elide_parts(const ImFont* font, std::string_view parts, float width)
     }
     constexpr std::size_t kLeast = 12;
     const std::string shown = elide(font, parts, width);
-    return shown.size() < std::min(kLeast, parts.size()) ? std::string() : shown;
+    const bool says_too_little = shown != parts && (parts.size() <= kLeast || shown.size() < kLeast);
+    return says_too_little ? std::string() : shown;
 }
 
 std::string elide_middle(const ImFont* font, std::string_view text, float width) {

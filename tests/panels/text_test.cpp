@@ -133,6 +133,7 @@ TEST_F(Text, ElidePartsLeavesOutWholeParts) {
         EXPECT_EQ(elide_parts(font, "layer 0 · all heads · rows", two), "layer 0 · all heads");
         EXPECT_EQ(elide_parts(font, "layer 0 · all heads · rows", two - 1), "layer 0");
         EXPECT_EQ(elide_parts(font, "layer 0 · all heads", text_width(font, "lay\u2026")), "");
+        EXPECT_EQ(elide_parts(font, "layer 0 · all heads", text_width(font, "layer\u2026")), "");
         EXPECT_EQ(elide_parts(font, "what each layer expects", text_width(font, "what each lay\u2026")), "what each lay\u2026");
     });
 }

@@ -233,7 +233,7 @@ PlotArea draw_curves(PanelContext& context, const RunLines& run, const Box& box)
     }
     // Weak heads are drawn first, so that they do not cover strong ones.
     std::stable_sort(series.begin(), series.end(), [](const PlotSeries& a, const PlotSeries& b) { return a.thickness < b.thickness; });
-    PlotOptions options{.x_end = plot_end(context), .legend = false, .scrub = true, .zoom = false};
+    PlotOptions options{.x_end = run_end(context), .legend = false, .scrub = true, .zoom = false};
     if (is_share(train.pattern)) options.y_range = std::pair{0.0, 1.02};
     options.from_zero = true;
     if (const auto step = shown_step(context)) options.marker = static_cast<double>(*step);

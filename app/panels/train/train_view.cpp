@@ -70,14 +70,16 @@ void draw_side(PanelContext& context) {
 
 }  // namespace
 
-double plot_end(const PanelContext& context) {
+double run_end(const PanelContext& context) {
     const TrainingSnapshot& now = *context.training.snapshot;
-    const double newest = std::max(context.view.train.curves.last_step(), static_cast<double>(now.step));
+    const auto newest = static_cast<double>(now.step);
     const auto limit = static_cast<double>(now.run == 0 ? context.document.run.stop.steps : now.settings.stop.steps);
     double end = 50;
     while (end < newest) end *= 2;
     return limit > 0 && limit >= newest ? std::min(end, limit) : end;
 }
+
+double plot_end(const PanelContext& context) { return std::max(run_end(context), context.view.train.curves.last_step()); }
 
 Color run_color(const PanelContext& context, std::size_t index) {
     const Palette& colors = context.theme.colors;

@@ -27,8 +27,11 @@ void draw_train_attention(PanelContext& context);
 void draw_train_predictions(PanelContext& context);
 void draw_train_history(PanelContext& context);
 
-/// The end of the plots' x axis: beyond the newest step in powers of two, at most the run's last step, so that it rarely changes.
+/// The end of the plots' x axis: beyond the newest step in powers of two, at most the run's last step, so that it rarely changes; but at
+/// least the last step of every run.
 double plot_end(const PanelContext& context);
+/// The same for the current run alone.
+double run_end(const PanelContext& context);
 /// The colour of a run's curves; the accent colour for the current run.
 Color run_color(const PanelContext& context, std::size_t index);
 

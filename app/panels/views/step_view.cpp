@@ -95,8 +95,6 @@ void draw_header(PanelContext& context, const StageText& text) {
     const float width = ImGui::GetContentRegionAvail().x;
     const float switches = gradient_switch_width(context) + (has_heads_switch(context) ? heads_switch_width(context) + context.px(14) : 0);
     const float end = at.x + width - context.px(3 * 36 + 28) - switches;
-    const std::string title = elide(fonts.heading, text.title, end - at.x);
-    draw_text(list, fonts.heading, at, colors.text, title);
     const bool there = context.missing(id).empty();
     const ComparedSide in_place = side_in_place(context);
     const Trace<float>& trace = in_place.empty() ? context.trace() : *in_place.trace;
@@ -109,7 +107,13 @@ void draw_header(PanelContext& context, const StageText& text) {
     else if (where.ends_with(" · ")) where.resize(where.size() - std::string_view(" · ").size());
     if (there && has_heads(shape)) where += fmt::format(" · head {}", head);
     if (there && shape.has(Axis::G)) where += fmt::format(" reads key/value head {}", head_of(trace.config, shape, head));
-    float x = at.x + text_width(fonts.heading, title) + context.px(12);
+    const std::string brief = layer < 0 ? "" : fmt::format("L{}{}", layer, there && has_heads(shape) ? fmt::format(" H{}", head) : "");
+    const float for_place = brief.empty() ? 0 : text_width(fonts.label, brief) + context.px(12);
+    ImFont* const font = text_width(fonts.heading, text.title) + for_place > end - at.x ? fonts.title : fonts.heading;
+    const std::string title = elide(font, text.title, end - at.x);
+    // Aligns the baselines of different font sizes.
+    draw_text(list, font, {at.x, at.y + (font_size(fonts.heading) - font_size(font)) * 0.8F}, colors.text, title);
+    float x = at.x + text_width(font, title) + context.px(12);
     // If not everything fits, the place is more important than the code name.
     const std::string code(stage_name(id.stage));
     const float code_width = text_width(fonts.mono_small, code) + context.px(10);
@@ -117,9 +121,7 @@ void draw_header(PanelContext& context, const StageText& text) {
         draw_text(list, fonts.mono_small, {x, at.y + context.px(10)}, colors.muted, code);
         x += code_width;
     }
-    if (text_width(fonts.label, where) > end - x && layer >= 0)
-        where = fmt::format("L{}{}", layer, there && has_heads(shape) ? fmt::format(" H{}", head) : "");
-    where = elide(fonts.label, where, end - x);
+    if (text_width(fonts.label, where) > end - x) where = text_width(fonts.label, brief) > end - x ? "" : brief;
     draw_text(list, fonts.label, {x, at.y + context.px(9)}, colors.muted, where);
     x += text_width(fonts.label, where) + context.px(where.empty() ? 0 : 14);
     const float room = end - x;
