@@ -27,7 +27,7 @@ void heading(PanelContext& context, const Box& box, std::string_view title, std:
     ImDrawList& list = *ImGui::GetWindowDrawList();
     draw_text(list, fonts.strong, box.min, colors.text, title);
     const float x = box.min.x + text_width(fonts.strong, title) + context.px(8);
-    draw_text(list, fonts.caption, {x, box.min.y + context.px(3)}, colors.faint, elide(fonts.caption, note, box.max.x - x));
+    draw_text(list, fonts.caption, {x, box.min.y + context.px(3)}, colors.faint, elide_parts(fonts.caption, note, box.max.x - x));
 }
 
 bool fills_in(const PanelContext& context) { return context.ready() && context.trace().config.architecture == Architecture::Encoder; }
@@ -84,7 +84,9 @@ void draw_next(PanelContext& context, const Box& box) {
     const float line = context.px(kLine);
     const auto room = static_cast<std::size_t>(std::max((box.height() - context.px(kHeading)) / line, 0.F));
     const std::size_t shown = std::min({room, words->likeliest.size(), std::size_t{10}});
-    const float label = context.px(40), figure = context.px(46);
+    float widest = 0;
+    for (std::size_t i = 0; i < shown; ++i) widest = std::max(widest, text_width(fonts.mono, shown_bytes(words->likeliest[i].text)));
+    const float label = std::clamp(widest + context.px(8), context.px(40), box.width() / 2), figure = context.px(46);
     const float left = box.min.x + label, right = box.max.x - figure;
     for (std::size_t i = 0; i < shown; ++i) {
         const NextWord& word = words->likeliest[i];
@@ -154,12 +156,12 @@ float draw_cells(const PanelContext& context, const std::vector<ExampleCell>& ce
 void draw_examples(PanelContext& context, const Box& box) {
     const auto& [colors, fonts, scale] = context.theme;
     const HeldOutAnswers* answers = shown_answers(context);
-    std::string note = answers == nullptr ? "" : fmt::format("never trained on; answers at step {}", format_count(answers->step));
+    std::string note = answers == nullptr ? "" : fmt::format("never trained on · answers at step {}", format_count(answers->step));
     const std::vector<RunCurves>& runs = context.training.runs;
     if (answers != nullptr && !runs.empty())
         for (const ValidationPoint& point : runs.back().validations)
             if (const std::string lengths = accuracy_by_length(point.by_length); point.step == answers->step && !lengths.empty())
-                note += "; right by length " + lengths;
+                note += " · right by length " + lengths;
     heading(context, box, "held out", note);
     const float top = box.min.y + context.px(kHeading);
     float x = box.min.x, y = top, widest = 0;
