@@ -9,6 +9,7 @@
 #include <set>
 
 #include "app/panels/edit/paint_mask.hpp"
+#include "app/panels/maps/gradients.hpp"
 #include "app/panels/maps/shown_maps.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/session/document/presets.hpp"
@@ -478,6 +479,21 @@ TEST_F(FrameTest, HeadsAndGridShowGradientsToo) {
         const bool before = view.gradients;
         type("d", ui_frame);
         EXPECT_NE(view.gradients, before);
+    }
+}
+
+TEST_F(FrameTest, ViewsWithoutTheSwitchShowNoGradients) {
+    open_example("stories");
+    view.gradients = true;
+    for (const ViewInfo& info : views()) {
+        view.view = info.view;
+        frames(2, ui_frame);
+        const bool has_switch = info.view == View::Step || info.view == View::Heads || info.view == View::Grid;
+        with_context([&](PanelContext& context) { EXPECT_EQ(shows_gradients(context), has_switch) << info.name; });
+        if (info.view == View::Lines || info.view == View::KnockOut || info.view == View::Lens) {
+            type("d", ui_frame);
+            EXPECT_TRUE(view.gradients) << "the key does what nobody sees in " << info.name;
+        }
     }
 }
 

@@ -28,6 +28,37 @@ namespace {
 
 const std::filesystem::path kModels = std::filesystem::path(ATTN_TEST_DATA) / "golden/hf";
 
+/// The table of tokens scrolls to a token that is selected elsewhere.
+class TokenTableTest : public InterfaceFixture {
+protected:
+    TokenTableTest() {
+        open_example("stories");
+        ImGui::GetIO().DisplaySize = ImVec2(1280, 720);
+        view.stage = {Stage::Tokens};
+        view.view = View::Step;
+        frames(3, ui_frame);
+    }
+    void select(std::int64_t token) {
+        view.locked.set(Axis::T, token);
+        frames(3, ui_frame);
+    }
+};
+
+TEST_F(TokenTableTest, ScrollsToTheSelectedToken) {
+    const ImGuiWindow* table = find_window("##tokens");
+    ASSERT_NE(table, nullptr);
+    ASSERT_GT(table->ScrollMax.y, 0) << "17 tokens in two columns of 7";
+    select(1);
+    EXPECT_EQ(table->Scroll.y, 0);
+    select(8);
+    EXPECT_GT(table->Scroll.y, 0) << "the last row of the first column";
+    wheel(100, ui_frame);
+    frames(2, ui_frame);
+    const float before = table->Scroll.y;
+    frames(3, ui_frame);
+    EXPECT_EQ(table->Scroll.y, before) << "it only follows what has just been selected";
+}
+
 class TokenPathView : public InterfaceFixture {
 protected:
     void open(const std::string& text) { open_folder(kModels / "gpt2", text); }

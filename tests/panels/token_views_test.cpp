@@ -391,6 +391,24 @@ TEST_F(TokenViews, WhatFitsDoesNotScroll) {
     EXPECT_TRUE(scrolls(View::Lens, "##lens")) << "seventeen words do not fit";
 }
 
+/// A product of a query and a key below the lines must not push tokens out of sight before a pair is selected.
+TEST_F(TokenViews, AllTokensHaveLinesUntilAPairIsSelected) {
+    open_example("stories");
+    ImGui::GetIO().DisplaySize = {1280, 720};
+    session->apply({command::SetTexts{{"Tom gives a red ball to Anna because she is sad . Who has the ball ?"}, {}}, ""});
+    view.view = View::Lines;
+    const auto hides_lines = [&] {
+        frames(4, ui_frame);
+        const ImGuiWindow* window = find_window("##lines");
+        return window != nullptr && window->ScrollMax.y > 0;
+    };
+    view.locked.clear();
+    EXPECT_FALSE(hides_lines());
+    view.locked.set(Axis::T, 3);
+    view.locked.set(Axis::S, 1);
+    EXPECT_TRUE(hides_lines()) << "the product takes the room of five lines";
+}
+
 TEST_F(TokenViews, MeanOfTheHeadsStandsBesideThem) {
     open_example("gpt-tiny");
     const StageId id{Stage::Weights, 1};

@@ -102,8 +102,10 @@ TEST_F(WriteViewTest, BranchesAreLookedAtComparedAndGivenUp) {
     EXPECT_EQ(view.compare.source, Compare::Pinned);
     EXPECT_EQ(session->document().pins.a->setup->written.ids.size(), 2U) << "as far as that branch goes";
     view.view = View::Write;
+    view.stage = {Stage::Tokens};
     session->apply({command::ShowWritten{1}, ""});
     with_context([](PanelContext& context) { compare_with_branch(context, 4); });
+    EXPECT_EQ(view.stage, (StageId{Stage::Weights, 0})) << "tokens of both have no difference";
     EXPECT_EQ(session->document().pins.a->setup->written.ids.size(), session->document().written.ids.size());
     with_context([](PanelContext& context) { context.commands.push_back({command::ForgetWritten{4}, ""}); });
     EXPECT_EQ(branch_ends(writing()).size(), 1U);
