@@ -88,7 +88,8 @@ std::string summary(const RenderOptions& options, const ViewState& view, const S
     case View::Lines:
         return what + (view.lines.all_layers ? std::string("lines of all layers\n") : fmt::format("lines of layer {}\n", view.stage.layer));
     case View::Totals:
-        return what + (view.totals.rollout ? "attention rollout\n" : "mean attention\n");
+        return what + (view.totals.rollout ? "attention rollout" : "mean attention") +
+               (view.totals.up_to ? fmt::format(" of layers 0 to {}\n", *view.totals.up_to) : "\n");
     case View::Lens:
         return what + "logit lens\n";
     case View::KnockOut:

@@ -92,7 +92,8 @@ void add_view_options(CliCommand command, ViewOptions& options) {
     command.option("--stage", options.stage, "Stage, such as scores, masked or residual_1; weights by default").shown_as("STAGE");
     command.option("--layer", options.layer, "Layer, from 0").shown_as("N");
     command.option("--head", options.head, "Head, from 0").shown_as("N");
-    command.flag("--gradients", options.gradients, "Show the gradients of the next-token loss instead of the numbers");
+    command.flag("--gradients", options.gradients,
+                 "With --view step, heads or grid: the gradients of the next-token loss instead of the numbers");
     command.flag("--all-layers", options.all_layers, "With --view lines: a small picture of every layer");
     command.flag("--plain-mean", options.plain_mean, "With --view totals: the mean of all maps instead of the rollout");
     command
@@ -134,6 +135,7 @@ ViewState make_view(const ViewOptions& options, const Trace<float>& trace, const
     else if (!saved || !options.stage.empty() || options.layer) view.stage = named_stage(stage, options.layer, trace);
     if (!saved || options.head) view.head = head;
     if (options.gradients && !trace.config.lm_head) throw Error("a model without an output head predicts nothing: it has no gradients");
+    if (options.gradients && !has_gradients(view.view)) throw Error("--gradients needs --view step, heads or grid");
     if (!saved || options.gradients) view.gradients = options.gradients;
     view.lines.all_layers = options.all_layers;
     if (!saved || options.plain_mean) view.totals.rollout = !options.plain_mean;

@@ -204,7 +204,7 @@ std::string gradient_in_step(const PanelContext& context, const CellRef& cell) {
 
 /// The loss gradient with respect to this number. For a large model gradients are expensive, so they are shown only if switched on.
 void draw_gradient(PanelContext& context, const CellRef& cell) {
-    if (!context.trace().config.lm_head || (!context.snapshot.trace->whole() && !context.view.gradients)) return;
+    if (!context.trace().config.lm_head || (!context.snapshot.trace->whole() && !context.wants_gradients())) return;
     const auto gradients = context.ask(facet::Gradients{});
     if (const std::string gradient = gradients ? gradient_of(*gradients, cell) : ""; !gradient.empty())
         draw_value_line(context, "gradient of the loss", gradient, context.theme.colors.text, context.theme.fonts.mono_small);

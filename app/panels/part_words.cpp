@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
+#include "app/widgets/number.hpp"
+
 namespace attn::app {
 namespace {
 
@@ -53,8 +57,10 @@ std::string parts_words(const Config& config) { return fmt::format("{}, {}", pos
 
 std::vector<std::string> part_phrases(const Config& config) {
     const bool rotary = config.position == PositionKind::Rotary;
-    return {config.grouped() ? fmt::format("{} K/V heads", config.kv_heads()) : "own keys for each head",
-            std::string(position_words(config.position)) + (rotary ? fmt::format(" with base {:g}", config.rotary_base) : ""),
+    const std::int64_t keys = config.kv_heads();
+    return {config.grouped() ? fmt::format("{} K/V head{}", keys, keys == 1 ? "" : "s") : "own keys for each head",
+            std::string(position_words(config.position)) +
+                (rotary ? fmt::format(" with base {}", format_count(std::llround(config.rotary_base))) : ""),
             std::string(norm_words(config.norm)),
             config.norm_kind == NormKind::LayerNorm ? "LayerNorm" : "RMSNorm",
             with_or_without(config.final_norm, "final norm"),
@@ -63,7 +69,7 @@ std::vector<std::string> part_phrases(const Config& config) {
             with_or_without(config.qkv_bias, "Q, K, V bias"),
             feed_forward_words(config),
             with_or_without(config.ffn_bias, "feed-forward bias"),
-            config.tied_lm_head ? "tied head" : "own head"};
+            config.tied_lm_head ? "tied output head" : "separate output head"};
 }
 
 }  // namespace attn::app

@@ -96,7 +96,7 @@ void listen(GLFWwindow* window, Events& events) {
     });
 }
 
-/// To be called once ImGui listens, in place of whose own callback this is.
+/// Replaces ImGui's own callback, so it must be installed after it.
 void listen_to_letters(GLFWwindow* window) {
     glfwSetCharCallback(window, [](GLFWwindow* w, unsigned code) {
         events_of(w).letter = true;

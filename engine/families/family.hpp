@@ -52,7 +52,7 @@ struct Family {
     bool (*names)(const Config& config) = nullptr;  ///< whether a model's parameters can be stored under the names of tensors()
     /// The config.json with which transformers loads such a model; "" if its class computes something else.
     std::string (*config_json)(const Config& config) = nullptr;
-    /// Encoder-decoders: a text that such models know what to do with, and what to answer; empty: such models write the text they read.
+    /// Encoder-decoders: a text that models of the first type know what to do with, and what to answer; empty: they restore what they read.
     std::string_view example_source{}, example_target{};
     bool counts_real_tokens = false;  ///< a token's position counts only real tokens, wherever the padding is
     bool scales_queries = false;      ///< transformers scales queries before the product, and records them scaled

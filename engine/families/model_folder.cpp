@@ -388,8 +388,7 @@ std::vector<TensorSource> read_file(ModelFolder& folder) {
 
 /// "gptneox" of "gpt_neox" and of "GPTNeoXForCausalLM".
 std::string bare_name(std::string_view name) {
-    for (const std::string_view part : {"For", "LMHead", "DoubleHeads", "Encoder", "Decoder", "Model", "_text"})
-        name = name.substr(0, name.find(part));
+    for (const std::string_view part : {"For", "LMHead", "DoubleHeads", "Model", "_text"}) name = name.substr(0, name.find(part));
     std::string bare;
     for (const char letter : name)
         if (std::isalnum(static_cast<unsigned char>(letter)) != 0)
@@ -397,8 +396,19 @@ std::string bare_name(std::string_view name) {
     return bare;
 }
 
+/// Whether the class in "architectures" is one of another family.
+bool names_another_family(const ModelFolder& folder) {
+    const std::string name = bare_name(folder.model_class);
+    const auto known = [&](const Family* family) {
+        return std::any_of(family->model_types.begin(), family->model_types.end(),
+                           [&](std::string_view type) { return bare_name(type) == name; });
+    };
+    const auto all = families();
+    return !known(folder.family) && std::any_of(all.begin(), all.end(), known);
+}
+
 void add_notes(ModelFolder& folder) {
-    if (!folder.model_class.empty() && bare_name(folder.model_class) != bare_name(folder.model_type))
+    if (names_another_family(folder))
         folder.notes.push_back(fmt::format("\"architectures\" names {}, but the model is read as \"model_type\" says: {}.",
                                            escaped(folder.model_class, 60), folder.model_type));
     if (folder.tokenizer == nullptr) {

@@ -117,8 +117,9 @@ TEST_F(EditedDocument, OpensWhereItWasSaved) {
     EXPECT_NE(drawn({"--view", "step", "--head", "0"}).find("layers.1.attention.weights, head 0"), std::string::npos);
     EXPECT_NE(drawn({"--view", "totals"}).find("attention rollout"), std::string::npos);
     document.look->rollout = false;
+    document.look->up_to = 1;
     app::save_document(folder_.path("looked.attnscope.json"), document);
-    EXPECT_NE(drawn({"--view", "totals"}).find("mean attention"), std::string::npos) << drawn({"--view", "totals"});
+    EXPECT_NE(drawn({"--view", "totals"}).find("mean attention of layers 0 to 1"), std::string::npos) << drawn({"--view", "totals"});
 }
 
 TEST_F(EditedDocument, IsDrawnWithTheSessionsNumbers) {

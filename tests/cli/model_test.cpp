@@ -68,10 +68,11 @@ TEST(ModelCommand, SaysWhichOfTwoFamiliesAModelIsReadAs) {
     const ScratchFolder folder;
     for (const char* file : {"model.safetensors", "tokenizer.json"}) std::filesystem::copy(kFolders + "gpt2/" + file, folder.path(file));
     json config = json::parse(read_bytes(kFolders + "gpt2/config.json"));
-    for (const char* name : {"LlamaForCausalLM", "GPT2LMHeadModel", "GPT2ForSequenceClassification", "GPTNeoForCausalLM"}) {
+    for (const char* name :
+         {"LlamaForCausalLM", "GPTNeoForCausalLM", "GPT2LMHeadModel", "GPT2ForSequenceClassification", "RWForCausalLM", "MyOwnModel"}) {
         config["architectures"] = {name};
         folder.file("config.json", config.dump());
-        const bool is_other = std::string_view(name).substr(0, 4) != "GPT2";
+        const bool is_other = std::string_view(name).starts_with("Llama") || std::string_view(name).starts_with("GPTNeo");
         const std::string note = std::string("\"architectures\" names ") + name + ", but the model is read as \"model_type\" says: gpt2.";
         EXPECT_EQ(attnscope({"model", folder.path("")}).out.find(note) != std::string::npos, is_other) << name;
     }

@@ -3,7 +3,9 @@
 #include "app/widgets/field_text.hpp"
 
 #include "app/platform/imgui_compat.hpp"
+#include "app/widgets/path_field.hpp"
 #include "app/widgets/text.hpp"
+#include "app/widgets/text_field.hpp"
 #include "app/widgets/token_chips.hpp"
 #include "tests/support/imgui_fixture.hpp"
 
@@ -97,6 +99,28 @@ TEST_F(EmojiEdit, TypedCharactersArriveWhole) {
         frame(contents);
     }
     EXPECT_EQ(edit.text, "a\U0001F642\u4F60\U0010FFFF\U00010000b\U0001F642");
+}
+
+TEST_F(EmojiEdit, OtherFieldsTakeNoHalves) {
+    std::string text = "a";
+    PathField path;
+    path.text = "b";
+    const auto both = [&] {
+        text_field(ui, "##text", text, "", 200, {});
+        path_field(ui, "##path", path, "");
+    };
+    const auto type_into = [&](float y) {
+        click(60, y, both);
+        frames(2, both);
+        imgui_compat::add_character(0x1F642);
+        frame(both);
+        imgui_compat::add_character('c');
+        frames(2, both);
+    };
+    type_into(15);
+    EXPECT_TRUE(text == "ac" || text == "ca") << text;
+    type_into(50);
+    EXPECT_TRUE(path.text == "bc" || path.text == "cb" || path.text == "c") << path.text;
 }
 
 TEST(FieldText, HalvesOfCharactersAreJoined) {

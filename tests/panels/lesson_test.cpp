@@ -117,6 +117,8 @@ TEST_F(LessonTest, LeavingALessonGivesTheLayerAndTheHeadBack) {
     view.view = View::Heads;
     view.stage = {Stage::Weights, 2};
     view.head = 3;
+    view.totals.rollout = false;
+    view.totals.up_to = 1;
     frames(4, ui_frame);
     instant = false;
     open("scaling-and-softmax");
@@ -135,6 +137,8 @@ TEST_F(LessonTest, LeavingALessonGivesTheLayerAndTheHeadBack) {
     settles();
     EXPECT_FALSE(view.lesson.open());
     EXPECT_EQ(session->document().preset, "stories");
+    EXPECT_FALSE(view.totals.rollout);
+    EXPECT_EQ(view.totals.up_to, 1);
     EXPECT_EQ(view.view, View::Heads);
     EXPECT_EQ(view.stage, (StageId{Stage::Weights, 2}));
     EXPECT_EQ(view.head, 3);

@@ -59,6 +59,18 @@ TEST_F(TokenTableTest, ScrollsToTheSelectedToken) {
     EXPECT_EQ(table->Scroll.y, before) << "it only follows what has just been selected";
 }
 
+TEST_F(TokenTableTest, AClickedTokenStaysWhereItIs) {
+    const ImGuiWindow* table = find_window("##tokens");
+    ASSERT_NE(table, nullptr);
+    wheel(-1, ui_frame);
+    frames(4, ui_frame);
+    const float before = table->Scroll.y;
+    click(table->Pos.x + 100, table->Pos.y + table->Size.y - 4, ui_frame);  // cut off at the lower edge
+    frames(3, ui_frame);
+    EXPECT_GT(view.locked.on(Axis::T).value_or(0), 5);
+    EXPECT_EQ(table->Scroll.y, before);
+}
+
 class TokenPathView : public InterfaceFixture {
 protected:
     void open(const std::string& text) { open_folder(kModels / "gpt2", text); }

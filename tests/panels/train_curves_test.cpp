@@ -144,7 +144,15 @@ TEST(TrainWords, RunsAreNamedByWhatDistinguishesThem) {
     model.norm_kind = NormKind::Rms;
     model.ffn_gated = true;
     model.activation = Activation::Silu;
-    EXPECT_EQ(run_names(report.runs)[1], "run 4 · rotary with base 10000 · RMSNorm · gated SiLU feed-forward");
+    EXPECT_EQ(run_names(report.runs)[1], "run 4 · rotary with base 10,000 · RMSNorm · gated SiLU feed-forward");
+    model.num_kv_heads = 1;
+    model.rotary_base = 1e6;
+    EXPECT_EQ(run_names(report.runs)[1].find("run 4 · 1 K/V head · rotary with base 1,000,000 · "), 0U) << run_names(report.runs)[1];
+    report.runs[1].settings = report.runs[0].settings;
+    for (RunCurves& run : report.runs) run.settings.task.kind = TaskKind::Text;
+    report.runs[1].settings.task.tokenizer = TokenizerKind::Bpe;
+    report.runs[1].settings.task.vocab = 1024;
+    EXPECT_EQ(run_names(report.runs), (std::vector<std::string>{"run 1 · characters", "run 4 · 1,024 pieces"}));
     report.runs.pop_back();
     EXPECT_EQ(run_names(report.runs), (std::vector<std::string>{"run 1"}));
 }

@@ -106,6 +106,13 @@ TEST_F(WriteViewTest, BranchesAreLookedAtComparedAndGivenUp) {
     session->apply({command::ShowWritten{1}, ""});
     with_context([](PanelContext& context) { compare_with_branch(context, 4); });
     EXPECT_EQ(view.stage, (StageId{Stage::Weights, 0})) << "tokens of both have no difference";
+    view.stage = {Stage::Probabilities};
+    with_context([](PanelContext& context) { compare_with_branch(context, 4); });
+    EXPECT_EQ(view.stage, (StageId{Stage::Probabilities}));
+    view.stage = {Stage::Residual1, 0, Stack::Encoder};
+    with_context([](PanelContext& context) { compare_with_branch(context, 4); });
+    EXPECT_EQ(view.stage, (StageId{Stage::Weights, 0, Stack::Decoder}));
+    view.stage = {Stage::Weights, 0};
     EXPECT_EQ(session->document().pins.a->setup->written.ids.size(), session->document().written.ids.size());
     with_context([](PanelContext& context) { context.commands.push_back({command::ForgetWritten{4}, ""}); });
     EXPECT_EQ(branch_ends(writing()).size(), 1U);

@@ -141,6 +141,8 @@ TEST(LessonPlaces, WhatDoesNotExistIsNamedByFileStepAndField) {
         {R"("texts": ["two words"], "cell": {"T": 2})", "cell/T: there is no T 2"},
         {R"("preset": "numpy-single-head", "gradients": true)", "gradients: "},
         {R"("texts": ["alone"], "gradients": true)", "gradients: "},
+        {R"("view": "lines", "gradients": true)", "gradients: "},
+        {R"("view": "totals", "totals_layer": 99)", "totals_layer: there is no layer 99: the model has 2"},
         {R"("stage": "tokens", "gradients": true)", "gradients: "},
         {R"("forward": {"masks": {"causal": false}}, "compare_unmasked": true)", "compare_unmasked: there is nothing to compare"},
         {R"("preset": "self-attention", "view": "lens")", "view: "},

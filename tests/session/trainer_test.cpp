@@ -333,7 +333,7 @@ TEST(Trainer, SavesAndOpensBetweenSteps) {
     desk.trainer.step(fake_settings());
     desk.trainer.save("good");
     desk.settle();
-    EXPECT_EQ(desk.now().notice, "saved step 1 as " + std::filesystem::absolute("good").string());
+    EXPECT_EQ(desk.now().notice, "Saved step 1 as " + std::filesystem::absolute("good").string() + ".");
     desk.trainer.save("full");
     desk.trainer.open("damaged");
     desk.settle();
@@ -344,9 +344,25 @@ TEST(Trainer, SavesAndOpensBetweenSteps) {
     desk.trainer.open("good");
     desk.settle();
     EXPECT_EQ(desk.now().run, 2U);
+    EXPECT_EQ(desk.now().phase, TrainingPhase::Paused);
     EXPECT_TRUE(desk.now().from_file);
     EXPECT_EQ(desk.now().notices, 5U);
     EXPECT_EQ(fault_of(desk.report), "");
+}
+
+/// What else is said about a new run must not be followed by the news that it was opened.
+TEST(Trainer, TellsOfAnOpenedRunTogetherWithIt) {
+    Desk desk;
+    desk.shared->heads_gate.close();
+    desk.trainer.open("good");
+    desk.shared->heads_gate.await_arrival();
+    desk.trainer.update(desk.report);
+    EXPECT_EQ(desk.now().run, 1U) << "it is shown before its heads are known";
+    EXPECT_EQ(desk.now().notices, 1U);
+    EXPECT_EQ(desk.now().notice, "Opened good at step 0.");
+    desk.shared->heads_gate.open();
+    desk.settle();
+    EXPECT_EQ(desk.now().notices, 1U);
 }
 
 TEST(Trainer, ALongRunKeepsItsNewestPointsAndABoundedNumber) {

@@ -170,7 +170,7 @@ TEST(TrainingSession, ASavedRunGoesOnWithTheSameLosses) {
     apply(session, command::SaveCheckpoint{file});
     train(session, small_run(24));
     ASSERT_EQ(session.training().snapshot->step, 24) << session.training().snapshot->message;
-    EXPECT_EQ(session.training().snapshot->notice, "saved step 12 as " + file.string());
+    EXPECT_EQ(session.training().snapshot->notice, "Saved step 12 as " + file.string() + ".");
 
     apply(session, command::OpenCheckpoint{file});
     session.wait_for_training();

@@ -18,6 +18,7 @@ namespace attn::app::test {
 /// Shared by all runs of an engine and the test.
 struct FakeTraining {
     Gate step_gate;                      ///< every step waits at it
+    Gate heads_gate;                     ///< so do head scores
     std::atomic<std::int64_t> bad = -1;  ///< the step with a non-finite loss
     std::mutex mutex;
     std::vector<std::int64_t> made;  ///< steps of each run, in the order of the runs
@@ -86,7 +87,8 @@ public:
     std::string finished() const override {
         return settings_.stop.steps > 0 && steps_ >= settings_.stop.steps ? std::to_string(steps_) + " steps done" : "";
     }
-    HeadPoint score_heads(const Moment& moment, const std::stop_token&) override {
+    HeadPoint score_heads(const Moment& moment, const std::stop_token& stop) override {
+        shared_->heads_gate.pass(stop);
         HeadPoint point{moment.step, std::vector<HeadScore>(1)};
         point.scores[0].entropy = static_cast<double>(moment.parameters->data()[0]);
         return point;

@@ -21,8 +21,9 @@ bool looks_elsewhere(const ViewState& view, const Look& look) {
     AxisSelection cell;
     for (const auto& [axis, index] : look.cell) cell.set(axis, index);
     return view.view != look.view || view.stage != look.stage || view.head != look.head || view.batch != look.sequence ||
-           view.locked != cell || view.gradients != look.gradients || view.compare.source != look.compare ||
-           view.panes.left != look.settings || view.panes.right != look.inspector || view.panes.strip != look.stages;
+           view.locked != cell || view.gradients != look.gradients || view.totals.rollout != look.rollout ||
+           view.totals.up_to != look.up_to || view.compare.source != look.compare || view.panes.left != look.settings ||
+           view.panes.right != look.inspector || view.panes.strip != look.stages;
 }
 
 /// Starts bringing the session to the current step.
@@ -41,6 +42,7 @@ void give_back(ViewState& view, const ViewState& before) {
     view.gradients = before.gradients;
     view.compare = before.compare;
     view.heads_stage = before.heads_stage;
+    view.totals = before.totals;
     view.panes.left = before.panes.left;
     view.panes.right = before.panes.right;
     view.panes.strip = before.panes.strip;

@@ -86,7 +86,7 @@ void draw_next(PanelContext& context, const Box& box) {
     const std::size_t shown = std::min({room, words->likeliest.size(), std::size_t{10}});
     float widest = 0;
     for (std::size_t i = 0; i < shown; ++i) widest = std::max(widest, text_width(fonts.mono, shown_bytes(words->likeliest[i].text)));
-    const float label = std::clamp(widest + context.px(8), context.px(40), box.width() / 2), figure = context.px(46);
+    const float label = std::min(std::max(widest + context.px(8), context.px(40)), box.width() / 2), figure = context.px(46);
     const float left = box.min.x + label, right = box.max.x - figure;
     for (std::size_t i = 0; i < shown; ++i) {
         const NextWord& word = words->likeliest[i];

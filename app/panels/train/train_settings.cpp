@@ -164,7 +164,7 @@ void draw_pending(PanelContext& context) {
                {.look = ButtonLook::Accent, .width = -1, .notes = {.tooltip = "Starts a new run with the changed task or model."}}))
         context.commands.push_back({command::RestartTraining{}, ""});
     paragraph(ui, context.theme.fonts.caption, context.theme.colors.chosen_text,
-              "Task, model or mistake are not those of this run: they take effect when you restart.");
+              "The task, model or mistake differs from this run's. Restart to use the new settings.");
 }
 
 void draw_optimizer(PanelContext& context) {

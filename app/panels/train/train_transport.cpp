@@ -23,7 +23,7 @@ bool is_current(const PanelContext& context) {
     return trained && trained->run == context.training.snapshot->run && trained->run != 0;
 }
 
-/// Whether the run is over and can only be replaced by a new one.
+/// Whether the run is over: it can be replaced by a new one or, if it has not failed, get other stop conditions.
 bool has_ended(const PanelContext& context) {
     const TrainingPhase phase = context.training.snapshot->phase;
     return phase == TrainingPhase::Failed || phase == TrainingPhase::Finished;

@@ -33,7 +33,13 @@ std::string rate_text(double rate) {
 
 bool several_lengths(const TaskSettings& task) { return shortest_length(task) < task.length; }
 
-/// Everything in which two runs can differ, in a fixed order.
+/// Of a text's tokenizer; other tasks have their own.
+std::string pieces_of(const TaskSettings& task) {
+    if (task.kind != TaskKind::Text) return "";
+    return task.tokenizer == TokenizerKind::Bpe ? format_count(task.vocab) + " pieces" : "characters";
+}
+
+/// What distinguishes a run from others, in a fixed order; "" for what it does not have.
 std::vector<std::string> described(const RunSettings& run) {
     const DropoutSettings& dropout = run.train.forward.dropout;
     std::vector<std::string> all = {
@@ -51,7 +57,7 @@ std::vector<std::string> described(const RunSettings& run) {
         fmt::format("batch {}", run.batch_size),
         fmt::format("seed {}", run.seed),
         run.train.forward.mistake == Mistake::None ? "correct" : std::string(mistake_info(run.train.forward.mistake).title),
-        run.task.tokenizer == TokenizerKind::Bpe ? "pieces" : "characters"};
+        pieces_of(run.task)};
     const std::vector<std::string> parts = part_phrases(run.model);
     all.insert(all.end(), parts.begin(), parts.end());
     return all;
@@ -138,7 +144,7 @@ std::vector<std::string> run_names(std::span<const RunCurves> runs) {
         std::string name = fmt::format("run {}", runs[i].run);
         for (std::size_t part = 0; part < parts[i].size(); ++part) {
             const bool differs = std::any_of(parts.begin(), parts.end(), [&](const auto& other) { return other[part] != parts[i][part]; });
-            if (differs || changed[i][part]) name += " · " + parts[i][part];
+            if (!parts[i][part].empty() && (differs || changed[i][part])) name += " · " + parts[i][part];
         }
         names.push_back(std::move(name));
     }

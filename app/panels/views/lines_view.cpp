@@ -270,14 +270,14 @@ void draw_heading(const PanelContext& context, const StageId& id, ImVec2 at, flo
     draw_text(list, fonts.label, {x, at.y + context.px(9)}, colors.muted, elide_parts(fonts.label, detail, at.x + width - x));
 }
 
-/// Whether a query's product with a key is shown below the lines. Without a selected pair, it must not push tokens out of sight.
+/// Whether a query's product with a key is shown below the lines. It must not push tokens out of sight before one of them is chosen here.
 bool has_room_for_strip(const PanelContext& context, const StageId& id, float high) {
     const float left = high - context.px(kQueryKeyHeight + 10);
     if (left < context.px(180)) return false;
     const Shape shape = context.trace().shape_of(id);
     const auto rows = static_cast<float>(std::max(shape.size_of(Axis::T), shape.size_of(Axis::S)));
-    const bool selected = context.view.locked.on(Axis::T) && context.view.locked.on(Axis::S);
-    return selected || left >= context.px(kLinesHeading + 4 + kLeastPitch * rows) || high < context.px(kLeastPitch * rows);
+    const float needed = context.px(kLinesHeading + 4 + kLeastPitch * rows);
+    return context.view.lines.only || left >= needed || high < needed;
 }
 
 }  // namespace

@@ -358,15 +358,14 @@ const TokenPath* own_token_path(PanelContext& context) {
     return asked.problem.empty() ? state.last.get() : nullptr;
 }
 
-/// Tells of tokens after those of the text; returns its height.
-float draw_written_note(const PanelContext& context, const TokenPath& path, const std::vector<Token>& tokens, const Box& area) {
-    const auto real = std::count_if(tokens.begin(), tokens.end(), [](const Token& token) { return !token.padding; });
-    const std::int64_t written = real - std::ssize(path.pieces);
-    if (written <= 0) return 0;
+/// Tells of tokens written after the text; returns its height.
+float draw_written_note(const PanelContext& context, const Box& area) {
+    const std::int64_t written = written_after_text(context);
+    if (written == 0) return 0;
     ImFont* font = context.theme.fonts.label;
-    const std::string words = written == 1
-                                  ? "The last token is not from the text: the model wrote it."
-                                  : fmt::format("The last {} tokens are not from the text: the model wrote them.", format_count(written));
+    const std::string words =
+        written == 1 ? "The last token is not from the text: it was written after it."
+                     : fmt::format("The last {} tokens are not from the text: they were written after it.", format_count(written));
     draw_text(*ImGui::GetWindowDrawList(), font, area.min, context.theme.colors.muted, elide(font, words, area.width()));
     return context.px(kRule);
 }
@@ -451,7 +450,7 @@ void draw_token_path(PanelContext& context, const Box& area) {
     if (own->words.empty() || sequences.empty()) return;
     const auto batch =
         static_cast<std::size_t>(std::clamp<std::int64_t>(context.view.batch, 0, static_cast<std::int64_t>(sequences.size()) - 1));
-    rest.min.y += draw_written_note(context, *own, sequences[batch], rest);
+    rest.min.y += draw_written_note(context, rest);
     ShownPaths paths{*own, sequences[batch], other, context.view.token_path.of_other};
     const TokenPath& path = paths.seen();
     if (path.words.empty()) return;

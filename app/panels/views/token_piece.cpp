@@ -250,9 +250,10 @@ void draw_facts(const PanelContext& context, const PiecesShown& shown, std::size
     draw_fact(context, "position", std::to_string(place), "Counted from 0.");
     if (piece == nullptr) {
         draw_bytes(context, token.text);
-        const bool written = shown.path != nullptr && place >= shown.path->pieces.size();
+        const auto real = std::count_if(shown.tokens->begin(), shown.tokens->end(), [](const Token& one) { return !one.padding; });
+        const bool written = static_cast<std::int64_t>(place) >= real - written_after_text(context);
         return paragraph(context.ui(), context.theme.fonts.label, context.theme.colors.faint,
-                         written                   ? "The model wrote it: its id was drawn, not found in a text."
+                         written                   ? "Written after the text: chosen from what the model predicted."
                          : has_token_path(context) ? "How it came about is being found."
                                                    : "This tokenizer finds its tokens in one step: there are no merges and no scores.");
     }
@@ -317,6 +318,12 @@ void copy_ids(PanelContext& context, const std::vector<Token>& tokens) {
 std::string piece_text(std::string_view piece, std::string_view joined_with) {
     std::string text = chip_text({std::string(piece), 0, false, false});
     return joined_with.empty() ? text : text + " + " + chip_text({std::string(joined_with), 0, false, false});
+}
+
+std::int64_t written_after_text(const PanelContext& context) {
+    if (context.view.shown_text().source || context.snapshot.state == nullptr) return 0;
+    const Written& written = context.snapshot.state->setup->written;
+    return written.sequence == context.view.batch ? std::ssize(written.ids) : 0;
 }
 
 std::optional<ChosenPiece> chosen_piece(const PanelContext& context) {

@@ -2,6 +2,7 @@
 /// The right pane of the tokens stage: what is known of a piece.
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +21,9 @@ struct ChosenPiece {
 };
 /// The piece under the mouse, otherwise the selected one; none if there is none.
 std::optional<ChosenPiece> chosen_piece(const PanelContext& context);
+
+/// How many of the shown tokens were written after the text instead of being split from it.
+std::int64_t written_after_text(const PanelContext& context);
 
 /// Draws the facts of the chosen piece, and a button to copy the ids.
 void draw_token_piece(PanelContext& context);

@@ -36,7 +36,10 @@ void draw_token_row(PanelContext& context, const TokenTable& table, const Token&
     const Item item = begin_item(context.ui(), "##token", {context.px(228) + table.id_room, table.line - context.px(4)},
                                  {.tooltip = "Choose this token: its row lights up in every stage."});
     draw_focus_ring(context.ui(), item, context.px(4));
-    if (item.pressed) context.view.locked.set(Axis::T, i);
+    if (item.pressed) {
+        context.view.locked.set(Axis::T, i);
+        context.view.token_path.selected = i;  // it stays where it was clicked
+    }
     if (item.hovered) context.view.hovered.set(Axis::T, i);
     ImGui::PopID();
     const bool lit = context.view.selection().on(Axis::T) == i;
@@ -53,7 +56,7 @@ void draw_token_row(PanelContext& context, const TokenTable& table, const Token&
     draw_text_in(list, fonts.mono, at, {at.x + context.px(222) + table.id_room, high.y}, {1, 0.5F}, colors.text, std::to_string(token.id));
 }
 
-/// Scrolls to the token that has just been selected, unless the pointer has.
+/// Scrolls to a token that has just been selected elsewhere.
 void follow_selected_token(PanelContext& context, const TokenTable& table, std::size_t rows) {
     const std::optional<std::int64_t> selected = context.view.locked.on(Axis::T);
     if (std::exchange(context.view.token_path.selected, selected) == selected || !selected) return;
@@ -70,6 +73,7 @@ void draw_token_table(PanelContext& context, const Box& area) {
     const auto& tokens = sequences[static_cast<std::size_t>(std::min(context.view.batch, static_cast<std::int64_t>(sequences.size()) - 1))];
     const TokenTable table(context);
     const float head = context.px(24), high = area.height() - head;
+    if (high < table.line) return;
     const auto columns = std::max<std::size_t>(static_cast<std::size_t>((area.width() - context.px(14)) / table.column), 1);
     const std::size_t fit = std::max<std::size_t>(static_cast<std::size_t>(high / table.line), 1),
                       rows = std::max(fit, (tokens.size() + columns - 1) / columns);
@@ -81,12 +85,12 @@ void draw_token_table(PanelContext& context, const Box& area) {
     ImGui::PopStyleColor();
     const ImVec2 at = ImGui::GetCursorScreenPos();
     ImGui::Dummy({1, static_cast<float>(rows) * table.line});
-    const float top = ImGui::GetWindowPos().y, bottom = top + ImGui::GetWindowHeight();
-    for (std::size_t i = 0; i < tokens.size(); ++i) {
-        const float y = at.y + static_cast<float>(i % rows) * table.line;
-        if (y + table.line > top && y < bottom)
-            draw_token_row(context, table, tokens[i], static_cast<std::int64_t>(i), {at.x + left(i / rows), y});
-    }
+    // Only what is in sight: a text may have thousands of tokens.
+    const auto first = static_cast<std::size_t>(std::max(ImGui::GetScrollY(), 0.F) / table.line);
+    for (std::size_t row = first; row < std::min(rows, first + fit + 2); ++row)
+        for (std::size_t i = row; i < tokens.size(); i += rows)
+            draw_token_row(context, table, tokens[i], static_cast<std::int64_t>(i),
+                           {at.x + left(i / rows), at.y + static_cast<float>(row) * table.line});
     follow_selected_token(context, table, rows);
     fade_scrolled_edges(context.ui());
     ImGui::EndChild();

@@ -116,8 +116,10 @@ void compare_with_branch(PanelContext& context, std::int64_t end) {
     context.view.compare.choose(Compare::Pinned);
     if (depth < shown) context.view.compare.lay_out(CompareLayout::SideBySide);  // texts of different lengths cannot be subtracted
     context.view.view = View::Step;
-    // A stage in which the two can differ.
-    if (!is_layer_stage(context.view.stage.stage)) context.view.stage = {Stage::Weights, 0, context.view.stage.stack};
+    // The text before the two is the same, and so is all that an encoder makes of its own.
+    StageId& stage = context.view.stage;
+    if (stage.stage == Stage::Tokens || stage.stack == Stack::Encoder)
+        stage = {Stage::Weights, 0, stage.stack == Stack::Main ? Stack::Main : Stack::Decoder};
 }
 
 std::string cut_name(Cut cut, const SamplingSettings& sampling) {

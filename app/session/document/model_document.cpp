@@ -24,7 +24,8 @@ std::string text_for(const OpenedModel& model) {
 void set_both_texts(Document& document, const OpenedModel& model) {
     const Family& family = *model.folder().family;
     document.source_texts = document.texts;
-    if (family.example_source.empty() || !fits(model, family.example_source) || !fits(model, family.example_target)) return;
+    const bool knows_example = !family.example_source.empty() && model.folder().model_type == family.model_types.front();
+    if (!knows_example || !fits(model, family.example_source) || !fits(model, family.example_target)) return;
     document.source_texts = {std::string(family.example_source)};
     document.texts = {std::string(family.example_target)};
 }

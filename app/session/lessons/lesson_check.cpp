@@ -103,6 +103,7 @@ public:
         check_indices();
         check_cell();
         check_view();
+        check_totals();
         check_gradients();
         check_comparison();
         check_caption();
@@ -125,6 +126,7 @@ private:
     void check_indices();
     void check_cell();
     void check_view();
+    void check_totals();
     void check_gradients();
     void check_comparison();
     void check_caption();
@@ -220,8 +222,16 @@ void Checker::check_view() {
                                   view_info(view).name, stage_name(look().stage.stage)));
 }
 
+void Checker::check_totals() {
+    const std::int64_t layers = trace().config.most_layers();
+    if (step_->said.contains("totals_layer") && look().up_to >= layers)
+        fail("totals_layer", fmt::format("there is no layer {}: the model has {}", *look().up_to, layers));
+}
+
 void Checker::check_gradients() {
     if (!look().gradients) return;
+    if (!has_gradients(look().view) && step_->said.contains("gradients"))
+        fail("gradients", "only the views step, heads and grid show gradients");
     const std::vector<std::int64_t>& lengths = trace().tokens.lengths;
     if (!trace().config.lm_head) fail("gradients", "a model without an output head predicts nothing: it has no loss");
     if (std::none_of(lengths.begin(), lengths.end(), [](std::int64_t length) { return length > 1; }))

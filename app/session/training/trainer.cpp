@@ -1,5 +1,7 @@
 #include "app/session/training/trainer.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <exception>
 #include <new>
@@ -198,8 +200,7 @@ void Trainer::carry_out(const OneStep& step, const std::stop_token& job) {
     }
     train_one(job);
     score_heads(true, job);
-    const std::string finished = run_->finished();
-    set_phase(finished.empty() ? TrainingPhase::Paused : TrainingPhase::Finished, finished);
+    rest();
 }
 
 void Trainer::carry_out(const NewRun& fresh, const std::stop_token& job) {
@@ -217,11 +218,14 @@ void Trainer::carry_out(const Chain& chain, const std::stop_token& job) {
 void Trainer::carry_out(const Apply& apply, const std::stop_token&) {
     if (run_ == nullptr) return;
     adopt(apply.settings);
-    const bool over = state_.phase == TrainingPhase::Finished;
-    if (!over && state_.phase != TrainingPhase::Paused) return publish(true);
-    // The stop conditions may have changed.
+    // The stop conditions may have changed. Otherwise a paused run keeps its message.
+    const bool paused = state_.phase == TrainingPhase::Paused, over = state_.phase == TrainingPhase::Finished;
+    if (over || (paused && !run_->finished().empty())) rest();
+    else publish(true);
+}
+
+void Trainer::rest() {
     const std::string finished = run_->finished();
-    if (!over && finished.empty()) return publish(true);
     set_phase(finished.empty() ? TrainingPhase::Paused : TrainingPhase::Finished, finished);
 }
 
@@ -241,7 +245,7 @@ void Trainer::carry_out(const Save& save, const std::stop_token&) {
         state_.saved_step = run_->steps();
         state_.file = std::filesystem::absolute(save.path).string();
         autosaved_step_ = -1;
-        notice("saved step " + std::to_string(run_->steps()) + " as " + state_.file);
+        notice(fmt::format("Saved step {} as {}.", run_->steps(), escaped(state_.file, 0)));
     } catch (const std::bad_alloc&) {
         notice("there is not enough memory to save the run", true);
     } catch (const std::exception& error) {
@@ -260,13 +264,14 @@ void Trainer::carry_out(const Open& open, const std::stop_token& job) {
     } catch (const std::exception& error) {
         return notice(error.what(), true);
     }
-    const std::int64_t last = run->settings().stop.steps;
-    const bool over = last > 0 && run->steps() >= last;
-    take_up(std::move(run), over ? TrainingPhase::Finished : TrainingPhase::Paused, true, job);
+    // Told together with the run, so that what else is said about the new run is said later.
+    state_.notice = open.kept ? fmt::format("Restored step {}.", run->steps())
+                              : fmt::format("Opened {} at step {}.", escaped(open.path.native(), 0), run->steps());
+    ++state_.notices;
+    take_up(std::move(run), TrainingPhase::Paused, true, job);
     if (open.kept) state_.saved_step = 0;
     else state_.file = std::filesystem::absolute(open.path).string();
-    notice(open.kept ? "restored step " + std::to_string(run_->steps())
-                     : "opened " + open.path.string() + " at step " + std::to_string(run_->steps()));
+    rest();
 }
 
 void Trainer::take_up(std::unique_ptr<LiveRun> run, TrainingPhase phase, bool from_file, const std::stop_token& job) {

@@ -44,7 +44,8 @@ public:
     void restart(RunSettings settings);  ///< creates a new run and starts it
     /// Runs `first`, then `second`, unless another run is started in between.
     void chain(RunSettings first, RunSettings second);
-    void apply(RunSettings settings);  ///< to the current run, except the mistake, which is fixed for a run
+    /// To the current run, except the mistake, which is fixed for a run. Decides again whether a run that rests is finished.
+    void apply(RunSettings settings);
     void save(std::filesystem::path path);
     /// Resumes the run in the file, paused; if the file cannot be used, the current run continues. `kept`: the file is an autosave, so the
     /// run still counts as unsaved.
@@ -127,6 +128,8 @@ private:
     /// Scores the heads at as many moments as is cheap enough; `always`: at this step in any case.
     void score_heads(bool always, const std::stop_token& job);
     void set_phase(TrainingPhase phase, std::string message = "");
+    /// Finished if a stop condition is met, otherwise paused.
+    void rest();
     void notice(std::string text, bool refused = false);
     /// Hands the run over if it has changed and the pause has passed or the run is idle.
     void hand_over();
