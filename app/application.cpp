@@ -123,7 +123,8 @@ void Application::keep_unsaved_work() {
     const TrainingSnapshot& run = *session_.training().snapshot;
     if (view_.lesson.open() && run.run != own_.run) lesson_runs_[run.run] = run.step;
     if (autosave_ == nullptr) return;
-    autosave_->keep_document(own_.document, files.document, own_.unsaved);
+    if (!own_.unsaved && files.left != nullptr) autosave_->keep_document(files.left, files.left_document, true);
+    else autosave_->keep_document(own_.document, files.document, own_.unsaved);
     const std::string problem = autosave_->problem();
     if (!problem.empty() && problem != told_problem_) session_.apply({command::TellFile{"Autosave failed: " + problem, true}, ""});
     told_problem_ = problem;
@@ -139,7 +140,7 @@ WouldBeLost Application::would_be_lost() const {
     const bool own_run = view_.lesson.open() ? run.run == own_.run : !of_lesson(run.run, run.step);
     const bool kept = std::any_of(run.kept.begin(), run.kept.end(),
                                   [&](const KeptRun& other) { return other.unsaved() && !of_lesson(other.run, other.step); });
-    return {own_.would_be_lost, own_run && run.step != run.saved_step, kept};
+    return {own_.would_be_lost, own_run && run.step != run.saved_step, kept, session_.files().left != nullptr};
 }
 
 void Application::answer_about_leftovers() {

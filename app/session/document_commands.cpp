@@ -155,11 +155,24 @@ void Session::Impl::carry_out(const command::ShowUntrained&, const std::string& 
 void Session::Impl::carry_out(const command::Undo&, const std::string&) { travel(true); }
 void Session::Impl::carry_out(const command::Redo&, const std::string&) { travel(false); }
 
+void Session::Impl::carry_out(const command::GoBackToLeft&, const std::string&) {
+    const std::optional<std::size_t> left = files.left_subject();
+    if (!left) return;
+    for (const bool back : {true, false})
+        for (std::shared_ptr<const Document> before; history.subject() != *left && before != history.current();) {
+            before = history.current();
+            travel(back);
+        }
+}
+
 void Session::Impl::begin_subject(const std::filesystem::path& file, std::shared_ptr<const Document> clean) {
+    const std::filesystem::path before = files.state().document;
     history.begin_subject();
     files.look_at(history.subject());
     files.set_document(file, std::move(clean));
     files.forget_subjects_except(history.subjects());
+    if (files.left_subject() == history.subject() - 1)
+        files.tell(fmt::format("{} has changes that are not saved: undo goes back to it.", escaped(before.filename().native(), 0)), false);
 }
 
 void Session::Impl::change(Document next, const std::string& merge) {

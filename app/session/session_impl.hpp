@@ -51,6 +51,7 @@ struct Session::Impl {
     void carry_out(const command::ShowMoment& show, const std::string& merge);
     void carry_out(const command::ShowUntrained& show, const std::string& merge);
     void carry_out(const command::Undo& undo, const std::string& merge);
+    void carry_out(const command::GoBackToLeft& back, const std::string& merge);
     void carry_out(const command::Redo& redo, const std::string& merge);
 
     void carry_out(const command::StartTraining& start, const std::string& merge);

@@ -123,6 +123,18 @@ TEST_F(ClosingTest, EarlierRunsAreNotLostBySaving) {
     EXPECT_EQ(closing(), Closing::No);
 }
 
+TEST_F(ClosingTest, ADocumentOpenBeforeIsGoneBackTo) {
+    would_be_lost.earlier_document = true;
+    files.left_document = "/elsewhere/mine.json";
+    quit();
+    EXPECT_EQ(closing(), Closing::Asked);
+    press(Key::Enter, ui_frame);
+    frames(2, ui_frame);
+    EXPECT_EQ(all<command::GoBackToLeft>().size(), 1U);
+    EXPECT_EQ(closing(), Closing::No);
+    EXPECT_TRUE(all<command::SaveDocument>().empty());
+}
+
 TEST_F(ClosingTest, ACancelledSheetLeavesTheWindowOpen) {
     would_be_lost.run = true;
     quit();

@@ -123,6 +123,46 @@ TEST_F(Files, UndoAndRedoTakeTheFileAlong) {
     EXPECT_FALSE(files().unsaved);
 }
 
+TEST_F(Files, WhatIsLeftUnsavedIsRememberedAndGoneBackTo) {
+    const auto path = folder.path() / "d.json";
+    send(command::SaveDocument{path});
+    session.apply({command::SetTexts{{"not saved"}, {}}, ""});
+    session.update();
+    EXPECT_EQ(files().left, nullptr) << "it is open";
+    send(command::OpenFile{std::filesystem::path(ATTN_TEST_DATA) / "golden/hf/gpt2"});
+    session.update();
+    ASSERT_NE(session.document().model, nullptr) << files().notice;
+    ASSERT_NE(files().left, nullptr);
+    EXPECT_EQ(files().left->texts, (std::vector<std::string>{"not saved"}));
+    EXPECT_EQ(files().left_document, path);
+    EXPECT_EQ(files().notice, "d.json has changes that are not saved: undo goes back to it.");
+    session.apply({command::SetTexts{{"of the model"}, {}}, ""});
+    session.apply({command::OpenPreset{"gpt-tiny"}, ""});
+    session.update();
+    EXPECT_EQ(files().left_document, path) << "a model's text is in no file";
+    session.apply({command::GoBackToLeft{}, ""});
+    session.update();
+    EXPECT_EQ(session.document().texts, (std::vector<std::string>{"not saved"}));
+    EXPECT_EQ(files().document, path);
+    EXPECT_TRUE(files().would_be_lost);
+    EXPECT_EQ(files().left, nullptr);
+    session.apply({command::Redo{}, ""});
+    session.update();
+    EXPECT_NE(files().left, nullptr) << "left again";
+    send(command::OpenFile{path});
+    session.update();
+    EXPECT_EQ(files().left, nullptr) << "opening the file again gives up the changes";
+    session.apply({command::GoBackToLeft{}, ""});
+    EXPECT_EQ(files().document, path) << "nothing to go back to";
+}
+
+TEST_F(Files, WhatIsSavedIsNotLeftBehind) {
+    send(command::SaveDocument{folder.path() / "d.json"});
+    session.apply({command::OpenPreset{"gpt-tiny"}, ""});
+    session.update();
+    EXPECT_EQ(files().left, nullptr);
+}
+
 TEST_F(Files, TheTextToTrainOnStaysInTheDocument) {
     const std::string text = "to be, or\nnot tö be\n";
     send(command::OpenFile{put("hamlet.txt", text)});

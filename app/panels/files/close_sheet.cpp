@@ -22,6 +22,11 @@ std::string run_words(const PanelContext& context) {
     return fmt::format("The training run, at step {}, is not saved.", run.step);
 }
 
+std::string left_words(const PanelContext& context) {
+    return fmt::format("\"{}\", open before, has changes that are not saved.",
+                       visible_text(context.files.left_document.filename().string()));
+}
+
 std::string earlier_words(const PanelContext& context) {
     const auto& kept = context.training.snapshot->kept;
     const auto count = std::count_if(kept.begin(), kept.end(), [](const KeptRun& run) { return run.unsaved(); });
@@ -46,13 +51,16 @@ void draw_question(PanelContext& context) {
     gap(ui, 6);
     if (context.would_be_lost.document) paragraph(ui, fonts.body, colors.text, document_words(context));
     if (context.would_be_lost.run) paragraph(ui, fonts.body, colors.text, run_words(context));
+    if (context.would_be_lost.earlier_document) paragraph(ui, fonts.body, colors.text, left_words(context));
     if (context.would_be_lost.earlier_runs) paragraph(ui, fonts.body, colors.text, earlier_words(context));
     gap(ui, 10);
     const bool saves = context.would_be_lost.document || context.would_be_lost.run;
-    const char* tooltip =
-        saves ? "Asks for a name if there is none yet (Enter)." : "Goes to the Train view, where earlier runs are listed (Enter).";
-    if (button(ui, saves ? "Save and close##save" : "Show the runs##save", {.look = ButtonLook::Accent, .notes = {.tooltip = tooltip}}) ||
-        key_pressed(Key::Enter, false))
+    const bool goes_back = !saves && context.would_be_lost.earlier_document;
+    const char* tooltip = saves       ? "Asks for a name if there is none yet (Enter)."
+                          : goes_back ? "Undoes what was opened since (Enter)."
+                                      : "Goes to the Train view, where earlier runs are listed (Enter).";
+    const char* label = saves ? "Save and close##save" : goes_back ? "Go back to it##save" : "Show the runs##save";
+    if (button(ui, label, {.look = ButtonLook::Accent, .notes = {.tooltip = tooltip}}) || key_pressed(Key::Enter, false))
         begin_saving(context);
     ImGui::SameLine(0, context.px(8));
     if (button(ui, "Close without saving", {.notes = {.tooltip = "Unsaved work is lost, and so is its autosave."}}))
@@ -62,11 +70,16 @@ void draw_question(PanelContext& context) {
     ImGui::End();
 }
 
-/// Saves one part after the other: first the run, so that the document can name its file. Cancelling a sheet, a failed save and earlier
-/// runs that are not saved leave the window open.
+/// Saves one part after the other: first the run, so that the document can name its file. Cancelling a sheet, a failed save, and earlier
+/// runs and documents that are not saved leave the window open.
 void go_on_saving(PanelContext& context) {
     FileView& view = context.view.files;
     if (view.task != FileTask::None || context.files.busy) return;
+    if (!context.would_be_lost.document && !context.would_be_lost.run && context.would_be_lost.earlier_document) {
+        view.closing = Closing::No;
+        context.commands.push_back({command::GoBackToLeft{}, ""});
+        return;
+    }
     if (!context.would_be_lost.document && !context.would_be_lost.run) {
         view.closing = context.would_be_lost.earlier_runs ? Closing::No : Closing::Now;
         if (!context.would_be_lost.earlier_runs) return;

@@ -187,6 +187,8 @@ struct TellFile {
 
 struct Undo {};
 struct Redo {};
+/// Undoes or redoes as far as FilesState::left.
+struct GoBackToLeft {};
 }  // namespace command
 
 /// `merge` joins this command with the previous one into one undo step if both carry the same non-empty name, as when a slider is dragged
@@ -200,7 +202,7 @@ struct Command {
                  command::SetTrainingText, command::SaveCheckpoint, command::OpenCheckpoint, command::Pin, command::SaveDocument,
                  command::OpenFile, command::RestoreWork, command::UseText, command::ExportTensor, command::ExportTable,
                  command::CopySnippet, command::ListFolder, command::ListModels, command::SetMemoryBudget, command::PreviewFile,
-                 command::TellFile, command::OpenDump, command::ShowBeside, command::Undo, command::Redo>
+                 command::TellFile, command::OpenDump, command::ShowBeside, command::Undo, command::Redo, command::GoBackToLeft>
         what;
     std::string merge;
 };

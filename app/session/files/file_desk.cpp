@@ -309,6 +309,9 @@ FileDesk::Opened FileDesk::update(const std::shared_ptr<const Document>& documen
         state_.unsaved = clean == nullptr || *document != *clean;
         state_.would_be_lost = state_.unsaved && would_be_lost(*document);
     }
+    const std::optional<std::size_t> left = left_subject();
+    state_.left = left ? subjects_.at(*left).left : nullptr;
+    state_.left_document = left ? subjects_.at(*left).path : std::filesystem::path();
     return opened;
 }
 
@@ -331,13 +334,25 @@ bool FileDesk::would_be_lost(const Document& document) const {
 
 void FileDesk::look_at(std::size_t subject) {
     if (subject == subject_) return;
+    // What is in no file yet was not meant to be kept.
+    if (state_.would_be_lost && !state_.document.empty()) subjects_[subject_].left = compared_;
     subject_ = subject;
+    subjects_[subject_].left.reset();
     show_subject();
 }
 
 void FileDesk::set_document(std::filesystem::path path, std::shared_ptr<const Document> document) {
+    // Opening a file again, or replacing it, gives up what was changed before.
+    for (auto& [subject, file] : subjects_)
+        if (file.path == path) file.left.reset();
     subjects_[subject_] = {std::move(path), std::move(document)};
     show_subject();
+}
+
+std::optional<std::size_t> FileDesk::left_subject() const {
+    for (auto file = subjects_.rbegin(); file != subjects_.rend(); ++file)
+        if (file->second.left != nullptr) return file->first;
+    return std::nullopt;
 }
 
 void FileDesk::forget_subjects_except(const std::set<std::size_t>& subjects) {

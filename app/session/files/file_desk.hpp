@@ -59,6 +59,8 @@ public:
     Opened update(const std::shared_ptr<const Document>& document);
     /// Turns to another subject of the document's history (DocumentHistory::subject()), which has a file of its own.
     void look_at(std::size_t subject);
+    /// The subject of FilesState::left.
+    std::optional<std::size_t> left_subject() const;
     /// Forgets the files of other subjects, which nothing leads to any more.
     void forget_subjects_except(const std::set<std::size_t>& subjects);
     /// Declares the subject's document identical to this file (empty: to an example or a model). Null: it differs from the file.
@@ -93,6 +95,7 @@ private:
     struct SubjectFile {
         std::filesystem::path path;
         std::shared_ptr<const Document> clean;
+        std::shared_ptr<const Document> left{};  ///< as it was left with unsaved changes; null: without any, or it is the current one
     };
     std::map<std::size_t, SubjectFile> subjects_;
     std::size_t subject_ = 0;

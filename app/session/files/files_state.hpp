@@ -55,9 +55,12 @@ struct AutosaveWords {
 };
 
 struct FilesState {
-    std::filesystem::path document;                ///< the document's file; empty if it has none
-    bool unsaved = false;                          ///< the document differs from its file
-    bool would_be_lost = false;                    ///< and could not be recreated at the next start
+    std::filesystem::path document;  ///< the document's file; empty if it has none
+    bool unsaved = false;            ///< the document differs from its file
+    bool would_be_lost = false;      ///< and could not be recreated at the next start
+    /// Another document, open before, as it was left with unsaved changes, and its file; null if there is none. Undo or redo leads to it.
+    std::shared_ptr<const Document> left;
+    std::filesystem::path left_document;
     bool busy = false;                             ///< a file is being read or written
     std::string notice;                            ///< outcome of the last file operation, in one sentence
     bool failed = false;                           ///< `notice` reports an error
