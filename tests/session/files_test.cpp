@@ -191,6 +191,14 @@ TEST_F(Files, ATextCanBeLookedAtOrLeft) {
     send(command::UseText{command::UseText::As::Probe});
     ASSERT_EQ(session.document().texts.size(), 8U);
     EXPECT_EQ(session.document().texts.front(), "line 0");
+    EXPECT_EQ(files().notice, "The first 8 of 20 lines are shown.");
+    send(command::OpenFile{put("long.txt", std::string(3000, 'x') + "\n")});
+    send(command::UseText{command::UseText::As::Probe});
+    EXPECT_EQ(session.document().texts, (std::vector<std::string>{std::string(3000, 'x')})) << "one line has all the room";
+    send(command::OpenFile{put("longer.txt", "short\n" + std::string(3000, 'x') + "\n")});
+    send(command::UseText{command::UseText::As::Probe});
+    EXPECT_EQ(session.document().texts, (std::vector<std::string>{"short", std::string(2048, 'x')}));
+    EXPECT_EQ(files().notice, "Of line 2, the first 2,048 of 3,000 bytes are shown.");
     EXPECT_EQ(lines_with_text("äää\nb", 2, 3), (std::vector<std::string>{"ä", "b"}));
     EXPECT_EQ(lines_with_text(" \t\n\r\n").size(), 0U);
 }

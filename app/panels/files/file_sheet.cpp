@@ -319,7 +319,7 @@ void draw_text_question(PanelContext& context) {
     paragraph(ui, fonts.body, colors.muted, fmt::format("A text of {} bytes. What is it for?", opened.text->size()));
     gap(ui, 8);
     if (button(ui, "Look at its first lines",
-               {.look = ButtonLook::Accent, .notes = {.tooltip = "Its first eight lines become the sequences (Enter)."}}) ||
+               {.look = ButtonLook::Accent, .notes = {.tooltip = "Its first eight lines become the sequences, of 4 KiB in all (Enter)."}}) ||
         key_pressed(Key::Enter, false))
         answer = As::Probe;
     ImGui::SameLine(0, context.px(8));

@@ -20,6 +20,7 @@
 #include "engine/io/folder.hpp"
 #include "engine/io/npz.hpp"
 #include "engine/io/text_file.hpp"
+#include "engine/tensor/count_text.hpp"
 #include "engine/tensor/error.hpp"
 
 namespace attn::app {
@@ -27,8 +28,8 @@ namespace attn::app {
 namespace {
 
 constexpr std::size_t kMostRecent = 12, kMostEntries = 5000;
-/// The most lines of an opened text that become sequences of the batch, and the most bytes of each.
-constexpr std::size_t kMostLines = 8, kLongestLine = 300;
+/// The most lines of an opened text that become sequences of the batch, and the most bytes of all, of which each has the same share.
+constexpr std::size_t kMostLines = 8, kMostBytesOfLines = 4096;
 
 std::string shown(const std::filesystem::path& path) { return escaped(path.native(), 0); }
 
@@ -376,13 +377,28 @@ void FileDesk::finish_restoring(bool done, std::string notice) {
     tell(std::move(notice), !done);
 }
 
+void FileDesk::tell_what_is_shown(const std::vector<std::string>& all, const std::vector<std::string>& lines) {
+    std::string notice;
+    if (lines.size() < all.size()) notice = fmt::format("The first {} of {} lines are shown.", lines.size(), count_text(std::ssize(all)));
+    for (std::size_t i = 0; i < lines.size(); ++i)
+        if (lines[i].size() < all[i].size()) {
+            notice += fmt::format("{}Of line {}, the first {} of {} bytes are shown.", notice.empty() ? "" : " ", i + 1,
+                                  count_text(std::ssize(lines[i])), count_text(std::ssize(all[i])));
+            break;
+        }
+    if (!notice.empty()) tell(std::move(notice), false);
+}
+
 void FileDesk::use_text(command::UseText::As as, const Document& document) {
     if (!state_.text) return;
     const OpenedText opened = *std::exchange(state_.text, {});
     if (as == command::UseText::As::Training)
         waiting_.push_back({command::SetTrainingText{opened.text, opened.path.filename().string()}, ""});
     if (as != command::UseText::As::Probe) return;
-    command::SetTexts texts{lines_with_text(*opened.text, kMostLines, kLongestLine), {}};
+    const std::vector<std::string> all = lines_with_text(*opened.text);
+    const std::size_t count = std::min(all.size(), kMostLines), longest = kMostBytesOfLines / std::max<std::size_t>(count, 1);
+    command::SetTexts texts{lines_with_text(*opened.text, kMostLines, longest), {}};
+    tell_what_is_shown(all, texts.texts);
     // Every new line keeps one of the existing encoder texts.
     const std::vector<std::string>& sources = document.source_texts;
     for (std::size_t i = 0; !sources.empty() && i < texts.texts.size(); ++i) texts.source_texts.push_back(sources[i % sources.size()]);
