@@ -135,7 +135,7 @@ ViewState make_view(const ViewOptions& options, const Trace<float>& trace, const
     else if (!saved || !options.stage.empty() || options.layer) view.stage = named_stage(stage, options.layer, trace);
     if (!saved || options.head) view.head = head;
     if (options.gradients && !trace.config.lm_head) throw Error("a model without an output head predicts nothing: it has no gradients");
-    if (options.gradients && !has_gradients(view.view)) throw Error("--gradients needs --view step, heads or grid");
+    if (options.gradients && !shows_maps(view.view)) throw Error("--gradients needs --view step, heads or grid");
     if (!saved || options.gradients) view.gradients = options.gradients;
     view.lines.all_layers = options.all_layers;
     if (!saved || options.plain_mean) view.totals.rollout = !options.plain_mean;

@@ -70,7 +70,9 @@ void draw_histogram_section(PanelContext& context) {
     if (!context.ready()) return;
     const StageId& id = context.view.stage;
     if (id.stage == Stage::Tokens || !context.has_stage(id)) return;
-    const Matrix shown = shown_slice(context, id, context.view.head);
+    // Other views draw the numbers themselves, whatever is compared.
+    const Matrix shown = shows_maps(context.view.view) ? shown_slice(context, id, context.view.head)
+                                                       : context.matrices.stage(context.trace(), id, context.view.batch, context.view.head);
     if (shown.empty()) return;
     const Ui ui = context.ui();
     HistogramView& view = context.view.histogram;

@@ -93,7 +93,7 @@ TEST(BadInput, FilesAndFoldersThatTheWindowCannotOpen) {
     folder.file("damaged/model.safetensors", model);
 
     expect_refused({folder.path("missing")}, "no command or file");
-    expect_refused({folder.path("empty")}, "holds neither a training run nor a published model: it has no model.safetensors");
+    expect_refused({folder.path("empty")}, "holds neither a training run (model.safetensors) nor a published model");
     expect_refused({folder.path("foreign")}, "holds no training run: its model.safetensors is neither");
     expect_refused({folder.path("damaged")}, "model.safetensors");
     expect_refused({folder.file("empty.txt", "")}, "empty.txt");

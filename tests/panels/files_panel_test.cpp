@@ -93,6 +93,20 @@ TEST_F(FilesPanel, WhatIsTypedFiltersAndEnterOpensTheFirst) {
     EXPECT_EQ(all<command::OpenFile>()[0].path, "/data/old/Hamlet.txt");
 }
 
+TEST_F(FilesPanel, HiddenNamesAreOfferedToThoseWhoTypeADot) {
+    files.recent = {"/data/old/run.safetensors"};
+    control('O');
+    auto listing = std::make_shared<FolderListing>();
+    listing->folder = "/data/old/";
+    listing->entries = {{"cache", true}, {".cache", true}, {".config", true}};
+    files.listing = listing;
+    frames(2, ui_frame);
+    EXPECT_EQ(view.files.path.completions, (std::vector<std::string>{"/data/old/cache/"}));
+    type(".ca", ui_frame);
+    frames(2, ui_frame);
+    EXPECT_EQ(view.files.path.completions, (std::vector<std::string>{"/data/old/.cache/"}));
+}
+
 TEST_F(FilesPanel, BackspaceBehindAFolderLeavesIt) {
     files.recent = {"/data/old/run.safetensors"};
     control('O');

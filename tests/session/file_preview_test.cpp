@@ -89,6 +89,7 @@ TEST_F(Preview, SaysWhyAFileCannotBeOpened) {
     EXPECT_THAT(refusal(put("empty.txt", " \n ")), HasSubstr("no text"));
     EXPECT_THAT(refusal(put("broken.safetensors", "short")), HasSubstr("broken.safetensors"));
     EXPECT_THAT(refusal(put("broken.json", "{")), HasSubstr("broken.json"));
+    EXPECT_THAT(refusal(std::filesystem::path(ATTN_TEST_DATA) / "golden/hf/llama"), HasSubstr("there is no tokenizer in this folder"));
     std::filesystem::create_directory(folder.path() / "other");
     EXPECT_EQ(words(folder.path() / "other"), "") << "a folder to go into";
 }

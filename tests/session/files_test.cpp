@@ -42,6 +42,11 @@ protected:
         write_safetensors(path / "model.safetensors", {{"format", "pt"}}, std::vector{view_of(array)});
         return path;
     }
+    std::filesystem::path without_tokenizer() const {
+        const std::filesystem::path path = folder.path() / "llama";
+        std::filesystem::copy(std::filesystem::path(ATTN_TEST_DATA) / "golden/hf/llama", path);
+        return path;
+    }
     std::filesystem::path empty_folder() const {
         const std::filesystem::path path = folder.path() / "nothing";
         std::filesystem::create_directory(path);
@@ -251,7 +256,8 @@ TEST_F(Files, WhatCannotBeReadIsSaidOnceAndChangesNothing) {
         {put("array.npy", "\x93NUMPY......"), ".npz"},
         {folder.path(), "model.safetensors"},
         {foreign_folder(), "neither a checkpoint of attnscope nor a GPT-2"},
-        {empty_folder(), "holds neither a training run nor a published model: it has no model.safetensors"},
+        {without_tokenizer(), "there is no tokenizer in this folder"},
+        {empty_folder(), "holds neither a training run (model.safetensors) nor a published model"},
     };
     const Document before = session.document();
     for (const auto& [path, words] : bad) {
@@ -346,10 +352,13 @@ TEST_F(Files, FoldersAreListed) {
     std::filesystem::create_directory(folder.path() / "zoo");
     put("b.txt", "");
     put(".hidden", "");
+    std::filesystem::create_directory(folder.path() / ".cache");
     put("a.txt", "");
     send(command::ListFolder{folder.path()});
     ASSERT_NE(files().listing, nullptr);
-    ASSERT_EQ(files().listing->entries.size(), 3U);
+    ASSERT_EQ(files().listing->entries.size(), 5U);
+    EXPECT_EQ(files().listing->entries[3].name, ".cache") << "hidden ones last";
+    EXPECT_EQ(files().listing->entries[4].name, ".hidden");
     EXPECT_EQ(files().listing->entries[0].name, "zoo");
     EXPECT_TRUE(files().listing->entries[0].folder);
     EXPECT_EQ(files().listing->entries[1].name, "a.txt");

@@ -291,7 +291,7 @@ std::vector<Action> table() {
          kAll,
          "values or gradients",
          [](C& c) { c.view.gradients = !c.view.gradients; },
-         [](const C& c) { return ready(c) && has_gradients(c.view.view); }},
+         [](const C& c) { return ready(c) && shows_maps(c.view.view); }},
         {"Edit the text", "Text", {typed('t')}, kAll, "edit the text", start_text_edit, ready},
         {"Find heads by name or pattern",
          "Go to",

@@ -83,7 +83,8 @@ void find_completions(PanelContext& context) {
     if (listing == nullptr) return;
     const auto add_where = [&](auto matches) {
         for (const FolderListing::Entry& entry : listing->entries)
-            if ((entry.folder || passes_filter(entry.name, filter)) && matches(folded_case(entry.name)))
+            if ((entry.folder || passes_filter(entry.name, filter)) && (begun.starts_with('.') || !entry.hidden()) &&
+                matches(folded_case(entry.name)))
                 field.completions.push_back(folder + entry.name + (entry.folder ? "/" : ""));
     };
     add_where([&](const std::string& name) { return name.starts_with(begun); });

@@ -30,10 +30,15 @@ bool is_whole(const KnockOut& result) {
     return std::all_of(result.heads.begin(), result.heads.end(), [](const HeadWorth& head) { return head.measured; });
 }
 
-std::string attention_name(const StageId& context) { return place_words(context, -1) + (is_cross(context.stage) ? " cross" : ""); }
+/// An encoder-decoder has three attentions per layer; their names must fit beside the picture: "enc L0", "dec L0", "cross L0".
+std::string attention_name(const StageId& context) {
+    if (context.stack == Stack::Main) return place_words(context, -1);
+    return fmt::format("{} L{}", is_cross(context.stage) ? "cross" : context.stack == Stack::Encoder ? "enc" : "dec", context.layer);
+}
 
 std::string head_name(const HeadWorth& head) {
-    return place_words(head.context, head.head) + (is_cross(head.context.stage) ? ", cross" : "");
+    if (head.context.stack == Stack::Main) return place_words(head.context, head.head);
+    return fmt::format("{} H{}", attention_name(head.context), head.head);
 }
 
 /// The changes as a matrix: rows are attentions, columns are heads.

@@ -136,7 +136,22 @@ bool is_space_put_before(const TokenPath::Piece& piece) {
 }
 
 /// Where the piece stands in the typed text.
-void draw_place(const PanelContext& context, const TokenPath::Piece& piece, const Token& token, bool shared) {
+/// The bytes of the text that the piece stands for: of characters that pieces share, its part, if their bytes are those typed.
+std::pair<std::size_t, std::size_t> bytes_of(const TokenPath& path, std::size_t place) {
+    const auto [first, last] = sharing(path, place);
+    std::size_t before = 0, all = 0;
+    for (std::size_t i = first; i <= last; ++i) {
+        if (i < place) before += path.pieces[i].bytes.size();
+        all += path.pieces[i].bytes.size();
+    }
+    const TokenPath::Piece& piece = path.pieces[place];
+    const std::size_t begin = path.pieces[first].begin;
+    if (first == last || all != path.pieces[last].end - begin) return {piece.begin, piece.end};
+    return {begin + before, begin + before + piece.bytes.size()};
+}
+
+void draw_place(const PanelContext& context, const TokenPath& path, std::size_t place, const Token& token, bool shared) {
+    const TokenPath::Piece& piece = path.pieces[place];
     if (piece.last_character == 0) return;
     if (is_space_put_before(piece)) {
         draw_fact(context, "not typed, before", piece_text(piece.typed), "A space that the tokenizer puts before a word.");
@@ -146,7 +161,8 @@ void draw_place(const PanelContext& context, const TokenPath::Piece& piece, cons
         draw_fact(context, shared ? "part of" : "typed", typed, "The typed characters that it comes from.");
     constexpr std::string_view kCounted = "In the typed text, counted from 0; the end does not belong to it.";
     draw_fact(context, "characters", range_words(piece.first_character - 1, piece.last_character), kCounted);
-    draw_fact(context, "bytes of the text", range_words(piece.begin, piece.end), kCounted);
+    const auto [begin, end] = bytes_of(path, place);
+    draw_fact(context, "bytes of the text", range_words(begin, end), kCounted);
 }
 
 /// How the piece came about, in numbers.
@@ -261,7 +277,7 @@ void draw_facts(const PanelContext& context, const PiecesShown& shown, std::size
     if (!piece->bytes.empty()) draw_bytes(context, piece->bytes);
     if (!piece->spelling.empty() && piece->spelling != piece->bytes)
         draw_fact(context, "in the vocabulary", visible_text(piece->spelling), "As the vocabulary spells it.");
-    draw_place(context, *piece, token, shared);
+    draw_place(context, *shown.path, place, token, shared);
     draw_making(context, *piece, shown.path->tokenizer);
     gap(context.ui(), 6);
     paragraph(context.ui(), context.theme.fonts.label, context.theme.colors.faint, piece->origin);

@@ -25,7 +25,7 @@ std::span<const ViewInfo> views() { return kViews; }
 
 const ViewInfo& view_info(View view) { return kViews.at(static_cast<std::size_t>(view)); }
 
-bool has_gradients(View view) { return view == View::Step || view == View::Heads || view == View::Grid; }
+bool shows_maps(View view) { return view == View::Step || view == View::Heads || view == View::Grid; }
 
 std::optional<View> view_from_name(std::string_view name) {
     for (const ViewInfo& info : kViews)

@@ -21,8 +21,8 @@ struct ViewInfo {
 /// All views in enumeration order, which is also the order of the tabs.
 std::span<const ViewInfo> views();
 const ViewInfo& view_info(View view);
-/// Whether its maps can show gradients instead of values.
-bool has_gradients(View view);
+/// Whether it draws maps, which can also be gradients or differences.
+bool shows_maps(View view);
 std::optional<View> view_from_name(std::string_view name);
 
 }  // namespace attn::app

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 #include "app/session/document/document_json.hpp"
@@ -39,7 +40,6 @@ std::shared_ptr<const FolderListing> list_folder(const std::filesystem::path& fo
     std::error_code error;
     const std::filesystem::path where = folder.empty() ? std::filesystem::path(".") : folder;
     for (std::string& name : names_in_folder(where, error)) {
-        if (name.front() == '.') continue;
         std::error_code unknown;
         const bool is_folder = std::filesystem::is_directory(where / name, unknown);
         const std::uintmax_t bytes = is_folder ? 0 : std::filesystem::file_size(where / name, unknown);
@@ -47,8 +47,9 @@ std::shared_ptr<const FolderListing> list_folder(const std::filesystem::path& fo
         if (listing->entries.size() == kMostEntries) break;
     }
     if (error) listing->problem = error.message();
-    std::sort(listing->entries.begin(), listing->entries.end(),
-              [](const auto& a, const auto& b) { return a.folder != b.folder ? a.folder : a.name < b.name; });
+    std::sort(listing->entries.begin(), listing->entries.end(), [](const auto& a, const auto& b) {
+        return std::tuple(a.hidden(), !a.folder, a.name) < std::tuple(b.hidden(), !b.folder, b.name);
+    });
     return listing;
 }
 

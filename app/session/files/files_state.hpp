@@ -28,9 +28,10 @@ struct FolderListing {
         std::string name;
         bool folder = false;
         std::uint64_t bytes = 0;  ///< size of a file
+        bool hidden() const { return name.starts_with('.'); }
     };
     std::filesystem::path folder;
-    std::vector<Entry> entries;  ///< folders first, by name, without hidden ones
+    std::vector<Entry> entries;  ///< folders first, by name; then hidden ones in the same order
     std::string problem;         ///< why the folder could not be read; "" if there was no problem
 };
 

@@ -52,7 +52,8 @@ void expect_run(const std::filesystem::path& folder, const std::stop_token& stop
     std::error_code unknown;
     if (!std::filesystem::exists(model, unknown))
         throw refuse(folder, FileFault::Schema,
-                     "this folder holds neither a training run nor a published model: it has no model.safetensors");
+                     "this folder holds neither a training run (model.safetensors) nor a published model (config.json, weights and a "
+                     "tokenizer)");
     InputFile input(model, {.stop = stop});
     if (kind_of_safetensors(model, input, first_bytes(input, kStart)) != FileKind::Run)
         throw refuse(folder, FileFault::Schema,
@@ -77,18 +78,29 @@ bool is_part_of_model(const std::filesystem::path& path) {
     return folder != path && OpenedModel::is_in(folder);
 }
 
+bool holds_run(const std::filesystem::path& folder) {
+    try {
+        expect_run(folder, {});
+        return true;
+    } catch (const FileError&) {
+        return false;
+    }
+}
+
 bool is_lesson(const std::filesystem::path& path) { return object_in(path).has("steps"); }
 
 ReadableFile read_any_file(const std::filesystem::path& path, const std::stop_token& stop) {
     ReadableFile file;
     file.path = is_part_of_model(path) ? std::filesystem::absolute(path).parent_path() : path;
     std::error_code unknown;
-    if (OpenedModel::is_in(file.path)) {
+    const bool folder = std::filesystem::is_directory(path, unknown);
+    // A model without a tokenizer is refused for that, not for being no run.
+    if (OpenedModel::is_in(file.path) || (folder && is_model_folder(path) && !holds_run(path))) {
         file.kind = FileKind::Model;
         file.document = document_of_model(OpenedModel::open(file.path));
         return file;
     }
-    if (std::filesystem::is_directory(path, unknown)) {
+    if (folder) {
         expect_run(path, stop);
         file.kind = FileKind::Run;
         return file;

@@ -29,6 +29,8 @@ bool is_part_of_model(const std::filesystem::path& path);
 /// Throws FileError for a file that is missing, damaged or of an unsupported kind.
 ReadableFile read_any_file(const std::filesystem::path& path, const std::stop_token& stop = {});
 
+/// Whether a folder holds a training run, or GPT-2 weights without a config.json.
+bool holds_run(const std::filesystem::path& folder);
 /// Whether a JSON file is a lesson, that is, has steps. Throws FileError unless it holds a JSON object.
 bool is_lesson(const std::filesystem::path& path);
 

@@ -230,7 +230,7 @@ void Checker::check_totals() {
 
 void Checker::check_gradients() {
     if (!look().gradients) return;
-    if (!has_gradients(look().view) && step_->said.contains("gradients"))
+    if (!shows_maps(look().view) && step_->said.contains("gradients"))
         fail("gradients", "only the views step, heads and grid show gradients");
     const std::vector<std::int64_t>& lengths = trace().tokens.lengths;
     if (!trace().config.lm_head) fail("gradients", "a model without an output head predicts nothing: it has no loss");
