@@ -306,6 +306,26 @@ TEST_F(ComparisonTest, AStateComparedWithItselfIsSaidToBeTheSame) {
     EXPECT_EQ(said(), "");
 }
 
+TEST_F(ComparisonTest, RedoBringsTheComparisonBackWithItsPin) {
+    open_example("gpt-tiny");
+    const auto step = [this](auto command) {
+        session->apply({command, ""});
+        frames(2, ui_frame);
+    };
+    pin();
+    view.compare.choose(Compare::Pinned);
+    frames(2, ui_frame);
+    ASSERT_EQ(view.compare.source, Compare::Pinned);
+    step(command::Undo{});
+    EXPECT_FALSE(view.compare.on()) << "nothing is pinned";
+    step(command::Redo{});
+    EXPECT_EQ(view.compare.source, Compare::Pinned);
+    view.compare.choose(Compare::Off);
+    step(command::Undo{});
+    step(command::Redo{});
+    EXPECT_FALSE(view.compare.on()) << "it was switched off";
+}
+
 TEST_F(ComparisonTest, APinnedStateIsReadWhenAViewWantsIt) {
     open_example("gpt-tiny");
     const auto lens_of_it = get(facet::Readings{ReadingKind::Lens}), totals_of_it = get(facet::Readings{ReadingKind::Totals});

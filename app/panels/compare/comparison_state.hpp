@@ -26,6 +26,13 @@ struct Comparison {
     bool swapped = false;                    ///< A and B are swapped, by `first` or by the key
     std::optional<ComparedSubject> subject;  ///< set when the comparison begins; none: it has just begun
 
+    /// A comparison that ended because undo took away the pinned state. It begins again once that is back.
+    struct Interrupted {
+        Compare source;
+        ComparedSubject subject;
+    };
+    std::optional<Interrupted> interrupted;
+
     bool on() const { return source != Compare::Off; }
     /// Sets the layout. `a_in_place`: show A instead of B.
     void lay_out(CompareLayout next, bool a_in_place = false) {
@@ -35,6 +42,7 @@ struct Comparison {
     void choose(Compare next) {
         source = next;
         subject.reset();
+        interrupted.reset();
         if (on()) last = next;
     }
     void end() {
