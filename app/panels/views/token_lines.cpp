@@ -166,8 +166,28 @@ float draw_token_lines(const PanelContext& context, const TokenLines& picture, c
     return strong.least(picture.threshold);
 }
 
+namespace {
+
+/// The tokens that a token attends to, or is attended to by, in one head; the strongest first.
+std::vector<MapCell> partners_of(const LineMap& map, const PointedToken& token) {
+    const bool query = token.axis == Axis::T;
+    std::vector<MapCell> partners;
+    const std::int64_t count = query ? map.weights.data.cols : map.weights.data.rows;
+    for (std::int64_t i = 0; i < count; ++i) {
+        const std::int64_t row = query ? token.index : i, col = query ? i : token.index;
+        if (!map.weights.data.knows(row, col)) continue;
+        const float weight = map.weights.at(row, col);
+        if (!map.weights.masked(row, col) && weight > 0) partners.push_back({0, row, col, weight});
+    }
+    std::stable_sort(partners.begin(), partners.end(), [](const MapCell& a, const MapCell& b) { return a.value > b.value; });
+    return partners;
+}
+
+}  // namespace
+
 void token_tooltip(const PanelContext& context, const TokenLines& picture, const PointedToken& token) {
-    constexpr std::size_t kMost = 5;
+    // A head has several lines if it is the only one, two if there are few, else one beside its name.
+    constexpr std::size_t kAlone = 5, kFewHeads = 4, kMostHeads = 16;
     const Ui ui = context.ui();
     const auto& [colors, fonts, scale] = context.theme;
     const bool query = token.axis == Axis::T;
@@ -176,29 +196,26 @@ void token_tooltip(const PanelContext& context, const TokenLines& picture, const
     text_line(ui, fonts.strong, colors.axis(token.axis),
               query ? fmt::format("query {} “{}” attends to", token.index, name)
                     : fmt::format("key {} “{}” is attended to by", token.index, name));
-    bool any = false;
+    const auto words = [&](const MapCell& partner) {
+        const std::int64_t index = query ? partner.col : partner.row;
+        return fmt::format("{:>3} {:<8} {}", index, (query ? picture.keys : picture.queries).name(index),
+                           format_number(static_cast<double>(partner.value), {.decimals = 3}));
+    };
+    const bool many = picture.maps.size() > kFewHeads;
+    std::size_t heads = 0;
     for (const LineMap& map : picture.maps) {
-        std::vector<MapCell> partners;
-        const std::int64_t count = query ? map.weights.data.cols : map.weights.data.rows;
-        for (std::int64_t i = 0; i < count; ++i) {
-            const std::int64_t row = query ? token.index : i, col = query ? i : token.index;
-            if (!map.weights.data.knows(row, col)) continue;
-            const float weight = map.weights.at(row, col);
-            if (!map.weights.masked(row, col) && weight > 0) partners.push_back({0, row, col, weight});
+        const std::vector<MapCell> partners = partners_of(map, token);
+        if (partners.empty() || ++heads > kMostHeads) continue;
+        if (many) {
+            text_line(ui, fonts.mono, map.color, fmt::format("{:<8}{}", map.name, words(partners[0])));
+            continue;
         }
-        std::stable_sort(partners.begin(), partners.end(), [](const MapCell& a, const MapCell& b) { return a.value > b.value; });
-        if (partners.empty()) continue;
-        any = true;
         if (picture.maps.size() > 1) text_line(ui, fonts.label, map.color, map.name);
-        const std::size_t shown = std::min(picture.maps.size() > 1 ? 2 : kMost, partners.size());
-        for (std::size_t i = 0; i < shown; ++i) {
-            const std::int64_t index = query ? partners[i].col : partners[i].row;
-            text_line(ui, fonts.mono, colors.muted,
-                      fmt::format("{:>3} {:<8} {}", index, (query ? picture.keys : picture.queries).name(index),
-                                  format_number(static_cast<double>(partners[i].value), {.decimals = 3})));
-        }
+        const std::size_t shown = std::min(picture.maps.size() > 1 ? 2 : kAlone, partners.size());
+        for (std::size_t i = 0; i < shown; ++i) text_line(ui, fonts.mono, colors.muted, words(partners[i]));
     }
-    if (!any) text_line(ui, fonts.label, colors.faint, "nothing: every pair is masked");
+    if (heads > kMostHeads) text_line(ui, fonts.label, colors.faint, fmt::format("and {} more heads", heads - kMostHeads));
+    if (heads == 0) text_line(ui, fonts.label, colors.faint, "nothing: every pair is masked");
     end_tooltip();
 }
 
