@@ -360,11 +360,15 @@ namespace {
 
 /// The number that the picture shows of the cell, where that is not the number itself.
 void draw_measured(PanelContext& context, const CellRef& cell) {
-    if (context.view.view != View::Heads && context.view.view != View::Grid) return;
-    const std::string words = measure_words(context, cell.stage);
+    if (!shows_maps(context.view.view)) return;
+    const std::string words = context.view.view == View::Step ? "" : measure_words(context, cell.stage);
     if (words.empty() && !context.view.compare.on()) return;
-    const std::int64_t row = cell.index[2], col = cell.index[3];
-    const Matrix map = with_row(context, shown_slice(context, cell.stage, cell.index[1]), row);
+    const Shape shape = context.trace().shape_of(cell.stage);
+    if (shape.rank() < 2) return;
+    const auto axes = static_cast<std::size_t>(shape.rank());
+    const std::int64_t row = cell.index[axes - 2], col = cell.index[axes - 1],
+                       head = shape.has(Axis::H) ? cell.index[1] : context.view.head;
+    const Matrix map = with_row(context, shown_slice(context, cell.stage, head), row);
     if (map.empty() || row >= map.data.rows || col >= map.data.cols || !map.data.knows(row, col)) return;
     if (map.is_difference) draw_difference_row(context, map, row, col);
     else if (!words.empty())

@@ -593,7 +593,7 @@ TEST_F(ComparisonTest, ThePaneGivesTheDifferenceInThePicture) {
         return find_item("##cell", {label, "row"}, hover, 60, 9).has_value();
     };
     view.compare.choose(Compare::Unmasked);
-    for (const View place : {View::Heads, View::Totals}) {
+    for (const View place : {View::Step, View::Heads, View::Totals}) {
         view.view = place;
         view.stage = {Stage::Weights, 0};
         view.locked.set(Axis::T, 2);
