@@ -15,6 +15,7 @@
 #include "app/session/document/document_json.hpp"
 #include "app/session/document/model_document.hpp"
 #include "app/session/document/prepare.hpp"
+#include "app/session/document/presets.hpp"
 #include "app/session/files/readable_file.hpp"
 #include "app/session/session.hpp"
 #include "engine/families/model_folder.hpp"
@@ -286,6 +287,31 @@ TEST(OpenedModel, IsFoundAgainByADocument) {
     EXPECT_EQ(again.model->path(), document.model->path());
     EXPECT_EQ(again.texts, document.texts);
     EXPECT_EQ(again.config, document.config);
+}
+
+TEST(OpenedModel, ThatIsGoneIsNamedWithTheDocumentThatNeedsIt) {
+    const test::TemporaryFolder folder;
+    fs::copy(kGpt2, folder.path() / "model");
+    Document document = document_of_model(OpenedModel::open(folder.path() / "model"));
+    Document pinned = open_preset("gpt-tiny");
+    pinned.pins.a = State{std::make_shared<const app::Setup>(document), Drawn{}};
+    save_document(folder.path() / "shows.json", document);
+    save_document(folder.path() / "pins.json", pinned);
+    fs::rename(folder.path() / "model", folder.path() / "moved");
+    const auto refusal = [&](const char* name) -> std::string {
+        try {
+            load_document(folder.path() / name);
+        } catch (const FileError& error) {
+            return error.what();
+        }
+        return "";
+    };
+    for (const char* name : {"shows.json", "pins.json"}) {
+        EXPECT_THAT(refusal(name), HasSubstr(name));
+        EXPECT_THAT(refusal(name), HasSubstr((folder.path() / "model").string()));
+        EXPECT_THAT(refusal(name), HasSubstr("put it back, or write its new path here"));
+    }
+    EXPECT_THAT(refusal("pins.json"), HasSubstr("/pinned/a/model"));
 }
 
 TEST(OpenedModel, FolderIsKnownForWhatItIs) {

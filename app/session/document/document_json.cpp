@@ -237,7 +237,14 @@ void read_model_fields(JsonObject& object, Setup& setup) {
         } else {
             if (model.empty() || model.find('\0') != std::string::npos)
                 object.fail("model", "is not the path of a model", FileFault::Schema);
-            setup.model = OpenedModel::open(model);
+            try {
+                setup.model = OpenedModel::open(model);
+            } catch (const FileError& error) {
+                object.fail("model",
+                            fmt::format("the model of this document cannot be opened ({}): put it back, or write its new path here",
+                                        error.what()),
+                            error.fault());
+            }
             setup.config = setup.model->config();
         }
     }
