@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "app/widgets/field_text.hpp"
 #include "app/widgets/imgui_compat.hpp"
@@ -63,6 +64,11 @@ int on_input(ImGuiInputTextCallbackData* data) {
         if (field.caret_to_end) {
             data->ClearSelection();
             data->CursorPos = data->BufTextLen;
+            if (std::exchange(field.select_name, false)) {
+                const std::size_t slash = std::string_view(data->Buf, static_cast<std::size_t>(data->BufTextLen)).rfind('/');
+                data->SelectionStart = slash == std::string_view::npos ? 0 : static_cast<int>(slash) + 1;
+                data->SelectionEnd = data->BufTextLen;
+            }
             field.caret_to_end = false;
         }
     }

@@ -24,6 +24,16 @@ protected:
     }
 };
 
+TEST_F(FilesPanel, TypingReplacesTheProposedName) {
+    control('S');
+    const std::string folder = view.files.path.text.substr(0, view.files.path.text.rfind('/') + 1);
+    frames(3, ui_frame);
+    type("mine", ui_frame);
+    EXPECT_EQ(view.files.path.text, folder + "mine");
+    type(".", ui_frame);
+    EXPECT_EQ(view.files.path.text, folder + "mine.") << "once";
+}
+
 TEST_F(FilesPanel, SaveAsksOnceWhereAndThenKnows) {
     control('S');
     ASSERT_EQ(view.files.task, FileTask::Save);

@@ -38,6 +38,7 @@ void begin(PanelContext& context, FileTask task, std::string path) {
     view.path = {};
     view.path.text = std::move(path);
     view.path.focus = true;
+    view.path.select_name = !chooses_file(task);
     view.listed.reset();
     view.shelved.reset();
     view.shelf = false;
