@@ -123,7 +123,7 @@ void Application::keep_unsaved_work() {
     const TrainingSnapshot& run = *session_.training().snapshot;
     if (view_.lesson.open() && run.run != own_.run) lesson_runs_[run.run] = run.step;
     if (autosave_ == nullptr) return;
-    if (!own_.unsaved && files.left != nullptr) autosave_->keep_document(files.left, files.left_document, true);
+    if (!own_.would_be_lost && files.left != nullptr) autosave_->keep_document(files.left, files.left_document, true);
     else autosave_->keep_document(own_.document, files.document, own_.unsaved);
     const std::string problem = autosave_->problem();
     if (!problem.empty() && problem != told_problem_) session_.apply({command::TellFile{"Autosave failed: " + problem, true}, ""});

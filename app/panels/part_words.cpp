@@ -45,6 +45,11 @@ std::string_view norm_words(NormPlacement norm) {
 
 std::string with_or_without(bool there, std::string_view what) { return fmt::format("{} {}", there ? "with" : "no", what); }
 
+std::string base_words(double base) {
+    const bool whole = base == std::floor(base) && base < 1e15;
+    return whole ? format_count(static_cast<std::int64_t>(base)) : fmt::format("{:g}", base);
+}
+
 std::string feed_forward_words(const Config& config) {
     if (!config.feed_forward) return "no feed-forward";
     return fmt::format("{}{} feed-forward", config.ffn_gated ? "gated " : "",
@@ -59,8 +64,7 @@ std::vector<std::string> part_phrases(const Config& config) {
     const bool rotary = config.position == PositionKind::Rotary;
     const std::int64_t keys = config.kv_heads();
     return {config.grouped() ? fmt::format("{} K/V head{}", keys, keys == 1 ? "" : "s") : "own keys for each head",
-            std::string(position_words(config.position)) +
-                (rotary ? fmt::format(" with base {}", format_count(std::llround(config.rotary_base))) : ""),
+            std::string(position_words(config.position)) + (rotary ? " with base " + base_words(config.rotary_base) : ""),
             std::string(norm_words(config.norm)),
             config.norm_kind == NormKind::LayerNorm ? "LayerNorm" : "RMSNorm",
             with_or_without(config.final_norm, "final norm"),

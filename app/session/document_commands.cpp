@@ -156,22 +156,19 @@ void Session::Impl::carry_out(const command::Undo&, const std::string&) { travel
 void Session::Impl::carry_out(const command::Redo&, const std::string&) { travel(false); }
 
 void Session::Impl::carry_out(const command::GoBackToLeft&, const std::string&) {
+    const std::shared_ptr<const Document> before = history.current();
     const std::optional<std::size_t> left = files.left_subject();
-    if (!left) return;
-    for (const bool back : {true, false})
-        for (std::shared_ptr<const Document> before; history.subject() != *left && before != history.current();) {
-            before = history.current();
-            travel(back);
-        }
+    if (left && history.go_to(*left, usable_documents())) changed(*before);
 }
 
 void Session::Impl::begin_subject(const std::filesystem::path& file, std::shared_ptr<const Document> clean) {
     const std::filesystem::path before = files.state().document;
+    const std::size_t subject = history.subject();
     history.begin_subject();
     files.look_at(history.subject());
     files.set_document(file, std::move(clean));
     files.forget_subjects_except(history.subjects());
-    if (files.left_subject() == history.subject() - 1)
+    if (files.left_subject() == subject)
         files.tell(fmt::format("{} has changes that are not saved: undo goes back to it.", escaped(before.filename().native(), 0)), false);
 }
 
@@ -186,13 +183,17 @@ void Session::Impl::replace(Document next, const std::string& merge) {
     if (history.change(std::move(next), merge)) changed(*before);
 }
 
+// Undoing may lead to an earlier run, which is then made current again; not while another run is training.
+DocumentHistory::Usable Session::Impl::usable_documents() const {
+    return [this](const Document& d) {
+        if (!d.trained || d.trained->run == run().run) return true;
+        return run().phase != TrainingPhase::Running && is_kept(d.trained->run);
+    };
+}
+
 void Session::Impl::travel(bool back) {
     const std::shared_ptr<const Document> before = history.current();
-    // Undoing may lead to an earlier run, which is then made current again; not while another run is training.
-    const auto can_choose = [this](std::uint64_t number) { return run().phase != TrainingPhase::Running && is_kept(number); };
-    const auto usable = [&](const Document& d) {
-        return !d.trained.has_value() || d.trained->run == run().run || can_choose(d.trained->run);
-    };
+    const DocumentHistory::Usable usable = usable_documents();
     const bool possible = back ? history.can_undo() : history.can_redo();
     const std::size_t steps = back ? history.undo(usable) : history.redo(usable);
     if (!possible) message = back ? "there is nothing to undo" : "there is nothing to redo";
@@ -203,6 +204,7 @@ void Session::Impl::travel(bool back) {
 
 void Session::Impl::changed(const Document& before) {
     files.look_at(history.subject());
+    files.forget_subjects_except(history.subjects());
     const bool other_setup = static_cast<const Setup&>(document()) != static_cast<const Setup&>(before);
     // Text in progress continues from the old document, and the last generation's problem may no longer apply.
     if (!writing.taking) writing.problem.clear();

@@ -34,12 +34,21 @@ std::set<std::size_t> DocumentHistory::subjects() const {
     return subjects;
 }
 
-std::size_t DocumentHistory::undo(const Usable& usable) { return go(undo_, redo_, usable); }
+std::size_t DocumentHistory::undo(const Usable& usable) {
+    return go(undo_, redo_, [&](const Step& step) { return !usable || usable(*step.document); });
+}
 
-std::size_t DocumentHistory::redo(const Usable& usable) { return go(redo_, undo_, usable); }
+std::size_t DocumentHistory::redo(const Usable& usable) {
+    return go(redo_, undo_, [&](const Step& step) { return !usable || usable(*step.document); });
+}
 
-std::size_t DocumentHistory::go(Steps& from, Steps& to, const Usable& usable) {
-    const auto found = std::find_if(from.rbegin(), from.rend(), [&](const Step& step) { return !usable || usable(*step.document); });
+bool DocumentHistory::go_to(std::size_t subject, const Usable& usable) {
+    const auto wanted = [&](const Step& step) { return step.subject == subject && (!usable || usable(*step.document)); };
+    return go(undo_, redo_, wanted) > 0 || go(redo_, undo_, wanted) > 0;
+}
+
+std::size_t DocumentHistory::go(Steps& from, Steps& to, const Wanted& wanted) {
+    const auto found = std::find_if(from.rbegin(), from.rend(), wanted);
     if (found == from.rend()) return 0;
     const auto steps = static_cast<std::size_t>(found - from.rbegin()) + 1;
     for (std::size_t i = 0; i < steps; ++i) {

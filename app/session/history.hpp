@@ -38,6 +38,9 @@ public:
     /// Return how many steps they went. If no usable document is found they return 0 and change nothing.
     std::size_t undo(const Usable& usable = {});
     std::size_t redo(const Usable& usable = {});
+    /// Goes to the nearest usable document of a subject, by undoing or else by redoing. Returns false, and changes nothing, if there is
+    /// none.
+    bool go_to(std::size_t subject, const Usable& usable = {});
 
 private:
     struct Step {
@@ -45,8 +48,9 @@ private:
         std::size_t subject = 0;
     };
     using Steps = std::vector<Step>;
-    /// Makes the nearest usable document of `from` current; moves the old one and the skipped ones to `to`.
-    std::size_t go(Steps& from, Steps& to, const Usable& usable);
+    using Wanted = std::function<bool(const Step&)>;
+    /// Makes the nearest wanted document of `from` current; moves the old one and the skipped ones to `to`. Returns how many steps it went.
+    std::size_t go(Steps& from, Steps& to, const Wanted& wanted);
 
     Step current_;
     std::size_t last_subject_ = 0;

@@ -88,6 +88,8 @@ struct Session::Impl {
     void replace(Document next, const std::string& merge);
     /// The document is a new thing to be saved, in this file. `clean` as in FileDesk::set_document().
     void begin_subject(const std::filesystem::path& file, std::shared_ptr<const Document> clean);
+    /// The documents that undo and redo may lead to.
+    DocumentHistory::Usable usable_documents() const;
     void travel(bool back);
     /// To be called after the document has changed.
     void changed(const Document& before);

@@ -131,6 +131,7 @@ TEST_F(ClosingTest, ADocumentOpenBeforeIsGoneBackTo) {
     press(Key::Enter, ui_frame);
     frames(2, ui_frame);
     EXPECT_EQ(all<command::GoBackToLeft>().size(), 1U);
+    EXPECT_EQ(all<command::TellFile>().size(), 1U) << "why the window stays open";
     EXPECT_EQ(closing(), Closing::No);
     EXPECT_TRUE(all<command::SaveDocument>().empty());
 }

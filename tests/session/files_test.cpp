@@ -161,6 +161,47 @@ TEST_F(Files, WhatIsLeftUnsavedIsRememberedAndGoneBackTo) {
     EXPECT_EQ(files().document, path) << "nothing to go back to";
 }
 
+TEST_F(Files, WhatNothingLeadsToIsNotLeftBehind) {
+    const auto b = folder.path() / "b.json", c = folder.path() / "c.json";
+    send(command::SaveDocument{b});
+    session.apply({command::SetTexts{{"of c"}, {}}, ""});
+    send(command::SaveDocument{c});
+    send(command::OpenFile{b});
+    send(command::OpenFile{c});
+    session.apply({command::SetTexts{{"of c, changed"}, {}}, ""});
+    send(command::SaveDocument{c});
+    session.apply({command::Undo{}, ""});
+    session.update();
+    session.apply({command::Undo{}, ""});
+    session.update();
+    ASSERT_EQ(files().document, b);
+    session.apply({command::SetTexts{{"of b"}, {}}, ""});
+    session.update();
+    EXPECT_EQ(files().left, nullptr) << "redo is gone, and c is saved";
+}
+
+TEST_F(Files, WhatIsLeftTwiceIsGoneBackToOneByOne) {
+    const auto a = folder.path() / "a.json", b = folder.path() / "b.json";
+    send(command::SaveDocument{b});
+    send(command::SaveDocument{a});
+    session.apply({command::SetTexts{{"a, changed"}, {}}, ""});
+    session.update();
+    send(command::OpenFile{b});
+    session.apply({command::SetTexts{{"b, changed"}, {}}, ""});
+    session.update();
+    session.apply({command::OpenPreset{"gpt-tiny"}, ""});
+    session.update();
+    EXPECT_EQ(files().left_document, b);
+    session.apply({command::GoBackToLeft{}, ""});
+    session.update();
+    EXPECT_EQ(session.document().texts, (std::vector<std::string>{"b, changed"}));
+    EXPECT_EQ(files().left_document, a) << "it is not forgotten on the way";
+    session.apply({command::GoBackToLeft{}, ""});
+    session.update();
+    EXPECT_EQ(session.document().texts, (std::vector<std::string>{"a, changed"}));
+    EXPECT_EQ(files().left_document, b);
+}
+
 TEST_F(Files, WhatIsSavedIsNotLeftBehind) {
     send(command::SaveDocument{folder.path() / "d.json"});
     session.apply({command::OpenPreset{"gpt-tiny"}, ""});

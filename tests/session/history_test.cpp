@@ -94,6 +94,22 @@ TEST(DocumentHistory, AStepThatEndsWhereItBeganIsNone) {
     EXPECT_FALSE(history.can_undo());
 }
 
+TEST(DocumentHistory, GoesToASubjectInOneStep) {
+    DocumentHistory history(document_of("a"));
+    history.change(document_of("a2"), "");
+    history.change(document_of("b"), "");
+    history.begin_subject();
+    history.change(document_of("b2"), "");
+    EXPECT_TRUE(history.go_to(0));
+    EXPECT_EQ(text_of(history), "a2") << "as it was left";
+    EXPECT_EQ(history.subject(), 0U);
+    EXPECT_TRUE(history.go_to(1));
+    EXPECT_EQ(text_of(history), "b") << "redo reaches its first version first";
+    EXPECT_FALSE(history.go_to(7));
+    EXPECT_FALSE(history.go_to(0, [](const Document& document) { return document.texts.at(0) == "never"; }));
+    EXPECT_EQ(text_of(history), "b");
+}
+
 TEST(DocumentHistory, IsBounded) {
     DocumentHistory history(document_of("0"));
     const int changes = static_cast<int>(DocumentHistory::kMaxSteps) + 20;

@@ -353,11 +353,13 @@ TEST(Trainer, SavesAndOpensBetweenSteps) {
 /// What else is said about a new run must not be followed by the news that it was opened.
 TEST(Trainer, TellsOfAnOpenedRunTogetherWithIt) {
     Desk desk;
+    desk.trainer.step(fake_settings());
+    desk.settle();
     desk.shared->heads_gate.close();
     desk.trainer.open("good");
     desk.shared->heads_gate.await_arrival();
     desk.trainer.update(desk.report);
-    EXPECT_EQ(desk.now().run, 1U) << "it is shown before its heads are known";
+    EXPECT_EQ(desk.now().run, 2U) << "it is shown before its heads are known";
     EXPECT_EQ(desk.now().notices, 1U);
     EXPECT_EQ(desk.now().notice, "Opened good at step 0.");
     desk.shared->heads_gate.open();

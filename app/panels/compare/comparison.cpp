@@ -165,15 +165,16 @@ void end_stale_comparison(PanelContext& context) {
     const Document& document = context.document;
     const ComparedSubject now{document.preset, document.model.get(), document.trained ? document.trained->run : 0};
     if (!compare.on()) {
-        const auto& interrupted = compare.interrupted;
-        if (interrupted && interrupted->subject == now && can_compare(context, interrupted->source)) compare.choose(interrupted->source);
+        auto& interrupted = compare.interrupted;
+        if (interrupted && interrupted->subject != now) interrupted.reset();
+        if (interrupted && can_compare(context, interrupted->source)) compare.choose(interrupted->source);
         return;
     }
     if (!compare.subject) compare.subject = now;
     if (*compare.subject == now && can_compare(context, compare.source)) return;
     const Comparison::Interrupted before{compare.source, *compare.subject};
     compare.end();
-    if (before.source == Compare::Pinned || before.source == Compare::PinnedB) compare.interrupted = before;
+    if (before.subject == now && (before.source == Compare::Pinned || before.source == Compare::PinnedB)) compare.interrupted = before;
 }
 
 ComparedReadings compared_readings(const PanelContext& context, ReadingKind kind) {

@@ -78,6 +78,7 @@ void go_on_saving(PanelContext& context) {
     if (!context.would_be_lost.document && !context.would_be_lost.run && context.would_be_lost.earlier_document) {
         view.closing = Closing::No;
         context.commands.push_back({command::GoBackToLeft{}, ""});
+        context.commands.push_back({command::TellFile{left_words(context), true}, ""});
         return;
     }
     if (!context.would_be_lost.document && !context.would_be_lost.run) {

@@ -341,7 +341,10 @@ void draw_below(PanelContext& context, const PlotArea& area, float y) {
         context.commands.push_back({command::Pin{false, nullptr}, ""});
         view.compare.choose(Compare::Off);
     }
-    if (draw_pin(context, area, y, true)) context.commands.push_back({command::Pin{true, nullptr}, ""});
+    if (draw_pin(context, area, y, true)) {
+        context.commands.push_back({command::Pin{true, nullptr}, ""});
+        if (view.compare.source == Compare::PinnedB) view.compare.choose(Compare::Off);
+    }
 }
 
 }  // namespace

@@ -214,7 +214,8 @@ void token_tooltip(const PanelContext& context, const TokenLines& picture, const
         const std::size_t shown = std::min(picture.maps.size() > 1 ? 2 : kAlone, partners.size());
         for (std::size_t i = 0; i < shown; ++i) text_line(ui, fonts.mono, colors.muted, words(partners[i]));
     }
-    if (heads > kMostHeads) text_line(ui, fonts.label, colors.faint, fmt::format("and {} more heads", heads - kMostHeads));
+    if (heads > kMostHeads)
+        text_line(ui, fonts.label, colors.faint, fmt::format("and {} more head{}", heads - kMostHeads, heads - kMostHeads == 1 ? "" : "s"));
     if (heads == 0) text_line(ui, fonts.label, colors.faint, "nothing: every pair is masked");
     end_tooltip();
 }

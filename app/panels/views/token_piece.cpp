@@ -135,7 +135,6 @@ bool is_space_put_before(const TokenPath::Piece& piece) {
            piece.typed.find(' ') == std::string::npos;
 }
 
-/// Where the piece stands in the typed text.
 /// The bytes of the text that the piece stands for: of characters that pieces share, its part, if their bytes are those typed.
 std::pair<std::size_t, std::size_t> bytes_of(const TokenPath& path, std::size_t place) {
     const auto [first, last] = sharing(path, place);
@@ -150,6 +149,7 @@ std::pair<std::size_t, std::size_t> bytes_of(const TokenPath& path, std::size_t 
     return {begin + before, begin + before + piece.bytes.size()};
 }
 
+/// Where the piece stands in the typed text.
 void draw_place(const PanelContext& context, const TokenPath& path, std::size_t place, const Token& token, bool shared) {
     const TokenPath::Piece& piece = path.pieces[place];
     if (piece.last_character == 0) return;

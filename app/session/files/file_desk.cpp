@@ -39,7 +39,9 @@ std::shared_ptr<const FolderListing> list_folder(const std::filesystem::path& fo
     listing->folder = folder;
     std::error_code error;
     const std::filesystem::path where = folder.empty() ? std::filesystem::path(".") : folder;
-    for (std::string& name : names_in_folder(where, error)) {
+    std::vector<std::string> names = names_in_folder(where, error);
+    std::stable_partition(names.begin(), names.end(), [](const std::string& name) { return !name.starts_with('.'); });
+    for (std::string& name : names) {
         std::error_code unknown;
         const bool is_folder = std::filesystem::is_directory(where / name, unknown);
         const std::uintmax_t bytes = is_folder ? 0 : std::filesystem::file_size(where / name, unknown);
@@ -145,7 +147,12 @@ void FileDesk::save(const command::SaveDocument& save, std::shared_ptr<const Doc
                                                            : " The trained model stays in " + shown(checkpoint) + ".";
             tell("Saved as " + shown(path) + "." + model, false);
             remember(state_.recent, file);
-            subjects_[subject] = {file, document};
+            for (auto& [other, its] : subjects_)
+                if (its.path == file && other != subject) its.left.reset();
+            // What was changed while the file was written is not in it.
+            SubjectFile& saved = subjects_[subject];
+            const bool changed_since = saved.left != nullptr && *saved.left != *document;
+            saved = {file, document, changed_since ? saved.left : nullptr};
             if (subject == subject_) show_subject();
         };
     });
@@ -378,13 +385,14 @@ void FileDesk::finish_restoring(bool done, std::string notice) {
     tell(std::move(notice), !done);
 }
 
-void FileDesk::tell_what_is_shown(const std::vector<std::string>& all, const std::vector<std::string>& lines) {
+void FileDesk::tell_what_is_shown(std::size_t all, const std::vector<std::string>& whole, const std::vector<std::string>& lines) {
     std::string notice;
-    if (lines.size() < all.size()) notice = fmt::format("The first {} of {} lines are shown.", lines.size(), count_text(std::ssize(all)));
+    if (lines.size() < all)
+        notice = fmt::format("The first {} of {} lines are shown.", lines.size(), count_text(static_cast<std::int64_t>(all)));
     for (std::size_t i = 0; i < lines.size(); ++i)
-        if (lines[i].size() < all[i].size()) {
+        if (lines[i].size() < whole[i].size()) {
             notice += fmt::format("{}Of line {}, the first {} of {} bytes are shown.", notice.empty() ? "" : " ", i + 1,
-                                  count_text(std::ssize(lines[i])), count_text(std::ssize(all[i])));
+                                  count_text(std::ssize(lines[i])), count_text(std::ssize(whole[i])));
             break;
         }
     if (!notice.empty()) tell(std::move(notice), false);
@@ -396,10 +404,9 @@ void FileDesk::use_text(command::UseText::As as, const Document& document) {
     if (as == command::UseText::As::Training)
         waiting_.push_back({command::SetTrainingText{opened.text, opened.path.filename().string()}, ""});
     if (as != command::UseText::As::Probe) return;
-    const std::vector<std::string> all = lines_with_text(*opened.text);
-    const std::size_t count = std::min(all.size(), kMostLines), longest = kMostBytesOfLines / std::max<std::size_t>(count, 1);
-    command::SetTexts texts{lines_with_text(*opened.text, kMostLines, longest), {}};
-    tell_what_is_shown(all, texts.texts);
+    const std::vector<std::string> whole = lines_with_text(*opened.text, kMostLines);
+    command::SetTexts texts{lines_with_text(*opened.text, kMostLines, kMostBytesOfLines / std::max<std::size_t>(whole.size(), 1)), {}};
+    tell_what_is_shown(count_lines_with_text(*opened.text), whole, texts.texts);
     // Every new line keeps one of the existing encoder texts.
     const std::vector<std::string>& sources = document.source_texts;
     for (std::size_t i = 0; !sources.empty() && i < texts.texts.size(); ++i) texts.source_texts.push_back(sources[i % sources.size()]);

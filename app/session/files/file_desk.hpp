@@ -89,7 +89,7 @@ private:
     void take(const std::filesystem::path& path, ReadableFile& file, Opened& opened);
     bool would_be_lost(const Document& document) const;
     /// Says what of an opened text's lines is left out, if anything.
-    void tell_what_is_shown(const std::vector<std::string>& all, const std::vector<std::string>& lines);
+    void tell_what_is_shown(std::size_t all, const std::vector<std::string>& whole, const std::vector<std::string>& lines);
     void show_subject();
 
     FilesState state_;

@@ -89,9 +89,9 @@ std::string folder_words(const std::filesystem::path& path) {
         const std::filesystem::path model = model_in_cache(path);
         return std::filesystem::is_directory(model) ? model_words(model) : words_for(model);
     }
-    if (holds_run(path)) return safetensors_words(path / kCheckpointName);
-    if (is_model_folder(path)) OpenedModel::open(path);  // says what it lacks
-    return "";
+    if (is_model_folder(path) && !holds_run(path)) OpenedModel::open(path);  // throws, saying what it lacks
+    std::error_code unknown;
+    return std::filesystem::exists(path / kCheckpointName, unknown) ? safetensors_words(path / kCheckpointName) : "";
 }
 
 std::string json_words(const std::filesystem::path& path) {

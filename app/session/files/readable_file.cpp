@@ -133,19 +133,38 @@ ReadableFile read_any_file(const std::filesystem::path& path, const std::stop_to
     return file;
 }
 
+namespace {
+
+/// Calls `use` with each non-blank line until it returns false.
+template <class Use>
+void for_lines_with_text(std::string_view text, Use use) {
+    for (std::size_t begin = 0, end = 0; begin < text.size(); begin = end + 1) {
+        end = std::min(text.find('\n', begin), text.size());
+        const std::string_view line = text.substr(begin, end - begin);
+        if (line.find_first_not_of(" \t\v\f\r") != std::string_view::npos && !use(line)) return;
+    }
+}
+
+}  // namespace
+
+std::size_t count_lines_with_text(std::string_view text) {
+    std::size_t count = 0;
+    for_lines_with_text(text, [&](std::string_view) { return ++count > 0; });
+    return count;
+}
+
 std::vector<std::string> lines_with_text(std::string_view text, std::size_t most, std::size_t longest) {
     std::vector<std::string> lines;
-    for (std::size_t begin = 0, end = 0; lines.size() < most && begin < text.size(); begin = end + 1) {
-        end = std::min(text.find('\n', begin), text.size());
-        std::string_view line = text.substr(begin, end - begin);
-        if (line.find_first_not_of(" \t\v\f\r") == std::string_view::npos) continue;
+    if (most == 0) return lines;
+    for_lines_with_text(text, [&](std::string_view line) {
         if (line.size() > longest) {
             std::size_t cut = longest;
             while (cut > 0 && (static_cast<unsigned char>(line[cut]) & 0xC0U) == 0x80U) --cut;
             line = line.substr(0, cut);
         }
         lines.emplace_back(line);
-    }
+        return lines.size() < most;
+    });
     return lines;
 }
 

@@ -34,6 +34,9 @@ bool holds_run(const std::filesystem::path& folder);
 /// Whether a JSON file is a lesson, that is, has steps. Throws FileError unless it holds a JSON object.
 bool is_lesson(const std::filesystem::path& path);
 
+/// The number of non-blank lines.
+std::size_t count_lines_with_text(std::string_view text);
+
 /// The non-blank lines, at most `most`, each truncated to `longest` bytes at a character boundary.
 std::vector<std::string> lines_with_text(std::string_view text, std::size_t most = std::string::npos,
                                          std::size_t longest = std::string::npos);

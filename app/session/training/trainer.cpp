@@ -172,7 +172,7 @@ std::unique_ptr<LiveRun> Trainer::new_run(RunSettings settings, bool runs) {
 }
 
 void Trainer::carry_out(const Start& start, const std::stop_token& job) {
-    if (run_ == nullptr) return take_up(new_run(start.settings, true), TrainingPhase::Running, false, job);
+    if (run_ == nullptr) return take_up(new_run(start.settings, true), TrainingPhase::Running, job);
     adopt(start.settings);
     if (const std::string finished = run_->finished(); !finished.empty()) return set_phase(TrainingPhase::Finished, finished);
     const std::string idle = learns_nothing(run_->settings(), run_->steps());
@@ -187,7 +187,7 @@ void Trainer::carry_out(const Pause&, const std::stop_token& job) {
 }
 
 void Trainer::carry_out(const OneStep& step, const std::stop_token& job) {
-    if (run_ == nullptr) take_up(new_run(step.settings, false), TrainingPhase::Paused, false, job);
+    if (run_ == nullptr) take_up(new_run(step.settings, false), TrainingPhase::Paused, job);
     else adopt(step.settings);
     state_.phase = TrainingPhase::Paused;
     RunSettings next = run_->settings();
@@ -204,11 +204,11 @@ void Trainer::carry_out(const OneStep& step, const std::stop_token& job) {
 }
 
 void Trainer::carry_out(const NewRun& fresh, const std::stop_token& job) {
-    take_up(new_run(fresh.settings, fresh.running), fresh.running ? TrainingPhase::Running : TrainingPhase::Paused, false, job);
+    take_up(new_run(fresh.settings, fresh.running), fresh.running ? TrainingPhase::Running : TrainingPhase::Paused, job);
 }
 
 void Trainer::carry_out(const Chain& chain, const std::stop_token& job) {
-    take_up(new_run(chain.first, true), TrainingPhase::Running, false, job);
+    take_up(new_run(chain.first, true), TrainingPhase::Running, job);
     then_ = chain.second;
     state_.then = then_->train.forward.mistake;
     state_.paired = true;
@@ -265,16 +265,15 @@ void Trainer::carry_out(const Open& open, const std::stop_token& job) {
         return notice(error.what(), true);
     }
     // Told together with the run, so that what else is said about the new run is said later.
-    state_.notice = open.kept ? fmt::format("Restored step {}.", run->steps())
-                              : fmt::format("Opened {} at step {}.", escaped(open.path.native(), 0), run->steps());
-    ++state_.notices;
-    take_up(std::move(run), TrainingPhase::Paused, true, job);
+    const std::string told = open.kept ? fmt::format("Restored step {}.", run->steps())
+                                       : fmt::format("Opened {} at step {}.", escaped(open.path.native(), 0), run->steps());
+    take_up(std::move(run), TrainingPhase::Paused, job, told);
     if (open.kept) state_.saved_step = 0;
     else state_.file = std::filesystem::absolute(open.path).string();
     rest();
 }
 
-void Trainer::take_up(std::unique_ptr<LiveRun> run, TrainingPhase phase, bool from_file, const std::stop_token& job) {
+void Trainer::take_up(std::unique_ptr<LiveRun> run, TrainingPhase phase, const std::stop_token& job, const std::string& opened) {
     keep_run();
     run_ = std::move(run);
     then_.reset();
@@ -282,9 +281,9 @@ void Trainer::take_up(std::unique_ptr<LiveRun> run, TrainingPhase phase, bool fr
     state.serial = state_.serial;
     state.run = ++last_run_;
     state.kept = std::move(state_.kept);
-    state.notice = std::move(state_.notice);
-    state.notices = state_.notices;
-    state.from_file = from_file;
+    state.notice = opened.empty() ? std::move(state_.notice) : opened;
+    state.notices = state_.notices + (opened.empty() ? 0 : 1);
+    state.from_file = !opened.empty();
     state.saved_step = run_->steps();
     state.vocabulary = run_->tokenizer().vocabulary();
     state.tokenizer = run_->tokenizer().kind();
@@ -329,7 +328,7 @@ void Trainer::advance(const std::stop_token& job) {
     score_heads(!finished.empty(), job);
     if (finished.empty()) return;
     if (!then_) return set_phase(TrainingPhase::Finished, finished);
-    take_up(new_run(*std::exchange(then_, {}), true), TrainingPhase::Running, false, job);
+    take_up(new_run(*std::exchange(then_, {}), true), TrainingPhase::Running, job);
     state_.paired = true;
     publish(true);
 }
