@@ -95,6 +95,21 @@ TEST(OpenedModel, OfTwoStacksReadsOneTextAndWritesTheOther) {
     }
 }
 
+TEST(OpenedModel, ThatFillsInWordsOpensWithAHiddenOne) {
+    const fs::path golden = fs::path(ATTN_TEST_DATA) / "golden/hf";
+    for (const auto& [name, tokenizer, hidden] : {std::tuple{"bert", "bert_cased", "[MASK]."},
+                                                  {"roberta", "roberta", "<mask>."},
+                                                  {"gpt2", "gpt2", ""},
+                                                  {"bert_hub", "bert_cased", ""}}) {
+        const test::TemporaryFolder folder;
+        put_together(folder.path(), name, tokenizer);
+        const auto model = OpenedModel::open(folder.path());
+        const std::string text = document_of_model(model).texts.at(0);
+        const bool fills_in = model->config().lm_head && *hidden != '\0';
+        EXPECT_EQ(text.find(fills_in ? hidden : "[MASK]") != std::string::npos, fills_in) << name << ": " << text;
+    }
+}
+
 TEST(OpenedModel, ThatIsAnEncoderSeesAllOfTheText) {
     const test::TemporaryFolder folder;
     put_together(folder.path(), "bert", "bert_uncased");

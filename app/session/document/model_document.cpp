@@ -1,7 +1,11 @@
 #include "app/session/document/model_document.hpp"
 
-#include <utility>
+#include <fmt/format.h>
 
+#include <utility>
+#include <vector>
+
+#include "app/session/states/model_tokens.hpp"
 #include "engine/families/family.hpp"
 #include "engine/families/model_folder.hpp"
 
@@ -13,10 +17,15 @@ bool fits(const OpenedModel& model, std::string_view text) {
     return static_cast<std::int64_t>(model.tokenizer().encode(text).size()) <= model.config().longest_text();
 }
 
-/// The first of our example sentences that fits into the model's context.
+/// The first of our example sentences that fits into the model's context. Most models continue it; an encoder fills in its hidden word.
 std::string text_for(const OpenedModel& model) {
-    for (const char* text : {"When Anna and Ben came home, Ben gave the keys to Anna. When Anna and Ben came home, Ben gave",
-                             "The cat sat on the mat and the cat"})
+    std::vector<std::string> texts = {"When Anna and Ben came home, Ben gave the keys to Anna. When Anna and Ben came home, Ben gave",
+                                      "The cat sat on the mat and the cat"};
+    const Config& config = model.config();
+    if (const auto mask = mask_token(model); mask && config.architecture == Architecture::Encoder && config.lm_head)
+        texts = {fmt::format("When Anna and Ben came home, Ben gave the keys to {}.", mask->content),
+                 fmt::format("The cat sat on the {}.", mask->content)};
+    for (const std::string& text : texts)
         if (fits(model, text)) return text;
     return "a";
 }
