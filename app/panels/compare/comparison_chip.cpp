@@ -42,19 +42,22 @@ std::string name_of_other(const PanelContext& context) {
 /// time.
 int shown_part(const PanelContext& context) {
     const Comparison& compare = context.view.compare;
-    if (compare.layout == CompareLayout::InPlace) return compare.first ? 0 : 1;
+    const int in_place = compare.swapped ? 0 : 1;
+    if (compare.layout == CompareLayout::InPlace) return in_place;
     const View view = context.view.view;
-    if (view == View::Lines) return 1;
+    if (view == View::Lines) return in_place;
     // Where a view has many maps, B takes their places; the lens has no layout side by side.
-    if (compare.layout == CompareLayout::SideBySide && (view == View::Heads || view == View::Grid)) return 1;
+    if (compare.layout == CompareLayout::SideBySide && (view == View::Heads || view == View::Grid)) return in_place;
     if (view == View::Lens) return 2;
     return compare.layout == CompareLayout::SideBySide ? -1 : 2;
 }
 
 /// Draws the switch "A | B | B − A", right-aligned at `right`; returns its width.
 float draw_parts(PanelContext& context, float right, float y) {
-    static constexpr std::array<std::string_view, 3> kParts = {"A", "B", "B − A"};
-    const std::span<const std::string_view> parts(kParts.data(), context.view.view == View::Lines ? 2 : 3);
+    const Comparison& compare = context.view.compare;
+    const bool turned = compare.swapped && compare.layout != CompareLayout::InPlace;
+    const std::array<std::string_view, 3> all = {"A", "B", turned ? "A − B" : "B − A"};
+    const std::span<const std::string_view> parts(all.data(), context.view.view == View::Lines ? 2 : 3);
     const Ui ui = context.ui();
     const float width = segmented_width(ui, parts);
     ImGui::SetCursorScreenPos({right - width, y - context.px(1)});
