@@ -38,6 +38,8 @@ void set_comparison(const ViewOptions& options, const Trace<float>& trace, ViewS
     else if (options.compare == "correct") compare.choose(Compare::Correct);
     else if (options.compare_step) compare.choose(Compare::Moment);
     else if (options.compare == "itself" || elsewhere) compare.choose(Compare::Itself);
+    if (options.compare_as == "side" && view.view != View::Step && view.view != View::Totals)
+        throw Error("--compare-as side needs --view step or totals");
     compare.layout = options.compare_as == "side"         ? CompareLayout::SideBySide
                      : options.compare_as == "difference" ? CompareLayout::Difference
                                                           : CompareLayout::All;
@@ -105,7 +107,7 @@ void add_view_options(CliCommand command, ViewOptions& options) {
     command.option("--compare-step", options.compare_step, "Compare with the model of this step of the training run").shown_as("N");
     command
         .option("--compare-as", options.compare_as,
-                "How to show both. all (default): both and their difference; side: side by side; difference")
+                "How to show both. all (default): both and their difference; side: side by side (--view step or totals); difference")
         .shown_as("LAYOUT")
         .one_of({"all", "side", "difference"});
     command.option("--compare-layer", options.compare_layer, "Layer to compare with, from 0").shown_as("N");

@@ -179,5 +179,19 @@ TEST_F(Render, WritesTextCellsAndMasksAsSvg) {
     check("WORDS, CELLS, MASKED = ['head'], 100, 0\n", {"--view", "heads", "--stage", "scores"});
 }
 
+TEST_F(Render, RefusesWhatAViewDoesNotShow) {
+    const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
+        {{"--view", "lines", "--gradients"}, "--gradients needs --view step, heads or grid"},
+        {{"--view", "heads", "--compare", "unmasked", "--compare-as", "side"}, "--compare-as side needs --view step or totals"},
+    };
+    for (const auto& [options, problem] : cases) {
+        std::vector<std::string> arguments{"render", "--preset", "gpt-tiny", "--out", folder_.path("refused.png")};
+        arguments.insert(arguments.end(), options.begin(), options.end());
+        const Outcome outcome = attnscope(arguments);
+        EXPECT_EQ(outcome.exit_code, 2) << outcome.err;
+        EXPECT_NE(outcome.err.find(problem), std::string::npos) << outcome.err;
+    }
+}
+
 }  // namespace
 }  // namespace attn::test
