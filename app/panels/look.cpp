@@ -93,10 +93,12 @@ void keep_up_with_opening(PanelContext& context) {
         for (const auto& [axis, index] : look.cell) view.locked.set(axis, index);
         if (look.cell.empty()) select_first_cell(view, context.trace());
     }
-    // An encoder's stages belong to the source text, so show that above them.
-    if (view.stage.stack == view.text_of || view.text.editing) return;
-    view.text_of = view.stage.stack;
-    view.source_text = view.stage.stack == Stack::Encoder;
+    // An encoder's stages belong to the source text, so show that above them. One may turn to the other text, until the picture is a text
+    // itself.
+    if (view.text.editing) return;
+    const StageId before = std::exchange(view.text_of, view.stage);
+    const bool arrives_at_text = view.stage != before && view.stage.stage == Stage::Tokens;
+    if (view.stage.stack != before.stack || arrives_at_text) view.source_text = view.stage.stack == Stack::Encoder;
 }
 
 }  // namespace attn::app

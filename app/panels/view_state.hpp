@@ -100,7 +100,7 @@ struct ViewState {
         float height = 0;
     } sentence_room{};
     std::optional<Look> opening;  ///< applied once the numbers of the opened document are available
-    Stack text_of = Stack::Main;  ///< stack of the stage shown last
+    StageId text_of{};            ///< the stage that the text row last followed
     std::int64_t head = 0;
     std::optional<HeadUnderMouse> head_under_mouse;
     std::int64_t batch = 0;

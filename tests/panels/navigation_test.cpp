@@ -206,6 +206,9 @@ TEST_F(OpeningTest, TheTextIsThatOfTheStage) {
     view.source_text = true;
     frames(2, ui_frame);
     EXPECT_TRUE(view.source_text) << "who turns to the other text sees it";
+    view.stage = {Stage::Tokens, -1, Stack::Decoder};
+    frames(2, ui_frame);
+    EXPECT_FALSE(view.source_text) << "a text in the picture is the one in the row";
 }
 
 }  // namespace
