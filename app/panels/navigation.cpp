@@ -4,8 +4,8 @@
 #include <iterator>
 
 #include "app/panels/maps/head_of.hpp"
+#include "app/panels/maps/labels.hpp"
 #include "app/panels/maps/model_blocks.hpp"
-#include "app/panels/train/train_words.hpp"
 
 namespace attn::app {
 namespace {

@@ -120,6 +120,34 @@ TEST_F(SwitchTest, TheLineBelowThePictureLeadsToWhatItDescribes) {
     EXPECT_EQ(view.locked.on(Axis::S), 6);
 }
 
+/// A sentence that names a layer is longer, and so takes more lines at some width.
+TEST_F(SwitchTest, TheSentenceOfAMistakeNamesNoLayer) {
+    open_example("stories");
+    ImGui::GetIO().DisplaySize = {1600, 1000};
+    const auto widths_that_differ = [this] {
+        int differing = 0;
+        for (float width = 120; width < 800; width += 10) {
+            std::array<float, 2> heights{};
+            for (const int layer : {0, 2}) {
+                view.stage = {Stage::Weights, layer};
+                frame([&] {
+                    ImGui::Begin("below");
+                    with_context([&](PanelContext& context) { heights[layer == 0 ? 0 : 1] = draw_look_at(context, {0, 900}, width); });
+                    ImGui::End();
+                });
+            }
+            differing += heights[0] != heights[1] ? 1 : 0;
+        }
+        return differing;
+    };
+    EXPECT_GT(widths_that_differ(), 0) << "the example's own sentence is about layer 2";
+    ForwardSettings broken = session->document().forward;
+    broken.mistake = Mistake::KeysValuesSwapped;
+    session->apply({command::SetForward{broken}, ""});
+    session->wait();
+    EXPECT_EQ(widths_that_differ(), 0) << "the mistake is made in every layer";
+}
+
 TEST_F(SwitchTest, TheLineBelowThePictureIsShownOnlyAtStagesThatItDescribes) {
     open_example("causal-attention");
     ImGui::GetIO().DisplaySize = {1600, 1000};

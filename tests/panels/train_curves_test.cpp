@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "app/panels/maps/labels.hpp"
 #include "app/panels/train/train_words.hpp"
 #include "engine/train/long_curve.hpp"
 #include "tests/support/fake_training.hpp"
@@ -131,6 +132,13 @@ TEST(TrainCurves, AHeadFormsWhereItStaysAboveAHalf) {
     EXPECT_EQ(induction.strongest, HeadPattern::Induction);
     EXPECT_NEAR(forms_at(previous.curve(HeadPattern::Strongest)), 330, 26);
     EXPECT_NEAR(forms_at(induction.curve(HeadPattern::Strongest)), 520, 26);
+}
+
+TEST(Labels, HeadsAreNamedByTheirAttention) {
+    EXPECT_EQ(attention_name({Stage::Weights, 2}, 3), "L2 H3");
+    EXPECT_EQ(attention_name({Stage::Context, 0, Stack::Encoder}, 1), "encoder L0 H1");
+    EXPECT_EQ(attention_name({Stage::Weights, 0, Stack::Decoder}, 1, true), "dec L0 H1");
+    EXPECT_EQ(attention_name({Stage::CrossContext, 1, Stack::Decoder}, {}, true), "cross L1");
 }
 
 TEST(TrainWords, RunsAreNamedByWhatDistinguishesThem) {

@@ -75,13 +75,13 @@ void draw_question(PanelContext& context) {
 void go_on_saving(PanelContext& context) {
     FileView& view = context.view.files;
     if (view.task != FileTask::None || context.files.busy) return;
-    if (!context.would_be_lost.document && !context.would_be_lost.run && context.would_be_lost.earlier_document) {
-        view.closing = Closing::No;
-        context.commands.push_back({command::GoBackToLeft{}, ""});
-        context.commands.push_back({command::TellFile{left_words(context), true}, ""});
-        return;
-    }
     if (!context.would_be_lost.document && !context.would_be_lost.run) {
+        if (context.would_be_lost.earlier_document) {
+            view.closing = Closing::No;
+            context.commands.push_back({command::GoBackToLeft{}, ""});
+            context.commands.push_back({command::TellFile{left_words(context), true}, ""});
+            return;
+        }
         view.closing = context.would_be_lost.earlier_runs ? Closing::No : Closing::Now;
         if (!context.would_be_lost.earlier_runs) return;
         context.view.view = View::Train;

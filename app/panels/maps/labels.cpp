@@ -71,4 +71,12 @@ std::string_view axis_title(Axis axis) {
     }
 }
 
+std::string attention_name(const StageId& id, std::optional<std::int64_t> head, bool brief) {
+    const char* which = is_cross(id.stage)           ? "cross "
+                        : id.stack == Stack::Encoder ? (brief ? "enc " : "encoder ")
+                        : id.stack == Stack::Decoder ? (brief ? "dec " : "decoder ")
+                                                     : "";
+    return fmt::format("{}L{}{}", which, id.layer, head ? fmt::format(" H{}", *head) : "");
+}
+
 }  // namespace attn::app

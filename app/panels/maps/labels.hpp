@@ -1,6 +1,7 @@
 #pragma once
 /// Labels for rows, columns and cells: tokens as text, everything else as numbers.
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,5 +23,9 @@ std::vector<std::string> axis_labels(const PanelContext& context, const StageId&
 std::string_view axis_title(Axis axis);
 /// The tokens that an axis of this stage refers to: those of the encoder for encoder stages and the keys of cross-attention.
 const std::vector<std::vector<Token>>& tokens_of(const PanelContext& context, const StageId& id, Axis axis, const LabelledBy& by = {});
+
+/// Such as "L0 H1", in an encoder-decoder "encoder L0 H1", "decoder L0 H1" or "cross L0 H1"; without a head "L0". `id` is any stage of the
+/// attention. `brief`: "enc L0 H1".
+std::string attention_name(const StageId& id, std::optional<std::int64_t> head, bool brief = false);
 
 }  // namespace attn::app

@@ -9,6 +9,7 @@
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/edit/cell_edit.hpp"
 #include "app/panels/maps/head_captions.hpp"
+#include "app/panels/maps/labels.hpp"
 #include "app/panels/maps/shown_maps.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/train/train_transport.hpp"

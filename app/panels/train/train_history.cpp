@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/panels/compare/comparison.hpp"
+#include "app/panels/maps/labels.hpp"
 #include "app/panels/train/train_transport.hpp"
 #include "app/panels/train/train_view.hpp"
 #include "app/panels/train/train_words.hpp"

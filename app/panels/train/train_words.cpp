@@ -105,14 +105,6 @@ std::string promise(const RunSettings& settings) {
     return "";
 }
 
-std::string attention_name(const StageId& weights, std::int64_t head, bool brief) {
-    const char* which = is_cross(weights.stage)           ? "cross "
-                        : weights.stack == Stack::Encoder ? (brief ? "enc " : "encoder ")
-                        : weights.stack == Stack::Decoder ? (brief ? "dec " : "decoder ")
-                                                          : "";
-    return fmt::format("{}L{} H{}", which, weights.layer, head);
-}
-
 std::string accuracy_by_length(std::span<const LengthAccuracy> by_length) {
     const auto percent = [](const LengthAccuracy& at) { return std::lround(100 * at.accuracy); };
     std::string text;

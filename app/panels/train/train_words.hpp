@@ -17,10 +17,6 @@ std::string promise(const RunSettings& settings);
 /// Such as "repeated sequence"; the name of a training text.
 std::string task_title(const TaskSettings& task);
 
-/// Such as "L0 H1", in an encoder-decoder "encoder L0 H1", "decoder L0 H1" or "cross L0 H1"; `weights` is the attention's weights stage.
-/// `brief`: "enc L0 H1".
-std::string attention_name(const StageId& weights, std::int64_t head, bool brief = false);
-
 /// Such as "1 to 7: 100 %, 8: 97 %"; lengths with equal rounded accuracy are merged. "" for a task without lengths.
 std::string accuracy_by_length(std::span<const LengthAccuracy> by_length);
 

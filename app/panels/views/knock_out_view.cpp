@@ -30,15 +30,13 @@ bool is_whole(const KnockOut& result) {
     return std::all_of(result.heads.begin(), result.heads.end(), [](const HeadWorth& head) { return head.measured; });
 }
 
-/// An encoder-decoder has three attentions per layer; their names must fit beside the picture: "enc L0", "dec L0", "cross L0".
-std::string attention_name(const StageId& context) {
-    if (context.stack == Stack::Main) return place_words(context, -1);
-    return fmt::format("{} L{}", is_cross(context.stage) ? "cross" : context.stack == Stack::Encoder ? "enc" : "dec", context.layer);
+/// An encoder-decoder has up to three attentions per layer, whose names must fit beside the picture.
+std::string row_name(const StageId& context) {
+    return context.stack == Stack::Main ? place_words(context, -1) : attention_name(context, {}, true);
 }
 
 std::string head_name(const HeadWorth& head) {
-    if (head.context.stack == Stack::Main) return place_words(head.context, head.head);
-    return fmt::format("{} H{}", attention_name(head.context), head.head);
+    return head.context.stack == Stack::Main ? place_words(head.context, head.head) : attention_name(head.context, head.head, true);
 }
 
 /// The changes as a matrix: rows are attentions, columns are heads.
@@ -53,7 +51,7 @@ struct WorthMap {
 WorthMap map_of(const KnockOut& result) {
     WorthMap map;
     for (const HeadWorth& head : result.heads) {
-        if (head.head == 0) map.rows.push_back(attention_name(head.context));
+        if (head.head == 0) map.rows.push_back(row_name(head.context));
         map.heads = std::max(map.heads, head.head + 1);
         const auto value = head.measured ? static_cast<float>(change(result, head)) : 0;
         map.values.push_back(value);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <tuple>
 
 #include "app/panels/maps/large_map.hpp"
 #include "app/session/facets/strong_cells.hpp"
@@ -168,8 +169,8 @@ float draw_token_lines(const PanelContext& context, const TokenLines& picture, c
 
 namespace {
 
-/// The tokens that a token attends to, or is attended to by, in one head; the strongest first.
-std::vector<MapCell> partners_of(const LineMap& map, const PointedToken& token) {
+/// The `most` tokens that a token attends to most, or is attended to by, in one head; the strongest first.
+std::vector<MapCell> partners_of(const LineMap& map, const PointedToken& token, std::size_t most) {
     const bool query = token.axis == Axis::T;
     std::vector<MapCell> partners;
     const std::int64_t count = query ? map.weights.data.cols : map.weights.data.rows;
@@ -179,7 +180,11 @@ std::vector<MapCell> partners_of(const LineMap& map, const PointedToken& token) 
         const float weight = map.weights.at(row, col);
         if (!map.weights.masked(row, col) && weight > 0) partners.push_back({0, row, col, weight});
     }
-    std::stable_sort(partners.begin(), partners.end(), [](const MapCell& a, const MapCell& b) { return a.value > b.value; });
+    most = std::min(most, partners.size());
+    std::partial_sort(
+        partners.begin(), partners.begin() + static_cast<std::ptrdiff_t>(most), partners.end(),
+        [](const MapCell& a, const MapCell& b) { return std::tuple(-a.value, a.row, a.col) < std::tuple(-b.value, b.row, b.col); });
+    partners.resize(most);
     return partners;
 }
 
@@ -204,15 +209,14 @@ void token_tooltip(const PanelContext& context, const TokenLines& picture, const
     const bool many = picture.maps.size() > kFewHeads;
     std::size_t heads = 0;
     for (const LineMap& map : picture.maps) {
-        const std::vector<MapCell> partners = partners_of(map, token);
+        const std::vector<MapCell> partners = partners_of(map, token, many ? 1 : picture.maps.size() > 1 ? 2 : kAlone);
         if (partners.empty() || ++heads > kMostHeads) continue;
         if (many) {
             text_line(ui, fonts.mono, map.color, fmt::format("{:<8}{}", map.name, words(partners[0])));
             continue;
         }
         if (picture.maps.size() > 1) text_line(ui, fonts.label, map.color, map.name);
-        const std::size_t shown = std::min(picture.maps.size() > 1 ? 2 : kAlone, partners.size());
-        for (std::size_t i = 0; i < shown; ++i) text_line(ui, fonts.mono, colors.muted, words(partners[i]));
+        for (const MapCell& partner : partners) text_line(ui, fonts.mono, colors.muted, words(partner));
     }
     if (heads > kMostHeads)
         text_line(ui, fonts.label, colors.faint, fmt::format("and {} more head{}", heads - kMostHeads, heads - kMostHeads == 1 ? "" : "s"));
