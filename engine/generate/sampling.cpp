@@ -16,32 +16,34 @@ namespace {
 /// Ranks tokens by logit, likeliest first and smaller ids first among equals. Lazy, because few tokens of a large vocabulary are needed.
 class Likeliest {
 public:
-    explicit Likeliest(std::span<const float> logits) : logits_(logits), heap_(logits.size()) {
-        std::iota(heap_.begin(), heap_.end(), 0);
-        std::make_heap(heap_.begin(), heap_.end(), Less{logits});
-    }
+    explicit Likeliest(std::span<const float> logits) : logits_(logits), ids_(logits.size()) { std::iota(ids_.begin(), ids_.end(), 0); }
     /// The `count` likeliest.
     std::span<const std::int32_t> first(std::size_t count) {
-        while (ranked_.size() < count && !heap_.empty()) {
-            std::pop_heap(heap_.begin(), heap_.end(), Less{logits_});
-            ranked_.push_back(heap_.back());
-            heap_.pop_back();
-        }
-        return std::span(ranked_).first(std::min(count, ranked_.size()));
+        if (ranked_ < count) rank(ranked_ == 0 ? count : std::max({count, 4 * ranked_, kFewest}));
+        return std::span(ids_).first(std::min(count, ranked_));
     }
     std::int32_t at(std::size_t rank) { return first(rank + 1).back(); }
 
 private:
-    struct Less {
+    struct More {
         std::span<const float> logits;
         bool operator()(std::int32_t a, std::int32_t b) const {
             const float x = logits[static_cast<std::size_t>(a)], y = logits[static_cast<std::size_t>(b)];
-            return x < y || (x == y && a > b);
+            return x > y || (x == y && a < b);
         }
     };
+    static constexpr std::size_t kFewest = 64;  ///< ranked together after the first, because each time all others are gone through
+
+    void rank(std::size_t count) {
+        const auto place = [this](std::size_t rank) { return ids_.begin() + static_cast<std::ptrdiff_t>(rank); };
+        count = std::min(count, ids_.size());
+        std::partial_sort(place(ranked_), place(count), ids_.end(), More{logits_});
+        ranked_ = count;
+    }
 
     std::span<const float> logits_;
-    std::vector<std::int32_t> heap_, ranked_;
+    std::vector<std::int32_t> ids_;  ///< the first `ranked_` in order
+    std::size_t ranked_ = 0;
 };
 
 /// exp((logit - largest) / temperature) for every token, which cannot overflow and is 0 for -inf; at temperature 0 all but one are 0.
