@@ -93,6 +93,9 @@ std::string summary(const RenderOptions& options, const ViewState& view, const S
     case View::Lens:
         return what + "logit lens\n";
     case View::KnockOut:
+        if (view.knock_out.from)
+            return what + fmt::format("what the {} of text {} change\n",
+                                      view.knock_out.parts == ReplacedParts::Heads ? "heads" : "positions", *view.knock_out.from);
         return what + "what each head is worth\n";
     case View::Write:
         return what + "the model's continuation\n";

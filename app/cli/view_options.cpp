@@ -45,6 +45,21 @@ void set_comparison(const ViewOptions& options, const Trace<float>& trace, ViewS
                                                           : CompareLayout::All;
 }
 
+void set_knock_out(const ViewOptions& options, const Trace<float>& trace, ViewState& view) {
+    KnockOutState& state = view.knock_out;
+    if (options.measure.empty() && options.replace.empty() && !options.replace_from) return;
+    if (view.view != View::KnockOut) throw Error("--measure, --replace and --replace-from need --view knock-out");
+    if (!options.measure.empty()) state.chance = options.measure == "probability";
+    if (!options.replace.empty()) state.parts = options.replace == "positions" ? ReplacedParts::Positions : ReplacedParts::Heads;
+    if (options.replace_from) {
+        expect_below("text", *options.replace_from, trace.tokens.size());
+        if (*options.replace_from == view.batch)
+            throw Error(fmt::format("--replace-from {}: a text cannot be replaced by itself", view.batch));
+        state.from = options.replace_from;
+    }
+    if (!options.replace.empty() && !state.from) throw Error("--replace needs --replace-from: the text whose heads or positions are taken");
+}
+
 void set_beside(const ViewOptions& options, ViewState& view) {
     if (options.beside.empty()) return;
     if (view.view == View::Precision) view.precision.other = options.beside;
@@ -99,6 +114,20 @@ void add_view_options(CliCommand command, ViewOptions& options) {
     command.flag("--all-layers", options.all_layers, "With --view lines: a small picture of every layer");
     command.flag("--plain-mean", options.plain_mean, "With --view totals: the mean of all maps instead of the rollout");
     command
+        .option("--measure", options.measure,
+                "With --view knock-out: the change of the loss (default), or of the probability of the next word")
+        .shown_as("MEASURE")
+        .one_of({"loss", "probability"});
+    command
+        .option("--replace", options.replace,
+                "With --view knock-out and --replace-from: heads (default), or positions of the stream that enters each layer")
+        .shown_as("PARTS")
+        .one_of({"heads", "positions"});
+    command
+        .option("--replace-from", options.replace_from,
+                "With --view knock-out: take the numbers of this text, from 0, instead of zeros (activation patching)")
+        .shown_as("N");
+    command
         .option("--compare", options.compare,
                 "Compare with the state without masks (unmasked), without edits (unedited), without the deliberate mistake "
                 "(correct), or with another layer, head or text of the same state (itself)")
@@ -142,6 +171,7 @@ ViewState make_view(const ViewOptions& options, const Trace<float>& trace, const
     view.lines.all_layers = options.all_layers;
     if (!saved || options.plain_mean) view.totals.rollout = !options.plain_mean;
     if (!saved || !options.compare.empty() || options.compare_step) set_comparison(options, trace, view);
+    set_knock_out(options, trace, view);
     set_beside(options, view);
     if (view.view == View::Heads || view.view == View::Grid) {
         if (!is_attention_map(view.stage.stage))

@@ -1,5 +1,5 @@
 #pragma once
-/// --view, --stage, --layer, --head, --gradients, --compare, --beside, --theme: what the interface shows.
+/// --view, --stage, --layer, --head, --gradients, --compare, --replace, --beside, --theme: what the interface shows.
 
 #include <cstdint>
 #include <optional>
@@ -12,12 +12,15 @@
 namespace attn::app {
 
 struct ViewOptions {
-    std::string view;  ///< "": as the example specifies, otherwise "step"
+    std::string view;   ///< "": as the example specifies, otherwise "step"
     std::string stage;  ///< "": weights
     std::optional<std::int64_t> layer, head;
     bool gradients = false;
     bool all_layers = false;
     bool plain_mean = false;
+    std::string measure;                       ///< of knock-out: "loss", "probability" or "" for the loss
+    std::string replace;                       ///< of knock-out: "heads", "positions" or "" for heads
+    std::optional<std::int64_t> replace_from;  ///< of knock-out: a text
     std::string compare;                       ///< "" for none
     std::string compare_as = "all";            ///< or "side", "difference"
     std::optional<std::int64_t> compare_step;  ///< step of a training run

@@ -29,6 +29,9 @@ Look look_of(const ViewState& view) {
     look.gradients = view.gradients;
     look.rollout = view.totals.rollout;
     look.up_to = view.totals.up_to;
+    look.chance = view.knock_out.chance;
+    look.replaced = view.knock_out.parts;
+    look.replaced_from = view.knock_out.from;
     look.compare = view.compare.source;
     look.compare_as = view.compare.layout;
     look.compare_layer = view.compare.layer;
@@ -49,6 +52,9 @@ void turn_to(ViewState& view, const Look& look) {
     view.gradients = look.gradients;
     view.totals.rollout = look.rollout;
     view.totals.up_to = look.up_to;
+    view.knock_out.chance = look.chance;
+    view.knock_out.parts = look.replaced;
+    view.knock_out.from = look.replaced_from;
     turn_comparison_to(view.compare, look);
     view.playing = view.painting = view.train.replaying = false;
     view.text.editing = false;
@@ -63,6 +69,7 @@ void open_example(PanelContext& context, const Preset& preset, std::size_t sente
 void look_afresh(ViewState& view, const Look& look) {
     const ViewState fresh;
     view.heads_stage = fresh.heads_stage;
+    view.knock_out = {};
     turn_to(view, look);
     view.opening = look;
     view.hovered.clear();
@@ -75,7 +82,6 @@ void look_afresh(ViewState& view, const Look& look) {
     view.lines.hidden.clear();
     view.totals.last_terms.reset();
     view.lens = {};
-    view.knock_out = {};
     view.train.query.reset();
 }
 

@@ -60,7 +60,7 @@ void draw_shown_stage(PanelContext& context) {
                   of_heads ? "" : "This stage has no heads: all of them are joined, or it comes before them.");
     }
     if (batch_size(trace) > 1)
-        index_row(context, "text", batch_size(trace), view.batch, "The sequences of the batch, in the order of the texts.", 1);
+        index_row(context, "text", batch_size(trace), view.batch, "The texts shown together, in their order.", 1);
 }
 
 void draw_shown_maps(PanelContext& context) {
@@ -70,7 +70,7 @@ void draw_shown_maps(PanelContext& context) {
     if (drop_down(context.ui(), "##heads_stage", kNames, chosen, -1, {.tooltip = "Which map is shown for every head."}))
         context.view.heads_stage = kStages[static_cast<std::size_t>(chosen)];
     if (context.ready() && batch_size(context.trace()) > 1)
-        index_row(context, "text", batch_size(context.trace()), context.view.batch, "The sequences of the batch.", 1);
+        index_row(context, "text", batch_size(context.trace()), context.view.batch, "The texts shown together.", 1);
     if (context.ready() && context.view.view == View::Heads) {
         std::int64_t layer = std::max(context.view.stage.layer, 0);
         if (index_row(context, "layer", context.trace().config.layers_of(context.view.stage.stack), layer, "Up and Down change the layer."))
@@ -122,7 +122,7 @@ void draw_masks(PanelContext& context) {
                    {.tooltip = "Key positions after the query are hidden from it."}))
         emit_forward(context, forward, "");
     if (toggle_row(ui, "Padding", masks.padding, "no token attends to padding",
-                   {.tooltip = "Shorter sequences of a batch are filled with pad tokens; this hides them as keys."}))
+                   {.tooltip = "Shorter texts are filled up with pad tokens; this hides them as keys."}))
         emit_forward(context, forward, "");
 }
 

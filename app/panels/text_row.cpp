@@ -70,18 +70,18 @@ const Preset* preset_with_sentences(const Document& document) {
     return preset != nullptr && preset->sentences.size() > 1 ? preset : nullptr;
 }
 
-/// The menu of a preset's sentences ("sentence 3 of 12") or of the batch's texts ("sequence 1 of 2"), with adding and removing.
+/// The menu of a preset's sentences ("sentence 3 of 12") or of the texts shown together ("text 1 of 2"), with adding and removing.
 void draw_sequence_menu(PanelContext& context) {
     const auto& texts = shown_texts(context);
     const Preset* preset = preset_with_sentences(context.document);
     const PresetSentence* sentence = preset == nullptr ? nullptr : shown_sentence(context.document);
     const std::string shown = sentence != nullptr && texts.size() == 1
                                   ? fmt::format("sentence {} of {}", sentence - preset->sentences.data() + 1, preset->sentences.size())
-                                  : fmt::format("sequence {} of {}", shown_index(context) + 1, texts.size());
+                                  : fmt::format("text {} of {}", shown_index(context) + 1, texts.size());
     if (!begin_menu_button(context.ui(), "##sequences", shown, 160,
                            {.tooltip = sentence != nullptr && texts.size() == 1
                                            ? "The sentences of this example. The keys “,” and “.” go to the previous and the next one."
-                                           : "The texts of the batch; shorter ones are padded. The keys “,” and “.” go to the previous and "
+                                           : "The texts shown together; shorter ones are padded. The keys “,” and “.” go to the previous and "
                                              "the next one."}))
         return;
     if (preset != nullptr) draw_sentences(context, *preset, sentence);
@@ -93,9 +93,9 @@ void draw_sequence_menu(PanelContext& context) {
     }
     separator(context.ui());
     constexpr std::size_t kMostSequences = 16;
-    if (texts.size() < kMostSequences && menu_item(context.ui(), "add a sequence", false, "starts as a copy of this one"))
+    if (texts.size() < kMostSequences && menu_item(context.ui(), "add a text", false, "starts as a copy of this one"))
         add_sequence(context);
-    if (texts.size() > 1 && menu_item(context.ui(), "remove this sequence")) remove_sequence(context, shown_index(context));
+    if (texts.size() > 1 && menu_item(context.ui(), "remove this text")) remove_sequence(context, shown_index(context));
     end_menu_button();
 }
 

@@ -34,13 +34,19 @@ template <class Overwrite>
 void take_row(Provenance& out, const TraceCells& cells, const StageId& id, const Index& index, const Which& which,
               const Overwrite& overwrite) {
     const Edit& edit = *which.edits[which.place].edit;
+    const auto row_axis = static_cast<std::size_t>(cells.shape(id).rank() - 2);
     Index source = index;
-    source[static_cast<std::size_t>(cells.shape(id).rank() - 2)] = edit.from;
-    const std::string why = ": row " + number(edit.row) + " takes row " + number(edit.from) + ".";
+    if (edit.from != Edit::kAll) source[row_axis] = edit.from;
+    std::string what = "row " + number(source[row_axis]);
+    if (edit.from_sequence != Edit::kAll) {
+        source[0] = edit.from_sequence;
+        what += " of text " + number(edit.from_sequence + 1);
+    }
+    const std::string why = ": row " + number(index[row_axis]) + " takes " + what + ".";
     if (cells.edits_of(id, source).empty()) {
         const Operand taken = cells.operand(id, source);
         overwrite(taken.value, cell(cells, id, source), why);
-        out.terms.push_back(single("row " + number(edit.from), taken));
+        out.terms.push_back(single(what, taken));
         return;
     }
     // The source row was edited, too; its number at that moment is derived from the present one.

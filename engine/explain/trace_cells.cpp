@@ -108,10 +108,9 @@ std::vector<CellEdit> TraceCells::edits_of(const StageId& id, const Index& index
     if (mask(id) == nullptr && is_attention_map(id.stage)) row = mask_of_row(id, index);
     for (const Edit& edit : settings_.edits) {
         if (!edit.on || edit.at != id) continue;
-        const bool takes = edit.kind == EditKind::TakeRow;  // maps in rows have no such edits
-        Edit here = edit;                                   // restricted to the cell's own row
-        if (!takes && here.row == Edit::kAll) here.row = index[row_axis];
-        const bool in_row = row && !takes;
+        Edit here = edit;  // restricted to the cell's own row
+        if (here.row == Edit::kAll) here.row = index[row_axis];
+        const bool in_row = row && edit.kind != EditKind::TakeRow;  // maps in rows have no such edits
         const std::int64_t wanted = in_row ? (index[0] * whole[1].size + index[1]) * whole[3].size + index[3] : cell;
         const EditReach reach(here, in_row ? whole.with_size(2, 1) : whole, in_row ? &*row : mask(id), in_row ? index[2] : 0);
         reach.for_cells([&](const ReachedCell& at) {

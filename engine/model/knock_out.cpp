@@ -64,8 +64,8 @@ double answer_of(const Trace<float>& outline, const KnockOutQuestion& question, 
     return answer;
 }
 
-std::vector<HeadWorth> heads_of(const Trace<float>& trace) {
-    std::vector<HeadWorth> heads;
+std::vector<PartWorth> heads_of(const Trace<float>& trace) {
+    std::vector<PartWorth> heads;
     for (const PlanNode& node : trace.plan->nodes()) {
         if (node.op != Op::Mix) continue;
         for (std::int64_t head = 0; head < trace.config.num_heads; ++head) heads.push_back({node.id, head});
@@ -73,17 +73,44 @@ std::vector<HeadWorth> heads_of(const Trace<float>& trace) {
     return heads;
 }
 
-/// Sum of squares of what every head adds to the stream: its context times its rows of W_O, over all positions.
-class Additions {
-public:
-    Additions(const Trace<float>& trace, const std::vector<HeadWorth>& heads) : trace_(trace), heads_(heads), squares_(heads.size()) {}
+/// The length that both texts of a patch have, or that of all texts.
+std::int64_t shared_length(const TokenBatch& tokens, const KnockOutQuestion& question) {
+    if (!question.place) return tokens.length;
+    return std::min(tokens.lengths[static_cast<std::size_t>(question.place->sequence)],
+                    tokens.lengths[static_cast<std::size_t>(*question.from)]);
+}
 
-    /// `context` may be the whole stage or some of its positions.
-    void see(const StageId& id, const Tensor<float>& context) {
-        for (std::size_t i = 0; i < heads_.size(); ++i)
-            if (heads_[i].context == id) squares_[i] += of_head(context, id, heads_[i].head);
+/// The stream that enters each layer, at every position that both texts have.
+std::vector<PartWorth> positions_of(const Trace<float>& trace, const KnockOutQuestion& question) {
+    std::vector<PartWorth> positions;
+    for (const Stack stack : {Stack::Main, Stack::Encoder, Stack::Decoder}) {
+        const std::vector<StageId> streams = trace.plan->streams(stack);
+        if (streams.empty()) continue;
+        const std::int64_t length = shared_length(stack == Stack::Encoder ? trace.source_tokens : trace.tokens, question);
+        for (std::size_t layer = 0; layer + 1 < streams.size(); ++layer)
+            for (std::int64_t position = 0; position < length; ++position) positions.push_back({streams[layer], position});
     }
-    /// Indices of the heads, largest sum first; NaN counts as infinite.
+    return positions;
+}
+
+/// Sum of squares of what replacing each part changes in the stream, over all positions of the replaced texts. For a head, its context
+/// times its rows of W_O.
+class Changes {
+public:
+    Changes(const Trace<float>& trace, const std::vector<PartWorth>& parts, const KnockOutQuestion& question)
+        : trace_(trace), parts_(parts), question_(question), squares_(parts.size()) {}
+
+    /// `value` may be the whole stage or some of its positions.
+    void see(const StageId& id, const Tensor<float>& value) {
+        for (std::size_t i = 0; i < parts_.size(); ++i) {
+            if (parts_[i].stage != id) continue;
+            squares_[i] +=
+                question_.parts == ReplacedParts::Heads ? of_head(value, id, parts_[i].index) : of_position(value, parts_[i].index);
+        }
+    }
+    /// Whether the part's numbers are replaced by themselves, as those of an earlier word that both texts have in common.
+    bool is_same(std::size_t part) const { return question_.from && squares_[part] == 0; }
+    /// Indices of the parts, largest sum first; NaN counts as infinite.
     std::vector<std::size_t> order() const {
         std::vector<std::size_t> order(squares_.size());
         std::iota(order.begin(), order.end(), std::size_t{0});
@@ -93,48 +120,90 @@ public:
     }
 
 private:
+    bool is_replaced(std::int64_t text) const {
+        if (!question_.from) return true;
+        return question_.place ? text == question_.place->sequence : text != *question_.from;
+    }
     double of_head(const Tensor<float>& context, const StageId& id, std::int64_t head) {
         const Shape& shape = context.shape();
-        const std::int64_t batches = shape[0].size, heads = shape[1].size, rows = shape[2].size, width = shape[3].size;
+        const std::int64_t heads = shape[1].size, rows = shape[2].size, width = shape[3].size;
         const StageId out = of_same_attention(id, Stage::AttentionOut);
         const PlanNode* node = trace_.plan->find(out);
         const MatrixView matrix = node == nullptr ? MatrixView{} : trace_.parameters->view(node->weight.name);
         double squares = 0;
-        for (std::int64_t b = 0; b < batches; ++b) {
-            const auto own = matrix_of(context, b * heads + head);
-            added_ = own;
+        for (std::int64_t b = 0; b < shape[0].size; ++b) {
+            if (!is_replaced(b)) continue;
+            changed_ = matrix_of(context, b * heads + head);
+            if (question_.from) changed_ -= matrix_of(context, *question_.from * heads + head);
             if (matrix) {
                 added_.resize(rows, matrix.columns);
-                linear<float>(own.data(), rows, matrix.rows_from(head * width, width), nullptr, added_.data());
+                linear<float>(changed_.data(), rows, matrix.rows_from(head * width, width), nullptr, added_.data());
             }
-            squares += added_.cast<double>().squaredNorm();
+            squares += (matrix ? added_ : changed_).cast<double>().squaredNorm();
         }
+        return squares;
+    }
+    double of_position(const Tensor<float>& stream, std::int64_t position) const {
+        double squares = 0;
+        for (std::int64_t b = 0; b < stream.shape()[0].size; ++b)
+            if (is_replaced(b))
+                squares +=
+                    (matrix_of(stream, b).row(position) - matrix_of(stream, *question_.from).row(position)).cast<double>().squaredNorm();
         return squares;
     }
 
     const Trace<float>& trace_;
-    const std::vector<HeadWorth>& heads_;
+    const std::vector<PartWorth>& parts_;
+    const KnockOutQuestion& question_;
     std::vector<double> squares_;
-    RowMajor<float> added_;
+    RowMajor<float> changed_, added_;
 };
 
-/// The heads, the one that adds most first. A pass of its own, because a pass with an observer computes stages one by one, which may round
+/// What every replacement changes. A pass of its own, because a pass with an observer computes stages one by one, which may round
 /// differently.
-std::vector<std::size_t> likeliest_first(const Trace<float>& trace, const std::vector<HeadWorth>& heads, const std::stop_token& stop) {
-    Additions additions(trace, heads);
-    const auto see = [&](const StageId& id, const Tensor<float>& value) {
-        if (to_self(id.stage) == Stage::Context) additions.see(id, value);
-    };
+Changes changes_of(const Trace<float>& trace, const std::vector<PartWorth>& parts, const KnockOutQuestion& question,
+                   const std::stop_token& stop) {
+    Changes changes(trace, parts, question);
     if (knocks_out_in_rows(trace)) {
         show_layers_in_rows<float>(
-            trace, [&](const StageRows<float>& shown) { see(shown.id, shown.value); }, stop);
-        return additions.order();
+            trace, [&](const StageRows<float>& shown) { changes.see(shown.id, shown.value); }, stop);
+        return changes;
     }
     Tap<float> tap(false, stop);
-    tap.observe([&](const StageId& id, const Tensor<float>& value, const Mask*) { see(id, value); });
+    tap.observe([&](const StageId& id, const Tensor<float>& value, const Mask*) { changes.see(id, value); });
     ModelPass<float> pass(*trace.parameters, Keep::OneLayer);
     pass.forward(trace.tokens, trace.source_tokens, trace.settings, tap);
-    return additions.order();
+    return changes;
+}
+
+/// The edit that replaces a part.
+Edit replacement_of(const PartWorth& part, const KnockOutQuestion& question) {
+    Edit edit;
+    edit.at = part.stage;
+    edit.kind = question.from ? EditKind::TakeRow : EditKind::Scale;
+    edit.from = Edit::kAll;
+    if (question.from) edit.from_sequence = *question.from;
+    if (question.from && question.place) edit.sequence = question.place->sequence;
+    (question.parts == ReplacedParts::Heads ? edit.head : edit.row) = part.index;
+    return edit;
+}
+
+/// Whether the place comes before the part, so that the part cannot change its prediction.
+bool is_behind(const Trace<float>& trace, const PartWorth& part, const KnockOutQuestion& question) {
+    return question.parts == ReplacedParts::Positions && question.place && part.index > question.place->position &&
+           prefix_stays(trace.config, trace.settings);
+}
+
+void require_question(const Trace<float>& trace, const KnockOutQuestion& question) {
+    if (!trace.config.lm_head) throw ConfigError("a model without an output head predicts nothing that a head could change");
+    if (question.place) require_place(trace, *question.place);
+    if (!question.from) {
+        if (question.parts == ReplacedParts::Positions) throw ConfigError("positions can only be replaced by those of another text");
+        return;
+    }
+    if (*question.from < 0 || *question.from >= trace.tokens.size()) throw Error("there is no text " + std::to_string(*question.from));
+    if (trace.tokens.size() == 1 || (question.place && question.place->sequence == *question.from))
+        throw ConfigError("a text cannot be replaced by itself");
 }
 
 }  // namespace
@@ -169,9 +238,8 @@ bool knocks_out_in_rows(const Trace<float>& trace) {
     return can_compute_in_rows(trace) && std::none_of(edits.begin(), edits.end(), behind_layers);
 }
 
-KnockOut knock_out_heads(const Trace<float>& trace, const KnockOutQuestion& question, const KnockOutProgress& each, std::stop_token stop) {
-    if (!trace.config.lm_head) throw ConfigError("a model without an output head predicts nothing that a head could change");
-    if (question.place) require_place(trace, *question.place);
+KnockOut knock_out(const Trace<float>& trace, const KnockOutQuestion& question, const KnockOutProgress& each, std::stop_token stop) {
+    require_question(trace, question);
     std::vector<std::int32_t> targets = shown_targets(trace.config, trace.tokens);
     if (!question.counted.empty() && question.counted.size() != targets.size())
         throw Error("which positions count is given for " + std::to_string(question.counted.size()) + " positions, but there are " +
@@ -190,18 +258,17 @@ KnockOut knock_out_heads(const Trace<float>& trace, const KnockOutQuestion& ques
         return question.place ? probability(pass.logits(), *question.place) : pass.loss(targets).loss;
     };
     KnockOut out;
-    out.heads = heads_of(trace);
+    out.parts = question.parts == ReplacedParts::Heads ? heads_of(trace) : positions_of(trace, question);
     out.with_all = measure();
     each(out, 0);
-    Edit removal;
-    removal.kind = EditKind::Scale;
-    settings.edits.push_back(removal);  // last, so that no other edit restores the head
+    settings.edits.emplace_back();  // last, so that no other edit restores the part
     std::size_t done = 0;
-    for (const std::size_t i : likeliest_first(trace, out.heads, stop)) {
-        settings.edits.back().at = out.heads[i].context;
-        settings.edits.back().head = out.heads[i].head;
-        out.heads[i].without = measure();
-        out.heads[i].measured = true;
+    const Changes changes = changes_of(trace, out.parts, question, stop);
+    for (const std::size_t i : changes.order()) {
+        PartWorth& part = out.parts[i];
+        settings.edits.back() = replacement_of(part, question);
+        part.without = changes.is_same(i) || is_behind(trace, part, question) ? out.with_all : measure();
+        part.measured = true;
         each(out, ++done);
     }
     return out;

@@ -1,5 +1,5 @@
 #pragma once
-/// Importance of every head: how an answer changes if the head is removed.
+/// The importance of every head or position: how an answer changes if it is removed, or replaced by that of another text.
 
 #include <cstddef>
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <stop_token>
 #include <vector>
 
-#include "engine/trace/head_worth.hpp"
+#include "engine/trace/part_worth.hpp"
 #include "engine/trace/trace.hpp"
 
 namespace attn {
@@ -24,11 +24,11 @@ using KnockOutProgress = std::function<void(const KnockOut& so_far, std::size_t 
 /// Whether knock-out is computed some positions at a time: for outlines of long texts, whose maps would need too much memory.
 bool knocks_out_in_rows(const Trace<float>& trace);
 
-/// Measures the trace's model, text and settings (edits included) without each head in turn, starting with the heads that add most to the
-/// stream, because they are likeliest to matter. The results do not depend on the order. `each` is called before the first head and after
-/// every head. Throws ConfigError for a model without an output head, Error for a place that the trace does not have, Cancelled once `stop`
-/// is requested.
-KnockOut knock_out_heads(const Trace<float>& trace, const KnockOutQuestion& question, const KnockOutProgress& each,
+/// Measures the trace's model, text and settings (edits included) with each part in turn replaced, starting with those whose replacement
+/// changes the stream most, because they are likeliest to matter. The results do not depend on the order. `each` is called before the first
+/// part and after every part. Throws ConfigError for a model without an output head and for positions without a text to take them from,
+/// Error for a place or text that the trace does not have, Cancelled once `stop` is requested.
+KnockOut knock_out(const Trace<float>& trace, const KnockOutQuestion& question, const KnockOutProgress& each,
                          std::stop_token stop = {});
 
 }  // namespace attn

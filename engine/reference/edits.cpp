@@ -30,8 +30,7 @@ public:
         case EditKind::Freeze:
             return frozen(at, old);
         case EditKind::TakeRow:
-            if (permissions_ != nullptr || edit_.row == Edit::kAll || edit_.from < 0 || edit_.from >= rows_) return old;
-            return number({at.b, at.h, edit_.from, at.s});
+            return taken(at, old);
         }
         return old;
     }
@@ -40,6 +39,13 @@ private:
     double number(const Place& at) const { return has_heads_ ? before_(at.b, at.h, at.t, at.s) : before_(at.b, at.t, at.s); }
     bool may(const Place& at) const { return permissions_ == nullptr || permissions_->may_attend(at.b, at.h, at.t, at.s); }
 
+    double taken(const Place& at, double old) const {
+        if (permissions_ != nullptr || edit_.from >= rows_) return old;
+        if (edit_.from_sequence == Edit::kAll)
+            return edit_.row == Edit::kAll || edit_.from == Edit::kAll ? old : number({at.b, at.h, edit_.from, at.s});
+        if (edit_.from_sequence == at.b || edit_.from_sequence >= before_.shape()[0].size) return old;
+        return number({edit_.from_sequence, at.h, edit_.from == Edit::kAll ? at.t : edit_.from, at.s});
+    }
     double frozen(const Place& at, double old) const {
         const Stage stage = to_self(edit_.at.stage);
         if (stage != Stage::Weights && stage != Stage::Dropped) return old;

@@ -78,25 +78,36 @@ private:
     static Range chosen(std::int64_t index, std::int64_t size) { return index == Edit::kAll ? Range{0, size} : one(index, size); }
     static Range one(std::int64_t index, std::int64_t size) { return index >= 0 && index < size ? Range{index, index + 1} : Range{0, 0}; }
 
+    bool takes() const { return edit_.kind == EditKind::TakeRow; }
+    bool takes_from_other_text() const { return takes() && edit_.from_sequence != Edit::kAll; }
+    /// For TakeRow: whether there is a row to take.
+    bool can_take() const {
+        if (edit_.from >= rows_) return false;
+        if (takes_from_other_text()) return edit_.from_sequence >= 0 && edit_.from_sequence < sequences_ && edit_.from >= Edit::kAll;
+        return edit_.row >= 0 && edit_.from >= 0 && edit_.from != edit_.row;
+    }
+
     /// Calls row(b, h, t) for every row the edit applies to, until it returns false.
     template <class Row>
     void for_rows(const Row& row) const {
-        if (edit_.kind == EditKind::TakeRow && (edit_.row < 0 || edit_.from < 0 || edit_.from >= rows_ || edit_.from == edit_.row)) return;
+        if (takes() && !can_take()) return;
         const Range sequences = chosen(edit_.sequence, sequences_), heads = chosen(all_heads_ ? Edit::kAll : edit_.head, heads_),
                     rows = edit_.row == Edit::kAll ? chosen(Edit::kAll, rows_) : one(edit_.row - first_row_, rows_);
-        for (std::int64_t b = sequences.first; b < sequences.end; ++b)
+        for (std::int64_t b = sequences.first; b < sequences.end; ++b) {
+            if (takes() && b == edit_.from_sequence) continue;
             for (std::int64_t h = heads.first; h < heads.end; ++h)
                 for (std::int64_t t = rows.first; t < rows.end; ++t)
                     if (!row(b, h, t)) return;
+        }
     }
 
     template <class Visit>
     void for_row(std::int64_t b, std::int64_t h, std::int64_t t, const Visit& visit) const {
         if (edit_.kind == EditKind::Freeze) return freeze_row(b, h, t, visit);
-        const bool takes = edit_.kind == EditKind::TakeRow;
-        const Range columns = takes ? Range{0, columns_} : chosen(edit_.column, columns_);
+        const Range columns = takes() ? Range{0, columns_} : chosen(edit_.column, columns_);
+        const std::int64_t from_text = takes_from_other_text() ? edit_.from_sequence : b, from = edit_.from == Edit::kAll ? t : edit_.from;
         for (std::int64_t s = columns.first; s < columns.end; ++s)
-            if (allowed(b, h, t, s)) visit(ReachedCell{flat(b, h, t, s), takes ? flat(b, h, edit_.from, s) : 0, 0});
+            if (allowed(b, h, t, s)) visit(ReachedCell{flat(b, h, t, s), takes() ? flat(from_text, h, from, s) : 0, 0});
     }
 
     template <class Visit>

@@ -47,9 +47,12 @@ std::string why_without_effect(const Edit& edit, const Shape& shape, const Mask*
     if (shape.rank() == 4 && outside(edit.head, reach.heads())) return only(reach.heads(), "head");
     if (outside(edit.row, reach.rows())) return only(reach.rows(), "position");
     if (edit.kind == EditKind::TakeRow) {
-        if (edit.row == Edit::kAll) return "no row is chosen to be replaced";
-        if (edit.from < 0 || edit.from >= reach.rows()) return only(reach.rows(), "position");
-        if (edit.from == edit.row) return "a row cannot be replaced by itself";
+        const bool of_own_text = edit.from_sequence == Edit::kAll;
+        if (outside(edit.from_sequence, reach.sequences())) return only(reach.sequences(), "text");
+        if (outside(edit.from, reach.rows())) return only(reach.rows(), "position");
+        if (of_own_text && (edit.row == Edit::kAll || edit.from == Edit::kAll)) return "no row is chosen to be replaced";
+        if (of_own_text && edit.from == edit.row) return "a row cannot be replaced by itself";
+        if (!of_own_text && (edit.from_sequence == edit.sequence || reach.sequences() == 1)) return "a text cannot be replaced by itself";
     } else if (edit.kind != EditKind::Freeze && outside(edit.column, reach.columns())) {
         return only(reach.columns(), "column");
     }

@@ -17,7 +17,8 @@ enum class EditKind : std::uint8_t {
     Set,      ///< numbers become `value`
     Scale,    ///< numbers are multiplied by `value`; 0 removes them
     Freeze,   ///< rows become a fixed pattern; only in weights and dropped
-    TakeRow,  ///< row `row` is replaced by row `from`, such as one token's query by another's; not in masked, weights and dropped
+    TakeRow,  ///< rows are replaced by others of the same text, such as one token's query by another's, or by those of another text, which
+              ///< is called activation patching; not in masked, weights and dropped
 };
 
 /// What a frozen query attends to. A row stays as computed if the pattern's key is masked.
@@ -37,12 +38,13 @@ struct Edit {
 
     EditKind kind = EditKind::Set;
     StageId at;
-    std::int64_t sequence = kAll;  ///< in the batch
-    std::int64_t head = kAll;      ///< ignored by stages without heads
-    std::int64_t row = kAll;       ///< position; required for TakeRow
-    std::int64_t column = kAll;    ///< Set and Scale
-    std::int64_t from = 0;         ///< TakeRow
-    double value = 0;              ///< Set and Scale
+    std::int64_t sequence = kAll;       ///< in the batch
+    std::int64_t head = kAll;           ///< ignored by stages without heads
+    std::int64_t row = kAll;            ///< position; required for TakeRow within a text
+    std::int64_t column = kAll;         ///< Set and Scale
+    std::int64_t from = 0;              ///< TakeRow: the row taken; kAll: the row at the same position, only from another text
+    std::int64_t from_sequence = kAll;  ///< TakeRow: the text taken from, which itself stays; kAll: every text takes from itself
+    double value = 0;                   ///< Set and Scale
     Pattern pattern = Pattern::Uniform;
     bool on = true;
     bool operator==(const Edit&) const = default;

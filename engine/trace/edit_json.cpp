@@ -31,7 +31,10 @@ Json to_json(const Edit& edit) {
         out["value"] = finite("the value of an edit", edit.value);
     }
     if (edit.kind == EditKind::Freeze) out["pattern"] = name_of(kPatterns, edit.pattern);
-    if (edit.kind == EditKind::TakeRow) out["from"] = edit.from;
+    if (edit.kind == EditKind::TakeRow) {
+        put("from", edit.from);
+        put("from_sequence", edit.from_sequence);
+    }
     if (!edit.on) out["on"] = false;
     return out;
 }
@@ -63,8 +66,12 @@ Edit edit_from_json(JsonObject object) {
         read_enum(object, "pattern", kPatterns, edit.pattern);
     }
     if (edit.kind == EditKind::TakeRow) {
-        require(has_row, object, "row");
-        require(object.read("from", edit.from, 0, kMostIndex), object, "from");
+        const bool from_other_text = object.read("from_sequence", edit.from_sequence, 0, kMostIndex);
+        require(has_row || from_other_text, object, "row");
+        if (!object.read("from", edit.from, 0, kMostIndex)) {
+            require(from_other_text, object, "from");
+            edit.from = Edit::kAll;
+        }
     }
     object.read("on", edit.on);
     object.expect_no_more();

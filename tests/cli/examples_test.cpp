@@ -307,6 +307,13 @@ Group pictures() {
              {"attnscope render --lesson masks --step 2 --out step.png", picture("step.png", 1600, 1000)},
              {"attnscope render --lesson masks --step 3 --answer 3 --out answered.png", picture("answered.png", 1600, 1000)},
              {"attnscope render --preset stories --out assets/pictures/heads.png", picture("assets/pictures/heads.png", 1600, 1000)},
+             {"attnscope render --preset stories --text \"Tom gives a red ball to Lily because she is sad . Who has the ball ?\" --text "
+              "\"Tom gives a red ball to Mia because she is sad . Who has the ball ?\" --view knock-out --replace-from 1 --replace "
+              "positions --out patched.png",
+              [](const Outcome& outcome, const Place& place) {
+                  picture("patched.png", 1600, 1000)(outcome, place);
+                  EXPECT_THAT(outcome.out, HasSubstr("what the positions of text 1 change"));
+              }},
              {"attnscope render --stage scores --head 1 --out assets/pictures/step.png", picture("assets/pictures/step.png", 1600, 1000)},
              // Of the picture's 400 steps, the first 100 contain the one shown.
              {"attnscope render --view train --task repeat --steps 400 --step 95 --layer 1 --head 2 --out assets/pictures/train.png",

@@ -96,6 +96,19 @@ TEST_F(Render, ViewsStagesHeadsAndThemesDiffer) {
     EXPECT_EQ(pictures.size(), variants.size());
 }
 
+TEST_F(Render, KnockOutShowsWhatItIsAskedFor) {
+    std::set<std::string> pictures;
+    const std::vector<std::vector<std::string>> variants{
+        {}, {"--measure", "probability"}, {"--replace-from", "1"}, {"--replace-from", "1", "--replace", "positions"}};
+    for (const auto& variant : variants) {
+        std::vector<std::string> arguments{"--preset",    "gpt-tiny", "--text",    "the cat sat", "--text",
+                                           "the dog sat", "--view",   "knock-out", "--size",      "1000x700"};
+        arguments.insert(arguments.end(), variant.begin(), variant.end());
+        pictures.insert(read_bytes(draw("variant.png", arguments)));
+    }
+    EXPECT_EQ(pictures.size(), variants.size());
+}
+
 TEST_F(Render, PutsAnotherFileOrTokenizerBesideTheModel) {
     const std::string data = ATTN_TEST_DATA, model = data + "/golden/hf/gpt2", other = model;
     std::set<std::string> pictures;
@@ -183,6 +196,10 @@ TEST_F(Render, RefusesWhatAViewDoesNotShow) {
     const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
         {{"--view", "lines", "--gradients"}, "--gradients needs --view step, heads or grid"},
         {{"--view", "heads", "--compare", "unmasked", "--compare-as", "side"}, "--compare-as side needs --view step or totals"},
+        {{"--view", "heads", "--measure", "loss"}, "--measure, --replace and --replace-from need --view knock-out"},
+        {{"--view", "knock-out", "--replace-from", "1"}, "there is no text 1: the only text is 0"},
+        {{"--view", "knock-out", "--replace-from", "0"}, "a text cannot be replaced by itself"},
+        {{"--view", "knock-out", "--replace", "positions"}, "--replace needs --replace-from"},
     };
     for (const auto& [options, problem] : cases) {
         std::vector<std::string> arguments{"render", "--preset", "gpt-tiny", "--out", folder_.path("refused.png")};

@@ -289,6 +289,27 @@ TEST_F(EditKinds, AQueryIsSwappedForAnother) {
         EXPECT_NEAR(value(after, Stage::Scores)(0, 1, 4, s), value(before, Stage::Scores)(0, 1, 1, s), 1e-15);
 }
 
+TEST_F(EditKinds, RowsAreTakenFromAnotherText) {
+    const Trace<double> before = trace();
+    Edit edit = edit_of(EditKind::TakeRow, Stage::Q);
+    edit.head = 1, edit.from_sequence = 1;
+    const auto expect_row = [&](const Trace<double>& after, std::int64_t t, std::int64_t from_text, std::int64_t from) {
+        for (std::int64_t d = 0; d < 3; ++d) {
+            EXPECT_EQ(value(after, Stage::Q)(0, 1, t, d), value(before, Stage::Q)(from_text, 1, from, d)) << t;
+            EXPECT_EQ(value(after, Stage::Q)(0, 0, t, d), value(before, Stage::Q)(0, 0, t, d)) << "another head";
+            EXPECT_EQ(value(after, Stage::Q)(1, 1, t, d), value(before, Stage::Q)(1, 1, t, d)) << "the other text";
+        }
+    };
+    edit.row = 4, edit.from = 2;
+    settings_.edits = {edit};
+    Trace<double> after = trace();
+    for (std::int64_t t = 0; t < 5; ++t) expect_row(after, t, t == 4 ? 1 : 0, t == 4 ? 2 : t);
+    edit.row = edit.from = Edit::kAll;
+    settings_.edits = {edit};
+    after = trace();
+    for (std::int64_t t = 0; t < 5; ++t) expect_row(after, t, 1, t);
+}
+
 TEST_F(EditKinds, WhatReachesBeyondTheTextChangesNothingAndSaysSo) {
     const Trace<double> before = trace();
     const auto expect_inert = [&](const Edit& edit, const std::string& word) {
@@ -318,6 +339,10 @@ TEST_F(EditKinds, WhatReachesBeyondTheTextChangesNothingAndSaysSo) {
     expect_inert(take, "position");
     take.from = take.row;
     expect_inert(take, "itself");
+    take.from_sequence = 2;
+    expect_inert(take, "text");
+    take.sequence = take.from_sequence = 0;
+    expect_inert(take, "a text cannot be replaced by itself");
     Edit masked = edit_of(EditKind::Set, Stage::Weights);
     masked.row = 1, masked.column = 3, masked.value = 1;
     expect_inert(masked, "masked");

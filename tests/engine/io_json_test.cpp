@@ -83,7 +83,9 @@ TEST(ConfigJson, SettingsSurvive) {
         {.kind = EditKind::Set, .at = {Stage::CrossQ, 1, Stack::Decoder}, .row = 3, .column = 2, .value = 0.1 + 0.2},
         {.kind = EditKind::Scale, .at = {Stage::Context, 2}, .head = 3, .value = -1.5},
         {.kind = EditKind::Freeze, .at = {Stage::Weights, 0}, .sequence = 1, .head = 2, .pattern = Pattern::First, .on = false},
-        {.kind = EditKind::TakeRow, .at = {Stage::Embedding, -1}, .row = 1, .from = 4}};
+        {.kind = EditKind::TakeRow, .at = {Stage::Embedding, -1}, .row = 1, .from = 4},
+        {.kind = EditKind::TakeRow, .at = {Stage::Q, 0}, .sequence = 1, .row = 2, .from = 3, .from_sequence = 0},
+        {.kind = EditKind::TakeRow, .at = {Stage::Context, 1}, .head = 2, .from = Edit::kAll, .from_sequence = 2}};
     EXPECT_EQ(forward_settings_from_json(to_json(settings).dump(), "c"), settings);
     EXPECT_EQ(forward_settings_from_json("{}", "c"), ForwardSettings{});
 }

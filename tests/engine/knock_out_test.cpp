@@ -47,13 +47,13 @@ double probability_of(const Trace<float>& trace, const KnockOutQuestion::Place& 
 }
 
 /// The model with the rows of W_O for one head set to 0.
-Trace<float> without_head(const Trace<float>& trace, const HeadWorth& head) {
+Trace<float> without_head(const Trace<float>& trace, const PartWorth& head) {
     auto parameters = std::make_shared<Parameters<float>>(*trace.parameters);
-    const std::string stack = head.context.stack == Stack::Encoder ? "encoder." : head.context.stack == Stack::Decoder ? "decoder." : "";
-    const ParameterInfo* out = parameters->layout().find(stack + "layers." + std::to_string(head.context.layer) + "." +
-                                                         (is_cross(head.context.stage) ? "cross_attention" : "attention") + ".out.weight");
+    const std::string stack = head.stage.stack == Stack::Encoder ? "encoder." : head.stage.stack == Stack::Decoder ? "decoder." : "";
+    const ParameterInfo* out = parameters->layout().find(stack + "layers." + std::to_string(head.stage.layer) + "." +
+                                                         (is_cross(head.stage.stage) ? "cross_attention" : "attention") + ".out.weight");
     const std::int64_t size = trace.config.head_size();
-    for (std::int64_t row = head.head * size; row < (head.head + 1) * size; ++row)
+    for (std::int64_t row = head.index * size; row < (head.index + 1) * size; ++row)
         for (std::int64_t column = 0; column < trace.config.d_model; ++column)
             parameters->data()[out->offset + row * trace.config.d_model + column] = 0;
     return trace_forward<float>(std::move(parameters), trace.tokens, trace.source_tokens, trace.settings);
@@ -67,17 +67,17 @@ TEST(KnockOut, AgreesWithModelsWhoseOutputProjectionLacksTheHead) {
         const Trace<float> trace = model.trace<float>();
         const KnockOutQuestion::Place place{model.between(0, trace.tokens.size() - 1), model.between(0, trace.tokens.length - 1),
                                             static_cast<std::int32_t>(model.between(0, trace.config.vocab_size - 1))};
-        const KnockOut loss = knock_out_heads(trace, {}, kQuietly), chance = knock_out_heads(trace, {place}, kQuietly);
+        const KnockOut loss = knock_out(trace, {}, kQuietly), chance = knock_out(trace, {place}, kQuietly);
         ASSERT_TRUE(near(loss.with_all, loss_of(trace))) << seed;
         ASSERT_TRUE(near(chance.with_all, probability_of(trace, place))) << seed;
-        ASSERT_EQ(loss.heads.size(), chance.heads.size());
-        ASSERT_FALSE(loss.heads.empty());
-        for (std::size_t i = 0; i < loss.heads.size(); ++i) {
-            const Trace<float> without = without_head(trace, loss.heads[i]);
-            ASSERT_TRUE(near(loss.heads[i].without, loss_of(without))) << seed << " " << tensor_name(loss.heads[i].context);
-            ASSERT_TRUE(near(chance.heads[i].without, probability_of(without, place))) << seed;
+        ASSERT_EQ(loss.parts.size(), chance.parts.size());
+        ASSERT_FALSE(loss.parts.empty());
+        for (std::size_t i = 0; i < loss.parts.size(); ++i) {
+            const Trace<float> without = without_head(trace, loss.parts[i]);
+            ASSERT_TRUE(near(loss.parts[i].without, loss_of(without))) << seed << " " << tensor_name(loss.parts[i].stage);
+            ASSERT_TRUE(near(chance.parts[i].without, probability_of(without, place))) << seed;
             ++compared;
-            larger += std::abs(loss.heads[i].without - loss.with_all) > 1e-3 ? 1 : 0;
+            larger += std::abs(loss.parts[i].without - loss.with_all) > 1e-3 ? 1 : 0;
         }
     }
     EXPECT_GT(compared, 100);
@@ -88,11 +88,11 @@ TEST(KnockOut, CountsAnEditThatRemovedTheHeadAlready) {
     RandomModel model(4);
     while (!model.config.lm_head || model.tokens.ids.empty()) model = RandomModel(static_cast<unsigned>(model.between(5, 5000)));
     const Trace<float> plain = model.trace<float>();
-    const KnockOut before = knock_out_heads(plain, {}, kQuietly);
-    model.settings.edits.push_back({.kind = EditKind::Scale, .at = before.heads[0].context, .head = before.heads[0].head});
-    const KnockOut after = knock_out_heads(model.trace<float>(), {}, kQuietly);
-    EXPECT_EQ(after.with_all, before.heads[0].without);
-    EXPECT_EQ(after.heads[0].without, after.with_all);
+    const KnockOut before = knock_out(plain, {}, kQuietly);
+    model.settings.edits.push_back({.kind = EditKind::Scale, .at = before.parts[0].stage, .head = before.parts[0].index});
+    const KnockOut after = knock_out(model.trace<float>(), {}, kQuietly);
+    EXPECT_EQ(after.with_all, before.parts[0].without);
+    EXPECT_EQ(after.parts[0].without, after.with_all);
 }
 
 TEST(KnockOut, OfALongTextIsMeasuredInRowsAndSaysTheSame) {
@@ -115,13 +115,13 @@ TEST(KnockOut, OfALongTextIsMeasuredInRowsAndSaysTheSame) {
     ASSERT_TRUE(knocks_out_in_rows(outline));
     const KnockOutQuestion::Place place{0, 360, 1};
     for (const KnockOutQuestion& question : {KnockOutQuestion{}, KnockOutQuestion{place}}) {
-        const KnockOut expected = knock_out_heads(whole, question, kQuietly), found = knock_out_heads(outline, question, kQuietly);
+        const KnockOut expected = knock_out(whole, question, kQuietly), found = knock_out(outline, question, kQuietly);
         EXPECT_TRUE(near(found.with_all, expected.with_all));
-        ASSERT_EQ(found.heads.size(), expected.heads.size());
-        for (std::size_t i = 0; i < found.heads.size(); ++i) {
-            EXPECT_EQ(found.heads[i].context, expected.heads[i].context);
-            EXPECT_TRUE(found.heads[i].measured);
-            EXPECT_TRUE(near(found.heads[i].without, expected.heads[i].without)) << i;
+        ASSERT_EQ(found.parts.size(), expected.parts.size());
+        for (std::size_t i = 0; i < found.parts.size(); ++i) {
+            EXPECT_EQ(found.parts[i].stage, expected.parts[i].stage);
+            EXPECT_TRUE(found.parts[i].measured);
+            EXPECT_TRUE(near(found.parts[i].without, expected.parts[i].without)) << i;
         }
     }
     ForwardSettings edited_behind = model.settings;
@@ -130,11 +130,11 @@ TEST(KnockOut, OfALongTextIsMeasuredInRowsAndSaysTheSame) {
 }
 
 /// The norm of what a head adds to the residual stream over all positions: its context times its rows of W_O, by plain loops.
-double addition_of(const Trace<float>& trace, const HeadWorth& head) {
-    const Tensor<float>& context = trace.find(head.context)->value;
-    const std::string stack = head.context.stack == Stack::Encoder ? "encoder." : head.context.stack == Stack::Decoder ? "decoder." : "";
-    const MatrixView out = trace.parameters->view(stack + "layers." + std::to_string(head.context.layer) + "." +
-                                                  (is_cross(head.context.stage) ? "cross_attention" : "attention") + ".out.weight");
+double addition_of(const Trace<float>& trace, const PartWorth& head) {
+    const Tensor<float>& context = trace.find(head.stage)->value;
+    const std::string stack = head.stage.stack == Stack::Encoder ? "encoder." : head.stage.stack == Stack::Decoder ? "decoder." : "";
+    const MatrixView out = trace.parameters->view(stack + "layers." + std::to_string(head.stage.layer) + "." +
+                                                  (is_cross(head.stage.stage) ? "cross_attention" : "attention") + ".out.weight");
     const std::int64_t size = trace.config.head_size();
     double squares = 0;
     for (std::int64_t b = 0; b < context.shape()[0].size; ++b)
@@ -142,7 +142,7 @@ double addition_of(const Trace<float>& trace, const HeadWorth& head) {
             for (std::int64_t column = 0; column < trace.config.d_model; ++column) {
                 double sum = 0;
                 for (std::int64_t d = 0; d < size; ++d)
-                    sum += static_cast<double>(context(b, head.head, t, d)) * out.at(head.head * size + d, column);
+                    sum += static_cast<double>(context(b, head.index, t, d)) * out.at(head.index * size + d, column);
                 squares += sum * sum;
             }
     return std::sqrt(squares);
@@ -154,43 +154,131 @@ TEST(KnockOut, TellsTheHeadsThatAddMostFirstAndInTheEndTheSame) {
         RandomModel model(seed);
         if (!model.config.lm_head || !model.config.output_projection || model.tokens.ids.empty()) continue;
         const Trace<float> trace = model.trace<float>();
-        std::vector<HeadWorth> before;
+        std::vector<PartWorth> before;
         std::vector<double> additions;
         double with_all = 0;
         const auto each = [&](const KnockOut& so_far, std::size_t done) {
-            ASSERT_EQ(std::count_if(so_far.heads.begin(), so_far.heads.end(), [](const HeadWorth& head) { return head.measured; }),
+            ASSERT_EQ(std::count_if(so_far.parts.begin(), so_far.parts.end(), [](const PartWorth& head) { return head.measured; }),
                       static_cast<std::ptrdiff_t>(done));
             with_all = so_far.with_all;
-            for (std::size_t i = 0; i < so_far.heads.size() && !before.empty(); ++i)
-                if (so_far.heads[i].measured && !before[i].measured) additions.push_back(addition_of(trace, so_far.heads[i]));
-            before = so_far.heads;
+            for (std::size_t i = 0; i < so_far.parts.size() && !before.empty(); ++i)
+                if (so_far.parts[i].measured && !before[i].measured) additions.push_back(addition_of(trace, so_far.parts[i]));
+            before = so_far.parts;
             ++told;
         };
-        const KnockOut worth = knock_out_heads(trace, {}, each);
-        EXPECT_EQ(worth.heads, before) << "the last one told is what is returned";
+        const KnockOut worth = knock_out(trace, {}, each);
+        EXPECT_EQ(worth.parts, before) << "the last one told is what is returned";
         EXPECT_EQ(worth.with_all, with_all);
-        ASSERT_EQ(additions.size(), worth.heads.size());
+        ASSERT_EQ(additions.size(), worth.parts.size());
         for (std::size_t i = 1; i < additions.size(); ++i) EXPECT_LE(additions[i], additions[i - 1] * 1.0001 + 1e-6) << seed;
-        for (std::size_t i = 1; i < worth.heads.size(); ++i)
-            EXPECT_TRUE(worth.heads[i].head == worth.heads[i - 1].head + 1 || worth.heads[i].head == 0) << "in the order of the plan";
+        for (std::size_t i = 1; i < worth.parts.size(); ++i)
+            EXPECT_TRUE(worth.parts[i].index == worth.parts[i - 1].index + 1 || worth.parts[i].index == 0) << "in the order of the plan";
     }
     EXPECT_GT(told, 100);
+}
+
+/// The trace with the part's numbers in the place's text, or in all texts but one for the loss, set one by one to those of text `from`.
+Trace<float> with_numbers_of(const Trace<float>& trace, const PartWorth& part, const KnockOutQuestion& question) {
+    const Tensor<float>& value = trace.find(part.stage)->value;
+    const bool head = value.shape().rank() == 4;
+    ForwardSettings settings = trace.settings;
+    for (std::int64_t b = 0; b < value.shape()[0].size; ++b) {
+        if (b == *question.from || (question.place && question.place->sequence != b)) continue;
+        for (std::int64_t t = 0; t < value.shape()[head ? 2 : 1].size; ++t)
+            for (std::int64_t c = 0; c < value.shape()[head ? 3 : 2].size; ++c) {
+                if (!head && t != part.index) continue;
+                const float number = head ? value(*question.from, part.index, t, c) : value(*question.from, t, c);
+                settings.edits.push_back({.kind = EditKind::Set,
+                                          .at = part.stage,
+                                          .sequence = b,
+                                          .head = head ? part.index : Edit::kAll,
+                                          .row = t,
+                                          .column = c,
+                                          .value = static_cast<double>(number)});
+            }
+    }
+    return trace_forward<float>(trace.parameters, trace.tokens, trace.source_tokens, settings);
+}
+
+TEST(KnockOut, OfAnotherTextsPartsAgreesWithTracesWhoseNumbersAreSetOneByOne) {
+    int compared = 0, different = 0, behind = 0;
+    for (unsigned seed = 0; seed < 400; ++seed) {
+        RandomModel model(seed);
+        model.unruly = false;
+        if (!model.config.lm_head || model.tokens.size() < 2) continue;
+        const Trace<float> trace = model.trace<float>();
+        const std::int64_t from = model.between(0, trace.tokens.size() - 1), sequence = from == 0 ? 1 : 0;
+        KnockOutQuestion question;
+        question.from = from;
+        question.parts = model.coin() ? ReplacedParts::Heads : ReplacedParts::Positions;
+        if (model.coin(0.7))
+            question.place = {sequence, model.coin() ? 0 : model.between(0, trace.tokens.length - 1),
+                              static_cast<std::int32_t>(model.between(0, trace.config.vocab_size - 1))};
+        const auto answer = [&](const Trace<float>& of) { return question.place ? probability_of(of, *question.place) : loss_of(of); };
+        const KnockOut found = knock_out(trace, question, kQuietly);
+        ASSERT_TRUE(near(found.with_all, answer(trace))) << seed;
+        ASSERT_FALSE(found.parts.empty());
+        for (std::size_t i = seed % 3; i < found.parts.size(); i += 3) {  // a trace takes a while
+            const PartWorth& part = found.parts[i];
+            const double expected = answer(with_numbers_of(trace, part, question));
+            ASSERT_TRUE(near(part.without, expected)) << seed << " " << tensor_name(part.stage) << " " << part.index;
+            ++compared;
+            different += std::abs(part.without - found.with_all) > 1e-3 ? 1 : 0;
+            behind += question.place && question.parts == ReplacedParts::Positions && part.index > question.place->position ? 1 : 0;
+        }
+    }
+    EXPECT_GT(compared, 150);
+    EXPECT_GT(different, 30) << "parts that matter, or nothing was shown";
+    EXPECT_GT(behind, 10);
+}
+
+TEST(KnockOut, TellsThePartsFirstThatDifferMostFromTheOtherTexts) {
+    int differences = 0;
+    for (unsigned seed = 0; seed < 100; ++seed) {
+        RandomModel model(seed);
+        model.unruly = false;
+        if (!model.config.lm_head || model.tokens.size() < 2) continue;
+        const Trace<float> trace = model.trace<float>();
+        KnockOutQuestion question;
+        question.from = 0, question.parts = ReplacedParts::Positions;
+        std::vector<PartWorth> before;
+        double last = HUGE_VAL;
+        knock_out(trace, question, [&](const KnockOut& so_far, std::size_t) {
+            for (std::size_t i = 0; i < before.size(); ++i) {
+                if (so_far.parts[i].measured == before[i].measured) continue;
+                const Tensor<float>& stream = trace.find(so_far.parts[i].stage)->value;
+                double squares = 0;
+                for (std::int64_t b = 1; b < stream.shape()[0].size; ++b)
+                    for (std::int64_t c = 0; c < stream.shape()[2].size; ++c) {
+                        const auto t = so_far.parts[i].index;
+                        squares += std::pow(static_cast<double>(stream(b, t, c)) - static_cast<double>(stream(0, t, c)), 2);
+                    }
+                EXPECT_LE(squares, last * 1.0001 + 1e-6) << seed;
+                last = squares;
+                ++differences;
+            }
+            before = so_far.parts;
+        });
+    }
+    EXPECT_GT(differences, 100);
 }
 
 TEST(KnockOut, RefusesWhatCannotBeMeasured) {
     RandomModel model(4);
     while (!model.config.lm_head || model.tokens.ids.empty()) model = RandomModel(static_cast<unsigned>(model.between(5, 5000)));
     const Trace<float> trace = model.trace<float>();
-    EXPECT_THROW(knock_out_heads(trace, {KnockOutQuestion::Place{trace.tokens.size(), 0, 0}}, kQuietly), Error);
-    EXPECT_THROW(knock_out_heads(trace, {KnockOutQuestion::Place{0, -1, 0}}, kQuietly), Error);
-    EXPECT_THROW(knock_out_heads(trace, {KnockOutQuestion::Place{0, 0, static_cast<std::int32_t>(trace.config.vocab_size)}}, kQuietly),
-                 Error);
+    EXPECT_THROW(knock_out(trace, {KnockOutQuestion::Place{trace.tokens.size(), 0, 0}}, kQuietly), Error);
+    EXPECT_THROW(knock_out(trace, {KnockOutQuestion::Place{0, -1, 0}}, kQuietly), Error);
+    EXPECT_THROW(knock_out(trace, {KnockOutQuestion::Place{0, 0, static_cast<std::int32_t>(trace.config.vocab_size)}}, kQuietly), Error);
+    EXPECT_THROW(knock_out(trace, {.parts = ReplacedParts::Positions}, kQuietly), ConfigError) << "zeros are no other text's";
+    EXPECT_THROW(knock_out(trace, {.from = trace.tokens.size()}, kQuietly), Error);
+    EXPECT_THROW(knock_out(trace, {.place = KnockOutQuestion::Place{0, 0, 0}, .from = 0}, kQuietly), ConfigError) << "the same text";
     Trace<float> headless = trace;
     headless.config.lm_head = false;
-    EXPECT_THROW(knock_out_heads(headless, {}, kQuietly), ConfigError);
+    EXPECT_THROW(knock_out(headless, {}, kQuietly), ConfigError);
     std::stop_source stop;
     stop.request_stop();
-    EXPECT_THROW(knock_out_heads(trace, {}, kQuietly, stop.get_token()), Cancelled);
+    EXPECT_THROW(knock_out(trace, {}, kQuietly, stop.get_token()), Cancelled);
 }
 
 }  // namespace

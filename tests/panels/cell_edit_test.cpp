@@ -236,6 +236,60 @@ TEST_F(CellEditTest, EveryViewDrawsEveryKindOfEdit) {
     }
 }
 
+class OtherTextTest : public CellEditTest {
+protected:
+    OtherTextTest() {
+        Document document = open_preset("causal-attention");
+        document.texts = {"the cat sat", "the dog ran"};
+        session = std::make_unique<Session>(std::move(document), [] {});
+        session->wait();
+        view.stage = {Stage::Q, 0};
+        frames(3, ui_frame);
+    }
+    /// Clicks upwards through the menu of a number until something happens; its last item comes first. `opened` is called for each menu.
+    bool click_upwards(const std::function<void()>& opened, const std::function<bool()>& happened) {
+        const ImVec2 at = middle_of(1, 0);
+        for (float y = 880; y > 20; y -= 9) {
+            if (!any_popup_open()) {
+                click(at.x, at.y, ui_frame, 1);
+                frames(2, ui_frame);
+                opened();
+            }
+            frames(2, ui_frame);
+            click(at.x + 60, y, ui_frame);
+            frames(2, ui_frame);
+            if (happened()) return true;
+        }
+        return false;
+    }
+};
+
+TEST_F(OtherTextTest, AHeadTakesTheNumbersOfAnotherText) {
+    ASSERT_TRUE(click_upwards([] {}, [&] { return view.edits.picking == EditState::Picking::Text; }));
+    ASSERT_TRUE(edits().empty());
+    const float others = trace().find({Stage::Q, 0})->value(1, 0, 1, 0);
+    ASSERT_NE(value(Stage::Q, 0, 1, 0), others);
+    press(Key::Escape, ui_frame);
+    ASSERT_TRUE(click_upwards([&] { view.edits.picking = EditState::Picking::Text; }, [&] { return !edits().empty(); }));
+    session->wait();
+    frames(2, ui_frame);
+    ASSERT_EQ(edits().size(), 1U);
+    EXPECT_EQ(words(0), "q, layer 0, head 0, text 1: every row taken from text 2");
+    EXPECT_EQ(value(Stage::Q, 0, 1, 0), others);
+}
+
+TEST_F(OtherTextTest, RowsSayWhereTheyComeFrom) {
+    ForwardSettings forward = session->document().forward;
+    forward.edits = {{.kind = EditKind::TakeRow, .at = {Stage::Q, 0}, .sequence = 0, .head = 0, .row = 1, .from = 1, .from_sequence = 1},
+                     {.kind = EditKind::TakeRow, .at = {Stage::Q, 0}, .sequence = 0, .head = 0, .row = 1, .from = 2, .from_sequence = 1},
+                     {.kind = EditKind::TakeRow, .at = {Stage::Q, 0}, .sequence = 0, .head = 0, .row = 1, .from = 2}};
+    session->apply({command::SetForward{forward}, ""});
+    session->wait();
+    EXPECT_EQ(words(0), "q, layer 0, head 0, text 1: row 1 ‘cat’ taken from text 2");
+    EXPECT_EQ(words(1), "q, layer 0, head 0, text 1: row 1 ‘cat’ taken from text 2, 2 ‘ran’");
+    EXPECT_EQ(words(2), "q, layer 0, head 0, text 1: row 1 ‘cat’ taken from 2 ‘sat’");
+}
+
 TEST_F(CellEditTest, BytesAreNamedAsOnChips) {
     Document document = open_preset("causal-attention");
     document.tokenizer = TokenizerKind::Byte;

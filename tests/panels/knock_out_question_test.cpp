@@ -8,6 +8,7 @@
 
 #include "app/panels/views/knock_out_view.hpp"
 #include "app/session/document/presets.hpp"
+#include "app/session/session.hpp"
 #include "tests/support/interface_fixture.hpp"
 
 namespace attn::app::test {
@@ -51,6 +52,38 @@ TEST_F(CountedTest, TheQuestionAfterTheTextIsAboutTheLikeliestWord) {
     const auto likeliest = static_cast<std::int32_t>(std::max_element(row, row + chances.shape()[2].size) - row);
     ASSERT_NE(likeliest, tokens.ids.at(static_cast<std::size_t>(last)));
     EXPECT_EQ(asked_at(last).token, likeliest);
+}
+
+/// Numbers are taken from another text, never from the shown one, and the view lists and draws them.
+TEST_F(CountedTest, AnotherTextsNumbersReplaceThoseOfTheShownOne) {
+    open_example("gpt-tiny");
+    session->apply({command::SetTexts{{"the cat sat", "the dog sat", "a cow sat"}, {}}, ""});
+    session->wait();
+    view.view = View::KnockOut;
+    view.knock_out.chance = true;
+    view.knock_out.parts = ReplacedParts::Positions;
+    const auto question = [&] {
+        frames(3, ui_frame);
+        session->wait();
+        frames(3, ui_frame);
+        KnockOutQuestion found;
+        with_context([&](PanelContext& context) { found = knock_out_question(context); });
+        return found;
+    };
+    EXPECT_FALSE(question().from);
+    EXPECT_EQ(question().parts, ReplacedParts::Heads) << "only another text's positions can replace positions";
+    view.knock_out.from = 1;
+    EXPECT_EQ(question().from, 1);
+    EXPECT_EQ(question().parts, ReplacedParts::Positions);
+    EXPECT_EQ(view.knock_out.last->parts.size(), static_cast<std::size_t>(trace().config.num_layers * 3));
+    view.batch = 1;
+    EXPECT_EQ(question().from, 0) << "the text beside it";
+    view.knock_out.from = 9;
+    EXPECT_EQ(question().from, 2);
+    session->apply({command::SetTexts{{"the cat sat"}, {}}, ""});
+    session->wait();
+    view.batch = 0;
+    EXPECT_FALSE(question().from);
 }
 
 }  // namespace

@@ -119,6 +119,7 @@ TEST_F(LessonTest, LeavingALessonGivesTheLayerAndTheHeadBack) {
     view.head = 3;
     view.totals.rollout = false;
     view.totals.up_to = 1;
+    view.knock_out.chance = true;
     frames(4, ui_frame);
     instant = false;
     open("scaling-and-softmax");
@@ -139,6 +140,7 @@ TEST_F(LessonTest, LeavingALessonGivesTheLayerAndTheHeadBack) {
     EXPECT_EQ(session->document().preset, "stories");
     EXPECT_FALSE(view.totals.rollout);
     EXPECT_EQ(view.totals.up_to, 1);
+    EXPECT_TRUE(view.knock_out.chance);
     EXPECT_EQ(view.view, View::Heads);
     EXPECT_EQ(view.stage, (StageId{Stage::Weights, 2}));
     EXPECT_EQ(view.head, 3);

@@ -149,8 +149,8 @@ TEST(LargeModel, WhatIsReadOffAllLayersIsTheSame) {
     for (std::size_t i = 0; i < expected->lens->cells.size(); ++i)
         EXPECT_EQ(expected->lens->cells[i].top[0].token, found->lens->cells[i].top[0].token);
     const auto worth = sessions.whole.get(facet::KnockOut{}), found_worth = only(sessions.tight, facet::KnockOut{});
-    ASSERT_EQ(worth->heads.size(), found_worth->heads.size());
-    for (std::size_t i = 0; i < worth->heads.size(); ++i) EXPECT_EQ(worth->heads[i].without, found_worth->heads[i].without);
+    ASSERT_EQ(worth->parts.size(), found_worth->parts.size());
+    for (std::size_t i = 0; i < worth->parts.size(); ++i) EXPECT_EQ(worth->parts[i].without, found_worth->parts[i].without);
 }
 
 TEST(LargeModel, ThePartThatIsLookedAtIsVerified) {

@@ -432,7 +432,7 @@ TEST(Scheduler, TellsHowFarItIs) {
     Computation computation = empty_computation();
     computation.knock_out = [&](const Trace<float>&, const KnockOutQuestion&, const KnockOutProgress& progress,
                                 const std::stop_token& stop) {
-        progress({0, std::vector<HeadWorth>(3)}, 1);
+        progress({0, std::vector<PartWorth>(3)}, 1);
         gate.pass(stop);
         return KnockOut{7, {}};
     };
@@ -513,7 +513,7 @@ TEST(Scheduler, ReportsPartialValues) {
         KnockOut worth{2.5, {{{Stage::Context, 0}, 0, 3, true}, {{Stage::Context, 0}, 1}}};
         each(worth, 1);
         gate.pass(stop);
-        worth.heads[1].measured = true;
+        worth.parts[1].measured = true;
         return worth;
     };
     std::atomic<int> woken{0};
@@ -529,14 +529,14 @@ TEST(Scheduler, ReportsPartialValues) {
     EXPECT_EQ(partly.done, 1U);
     EXPECT_EQ(partly.total, 2U);
     ASSERT_NE(partly.so_far, nullptr);
-    EXPECT_EQ(partly.so_far->heads[0].without, 3);
-    EXPECT_FALSE(partly.so_far->heads[1].measured);
+    EXPECT_EQ(partly.so_far->parts[0].without, 3);
+    EXPECT_FALSE(partly.so_far->parts[1].measured);
     gate.open();
     scheduler.wait();
     const auto whole = scheduler.results().find(shown, facet::KnockOut{});
     ASSERT_TRUE(whole);
     EXPECT_EQ(whole.so_far, nullptr);
-    EXPECT_TRUE(whole->heads[1].measured);
+    EXPECT_TRUE(whole->parts[1].measured);
 }
 
 }  // namespace

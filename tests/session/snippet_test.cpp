@@ -153,6 +153,8 @@ TEST(Snippet, EditsByHandAreMadeAgain) {
     };
     Edit taken = edit(EditKind::TakeRow, Stage::Q, 0, 1, 0, 0);
     taken.from = 2;
+    Edit patch = edit(EditKind::TakeRow, Stage::Context, 1, 1, Edit::kAll, 0);
+    patch.sequence = 0, patch.from = Edit::kAll, patch.from_sequence = 1;
     Edit off = edit(EditKind::Set, Stage::Logits, -1, Edit::kAll, Edit::kAll, 7);
     off.on = false;
     document.forward.edits = {edit(EditKind::Set, Stage::Scores, 0, 0, 1, 2.5),
@@ -163,6 +165,7 @@ TEST(Snippet, EditsByHandAreMadeAgain) {
                               edit(EditKind::Set, Stage::PositionEmbedding, -1, Edit::kAll, 0, 0.125),
                               edit(EditKind::Scale, Stage::Residual2, 0, Edit::kAll, 1, -3),
                               taken,
+                              patch,
                               off};
     const auto snapshot = computed(document);
     const TemporaryFolder folder;

@@ -22,6 +22,11 @@ Edit random_edit(RandomModel& model, const Trace<Scalar>& trace) {
         if (edit.kind == EditKind::TakeRow || model.coin(0.6)) edit.row = model.between(0, rows - (model.coin(0.9) ? 1 : 0));
         if (model.coin(0.6)) edit.column = model.between(0, columns - (model.coin(0.9) ? 1 : 0));
         edit.from = model.between(0, rows - (model.coin(0.9) ? 1 : 0));
+        if (edit.kind == EditKind::TakeRow && model.coin()) {
+            edit.from_sequence = model.between(0, shape[0].size - (model.coin(0.9) ? 1 : 0));
+            if (model.coin()) edit.from = Edit::kAll;
+            if (model.coin()) edit.row = Edit::kAll;
+        }
         edit.value = model.coin(0.2) ? 0 : static_cast<double>(model.between(-20, 20)) / 10;
         edit.pattern = static_cast<Pattern>(model.between(0, 3));
         edit.on = model.coin(0.9);

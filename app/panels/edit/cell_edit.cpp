@@ -14,6 +14,7 @@
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/number.hpp"
+#include "app/widgets/shown_text.hpp"
 #include "app/widgets/text.hpp"
 #include "app/widgets/text_field.hpp"
 #include "engine/explain/edit_list.hpp"
@@ -229,6 +230,13 @@ void draw_pattern_items(PanelContext& context, EditPart part) {
     }
 }
 
+/// A menu item that lists what can be taken from other texts.
+void offer_other_texts(PanelContext& context, EditState::Picking picking) {
+    EditState& state = context.view.edits;
+    if (context.snapshot.tokens.size() < 2 || !is_editable(state.cell.stage.stage, EditKind::TakeRow)) return;
+    if (menu_item(context.ui(), "take it from another text …", false, "", "", true)) state.picking = picking;
+}
+
 void draw_row_items(PanelContext& context) {
     EditState& state = context.view.edits;
     const Ui ui = context.ui();
@@ -240,7 +248,8 @@ void draw_row_items(PanelContext& context) {
     if (menu_item(ui, "scale by …")) ask_for_field(context, state.cell, EditKind::Scale, EditPart::Row);
     draw_pattern_items(context, EditPart::Row);
     if (is_editable(state.cell.stage.stage, EditKind::TakeRow) && menu_item(ui, "take another token's row …", false, "", "", true))
-        state.picking_row = true;
+        state.picking = EditState::Picking::Row;
+    offer_other_texts(context, EditState::Picking::RowOfText);
     ImGui::PopID();
 }
 
@@ -254,6 +263,7 @@ void draw_head_items(PanelContext& context) {
     if (menu_item(ui, "remove")) apply(context, EditPart::Head, EditKind::Scale, 0);
     if (menu_item(ui, "scale by …")) ask_for_field(context, state.cell, EditKind::Scale, EditPart::Head);
     draw_pattern_items(context, EditPart::Head);
+    offer_other_texts(context, EditState::Picking::Text);
     ImGui::PopID();
 }
 
@@ -277,40 +287,67 @@ void draw_removal_items(PanelContext& context) {
     }
 }
 
-/// Lists all other rows as sources to copy from.
-void draw_row_picker(PanelContext& context) {
-    const EditState& state = context.view.edits;
-    const RecordedStage<float>* stage = context.stage(state.cell.stage);
+/// Lists all rows of a text but the replaced one as sources to copy from.
+void list_rows(PanelContext& context, Edit edit, std::int64_t text) {
+    const RecordedStage<float>* stage = context.stage(edit.at);
     if (stage == nullptr) return;
     const Shape& shape = stage->value.shape();
-    Edit edit = edit_at(context, state.cell, EditPart::Row);
-    edit.kind = EditKind::TakeRow;
-    text_line(context.ui(), context.theme.fonts.label, context.theme.colors.text,
-              "Let " + target_of(context, edit_at(context, state.cell, EditPart::Row)) + " take the numbers of");
-    gap(context.ui(), 6);
+    const bool own = text == edit.sequence;
+    edit.from_sequence = own ? Edit::kAll : text;
+    ImGui::PushID(static_cast<int>(text));
     for (std::int64_t row = 0; row < shape[shape.rank() - 2].size; ++row) {
-        if (row == edit.row) continue;
-        Edit other = edit;
-        other.row = row;
+        if (own && row == edit.row) continue;
+        Edit source = edit;
+        source.sequence = text, source.row = row;
         ImGui::PushID(static_cast<int>(row));
-        if (menu_item(context.ui(), target_of(context, other))) {
+        if (menu_item(context.ui(), target_of(context, source))) {
             edit.from = row;
             emit_edit(context, edit);
         }
+        ImGui::PopID();
+    }
+    ImGui::PopID();
+}
+
+/// Lists what the row or head can be replaced by.
+void draw_picker(PanelContext& context) {
+    const EditState& state = context.view.edits;
+    const bool of_row = state.picking != EditState::Picking::Text;
+    Edit edit = edit_at(context, state.cell, of_row ? EditPart::Row : EditPart::Head);
+    edit.kind = EditKind::TakeRow;
+    const std::string part = of_row                    ? target_of(context, edit)
+                             : edit.head == Edit::kAll ? "the whole stage"
+                                                       : fmt::format("head {}", edit.head);
+    text_line(context.ui(), context.theme.fonts.label, context.theme.colors.text, "Let " + part + " take the numbers of");
+    gap(context.ui(), 6);
+    if (state.picking == EditState::Picking::Row) return list_rows(context, edit, edit.sequence);
+    const std::int64_t own = edit.sequence = state.cell.index[0];
+    const auto& texts = context.snapshot.state->setup->texts;
+    for (std::int64_t text = 0; text < std::ssize(texts); ++text) {
+        if (text == own) continue;
+        if (of_row) {
+            name_heading(context, fmt::format("Text {}", text + 1));
+            list_rows(context, edit, text);
+            continue;
+        }
+        edit.from_sequence = text, edit.from = Edit::kAll;
+        ImGui::PushID(static_cast<int>(text));
+        const std::string words = elide_shown(context.theme.fonts.caption, texts[static_cast<std::size_t>(text)], context.px(230), true);
+        if (menu_item(context.ui(), fmt::format("text {}", text + 1), false, words)) emit_edit(context, edit);
         ImGui::PopID();
     }
 }
 
 void draw_menu(PanelContext& context, bool opens) {
     EditState& state = context.view.edits;
-    if (opens) state.picking_row = false;
+    if (opens) state.picking = EditState::Picking::Nothing;
     if (!begin_popup(context, kMenu, opens, 270, is_editable(state.cell.stage.stage, EditKind::Freeze) ? 610 : 390)) return;
     if (key_pressed(Key::Escape, false)) ImGui::CloseCurrentPopup();
     if (!state.refusal.empty()) {
         paragraph(context.ui(), context.theme.fonts.label, context.theme.colors.text, state.refusal);
         state.explains = true;
-    } else if (state.picking_row) {
-        draw_row_picker(context);
+    } else if (state.picking != EditState::Picking::Nothing) {
+        draw_picker(context);
     } else {
         text_line(context.ui(), context.theme.fonts.label, context.theme.colors.text, field_words(context).place);
         draw_removal_items(context);

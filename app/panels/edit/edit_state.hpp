@@ -15,6 +15,8 @@ enum class EditPart : std::uint8_t { Number, Row, Head };
 
 struct EditState {
     enum class Ask : std::uint8_t { Nothing, Field, Menu };
+    /// What the menu lists to take numbers from: other rows of the text, rows of other texts, other texts.
+    enum class Picking : std::uint8_t { Nothing, Row, RowOfText, Text };
 
     Ask ask = Ask::Nothing;             ///< what to open in this frame
     CellRef cell;                       ///< cell of the field or menu
@@ -28,7 +30,7 @@ struct EditState {
     int opened = 0;                   ///< counts openings; gives each field its own id, so that ImGui selects all its text
     bool types_again = false;         ///< the number was refused, so the field keeps the keyboard
     std::optional<CellRef> by_key;    ///< chosen with Enter: the field opens where this cell is drawn
-    bool picking_row = false;         ///< the menu lists the rows to copy from
+    Picking picking = Picking::Nothing;
     std::uint32_t lit = 0, next = 0;  ///< number of the edit whose cells are highlighted, from 1; the one for the next frame
 };
 

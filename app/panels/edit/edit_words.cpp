@@ -40,6 +40,18 @@ std::string column_name(const PanelContext& context, const Edit& edit, Axis axis
     return fmt::format("column {}", edit.column);
 }
 
+/// What a row or every row is taken from, such as "text 2, 3 ‘dog’".
+std::string source_words(const PanelContext& context, const Edit& edit) {
+    Edit source = edit;
+    std::string words;
+    if (edit.from_sequence != Edit::kAll) {
+        source.sequence = edit.from_sequence;
+        words = fmt::format("text {}", edit.from_sequence + 1);
+    }
+    if (edit.from == Edit::kAll || (edit.from == edit.row && !words.empty())) return words;
+    return words + (words.empty() ? "" : ", ") + token_name(context, source, axes_of(context, edit).row, edit.from);
+}
+
 std::string value_text(double value) { return format_exact(static_cast<float>(value)); }
 
 }  // namespace
@@ -98,7 +110,7 @@ EditWords words_of(const PanelContext& context, const Edit& edit) {
             fmt::format("{} {} {}", target_words, edit.pattern == Pattern::Uniform ? "set to" : "looks at", pattern_name(edit.pattern));
         break;
     case EditKind::TakeRow:
-        words.what = fmt::format("{} taken from {}", target_words, token_name(context, edit, axes_of(context, edit).row, edit.from));
+        words.what = fmt::format("{} taken from {}", target_words, source_words(context, edit));
         break;
     }
     return words;

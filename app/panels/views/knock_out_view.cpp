@@ -22,50 +22,72 @@ namespace attn::app {
 namespace {
 
 constexpr float kListWidth = 300, kListLine = 26, kMaxHeadCell = 150, kLeastHeadRow = 22, kLayerLabels = 96, kWorthBar = 110;
+constexpr float kListBesidePositions = 860;  // from this width on, because a map of positions is wide
 constexpr std::array<std::string_view, 2> kMeasures = {"loss", "a token's probability"};
 
-double change(const KnockOut& result, const HeadWorth& head) { return head.without - result.with_all; }
+double change(const KnockOut& result, const PartWorth& part) { return part.without - result.with_all; }
 
 bool is_whole(const KnockOut& result) {
-    return std::all_of(result.heads.begin(), result.heads.end(), [](const HeadWorth& head) { return head.measured; });
+    return std::all_of(result.parts.begin(), result.parts.end(), [](const PartWorth& part) { return part.measured; });
 }
 
-/// An encoder-decoder has up to three attentions per layer, whose names must fit beside the picture.
-std::string row_name(const StageId& context) {
-    return context.stack == Stack::Main ? place_words(context, -1) : attention_name(context, {}, true);
+std::string_view parts_name(const KnockOutQuestion& question) { return question.parts == ReplacedParts::Heads ? "heads" : "positions"; }
+
+bool is_head(const PartWorth& part) { return to_self(part.stage.stage) == Stage::Context; }
+
+/// An encoder-decoder has up to three attentions per layer, whose names must fit beside the picture. A stream is named by the layer that it
+/// enters.
+std::string row_name(const PartWorth& part) {
+    if (!is_head(part)) return place_words({part.stage.stage, part.stage.layer + 1, part.stage.stack}, -1);
+    return part.stage.stack == Stack::Main ? place_words(part.stage, -1) : attention_name(part.stage, {}, true);
 }
 
-std::string head_name(const HeadWorth& head) {
-    return head.context.stack == Stack::Main ? place_words(head.context, head.head) : attention_name(head.context, head.head, true);
+std::string position_name(const PanelContext& context, const PartWorth& part) {
+    return index_label(context, part.stage, Axis::T, part.index);
 }
 
-/// The changes as a matrix: rows are attentions, columns are heads.
+std::string part_name(const PanelContext& context, const PartWorth& part) {
+    if (!is_head(part)) return fmt::format("{}, {} ‘{}’", row_name(part), part.index, position_name(context, part));
+    return part.stage.stack == Stack::Main ? place_words(part.stage, part.index) : attention_name(part.stage, part.index, true);
+}
+
+/// The changes as a matrix: rows are attentions or layers, columns are heads or positions.
 struct WorthMap {
     std::vector<float> values;
     std::vector<std::uint8_t> measured;
+    std::vector<const PartWorth*> parts;  ///< null where a row has fewer parts than another
     std::vector<std::string> rows, columns;
-    std::int64_t heads = 0;
+    std::int64_t width = 0;
     float reach = 0;  ///< largest magnitude
 };
 
-WorthMap map_of(const KnockOut& result) {
+WorthMap map_of(const PanelContext& context, const KnockOut& result) {
     WorthMap map;
-    for (const HeadWorth& head : result.heads) {
-        if (head.head == 0) map.rows.push_back(row_name(head.context));
-        map.heads = std::max(map.heads, head.head + 1);
-        const auto value = head.measured ? static_cast<float>(change(result, head)) : 0;
+    for (const PartWorth& part : result.parts) map.width = std::max(map.width, part.index + 1);
+    for (const PartWorth& part : result.parts) {
+        if (part.index == 0) {
+            map.rows.push_back(row_name(part));
+            map.parts.resize(map.rows.size() * static_cast<std::size_t>(map.width));
+        }
+        map.parts[(map.rows.size() - 1) * static_cast<std::size_t>(map.width) + static_cast<std::size_t>(part.index)] = &part;
+    }
+    for (const PartWorth* part : map.parts) {
+        const bool measured = part != nullptr && part->measured;
+        const float value = measured ? static_cast<float>(change(result, *part)) : 0;
         map.values.push_back(value);
-        map.measured.push_back(head.measured ? 1 : 0);
+        map.measured.push_back(measured ? 1 : 0);
         if (std::isfinite(value)) map.reach = std::max(map.reach, std::abs(value));
     }
-    for (std::int64_t head = 0; head < map.heads; ++head) map.columns.push_back(fmt::format("H{}", head));
+    for (std::int64_t i = 0; i < map.width && !map.parts.empty(); ++i)
+        map.columns.push_back(is_head(*map.parts.front()) ? fmt::format("H{}", i) : position_name(context, {map.parts.front()->stage, i}));
     return map;
 }
 
-void open_head(PanelContext& context, const HeadWorth& head) {
-    context.view.stage = weights_of(head.context);
-    context.view.head = head.head;
+void open_part(PanelContext& context, const PartWorth& part) {
     context.view.view = View::Step;
+    context.view.stage = is_head(part) ? weights_of(part.stage) : part.stage;
+    if (is_head(part)) context.view.head = part.index;
+    else context.view.locked.set(Axis::T, part.index);
 }
 
 /// The question in words, such as "probability of ‘sat’ after position 6 ‘cat’".
@@ -77,6 +99,62 @@ std::string question_words(const PanelContext& context, const KnockOutQuestion& 
     const auto& place = *question.place;
     return fmt::format("probability of ‘{}’ {} position {} ‘{}’", index_label(context, {Stage::Logits, -1}, Axis::V, place.token),
                        both_ways ? "at" : "after", place.position, index_label(context, {Stage::Logits, -1}, Axis::T, place.position));
+}
+
+std::string measured_words(const KnockOutQuestion& question) {
+    if (!question.from)
+        return question.place ? "Change in the probability when a head's context is set to zero and everything after it is recomputed. "
+                                "Orange: it rises without the head, which opposes the token. Blue: it falls; the head favours the token."
+                              : "Change in the loss when a head's context is set to zero and everything after it is recomputed. Orange: it "
+                                "rises without the head, which helps. Blue: it falls; the head hurts.";
+    const char* part = question.parts == ReplacedParts::Heads ? "a head's context" : "the stream that enters a layer, at one position,";
+    return fmt::format(
+        "Change in the {} when {} is taken from text {} and everything after it is recomputed (activation patching). Orange: "
+        "it rises. Blue: it falls.",
+        question.place ? "probability" : "loss", part, *question.from + 1);
+}
+
+/// The text whose numbers replace those of the shown one: the chosen one or, if that is shown itself, the one beside it. None: zeros.
+std::optional<std::int64_t> replacing_text(const PanelContext& context) {
+    const std::int64_t texts = context.trace().tokens.size();
+    if (!context.view.knock_out.from || texts < 2) return std::nullopt;
+    const std::int64_t shown = std::clamp<std::int64_t>(context.view.batch, 0, texts - 1);
+    const std::int64_t from = std::clamp<std::int64_t>(*context.view.knock_out.from, 0, texts - 1);
+    if (from != shown) return from;
+    return shown > 0 ? shown - 1 : 1;
+}
+
+/// What replaces the parts: pills and, with more than two texts, a list of the others.
+void draw_replacement(PanelContext& context, const KnockOutQuestion& question) {
+    const std::int64_t texts = context.trace().tokens.size();
+    if (texts < 2) return;
+    constexpr std::array<std::string_view, 3> kReplacements = {"zero", "another text's heads", "another text's positions"};
+    KnockOutState& state = context.view.knock_out;
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float column = 86;
+    int chosen = !question.from ? 0 : question.parts == ReplacedParts::Heads ? 1 : 2;
+    if (segmented_row(context.ui(), "Replaced by", kReplacements, chosen, column,
+                      {.tooltip = "Zero shows what each head is worth. Numbers of another text show where the difference between the two "
+                                  "texts is decided: write two that differ in one word."})) {
+        state.parts = chosen == 2 ? ReplacedParts::Positions : ReplacedParts::Heads;
+        if (chosen == 0) state.from.reset();
+        else state.from = question.from.value_or(context.view.batch);
+    }
+    const ImVec2 below = ImGui::GetCursorScreenPos();
+    if (question.from && texts > 2) {
+        std::vector<std::int64_t> others;
+        std::vector<std::string> names;
+        for (std::int64_t text = 0; text < texts; ++text) {
+            if (text == std::clamp<std::int64_t>(context.view.batch, 0, texts - 1)) continue;
+            others.push_back(text);
+            names.push_back(fmt::format("text {}", text + 1));
+        }
+        const std::vector<std::string_view> shown(names.begin(), names.end());
+        int other = static_cast<int>(std::find(others.begin(), others.end(), *question.from) - others.begin());
+        ImGui::SetCursorScreenPos({at.x + context.px(column + 12) + segmented_width(context.ui(), kReplacements), at.y});
+        if (drop_down(context.ui(), "##from_text", shown, other, 92)) state.from = others[static_cast<std::size_t>(other)];
+    }
+    ImGui::SetCursorScreenPos({at.x, below.y + context.px(2)});
 }
 
 void draw_heading(PanelContext& context, const KnockOutQuestion& question) {
@@ -95,18 +173,13 @@ void draw_heading(PanelContext& context, const KnockOutQuestion& question) {
                               "the one chosen among the logits or probabilities."}))
         context.view.knock_out.chance = chosen == 1;
     ImGui::SetCursorScreenPos({at.x, at.y + context.px(38)});
-    paragraph(context.ui(), fonts.label, colors.muted,
-              context.view.knock_out.chance
-                  ? "Change in the probability when a head's context is set to zero and everything after it is "
-                    "recomputed. Orange: it rises without the head, which opposes the token. Blue: it falls; the head "
-                    "favours the token."
-                  : "Change in the loss when a head's context is set to zero and everything after it is "
-                    "recomputed. Orange: it rises without the head, which helps. Blue: it falls; the head hurts.");
+    paragraph(context.ui(), fonts.label, colors.muted, measured_words(question));
     gap(context.ui(), 6);
+    draw_replacement(context, question);
 }
 
 /// Draws progress with a cancel or measure button, or what is wrong or outdated.
-void draw_state(PanelContext& context, const Answer<facet::KnockOut>& answer) {
+void draw_state(PanelContext& context, const KnockOutQuestion& question, const Answer<facet::KnockOut>& answer) {
     KnockOutState& state = context.view.knock_out;
     const auto& [colors, fonts, scale] = context.theme;
     const Ui ui = context.ui();
@@ -114,12 +187,12 @@ void draw_state(PanelContext& context, const Answer<facet::KnockOut>& answer) {
     const bool fresh = answer.value != nullptr;
     std::string words;
     if (fresh)
-        words =
-            fmt::format("{} with all heads {}", state.chance ? "probability" : "loss", format_number(answer->with_all, {.decimals = 4}));
+        words = fmt::format("{} {} {}", state.chance ? "probability" : "loss", question.from ? "with nothing replaced" : "with all heads",
+                            format_number(answer->with_all, {.decimals = 4}));
     else if (state.stopped) words = state.last == nullptr || is_whole(*state.last) ? "not measured" : "stopped before all were measured";
     else if (!answer.problem.empty()) words = answer.problem;
-    else if (answer.total == 0) words = "measuring with all heads";
-    else words = fmt::format("{} of {} heads, strongest first", answer.done, answer.total);
+    else if (answer.total == 0) words = question.from ? "measuring with nothing replaced" : "measuring with all heads";
+    else words = fmt::format("{} of {} {}, strongest first", answer.done, answer.total, parts_name(question));
     if (!fresh && answer.so_far == nullptr && state.last != nullptr && is_whole(*state.last)) words += " · below: an earlier state";
     float x = at.x;
     if (!state.stopped && answer.computing()) {
@@ -131,7 +204,7 @@ void draw_state(PanelContext& context, const Answer<facet::KnockOut>& answer) {
     } else if (state.stopped && !fresh) {
         ImGui::SetCursorScreenPos({x, at.y});
         if (button(ui, "measure",
-                   {.look = ButtonLook::Accent, .width = 84, .notes = {.tooltip = "Measures every head, in the background."}}))
+                   {.look = ButtonLook::Accent, .width = 84, .notes = {.tooltip = "Measures every part, in the background."}}))
             state.stopped = false;
         x += context.px(96);
     }
@@ -143,34 +216,53 @@ void draw_state(PanelContext& context, const Answer<facet::KnockOut>& answer) {
 /// Draws the changes in their cells, small ones in scientific notation.
 void draw_numbers(const PanelContext& context, const WorthMap& map, const HeatmapStyle& style, const Box& box) {
     ImFont* font = context.theme.fonts.mono_small;
-    const float width = box.width() / static_cast<float>(map.heads), height = box.height() / static_cast<float>(map.rows.size());
+    const float width = box.width() / static_cast<float>(map.width), height = box.height() / static_cast<float>(map.rows.size());
     if (text_width(font, "−0.0000") + context.px(6) > width || height < context.px(16)) return;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     for (std::size_t i = 0; i < map.values.size(); ++i) {
         if (map.measured[i] == 0) continue;
-        const auto row = static_cast<float>(i / static_cast<std::size_t>(map.heads));
-        const auto column = static_cast<float>(i % static_cast<std::size_t>(map.heads));
+        const auto row = static_cast<float>(i / static_cast<std::size_t>(map.width));
+        const auto column = static_cast<float>(i % static_cast<std::size_t>(map.width));
         const ImVec2 min{box.min.x + column * width, box.min.y + row * height};
         draw_text_in(list, font, min, {min.x + width, min.y + height}, {0.5F, 0.5F}, ink_on(context.canvas.color(style, map.values[i])),
                      format_number(static_cast<double>(map.values[i]), {.decimals = 4}));
     }
 }
 
+void draw_tooltip(PanelContext& context, const KnockOut& result, const PartWorth& part) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const Ui ui = context.ui();
+    const bool replaced = context.view.knock_out.from.has_value();
+    begin_tooltip(ui);
+    text_line(ui, fonts.strong, colors.text, part_name(context, part));
+    if (!part.measured) text_line(ui, fonts.label, colors.muted, "not measured yet");
+    else
+        text_line(ui, fonts.mono, colors.muted,
+                  fmt::format("{} with it, {} {}: {}", format_number(result.with_all, {.decimals = 4}),
+                              format_number(part.without, {.decimals = 4}), replaced ? "with the other text's" : "without",
+                              format_number(change(result, part), {.decimals = 4, .plus = true})));
+    text_line(ui, fonts.label, colors.faint, is_head(part) ? "click to open the head" : "click to open the stream");
+    end_tooltip();
+}
+
 void draw_map(PanelContext& context, const KnockOut& result, ImVec2 at, ImVec2 room, bool fresh) {
-    const WorthMap map = map_of(result);
+    const WorthMap map = map_of(context, result);
     if (map.values.empty()) return;
     const auto rows = static_cast<std::int64_t>(map.rows.size());
     const HeatmapData data{
-        .values = map.values.data(), .rows = rows, .cols = map.heads, .row_stride = map.heads, .keep = map.measured.data()};
+        .values = map.values.data(), .rows = rows, .cols = map.width, .row_stride = map.width, .keep = map.measured.data()};
     const float reach = map.reach > 0 ? map.reach : 1;
     const HeatmapStyle style{.map = ColorMap::Diverging, .lo = -reach, .hi = reach};
-    const float label = context.px(kLayerLabels), bar = context.px(kWorthBar);
-    const float cell_w = std::min((room.x - label - bar) / static_cast<float>(map.heads), context.px(kMaxHeadCell));
+    float label = 0;
+    for (const std::string& row : map.rows) label = std::max(label, text_width(context.theme.fonts.mono_small, row) + context.px(24));
+    label = std::min(label, context.px(kLayerLabels));
+    const float bar = context.px(kWorthBar);
+    const float cell_w = std::min((room.x - label - bar) / static_cast<float>(map.width), context.px(kMaxHeadCell));
     // Many heads make narrow columns; their rows stay high enough to read a layer's name.
     const float cell_h =
         std::min({(room.y - context.px(30)) / static_cast<float>(rows), context.px(104), std::max(cell_w, context.px(kLeastHeadRow))});
     const ImVec2 min{at.x + label, at.y + context.px(24)};
-    const ImVec2 max{min.x + cell_w * static_cast<float>(map.heads), min.y + cell_h * static_cast<float>(rows)};
+    const ImVec2 max{min.x + cell_w * static_cast<float>(map.width), min.y + cell_h * static_cast<float>(rows)};
     HeatmapOptions options;
     options.rows = {.label = labels_in(map.rows), .room = label - context.px(8)};
     options.cols = {.label = labels_in(map.columns), .room = context.px(20)};
@@ -180,45 +272,38 @@ void draw_map(PanelContext& context, const KnockOut& result, ImVec2 at, ImVec2 r
     draw_numbers(context, map, style, {min, max});
     if (!fresh) ImGui::GetWindowDrawList()->AddRectFilled(min, max, with_alpha(context.theme.colors.pane, 0.65F));
     color_bar(context.ui(), {max.x + context.px(20), min.y}, min.y + std::max(max.y - min.y, context.px(100)), style, {});
-    const auto head_at = [&](const HeatmapCell& cell) { return result.heads[static_cast<std::size_t>(cell.row * map.heads + cell.col)]; };
-    if (hit.clicked) open_head(context, head_at(*hit.clicked));
-    if (!hit.hovered) return;
-    const HeadWorth head = head_at(*hit.hovered);
-    begin_tooltip(context.ui());
-    text_line(context.ui(), context.theme.fonts.strong, context.theme.colors.text, head_name(head));
-    if (!head.measured) text_line(context.ui(), context.theme.fonts.label, context.theme.colors.muted, "not measured yet");
-    else
-        text_line(context.ui(), context.theme.fonts.mono, context.theme.colors.muted,
-                  fmt::format("{} with it, {} without: {}", format_number(result.with_all, {.decimals = 4}),
-                              format_number(head.without, {.decimals = 4}),
-                              format_number(change(result, head), {.decimals = 4, .plus = true})));
-    text_line(context.ui(), context.theme.fonts.label, context.theme.colors.faint, "click to open the head");
-    end_tooltip();
+    const auto part_at = [&](const HeatmapCell& cell) { return map.parts[static_cast<std::size_t>(cell.row * map.width + cell.col)]; };
+    if (hit.clicked && part_at(*hit.clicked) != nullptr) open_part(context, *part_at(*hit.clicked));
+    if (!hit.hovered || part_at(*hit.hovered) == nullptr) return;
+    draw_tooltip(context, result, *part_at(*hit.hovered));
 }
 
-/// Draws the list of heads by effect, largest first.
+/// Draws the list of parts by effect, largest first.
 void draw_list(PanelContext& context, const KnockOut& result, bool fresh) {
     const auto& [colors, fonts, scale] = context.theme;
-    section_heading(context.ui(), "Heads by their effect");
-    std::vector<const HeadWorth*> order;
-    for (const HeadWorth& head : result.heads)
-        if (head.measured) order.push_back(&head);
-    const auto size = [&](const HeadWorth* head) {
-        const double value = std::abs(change(result, *head));
+    const bool of_heads = result.parts.empty() || is_head(result.parts.front());
+    section_heading(context.ui(), of_heads ? "Heads by their effect" : "Positions by their effect");
+    std::vector<const PartWorth*> order;
+    for (const PartWorth& part : result.parts)
+        if (part.measured) order.push_back(&part);
+    const auto size = [&](const PartWorth* part) {
+        const double value = std::abs(change(result, *part));
         return std::isnan(value) ? HUGE_VAL : value;
     };
-    std::stable_sort(order.begin(), order.end(), [&](const HeadWorth* a, const HeadWorth* b) { return size(a) > size(b); });
+    std::stable_sort(order.begin(), order.end(), [&](const PartWorth* a, const PartWorth* b) { return size(a) > size(b); });
     const double largest = order.empty() ? 0 : size(order.front());
     const float width = ImGui::GetContentRegionAvail().x, line = context.px(kListLine);
     ImDrawList& list = *ImGui::GetWindowDrawList();
     for (std::size_t i = 0; i < order.size(); ++i) {
         ImGui::PushID(static_cast<int>(i));
-        const Item item = begin_item(context.ui(), "##head", {width, line}, {.tooltip = "Click to open this head."});
+        const Item item = begin_item(context.ui(), "##part", {width, line},
+                                     {.tooltip = of_heads ? "Click to open this head." : "Click to open the stream at this position."});
         draw_focus_ring(context.ui(), item, context.px(3));
         ImGui::PopID();
         const double value = change(result, *order[i]);
         const Color ink = !fresh ? colors.faint : item.hovered ? colors.accent : colors.text;
-        draw_text_in(list, fonts.label, item.min, item.max, {0, 0.5F}, ink, elide(fonts.label, head_name(*order[i]), width * 0.48F));
+        draw_text_in(list, fonts.label, item.min, item.max, {0, 0.5F}, ink,
+                     elide(fonts.label, part_name(context, *order[i]), width * 0.48F));
         draw_text_in(list, fonts.mono_small, item.min, item.max, {1, 0.5F}, ink, format_number(value, {.decimals = 4, .plus = true}));
         const float left = item.min.x + width * 0.5F, right = item.max.x - context.px(74), middle = (left + right) / 2;
         if (std::isfinite(value) && largest > 0 && std::isfinite(largest)) {
@@ -228,14 +313,16 @@ void draw_list(PanelContext& context, const KnockOut& result, bool fresh) {
                                with_alpha(bar, fresh ? 1.F : 0.35F), context.px(2));
         }
         list.AddLine({middle, item.min.y + context.px(4)}, {middle, item.max.y - context.px(4)}, colors.line);
-        if (item.pressed) open_head(context, *order[i]);
+        if (item.pressed) open_part(context, *order[i]);
     }
 }
 
 }  // namespace
 
-KnockOutQuestion knock_out_question(const PanelContext& context) {
-    if (!context.ready()) return {};
+namespace {
+
+/// What is measured, before it is known what replaces the parts.
+KnockOutQuestion measure_of(const PanelContext& context) {
     if (!context.view.knock_out.chance) return {{}, context.snapshot.asked};
     const TokenBatch& tokens = context.trace().tokens;
     const std::int64_t batch = std::min(context.view.batch, tokens.size() - 1);
@@ -255,6 +342,16 @@ KnockOutQuestion knock_out_question(const PanelContext& context) {
     return {KnockOutQuestion::Place{batch, position,
                                     static_cast<std::int32_t>(std::clamp<std::int64_t>(token, 0, context.trace().config.vocab_size - 1))},
             {}};
+}
+
+}  // namespace
+
+KnockOutQuestion knock_out_question(const PanelContext& context) {
+    if (!context.ready()) return {};
+    KnockOutQuestion question = measure_of(context);
+    question.from = replacing_text(context);
+    if (question.from) question.parts = context.view.knock_out.parts;
+    return question;
 }
 
 void draw_knock_out_view(PanelContext& context) {
@@ -285,18 +382,20 @@ void draw_knock_out_view(PanelContext& context) {
     const bool partly = !earlier && answer.so_far != nullptr;
     if (partly) state.last = answer.so_far;
     else if (state.last != nullptr && !is_whole(*state.last) && !state.stopped) state.last = nullptr;
-    draw_state(context, answer);
+    draw_state(context, question, answer);
     if (state.last == nullptr) return;
     const bool fresh = answer.value != nullptr || partly;
     const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
-    const float list_width = std::min(context.px(kListWidth), room.x * 0.4F);
-    const float widest_map =
-        context.px(kLayerLabels + kWorthBar) + static_cast<float>(context.trace().config.num_heads) * context.px(kMaxHeadCell);
-    const float list_x = at.x + std::min(room.x - list_width, widest_map + context.px(24));
-    draw_map(context, *state.last, at, {room.x - list_width - context.px(24), room.y}, fresh);
-    ImGui::SetCursorScreenPos({list_x, at.y});
+    const bool listed = question.parts == ReplacedParts::Heads || room.x >= context.px(kListBesidePositions);
+    const float list_width = listed ? std::min(context.px(kListWidth), room.x * 0.4F) + context.px(24) : 0;
+    draw_map(context, *state.last, at, {room.x - list_width, room.y}, fresh);
+    if (!listed) return;
+    std::int64_t columns = 1;
+    for (const PartWorth& part : state.last->parts) columns = std::max(columns, part.index + 1);
+    const float widest_map = context.px(kLayerLabels + kWorthBar) + static_cast<float>(columns) * context.px(kMaxHeadCell);
+    ImGui::SetCursorScreenPos({at.x + std::min(room.x - list_width, widest_map) + context.px(24), at.y});
     ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
-    ImGui::BeginChild("##heads_in_order", {list_width, room.y}, false, ImGuiWindowFlags_NoNav);
+    ImGui::BeginChild("##parts_in_order", {list_width - context.px(24), room.y}, false, ImGuiWindowFlags_NoNav);
     ImGui::PopStyleColor();
     draw_list(context, *state.last, fresh);
     fade_scrolled_edges(context.ui());

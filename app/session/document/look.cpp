@@ -29,6 +29,8 @@ constexpr std::array<std::pair<std::string_view, Compare>, 5> kComparisons = {{{
                                                                                {"pinned", Compare::Pinned}}};
 constexpr std::array<std::string_view, 4> kLayouts = {"all", "side", "difference", "in_place"};  // in the order of CompareLayout
 constexpr std::array<std::string_view, 2> kTotals = {"mean", "rollout"};
+constexpr std::array<std::string_view, 2> kMeasures = {"loss", "probability"};
+constexpr std::array<std::string_view, 2> kReplaced = {"heads", "positions"};  // in the order of ReplacedParts
 constexpr std::array<Axis, 6> kCellAxes = {Axis::T, Axis::S, Axis::C, Axis::D, Axis::F, Axis::V};
 
 /// Sets the flags of the names listed under `key`. An unknown name is an error that lists the valid ones.
@@ -106,6 +108,12 @@ void read_totals(JsonObject& object, Look& look) {
     if (std::int64_t layer = 0; object.read("totals_layer", layer, 0, kMaxIndex)) look.up_to = layer;
 }
 
+void read_knock_out(JsonObject& object, Look& look) {
+    if (std::size_t index = 0; object.read_choice("measure", {kMeasures.begin(), kMeasures.end()}, index)) look.chance = index == 1;
+    read_enum(object, "replaced", kReplaced, look.replaced);
+    if (std::int64_t text = 0; object.read("replaced_from", text, 0, kMaxIndex)) look.replaced_from = text;
+}
+
 }  // namespace
 
 void read_look(JsonObject& object, Look& look) {
@@ -120,6 +128,7 @@ void read_look(JsonObject& object, Look& look) {
     if (bool unmasked = false; object.read("compare_unmasked", unmasked)) look.compare = unmasked ? Compare::Unmasked : Compare::Off;
     read_comparison(object, look);
     read_totals(object, look);
+    read_knock_out(object, look);
     read_panes(object, look);
 }
 
@@ -132,6 +141,9 @@ Json to_json(const Look& look) {
     json["gradients"] = look.gradients;
     if (!look.rollout) json["totals"] = std::string(kTotals[0]);
     if (look.up_to) json["totals_layer"] = *look.up_to;
+    if (look.chance) json["measure"] = std::string(kMeasures[1]);
+    if (look.replaced != ReplacedParts::Heads) json["replaced"] = name_of(kReplaced, look.replaced);
+    if (look.replaced_from) json["replaced_from"] = *look.replaced_from;
     const auto named = std::find_if(kComparisons.begin(), kComparisons.end(), [&](const auto& one) { return one.second == look.compare; });
     if (named == kComparisons.end()) return json;
     json["compare"] = std::string(named->first);

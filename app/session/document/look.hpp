@@ -10,6 +10,7 @@
 #include "app/session/document/view.hpp"
 #include "engine/plan/stage.hpp"
 #include "engine/tensor/shape.hpp"
+#include "engine/trace/part_worth.hpp"
 
 namespace attn {
 class Json;
@@ -52,6 +53,9 @@ struct Look {
     std::optional<std::int64_t> compare_layer{}, compare_head{}, compare_sequence{};  ///< of A; none: the same as shown
     bool rollout = true;                                                              ///< of Totals; otherwise the plain mean
     std::optional<std::int64_t> up_to{};                                              ///< of Totals: the last layer included; none: all
+    bool chance = false;                                                              ///< of Knock-out: a token's probability, not the loss
+    ReplacedParts replaced = ReplacedParts::Heads;                                    ///< of Knock-out
+    std::optional<std::int64_t> replaced_from{};                                      ///< of Knock-out: the text taken from; none: zeros
     bool settings = true, inspector = true, stages = true;                            ///< which panes are open
     std::bitset<kLessonControls> controls = std::bitset<kLessonControls>{}.set();     ///< which groups of the settings are shown
     bool operator==(const Look&) const = default;

@@ -78,7 +78,7 @@ Computation Computation::engine() {
         generate,
         read_trace,
         examine_trace,
-        knock_out_heads,
+        attn::knock_out,
     };
 }
 

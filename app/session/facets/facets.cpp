@@ -290,7 +290,7 @@ struct FacetMaker::Make {
                         work.room_mib);
         set_thread_budget(1);  // takes long, so leave the cores to the window and to training
         const auto tell = [&](const KnockOut& so_far, std::size_t done) {
-            work.progress(done, so_far.heads.size(), std::make_shared<const KnockOut>(so_far));
+            work.progress(done, so_far.parts.size(), std::make_shared<const KnockOut>(so_far));
         };
         return value(work.engine.knock_out(trace(), facet.question, tell, work.stop));
     }

@@ -104,6 +104,7 @@ public:
         check_cell();
         check_view();
         check_totals();
+        check_knock_out();
         check_gradients();
         check_comparison();
         check_caption();
@@ -127,6 +128,7 @@ private:
     void check_cell();
     void check_view();
     void check_totals();
+    void check_knock_out();
     void check_gradients();
     void check_comparison();
     void check_caption();
@@ -226,6 +228,13 @@ void Checker::check_totals() {
     const std::int64_t layers = trace().config.most_layers();
     if (step_->said.contains("totals_layer") && look().up_to >= layers)
         fail("totals_layer", fmt::format("there is no layer {}: the model has {}", *look().up_to, layers));
+}
+
+void Checker::check_knock_out() {
+    if (!step_->said.contains("replaced_from")) return;
+    const std::int64_t texts = trace().tokens.size(), from = *look().replaced_from;
+    if (from >= texts) fail("replaced_from", fmt::format("there is no text {}: there are {}", from, texts));
+    if (from == look().sequence) fail("replaced_from", "a text cannot be replaced by itself");
 }
 
 void Checker::check_gradients() {

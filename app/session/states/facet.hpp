@@ -15,7 +15,7 @@
 #include "engine/generate/sampling.hpp"
 #include "engine/plan/stage.hpp"
 #include "engine/precision/weight_error.hpp"
-#include "engine/trace/head_worth.hpp"
+#include "engine/trace/part_worth.hpp"
 #include "engine/trace/reduced_map.hpp"
 
 namespace attn {

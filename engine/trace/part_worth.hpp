@@ -1,0 +1,49 @@
+#pragma once
+/// The importance of parts of a model, measured by removing them or by replacing them with those of another text; plain data.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engine/plan/stage.hpp"
+
+namespace attn {
+
+/// The parts that are replaced one after another.
+enum class ReplacedParts : std::uint8_t {
+    Heads,      ///< the context of a head
+    Positions,  ///< the residual stream that enters a layer, at one position; only with another text to take it from
+};
+
+/// What to measure: the loss of the texts shown (shown_targets), or the probability of one token at one position.
+struct KnockOutQuestion {
+    struct Place {
+        std::int64_t sequence = 0, position = 0;
+        std::int32_t token = 0;
+        bool operator==(const Place&) const = default;
+    };
+    std::optional<Place> place{};  ///< none: the loss
+    /// [B,T]: 1 where the prediction counts; empty: everywhere. For texts whose beginnings are unpredictable.
+    std::vector<std::uint8_t> counted{};
+    ReplacedParts parts = ReplacedParts::Heads;
+    /// The text whose numbers replace those of the place's text, or of all others for the loss (activation patching; Vig et al., 2020; Meng
+    /// et al., 2022). None: zeros.
+    std::optional<std::int64_t> from{};
+    bool operator==(const KnockOutQuestion&) const = default;
+};
+
+/// A part, and the measure of the model with it replaced.
+struct PartWorth {
+    StageId stage;           ///< a context or cross_context stage for heads, a stage of the residual stream for positions
+    std::int64_t index = 0;  ///< of the head or position
+    double without = 0;
+    bool measured = false;  ///< false: not measured yet, `without` is meaningless
+    bool operator==(const PartWorth&) const = default;
+};
+
+struct KnockOut {
+    double with_all = 0;           ///< the measure with nothing replaced
+    std::vector<PartWorth> parts;  ///< in the order of the plan
+};
+
+}  // namespace attn
