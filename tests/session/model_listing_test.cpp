@@ -34,8 +34,9 @@ protected:
         return folder / name;
     }
     void put_model(const fs::path& name) const {
-        put_file(name / "config.json");
+        put_file(name / "config.json", R"({"model_type": "gpt2"})");
         put_file(name / "model.safetensors", "12345");
+        put_file(name / "tokenizer.json");
     }
     /// A folder in the cache's layout, with the golden model.
     fs::path put_entry(const std::string& name) const {
@@ -111,6 +112,34 @@ TEST_F(Shelf, TheCachesModelsHaveTheirNamesAndTheirProblems) {
     EXPECT_EQ(shelf.models[3].path, whole);
     EXPECT_EQ(shelf.models[3].bytes,
               fs::file_size(kGpt2Folder / "model.safetensors") + fs::file_size(kGpt2Folder / "expected.safetensors"));
+}
+
+TEST_F(Shelf, WhatCannotBeOpenedSaysSo) {
+    const std::vector<std::tuple<std::string, std::string, std::string>> changed = {
+        {"a", "config.json", R"({"model_type": "whisper"})"},
+        {"b", "config.json", R"({"model_type": "llama", "quantization_config": {"quant_method": "gptq"}})"},
+        {"c", "config.json", "x"},
+        {"d", "config.json", "{}"},
+        {"e", "config.json", R"({"model_type": "llama", "quantization_config": null})"}};
+    for (const auto& [name, file, contents] : changed) {
+        put_model(name);
+        put_file(fs::path(name) / file, contents);
+    }
+    put_model("f");
+    fs::remove(folder / "f/tokenizer.json");
+    put_file("models--some--adapter/snapshots/abc/adapter_config.json", "{}");
+    put_file("models--some--weightless/snapshots/abc/config.json", R"({"model_type": "gpt2"})");
+    const ModelShelf shelf = list_models(folder.path(), {}, {});
+    EXPECT_THAT(names(shelf), ElementsAre("a", "b", "c", "d", "e", "f", "some/adapter", "some/weightless"));
+    EXPECT_EQ(shelf.models[0].problem, "models of type whisper are not read");
+    EXPECT_EQ(shelf.models[1].problem, "its weights are quantized for PyTorch");
+    EXPECT_THAT(shelf.models[2].problem, HasSubstr("config.json"));
+    EXPECT_EQ(shelf.models[3].problem, "its config.json names no type");
+    EXPECT_EQ(shelf.models[4].problem, "");
+    EXPECT_EQ(shelf.models[5].problem, "it has no tokenizer");
+    EXPECT_EQ(shelf.models[5].bytes, 5U);
+    EXPECT_EQ(shelf.models[6].problem, "an adapter, not a model");
+    EXPECT_EQ(shelf.models[7].problem, "it has no .safetensors weights");
 }
 
 TEST_F(Shelf, RecentModelsComeFirstAndOnceAndSayWhenTheyAreGone) {

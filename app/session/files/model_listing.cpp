@@ -1,14 +1,21 @@
 #include "app/session/files/model_listing.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <set>
 #include <system_error>
 
+#include "engine/families/family.hpp"
+#include "engine/families/model_folder.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/folder.hpp"
 #include "engine/io/hub_cache.hpp"
+#include "engine/io/input_file.hpp"
+#include "engine/io/json.hpp"
 #include "engine/io/ollama_store.hpp"
+#include "engine/tokenizer/tokenizer_files.hpp"
 
 namespace attn::app {
 namespace {
@@ -53,6 +60,27 @@ bool looks_like_model(const fs::path& folder) {
            (fs::exists(folder / "model.safetensors", unknown) || fs::exists(folder / "model.safetensors.index.json", unknown));
 }
 
+/// Why a folder with the layout of transformers cannot be opened, as far as its config.json and the names of its files tell; "" if nothing
+/// speaks against it.
+std::string problem_of(const fs::path& folder) {
+    constexpr std::size_t kMostConfigBytes = 1 << 20, kMostTypeLetters = 16;
+    if (holds_adapter(folder)) return "an adapter, not a model";
+    if (!looks_like_model(folder)) return "it has no .safetensors weights";
+    try {
+        const std::string source = escaped((folder / "config.json").native(), 0);
+        const Json config = Json::parse(read_whole_file(folder / "config.json", {.max_bytes = kMostConfigBytes, .stop = {}}), source);
+        const Json* type = config.find("model_type");
+        const std::string name = type != nullptr && type->is_string() ? type->text() : "";
+        if (name.empty()) return "its config.json names no type";
+        if (find_family(name) == nullptr) return fmt::format("models of type {} are not read", escaped(name, kMostTypeLetters));
+        if (const Json* packed = config.find("quantization_config"); packed != nullptr && packed->is_object())
+            return "its weights are quantized for PyTorch";
+    } catch (const FileError& error) {
+        return error.what();
+    }
+    return has_tokenizer(folder) ? "" : "it has no tokenizer";
+}
+
 class Lister {
 public:
     explicit Lister(ModelShelf& shelf) : shelf_(shelf) {}
@@ -80,16 +108,18 @@ public:
         if (model.name.empty()) model.name = (model.path.has_filename() ? model.path : model.path.parent_path()).filename().string();
         std::error_code unknown;
         if (!fs::exists(path, unknown)) model.problem = "it no longer exists";
-        else if (is_hub_entry(path)) resolve(model);
-        else model.bytes = bytes_of(path);
+        else examine(model);
         add(std::move(model));
     }
 
 private:
-    /// For a model in the cache: sets the size of its snapshot, or what is wrong with it.
-    static void resolve(ModelShelf::Model& model) {
+    /// Sets the size of its weights, in the cache those of its snapshot, and what is wrong with it.
+    static void examine(ModelShelf::Model& model) {
         try {
-            model.bytes = bytes_of(model_in_cache(model.path));
+            const fs::path path = model_in_cache(model.path);
+            std::error_code unknown;
+            model.bytes = bytes_of(path);
+            if (fs::is_directory(path, unknown)) model.problem = problem_of(path);
         } catch (const FileError& error) {
             model.problem = error.what();
         }
@@ -104,7 +134,7 @@ private:
             const fs::path path = folder / name;
             std::error_code unknown;
             if (name.starts_with("models--") && is_hub_entry(path)) add_entry(path, place);
-            else if (is_gguf(path) || looks_like_model(path)) add({before + name, path, place, bytes_of(path), ""});
+            else if (is_gguf(path) || looks_like_model(path)) add_found({before + name, path, place, 0, ""});
             else if (levels > 1 && fs::is_directory(path, unknown)) add_level(path, before + name + "/", place, levels - 1, unknown);
         }
     }
@@ -122,7 +152,10 @@ private:
             for (const fs::path& file : files) add({model.name + "/" + file.filename().string(), file, place, bytes_of(file), ""});
             return;
         }
-        resolve(model);
+        add_found(std::move(model));
+    }
+    void add_found(ModelShelf::Model model) {
+        examine(model);
         add(std::move(model));
     }
 
