@@ -34,7 +34,8 @@ TEST(Lessons, AreAllThereInTheOrderOfTheMenu) {
     std::vector<std::string> names;
     for (const auto& lesson : lessons()) names.push_back(lesson->name);
     EXPECT_EQ(names, (std::vector<std::string>{"tour", "tokens-and-embeddings", "one-head", "scaling-and-softmax", "masks", "many-heads",
-                                               "the-block", "dropout", "find-the-name", "watch-a-head-form", "how-translation-aligns"}));
+                                               "the-block", "dropout", "find-the-name", "follow-the-name", "watch-a-head-form",
+                                               "how-translation-aligns"}));
     for (const auto& lesson : lessons()) {
         EXPECT_NE(find_embedded(embedded_assets(), "lessons/" + lesson->name + ".json"), nullptr) << lesson->name;
         EXPECT_GT(lesson->summary.size(), 30U) << lesson->name;
@@ -167,7 +168,7 @@ TEST(Lessons, AskWhatOneCanThinkAbout) {
 
 TEST(Lessons, WhatIsAboutMeaningShowsTrainedModels) {
     for (const char* name : {"tokens-and-embeddings", "one-head", "scaling-and-softmax", "masks", "many-heads", "the-block", "dropout",
-                             "find-the-name", "how-translation-aligns"}) {
+                             "find-the-name", "follow-the-name", "how-translation-aligns"}) {
         const auto lesson = find_lesson(name);
         EXPECT_TRUE(std::any_of(lesson->steps.begin(), lesson->steps.end(), [](const LessonStep& step) {
             return step.document.shipped != nullptr && !step.training;
