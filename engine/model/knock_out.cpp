@@ -41,6 +41,21 @@ double probability(const Tensor<float>& logits, const KnockOutQuestion::Place& p
     return probability(logits.data() + (place.sequence * length + place.position) * vocabulary, vocabulary, place.token);
 }
 
+double loss_of(const Tensor<float>& logits, std::span<const std::int32_t> targets) {
+    const std::int64_t vocabulary = logits.shape()[2].size;
+    std::vector<RowLoss> losses(targets.size());
+    return cross_entropy<float>(logits.data(), targets, vocabulary, losses, nullptr, count_targets(targets, vocabulary)).loss;
+}
+
+bool edits_behind_layers(const Trace<float>& trace) {
+    const auto& nodes = trace.plan->nodes();
+    const std::vector<Edit>& edits = trace.settings.edits;
+    return std::any_of(edits.begin(), edits.end(), [&](const Edit& edit) {
+        return std::any_of(nodes.begin() + static_cast<std::ptrdiff_t>(trace.plan->end_of_layers()), nodes.end(),
+                           [&](const PlanNode& node) { return node.id == edit.at; });
+    });
+}
+
 /// The answer for a text of which only an outline is in memory.
 double answer_of(const Trace<float>& outline, const KnockOutQuestion& question, const std::vector<std::int32_t>& targets) {
     const StageId stream = outline.plan->streams(Stack::Main).back();
@@ -229,13 +244,7 @@ std::vector<std::int32_t> shown_targets(const Config& config, const TokenBatch& 
 
 bool knocks_out_in_rows(const Trace<float>& trace) {
     if (trace.whole() || rows_at_a_time(trace.config, trace.tokens.length).maps >= trace.tokens.length) return false;
-    const auto& nodes = trace.plan->nodes();
-    const auto behind_layers = [&](const Edit& edit) {
-        return std::any_of(nodes.begin() + static_cast<std::ptrdiff_t>(trace.plan->end_of_layers()), nodes.end(),
-                           [&](const PlanNode& node) { return node.id == edit.at; });
-    };
-    const std::vector<Edit>& edits = trace.settings.edits;
-    return can_compute_in_rows(trace) && std::none_of(edits.begin(), edits.end(), behind_layers);
+    return can_compute_in_rows(trace) && !edits_behind_layers(trace);
 }
 
 KnockOut knock_out(const Trace<float>& trace, const KnockOutQuestion& question, const KnockOutProgress& each, std::stop_token stop) {
@@ -246,27 +255,28 @@ KnockOut knock_out(const Trace<float>& trace, const KnockOutQuestion& question, 
                     std::to_string(targets.size()));
     for (std::size_t at = 0; at < question.counted.size(); ++at)
         if (question.counted[at] == 0) targets[at] = kIgnoredTarget;
-    ModelPass<float> pass(*trace.parameters, Keep::OneLayer);
-    Tap<float> tap(false, stop);
-    ForwardSettings settings = trace.settings;
+    std::vector<Edit> edits = trace.settings.edits;
     // Non-owning: the caller keeps the trace alive.
     Recomputation<float> again(std::shared_ptr<const Trace<float>>(std::shared_ptr<void>(), &trace), Keep::OneLayer);
     const bool in_rows = knocks_out_in_rows(trace);
+    std::optional<Recomputation<float>::Row> row;
+    if (question.place && !edits_behind_layers(trace)) row = {question.place->sequence, question.place->position};
     const auto measure = [&] {
-        if (in_rows) return answer_of(again.with_edits(settings.edits, stop), question, targets);
-        pass.forward(trace.tokens, trace.source_tokens, settings, tap);
-        return question.place ? probability(pass.logits(), *question.place) : pass.loss(targets).loss;
+        if (in_rows) return answer_of(again.with_edits(edits, stop), question, targets);
+        const Tensor<float>& logits = again.logits_with(edits, row, stop);
+        if (row) return probability(logits.data(), trace.config.vocab_size, question.place->token);
+        return question.place ? probability(logits, *question.place) : loss_of(logits, targets);
     };
     KnockOut out;
     out.parts = question.parts == ReplacedParts::Heads ? heads_of(trace) : positions_of(trace, question);
     out.with_all = measure();
     each(out, 0);
-    settings.edits.emplace_back();  // last, so that no other edit restores the part
+    edits.emplace_back();  // last, so that no other edit restores the part
     std::size_t done = 0;
     const Changes changes = changes_of(trace, out.parts, question, stop);
     for (const std::size_t i : changes.order()) {
         PartWorth& part = out.parts[i];
-        settings.edits.back() = replacement_of(part, question);
+        edits.back() = replacement_of(part, question);
         part.without = changes.is_same(i) || is_behind(trace, part, question) ? out.with_all : measure();
         part.measured = true;
         each(out, ++done);

@@ -100,12 +100,7 @@ Trace<Scalar> Recomputation<Scalar>::with_edits(std::vector<Edit> edits, std::st
     settings.edits = std::move(edits);
     require_settings(settings);
     const bool whole = trace_->whole();
-    const std::size_t end = whole ? plan_.nodes().size() : plan_.end_of_layers();
-    std::size_t changed = 0;
-    while (changed < end &&
-           edits_at(settings.edits, plan_.nodes()[changed].id) == edits_at(trace_->settings.edits, plan_.nodes()[changed].id))
-        ++changed;
-    const std::size_t place = changed < end ? plan_.part_around(plan_.nodes()[changed].id).first : end;
+    const std::size_t end = whole ? plan_.nodes().size() : plan_.end_of_layers(), place = first_changed(settings.edits, end);
     std::vector<StageId> kept;
     for (const RecordedStage<Scalar>& stage : trace_->stages) kept.push_back(stage.id);
     if (!whole) return outline_from(place, settings, kept, std::move(stop), rows);
@@ -113,6 +108,36 @@ Trace<Scalar> Recomputation<Scalar>::with_edits(std::vector<Edit> edits, std::st
     Tap<Scalar> tap(true, std::move(stop));
     add(out, place, end, tap);
     return out;
+}
+
+template <class Scalar>
+std::size_t Recomputation<Scalar>::first_changed(const std::vector<Edit>& edits, std::size_t end) const {
+    const auto& nodes = plan_.nodes();
+    std::size_t changed = 0;
+    while (changed < end && edits_at(edits, nodes[changed].id) == edits_at(trace_->settings.edits, nodes[changed].id)) ++changed;
+    return changed < end ? plan_.part_around(nodes[changed].id).first : end;
+}
+
+template <class Scalar>
+const Tensor<Scalar>& Recomputation<Scalar>::logits_with(const std::vector<Edit>& edits, const std::optional<Row>& only,
+                                                         std::stop_token stop) {
+    if (!trace_->config.lm_head) throw ConfigError("a model without an output head predicts no tokens");
+    ForwardSettings settings = trace_->settings;
+    settings.edits = edits;
+    require_settings(settings);
+    const std::size_t end = plan_.end_of_layers(), place = first_changed(edits, end);
+    Tap<Scalar> tap(false, std::move(stop));
+    give(plan_.part_around(plan_.nodes()[place].id));
+    run(settings, place, end, tap);
+    if (only) {
+        Tensor<Scalar>& stream = program_.value(end - 1);
+        const std::int64_t width = stream.shape()[2].size;
+        std::copy_n(stream.data() + (only->sequence * stream.shape()[1].size + only->position) * width, width, stream.data());
+        stream.resize({{Axis::B, 1}, {Axis::T, 1}, {Axis::C, width}});
+    }
+    const std::size_t logits = program_.place(plan_.logits());
+    run(settings, end, logits + 1, tap);
+    return program_.value(logits);
 }
 
 template <class Scalar>

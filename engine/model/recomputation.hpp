@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <vector>
 
@@ -37,6 +38,14 @@ public:
     /// The trace with other edits: keeps what precedes the first affected stage and recomputes the rest. An outline stays an outline and is
     /// computed some positions at a time if possible (`rows` as in OutlineLimits). Throws like trace_forward().
     Trace<Scalar> with_edits(std::vector<Edit> edits, std::stop_token stop = {}, std::int64_t rows = 0);
+    /// A position of a text of the batch.
+    struct Row {
+        std::int64_t sequence, position;
+    };
+    /// The logits [B,T,V] with other edits, or with `only` those of one row, [1,1,V] (nothing after the layers may be edited then):
+    /// computes what follows the first affected part and keeps nothing else. Valid until the next call. Throws like trace_forward(),
+    /// ConfigError for a model without an output head.
+    const Tensor<Scalar>& logits_with(const std::vector<Edit>& edits, const std::optional<Row>& only, std::stop_token stop = {});
     /// An outline with these stages: takes over those before node `place`, the first of a part, and computes the rest.
     Trace<Scalar> outline_from(std::size_t place, const ForwardSettings& settings, const std::vector<StageId>& kept,
                                std::stop_token stop = {}, std::int64_t rows = 0);
@@ -45,6 +54,8 @@ private:
     std::vector<const RecordedStage<Scalar>*> read_by(const PlanPart& part) const;
     void give(const PlanPart& part);
     void run(const ForwardSettings& settings, std::size_t first, std::size_t end, Tap<Scalar>& tap);
+    /// The first node of the part in which the edits at a stage first differ from the trace's; `end` if none do.
+    std::size_t first_changed(const std::vector<Edit>& edits, std::size_t end) const;
     /// The stages before node `place`, and the computed ones from there on.
     Trace<Scalar> before(std::size_t place, const ForwardSettings& settings) const;
     void add(Trace<Scalar>& out, std::size_t place, std::size_t end, Tap<Scalar>& tap);
