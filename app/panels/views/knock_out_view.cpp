@@ -95,7 +95,7 @@ std::string question_words(const PanelContext& context, const KnockOutQuestion& 
     const bool both_ways = reads_both_ways(context);
     if (!question.place && both_ways) return "loss on every word of the shown text that is not hidden";
     if (!question.place && !question.counted.empty()) return "loss on what the task asks for; the rest cannot be predicted";
-    if (!question.place) return "next-token loss on the shown text";
+    if (!question.place) return context.trace().tokens.size() > 1 ? "next-token loss on all texts" : "next-token loss on the shown text";
     const auto& place = *question.place;
     return fmt::format("probability of ‘{}’ {} position {} ‘{}’", index_label(context, {Stage::Logits, -1}, Axis::V, place.token),
                        both_ways ? "at" : "after", place.position, index_label(context, {Stage::Logits, -1}, Axis::T, place.position));
@@ -139,6 +139,7 @@ void draw_replacement(PanelContext& context, const KnockOutQuestion& question) {
         state.parts = chosen == 2 ? ReplacedParts::Positions : ReplacedParts::Heads;
         if (chosen == 0) state.from.reset();
         else state.from = question.from.value_or(context.view.batch);
+        state.last.reset();
     }
     const ImVec2 below = ImGui::GetCursorScreenPos();
     if (question.from && texts > 2) {
