@@ -40,7 +40,8 @@ struct Timing {
 /// Timings of a repeated step, each with the processor's peak performance at that moment.
 class StepTimes {
 public:
-    explicit StepTimes(int threads) : peak_(threads) {}
+    /// `fastest` is the kernel build that the peak is measured with.
+    StepTimes(KernelBuild fastest, int threads) : peak_(fastest, threads) {}
 
     /// Runs the step and records its time if `counts`; false for warm-up steps.
     template <class F>

@@ -30,7 +30,7 @@ Tensor<float> drawn_qkv(std::int64_t positions) {
     return qkv;
 }
 
-StepTimes time_forward(const AttentionOptions& options, int threads) {
+StepTimes time_forward(const AttentionOptions& options, KernelBuild fastest, int threads) {
     const std::int64_t positions = options.positions;
     const Tensor<float> qkv = drawn_qkv(positions);
     CausalZeros zeros;
@@ -42,7 +42,7 @@ StepTimes time_forward(const AttentionOptions& options, int threads) {
     const AttentionSizes sizes{1, kHeads, positions, positions, kHeadSize, kHeadSize};
 
     const std::int64_t steps = options.steps > 0 ? options.steps : kSteps;
-    StepTimes times(threads);
+    StepTimes times(fastest, threads);
     const auto call = [&] {
         fused_attention<float>(part(0), part(kWidth), part(2 * kWidth), rule, sizes, weights, dropped, zeros,
                                {context.data(), 0, kHeadSize, kWidth});
@@ -57,14 +57,14 @@ BenchResult measure(const AttentionOptions& options) {
     const double positions = static_cast<double>(options.positions), of_a_cell = 2.0 * 2 * kWidth;  // two products
     result.operations = {of_a_cell * positions * positions, options.causal ? of_a_cell * positions * (positions + 1) / 2 : 0};
     result.tokens = positions;
-    const double peak_before = best_multiply_add_gflops(result.threads);
+    const BuildPeak peak_before = best_multiply_add_peak(result.threads);
     const std::int64_t before = process_memory().resident;
-    const StepTimes times = time_forward(options, result.threads);
+    const StepTimes times = time_forward(options, peak_before.build, result.threads);
     result.timing = times.timing();
     result.share_of_momentary_peak = times.share_of_peak(result.operations.full);
     result.peak_bytes = process_memory().peak;
     result.bytes_per_token = static_cast<double>(std::max<std::int64_t>(0, result.peak_bytes - before)) / positions;
-    result.peak_gflops = std::max(peak_before, best_multiply_add_gflops(result.threads));
+    result.peak_gflops = std::max(peak_before.gflops, multiply_add_gflops(peak_before.build, result.threads));
     return result;
 }
 

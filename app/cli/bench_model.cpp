@@ -95,7 +95,7 @@ public:
 
 private:
     Timing time(const std::function<void()>& step) const {
-        StepTimes times(threads_);
+        StepTimes times(active_kernel_build(), threads_);  // no share of the peak is shown
         const std::int64_t steps = options_.steps > 0 ? options_.steps : kPasses;
         for (std::int64_t i = -kWarmUpPasses; i < steps; ++i) times.run(step, i >= 0);
         return times.timing();
@@ -136,7 +136,7 @@ private:
         const std::vector<std::int32_t> text = drawn_text(folder_.config, length + steps);
         CachedPass<float> pass(*parameters_, settings_);
         pass.extend(std::span(text).first(static_cast<std::size_t>(length)));
-        StepTimes times(threads_);
+        StepTimes times(active_kernel_build(), threads_);  // no share of the peak is shown
         for (std::int64_t i = 0; i < steps; ++i)
             times.run([&] { pass.extend(std::span(text).subspan(static_cast<std::size_t>(length + i), 1)); }, true);
         return times.timing();

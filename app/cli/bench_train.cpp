@@ -86,14 +86,14 @@ struct TrainResult : BenchResult {
     std::int64_t parameters = 0;
 };
 
-void time_steps(const TrainSize& size, std::int64_t steps, TrainResult& result) {
+void time_steps(const TrainSize& size, std::int64_t steps, KernelBuild fastest, TrainResult& result) {
     TrainingState<float> state(initial_parameters<float>(config_of(size)));
     result.parameters = state.parameters().count();
     TrainSettings settings;
     settings.forward.masks.causal = true;
     TokenBatch tokens;
     std::vector<std::int32_t> targets;
-    StepTimes times(result.threads);
+    StepTimes times(fastest, result.threads);
     for (std::int64_t step = -kWarmUp; step < steps; ++step) {
         draw_batch(size, step + kWarmUp, tokens, targets);
         StepResult done;
@@ -111,14 +111,14 @@ TrainResult measure(const TrainSize& size, const BenchTrainOptions& options) {
     result.threads = use_threads(options);
     result.operations = operations_of(size);
     result.tokens = static_cast<double>(size.batch * size.positions);
-    const double peak_before = best_multiply_add_gflops(result.threads);
+    const BuildPeak peak_before = best_multiply_add_peak(result.threads);
     const std::int64_t before = process_memory().resident;
-    time_steps(size, options.steps > 0 ? options.steps : size.steps, result);
+    time_steps(size, options.steps > 0 ? options.steps : size.steps, peak_before.build, result);
     result.peak_bytes = process_memory().peak;
     // Parameters, gradients and the optimizer's two moments do not depend on the number of tokens.
     const std::int64_t of_the_model = 4 * static_cast<std::int64_t>(sizeof(float)) * result.parameters;
     result.bytes_per_token = static_cast<double>(std::max<std::int64_t>(0, result.peak_bytes - before - of_the_model)) / result.tokens;
-    result.peak_gflops = std::max(peak_before, best_multiply_add_gflops(result.threads));
+    result.peak_gflops = std::max(peak_before.gflops, multiply_add_gflops(peak_before.build, result.threads));
     return result;
 }
 

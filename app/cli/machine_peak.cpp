@@ -22,24 +22,10 @@ double seconds(const F& work) {
     return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-struct FastestBuild {
-    KernelBuild build;
-    double gflops;
-};
-
 /// The combined rate. If there are more threads than processors they take turns, and each rate was measured only during its own turns.
 double together(const std::vector<double>& rates) {
     const double threads = static_cast<double>(rates.size()), processors = static_cast<double>(processor_count());
     return std::accumulate(rates.begin(), rates.end(), 0.0) * std::min(1.0, processors / threads);
-}
-
-FastestBuild fastest_build(int threads) {
-    FastestBuild best{available_kernel_builds().front(), 0};
-    for (const KernelBuild build : available_kernel_builds()) {
-        const double gflops = multiply_add_gflops(build, threads);
-        if (gflops > best.gflops) best = {build, gflops};
-    }
-    return best;
 }
 
 }  // namespace
@@ -68,9 +54,14 @@ double multiply_add_gflops(KernelBuild build, int threads) {
     return together(rates) * 1e-9;
 }
 
-double best_multiply_add_gflops(int threads) { return fastest_build(threads).gflops; }
-
-MomentaryPeak::MomentaryPeak(int threads) : threads_(threads), build_(fastest_build(threads).build) {}
+BuildPeak best_multiply_add_peak(int threads) {
+    BuildPeak best{available_kernel_builds().front(), 0};
+    for (const KernelBuild build : available_kernel_builds()) {
+        const double gflops = multiply_add_gflops(build, threads);
+        if (gflops > best.gflops) best = {build, gflops};
+    }
+    return best;
+}
 
 double MomentaryPeak::gflops() const {
     constexpr int kRuns = 6;  // the best of several, since the first one only wakes the thread

@@ -55,7 +55,7 @@ protected:
                 {"export", "--stage", "weights", "--out", shared_folder->path("w.csv")},
                 {"train", "--task", "copy", "--steps", "2", "--set", "batch_size=2"},
                 {"train", "--task", "copy", "--steps", "2", "--set", "batch_size=2", "--json"},
-                {"bench", "attention", "--T", "16", "--steps", "1", "--json"}};
+                {"bench", "attention", "--T", "16", "--steps", "1", "--threads", "1", "--json"}};
     }
 
     static inline std::unique_ptr<ScratchFolder> shared_folder;
