@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <system_error>
@@ -45,11 +46,32 @@ bool interrupt(pid_t child, const std::string& out, NextInterruption& next, Next
     return reads;
 }
 
+std::optional<std::string> variable(const char* name) {
+    const char* value = std::getenv(name);
+    return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
+}
+
+void restore(const char* name, const std::optional<std::string>& value) {
+    if (value) ::setenv(name, value->c_str(), 1);
+}
+
 }  // namespace
+
+NoScreen::NoScreen() : display_(variable("DISPLAY")), wayland_(variable("WAYLAND_DISPLAY")) {
+    ::unsetenv("DISPLAY");
+    ::unsetenv("WAYLAND_DISPLAY");
+}
+
+NoScreen::~NoScreen() {
+    restore("DISPLAY", display_);
+    restore("WAYLAND_DISPLAY", wayland_);
+}
 
 Outcome attnscope(const std::vector<std::string>& arguments, std::chrono::seconds limit, const std::vector<Interruption>& interruptions) {
     std::vector<std::string> words{ATTNSCOPE_BINARY};
     words.insert(words.end(), arguments.begin(), arguments.end());
+    std::optional<NoScreen> no_screen;
+    if (!arguments.empty() && arguments.front() == "train") no_screen.emplace();
     return run_program(std::move(words), limit, interruptions);
 }
 

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,20 @@ struct Interruption {
     std::function<void()> action{};
 };
 
-/// Runs attnscope with these arguments and empty stdin. It is killed after `limit`.
+/// Makes rendering impossible during its lifetime.
+class NoScreen {
+public:
+    NoScreen();
+    ~NoScreen();
+    NoScreen(const NoScreen&) = delete;
+    NoScreen& operator=(const NoScreen&) = delete;
+
+private:
+    std::optional<std::string> display_, wayland_;
+};
+
+/// Runs attnscope with these arguments and empty stdin. It is killed after `limit`. `train` gets no screen: drawing a run's pictures takes
+/// much longer than a short run. Use run_program() to see them.
 Outcome attnscope(const std::vector<std::string>& arguments, std::chrono::seconds limit = std::chrono::seconds(120),
                   const std::vector<Interruption>& interruptions = {});
 

@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <sstream>
 
 #include "engine/io/safetensors.hpp"
@@ -66,7 +65,8 @@ std::vector<json> json_lines(const std::string& text) {
 
 TEST(Train, LeavesModelCurvesAndMoments) {
     const ScratchFolder folder;
-    const Outcome outcome = attnscope(small_run() + Arguments{"--steps", "25", "--out", folder.path("run")});
+    const Outcome outcome =
+        run_program(Arguments{ATTNSCOPE_BINARY} + small_run() + Arguments{"--steps", "25", "--out", folder.path("run")});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     for (const char* words : {"Copy: ", "step      0", "step     20", "step     25", "25 steps done", "--resume"})
         EXPECT_THAT(outcome.out, HasSubstr(words));
@@ -83,23 +83,6 @@ TEST(Train, LeavesModelCurvesAndMoments) {
     const std::string curves = read_bytes(folder.path("run/curves.csv"));
     EXPECT_EQ(std::count(curves.begin(), curves.end(), '\n'), 1 + 26) << "a header, step 0 and 25 steps";
 }
-
-/// Makes rendering impossible during its lifetime, which saves the time for the pictures.
-class NoScreen {
-public:
-    NoScreen() : display_(std::getenv("DISPLAY") != nullptr ? std::optional<std::string>(std::getenv("DISPLAY")) : std::nullopt) {
-        ::setenv("DISPLAY", ":none", 1);
-    }
-    ~NoScreen() {
-        if (display_) ::setenv("DISPLAY", display_->c_str(), 1);
-        else ::unsetenv("DISPLAY");
-    }
-    NoScreen(const NoScreen&) = delete;
-    NoScreen& operator=(const NoScreen&) = delete;
-
-private:
-    std::optional<std::string> display_;
-};
 
 TEST(Train, NeedsNoScreen) {
     const ScratchFolder folder;
@@ -176,7 +159,6 @@ std::map<std::string, std::vector<std::byte>> parameters_in(const std::string& c
 
 TEST(Train, ALongerRunLearnsOnInEveryTask) {
     const ScratchFolder folder;
-    const NoScreen no_screen;
     for (const char* task : {"copy", "reverse", "sort", "repeat", "addition", "bigram", "text"})
         for (const bool as_json : {false, true}) {
             SCOPED_TRACE(std::string(task) + (as_json ? " --json" : ""));
@@ -209,7 +191,6 @@ TEST(Train, ALongerRunLearnsOnInEveryTask) {
 
 TEST(Train, ARunThatWouldLearnNothingIsRefused) {
     const ScratchFolder folder;
-    const NoScreen no_screen;
     const std::string out = folder.path("run"), model = out + "/model.safetensors";
     ASSERT_EQ(attnscope(short_run("copy", 20) + Arguments{"--out", out}).exit_code, 0);
     const std::string bytes = read_bytes(model);
@@ -234,7 +215,6 @@ TEST(Train, ARunThatWouldLearnNothingIsRefused) {
 }
 
 TEST(Train, OptionsThatContradictEachOtherAreRefused) {
-    const NoScreen no_screen;
     const auto refusal = [](const Arguments& more) {
         const Outcome outcome = attnscope(short_run("copy", 20) + more);
         EXPECT_EQ(outcome.exit_code, 2);
@@ -249,7 +229,6 @@ TEST(Train, OptionsThatContradictEachOtherAreRefused) {
 
 TEST(Train, AConstantRateNeedsNoJoin) {
     const ScratchFolder folder;
-    const NoScreen no_screen;
     const Arguments constant{"--set", "schedule.kind=constant"};
     ASSERT_EQ(attnscope(short_run("copy", 20) + constant + Arguments{"--out", folder.path("parts")}).exit_code, 0);
     ASSERT_EQ(attnscope({"train", "--resume", folder.path("parts"), "--steps", "40", "--out", folder.path("parts")}).exit_code, 0);
@@ -259,7 +238,6 @@ TEST(Train, AConstantRateNeedsNoJoin) {
 
 TEST(Train, TellsAccuracyByLength) {
     const ScratchFolder folder;
-    const NoScreen no_screen;
     const Outcome outcome = attnscope(small_run() + Arguments{"--steps", "10", "--out", folder.path("run")});
     EXPECT_THAT(outcome.out, testing::ContainsRegex("accuracy by length: .*2: [0-9.]+ %, 3: [0-9.]+ %, 4: [0-9.]+ %\n"));
     EXPECT_THAT(read_bytes(folder.path("run/curves.csv")), HasSubstr("val_accuracy_3,val_accuracy_4\n"));
