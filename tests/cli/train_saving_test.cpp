@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
 #include "engine/io/folder_lock.hpp"
 #include "engine/train/run_folder.hpp"
@@ -151,7 +152,11 @@ TEST(TrainSaving, SavesAsOftenAsItIsAsked) {
     // Without a line per step, because nobody reads them during the test.
     Arguments timed = tiny_run(folder.path("timed"), kEndless, {"--save-every", "1s"});
     std::erase(timed, "--json");
-    EXPECT_EQ(attnscope(timed, kLimit, {{SIGKILL, 3, std::chrono::milliseconds(4000)}}).ended_by, SIGKILL);
+    const auto saved = [&] {
+        for (int i = 0; i < 1000 && !fs::exists(folder.path("timed/model.safetensors")); ++i)
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    };
+    EXPECT_EQ(attnscope(timed, kLimit, {{0, 3, {}, saved}, {SIGKILL, 3}}).ended_by, SIGKILL);
     EXPECT_GT(read_run_folder(folder.path("timed")).checkpoint.steps, 0);
     for (const char* pace : {"0", "-1", "x", "1x", "1.5", "", "5 s", "s", "99999999999"})
         expect_refused(tiny_run(folder.path("new"), "3", {"--save-every", pace}), "--save-every");
