@@ -590,7 +590,7 @@ TEST_F(ComparisonTest, ThePaneGivesTheDifferenceInThePicture) {
             move_mouse(x, y);
             frame(ui_frame);
         };
-        return find_item("##cell", {label, "row"}, hover, 60, 9).has_value();
+        return find_item("##cell", {label, "row"}, hover, 200, 11).has_value();
     };
     view.compare.choose(Compare::Unmasked);
     for (const View place : {View::Step, View::Heads, View::Totals}) {
@@ -667,7 +667,7 @@ TEST_F(ComparisonTest, AChipShowsAComparisonInEveryViewAndEndsIt) {
                 move_mouse(x, y);
                 frame(ui_frame);
             },
-            12);
+            48, 14);
     };
     EXPECT_EQ(chip(), std::nullopt) << "nothing is compared";
     for (const ViewInfo& info : views()) {
