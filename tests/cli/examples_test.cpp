@@ -258,7 +258,9 @@ Group training() {
 Group copying() {
     return {"copying",
             {{"attnscope train --task NAME", says("20 steps done"), "attnscope train --task bigram --steps 20"},
-             {"attnscope train --task copy --out runs/copy", all({trained("runs/copy", 0, 2000), says("accuracy by length: ")})},
+             // The whole default runs are those of tests/learning; fewer steps learn enough for the samples below.
+             {"attnscope train --task copy --out runs/copy", all({trained("runs/copy", 0, 800), says("accuracy by length: ")}),
+              "attnscope train --task copy --steps 800 --out runs/copy"},
              {"attnscope sample --preset stories --prompt \"Lily and Tom are in the park .\" --tokens 40",
               says("Lily and Tom are in the park . ")},
              {"attnscope sample --preset stories --prompt \"Lily and Tom are in the park .\" --min-p 0.05 --top-k 40 --seed 7 --json",
@@ -274,7 +276,8 @@ Group copying() {
               [](const Outcome& outcome, const Place&) { EXPECT_EQ(outcome.out, "adbc>adbc\n"); }},
              {"attnscope sample --preset translation --source \"the small cat often sees a red fox .\" --temperature 0",
               [](const Outcome& outcome, const Place&) { EXPECT_EQ(outcome.out, "ratu le mira tima vuro ruvo en loket .\n"); }},
-             {"attnscope train --task translate --out runs/translate", trained("runs/translate", 0, 1200)},
+             {"attnscope train --task translate --out runs/translate", trained("runs/translate", 0, 400),
+              "attnscope train --task translate --steps 400 --out runs/translate"},
              {"attnscope sample --model runs/translate --source \"the small cat often sees a red fox .\" --temperature 0",
               [](const Outcome& outcome, const Place&) { EXPECT_EQ(outcome.out, "ratu le mira tima vuro ruvo en loket .\n"); }},
              // 1500 steps take a minute; after a few the sentence is filled in, if not well.
