@@ -10,23 +10,43 @@ template <class Scalar>
 class GemmOf : public test::KernelsOf<Scalar> {};
 TYPED_TEST_SUITE(GemmOf, test::Scalars);
 
-/// The product by plain loops in double, with the sum of the terms' magnitudes, which bounds the rounding.
+/// The product by plain loops in double, with the sums of the terms' magnitudes, which bound the rounding. All builds share it: the loops
+/// take far longer than the kernels.
+struct PlainProduct {
+    std::vector<double> sums, sizes;
+};
+
 template <class Scalar>
-void check_gemm(const Kernels<Scalar>& kernel, const GemmArguments<Scalar>& g, const std::vector<Scalar>& before, std::int64_t guard) {
-    constexpr std::size_t kGuard = 64;
-    AlignedVector<Scalar> scratch(static_cast<std::size_t>(kernel.gemm_scratch) + kGuard, Scalar{7});
-    kernel.gemm(g, scratch.data());
-    for (std::size_t i = scratch.size() - kGuard; i < scratch.size(); ++i) ASSERT_EQ(scratch[i], 7) << "wrote beyond its work space";
+PlainProduct plain_product(const GemmArguments<Scalar>& g) {
     const auto a = [&](std::int64_t i, std::int64_t p) -> double {
         return g.transpose_a == Transpose::Yes ? g.a[p * g.lda + i] : g.a[i * g.lda + p];
     };
     const auto b = [&](std::int64_t p, std::int64_t j) -> double {
         return g.transpose_b == Transpose::Yes ? g.b[j * g.ldb + p] : g.b[p * g.ldb + j];
     };
-    for (std::int64_t i = 0; i < g.m; ++i) {
+    PlainProduct out;
+    for (std::int64_t i = 0; i < g.m; ++i)
         for (std::int64_t j = 0; j < g.n; ++j) {
             double sum = 0, size = 1;
             for (std::int64_t p = 0; p < g.k; ++p) sum += a(i, p) * b(p, j), size += std::abs(a(i, p) * b(p, j));
+            out.sums.push_back(sum), out.sizes.push_back(size);
+        }
+    return out;
+}
+
+/// `plain`: that of these operands; computed if it is empty.
+template <class Scalar>
+void check_gemm(const Kernels<Scalar>& kernel, const GemmArguments<Scalar>& g, const std::vector<Scalar>& before, std::int64_t guard,
+                PlainProduct& plain) {
+    constexpr std::size_t kGuard = 64;
+    AlignedVector<Scalar> scratch(static_cast<std::size_t>(kernel.gemm_scratch) + kGuard, Scalar{7});
+    kernel.gemm(g, scratch.data());
+    for (std::size_t i = scratch.size() - kGuard; i < scratch.size(); ++i) ASSERT_EQ(scratch[i], 7) << "wrote beyond its work space";
+    if (plain.sums.empty()) plain = plain_product(g);
+    for (std::int64_t i = 0; i < g.m; ++i) {
+        for (std::int64_t j = 0; j < g.n; ++j) {
+            const auto cell = static_cast<std::size_t>(i * g.n + j);
+            const double sum = plain.sums[cell], size = plain.sizes[cell];
             double start = 0;
             if (g.accumulate) start = before[static_cast<std::size_t>(i * g.ldc + j)];
             if (g.bias != nullptr) start += g.bias[j];
@@ -51,6 +71,7 @@ TYPED_TEST(GemmOf, EqualsPlainLoops) {
         const std::int64_t lda = (ta ? m : k) + round % 3, ldb = (tb ? k : n) + round % 2, guard = 3;
         const auto a = this->draw((ta ? k : m) * lda), b = this->draw((tb ? n : k) * ldb), bias = this->draw(n);
         const auto before = this->draw(m * (n + guard));
+        PlainProduct plain;
         this->on_every_build([&](const Kernels<TypeParam>& kernel) {
             std::vector<TypeParam> c = before;
             check_gemm<TypeParam>(kernel,
@@ -68,7 +89,7 @@ TYPED_TEST(GemmOf, EqualsPlainLoops) {
                                    .transpose_b = tb ? Transpose::Yes : Transpose::No,
                                    .accumulate = accumulate,
                                    .bias = biased && !accumulate ? bias.data() : nullptr},
-                                  before, guard);
+                                  before, guard, plain);
         });
     }
 }
@@ -86,6 +107,7 @@ TYPED_TEST(GemmOf, OfAPackedOperandEqualsPlainLoops) {
         const std::int64_t ldb = (tb ? whole_k : whole_n) + round % 2, guard = 3, ldc = n + guard;
         const auto a = this->draw(m * k), b = this->draw((tb ? whole_n : whole_k) * ldb), bias = this->draw(n);
         const auto before = this->draw(m * ldc), plus = this->draw(m * ldc), times = this->draw(m * ldc);
+        PlainProduct plain;
         this->on_every_build([&](const Kernels<TypeParam>& kernel) {
             const std::size_t size = static_cast<std::size_t>(kernel.packed_size(whole_k, whole_n));
             AlignedVector<TypeParam> packed(size + kGuard, TypeParam{7});
@@ -109,7 +131,7 @@ TYPED_TEST(GemmOf, OfAPackedOperandEqualsPlainLoops) {
                                    .packed_b = packed.data() + first * whole_k,
                                    .packed_k = whole_k,
                                    .packed_n = whole_n - first},
-                                  before, guard);
+                                  before, guard, plain);
         });
     }
 }
@@ -117,10 +139,11 @@ TYPED_TEST(GemmOf, OfAPackedOperandEqualsPlainLoops) {
 TYPED_TEST(GemmOf, OfRowsAPowerOfTwoApartEqualsPlainLoops) {
     const std::int64_t m = 61, n = 1030, k = 1024;
     const auto a = this->draw(m * k), b = this->draw(k * 2048);
+    PlainProduct plain;
     this->on_every_build([&](const Kernels<TypeParam>& kernel) {
         std::vector<TypeParam> c(static_cast<std::size_t>(m * n));
-        check_gemm<TypeParam>(kernel,
-                              {.m = m, .n = n, .k = k, .a = a.data(), .lda = k, .b = b.data(), .ldb = 2048, .c = c.data(), .ldc = n}, c, 0);
+        check_gemm<TypeParam>(
+            kernel, {.m = m, .n = n, .k = k, .a = a.data(), .lda = k, .b = b.data(), .ldb = 2048, .c = c.data(), .ldc = n}, c, 0, plain);
     });
 }
 
@@ -133,6 +156,7 @@ TYPED_TEST(GemmOf, OfTwoOperandsThatArePackedEqualsPlainLoops) {
                              Size{385, 400, 20}, Size{130, 65, 400}, Size{96, 576, 769}}) {
         const std::int64_t lda = size.m + 5, ldb = size.n + 300, guard = 3, ldc = size.n + guard;
         const auto a = this->draw(size.k * lda), b = this->draw(size.k * ldb), before = this->draw(size.m * ldc);
+        PlainProduct plain;
         for (const bool accumulate : {false, true})
             this->on_every_build([&](const Kernels<TypeParam>& kernel) {
                 std::vector<TypeParam> c = before;
@@ -148,7 +172,7 @@ TYPED_TEST(GemmOf, OfTwoOperandsThatArePackedEqualsPlainLoops) {
                                        .ldc = ldc,
                                        .transpose_a = Transpose::Yes,
                                        .accumulate = accumulate},
-                                      before, guard);
+                                      before, guard, plain);
             });
     }
 }
@@ -159,6 +183,7 @@ TYPED_TEST(GemmOf, AddsAMatrix) {
             const std::int64_t m = 29, guard = 2;
             const auto a = this->draw(m * k), b = this->draw(k * n), bias = this->draw(n), plus = this->draw(m * (n + guard));
             const auto before = this->draw(m * (n + guard));
+            PlainProduct plain;
             this->on_every_build([&](const Kernels<TypeParam>& kernel) {
                 for (const TypeParam* with : {bias.data(), static_cast<const TypeParam*>(nullptr)}) {
                     std::vector<TypeParam> c = before;
@@ -174,7 +199,7 @@ TYPED_TEST(GemmOf, AddsAMatrix) {
                                            .ldc = n + guard,
                                            .bias = with,
                                            .plus = plus.data()},
-                                          before, guard);
+                                          before, guard, plain);
                 }
             });
         }
