@@ -46,12 +46,13 @@ void put(const std::filesystem::path& path, const std::string& text) { std::ofst
 
 std::string dialect_name(SnippetDialect dialect) { return dialect == SnippetDialect::NumPy ? "numpy" : "torch"; }
 
-/// Writes one file per stage and dialect, with operands in a separate file if requested, and runs them all.
-PythonOutcome run_all(const Snapshot& snapshot, const std::filesystem::path& folder, bool operands_in_file = false) {
+/// Writes one file per stage and dialect, with operands in a separate file if requested; returns their number. `of` becomes part of their
+/// names.
+std::size_t write_all(const Snapshot& snapshot, const std::filesystem::path& folder, const std::string& of, bool operands_in_file) {
     std::size_t count = 0;
     for (const RecordedStage<float>& stage : snapshot.trace->stages)
         for (const SnippetDialect dialect : {SnippetDialect::NumPy, SnippetDialect::PyTorch}) {
-            const std::string name = "stage_" + tensor_name(stage.id) + "_" + dialect_name(dialect);
+            const std::string name = "stage_" + of + tensor_name(stage.id) + "_" + dialect_name(dialect);
             const Snippet snippet = stage_snippet(snapshot, stage.id, {dialect, operands_in_file, name + ".npz"});
             if (snippet.needs_file) {
                 std::vector<ArrayView> views;
@@ -61,6 +62,11 @@ PythonOutcome run_all(const Snapshot& snapshot, const std::filesystem::path& fol
             put(folder / (name + ".py"), snippet.text);
             ++count;
         }
+    return count;
+}
+
+/// Runs all files in one process, because starting Python and NumPy takes longer than most of them.
+PythonOutcome run_written(std::size_t count, const std::filesystem::path& folder) {
     PythonOutcome outcome = run_python(folder, kRunAll, torch_path(folder));
     if (outcome.ok) {
         EXPECT_NE(outcome.said.find("ran " + std::to_string(count) + "\n"), std::string::npos) << outcome.said;
@@ -68,19 +74,25 @@ PythonOutcome run_all(const Snapshot& snapshot, const std::filesystem::path& fol
     return outcome;
 }
 
-void expect_all_reproduce(const Document& document) {
+PythonOutcome run_all(const Snapshot& snapshot, const std::filesystem::path& folder, bool operands_in_file = false) {
+    return run_written(write_all(snapshot, folder, "", operands_in_file), folder);
+}
+
+void expect_all_reproduce(const std::vector<Document>& documents) {
     const TemporaryFolder folder;
-    const PythonOutcome outcome = run_all(*computed(document), folder.path());
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < documents.size(); ++i)
+        count += write_all(*computed(documents[i]), folder.path(), std::to_string(i) + "_", false);
+    const PythonOutcome outcome = run_written(count, folder.path());
     EXPECT_TRUE(outcome.ok) << outcome.said;
 }
 
 TEST(Snippet, EveryStageOfEveryPresetReproducesItsNumbers) {
     const TemporaryFolder scratch;
     ATTN_NEEDS_NUMPY(scratch.path());
-    for (const Preset& preset : presets()) {
-        SCOPED_TRACE(preset.name);
-        expect_all_reproduce(preset.document);
-    }
+    std::vector<Document> documents;
+    for (const Preset& preset : presets()) documents.push_back(preset.document);
+    expect_all_reproduce(documents);
 }
 
 TEST(Snippet, MasksTemperatureAndDropoutAreThoseOfTheTrace) {
@@ -92,7 +104,7 @@ TEST(Snippet, MasksTemperatureAndDropoutAreThoseOfTheTrace) {
     document.forward.dropout = {0.3, 0.25, 0.2, 11};
     document.forward.masks.window = 2;
     for (int key = 0; key < 4; ++key) document.forward.masks.painted.push_back({2, key});  // a fully masked row
-    expect_all_reproduce(document);
+    std::vector<Document> documents{document};
 
     document.forward.dropout = {1, 1, 1, 11};
     document.forward.masks = {};
@@ -101,11 +113,12 @@ TEST(Snippet, MasksTemperatureAndDropoutAreThoseOfTheTrace) {
     document.config.d_model = 12;
     document.config.num_heads = 3;
     document.config.d_head = 5;
-    expect_all_reproduce(document);
+    documents.push_back(document);
 
     document = open_preset("encoder-decoder");
     document.forward.dropout = {0.5, 0.5, 0.5, 3};
-    expect_all_reproduce(document);
+    documents.push_back(document);
+    expect_all_reproduce(documents);
 }
 
 /// Hidden units are scaled up so that some exceed the limit of the clipped GELU.
@@ -120,12 +133,13 @@ TEST(Snippet, EveryActivationIsWritten) {
     larger.at = {Stage::FfnHidden, 0};
     larger.value = 20;
     document.forward.edits = {larger};
+    std::vector<Document> documents;
     for (const Activation activation :
          {Activation::Relu, Activation::GeluErf, Activation::GeluTanh, Activation::Silu, Activation::QuickGelu, Activation::GeluClipped}) {
-        SCOPED_TRACE(static_cast<int>(activation));
         document.config.activation = activation;
-        expect_all_reproduce(document);
+        documents.push_back(document);
     }
+    expect_all_reproduce(documents);
 }
 
 TEST(Snippet, RotationsScaledByTheLengthAreWritten) {
@@ -133,7 +147,7 @@ TEST(Snippet, RotationsScaledByTheLengthAreWritten) {
     ATTN_NEEDS_NUMPY(scratch.path());
     Document document = open_preset("llama-tiny");
     document.config.rotary_stretch = {.kind = RotaryScaling::Dynamic, .factor = 3, .original_context = 2};
-    expect_all_reproduce(document);
+    expect_all_reproduce({document});
 }
 
 TEST(Snippet, EditsByHandAreMadeAgain) {
@@ -189,7 +203,7 @@ TEST(Snippet, StrayBytesAndQuotesAreSpelt) {
     document.tokenizer = TokenizerKind::Character;
     document.vocabulary_texts.clear();
     document.texts = {"a\"\\\n\xFFä€😀# \t", "b"};
-    expect_all_reproduce(document);
+    expect_all_reproduce({document});
     EXPECT_EQ(snippet::python_string("a\"\\\n\xFFä😀"), R"("a\"\\\u000a\udcff\u00e4\U0001f600")");
 }
 
