@@ -203,7 +203,7 @@ TEST(TrainStep, ALargeModelHasTheGradientsOfOnePlainPass) {
 TEST(TrainStep, ALargeModelHasTheSameBitsForAnyNumberOfThreads) {
     const TrainingBatch batch = counting(5, 120, 11);
     std::vector<float> expected;
-    for (const int threads : {1, 2, 3}) {
+    for (const int threads : {1, 3}) {
         const ThreadScope scope(threads);
         TrainingState<float> state(initial_parameters<float>(large_config()));
         for (int i = 0; i < 2; ++i) ASSERT_TRUE(state.step(batch.tokens, {}, batch.targets, settings()).applied());
