@@ -37,8 +37,8 @@ const ArithmeticStep* step_named(const Provenance& provenance, const std::string
 
 TEST(MistakeProvenance, GivesTheNumbersThatWereComputed) {
     for (const MistakeInfo& info : mistakes())
-        for (unsigned seed = 0; seed < 60; ++seed) {
-            RandomModel model(seed, seed >= 40);
+        for (unsigned seed = 0; seed < 30; ++seed) {
+            RandomModel model(seed, seed >= 20);
             model.settings.mistake = info.mistake;
             const Trace<double> trace = model.trace<double>();
             for (const auto& stage : trace.stages)
