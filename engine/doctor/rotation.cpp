@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <unordered_map>
+#include <vector>
 
 namespace attn::doctor {
 namespace {
@@ -114,16 +116,35 @@ std::vector<double> bases(const Sequence& sequence) {
     return sequence.rotary_base ? std::vector<double>{*sequence.rotary_base} : std::vector<double>{10000, 500000, 1000000};
 }
 
+/// What a rotation turns the pairs by, for every distance between query and key. Kept, because thousands of shifts are tried and sines take
+/// nearly all of the time.
+class Turns {
+public:
+    Turns(const Rotation& rotation, std::int64_t head_size) {
+        for (std::int64_t i = 0; i < head_size / 2; ++i) frequencies_.push_back(frequency(rotation, head_size, i));
+    }
+    const std::vector<std::complex<double>>& at(std::int64_t distance) {
+        const auto [place, fresh] = by_distance_.try_emplace(distance);
+        if (fresh)
+            for (const double f : frequencies_) place->second.push_back(std::polar(1.0, f * static_cast<double>(distance)));
+        return place->second;
+    }
+
+private:
+    std::vector<double> frequencies_;
+    std::unordered_map<std::int64_t, std::vector<std::complex<double>>> by_distance_;
+};
+
 /// Products of the pairs of one query and one key; the score under any rotation is a weighted sum of them.
 struct Cell {
     std::int64_t t = 0, s = 0;
     double seen = 0;  ///< the score, or the log of the weight
     std::size_t row = 0;
     std::vector<std::complex<double>> products;
-    double at(const std::vector<double>& frequencies, std::int64_t shift) const {
+    double at(Turns& turns, std::int64_t shift) const {
         double sum = 0;
-        for (std::size_t i = 0; i < products.size(); ++i)
-            sum += std::real(products[i] * std::polar(1.0, frequencies[i] * static_cast<double>(t + shift - s)));
+        const std::vector<std::complex<double>>& turn = turns.at(t + shift - s);
+        for (std::size_t i = 0; i < products.size(); ++i) sum += std::real(products[i] * turn[i]);
         return sum;
     }
 };
@@ -163,14 +184,11 @@ public:
     }
 
     /// The fraction of the observed variation that scores under this rotation leave unexplained, up to a factor.
-    double unexplained(double base, std::int64_t shift) const {
+    double unexplained(Turns& turns, std::int64_t shift) const {
         if (cells_.size() < 2) return 1;
-        std::vector<double> frequencies;
-        const Rotation rotation{halves_, base};
-        for (std::int64_t i = 0; i < size_ / 2; ++i) frequencies.push_back(frequency(rotation, size_, i));
         std::vector<double> x, y;
         for (const Cell& cell : cells_) {
-            x.push_back(cell.at(frequencies, shift));
+            x.push_back(cell.at(turns, shift));
             y.push_back(cell.seen);
         }
         if (within_rows_) {
@@ -411,8 +429,9 @@ std::vector<Rotation> hidden_rotations(const Sequence& sequence) {
     for (const bool halves : {true, false}) {
         const Sample sample(sequence, halves);
         for (const double base : bases(sequence)) {
+            Turns turns({halves, base}, sequence.head_size);
             const auto look = [&](std::int64_t shift, std::vector<Candidate>& found) {
-                const Candidate candidate{{halves, base, shift, 0}, sample.unexplained(base, shift)};
+                const Candidate candidate{{halves, base, shift, 0}, sample.unexplained(turns, shift)};
                 if (candidate.unexplained < kMaxUnexplained) found.push_back(candidate);
             };
             const std::int64_t meant = sequence.first_query();
