@@ -125,14 +125,14 @@ TEST(LargeModel, FacetsOfAStageSayTheSame) {
     for (const PlanNode& node : trace.plan->nodes()) {
         SCOPED_TRACE(tensor_name(node.id));
         const facet::Explanation explanation{CellRef{node.id, "", {0, node.has_heads() ? 1 : 2, 0, 0}}};
-        const auto expected = sessions.whole.get(explanation), found = only(sessions.tight, explanation);
+        const auto expected = only(sessions.whole, explanation), found = only(sessions.tight, explanation);
         EXPECT_EQ(expected->provenance.formula, found->provenance.formula);
         EXPECT_EQ(expected->provenance.recorded, found->provenance.recorded);
         EXPECT_EQ(expected->provenance.terms.size(), found->provenance.terms.size());
         const facet::Statistics statistics{node.id};
-        EXPECT_EQ(sessions.whole.get(statistics)->mean, only(sessions.tight, statistics)->mean);
+        EXPECT_EQ(only(sessions.whole, statistics)->mean, only(sessions.tight, statistics)->mean);
         if (node.id.stage == Stage::Weights)
-            expect_same(*sessions.whole.get(facet::HeadMean{node.id}), *only(sessions.tight, facet::HeadMean{node.id}));
+            expect_same(*only(sessions.whole, facet::HeadMean{node.id}), *only(sessions.tight, facet::HeadMean{node.id}));
     }
 }
 

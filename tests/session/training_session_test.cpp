@@ -266,16 +266,21 @@ TEST(TrainingSession, FollowingTheNewestNeverStarves) {
     gate.await_arrival();  // the example's own forward pass, which is no longer needed once the run starts
     apply(session, command::SetRun{test::fake_settings()});
     apply(session, command::StartTraining{});
-    while (session.training().snapshot->step == 0) session.update();
+    // As often as a window, or rather more; without a pause, only the waiting would be busy.
+    const auto update = [&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        session.update();
+    };
+    while (session.training().snapshot->step == 0) update();
     gate.await_abandoned(1);
     gate.await_arrival();
     const int abandoned = gate.abandoned();
     const std::uint64_t serial = session.training().snapshot->serial;
-    while (session.training().snapshot->serial < serial + 10) session.update();
+    while (session.training().snapshot->serial < serial + 10) update();
     EXPECT_EQ(gate.abandoned(), abandoned);
     gate.open();
     for (std::int64_t shown = 0, times = 0; times < 5;) {
-        session.update();
+        update();
         const auto snapshot = session.snapshot();
         if (!snapshot->trained_step.has_value() || *snapshot->trained_step <= shown) continue;
         shown = *snapshot->trained_step;
