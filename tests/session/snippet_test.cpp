@@ -208,12 +208,11 @@ TEST(Snippet, StrayBytesAndQuotesAreSpelt) {
 }
 
 TEST(Snippet, ANumberThatIsOffIsSeen) {
-    const TemporaryFolder folder;
-    ATTN_NEEDS_NUMPY(folder.path());
-    const std::string torch = torch_path(folder.path());
+    const TemporaryFolder right, off;
+    ATTN_NEEDS_NUMPY(right.path());
     const auto snapshot = computed(open_preset("causal-attention"));
+    std::vector<std::string> names;
     for (const Stage stage : {Stage::Q, Stage::Weights, Stage::Logits, Stage::Tokens}) {
-        SCOPED_TRACE(stage_name(stage));
         Snapshot wrong = *snapshot;
         auto trace = std::make_shared<Trace<float>>(*wrong.trace);
         for (RecordedStage<float>& recorded : trace->stages)
@@ -221,16 +220,15 @@ TEST(Snippet, ANumberThatIsOffIsSeen) {
         wrong.trace = trace;
         const StageId id{stage, is_layer_stage(stage) ? 0 : -1};
         for (const SnippetDialect dialect : {SnippetDialect::NumPy, SnippetDialect::PyTorch}) {
-            const auto run = [&](const Snapshot& of) {
-                put(folder.path() / "stage_one.py", stage_snippet(of, id, {.dialect = dialect}).text);
-                return run_python(folder.path(), kRunAll, torch);
-            };
-            EXPECT_TRUE(run(*snapshot).ok);
-            const PythonOutcome outcome = run(wrong);
-            EXPECT_FALSE(outcome.ok);
-            EXPECT_NE(outcome.said.find("AssertionError"), std::string::npos) << outcome.said;
+            names.push_back("stage_" + tensor_name(id) + "_" + dialect_name(dialect) + ".py");
+            put(right / names.back(), stage_snippet(*snapshot, id, {.dialect = dialect}).text);
+            put(off / names.back(), stage_snippet(wrong, id, {.dialect = dialect}).text);
         }
     }
+    const PythonOutcome good = run_written(names.size(), right.path()), bad = run_written(names.size(), off.path());
+    EXPECT_TRUE(good.ok) << good.said;
+    EXPECT_FALSE(bad.ok);
+    for (const std::string& name : names) EXPECT_NE(bad.said.find(name + ": AssertionError"), std::string::npos) << name << bad.said;
 }
 
 TEST(Snippet, NumbersThatAreNotFiniteGoWhereTheEngineSendsThem) {
