@@ -65,6 +65,7 @@ TEST_P(Answers, AreRightAtEveryLengthForQuestionsNeverSeen) {
     TrainingRun run(settings_of(GetParam()));
     EXPECT_LT(run.evaluate().accuracy, 0.2) << "untrained";
     const ValidationPoint last = learn(run);
+    EXPECT_EQ(last.step, 2000);
     EXPECT_GE(last.accuracy, 0.99);
     ASSERT_GE(last.by_length.size(), 7U);
     EXPECT_EQ(last.by_length.back().length, run.settings().task.length);
@@ -121,7 +122,9 @@ TEST(Learning, StoriesAreHalfKnownAfterAShortRun) {
 TEST(Learning, SentencesAreTranslatedByLookingAtTheWordThatIsRendered) {
     TrainingRun run(default_run(TaskKind::Translate));
     EXPECT_LT(run.evaluate().accuracy, 0.1) << "untrained";
-    EXPECT_GE(learn(run).accuracy, 0.99);
+    const ValidationPoint last = learn(run);
+    EXPECT_EQ(last.step, 1200);
+    EXPECT_GE(last.accuracy, 0.99);
     const auto heads = score_heads(run.keep().parameters, run.dataset().probe_batch(), run.settings().train.forward, run.steps()).scores;
     for (const HeadScore& head : heads) EXPECT_TRUE(!is_cross(head.id.stage) || head.entropy < 1) << "cross-attention knows where to look";
 }
