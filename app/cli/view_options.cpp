@@ -47,12 +47,17 @@ void set_comparison(const ViewOptions& options, const Trace<float>& trace, ViewS
 
 void set_knock_out(const ViewOptions& options, const Trace<float>& trace, ViewState& view) {
     KnockOutState& state = view.knock_out;
+    // What a text says last is what a patch is asked about, wherever its example looks.
+    if (options.replace_from && !options.position) view.locked.set(Axis::T, trace.tokens.lengths[static_cast<std::size_t>(view.batch)] - 1);
     if (options.measure.empty() && options.replace.empty() && !options.replace_from) return;
     if (view.view != View::KnockOut) throw Error("--measure, --replace and --replace-from need --view knock-out");
     if (!options.measure.empty()) state.chance = options.measure == "probability";
     if (!options.replace.empty()) state.parts = options.replace == "positions" ? ReplacedParts::Positions : ReplacedParts::Heads;
     if (options.replace_from) {
-        expect_below("text", *options.replace_from, trace.tokens.size());
+        if (*options.replace_from < 0 || *options.replace_from >= trace.tokens.size())
+            throw Error(fmt::format("--replace-from {}: there {} {} {}", *options.replace_from, trace.tokens.size() == 1 ? "is" : "are",
+                                    trace.tokens.size() == 1 ? "only" : "texts 0 to",
+                                    trace.tokens.size() == 1 ? std::string("one text") : std::to_string(trace.tokens.size() - 1)));
         if (*options.replace_from == view.batch)
             throw Error(fmt::format("--replace-from {}: a text cannot be replaced by itself", view.batch));
         state.from = options.replace_from;
@@ -109,6 +114,10 @@ void add_view_options(CliCommand command, ViewOptions& options) {
     command.option("--stage", options.stage, "Stage, such as scores, masked or residual_1; weights by default").shown_as("STAGE");
     command.option("--layer", options.layer, "Layer, from 0").shown_as("N");
     command.option("--head", options.head, "Head, from 0").shown_as("N");
+    command
+        .option("--position", options.position,
+                "The selected position of the text, from 0; with --measure probability, the one asked about")
+        .shown_as("N");
     command.flag("--gradients", options.gradients,
                  "With --view step, heads or grid: the gradients of the next-token loss instead of the numbers");
     command.flag("--all-layers", options.all_layers, "With --view lines: a small picture of every layer");
@@ -165,6 +174,13 @@ ViewState make_view(const ViewOptions& options, const Trace<float>& trace, const
     if (saved && options.stage.empty() && options.layer && view.stage.layer >= 0) view.stage.layer = static_cast<int>(*options.layer);
     else if (!saved || !options.stage.empty() || options.layer) view.stage = named_stage(stage, options.layer, trace);
     if (!saved || options.head) view.head = head;
+    if (options.position) {
+        const std::int64_t length =
+            trace.tokens.lengths[static_cast<std::size_t>(std::clamp<std::int64_t>(view.batch, 0, trace.tokens.size() - 1))];
+        if (*options.position < 0 || *options.position >= length)
+            throw Error(fmt::format("there is no position {}: the text has {}, 0 to {}", *options.position, length, length - 1));
+        view.locked.set(Axis::T, *options.position);
+    }
     if (options.gradients && !trace.config.lm_head) throw Error("a model without an output head predicts nothing: it has no gradients");
     if (options.gradients && !shows_maps(view.view)) throw Error("--gradients needs --view step, heads or grid");
     if (!saved || options.gradients) view.gradients = options.gradients;

@@ -14,7 +14,7 @@ namespace attn::app {
 struct ViewOptions {
     std::string view;   ///< "": as the example specifies, otherwise "step"
     std::string stage;  ///< "": weights
-    std::optional<std::int64_t> layer, head;
+    std::optional<std::int64_t> layer, head, position;
     bool gradients = false;
     bool all_layers = false;
     bool plain_mean = false;

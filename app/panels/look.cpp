@@ -1,5 +1,6 @@
 #include "app/panels/look.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "app/panels/navigation.hpp"
@@ -98,6 +99,10 @@ void keep_up_with_opening(PanelContext& context) {
         view.locked.clear();
         for (const auto& [axis, index] : look.cell) view.locked.set(axis, index);
         if (look.cell.empty()) select_first_cell(view, context.trace());
+    }
+    if (view.next_batch && context.up_to_date) {
+        view.batch = std::min(*view.next_batch, batch_size(context.trace()) - 1);
+        view.next_batch.reset();
     }
     // An encoder's stages belong to the source text, so show that above them. One may turn to the other text, until the picture is a text
     // itself.

@@ -43,20 +43,6 @@ void replace_text(PanelContext& context, std::string text) {
     emit_texts(context, std::move(texts), shows_source(context), "text");
 }
 
-void add_sequence(PanelContext& context) {
-    std::vector<std::string> texts = shown_whole_texts(context);
-    texts.push_back(texts[shown_index(context)]);
-    context.view.batch = static_cast<std::int64_t>(texts.size()) - 1;
-    emit_texts(context, std::move(texts), shows_source(context), "");
-}
-
-void remove_sequence(PanelContext& context, std::size_t index) {
-    command::SetTexts change{whole_texts(context.document), context.document.source_texts};
-    change.texts.erase(change.texts.begin() + static_cast<std::ptrdiff_t>(index));
-    if (!change.source_texts.empty()) change.source_texts.erase(change.source_texts.begin() + static_cast<std::ptrdiff_t>(index));
-    context.commands.push_back({std::move(change), ""});
-}
-
 /// The menu items for a preset's sentences, if it has several.
 void draw_sentences(PanelContext& context, const Preset& preset, const PresetSentence* shown) {
     for (const PresetSentence& sentence : preset.sentences)
@@ -78,11 +64,12 @@ void draw_sequence_menu(PanelContext& context) {
     const std::string shown = sentence != nullptr && texts.size() == 1
                                   ? fmt::format("sentence {} of {}", sentence - preset->sentences.data() + 1, preset->sentences.size())
                                   : fmt::format("text {} of {}", shown_index(context) + 1, texts.size());
-    if (!begin_menu_button(context.ui(), "##sequences", shown, 160,
-                           {.tooltip = sentence != nullptr && texts.size() == 1
-                                           ? "The sentences of this example. The keys “,” and “.” go to the previous and the next one."
-                                           : "The texts shown together; shorter ones are padded. The keys “,” and “.” go to the previous and "
-                                             "the next one."}))
+    if (!begin_menu_button(
+            context.ui(), "##sequences", shown, 160,
+            {.tooltip = sentence != nullptr && texts.size() == 1
+                            ? "The sentences of this example. The keys “,” and “.” go to the previous and the next one."
+                            : "The texts shown together; shorter ones are padded. The keys “,” and “.” go to the previous and "
+                              "the next one."}))
         return;
     if (preset != nullptr) draw_sentences(context, *preset, sentence);
     for (std::size_t i = 0; i < texts.size(); ++i) {
@@ -92,10 +79,9 @@ void draw_sequence_menu(PanelContext& context) {
         ImGui::PopID();
     }
     separator(context.ui());
-    constexpr std::size_t kMostSequences = 16;
-    if (texts.size() < kMostSequences && menu_item(context.ui(), "add a text", false, "starts as a copy of this one"))
-        add_sequence(context);
-    if (texts.size() > 1 && menu_item(context.ui(), "remove this text")) remove_sequence(context, shown_index(context));
+    if (texts.size() < kMostTexts && menu_item(context.ui(), "add a text", false, "starts as a copy of this one"))
+        add_text(context, shown_index(context), shows_source(context));
+    if (texts.size() > 1 && menu_item(context.ui(), "remove this text")) remove_text(context, shown_index(context));
     end_menu_button();
 }
 

@@ -42,7 +42,7 @@ namespace attn::app {
 class AxisSelection {
 public:
     std::optional<std::int64_t> on(Axis axis) const { return index_[static_cast<std::size_t>(axis)]; }
-    void set(Axis axis, std::int64_t index) { index_[static_cast<std::size_t>(axis)] = index; }
+    void set(Axis axis, std::optional<std::int64_t> index) { index_[static_cast<std::size_t>(axis)] = index; }
     void clear() { index_ = {}; }
     bool empty() const {
         for (const auto& index : index_)
@@ -104,8 +104,9 @@ struct ViewState {
     std::int64_t head = 0;
     std::optional<HeadUnderMouse> head_under_mouse;
     std::int64_t batch = 0;
-    AxisSelection locked;       ///< selected by click; Esc clears it
-    AxisSelection hovered;      ///< hovered in this frame, collected while panels draw; empty if the mouse is elsewhere
+    std::optional<std::int64_t> next_batch{};  ///< a text just added, to be shown once it is computed
+    AxisSelection locked;                      ///< selected by click; Esc clears it
+    AxisSelection hovered;                     ///< hovered in this frame, collected while panels draw; empty if the mouse is elsewhere
     AxisSelection hover_shown;  ///< hovered in the previous frame; used for highlighting, so that the drawing order of maps does not matter
     ColorOptions signed_colors;
     ColorOptions probability_colors;

@@ -62,7 +62,7 @@ void Session::Impl::finish_restoring(bool with_run) {
         fits = with_run && next.trained && next.config == run().parameters->config() && next.vocabulary == run().vocabulary;
         take_up_pins(next.pins, fits ? std::optional(next.trained->run) : std::nullopt);
         if (fits) next.trained->run = run().run;
-        else next = untrained(std::move(next));
+        else next = ready_to_open(std::move(next));
         if (work.opened) replace(std::move(next), "");
         else change(std::move(next), "");
     }

@@ -28,6 +28,14 @@ std::vector<Edit> with_edit(std::vector<Edit> edits, const Edit& edit) {
     return edits;
 }
 
+std::vector<Edit> without_text(std::vector<Edit> edits, std::int64_t text) {
+    std::erase_if(edits, [&](const Edit& edit) { return edit.sequence == text || edit.from_sequence == text; });
+    for (Edit& edit : edits)
+        for (std::int64_t* index : {&edit.sequence, &edit.from_sequence})
+            if (*index > text) --*index;
+    return edits;
+}
+
 std::string why_without_effect(const Edit& edit, const Trace<float>& trace) {
     if (trace.plan->find(edit.at) == nullptr) return "this model has no such stage";
     return why_without_effect(edit, trace.shape_of(edit.at), mask_of(trace, edit.at));

@@ -2,6 +2,7 @@
 /// Lists of edits as the user works on them, and their effect on a trace.
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,9 @@ namespace attn {
 /// The list with `edit` appended, so that it takes precedence. It replaces an edit that did the same to the same numbers: typing a number
 /// twice gives a single entry.
 std::vector<Edit> with_edit(std::vector<Edit> edits, const Edit& edit);
+
+/// The list after a text was removed: without the edits of that text and those that take from it, the others renumbered.
+std::vector<Edit> without_text(std::vector<Edit> edits, std::int64_t text);
 
 /// Why the edit changes nothing in this trace, in plain words; "" if it does change something.
 std::string why_without_effect(const Edit& edit, const Trace<float>& trace);

@@ -37,15 +37,16 @@ void take_row(Provenance& out, const TraceCells& cells, const StageId& id, const
     const auto row_axis = static_cast<std::size_t>(cells.shape(id).rank() - 2);
     Index source = index;
     if (edit.from != Edit::kAll) source[row_axis] = edit.from;
-    std::string what = "row " + number(source[row_axis]);
+    std::string what = "row " + number(source[row_axis]), text;
     if (edit.from_sequence != Edit::kAll) {
         source[0] = edit.from_sequence;
-        what += " of text " + number(edit.from_sequence + 1);
+        text = "text " + number(edit.from_sequence + 1);
+        what = text + ", " + what;
     }
     const std::string why = ": row " + number(index[row_axis]) + " takes " + what + ".";
     if (cells.edits_of(id, source).empty()) {
         const Operand taken = cells.operand(id, source);
-        overwrite(taken.value, cell(cells, id, source), why);
+        overwrite(taken.value, cell(cells, id, source) + (text.empty() ? "" : " of " + text), why);
         out.terms.push_back(single(what, taken));
         return;
     }

@@ -21,14 +21,10 @@ std::vector<std::int32_t> shown_targets(const Config& config, const TokenBatch& 
 /// Called with the results so far.
 using KnockOutProgress = std::function<void(const KnockOut& so_far, std::size_t done)>;
 
-/// Whether knock-out is computed some positions at a time: for outlines of long texts, whose maps would need too much memory.
-bool knocks_out_in_rows(const Trace<float>& trace);
-
 /// Measures the trace's model, text and settings (edits included) with each part in turn replaced, starting with those whose replacement
 /// changes the stream most, because they are likeliest to matter. The results do not depend on the order. `each` is called before the first
-/// part and after every part. Throws ConfigError for a model without an output head and for positions without a text to take them from,
-/// Error for a place or text that the trace does not have, Cancelled once `stop` is requested.
-KnockOut knock_out(const Trace<float>& trace, const KnockOutQuestion& question, const KnockOutProgress& each,
-                         std::stop_token stop = {});
+/// part and after every part. Throws ConfigError for a model without an output head and for texts that do not fit each other, Error for a
+/// place or text that the trace does not have, Cancelled once `stop` is requested.
+KnockOut knock_out(const Trace<float>& trace, const KnockOutQuestion& question, const KnockOutProgress& each, std::stop_token stop = {});
 
 }  // namespace attn

@@ -26,9 +26,13 @@ struct KnockOutQuestion {
     /// [B,T]: 1 where the prediction counts; empty: everywhere. For texts whose beginnings are unpredictable.
     std::vector<std::uint8_t> counted{};
     ReplacedParts parts = ReplacedParts::Heads;
-    /// The text whose numbers replace those of the place's text, or of all others for the loss (activation patching; Vig et al., 2020; Meng
-    /// et al., 2022). None: zeros.
-    std::optional<std::int64_t> from{};
+    /// Activation patching (Vig et al., 2020; Meng et al., 2022): numbers of text `from` replace those of text `into`, which is the place's
+    /// text; the loss is that of `into` alone.
+    struct Patch {
+        std::int64_t from = 0, into = 0;
+        bool operator==(const Patch&) const = default;
+    };
+    std::optional<Patch> patch{};  ///< none: zeros replace them
     bool operator==(const KnockOutQuestion&) const = default;
 };
 
@@ -44,6 +48,8 @@ struct PartWorth {
 struct KnockOut {
     double with_all = 0;           ///< the measure with nothing replaced
     std::vector<PartWorth> parts;  ///< in the order of the plan
+    /// Of a patch: the probability of the same token in the text taken from; none for the loss and where that text is shorter.
+    std::optional<double> in_other_text{};
 };
 
 }  // namespace attn

@@ -311,8 +311,8 @@ Group pictures() {
              {"attnscope render --lesson masks --step 3 --answer 3 --out answered.png", picture("answered.png", 1600, 1000)},
              {"attnscope render --preset stories --out assets/pictures/heads.png", picture("assets/pictures/heads.png", 1600, 1000)},
              {"attnscope render --preset stories --text \"Tom gives a red ball to Lily because she is sad . Who has the ball ?\" --text "
-              "\"Tom gives a red ball to Mia because she is sad . Who has the ball ?\" --view knock-out --replace-from 1 --replace "
-              "positions --out patched.png",
+              "\"Tom gives a red ball to Mia because she is sad . Who has the ball ?\" --view knock-out --measure probability "
+              "--replace-from 1 --replace positions --out patched.png",
               [](const Outcome& outcome, const Place& place) {
                   picture("patched.png", 1600, 1000)(outcome, place);
                   EXPECT_THAT(outcome.out, HasSubstr("what the positions of text 1 change"));

@@ -98,8 +98,11 @@ TEST_F(Render, ViewsStagesHeadsAndThemesDiffer) {
 
 TEST_F(Render, KnockOutShowsWhatItIsAskedFor) {
     std::set<std::string> pictures;
-    const std::vector<std::vector<std::string>> variants{
-        {}, {"--measure", "probability"}, {"--replace-from", "1"}, {"--replace-from", "1", "--replace", "positions"}};
+    const std::vector<std::vector<std::string>> variants{{},
+                                                         {"--measure", "probability"},
+                                                         {"--measure", "probability", "--position", "0"},
+                                                         {"--replace-from", "1"},
+                                                         {"--replace-from", "1", "--replace", "positions"}};
     for (const auto& variant : variants) {
         std::vector<std::string> arguments{"--preset",    "gpt-tiny", "--text",    "the cat sat", "--text",
                                            "the dog sat", "--view",   "knock-out", "--size",      "1000x700"};
@@ -197,7 +200,8 @@ TEST_F(Render, RefusesWhatAViewDoesNotShow) {
         {{"--view", "lines", "--gradients"}, "--gradients needs --view step, heads or grid"},
         {{"--view", "heads", "--compare", "unmasked", "--compare-as", "side"}, "--compare-as side needs --view step or totals"},
         {{"--view", "heads", "--measure", "loss"}, "--measure, --replace and --replace-from need --view knock-out"},
-        {{"--view", "knock-out", "--replace-from", "1"}, "there is no text 1: the only text is 0"},
+        {{"--view", "knock-out", "--replace-from", "1"}, "--replace-from 1: there is only one text"},
+        {{"--position", "99"}, "there is no position 99"},
         {{"--view", "knock-out", "--replace-from", "0"}, "a text cannot be replaced by itself"},
         {{"--view", "knock-out", "--replace", "positions"}, "--replace needs --replace-from"},
     };

@@ -157,6 +157,18 @@ TEST(Edits, ANewEditTakesThePlaceOfTheOneItRepeats) {
     EXPECT_EQ(why_without_effect(elsewhere, trace), "this model has no such stage");
 }
 
+TEST(Edits, OfARemovedTextGoAndOthersKeepTheirTexts) {
+    Edit all, of_first, of_third, from_first, from_third;
+    of_first.sequence = 0, of_third.sequence = 2;
+    from_first.kind = from_third.kind = EditKind::TakeRow;
+    from_first.from_sequence = 0, from_first.sequence = 2;
+    from_third.from_sequence = 2, from_third.sequence = 1;
+    const std::vector<Edit> left = without_text({all, of_first, of_third, from_first, from_third}, 0);
+    of_third.sequence = 1;
+    from_third.from_sequence = 1, from_third.sequence = 0;
+    EXPECT_EQ(left, (std::vector<Edit>{all, of_third, from_third}));
+}
+
 // --- each kind of edit ------------------------------------------------------------------------------------------------------
 
 class EditKinds : public testing::Test {

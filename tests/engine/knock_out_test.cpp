@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "engine/model/outline.hpp"
+#include "engine/model/replaced_parts.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/tensor/error.hpp"
 #include "tests/engine/outlined_models.hpp"
@@ -23,14 +24,14 @@ const auto kQuietly = [](const KnockOut&, std::size_t) {};
 bool near(double value, double expected) { return std::abs(value - expected) <= 2e-5 + 1e-4 * std::abs(expected); }
 
 /// The mean of -log softmax of the next token, or for an encoder of the token itself, by plain loops over a trace's logits.
-double loss_of(const Trace<float>& trace) {
+double loss_of(const Trace<float>& trace, std::optional<std::int64_t> only = {}) {
     const Tensor<float>* logits = nullptr;
     for (const auto& stage : trace.stages)
         if (stage.id.stage == Stage::Logits) logits = &stage.value;
     double sum = 0;
     int counted = 0;
     const int ahead = trace.config.architecture == Architecture::Encoder ? 0 : 1;
-    for (std::int64_t b = 0; b < trace.tokens.size(); ++b)
+    for (std::int64_t b = only.value_or(0); b < (only ? *only + 1 : trace.tokens.size()); ++b)
         for (std::int64_t t = 0; t + ahead < trace.tokens.lengths[static_cast<std::size_t>(b)]; ++t, ++counted) {
             double total = 0;
             for (std::int64_t v = 0; v < trace.config.vocab_size; ++v) total += std::exp(static_cast<double>((*logits)(b, t, v)));
@@ -177,31 +178,32 @@ TEST(KnockOut, TellsTheHeadsThatAddMostFirstAndInTheEndTheSame) {
     EXPECT_GT(told, 100);
 }
 
-/// The trace with the part's numbers in the place's text, or in all texts but one for the loss, set one by one to those of text `from`.
+/// The trace with the part's numbers in one text set one by one to those of another, where both have words.
 Trace<float> with_numbers_of(const Trace<float>& trace, const PartWorth& part, const KnockOutQuestion& question) {
     const Tensor<float>& value = trace.find(part.stage)->value;
     const bool head = value.shape().rank() == 4;
     ForwardSettings settings = trace.settings;
-    for (std::int64_t b = 0; b < value.shape()[0].size; ++b) {
-        if (b == *question.from || (question.place && question.place->sequence != b)) continue;
-        for (std::int64_t t = 0; t < value.shape()[head ? 2 : 1].size; ++t)
-            for (std::int64_t c = 0; c < value.shape()[head ? 3 : 2].size; ++c) {
-                if (!head && t != part.index) continue;
-                const float number = head ? value(*question.from, part.index, t, c) : value(*question.from, t, c);
-                settings.edits.push_back({.kind = EditKind::Set,
-                                          .at = part.stage,
-                                          .sequence = b,
-                                          .head = head ? part.index : Edit::kAll,
-                                          .row = t,
-                                          .column = c,
-                                          .value = static_cast<double>(number)});
-            }
+    const auto [from, into] = *question.patch;
+    const TokenBatch& tokens = part.stage.stack == Stack::Encoder ? trace.source_tokens : trace.tokens;
+    const auto length = [&](std::int64_t text) { return tokens.lengths[static_cast<std::size_t>(text)]; };
+    for (std::int64_t t = 0; t < std::min(length(from), length(into)); ++t) {
+        if (!head && t != part.index) continue;
+        for (std::int64_t c = 0; c < value.shape()[head ? 3 : 2].size; ++c) {
+            const float number = head ? value(from, part.index, t, c) : value(from, t, c);
+            settings.edits.push_back({.kind = EditKind::Set,
+                                      .at = part.stage,
+                                      .sequence = into,
+                                      .head = head ? part.index : Edit::kAll,
+                                      .row = t,
+                                      .column = c,
+                                      .value = static_cast<double>(number)});
+        }
     }
     return trace_forward<float>(trace.parameters, trace.tokens, trace.source_tokens, settings);
 }
 
 TEST(KnockOut, OfAnotherTextsPartsAgreesWithTracesWhoseNumbersAreSetOneByOne) {
-    int compared = 0, different = 0, behind = 0;
+    int compared = 0, different = 0, behind = 0, shorter = 0;
     for (unsigned seed = 0; seed < 400; ++seed) {
         RandomModel model(seed);
         model.unruly = false;
@@ -209,19 +211,27 @@ TEST(KnockOut, OfAnotherTextsPartsAgreesWithTracesWhoseNumbersAreSetOneByOne) {
         const Trace<float> trace = model.trace<float>();
         const std::int64_t from = model.between(0, trace.tokens.size() - 1), sequence = from == 0 ? 1 : 0;
         KnockOutQuestion question;
-        question.from = from;
+        question.patch = {from, sequence};
         question.parts = model.coin() ? ReplacedParts::Heads : ReplacedParts::Positions;
         if (model.coin(0.7))
-            question.place = {sequence, model.coin() ? 0 : model.between(0, trace.tokens.length - 1),
+            question.place = {sequence, model.coin() ? 0 : model.between(0, trace.tokens.lengths[static_cast<std::size_t>(sequence)] - 1),
                               static_cast<std::int32_t>(model.between(0, trace.config.vocab_size - 1))};
-        const auto answer = [&](const Trace<float>& of) { return question.place ? probability_of(of, *question.place) : loss_of(of); };
+        const auto answer = [&](const Trace<float>& of) {
+            return question.place ? probability_of(of, *question.place) : loss_of(of, sequence);
+        };
         const KnockOut found = knock_out(trace, question, kQuietly);
         ASSERT_TRUE(near(found.with_all, answer(trace))) << seed;
-        ASSERT_FALSE(found.parts.empty());
+        const bool same_place = question.place && question.place->position < trace.tokens.lengths[static_cast<std::size_t>(from)];
+        ASSERT_EQ(found.in_other_text.has_value(), same_place);
+        if (same_place) {
+            ASSERT_TRUE(near(*found.in_other_text, probability_of(trace, {from, question.place->position, question.place->token}))) << seed;
+        }
+        shorter += trace.tokens.lengths[static_cast<std::size_t>(from)] < trace.tokens.lengths[static_cast<std::size_t>(sequence)] ? 1 : 0;
         for (std::size_t i = seed % 3; i < found.parts.size(); i += 3) {  // a trace takes a while
             const PartWorth& part = found.parts[i];
             const double expected = answer(with_numbers_of(trace, part, question));
-            ASSERT_TRUE(near(part.without, expected)) << seed << " " << tensor_name(part.stage) << " " << part.index;
+            ASSERT_TRUE(near(part.without, expected)) << seed << " " << tensor_name(part.stage) << " " << part.index << ": " << part.without
+                                                      << ", expected " << expected << ", unchanged " << found.with_all;
             ++compared;
             different += std::abs(part.without - found.with_all) > 1e-3 ? 1 : 0;
             behind += question.place && question.parts == ReplacedParts::Positions && part.index > question.place->position ? 1 : 0;
@@ -230,9 +240,11 @@ TEST(KnockOut, OfAnotherTextsPartsAgreesWithTracesWhoseNumbersAreSetOneByOne) {
     EXPECT_GT(compared, 150);
     EXPECT_GT(different, 30) << "parts that matter, or nothing was shown";
     EXPECT_GT(behind, 10);
+    EXPECT_GT(shorter, 10) << "texts whose padding must not be taken";
 }
 
-TEST(KnockOut, TellsThePartsFirstThatDifferMostFromTheOtherTexts) {
+/// By the loss, so that every position counts.
+TEST(KnockOut, TellsThePartsFirstThatDifferMostFromTheOtherText) {
     int differences = 0;
     for (unsigned seed = 0; seed < 100; ++seed) {
         RandomModel model(seed);
@@ -240,27 +252,47 @@ TEST(KnockOut, TellsThePartsFirstThatDifferMostFromTheOtherTexts) {
         if (!model.config.lm_head || model.tokens.size() < 2) continue;
         const Trace<float> trace = model.trace<float>();
         KnockOutQuestion question;
-        question.from = 0, question.parts = ReplacedParts::Positions;
+        question.patch = {0, 1}, question.parts = ReplacedParts::Positions;
         std::vector<PartWorth> before;
         double last = HUGE_VAL;
         knock_out(trace, question, [&](const KnockOut& so_far, std::size_t) {
             for (std::size_t i = 0; i < before.size(); ++i) {
                 if (so_far.parts[i].measured == before[i].measured) continue;
                 const Tensor<float>& stream = trace.find(so_far.parts[i].stage)->value;
-                double squares = 0;
-                for (std::int64_t b = 1; b < stream.shape()[0].size; ++b)
-                    for (std::int64_t c = 0; c < stream.shape()[2].size; ++c) {
-                        const auto t = so_far.parts[i].index;
-                        squares += std::pow(static_cast<double>(stream(b, t, c)) - static_cast<double>(stream(0, t, c)), 2);
-                    }
-                EXPECT_LE(squares, last * 1.0001 + 1e-6) << seed;
-                last = squares;
+                double change = 0, own = 0;
+                for (std::int64_t c = 0; c < stream.shape()[2].size; ++c) {
+                    const auto t = so_far.parts[i].index;
+                    change += std::pow(static_cast<double>(stream(1, t, c)) - static_cast<double>(stream(0, t, c)), 2);
+                    own += std::pow(static_cast<double>(stream(1, t, c)), 2);
+                }
+                EXPECT_LE(change / own, last * 1.0001 + 1e-6) << seed;
+                last = change / own;
                 ++differences;
             }
             before = so_far.parts;
         });
     }
     EXPECT_GT(differences, 100);
+}
+
+/// The difference of two texts cannot matter before it begins; nothing is rounded differently.
+TEST(KnockOut, BeforeTheTextsDifferNothingChanges) {
+    Config config;
+    config.num_layers = 2, config.num_heads = 2, config.d_model = 8, config.vocab_size = 9, config.lm_head = true;
+    const auto parameters = std::make_shared<const Parameters<float>>(initial_parameters<float>(config));
+    const TokenBatch tokens{5, {1, 2, 3, 4, 5, 1, 2, 3, 7, 5}, {5, 5}};
+    ForwardSettings settings;
+    settings.masks.causal = true;
+    const Trace<float> trace = trace_forward<float>(parameters, tokens, {}, settings);
+    for (const ReplacedParts parts : {ReplacedParts::Heads, ReplacedParts::Positions})
+        for (const std::int64_t position : {2, 3}) {
+            const KnockOut found =
+                knock_out(trace, {.place = KnockOutQuestion::Place{0, position, 6}, .parts = parts, .patch = {{1, 0}}}, kQuietly);
+            const bool changed =
+                std::any_of(found.parts.begin(), found.parts.end(), [&](const PartWorth& part) { return part.without != found.with_all; });
+            EXPECT_EQ(changed, position == 3);
+            EXPECT_TRUE(near(found.with_all, probability_of(trace, {0, position, 6})));
+        }
 }
 
 TEST(KnockOut, RefusesWhatCannotBeMeasured) {
@@ -271,8 +303,8 @@ TEST(KnockOut, RefusesWhatCannotBeMeasured) {
     EXPECT_THROW(knock_out(trace, {KnockOutQuestion::Place{0, -1, 0}}, kQuietly), Error);
     EXPECT_THROW(knock_out(trace, {KnockOutQuestion::Place{0, 0, static_cast<std::int32_t>(trace.config.vocab_size)}}, kQuietly), Error);
     EXPECT_THROW(knock_out(trace, {.parts = ReplacedParts::Positions}, kQuietly), ConfigError) << "zeros are no other text's";
-    EXPECT_THROW(knock_out(trace, {.from = trace.tokens.size()}, kQuietly), Error);
-    EXPECT_THROW(knock_out(trace, {.place = KnockOutQuestion::Place{0, 0, 0}, .from = 0}, kQuietly), ConfigError) << "the same text";
+    EXPECT_THROW(knock_out(trace, {.patch = {{trace.tokens.size(), 0}}}, kQuietly), Error);
+    EXPECT_THROW(knock_out(trace, {.patch = {{0, 0}}}, kQuietly), ConfigError) << "the same text";
     Trace<float> headless = trace;
     headless.config.lm_head = false;
     EXPECT_THROW(knock_out(headless, {}, kQuietly), ConfigError);

@@ -20,7 +20,7 @@ set(PANEL_ENGINE
   engine/trace/edit_marks.hpp
   engine/trace/gradient_trace.hpp
   engine/trace/head_score.hpp
-  engine/trace/head_worth.hpp
+  engine/trace/part_worth.hpp
   engine/trace/query_key.hpp  # one query times one key: the numbers that are drawn
   engine/trace/trace.hpp
   engine/train/moment_steps.hpp

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 
+#include "app/panels/edit/edits.hpp"
 #include "app/panels/views/knock_out_view.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/session.hpp"
@@ -70,20 +71,75 @@ TEST_F(CountedTest, AnotherTextsNumbersReplaceThoseOfTheShownOne) {
         with_context([&](PanelContext& context) { found = knock_out_question(context); });
         return found;
     };
-    EXPECT_FALSE(question().from);
+    using Patch = KnockOutQuestion::Patch;
+    EXPECT_FALSE(question().patch);
     EXPECT_EQ(question().parts, ReplacedParts::Heads) << "only another text's positions can replace positions";
     view.knock_out.from = 1;
-    EXPECT_EQ(question().from, 1);
+    EXPECT_EQ(question().patch, (Patch{1, 0}));
     EXPECT_EQ(question().parts, ReplacedParts::Positions);
     EXPECT_EQ(view.knock_out.last->parts.size(), static_cast<std::size_t>(trace().config.num_layers * 3));
     view.batch = 1;
-    EXPECT_EQ(question().from, 0) << "the text beside it";
+    EXPECT_EQ(question().patch, (Patch{0, 1})) << "the text beside it";
+    view.batch = 0;
+    EXPECT_EQ(question().patch, (Patch{1, 0}));
     view.knock_out.from = 9;
-    EXPECT_EQ(question().from, 2);
+    EXPECT_FALSE(question().patch) << "there is no such text";
+    view.knock_out.from = 2;
     session->apply({command::SetTexts{{"the cat sat"}, {}}, ""});
     session->wait();
-    view.batch = 0;
-    EXPECT_FALSE(question().from);
+    EXPECT_FALSE(question().patch);
+}
+
+/// The text that was added is shown, so that typing changes it and not the one it was copied from.
+TEST_F(CountedTest, TextsAreAddedAndRemoved) {
+    open_example("gpt-tiny");
+    session->apply({command::SetTexts{{"the cat sat", "the dog sat"}, {}}, ""});
+    session->wait();
+    frames(2, ui_frame);
+    const auto settle = [&] {
+        frames(2, ui_frame);
+        session->wait();
+        frames(3, ui_frame);
+    };
+    with_context([](PanelContext& context) { add_text(context, 0, false); });
+    settle();
+    EXPECT_EQ(session->document().texts, (std::vector<std::string>{"the cat sat", "the dog sat", "the cat sat"}));
+    EXPECT_EQ(view.batch, 2);
+    ForwardSettings forward = session->document().forward;
+    forward.edits = {{.kind = EditKind::TakeRow, .at = {Stage::Q, 0}, .sequence = 1, .row = 1, .from = 1, .from_sequence = 2},
+                     {.kind = EditKind::Set, .at = {Stage::Q, 0}, .sequence = 0, .row = 1, .column = 0, .value = 2}};
+    session->apply({command::SetForward{forward}, ""});
+    view.knock_out.from = 2;
+    settle();
+    with_context([](PanelContext& context) { remove_text(context, 0); });
+    settle();
+    EXPECT_EQ(session->document().texts, (std::vector<std::string>{"the dog sat", "the cat sat"}));
+    ASSERT_EQ(session->document().forward.edits.size(), 1U);
+    EXPECT_EQ(session->document().forward.edits[0].sequence, 0);
+    EXPECT_EQ(session->document().forward.edits[0].from_sequence, 1);
+    EXPECT_EQ(view.knock_out.from, 1);
+    session->apply({command::Undo{}, ""});
+    EXPECT_EQ(session->document().texts.size(), 3U);
+    EXPECT_EQ(session->document().forward, forward) << "one step back";
+}
+
+/// A position that was opened is not asked about after going back.
+TEST_F(CountedTest, OpeningAPositionLeavesTheQuestion) {
+    open_example("gpt-tiny");
+    session->apply({command::SetTexts{{"the cat sat", "the dog sat"}, {}}, ""});
+    session->wait();
+    view.view = View::KnockOut;
+    view.knock_out.chance = true;
+    view.knock_out.from = 1;
+    view.locked.set(Axis::T, 2);
+    view.knock_out.opened = {1, 2};
+    view.locked.set(Axis::T, 1);
+    frames(3, ui_frame);
+    EXPECT_EQ(view.locked.on(Axis::T), 2);
+    view.knock_out.opened = {1, 2};
+    view.locked.set(Axis::T, 0);
+    frames(3, ui_frame);
+    EXPECT_EQ(view.locked.on(Axis::T), 0) << "selected meanwhile";
 }
 
 }  // namespace

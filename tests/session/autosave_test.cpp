@@ -95,6 +95,23 @@ TEST(Autosave, NothingIsWrittenBeforeThereIsSomethingToLose) {
     EXPECT_TRUE(AutosaveFolder::leftovers(folder / "autosave").empty()) << "its process is still there";
 }
 
+/// Its parameters are in the program, so they come back with the document.
+TEST(Autosave, ADocumentOfATrainedExampleComesBackWithItsModel) {
+    const TemporaryFolder folder;
+    {
+        Work work(folder.path());
+        apply(work.session, command::OpenPreset{"stories", 0});
+        work.change(command::SetTexts{{"Lily has a red ball .", "Tom has a red ball ."}, {}});
+        work.autosave.flush();
+    }
+    const AutosaveFolder left = only_leftover(folder.path());
+    Session session(open_preset("gpt-tiny"), [] {});
+    restore(session, left.path());
+    ASSERT_NE(session.document().shipped, nullptr);
+    EXPECT_EQ(session.document().shipped->name, "stories");
+    EXPECT_EQ(session.document().texts.size(), 2U);
+}
+
 TEST(Autosave, WhatIsSavedOrGivenUpIsRemoved) {
     const TemporaryFolder folder;
     Work work(folder / "autosave");

@@ -145,6 +145,7 @@ TEST(LessonPlaces, WhatDoesNotExistIsNamedByFileStepAndField) {
         {R"("view": "totals", "totals_layer": 99)", "totals_layer: there is no layer 99: the model has 2"},
         {R"("view": "knock-out", "replaced_from": 1)", "replaced_from: there is no text 1: there are 1"},
         {R"("texts": ["one", "two"], "view": "knock-out", "replaced_from": 0)", "replaced_from: a text cannot be replaced by itself"},
+        {R"("view": "knock-out", "replaced": "positions")", "replaced: positions are taken from another text"},
         {R"("stage": "tokens", "gradients": true)", "gradients: "},
         {R"("forward": {"masks": {"causal": false}}, "compare_unmasked": true)", "compare_unmasked: there is nothing to compare"},
         {R"("preset": "self-attention", "view": "lens")", "view: "},

@@ -65,7 +65,7 @@ void add_places(const PanelContext& context, std::vector<Action>& all) {
             &PanelContext::ready, ""));
     for (std::int64_t sequence = 0; sequence < batch_size(trace) && batch_size(trace) > 1; ++sequence)
         all.push_back(without_key(
-            fmt::format("Go to sequence {}", sequence + 1), "Text", [sequence](PanelContext& c) { c.view.batch = sequence; },
+            fmt::format("Go to text {}", sequence + 1), "Text", [sequence](PanelContext& c) { c.view.batch = sequence; },
             &PanelContext::ready, ""));
 }
 

@@ -48,7 +48,7 @@ constexpr std::array kOtherWords = {
     OtherWords{"Show the view Totals", "rollout sum"},
     OtherWords{"Show the view Lens", "logit prediction layers"},
     OtherWords{"Show the view Lines", "arcs bertviz flow"},
-    OtherWords{"Show the view Knock-out", "ablate ablation remove head importance"},
+    OtherWords{"Show the view Knock-out", "ablate ablation remove head importance patch patching activation causal tracing another text"},
     OtherWords{"Show the view Doctor", "diagnose check bug debug compare file"},
     OtherWords{"Show the view Train", "learning loss curve"},
 };

@@ -295,15 +295,17 @@ void list_rows(PanelContext& context, Edit edit, std::int64_t text) {
     const bool own = text == edit.sequence;
     edit.from_sequence = own ? Edit::kAll : text;
     ImGui::PushID(static_cast<int>(text));
+    const auto take = [&](std::int64_t row) {
+        edit.from = row;
+        emit_edit(context, edit);
+    };
+    if (!own && menu_item(context.ui(), "the same position")) take(edit.row);
     for (std::int64_t row = 0; row < shape[shape.rank() - 2].size; ++row) {
         if (own && row == edit.row) continue;
         Edit source = edit;
         source.sequence = text, source.row = row;
         ImGui::PushID(static_cast<int>(row));
-        if (menu_item(context.ui(), target_of(context, source))) {
-            edit.from = row;
-            emit_edit(context, edit);
-        }
+        if (menu_item(context.ui(), target_of(context, source))) take(row);
         ImGui::PopID();
     }
     ImGui::PopID();
@@ -322,12 +324,19 @@ void draw_picker(PanelContext& context) {
     gap(context.ui(), 6);
     if (state.picking == EditState::Picking::Row) return list_rows(context, edit, edit.sequence);
     const std::int64_t own = edit.sequence = state.cell.index[0];
-    const auto& texts = context.snapshot.state->setup->texts;
-    for (std::int64_t text = 0; text < std::ssize(texts); ++text) {
+    const bool of_source = edit.at.stack == Stack::Encoder;
+    const auto& texts = of_source ? context.snapshot.state->setup->source_texts : context.snapshot.state->setup->texts;
+    const std::vector<std::int64_t>& lengths = (of_source ? context.trace().source_tokens : context.trace().tokens).lengths;
+    for (std::int64_t text = 0; text < std::min(std::ssize(texts), std::ssize(lengths)); ++text) {
         if (text == own) continue;
         if (of_row) {
             name_heading(context, fmt::format("Text {}", text + 1));
             list_rows(context, edit, text);
+            continue;
+        }
+        if (lengths[static_cast<std::size_t>(text)] < lengths[static_cast<std::size_t>(own)]) {
+            paragraph(context.ui(), context.theme.fonts.caption, context.theme.colors.muted,
+                      fmt::format("Text {} is shorter: take its rows one by one.", text + 1));
             continue;
         }
         edit.from_sequence = text, edit.from = Edit::kAll;

@@ -1,6 +1,11 @@
 #include "app/panels/edit/edits.hpp"
 
+#include <algorithm>
+#include <optional>
+#include <utility>
+
 #include "app/widgets/imgui_compat.hpp"
+#include "engine/explain/edit_list.hpp"
 
 namespace attn::app {
 namespace {
@@ -29,6 +34,30 @@ void emit_texts(PanelContext& context, std::vector<std::string> texts, bool sour
     // In an encoder-decoder every text needs a source text.
     if (!change.source_texts.empty()) (source ? change.texts : change.source_texts).resize(target.size());
     context.commands.push_back({std::move(change), gesture_name(context, control)});
+}
+
+void add_text(PanelContext& context, std::size_t text, bool source) {
+    std::vector<std::string> texts = source ? context.document.source_texts : whole_texts(context.document);
+    texts.push_back(texts[text]);
+    context.view.next_batch = std::ssize(texts) - 1;
+    emit_texts(context, std::move(texts), source, "");
+}
+
+void remove_text(PanelContext& context, std::size_t text) {
+    const auto index = static_cast<std::int64_t>(text);
+    command::SetTexts change{whole_texts(context.document), context.document.source_texts};
+    change.texts.erase(change.texts.begin() + index);
+    if (!change.source_texts.empty()) change.source_texts.erase(change.source_texts.begin() + index);
+    ForwardSettings forward = context.document.forward;
+    forward.edits = without_text(std::move(forward.edits), index);
+    const std::string one_step = gesture_name(context, "remove text");
+    ++context.view.gesture;
+    context.commands.push_back({std::move(change), one_step});
+    if (forward != context.document.forward) context.commands.push_back({command::SetForward{std::move(forward)}, one_step});
+    std::optional<std::int64_t>& from = context.view.knock_out.from;
+    if (from == index) from.reset();
+    else if (from && *from > index) --*from;
+    context.view.next_batch = std::max<std::int64_t>(index - 1, 0);
 }
 
 void emit_run(PanelContext& context, RunSettings run, const std::string& control) {

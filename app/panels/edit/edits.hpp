@@ -1,6 +1,7 @@
 #pragma once
 /// Turns changed values into commands and merges the changes of a drag into a single undo step.
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,13 @@ void emit_forward(PanelContext& context, ForwardSettings forward, const std::str
 void emit_config(PanelContext& context, Config config, const std::string& control);
 /// `source`: these are the encoder's texts in an encoder-decoder.
 void emit_texts(PanelContext& context, std::vector<std::string> texts, bool source, const std::string& control);
+
+/// More texts are not shown together.
+inline constexpr std::size_t kMostTexts = 16;
+/// Adds a copy of a text and shows it. `source`: as in emit_texts().
+void add_text(PanelContext& context, std::size_t text, bool source);
+/// Removes a text, with the edits that belong to it or take from it, and shows the one before it.
+void remove_text(PanelContext& context, std::size_t text);
 
 /// Changes that the current run can take over apply at once.
 void emit_run(PanelContext& context, RunSettings run, const std::string& control);

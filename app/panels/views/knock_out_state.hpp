@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "app/session/states/state.hpp"
 #include "engine/trace/part_worth.hpp"
 
 namespace attn::app {
@@ -12,7 +13,15 @@ namespace attn::app {
 struct KnockOutState {
     bool chance = false;  ///< measure the probability of the selected token instead of the loss
     ReplacedParts parts = ReplacedParts::Heads;
-    std::optional<std::int64_t> from{};    ///< the text to take their numbers from, see replacing_text(); none: they become zero
+    std::optional<std::int64_t> from{};  ///< the text to take their numbers from; none: they become zero
+    /// Set while a position that was opened is looked at elsewhere: it, and the position that was selected before and is asked about.
+    struct Opened {
+        std::int64_t position;
+        std::optional<std::int64_t> before;
+    };
+    std::optional<Opened> opened{};
+    KnockOutQuestion last_question{};      ///< what `last` answers
+    StateRef last_state{};                 ///< of what it is
     bool stopped = false;                  ///< cancelled by the user: do not measure until requested again
     std::shared_ptr<const KnockOut> last;  ///< last result, shown until a new one is ready
 };

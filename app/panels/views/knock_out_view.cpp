@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "app/panels/edit/edit_words.hpp"
+#include "app/panels/edit/edits.hpp"
 #include "app/panels/maps/labels.hpp"
 #include "app/panels/views/equation_layout.hpp"
 #include "app/panels/write/fill_in_view.hpp"
@@ -22,6 +23,7 @@ namespace attn::app {
 namespace {
 
 constexpr float kListWidth = 300, kListLine = 26, kMaxHeadCell = 150, kLeastHeadRow = 22, kLayerLabels = 96, kWorthBar = 110;
+constexpr float kPositionRow = 40;
 constexpr float kListBesidePositions = 860;  // from this width on, because a map of positions is wide
 constexpr std::array<std::string_view, 2> kMeasures = {"loss", "a token's probability"};
 
@@ -38,7 +40,8 @@ bool is_head(const PartWorth& part) { return to_self(part.stage.stage) == Stage:
 /// An encoder-decoder has up to three attentions per layer, whose names must fit beside the picture. A stream is named by the layer that it
 /// enters.
 std::string row_name(const PartWorth& part) {
-    if (!is_head(part)) return place_words({part.stage.stage, part.stage.layer + 1, part.stage.stack}, -1);
+    const StageId entered{part.stage.stage, part.stage.layer + 1, part.stage.stack};
+    if (!is_head(part)) return part.stage.stack == Stack::Main ? place_words(entered, -1) : attention_name(entered, {}, true);
     return part.stage.stack == Stack::Main ? place_words(part.stage, -1) : attention_name(part.stage, {}, true);
 }
 
@@ -49,6 +52,11 @@ std::string position_name(const PanelContext& context, const PartWorth& part) {
 std::string part_name(const PanelContext& context, const PartWorth& part) {
     if (!is_head(part)) return fmt::format("{}, {} ‘{}’", row_name(part), part.index, position_name(context, part));
     return part.stage.stack == Stack::Main ? place_words(part.stage, part.index) : attention_name(part.stage, part.index, true);
+}
+
+/// The columns of an encoder and a decoder are different words.
+bool has_two_texts(const KnockOut& result) {
+    return !result.parts.empty() && result.parts.front().stage.stack != result.parts.back().stage.stack;
 }
 
 /// The changes as a matrix: rows are attentions or layers, columns are heads or positions.
@@ -79,15 +87,27 @@ WorthMap map_of(const PanelContext& context, const KnockOut& result) {
         if (std::isfinite(value)) map.reach = std::max(map.reach, std::abs(value));
     }
     for (std::int64_t i = 0; i < map.width && !map.parts.empty(); ++i)
-        map.columns.push_back(is_head(*map.parts.front()) ? fmt::format("H{}", i) : position_name(context, {map.parts.front()->stage, i}));
+        map.columns.push_back(is_head(*map.parts.front()) ? fmt::format("H{}", i)
+                              : has_two_texts(result)     ? fmt::format("{}", i)
+                                                          : position_name(context, {map.parts.front()->stage, i}));
     return map;
 }
 
 void open_part(PanelContext& context, const PartWorth& part) {
     context.view.view = View::Step;
     context.view.stage = is_head(part) ? weights_of(part.stage) : part.stage;
-    if (is_head(part)) context.view.head = part.index;
-    else context.view.locked.set(Axis::T, part.index);
+    if (is_head(part)) {
+        context.view.head = part.index;
+        return;
+    }
+    context.view.knock_out.opened = {part.index, context.view.locked.on(Axis::T)};
+    context.view.locked.set(Axis::T, part.index);
+}
+
+/// Back from an opened position, the question is the one before, unless another position was selected meanwhile.
+void take_up_question(ViewState& view) {
+    const auto opened = std::exchange(view.knock_out.opened, std::nullopt);
+    if (opened && view.locked.on(Axis::T) == opened->position) view.locked.set(Axis::T, opened->before);
 }
 
 /// The question in words, such as "probability of ‘sat’ after position 6 ‘cat’".
@@ -95,14 +115,15 @@ std::string question_words(const PanelContext& context, const KnockOutQuestion& 
     const bool both_ways = reads_both_ways(context);
     if (!question.place && both_ways) return "loss on every word of the shown text that is not hidden";
     if (!question.place && !question.counted.empty()) return "loss on what the task asks for; the rest cannot be predicted";
-    if (!question.place) return context.trace().tokens.size() > 1 ? "next-token loss on all texts" : "next-token loss on the shown text";
+    const bool of_all = context.trace().tokens.size() > 1 && !question.patch;
+    if (!question.place) return of_all ? "next-token loss on all texts" : "next-token loss on the shown text";
     const auto& place = *question.place;
     return fmt::format("probability of ‘{}’ {} position {} ‘{}’", index_label(context, {Stage::Logits, -1}, Axis::V, place.token),
                        both_ways ? "at" : "after", place.position, index_label(context, {Stage::Logits, -1}, Axis::T, place.position));
 }
 
 std::string measured_words(const KnockOutQuestion& question) {
-    if (!question.from)
+    if (!question.patch)
         return question.place ? "Change in the probability when a head's context is set to zero and everything after it is recomputed. "
                                 "Orange: it rises without the head, which opposes the token. Blue: it falls; the head favours the token."
                               : "Change in the loss when a head's context is set to zero and everything after it is recomputed. Orange: it "
@@ -111,51 +132,65 @@ std::string measured_words(const KnockOutQuestion& question) {
     return fmt::format(
         "Change in the {} when {} is taken from text {} and everything after it is recomputed (activation patching). Orange: "
         "it rises. Blue: it falls.",
-        question.place ? "probability" : "loss", part, *question.from + 1);
+        question.place ? "probability" : "loss", part, question.patch->from + 1);
 }
 
-/// The text whose numbers replace those of the shown one: the chosen one or, if that is shown itself, the one beside it. None: zeros.
-std::optional<std::int64_t> replacing_text(const PanelContext& context) {
-    const std::int64_t texts = context.trace().tokens.size();
-    if (!context.view.knock_out.from || texts < 2) return std::nullopt;
-    const std::int64_t shown = std::clamp<std::int64_t>(context.view.batch, 0, texts - 1);
-    const std::int64_t from = std::clamp<std::int64_t>(*context.view.knock_out.from, 0, texts - 1);
-    if (from != shown) return from;
-    return shown > 0 ? shown - 1 : 1;
+std::int64_t shown_text(const PanelContext& context) {
+    return std::clamp<std::int64_t>(context.view.batch, 0, context.trace().tokens.size() - 1);
+}
+
+std::int64_t text_beside(std::int64_t shown) { return shown > 0 ? shown - 1 : 1; }
+
+/// Numbers of the chosen text replace those of the shown one; if that is the chosen one, those of the text beside it do. None: zeros.
+std::optional<KnockOutQuestion::Patch> shown_patch(const PanelContext& context) {
+    const std::int64_t texts = context.trace().tokens.size(), shown = shown_text(context);
+    const std::optional<std::int64_t>& from = context.view.knock_out.from;
+    if (!from || *from >= texts || texts < 2) return std::nullopt;
+    return KnockOutQuestion::Patch{*from != shown ? *from : text_beside(shown), shown};
+}
+
+void offer_second_text(PanelContext& context) {
+    const auto& texts = context.document.texts;
+    if (texts.size() != 1 || context.view.lesson.open()) return;
+    if (link(context.ui(), "Take numbers from another text instead: add one",
+             "Adds a copy of the text: change a word in it. Heads or positions can then be replaced by those of the other text "
+             "(activation patching)."))
+        add_text(context, 0, false);
+    gap(context.ui(), 6);
 }
 
 /// What replaces the parts: pills and, with more than two texts, a list of the others.
 void draw_replacement(PanelContext& context, const KnockOutQuestion& question) {
     const std::int64_t texts = context.trace().tokens.size();
-    if (texts < 2) return;
+    if (texts < 2) return offer_second_text(context);
     constexpr std::array<std::string_view, 3> kReplacements = {"zero", "another text's heads", "another text's positions"};
     KnockOutState& state = context.view.knock_out;
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float column = 86;
-    int chosen = !question.from ? 0 : question.parts == ReplacedParts::Heads ? 1 : 2;
+    int chosen = !question.patch ? 0 : question.parts == ReplacedParts::Heads ? 1 : 2;
     if (segmented_row(context.ui(), "Replaced by", kReplacements, chosen, column,
                       {.tooltip = "Zero shows what each head is worth. Numbers of another text show where the difference between the two "
                                   "texts is decided: write two that differ in one word."})) {
         state.parts = chosen == 2 ? ReplacedParts::Positions : ReplacedParts::Heads;
         if (chosen == 0) state.from.reset();
-        else state.from = question.from.value_or(context.view.batch);
+        else state.from = question.patch ? question.patch->from : text_beside(shown_text(context));
         state.last.reset();
     }
     const ImVec2 below = ImGui::GetCursorScreenPos();
-    if (question.from && texts > 2) {
+    if (question.patch && texts > 2) {
         std::vector<std::int64_t> others;
         std::vector<std::string> names;
         for (std::int64_t text = 0; text < texts; ++text) {
-            if (text == std::clamp<std::int64_t>(context.view.batch, 0, texts - 1)) continue;
+            if (text == question.patch->into) continue;
             others.push_back(text);
             names.push_back(fmt::format("text {}", text + 1));
         }
         const std::vector<std::string_view> shown(names.begin(), names.end());
-        int other = static_cast<int>(std::find(others.begin(), others.end(), *question.from) - others.begin());
+        int other = static_cast<int>(std::find(others.begin(), others.end(), question.patch->from) - others.begin());
         ImGui::SetCursorScreenPos({at.x + context.px(column + 12) + segmented_width(context.ui(), kReplacements), at.y});
         if (drop_down(context.ui(), "##from_text", shown, other, 92)) state.from = others[static_cast<std::size_t>(other)];
     }
-    ImGui::SetCursorScreenPos({at.x, below.y + context.px(2)});
+    ImGui::SetCursorScreenPos({at.x, below.y + context.px(4)});
 }
 
 void draw_heading(PanelContext& context, const KnockOutQuestion& question) {
@@ -174,9 +209,24 @@ void draw_heading(PanelContext& context, const KnockOutQuestion& question) {
                               "the one chosen among the logits or probabilities."}))
         context.view.knock_out.chance = chosen == 1;
     ImGui::SetCursorScreenPos({at.x, at.y + context.px(38)});
+    draw_replacement(context, question);
     paragraph(context.ui(), fonts.label, colors.muted, measured_words(question));
     gap(context.ui(), 6);
-    draw_replacement(context, question);
+}
+
+/// The measure with nothing replaced, and in a patch what else there is to know: that of the other text, or why nothing changes.
+std::string measured_whole(const KnockOutQuestion& question, const KnockOut& result) {
+    std::string words =
+        fmt::format("{} {} {}", question.place ? "probability" : "loss", question.patch ? "with nothing replaced" : "with all heads",
+                    format_number(result.with_all, {.decimals = 4}));
+    if (!question.patch) return words;
+    if (result.in_other_text)
+        words += fmt::format(", in text {} {}", question.patch->from + 1, format_number(*result.in_other_text, {.decimals = 4}));
+    const bool changed =
+        std::any_of(result.parts.begin(), result.parts.end(), [&](const PartWorth& part) { return change(result, part) != 0; });
+    if (!changed)
+        words += question.place ? " · nothing changes it: up to this position the texts are the same" : " · the texts are the same";
+    return words;
 }
 
 /// Draws progress with a cancel or measure button, or what is wrong or outdated.
@@ -187,12 +237,10 @@ void draw_state(PanelContext& context, const KnockOutQuestion& question, const A
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const bool fresh = answer.value != nullptr;
     std::string words;
-    if (fresh)
-        words = fmt::format("{} {} {}", state.chance ? "probability" : "loss", question.from ? "with nothing replaced" : "with all heads",
-                            format_number(answer->with_all, {.decimals = 4}));
+    if (fresh) words = measured_whole(question, *answer.value);
     else if (state.stopped) words = state.last == nullptr || is_whole(*state.last) ? "not measured" : "stopped before all were measured";
     else if (!answer.problem.empty()) words = answer.problem;
-    else if (answer.total == 0) words = question.from ? "measuring with nothing replaced" : "measuring with all heads";
+    else if (answer.total == 0) words = question.patch ? "measuring with nothing replaced" : "measuring with all heads";
     else words = fmt::format("{} of {} {}, strongest first", answer.done, answer.total, parts_name(question));
     if (!fresh && answer.so_far == nullptr && state.last != nullptr && is_whole(*state.last)) words += " · below: an earlier state";
     float x = at.x;
@@ -233,7 +281,7 @@ void draw_numbers(const PanelContext& context, const WorthMap& map, const Heatma
 void draw_tooltip(PanelContext& context, const KnockOut& result, const PartWorth& part) {
     const auto& [colors, fonts, scale] = context.theme;
     const Ui ui = context.ui();
-    const bool replaced = context.view.knock_out.from.has_value();
+    const bool replaced = context.view.knock_out.last_question.patch.has_value();
     begin_tooltip(ui);
     text_line(ui, fonts.strong, colors.text, part_name(context, part));
     if (!part.measured) text_line(ui, fonts.label, colors.muted, "not measured yet");
@@ -260,13 +308,15 @@ void draw_map(PanelContext& context, const KnockOut& result, ImVec2 at, ImVec2 r
     const float bar = context.px(kWorthBar);
     const float cell_w = std::min((room.x - label - bar) / static_cast<float>(map.width), context.px(kMaxHeadCell));
     // Many heads make narrow columns; their rows stay high enough to read a layer's name.
-    const float cell_h =
-        std::min({(room.y - context.px(30)) / static_cast<float>(rows), context.px(104), std::max(cell_w, context.px(kLeastHeadRow))});
-    const ImVec2 min{at.x + label, at.y + context.px(24)};
+    const bool of_heads = map.parts.front() == nullptr || is_head(*map.parts.front());
+    const float names = context.px(of_heads ? 24 : 60);
+    const float cell_h = std::min({(room.y - names - context.px(6)) / static_cast<float>(rows), context.px(104),
+                                   std::max(cell_w, context.px(of_heads ? kLeastHeadRow : kPositionRow))});
+    const ImVec2 min{at.x + label, at.y + names};
     const ImVec2 max{min.x + cell_w * static_cast<float>(map.width), min.y + cell_h * static_cast<float>(rows)};
     HeatmapOptions options;
     options.rows = {.label = labels_in(map.rows), .room = label - context.px(8)};
-    options.cols = {.label = labels_in(map.columns), .room = context.px(20)};
+    options.cols = {.label = labels_in(map.columns), .room = names - context.px(4)};
     options.zoom = options.pan = options.numbers = false;
     HeatmapViewState whole;
     const HeatmapResult hit = heatmap_view(context.ui(), "##worth", min, max, data, style, whole, options);
@@ -350,14 +400,15 @@ KnockOutQuestion measure_of(const PanelContext& context) {
 KnockOutQuestion knock_out_question(const PanelContext& context) {
     if (!context.ready()) return {};
     KnockOutQuestion question = measure_of(context);
-    question.from = replacing_text(context);
-    if (question.from) question.parts = context.view.knock_out.parts;
+    question.patch = shown_patch(context);
+    if (question.patch) question.parts = context.view.knock_out.parts;
     return question;
 }
 
 void draw_knock_out_view(PanelContext& context) {
     if (!context.ready()) return;
     const auto& [colors, fonts, scale] = context.theme;
+    take_up_question(context.view);
     const KnockOutQuestion question = knock_out_question(context);
     draw_heading(context, question);
     if (!context.trace().config.lm_head) {
@@ -383,9 +434,12 @@ void draw_knock_out_view(PanelContext& context) {
     const bool partly = !earlier && answer.so_far != nullptr;
     if (partly) state.last = answer.so_far;
     else if (state.last != nullptr && !is_whole(*state.last) && !state.stopped) state.last = nullptr;
+    if (answer.value != nullptr || partly) state.last_question = question, state.last_state = context.states.shown;
     draw_state(context, question, answer);
     if (state.last == nullptr) return;
-    const bool fresh = answer.value != nullptr || partly;
+    // What was measured before cancelling still holds.
+    const bool kept = state.stopped && state.last_question == question && state.last_state == context.states.shown;
+    const bool fresh = answer.value != nullptr || partly || kept;
     const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
     const bool listed = question.parts == ReplacedParts::Heads || room.x >= context.px(kListBesidePositions);
     const float list_width = listed ? std::min(context.px(kListWidth), room.x * 0.4F) + context.px(24) : 0;

@@ -30,7 +30,7 @@ constexpr std::array<std::pair<std::string_view, Compare>, 5> kComparisons = {{{
 constexpr std::array<std::string_view, 4> kLayouts = {"all", "side", "difference", "in_place"};  // in the order of CompareLayout
 constexpr std::array<std::string_view, 2> kTotals = {"mean", "rollout"};
 constexpr std::array<std::string_view, 2> kMeasures = {"loss", "probability"};
-constexpr std::array<std::string_view, 2> kReplaced = {"heads", "positions"};  // in the order of ReplacedParts
+constexpr std::array<std::string_view, 3> kReplaced = {"heads", "positions", "zero"};  // in the order of ReplacedParts; zero: by no text
 constexpr std::array<Axis, 6> kCellAxes = {Axis::T, Axis::S, Axis::C, Axis::D, Axis::F, Axis::V};
 
 /// Sets the flags of the names listed under `key`. An unknown name is an error that lists the valid ones.
@@ -110,7 +110,10 @@ void read_totals(JsonObject& object, Look& look) {
 
 void read_knock_out(JsonObject& object, Look& look) {
     if (std::size_t index = 0; object.read_choice("measure", {kMeasures.begin(), kMeasures.end()}, index)) look.chance = index == 1;
-    read_enum(object, "replaced", kReplaced, look.replaced);
+    if (std::size_t index = 0; object.read_choice("replaced", {kReplaced.begin(), kReplaced.end()}, index)) {
+        if (kReplaced[index] == "zero") look.replaced_from.reset();
+        look.replaced = index == 1 ? ReplacedParts::Positions : ReplacedParts::Heads;
+    }
     if (std::int64_t text = 0; object.read("replaced_from", text, 0, kMaxIndex)) look.replaced_from = text;
 }
 
@@ -142,7 +145,7 @@ Json to_json(const Look& look) {
     if (!look.rollout) json["totals"] = std::string(kTotals[0]);
     if (look.up_to) json["totals_layer"] = *look.up_to;
     if (look.chance) json["measure"] = std::string(kMeasures[1]);
-    if (look.replaced != ReplacedParts::Heads) json["replaced"] = name_of(kReplaced, look.replaced);
+    if (look.replaced != ReplacedParts::Heads) json["replaced"] = std::string(kReplaced[1]);
     if (look.replaced_from) json["replaced_from"] = *look.replaced_from;
     const auto named = std::find_if(kComparisons.begin(), kComparisons.end(), [&](const auto& one) { return one.second == look.compare; });
     if (named == kComparisons.end()) return json;

@@ -36,6 +36,7 @@
 #include "engine/model/moved_norms.hpp"
 #include "engine/model/near_rows.hpp"
 #include "engine/model/outline.hpp"
+#include "engine/model/replaced_parts.hpp"
 #include "engine/model/text_rules.hpp"
 #include "engine/ops/cross_entropy.hpp"
 #include "engine/ops/parallel.hpp"
@@ -65,15 +66,6 @@ bool same_stages(const Trace<float>& a, const Trace<float>& b) {
     return std::equal(a.stages.rbegin(), a.stages.rend(), b.stages.rbegin(), b.stages.rend(), [](const auto& one, const auto& other) {
         const auto left = one.value.values(), right = other.value.values();
         return std::equal(left.begin(), left.end(), right.begin(), right.end());
-    });
-}
-
-/// Outlines end with the layers, so edits after them do not show in an outline.
-bool edits_behind_layers(const Trace<float>& trace) {
-    const auto& nodes = trace.plan->nodes();
-    return std::any_of(trace.settings.edits.begin(), trace.settings.edits.end(), [&](const Edit& edit) {
-        return std::any_of(nodes.begin() + static_cast<std::ptrdiff_t>(trace.plan->end_of_layers()), nodes.end(),
-                           [&](const PlanNode& node) { return node.id == edit.at; });
     });
 }
 

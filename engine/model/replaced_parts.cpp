@@ -1,0 +1,174 @@
+#include "engine/model/replaced_parts.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "engine/model/model_pass.hpp"
+#include "engine/model/outline.hpp"
+#include "engine/model/text_rules.hpp"
+#include "engine/ops/linear.hpp"
+#include "engine/tensor/matrix.hpp"
+
+namespace attn {
+namespace {
+
+const TokenBatch& tokens_of(const Trace<float>& trace, Stack stack) { return stack == Stack::Encoder ? trace.source_tokens : trace.tokens; }
+
+std::int64_t length_of(const TokenBatch& tokens, std::int64_t text) { return tokens.lengths[static_cast<std::size_t>(text)]; }
+
+/// How many positions both texts of a patch have.
+std::int64_t shared_length(const TokenBatch& tokens, const KnockOutQuestion::Patch& patch) {
+    return std::min(length_of(tokens, patch.from), length_of(tokens, patch.into));
+}
+
+std::vector<PartWorth> heads_of(const Trace<float>& trace) {
+    std::vector<PartWorth> heads;
+    for (const PlanNode& node : trace.plan->nodes()) {
+        if (node.op != Op::Mix) continue;
+        for (std::int64_t head = 0; head < trace.config.num_heads; ++head) heads.push_back({node.id, head});
+    }
+    return heads;
+}
+
+/// The stream that enters each layer.
+std::vector<PartWorth> positions_of(const Trace<float>& trace, const KnockOutQuestion::Patch& patch) {
+    std::vector<PartWorth> positions;
+    for (const Stack stack : {Stack::Main, Stack::Encoder, Stack::Decoder}) {
+        const std::vector<StageId> streams = trace.plan->streams(stack);
+        if (streams.empty()) continue;
+        const std::int64_t length = shared_length(tokens_of(trace, stack), patch);
+        for (std::size_t layer = 0; layer + 1 < streams.size(); ++layer)
+            for (std::int64_t position = 0; position < length; ++position) positions.push_back({streams[layer], position});
+    }
+    return positions;
+}
+
+/// Collects the changes from the stages of a pass.
+class Changes {
+public:
+    Changes(const Trace<float>& trace, const std::vector<PartWorth>& parts, const KnockOutQuestion& question)
+        : trace_(trace), parts_(parts), question_(question), ends_at_place_(question.place && prefix_stays(trace.config, trace.settings)) {
+        found.squares.resize(parts.size());
+    }
+
+    /// `value` may be the whole stage or some of its positions.
+    void see(const StageId& id, const Tensor<float>& value) {
+        for (std::size_t i = 0; i < parts_.size(); ++i)
+            if (parts_[i].stage == id)
+                found.squares[i] +=
+                    question_.parts == ReplacedParts::Heads ? of_head(value, id, parts_[i].index) : of_position(value, parts_[i]);
+    }
+
+    PartChanges found;
+
+private:
+    /// How many of a patch's positions count: those that both texts have, up to the place if nothing behind it can matter.
+    std::int64_t rows(Stack stack) const {
+        const std::int64_t shared = shared_length(tokens_of(trace_, stack), *question_.patch);
+        return ends_at_place_ ? std::min(shared, question_.place->position + 1) : shared;
+    }
+    double of_head(const Tensor<float>& context, const StageId& id, std::int64_t head) {
+        const std::int64_t heads = context.shape()[1].size;
+        if (question_.patch) {
+            const std::int64_t count = rows(id.stack);
+            changed_ = matrix_of(context, question_.patch->into * heads + head).topRows(count) -
+                       matrix_of(context, question_.patch->from * heads + head).topRows(count);
+            return added_by(id, head);
+        }
+        double squares = 0;
+        for (std::int64_t b = 0; b < context.shape()[0].size; ++b) {
+            changed_ = matrix_of(context, b * heads + head);
+            squares += added_by(id, head);
+        }
+        return squares;
+    }
+    /// Of changed_ times the head's rows of W_O.
+    double added_by(const StageId& id, std::int64_t head) {
+        const PlanNode* node = trace_.plan->find(of_same_attention(id, Stage::AttentionOut));
+        if (node == nullptr) return changed_.cast<double>().squaredNorm();
+        const MatrixView matrix = trace_.parameters->view(node->weight.name);
+        added_.resize(changed_.rows(), matrix.columns);
+        linear<float>(changed_.data(), changed_.rows(), matrix.rows_from(head * changed_.cols(), changed_.cols()), nullptr, added_.data());
+        return added_.cast<double>().squaredNorm();
+    }
+    double of_position(const Tensor<float>& stream, const PartWorth& part) const {
+        if (part.index >= rows(part.stage.stack)) return 0;
+        const auto own = matrix_of(stream, question_.patch->into).row(part.index);
+        const double change = (own - matrix_of(stream, question_.patch->from).row(part.index)).cast<double>().squaredNorm();
+        return change == 0 ? 0 : change / std::max(own.cast<double>().squaredNorm(), std::numeric_limits<double>::min());
+    }
+
+    const Trace<float>& trace_;
+    const std::vector<PartWorth>& parts_;
+    const KnockOutQuestion& question_;
+    const bool ends_at_place_;
+    RowMajor<float> changed_, added_;
+};
+
+}  // namespace
+
+bool edits_behind_layers(const Trace<float>& trace) {
+    const auto& nodes = trace.plan->nodes();
+    const std::vector<Edit>& edits = trace.settings.edits;
+    return std::any_of(edits.begin(), edits.end(), [&](const Edit& edit) {
+        return std::any_of(nodes.begin() + static_cast<std::ptrdiff_t>(trace.plan->end_of_layers()), nodes.end(),
+                           [&](const PlanNode& node) { return node.id == edit.at; });
+    });
+}
+
+bool knocks_out_in_rows(const Trace<float>& trace) {
+    if (trace.whole() || rows_at_a_time(trace.config, trace.tokens.length).maps >= trace.tokens.length) return false;
+    return can_compute_in_rows(trace) && !edits_behind_layers(trace);
+}
+
+std::vector<PartWorth> replaced_parts(const Trace<float>& trace, const KnockOutQuestion& question) {
+    return question.parts == ReplacedParts::Heads ? heads_of(trace) : positions_of(trace, *question.patch);
+}
+
+std::vector<Edit> replacement_of(const Trace<float>& trace, const PartWorth& part, const KnockOutQuestion& question) {
+    Edit edit;
+    edit.at = part.stage;
+    if (!question.patch) {
+        edit.kind = EditKind::Scale;
+        edit.head = part.index;
+        return {edit};
+    }
+    edit.kind = EditKind::TakeRow;
+    edit.sequence = question.patch->into;
+    edit.from_sequence = question.patch->from;
+    edit.from = Edit::kAll;
+    (question.parts == ReplacedParts::Heads ? edit.head : edit.row) = part.index;
+    const TokenBatch& tokens = tokens_of(trace, part.stage.stack);
+    const std::int64_t shared = shared_length(tokens, *question.patch);
+    if (question.parts == ReplacedParts::Positions || shared == tokens.length) return {edit};
+    std::vector<Edit> rows;
+    for (edit.row = 0; edit.row < shared; ++edit.row) rows.push_back(edit);
+    return rows;
+}
+
+std::vector<std::size_t> PartChanges::order() const {
+    std::vector<std::size_t> order(squares.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto size = [&](std::size_t i) { return std::isnan(squares[i]) ? std::numeric_limits<double>::infinity() : squares[i]; };
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return size(a) > size(b); });
+    return order;
+}
+
+PartChanges changes_of(const Trace<float>& trace, const std::vector<PartWorth>& parts, const KnockOutQuestion& question,
+                       const std::stop_token& stop) {
+    Changes changes(trace, parts, question);
+    if (knocks_out_in_rows(trace)) {
+        show_layers_in_rows<float>(
+            trace, [&](const StageRows<float>& shown) { changes.see(shown.id, shown.value); }, stop);
+        return std::move(changes.found);
+    }
+    Tap<float> tap(false, stop);
+    tap.observe([&](const StageId& id, const Tensor<float>& value, const Mask*) { changes.see(id, value); });
+    ModelPass<float> pass(*trace.parameters, Keep::OneLayer);
+    pass.forward(trace.tokens, trace.source_tokens, trace.settings, tap);
+    return std::move(changes.found);
+}
+
+}  // namespace attn
