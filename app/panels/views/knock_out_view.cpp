@@ -221,7 +221,7 @@ std::string measured_whole(const KnockOutQuestion& question, const KnockOut& res
                     format_number(result.with_all, {.decimals = 4}));
     if (!question.patch) return words;
     if (result.in_other_text)
-        words += fmt::format(", in text {} {}", question.patch->from + 1, format_number(*result.in_other_text, {.decimals = 4}));
+        words += fmt::format(" · in text {}: {}", question.patch->from + 1, format_number(*result.in_other_text, {.decimals = 4}));
     const bool changed =
         std::any_of(result.parts.begin(), result.parts.end(), [&](const PartWorth& part) { return change(result, part) != 0; });
     if (!changed)
