@@ -316,6 +316,11 @@ TEST_F(EditKinds, RowsAreTakenFromAnotherText) {
     settings_.edits = {edit};
     Trace<double> after = trace();
     for (std::int64_t t = 0; t < 5; ++t) expect_row(after, t, t == 4 ? 1 : 0, t == 4 ? 2 : t);
+    const Provenance taken = explain(after, {{Stage::Q, 0}, "", {0, 1, 4, 0}});
+    EXPECT_EQ(taken.result, value(before, Stage::Q)(1, 1, 2, 0));
+    ASSERT_EQ(taken.terms.size(), 1U);
+    EXPECT_EQ(taken.terms[0].operands.at(0).cell, (CellRef{{Stage::Q, 0}, "", {1, 1, 2, 0}}));
+    EXPECT_EQ(taken.formula, "q[4,0] = q[2,0] of text 2");
     edit.row = edit.from = Edit::kAll;
     settings_.edits = {edit};
     after = trace();

@@ -10,6 +10,7 @@
 
 #include "app/panels/frame.hpp"
 #include "app/panels/lessons/quoted_cells.hpp"
+#include "app/panels/look.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/session.hpp"
@@ -109,6 +110,26 @@ TEST_F(LessonTest, ArrowsBelongToTheStagesAgainAfterTheLesson) {
     EXPECT_EQ(view.view, View::Step);
     open("many-heads");
     EXPECT_EQ(view.lesson.step, 1U) << "a lesson left in its midst goes on there";
+}
+
+/// Whatever a place consists of, a view that turns to it shows it.
+TEST(Look, TurningToAPlaceIsBeingThere) {
+    Look look;
+    look.view = View::KnockOut;
+    look.stage = {Stage::Weights, 2};
+    look.head = 3, look.sequence = 1;
+    look.cell = {{Axis::T, 4}, {Axis::S, 2}};
+    look.gradients = true;
+    look.compare = Compare::Unmasked, look.compare_as = CompareLayout::Difference, look.compare_head = 1;
+    look.rollout = false, look.up_to = 1;
+    look.chance = true, look.replaced = ReplacedParts::Positions, look.replaced_from = 2;
+    ViewState view;
+    turn_to(view, look);
+    EXPECT_EQ(look_of(view), look);
+    look_afresh(view, look);
+    EXPECT_EQ(look_of(view), look);
+    look_afresh(view, Look{});
+    EXPECT_EQ(look_of(view), Look{});
 }
 
 /// Also where the lesson's model has fewer layers and heads.

@@ -23,6 +23,17 @@ std::string refusal(const std::string& step, const std::string& before = R"("nam
     return "";
 }
 
+/// Omitted fields keep their values, so there is a word for none.
+TEST(LessonFiles, AStepCanGoBackToZero) {
+    const Lesson lesson = parse_lesson(R"({"name": "own", "title": "Own", "steps": [
+        {"caption": "x", "replaced": "positions", "replaced_from": 1}, {"caption": "x"}, {"caption": "x", "replaced": "zero"}]})",
+                                       "my.json");
+    EXPECT_EQ(lesson.steps.at(1).look.replaced, ReplacedParts::Positions);
+    EXPECT_EQ(lesson.steps.at(1).look.replaced_from, 1);
+    EXPECT_EQ(lesson.steps.at(2).look.replaced, ReplacedParts::Heads);
+    EXPECT_FALSE(lesson.steps.at(2).look.replaced_from);
+}
+
 TEST(LessonFiles, ErrorsNameFileStepAndField) {
     ASSERT_EQ(refusal(R"({"caption": "fine"})"), "") << "the frame of these tests is a lesson that can be read";
     const std::vector<std::pair<std::string, std::string>> steps = {
