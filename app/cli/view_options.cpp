@@ -45,10 +45,17 @@ void set_comparison(const ViewOptions& options, const Trace<float>& trace, ViewS
                                                           : CompareLayout::All;
 }
 
+std::int64_t shown_text(const ViewState& view, const Trace<float>& trace) {
+    return std::clamp<std::int64_t>(view.batch, 0, trace.tokens.size() - 1);
+}
+
+std::int64_t length_of(std::int64_t text, const Trace<float>& trace) { return trace.tokens.lengths[static_cast<std::size_t>(text)]; }
+
 void set_knock_out(const ViewOptions& options, const Trace<float>& trace, ViewState& view) {
     KnockOutState& state = view.knock_out;
     // What a text says last is what a patch is asked about, wherever its example looks.
-    if (options.replace_from && !options.position) view.locked.set(Axis::T, trace.tokens.lengths[static_cast<std::size_t>(view.batch)] - 1);
+    const std::int64_t shown = shown_text(view, trace);
+    if (options.replace_from && !options.position) view.locked.set(Axis::T, std::max<std::int64_t>(length_of(shown, trace) - 1, 0));
     if (options.measure.empty() && options.replace.empty() && !options.replace_from) return;
     if (view.view != View::KnockOut) throw Error("--measure, --replace and --replace-from need --view knock-out");
     if (!options.measure.empty()) state.chance = options.measure == "probability";
@@ -58,8 +65,7 @@ void set_knock_out(const ViewOptions& options, const Trace<float>& trace, ViewSt
             throw Error(fmt::format("--replace-from {}: there {} {} {}", *options.replace_from, trace.tokens.size() == 1 ? "is" : "are",
                                     trace.tokens.size() == 1 ? "only" : "texts 0 to",
                                     trace.tokens.size() == 1 ? std::string("one text") : std::to_string(trace.tokens.size() - 1)));
-        if (*options.replace_from == view.batch)
-            throw Error(fmt::format("--replace-from {}: a text cannot be replaced by itself", view.batch));
+        if (*options.replace_from == shown) throw Error(fmt::format("--replace-from {}: a text cannot be replaced by itself", shown));
         state.from = options.replace_from;
     }
     if (!options.replace.empty() && !state.from) throw Error("--replace needs --replace-from: the text whose heads or positions are taken");
@@ -124,7 +130,7 @@ void add_view_options(CliCommand command, ViewOptions& options) {
     command.flag("--plain-mean", options.plain_mean, "With --view totals: the mean of all maps instead of the rollout");
     command
         .option("--measure", options.measure,
-                "With --view knock-out: the change of the loss (default), or of the probability of the next word")
+                "With --view knock-out: the change in the loss (default), or in the probability of the next word")
         .shown_as("MEASURE")
         .one_of({"loss", "probability"});
     command
@@ -175,8 +181,7 @@ ViewState make_view(const ViewOptions& options, const Trace<float>& trace, const
     else if (!saved || !options.stage.empty() || options.layer) view.stage = named_stage(stage, options.layer, trace);
     if (!saved || options.head) view.head = head;
     if (options.position) {
-        const std::int64_t length =
-            trace.tokens.lengths[static_cast<std::size_t>(std::clamp<std::int64_t>(view.batch, 0, trace.tokens.size() - 1))];
+        const std::int64_t length = length_of(shown_text(view, trace), trace);
         if (*options.position < 0 || *options.position >= length)
             throw Error(fmt::format("there is no position {}: the text has {}, 0 to {}", *options.position, length, length - 1));
         view.locked.set(Axis::T, *options.position);

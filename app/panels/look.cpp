@@ -1,6 +1,5 @@
 #include "app/panels/look.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "app/panels/navigation.hpp"
@@ -48,8 +47,10 @@ void turn_to(ViewState& view, const Look& look) {
     if (look.view != View::Step && is_attention_map(look.stage.stage)) view.heads_stage = look.stage.stage;
     view.head = look.head;
     view.batch = look.sequence;
+    view.next_batch.reset();
     view.locked.clear();
     for (const auto& [axis, index] : look.cell) view.locked.set(axis, index);
+    view.knock_out.opened.reset();
     view.gradients = look.gradients;
     view.totals.rollout = look.rollout;
     view.totals.up_to = look.up_to;
@@ -101,8 +102,9 @@ void keep_up_with_opening(PanelContext& context) {
         if (look.cell.empty()) select_first_cell(view, context.trace());
     }
     if (view.next_batch && context.up_to_date) {
-        view.batch = std::min(*view.next_batch, batch_size(context.trace()) - 1);
-        view.next_batch.reset();
+        const bool computed = *view.next_batch < batch_size(context.trace());
+        if (computed) view.batch = *view.next_batch;
+        if (computed || *view.next_batch >= std::ssize(context.document.texts)) view.next_batch.reset();  // or it was refused
     }
     // An encoder's stages belong to the source text, so show that above them. One may turn to the other text, until the picture is a text
     // itself.

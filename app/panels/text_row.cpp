@@ -29,7 +29,7 @@ const std::vector<std::string>& shown_texts(const PanelContext& context) {
 
 std::size_t shown_index(const PanelContext& context) {
     return static_cast<std::size_t>(
-        std::clamp<std::int64_t>(context.view.batch, 0, static_cast<std::int64_t>(shown_texts(context).size()) - 1));
+        std::clamp<std::int64_t>(context.view.next_batch.value_or(context.view.batch), 0, std::ssize(shown_texts(context)) - 1));
 }
 
 /// Including generated text.
@@ -75,12 +75,13 @@ void draw_sequence_menu(PanelContext& context) {
     for (std::size_t i = 0; i < texts.size(); ++i) {
         ImGui::PushID(static_cast<int>(i));
         const std::string text = texts[i].empty() ? "(empty)" : elide_shown(context.theme.fonts.body, texts[i], context.px(320), true);
-        if (menu_item(context.ui(), text, i == shown_index(context))) context.view.batch = static_cast<std::int64_t>(i);
+        if (menu_item(context.ui(), text, i == shown_index(context)))
+            context.view.batch = static_cast<std::int64_t>(i), context.view.next_batch.reset();
         ImGui::PopID();
     }
     separator(context.ui());
     if (texts.size() < kMostTexts && menu_item(context.ui(), "add a text", false, "starts as a copy of this one"))
-        add_text(context, shown_index(context), shows_source(context));
+        add_text(context, shown_index(context));
     if (texts.size() > 1 && menu_item(context.ui(), "remove this text")) remove_text(context, shown_index(context));
     end_menu_button();
 }

@@ -104,7 +104,7 @@ struct ViewState {
     std::int64_t head = 0;
     std::optional<HeadUnderMouse> head_under_mouse;
     std::int64_t batch = 0;
-    std::optional<std::int64_t> next_batch{};  ///< a text just added, to be shown once it is computed
+    std::optional<std::int64_t> next_batch{};  ///< to be shown once it is computed, after a text was added or removed
     AxisSelection locked;                      ///< selected by click; Esc clears it
     AxisSelection hovered;                     ///< hovered in this frame, collected while panels draw; empty if the mouse is elsewhere
     AxisSelection hover_shown;  ///< hovered in the previous frame; used for highlighting, so that the drawing order of maps does not matter

@@ -23,6 +23,9 @@ std::vector<Edit> edits_of(const std::vector<Edit>& edits, std::int64_t sequence
     std::vector<Edit> own;
     for (Edit edit : edits) {
         if (edit.sequence != Edit::kAll && edit.sequence != sequence) continue;
+        if (edit.on && edit.from_sequence != Edit::kAll && edit.from_sequence != sequence)
+            throw Error(
+                "an edit takes numbers from another text, which has no more words to give while this one is written on: switch it off");
         edit.sequence = Edit::kAll;
         own.push_back(edit);
     }

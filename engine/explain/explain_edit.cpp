@@ -43,10 +43,11 @@ void take_row(Provenance& out, const TraceCells& cells, const StageId& id, const
         text = "text " + number(edit.from_sequence + 1);
         what = text + ", " + what;
     }
+    const std::string with = cell(cells, id, source) + (text.empty() ? "" : " of " + text);
     const std::string why = ": row " + number(index[row_axis]) + " takes " + what + ".";
     if (cells.edits_of(id, source).empty()) {
         const Operand taken = cells.operand(id, source);
-        overwrite(taken.value, cell(cells, id, source) + (text.empty() ? "" : " of " + text), why);
+        overwrite(taken.value, with, why);
         out.terms.push_back(single(what, taken));
         return;
     }
@@ -54,7 +55,7 @@ void take_row(Provenance& out, const TraceCells& cells, const StageId& id, const
     double later = 1;
     for (std::size_t i = which.place + 1; i < which.edits.size(); ++i)
         if (which.edits[i].edit->kind == EditKind::Scale) later *= which.edits[i].edit->value;
-    overwrite(later == 0 ? 0 : cells.value({id, "", index}) / later, cell(cells, id, source), why);
+    overwrite(later == 0 ? 0 : cells.value({id, "", index}) / later, with, why);
 }
 
 }  // namespace

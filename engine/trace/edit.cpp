@@ -50,7 +50,7 @@ std::string why_without_effect(const Edit& edit, const Shape& shape, const Mask*
         const bool of_own_text = edit.from_sequence == Edit::kAll;
         if (outside(edit.from_sequence, reach.sequences())) return only(reach.sequences(), "text");
         if (outside(edit.from, reach.rows())) return only(reach.rows(), "position");
-        if (of_own_text && (edit.row == Edit::kAll || edit.from == Edit::kAll)) return "no row is chosen to be replaced";
+        if (of_own_text && (edit.row == Edit::kAll || edit.from == Edit::kAll)) return "no row is chosen";
         if (of_own_text && edit.from == edit.row) return "a row cannot be replaced by itself";
         if (!of_own_text && (edit.from_sequence == edit.sequence || reach.sequences() == 1)) return "a text cannot be replaced by itself";
     } else if (edit.kind != EditKind::Freeze && outside(edit.column, reach.columns())) {

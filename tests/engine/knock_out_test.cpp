@@ -1,4 +1,4 @@
-// The knock-out effect of each head, against a model whose W_O lacks the head's rows.
+// Knock-out: removed heads against a model whose W_O lacks their rows, replaced parts against traces whose numbers are set one by one.
 #include "engine/model/knock_out.hpp"
 
 #include <gtest/gtest.h>

@@ -101,7 +101,7 @@ TEST_F(CountedTest, TextsAreAddedAndRemoved) {
         session->wait();
         frames(3, ui_frame);
     };
-    with_context([](PanelContext& context) { add_text(context, 0, false); });
+    with_context([](PanelContext& context) { add_text(context, 0); });
     settle();
     EXPECT_EQ(session->document().texts, (std::vector<std::string>{"the cat sat", "the dog sat", "the cat sat"}));
     EXPECT_EQ(view.batch, 2);
@@ -110,6 +110,7 @@ TEST_F(CountedTest, TextsAreAddedAndRemoved) {
                      {.kind = EditKind::Set, .at = {Stage::Q, 0}, .sequence = 0, .row = 1, .column = 0, .value = 2}};
     session->apply({command::SetForward{forward}, ""});
     view.knock_out.from = 2;
+    view.compare.batch = 0;
     settle();
     with_context([](PanelContext& context) { remove_text(context, 0); });
     settle();
@@ -118,6 +119,8 @@ TEST_F(CountedTest, TextsAreAddedAndRemoved) {
     EXPECT_EQ(session->document().forward.edits[0].sequence, 0);
     EXPECT_EQ(session->document().forward.edits[0].from_sequence, 1);
     EXPECT_EQ(view.knock_out.from, 1);
+    EXPECT_EQ(view.compare.batch, std::nullopt);
+    EXPECT_EQ(view.batch, 0);
     session->apply({command::Undo{}, ""});
     EXPECT_EQ(session->document().texts.size(), 3U);
     EXPECT_EQ(session->document().forward, forward) << "one step back";
@@ -132,8 +135,22 @@ TEST_F(CountedTest, OpeningAPositionLeavesTheQuestion) {
     view.knock_out.chance = true;
     view.knock_out.from = 1;
     view.locked.set(Axis::T, 2);
-    view.knock_out.opened = {1, 2};
-    view.locked.set(Axis::T, 1);
+    view.knock_out.parts = ReplacedParts::Positions;
+    frames(3, ui_frame);
+    session->wait();
+    canvas.calls.clear();
+    frame(ui_frame);
+    const auto map = std::find_if(canvas.calls.begin(), canvas.calls.end(), [&](const NullCanvas::Call& call) {
+        return call.request.data.cols == 3 && call.request.data.rows == trace().config.num_layers && call.max.x - call.min.x > 100;
+    });
+    ASSERT_NE(map, canvas.calls.end());
+    const ImVec2 second{map->min.x + (map->max.x - map->min.x) / 2, map->min.y + 4};
+    click(second.x, second.y, ui_frame);
+    frames(2, ui_frame);
+    ASSERT_EQ(view.view, View::Step);
+    EXPECT_EQ(view.stage.stage, Stage::Embedding);
+    EXPECT_EQ(view.locked.on(Axis::T), 1) << "the position that was clicked";
+    view.view = View::KnockOut;
     frames(3, ui_frame);
     EXPECT_EQ(view.locked.on(Axis::T), 2);
     view.knock_out.opened = {1, 2};

@@ -60,6 +60,7 @@ TEST(LessonFiles, ErrorsNameFileStepAndField) {
         {R"({"caption": "x", "forward": {"masks": {"causal": 1}}})", "my.json, /steps/1/forward/masks/causal: "},
         {R"({"caption": "x", "panes": ["left"]})", "my.json, /steps/1/panes: there is no \"left\"; expected any of settings, cell, stages"},
         {R"({"caption": "x", "controls": ["mask"]})", "my.json, /steps/1/controls: "},
+        {R"({"caption": "x", "replaced": "zero", "replaced_from": 1})", "my.json, /steps/1/replaced_from: zero is taken from no text"},
         {R"({"caption": "x", "moment": 3})", "my.json, /steps/1/moment: "},
         {R"({"caption": "x", "training": {}})", "my.json, /steps/1/training/task: "},
         {R"({"caption": "x", "training": {"task": "fly"}})", "my.json, /steps/1/training/task: "},

@@ -173,6 +173,35 @@ TEST(Lessons, WhatIsAboutMeaningShowsTrainedModels) {
     }
 }
 
+/// What the captions say of the pictures of swapped places and heads, which no caption can quote.
+TEST(Lessons, TheNameIsDecidedWhereTheLessonSays) {
+    const auto lesson = find_lesson("follow-the-name");
+    Session session(lesson->steps.front().document, no_wake);
+    const auto snapshot = session.wait();
+    const TokenBatch& tokens = snapshot->trace->tokens;
+    KnockOutQuestion question;
+    question.place = {0, 16, tokens.ids.at(6)};
+    question.patch = {1, 0};
+    const auto changes = [&](ReplacedParts parts) {
+        question.parts = parts;
+        const auto found = session.compute(facet::KnockOut{question}).value;
+        std::map<std::pair<int, std::int64_t>, double> strong;  // layer and head, or layer that is entered and position
+        for (const PartWorth& part : found->parts)
+            if (const double change = part.without - found->with_all; std::abs(change) > 0.2)
+                strong[{part.stage.layer + (parts == ReplacedParts::Positions ? 1 : 0), part.index}] = change;
+        return strong;
+    };
+    const auto positions = changes(ReplacedParts::Positions), heads = changes(ReplacedParts::Heads);
+    std::set<std::pair<int, std::int64_t>> places, names;
+    for (const auto& [place, change] : positions) {
+        places.insert(place);
+        EXPECT_LT(change, 0);
+    }
+    for (const auto& [head, change] : heads) names.insert(head);
+    EXPECT_EQ(places, (std::set<std::pair<int, std::int64_t>>{{0, 6}, {1, 11}, {2, 11}, {2, 16}, {3, 11}, {3, 16}}));
+    EXPECT_EQ(names, (std::set<std::pair<int, std::int64_t>>{{0, 0}, {1, 1}}));
+}
+
 /// The lesson's numbers are those printed by NumPy.
 TEST(Lessons, TheHeadByHandHasTheNumbersOfTheNotebook) {
     Session session(open_preset("numpy-single-head"), no_wake);

@@ -120,6 +120,7 @@ TEST_F(Shelf, WhatCannotBeOpenedSaysSo) {
         {"b", "config.json", R"({"model_type": "llama", "quantization_config": {"quant_method": "gptq"}})"},
         {"c", "config.json", "x"},
         {"d", "config.json", "{}"},
+        {"d2", "config.json", "[]"},
         {"e", "config.json", R"({"model_type": "llama", "quantization_config": null})"}};
     for (const auto& [name, file, contents] : changed) {
         put_model(name);
@@ -130,16 +131,17 @@ TEST_F(Shelf, WhatCannotBeOpenedSaysSo) {
     put_file("models--some--adapter/snapshots/abc/adapter_config.json", "{}");
     put_file("models--some--weightless/snapshots/abc/config.json", R"({"model_type": "gpt2"})");
     const ModelShelf shelf = list_models(folder.path(), {}, {});
-    EXPECT_THAT(names(shelf), ElementsAre("a", "b", "c", "d", "e", "f", "some/adapter", "some/weightless"));
+    EXPECT_THAT(names(shelf), ElementsAre("a", "b", "c", "d", "d2", "e", "f", "some/adapter", "some/weightless"));
     EXPECT_EQ(shelf.models[0].problem, "models of type whisper are not read");
     EXPECT_EQ(shelf.models[1].problem, "its weights are quantized for PyTorch");
     EXPECT_THAT(shelf.models[2].problem, HasSubstr("config.json"));
     EXPECT_EQ(shelf.models[3].problem, "its config.json names no type");
-    EXPECT_EQ(shelf.models[4].problem, "");
-    EXPECT_EQ(shelf.models[5].problem, "it has no tokenizer");
-    EXPECT_EQ(shelf.models[5].bytes, 5U);
-    EXPECT_EQ(shelf.models[6].problem, "an adapter, not a model");
-    EXPECT_EQ(shelf.models[7].problem, "it has no .safetensors weights");
+    EXPECT_EQ(shelf.models[4].problem, "its config.json is no object");
+    EXPECT_EQ(shelf.models[5].problem, "");
+    EXPECT_EQ(shelf.models[6].problem, "it has no tokenizer");
+    EXPECT_EQ(shelf.models[6].bytes, 5U);
+    EXPECT_EQ(shelf.models[7].problem, "an adapter, not a model");
+    EXPECT_EQ(shelf.models[8].problem, "it has no .safetensors weights");
 }
 
 TEST_F(Shelf, RecentModelsComeFirstAndOnceAndSayWhenTheyAreGone) {

@@ -177,7 +177,7 @@ TEST(Prepare, AnEncoderDecoderNeedsATextOnEachSide) {
     EXPECT_EQ(error_of(document).second, Field::SourceTexts);
     document.source_texts = {"x y z"};
     EXPECT_EQ(error_of(document),
-              (std::pair<std::string, Field>{"the encoder has 1 text, the decoder 2: every sequence needs both", Field::SourceTexts}));
+              (std::pair<std::string, Field>{"the encoder has 1 text, the decoder 2: every text needs both", Field::SourceTexts}));
     document.source_texts = {"x y z", "c"};
     const Prepared prepared = prepare(document);
     EXPECT_EQ(prepared.source.length, 3);

@@ -65,6 +65,7 @@ void change_head(PanelContext& context, int direction) {
 void change_sequence(PanelContext& context, int direction) {
     if (step_sentence(context, direction)) return;
     context.view.batch = std::clamp<std::int64_t>(context.view.batch + direction, 0, batch_size(context.trace()) - 1);
+    context.view.next_batch.reset();
 }
 
 void toggle_mask(PanelContext& context, bool MaskSettings::*mask) {

@@ -105,7 +105,7 @@ void draw_compare_settings(PanelContext& context) {
             draw_place(context, "layer", trace.config.layers_of(view.stage.stack), compare.layer, "The layer shown as A.");
             draw_place(context, "head", head_count(trace), compare.head, "The head shown as A.");
         }
-        if (batch_size(trace) > 1) draw_place(context, "text", batch_size(trace), compare.batch, "The sequence shown as A.", 1);
+        if (batch_size(trace) > 1) draw_place(context, "text", batch_size(trace), compare.batch, "The text shown as A.", 1);
         draw_layouts(context);
         paragraph(ui, context.theme.fonts.label, context.theme.colors.faint, "Hold X to swap A and B.");
         gap(ui, 6);

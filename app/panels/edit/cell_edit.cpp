@@ -287,11 +287,15 @@ void draw_removal_items(PanelContext& context) {
     }
 }
 
+/// The lengths of the texts that a stage belongs to, without padding.
+const std::vector<std::int64_t>& lengths_of(const PanelContext& context, const StageId& id) {
+    return (id.stack == Stack::Encoder ? context.trace().source_tokens : context.trace().tokens).lengths;
+}
+
 /// Lists all rows of a text but the replaced one as sources to copy from.
 void list_rows(PanelContext& context, Edit edit, std::int64_t text) {
-    const RecordedStage<float>* stage = context.stage(edit.at);
-    if (stage == nullptr) return;
-    const Shape& shape = stage->value.shape();
+    if (context.stage(edit.at) == nullptr) return;
+    const std::int64_t length = lengths_of(context, edit.at)[static_cast<std::size_t>(text)];
     const bool own = text == edit.sequence;
     edit.from_sequence = own ? Edit::kAll : text;
     ImGui::PushID(static_cast<int>(text));
@@ -299,8 +303,8 @@ void list_rows(PanelContext& context, Edit edit, std::int64_t text) {
         edit.from = row;
         emit_edit(context, edit);
     };
-    if (!own && menu_item(context.ui(), "the same position")) take(edit.row);
-    for (std::int64_t row = 0; row < shape[shape.rank() - 2].size; ++row) {
+    if (!own && edit.row < length && menu_item(context.ui(), "the same position")) take(edit.row);
+    for (std::int64_t row = 0; row < length; ++row) {
         if (own && row == edit.row) continue;
         Edit source = edit;
         source.sequence = text, source.row = row;
@@ -326,7 +330,7 @@ void draw_picker(PanelContext& context) {
     const std::int64_t own = edit.sequence = state.cell.index[0];
     const bool of_source = edit.at.stack == Stack::Encoder;
     const auto& texts = of_source ? context.snapshot.state->setup->source_texts : context.snapshot.state->setup->texts;
-    const std::vector<std::int64_t>& lengths = (of_source ? context.trace().source_tokens : context.trace().tokens).lengths;
+    const std::vector<std::int64_t>& lengths = lengths_of(context, edit.at);
     for (std::int64_t text = 0; text < std::min(std::ssize(texts), std::ssize(lengths)); ++text) {
         if (text == own) continue;
         if (of_row) {

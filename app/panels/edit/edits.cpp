@@ -36,11 +36,12 @@ void emit_texts(PanelContext& context, std::vector<std::string> texts, bool sour
     context.commands.push_back({std::move(change), gesture_name(context, control)});
 }
 
-void add_text(PanelContext& context, std::size_t text, bool source) {
-    std::vector<std::string> texts = source ? context.document.source_texts : whole_texts(context.document);
-    texts.push_back(texts[text]);
-    context.view.next_batch = std::ssize(texts) - 1;
-    emit_texts(context, std::move(texts), source, "");
+void add_text(PanelContext& context, std::size_t text) {
+    command::SetTexts change{whole_texts(context.document), context.document.source_texts};
+    change.texts.push_back(change.texts.at(text));
+    if (!change.source_texts.empty()) change.source_texts.push_back(change.source_texts.at(text));
+    context.view.next_batch = std::ssize(change.texts) - 1;
+    context.commands.push_back({std::move(change), ""});
 }
 
 void remove_text(PanelContext& context, std::size_t text) {
@@ -54,9 +55,10 @@ void remove_text(PanelContext& context, std::size_t text) {
     ++context.view.gesture;
     context.commands.push_back({std::move(change), one_step});
     if (forward != context.document.forward) context.commands.push_back({command::SetForward{std::move(forward)}, one_step});
-    std::optional<std::int64_t>& from = context.view.knock_out.from;
-    if (from == index) from.reset();
-    else if (from && *from > index) --*from;
+    for (std::optional<std::int64_t>* other : {&context.view.knock_out.from, &context.view.compare.batch}) {
+        if (*other == index) other->reset();
+        else if (*other && **other > index) --**other;
+    }
     context.view.next_batch = std::max<std::int64_t>(index - 1, 0);
 }
 

@@ -18,9 +18,9 @@ void emit_texts(PanelContext& context, std::vector<std::string> texts, bool sour
 
 /// More texts are not shown together.
 inline constexpr std::size_t kMostTexts = 16;
-/// Adds a copy of a text and shows it. `source`: as in emit_texts().
-void add_text(PanelContext& context, std::size_t text, bool source);
-/// Removes a text, with the edits that belong to it or take from it, and shows the one before it.
+/// Adds a copy of a text, in an encoder-decoder with its source, and shows it.
+void add_text(PanelContext& context, std::size_t text);
+/// Removes a text, with the edits that belong to it or take from it, and shows the one before it, or the new first one.
 void remove_text(PanelContext& context, std::size_t text);
 
 /// Changes that the current run can take over apply at once.

@@ -95,11 +95,11 @@ void draw_number_options(PanelContext& context) {
     const bool of_stage = context.view.view != View::Totals && !shown.matrix.empty();
     const std::string one = !of_stage ? "what is shown"
                             : has_heads(context.trace().shape_of(context.view.stage))
-                                ? fmt::format("sequence {}, head {}", context.view.batch + 1, context.view.head)
-                                : fmt::format("sequence {}", context.view.batch + 1);
+                                ? fmt::format("text {}, head {}", context.view.batch + 1, context.view.head)
+                                : fmt::format("text {}", context.view.batch + 1);
     const std::array<std::string_view, 2> what_names = {one, "whole tensor"};
     int what = view.whole_tensor ? 1 : 0;
-    if (segmented_row(ui, "What", what_names, what, 76, {.tooltip = "The matrix that is shown, or all sequences and heads."}))
+    if (segmented_row(ui, "What", what_names, what, 76, {.tooltip = "The matrix that is shown, or all texts and heads."}))
         view.whole_tensor = what == 1;
 }
 
@@ -319,7 +319,7 @@ void draw_text_question(PanelContext& context) {
     paragraph(ui, fonts.body, colors.muted, fmt::format("A text of {} bytes. What is it for?", opened.text->size()));
     gap(ui, 8);
     if (button(ui, "Look at its first lines",
-               {.look = ButtonLook::Accent, .notes = {.tooltip = "Its first eight lines become the sequences, of 4 KiB in all (Enter)."}}) ||
+               {.look = ButtonLook::Accent, .notes = {.tooltip = "Its first eight lines become the texts, of 4 KiB in all (Enter)."}}) ||
         key_pressed(Key::Enter, false))
         answer = As::Probe;
     ImGui::SameLine(0, context.px(8));

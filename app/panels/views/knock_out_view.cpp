@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
+#include <span>
+#include <utility>
 
 #include "app/panels/edit/edit_words.hpp"
 #include "app/panels/edit/edits.hpp"
@@ -112,10 +115,10 @@ void take_up_question(ViewState& view) {
 
 /// The question in words, such as "probability of ‘sat’ after position 6 ‘cat’".
 std::string question_words(const PanelContext& context, const KnockOutQuestion& question) {
-    const bool both_ways = reads_both_ways(context);
-    if (!question.place && both_ways) return "loss on every word of the shown text that is not hidden";
+    const bool both_ways = reads_both_ways(context), of_all = context.trace().tokens.size() > 1 && !question.patch;
+    if (!question.place && both_ways)
+        return of_all ? "loss on every word of all texts that is not hidden" : "loss on every word of the shown text that is not hidden";
     if (!question.place && !question.counted.empty()) return "loss on what the task asks for; the rest cannot be predicted";
-    const bool of_all = context.trace().tokens.size() > 1 && !question.patch;
     if (!question.place) return of_all ? "next-token loss on all texts" : "next-token loss on the shown text";
     const auto& place = *question.place;
     return fmt::format("probability of ‘{}’ {} position {} ‘{}’", index_label(context, {Stage::Logits, -1}, Axis::V, place.token),
@@ -155,7 +158,7 @@ void offer_second_text(PanelContext& context) {
     if (link(context.ui(), "Take numbers from another text instead: add one",
              "Adds a copy of the text: change a word in it. Heads or positions can then be replaced by those of the other text "
              "(activation patching)."))
-        add_text(context, 0, false);
+        add_text(context, 0);
     gap(context.ui(), 6);
 }
 
@@ -214,8 +217,36 @@ void draw_heading(PanelContext& context, const KnockOutQuestion& question) {
     gap(context.ui(), 6);
 }
 
+/// The length of the longest text whose loss is measured.
+std::int64_t longest_counted(const TokenBatch& tokens, const KnockOutQuestion& question) {
+    if (question.patch) return tokens.lengths[static_cast<std::size_t>(question.patch->into)];
+    return tokens.lengths.empty() ? 0 : *std::max_element(tokens.lengths.begin(), tokens.lengths.end());
+}
+
+/// The first position at which two texts of a batch differ, or at which the shorter one ends; none: they are the same.
+std::optional<std::int64_t> first_difference(const TokenBatch& tokens, const KnockOutQuestion::Patch& patch) {
+    const auto text = [&](std::int64_t index) {
+        return std::span(tokens.ids)
+            .subspan(static_cast<std::size_t>(index * tokens.length),
+                     static_cast<std::size_t>(tokens.lengths[static_cast<std::size_t>(index)]));
+    };
+    const std::span<const std::int32_t> from = text(patch.from), into = text(patch.into);
+    const auto differ = std::mismatch(from.begin(), from.end(), into.begin(), into.end());
+    return differ.first == from.end() && differ.second == into.end() ? std::nullopt : std::optional(differ.first - from.begin());
+}
+
+/// Why no replacement changes anything, as far as the texts tell.
+std::string why_unchanged(const Trace<float>& trace, const KnockOutQuestion& question) {
+    const std::optional<std::int64_t> differ = first_difference(trace.tokens, *question.patch);
+    const bool sources_differ = trace.source_tokens.size() > 0 && first_difference(trace.source_tokens, *question.patch);
+    if (!differ && !sources_differ) return "the texts are the same";
+    if (question.place && differ && !sources_differ && *differ > question.place->position)
+        return "up to this position the texts are the same";
+    return "nothing changes it";
+}
+
 /// The measure with nothing replaced, and in a patch what else there is to know: that of the other text, or why nothing changes.
-std::string measured_whole(const KnockOutQuestion& question, const KnockOut& result) {
+std::string measured_whole(const Trace<float>& trace, const KnockOutQuestion& question, const KnockOut& result) {
     std::string words =
         fmt::format("{} {} {}", question.place ? "probability" : "loss", question.patch ? "with nothing replaced" : "with all heads",
                     format_number(result.with_all, {.decimals = 4}));
@@ -224,9 +255,7 @@ std::string measured_whole(const KnockOutQuestion& question, const KnockOut& res
         words += fmt::format(" · in text {}: {}", question.patch->from + 1, format_number(*result.in_other_text, {.decimals = 4}));
     const bool changed =
         std::any_of(result.parts.begin(), result.parts.end(), [&](const PartWorth& part) { return change(result, part) != 0; });
-    if (!changed)
-        words += question.place ? " · nothing changes it: up to this position the texts are the same" : " · the texts are the same";
-    return words;
+    return changed ? words : words + " · " + why_unchanged(trace, question);
 }
 
 /// Draws progress with a cancel or measure button, or what is wrong or outdated.
@@ -237,7 +266,7 @@ void draw_state(PanelContext& context, const KnockOutQuestion& question, const A
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const bool fresh = answer.value != nullptr;
     std::string words;
-    if (fresh) words = measured_whole(question, *answer.value);
+    if (fresh) words = measured_whole(context.trace(), question, *answer.value);
     else if (state.stopped) words = state.last == nullptr || is_whole(*state.last) ? "not measured" : "stopped before all were measured";
     else if (!answer.problem.empty()) words = answer.problem;
     else if (answer.total == 0) words = question.patch ? "measuring with nothing replaced" : "measuring with all heads";
@@ -416,9 +445,7 @@ void draw_knock_out_view(PanelContext& context) {
                   "Without an output head the model predicts nothing. Switch on “Output head” in the settings of the Step view.");
         return;
     }
-    const auto& lengths = context.trace().tokens.lengths;
-    if (!question.place && !reads_both_ways(context) &&
-        std::none_of(lengths.begin(), lengths.end(), [](std::int64_t length) { return length > 1; })) {
+    if (!question.place && !reads_both_ways(context) && longest_counted(context.trace().tokens, question) <= 1) {
         paragraph(
             context.ui(), fonts.body, colors.muted,
             "A text of one token has no next token to predict, so there is no loss: write a longer text, or choose a token's probability.");
@@ -434,14 +461,16 @@ void draw_knock_out_view(PanelContext& context) {
     const bool partly = !earlier && answer.so_far != nullptr;
     if (partly) state.last = answer.so_far;
     else if (state.last != nullptr && !is_whole(*state.last) && !state.stopped) state.last = nullptr;
-    if (answer.value != nullptr || partly) state.last_question = question, state.last_state = context.states.shown;
+    if (earlier || partly) state.last_question = question;
+    if (answer.value != nullptr || partly) state.last_state = context.states.shown;
     draw_state(context, question, answer);
     if (state.last == nullptr) return;
     // What was measured before cancelling still holds.
     const bool kept = state.stopped && state.last_question == question && state.last_state == context.states.shown;
     const bool fresh = answer.value != nullptr || partly || kept;
     const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
-    const bool listed = question.parts == ReplacedParts::Heads || room.x >= context.px(kListBesidePositions);
+    const bool of_heads = state.last->parts.empty() || is_head(state.last->parts.front());
+    const bool listed = of_heads || room.x >= context.px(kListBesidePositions);
     const float list_width = listed ? std::min(context.px(kListWidth), room.x * 0.4F) + context.px(24) : 0;
     draw_map(context, *state.last, at, {room.x - list_width, room.y}, fresh);
     if (!listed) return;

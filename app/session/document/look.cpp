@@ -111,7 +111,10 @@ void read_totals(JsonObject& object, Look& look) {
 void read_knock_out(JsonObject& object, Look& look) {
     if (std::size_t index = 0; object.read_choice("measure", {kMeasures.begin(), kMeasures.end()}, index)) look.chance = index == 1;
     if (std::size_t index = 0; object.read_choice("replaced", {kReplaced.begin(), kReplaced.end()}, index)) {
-        if (kReplaced[index] == "zero") look.replaced_from.reset();
+        if (kReplaced[index] == "zero") {
+            look.replaced_from.reset();
+            if (object.has("replaced_from")) object.fail("replaced_from", "zero is taken from no text");
+        }
         look.replaced = index == 1 ? ReplacedParts::Positions : ReplacedParts::Heads;
     }
     if (std::int64_t text = 0; object.read("replaced_from", text, 0, kMaxIndex)) look.replaced_from = text;

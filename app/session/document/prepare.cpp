@@ -116,7 +116,7 @@ void show_pieces(const std::vector<std::string>& vocabulary, const Encoded& text
 /// Every decoder text needs an encoder text.
 void expect_as_many_sources(const Encoded& encoded, const Setup& setup) {
     if (encoded.texts.size() == setup.texts.size()) return;
-    throw DocumentError(fmt::format("the encoder has {} text{}, the decoder {}: every sequence needs both", encoded.texts.size(),
+    throw DocumentError(fmt::format("the encoder has {} text{}, the decoder {}: every text needs both", encoded.texts.size(),
                                     encoded.texts.size() == 1 ? "" : "s", setup.texts.size()),
                         Field::SourceTexts);
 }

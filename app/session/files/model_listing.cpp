@@ -63,12 +63,13 @@ bool looks_like_model(const fs::path& folder) {
 /// Why a folder with the layout of transformers cannot be opened, as far as its config.json and the names of its files tell; "" if nothing
 /// speaks against it.
 std::string problem_of(const fs::path& folder) {
-    constexpr std::size_t kMostConfigBytes = 1 << 20, kMostTypeLetters = 16;
+    constexpr std::size_t kMostTypeLetters = 16;
     if (holds_adapter(folder)) return "an adapter, not a model";
     if (!looks_like_model(folder)) return "it has no .safetensors weights";
     try {
         const std::string source = escaped((folder / "config.json").native(), 0);
-        const Json config = Json::parse(read_whole_file(folder / "config.json", {.max_bytes = kMostConfigBytes, .stop = {}}), source);
+        const Json config = Json::parse(read_whole_file(folder / "config.json", {.max_bytes = kMaxJsonBytes, .stop = {}}), source);
+        if (!config.is_object()) return "its config.json is no object";
         const Json* type = config.find("model_type");
         const std::string name = type != nullptr && type->is_string() ? type->text() : "";
         if (name.empty()) return "its config.json names no type";
