@@ -25,7 +25,7 @@ std::vector<Edit> edits_of(const std::vector<Edit>& edits, std::int64_t sequence
         if (edit.sequence != Edit::kAll && edit.sequence != sequence) continue;
         if (edit.on && edit.from_sequence != Edit::kAll && edit.from_sequence != sequence)
             throw Error(
-                "an edit takes numbers from another text, which has no more words to give while this one is written on: switch it off");
+                "an edit takes numbers from another text, which does not grow with this one: switch it off to write on");
         edit.sequence = Edit::kAll;
         own.push_back(edit);
     }

@@ -60,6 +60,25 @@ TEST(WritingStops, AtOnceAndKeepsWhatIsThere) {
     EXPECT_EQ(session.document().writing.tokens.size(), 4U);
 }
 
+/// The edit would have no effect, so that other words would follow than the shown ones.
+TEST(Writing, IsRefusedWhileAnEditTakesFromAnotherText) {
+    Document document = open_preset("stories");
+    document.texts = {"Tom has a red ball .", "Lily has a red ball ."};
+    document.forward.edits = {
+        {.kind = EditKind::TakeRow, .at = {Stage::Context, 0}, .sequence = 0, .head = 0, .from = Edit::kAll, .from_sequence = 1}};
+    Session session(document, [] {});
+    session.wait();
+    const auto write = [&](std::int64_t sequence) {
+        session.apply({command::WriteOn{sequence, 2}, ""});
+        session.wait();
+        session.wait_for_writing();
+        return session.document().writing.tokens.size();
+    };
+    EXPECT_EQ(write(0), 0U);
+    EXPECT_NE(session.writing_problem().find("takes numbers from another text"), std::string::npos) << session.writing_problem();
+    EXPECT_EQ(write(1), 2U) << "the other text is itself";
+}
+
 TEST(WritingStops, NewSettingsApplyToWhatIsStillToCome) {
     SlowWriting slow;
     slow.gate.close();
