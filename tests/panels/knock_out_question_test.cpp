@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "app/panels/edit/edits.hpp"
-#include "app/panels/views/knock_out_view.hpp"
+#include "app/panels/views/knock_out_question.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/session.hpp"
 #include "tests/support/interface_fixture.hpp"

@@ -1,0 +1,28 @@
+#pragma once
+/// What the knock-out view measures, and its words for it.
+
+#include <cstdint>
+#include <string>
+
+#include "app/panels/panel_context.hpp"
+
+namespace attn::app {
+
+/// The question for the shown selection: the loss, or the probability of the selected token at the selected position; and what replaces the
+/// parts.
+KnockOutQuestion knock_out_question(const PanelContext& context);
+
+/// The text taken from if the chosen one is shown itself, or none was chosen yet.
+std::int64_t text_beside_shown(const PanelContext& context);
+
+/// The length of the longest text whose loss is measured.
+std::int64_t longest_counted(const TokenBatch& tokens, const KnockOutQuestion& question);
+
+/// The question, such as "probability of ‘sat’ after position 6 ‘cat’".
+std::string question_words(const PanelContext& context, const KnockOutQuestion& question);
+/// What the picture shows, and its colours.
+std::string measured_words(const KnockOutQuestion& question);
+/// The measure with nothing replaced, and in a patch what else there is to know: that of the other text, or why nothing changes.
+std::string measured_whole(const Trace<float>& trace, const KnockOutQuestion& question, const KnockOut& result);
+
+}  // namespace attn::app
