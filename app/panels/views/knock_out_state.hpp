@@ -1,6 +1,7 @@
 #pragma once
 /// The state of the knock-out view.
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -20,8 +21,16 @@ struct KnockOutState {
         std::optional<std::int64_t> before;
     };
     std::optional<Opened> opened{};
-    KnockOutQuestion last_question{};      ///< what `last` answers
-    StateRef last_state{};                 ///< of what it is
+    KnockOutQuestion last_question{};  ///< what `last` answers
+    StateRef last_state{};             ///< of what it is
+    /// When the current question's progress was first seen, in seconds of ImGui's clock.
+    struct Began {
+        KnockOutQuestion question;
+        StateRef state;
+        double at = 0;
+        std::size_t done = 0;
+    };
+    std::optional<Began> began{};
     bool stopped = false;                  ///< cancelled by the user: do not measure until requested again
     std::shared_ptr<const KnockOut> last;  ///< last result, shown until a new one is ready
 };

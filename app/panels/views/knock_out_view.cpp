@@ -176,6 +176,22 @@ void draw_heading(PanelContext& context, const KnockOutQuestion& question) {
     gap(context.ui(), 6);
 }
 
+/// How long it will still take at the pace so far, if that is worth telling: " · about 3 min left".
+std::string time_left(PanelContext& context, const KnockOutQuestion& question, const Answer<facet::KnockOut>& answer) {
+    constexpr std::size_t kLeastDone = 3;
+    constexpr double kWorthTelling = 15, kMinute = 60;
+    auto& began = context.view.knock_out.began;
+    const double now = ImGui::GetTime();
+    if (!began || began->question != question || began->state != context.states.shown || answer.done < began->done)
+        began = {question, context.states.shown, now, answer.done};
+    const std::size_t done = answer.done - began->done;
+    if (done < kLeastDone) return "";
+    const double left = (now - began->at) / static_cast<double>(done) * static_cast<double>(answer.total - answer.done);
+    if (left < kWorthTelling) return "";
+    return left < 1.5 * kMinute ? fmt::format(" · about {:.0f} s left", std::ceil(left / 10) * 10)
+                                : fmt::format(" · about {:.0f} min left", left / kMinute);
+}
+
 /// Draws progress with a cancel or measure button, or what is wrong or outdated.
 void draw_state(PanelContext& context, const KnockOutQuestion& question, const Answer<facet::KnockOut>& answer) {
     KnockOutState& state = context.view.knock_out;
@@ -188,7 +204,9 @@ void draw_state(PanelContext& context, const KnockOutQuestion& question, const A
     else if (state.stopped) words = state.last == nullptr || is_whole(*state.last) ? "not measured" : "stopped before all were measured";
     else if (!answer.problem.empty()) words = answer.problem;
     else if (answer.total == 0) words = question.patch ? "measuring with nothing replaced" : "measuring with all heads";
-    else words = fmt::format("{} of {} {}, strongest first", answer.done, answer.total, parts_name(question));
+    else
+        words = fmt::format("{} of {} {}, strongest first{}", answer.done, answer.total, parts_name(question),
+                            time_left(context, question, answer));
     if (!fresh && answer.so_far == nullptr && state.last != nullptr && is_whole(*state.last)) words += " · below: an earlier state";
     float x = at.x;
     if (!state.stopped && answer.computing()) {
