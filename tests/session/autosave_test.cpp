@@ -112,6 +112,24 @@ TEST(Autosave, ADocumentOfATrainedExampleComesBackWithItsModel) {
     EXPECT_EQ(session.document().texts.size(), 2U);
 }
 
+/// Between being restored and being kept anew, work is still where it was.
+TEST(Autosave, AdoptedWorkStaysUntilThereIsNewerWork) {
+    const TemporaryFolder folder;
+    {
+        Work work(folder.path());
+        work.change_document();
+        work.autosave.flush();
+    }
+    Autosave autosave(folder.path());
+    autosave.adopt(only_leftover(folder.path()));
+    autosave.flush();
+    EXPECT_FALSE(fs::is_empty(folder.path()));
+    // Work that is in its file, or was given up, is not kept.
+    autosave.keep_document(std::make_shared<const Document>(open_preset("gpt-tiny")), {}, false);
+    autosave.flush();
+    EXPECT_TRUE(fs::is_empty(folder.path()));
+}
+
 TEST(Autosave, WhatIsSavedOrGivenUpIsRemoved) {
     const TemporaryFolder folder;
     Work work(folder / "autosave");

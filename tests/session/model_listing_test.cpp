@@ -24,6 +24,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
+/// The shortest whole file: the length of a header without tensors.
+const std::string kNoTensors("\2\0\0\0\0\0\0\0{}", 10);
+
 const fs::path kGpt2Folder = fs::path(ATTN_TEST_DATA) / "golden/hf/gpt2";
 
 class Shelf : public testing::Test {
@@ -35,7 +38,7 @@ protected:
     }
     void put_model(const fs::path& name) const {
         put_file(name / "config.json", R"({"model_type": "gpt2"})");
-        put_file(name / "model.safetensors", "12345");
+        put_file(name / "model.safetensors", kNoTensors);
         put_file(name / "tokenizer.json");
     }
     /// A folder in the cache's layout, with the golden model.
@@ -93,7 +96,7 @@ TEST_F(Shelf, ListsFoldersAndGgufFilesSideBySideAndOneFolderDeeper) {
     const ModelShelf shelf = list_models(folder.path(), {}, {});
     EXPECT_THAT(names(shelf), ElementsAre("a.gguf", "gpt2", "org/b.gguf", "org/small"));
     EXPECT_EQ(shelf.models[0].bytes, 7U);
-    EXPECT_EQ(shelf.models[1].bytes, 5U);
+    EXPECT_EQ(shelf.models[1].bytes, kNoTensors.size());
     EXPECT_EQ(shelf.models[1].place, ModelShelf::Place::Folder);
     EXPECT_EQ(shelf.folder_problem, "");
     EXPECT_NE(list_models(folder / "none", {}, {}).folder_problem, "");
@@ -112,6 +115,23 @@ TEST_F(Shelf, TheCachesModelsHaveTheirNamesAndTheirProblems) {
     EXPECT_EQ(shelf.models[3].path, whole);
     EXPECT_EQ(shelf.models[3].bytes,
               fs::file_size(kGpt2Folder / "model.safetensors") + fs::file_size(kGpt2Folder / "expected.safetensors"));
+}
+
+TEST_F(Shelf, IncompleteDownloadsSaySo) {
+    for (const char* name : {"a", "b", "c", "d"}) put_model(name);
+    put_file("a/model.safetensors", std::string("\30\0\0\0\0\0\0\0{\"a\":", 13));
+    for (const char* name : {"b", "c"}) {
+        fs::remove(folder / name / "model.safetensors");
+        put_file(fs::path(name) / "model.safetensors.index.json", R"({"weight_map": {"x": "one.safetensors", "y": "two.safetensors"}})");
+        put_file(fs::path(name) / "one.safetensors", kNoTensors);
+    }
+    put_file("b/two.safetensors", kNoTensors);
+    const ModelShelf shelf = list_models(folder.path(), {}, {});
+    EXPECT_THAT(names(shelf), ElementsAre("a", "b", "c", "d"));
+    EXPECT_EQ(shelf.models[0].problem, "its download is incomplete");
+    EXPECT_EQ(shelf.models[1].problem, "");
+    EXPECT_EQ(shelf.models[2].problem, "its download is incomplete") << "a shard is missing";
+    EXPECT_EQ(shelf.models[3].problem, "");
 }
 
 TEST_F(Shelf, WhatCannotBeOpenedSaysSo) {
@@ -139,7 +159,7 @@ TEST_F(Shelf, WhatCannotBeOpenedSaysSo) {
     EXPECT_EQ(shelf.models[4].problem, "its config.json is no object");
     EXPECT_EQ(shelf.models[5].problem, "");
     EXPECT_EQ(shelf.models[6].problem, "it has no tokenizer");
-    EXPECT_EQ(shelf.models[6].bytes, 5U);
+    EXPECT_EQ(shelf.models[6].bytes, kNoTensors.size());
     EXPECT_EQ(shelf.models[7].problem, "an adapter, not a model");
     EXPECT_EQ(shelf.models[8].problem, "it has no .safetensors weights");
 }

@@ -65,7 +65,7 @@ std::optional<std::int64_t> first_difference(const TokenBatch& tokens, const Kno
 std::string why_unchanged(const Trace<float>& trace, const KnockOutQuestion& question) {
     const std::optional<std::int64_t> differ = first_difference(trace.tokens, *question.patch);
     const bool sources_differ = trace.source_tokens.size() > 0 && first_difference(trace.source_tokens, *question.patch);
-    if (!differ && !sources_differ) return "the texts are the same";
+    if (!differ && !sources_differ) return "the texts are the same: change a word";
     if (question.place && differ && !sources_differ && *differ > question.place->position)
         return "up to this position the texts are the same";
     return "nothing changes it";
@@ -124,7 +124,10 @@ std::string measured_whole(const Trace<float>& trace, const KnockOutQuestion& qu
         words += fmt::format(" · in text {}: {}", question.patch->from + 1, format_number(*result.in_other_text, {.decimals = 4}));
     const bool changed =
         std::any_of(result.parts.begin(), result.parts.end(), [&](const PartWorth& part) { return part.without != result.with_all; });
-    return changed ? words : words + " · " + why_unchanged(trace, question);
+    if (!changed) return words + " · " + why_unchanged(trace, question);
+    const auto length = [&](std::int64_t text) { return trace.tokens.lengths[static_cast<std::size_t>(text)]; };
+    const std::int64_t from = length(question.patch->from), into = length(question.patch->into);
+    return from == into ? words : words + fmt::format(" · only the first {} positions, which both texts have", std::min(from, into));
 }
 
 }  // namespace attn::app

@@ -25,6 +25,7 @@ namespace {
 
 constexpr float kListWidth = 300, kListLine = 26, kMaxHeadCell = 150, kLeastHeadRow = 22, kLayerLabels = 96, kWorthBar = 110;
 constexpr float kPositionRow = 40;
+constexpr float kWorthWriting = 1e-5F;       // of the largest change
 constexpr float kListBesidePositions = 860;  // from this width on, because a map of positions is wide
 constexpr std::array<std::string_view, 2> kMeasures = {"loss", "a token's probability"};
 
@@ -111,13 +112,20 @@ void take_up_question(ViewState& view) {
     if (opened && view.locked.on(Axis::T) == opened->position) view.locked.set(Axis::T, opened->before);
 }
 
+/// The heads of both texts are the same until a word is changed.
+void begin_with_copy(PanelContext& context) {
+    add_text(context, 0);
+    context.view.knock_out.from = 0;
+    context.view.knock_out.parts = ReplacedParts::Heads;
+}
+
 void offer_second_text(PanelContext& context) {
     const auto& texts = context.document.texts;
     if (texts.size() != 1 || context.view.lesson.open()) return;
     if (link(context.ui(), "Take numbers from another text instead: add one",
              "Adds a copy of the text: change a word in it. Heads or positions can then be replaced by those of the other text "
              "(activation patching)."))
-        add_text(context, 0);
+        begin_with_copy(context);
     gap(context.ui(), 6);
 }
 
@@ -234,7 +242,8 @@ void draw_numbers(const PanelContext& context, const WorthMap& map, const Heatma
     if (text_width(font, "−0.0000") + context.px(6) > width || height < context.px(16)) return;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     for (std::size_t i = 0; i < map.values.size(); ++i) {
-        if (map.measured[i] == 0) continue;
+        // Beside the strong ones, numbers of rounding would only be noise; the tooltip gives them.
+        if (map.measured[i] == 0 || (map.values[i] != 0 && std::abs(map.values[i]) < kWorthWriting * map.reach)) continue;
         const auto row = static_cast<float>(i / static_cast<std::size_t>(map.width));
         const auto column = static_cast<float>(i % static_cast<std::size_t>(map.width));
         const ImVec2 min{box.min.x + column * width, box.min.y + row * height};
@@ -255,7 +264,7 @@ void draw_tooltip(PanelContext& context, const KnockOut& result, const PartWorth
                   fmt::format("{} with it, {} {}: {}", format_number(result.with_all, {.decimals = 4}),
                               format_number(part.without, {.decimals = 4}), replaced ? "with the other text's" : "without",
                               format_number(change(result, part), {.decimals = 4, .plus = true})));
-    text_line(ui, fonts.label, colors.faint, is_head(part) ? "click to open the head" : "click to open the stream");
+    text_line(ui, fonts.label, colors.faint, is_head(part) ? "click to open the head" : "click to open the stream that enters the layer");
     end_tooltip();
 }
 

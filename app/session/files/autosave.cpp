@@ -22,6 +22,7 @@ UnsavedWork Autosave::Wanted::to_keep() const {
 void Autosave::change(Wanted wanted) {
     wanted_ = std::move(wanted);
     dirty_ = true;
+    nothing_new_ = false;
 }
 
 void Autosave::keep_document(std::shared_ptr<const Document> document, const std::filesystem::path& file, bool unsaved) {
@@ -70,7 +71,7 @@ void Autosave::adopt(AutosaveFolder folder) {
     {
         const std::lock_guard lock(mutex_);
         adopted_ = std::move(folder);
-        dirty_ = true;
+        dirty_ = nothing_new_ = true;
     }
     keep_up_later();
 }
@@ -85,11 +86,13 @@ void Autosave::keep_up() {
     try {
         UnsavedWork work;
         std::optional<AutosaveFolder> adopted;
+        bool nothing_new = false;
         {
             const std::lock_guard lock(mutex_);
             if (!dirty_) return;
             work = wanted_.to_keep();
             adopted = std::exchange(adopted_, {});
+            nothing_new = nothing_new_;
             dirty_ = false;
         }
         if (adopted) {
@@ -97,7 +100,7 @@ void Autosave::keep_up() {
             folder_ = std::move(adopted);
             written_ = {};
         }
-        write(work);
+        if (!nothing_new) write(work);
     } catch (const std::exception& error) {
         problem = message_of(error, "there is not enough memory to autosave");
     }

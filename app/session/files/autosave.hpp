@@ -56,9 +56,10 @@ private:
     const std::filesystem::path parent_;
     const std::chrono::milliseconds pause_;
 
-    mutable std::mutex mutex_;  // guards the five members below
+    mutable std::mutex mutex_;  // guards the six members below
     Wanted wanted_;
     bool dirty_ = false;
+    bool nothing_new_ = false;  ///< since a folder was adopted, whose files are still the restored work
     Clock::time_point due_{};
     std::string problem_;
     std::optional<AutosaveFolder> adopted_;  // used from the next write on

@@ -15,6 +15,7 @@
 #include "engine/io/input_file.hpp"
 #include "engine/io/json.hpp"
 #include "engine/io/ollama_store.hpp"
+#include "engine/io/safetensors_header.hpp"
 #include "engine/tokenizer/tokenizer_files.hpp"
 
 namespace attn::app {
@@ -60,6 +61,31 @@ bool looks_like_model(const fs::path& folder) {
            (fs::exists(folder / "model.safetensors", unknown) || fs::exists(folder / "model.safetensors.index.json", unknown));
 }
 
+/// Whether all files that hold its weights are there, and as long as they say; damaged otherwise, they count as complete.
+bool is_complete(const fs::path& folder) {
+    constexpr const char* kIndex = "model.safetensors.index.json";
+    std::set<std::string> files;
+    std::error_code unknown;
+    if (!fs::exists(folder / kIndex, unknown)) {
+        files.insert("model.safetensors");
+    } else {
+        const Json index = Json::parse(read_whole_file(folder / kIndex, {.max_bytes = kMaxJsonBytes, .stop = {}}), kIndex);
+        const Json* map = index.is_object() ? index.find("weight_map") : nullptr;
+        if (map != nullptr && map->is_object())
+            for (const auto& [tensor, file] : map->members())
+                if (file.is_string()) files.insert(file.text());
+    }
+    return std::all_of(files.begin(), files.end(), [&](const std::string& name) {
+        try {
+            InputFile input(folder / name, {.stop = {}});
+            read_safetensors_header(input);
+            return true;
+        } catch (const FileError& error) {
+            return error.fault() != FileFault::Truncated && error.fault() != FileFault::Io;
+        }
+    });
+}
+
 /// Why a folder with the layout of transformers cannot be opened, as far as its config.json and the names of its files tell; "" if nothing
 /// speaks against it.
 std::string problem_of(const fs::path& folder) {
@@ -79,7 +105,8 @@ std::string problem_of(const fs::path& folder) {
     } catch (const FileError& error) {
         return error.what();
     }
-    return has_tokenizer(folder) ? "" : "it has no tokenizer";
+    if (!has_tokenizer(folder)) return "it has no tokenizer";
+    return is_complete(folder) ? "" : "its download is incomplete";
 }
 
 class Lister {
