@@ -119,12 +119,13 @@ void Application::keep_for_next_start() {
 
 void Application::keep_unsaved_work() {
     const FilesState& files = session_.files();
-    if (!view_.lesson.open()) own_ = {session_.shared_document(), files.unsaved, files.would_be_lost, session_.training().snapshot->run};
+    if (!view_.lesson.open())
+        own_ = {session_.shared_document(), files.unsaved, files.would_be_lost, session_.training().snapshot->run, look_of(view_)};
     const TrainingSnapshot& run = *session_.training().snapshot;
     if (view_.lesson.open() && run.run != own_.run) lesson_runs_[run.run] = run.step;
     if (autosave_ == nullptr) return;
     if (!own_.would_be_lost && files.left != nullptr) autosave_->keep_document(files.left, files.left_document, true);
-    else autosave_->keep_document(own_.document, files.document, own_.unsaved);
+    else autosave_->keep_document(own_.document, files.document, own_.unsaved, own_.look);
     const std::string problem = autosave_->problem();
     if (!problem.empty() && problem != told_problem_) session_.apply({command::TellFile{"Autosave failed: " + problem, true}, ""});
     told_problem_ = problem;
@@ -149,6 +150,7 @@ void Application::answer_about_leftovers() {
         restorations_ = files.restorations;
         // Work that could not be restored stays in its folder.
         if (files.restored && restoring_ && autosave_ != nullptr) autosave_->adopt(std::move(*restoring_));
+        if (const std::optional<Look>& look = session_.document().look; files.restored && look) look_afresh(view_, *look);
         restoring_.reset();
     }
     const RestoreAnswer answer = std::exchange(view_.files.restore, RestoreAnswer::None);

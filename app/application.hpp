@@ -101,6 +101,7 @@ private:
         std::shared_ptr<const Document> document;
         bool unsaved = false, would_be_lost = false;
         std::uint64_t run = 0;
+        std::optional<Look> look{};
     } own_;
     /// Runs that lessons began, and the steps they had reached when the lesson was left.
     std::map<std::uint64_t, std::int64_t> lesson_runs_;

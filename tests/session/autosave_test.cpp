@@ -112,6 +112,26 @@ TEST(Autosave, ADocumentOfATrainedExampleComesBackWithItsModel) {
     EXPECT_EQ(session.document().texts.size(), 2U);
 }
 
+TEST(Autosave, ADocumentComesBackWhereItWasLookedAt) {
+    const TemporaryFolder folder;
+    const auto document = std::make_shared<const Document>(open_preset("stories"));
+    Look look;
+    look.view = View::KnockOut;
+    look.stage = {Stage::Weights, 2};
+    {
+        Autosave autosave(folder.path());
+        autosave.keep_document(document, {}, true, look);
+        autosave.flush();
+        look.head = 3;
+        autosave.keep_document(document, {}, true, look);
+        autosave.flush();
+    }
+    Session session(open_preset("gpt-tiny"), [] {});
+    const AutosaveFolder left = only_leftover(folder.path());
+    restore(session, left.path());
+    EXPECT_EQ(session.document().look, look) << "the last place";
+}
+
 /// Between being restored and being kept anew, work is still where it was.
 TEST(Autosave, AdoptedWorkStaysUntilThereIsNewerWork) {
     const TemporaryFolder folder;

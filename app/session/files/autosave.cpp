@@ -14,7 +14,7 @@ Autosave::~Autosave() = default;
 UnsavedWork Autosave::Wanted::to_keep() const {
     const bool shows_run = work.document != nullptr && work.document->trained.has_value();
     UnsavedWork kept;
-    if (document_unsaved || run_unsaved) kept = {work.document, work.file, nullptr};
+    if (document_unsaved || run_unsaved) kept = {work.document, work.file, nullptr, work.look};
     if (run_unsaved || (document_unsaved && shows_run)) kept.run = work.run;
     return kept;
 }
@@ -25,13 +25,17 @@ void Autosave::change(Wanted wanted) {
     nothing_new_ = false;
 }
 
-void Autosave::keep_document(std::shared_ptr<const Document> document, const std::filesystem::path& file, bool unsaved) {
+void Autosave::keep_document(std::shared_ptr<const Document> document, const std::filesystem::path& file, bool unsaved,
+                             const std::optional<Look>& look) {
     {
         const std::lock_guard lock(mutex_);
-        if (wanted_.work.document == document && wanted_.document_unsaved == unsaved && wanted_.work.file == file) return;
+        if (wanted_.work.document == document && wanted_.document_unsaved == unsaved && wanted_.work.file == file &&
+            wanted_.work.look == look)
+            return;
         Wanted next = wanted_;
         next.work.document = std::move(document);
         next.work.file = file;
+        next.work.look = look;
         next.document_unsaved = unsaved;
         change(std::move(next));
     }
@@ -122,7 +126,8 @@ void Autosave::write(const UnsavedWork& work) {
         written_ = {};
         return;
     }
-    const bool same_document = folder_ && work.document == written_.document, same_run = folder_ && work.run == written_.run;
+    const bool same_document = folder_ && work.document == written_.document && work.look == written_.look,
+               same_run = folder_ && work.run == written_.run;
     if (same_document && same_run && work.file == written_.file) return;
     if (!folder_) folder_ = AutosaveFolder::create(parent_);
     // Reset first: if a write fails, none of the work counts as written.

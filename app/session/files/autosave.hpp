@@ -26,8 +26,10 @@ public:
     Autosave(const Autosave&) = delete;
     Autosave& operator=(const Autosave&) = delete;
 
-    /// Sets the document to save. `unsaved`: it would otherwise be lost. A document and the run it shows are always saved together.
-    void keep_document(std::shared_ptr<const Document> document, const std::filesystem::path& file, bool unsaved);
+    /// Sets the document to save, and where it is looked at. `unsaved`: it would otherwise be lost. A document and the run it shows are
+    /// always saved together.
+    void keep_document(std::shared_ptr<const Document> document, const std::filesystem::path& file, bool unsaved,
+                       const std::optional<Look>& look = {});
     /// Sets the run to save. `unsaved`: it would otherwise be lost. Thread-safe.
     void keep_run(std::shared_ptr<const RunFolder> run, bool unsaved);
     /// Writes pending work now and waits for the attempt.

@@ -152,16 +152,17 @@ void AutosaveFolder::write_document(const UnsavedWork& work) {
         fs::remove(path_ / kTaskName, ignored);
         return;
     }
-    const std::shared_ptr<const std::string>& task = work.document->run.task.text;
+    Document written = *work.document;
+    if (work.look) written.look = work.look;
+    const std::shared_ptr<const std::string> task = written.run.task.text;
     if (task == nullptr || stands_in_document(*task)) {
-        save_document(path_ / kDocumentName, *work.document);
+        save_document(path_ / kDocumentName, written);
         fs::remove(path_ / kTaskName, ignored);
         return;
     }
     write_whole_file(path_ / kTaskName, *task);
-    Document without = *work.document;
-    without.run.task.text.reset();
-    save_document(path_ / kDocumentName, without);
+    written.run.task.text.reset();
+    save_document(path_ / kDocumentName, written);
 }
 
 void AutosaveFolder::write_run(const UnsavedWork& work) {

@@ -20,6 +20,7 @@ struct UnsavedWork {
     std::shared_ptr<const Document> document;  ///< null: none
     std::filesystem::path file;                ///< the document's own file; empty: none
     std::shared_ptr<const RunFolder> run;      ///< null: none
+    std::optional<Look> look{};                ///< where the document is looked at
 };
 
 /// The work read back.
