@@ -124,7 +124,9 @@ std::string measured_whole(const Trace<float>& trace, const KnockOutQuestion& qu
         words += fmt::format(" · in text {}: {}", question.patch->from + 1, format_number(*result.in_other_text, {.decimals = 4}));
     const bool changed =
         std::any_of(result.parts.begin(), result.parts.end(), [&](const PartWorth& part) { return part.without != result.with_all; });
-    if (!changed) return words + " · " + why_unchanged(trace, question);
+    if (!changed)
+        return fmt::format("{} {} · {}", question.place ? "probability" : "loss", format_number(result.with_all, {.decimals = 4}),
+                           why_unchanged(trace, question));
     const auto length = [&](std::int64_t text) { return trace.tokens.lengths[static_cast<std::size_t>(text)]; };
     const std::int64_t from = length(question.patch->from), into = length(question.patch->into);
     return from == into ? words : words + fmt::format(" · only the first {} positions, which both texts have", std::min(from, into));

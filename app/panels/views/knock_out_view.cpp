@@ -206,6 +206,7 @@ void draw_state(PanelContext& context, const KnockOutQuestion& question, const A
     const auto& [colors, fonts, scale] = context.theme;
     const Ui ui = context.ui();
     const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float width = ImGui::GetContentRegionAvail().x;
     const bool fresh = answer.value != nullptr;
     std::string words;
     if (fresh) words = measured_whole(context.trace(), question, *answer.value);
@@ -231,7 +232,7 @@ void draw_state(PanelContext& context, const KnockOutQuestion& question, const A
         x += context.px(96);
     }
     const Color ink = !answer.problem.empty() ? colors.bad : fresh ? colors.text : colors.chosen_text;
-    draw_text(*ImGui::GetWindowDrawList(), fonts.body, {x, at.y + context.px(7)}, ink, words);
+    draw_text(*ImGui::GetWindowDrawList(), fonts.body, {x, at.y + context.px(7)}, ink, elide(fonts.body, words, at.x + width - x));
     ImGui::SetCursorScreenPos({at.x, at.y + context.px(42)});
 }
 
