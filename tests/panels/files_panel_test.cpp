@@ -326,6 +326,24 @@ TEST_F(FilesPanel, TheProgramIsCopiedByAKeyOfItsOwn) {
     EXPECT_TRUE(all<command::SetForward>().empty()) << "C alone is the causal mask";
 }
 
+/// Enter closes the message and does not change the cell behind it.
+TEST_F(FilesPanel, EnterClosesARefusal) {
+    view.stage = {Stage::Scores, 0};
+    view.locked.set(Axis::T, 1);
+    view.locked.set(Axis::S, 1);
+    files.notice = "/elsewhere/folder: this folder holds no training run of attnscope";
+    files.failed = true;
+    files.notices = 1;
+    frames(2, ui_frame);
+    press(Key::Enter, ui_frame);
+    frames(2, ui_frame);
+    with_context([](const PanelContext& context) { EXPECT_FALSE(refusal_is_shown(context)); });
+    EXPECT_FALSE(any_popup_open());
+    press(Key::Enter, ui_frame);
+    frames(2, ui_frame);
+    EXPECT_TRUE(any_popup_open()) << "then it opens the number's field";
+}
+
 TEST_F(FilesPanel, ARefusalStaysUntilItIsDismissed) {
     with_context([](const PanelContext& context) { EXPECT_FALSE(refusal_is_shown(context)); });
     const auto shown = [&] {

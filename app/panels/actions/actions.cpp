@@ -143,6 +143,12 @@ void escape(PanelContext& context) {
     }
 }
 
+/// A message in front is closed first; what lies behind it is not meant.
+void change_chosen_number(PanelContext& context) {
+    if (refusal_is_shown(context)) context.view.files.notices.refusal.clear();
+    else edit_chosen_cell(context);
+}
+
 template <class Command>
 void emit(PanelContext& context, Command command) {
     context.commands.push_back({std::move(command), ""});
@@ -231,7 +237,7 @@ std::vector<Action> table() {
          {on(Key::Enter)},
          kPicture,
          "change the chosen number",
-         edit_chosen_cell,
+         change_chosen_number,
          ready,
          "Sets it to a number of your own; everything after it is recomputed."},
         {"Deselect the cell", "Cell", {on(Key::Escape)}, kAll, "deselect the cell; close", escape},

@@ -387,7 +387,7 @@ void draw_notices(PanelContext& context, float picture_bottom) {
     if (context.now < view.until && draw_notice_box(context, "##notice", visible_text(context.files.notice, true), false, picture_bottom))
         view.until = 0;
     if (view.refusal.empty()) return;
-    const std::string words = visible_text(view.refusal, true) + "\nClick here or press Esc to continue.";
+    const std::string words = visible_text(view.refusal, true) + "\nClick here or press Enter to continue.";
     if (draw_notice_box(context, "##refusal", words, true, picture_bottom)) view.refusal.clear();
 }
 

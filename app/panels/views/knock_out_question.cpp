@@ -98,8 +98,10 @@ std::string question_words(const PanelContext& context, const KnockOutQuestion& 
     if (!question.place && !question.counted.empty()) return "loss on what the task asks for; the rest cannot be predicted";
     if (!question.place) return of_all ? "next-token loss on all texts" : "next-token loss on the shown text";
     const auto& place = *question.place;
-    return fmt::format("probability of ‘{}’ {} position {} ‘{}’", index_label(context, {Stage::Logits, -1}, Axis::V, place.token),
-                       both_ways ? "at" : "after", place.position, index_label(context, {Stage::Logits, -1}, Axis::T, place.position));
+    const bool two_texts = context.trace().config.architecture == Architecture::EncoderDecoder;
+    return fmt::format("probability of ‘{}’ {} position {} ‘{}’{}", index_label(context, {Stage::Logits, -1}, Axis::V, place.token),
+                       both_ways ? "at" : "after", place.position, index_label(context, {Stage::Logits, -1}, Axis::T, place.position),
+                       two_texts ? " of the target" : "");
 }
 
 std::string measured_words(const KnockOutQuestion& question) {
