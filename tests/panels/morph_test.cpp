@@ -12,19 +12,19 @@ namespace {
 
 constexpr double kFrame = 1.0 / 60;
 const ShownMap kScores{{Stage::Scores, 0}, 0, 0, 5, 5, 1};
-const ShownMap kWeights{{Stage::Weights, 0}, 0, 0, 5, 5, 1};
+const ShownMap kWeightsMap{{Stage::Weights, 0}, 0, 0, 5, 5, 1};
 
 TEST(Morph, PassesFromOneMapToTheNextAndEnds) {
     Morph morph;
     morph.show(kScores, 10, true);
     EXPECT_FALSE(morph.moving(10)) << "there is nothing to come from";
     EXPECT_EQ(morph.share(10), 1);
-    morph.show(kWeights, 20, true);
+    morph.show(kWeightsMap, 20, true);
     EXPECT_TRUE(morph.moving(20));
     EXPECT_EQ(morph.from(), kScores);
     float before = -1;
     for (double t = 20; t < 20.15; t += 0.01) {
-        morph.show(kWeights, t, true);
+        morph.show(kWeightsMap, t, true);
         EXPECT_GT(morph.share(t), before) << "it never goes back";
         EXPECT_LT(morph.share(t), 1);
         before = morph.share(t);
@@ -37,7 +37,7 @@ TEST(Morph, OnlyBetweenMapsThatCanLieOnEachOther) {
     const auto moves = [](auto change, bool wanted = true) {
         Morph morph;
         morph.show(kScores, 10, true);
-        ShownMap next = kWeights;
+        ShownMap next = kWeightsMap;
         change(next);
         morph.show(next, 20, wanted);
         return morph.moving(20);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
 
 #include "app/panels/actions/actions.hpp"
 #include "app/panels/compare/comparison.hpp"
