@@ -25,6 +25,7 @@ namespace {
 
 constexpr float kListWidth = 300, kListLine = 26, kMaxHeadCell = 150, kLeastHeadRow = 22, kLayerLabels = 96, kWorthBar = 110;
 constexpr float kPositionRow = 40;
+constexpr std::size_t kMostListed = 200;
 constexpr float kWorthWriting = 1e-5F;       // of the largest change
 constexpr float kListBesidePositions = 860;  // from this width on, because a map of positions is wide
 constexpr std::array<std::string_view, 2> kMeasures = {"loss", "a token's probability"};
@@ -304,20 +305,34 @@ void draw_map(PanelContext& context, const KnockOut& result, ImVec2 at, ImVec2 r
     draw_tooltip(context, result, *part_at(*hit.hovered));
 }
 
+/// The size of a change; NaN counts as infinite.
+double effect(const KnockOut& result, const PartWorth& part) {
+    const double value = std::abs(change(result, part));
+    return std::isnan(value) ? HUGE_VAL : value;
+}
+
+/// The measured parts with the largest effects, in order; of a long text there are thousands of others.
+std::vector<const PartWorth*> strongest_parts(const KnockOut& result) {
+    std::vector<const PartWorth*> order;
+    for (const PartWorth& part : result.parts)
+        if (part.measured) order.push_back(&part);
+    const auto stronger = [&](const PartWorth* a, const PartWorth* b) {
+        const double x = effect(result, *a), y = effect(result, *b);
+        return x > y || (x == y && a < b);
+    };
+    const std::size_t listed = std::min(order.size(), kMostListed);
+    std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(listed), order.end(), stronger);
+    order.resize(listed);
+    return order;
+}
+
 /// Draws the list of parts by effect, largest first.
 void draw_list(PanelContext& context, const KnockOut& result, bool fresh) {
     const auto& [colors, fonts, scale] = context.theme;
     const bool of_heads = result.parts.empty() || is_head(result.parts.front());
     section_heading(context.ui(), of_heads ? "Heads by their effect" : "Positions by their effect");
-    std::vector<const PartWorth*> order;
-    for (const PartWorth& part : result.parts)
-        if (part.measured) order.push_back(&part);
-    const auto size = [&](const PartWorth* part) {
-        const double value = std::abs(change(result, *part));
-        return std::isnan(value) ? HUGE_VAL : value;
-    };
-    std::stable_sort(order.begin(), order.end(), [&](const PartWorth* a, const PartWorth* b) { return size(a) > size(b); });
-    const double largest = order.empty() ? 0 : size(order.front());
+    const std::vector<const PartWorth*> order = strongest_parts(result);
+    const double largest = order.empty() ? 0 : effect(result, *order.front());
     const float width = ImGui::GetContentRegionAvail().x, line = context.px(kListLine);
     ImDrawList& list = *ImGui::GetWindowDrawList();
     for (std::size_t i = 0; i < order.size(); ++i) {
