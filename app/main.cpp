@@ -17,6 +17,7 @@
 #include "app/cli/complaint.hpp"
 #include "app/cli/document_options.hpp"
 #include "app/cli/standard_output.hpp"
+#include "app/cli/waiting_threads.hpp"
 #include "app/cli/window.hpp"
 #include "app/session/document/presets.hpp"
 #include "engine/io/file_error.hpp"
@@ -106,6 +107,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     using namespace attn::app;
+    let_waiting_threads_sleep(argv);
     std::set_terminate(end_at_once);
     std::signal(SIGXFSZ, SIG_IGN);  // so that a file size limit fails the write, which is reported
     reserve_standard_streams();
