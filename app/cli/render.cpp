@@ -12,6 +12,7 @@
 #include "app/cli/lesson_options.hpp"
 #include "app/cli/training_options.hpp"
 #include "app/cli/view_options.hpp"
+#include "app/panels/views/knock_out_parts.hpp"
 #include "app/platform/offscreen.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/lessons/lesson_goal.hpp"
@@ -94,9 +95,9 @@ std::string summary(const RenderOptions& options, const ViewState& view, const S
         return what + "logit lens\n";
     case View::KnockOut:
         if (view.knock_out.from)
-            return what + fmt::format("what the {} of text {} change\n",
-                                      view.knock_out.parts == ReplacedParts::Heads ? "heads" : "positions", *view.knock_out.from);
-        return what + "what each head is worth\n";
+            return what + fmt::format("{}{} replaced by text {}'s\n", menu_name(view.knock_out.parts),
+                                      at_positions(view.knock_out.parts) ? ", position by position," : "", *view.knock_out.from);
+        return what + fmt::format("what each {} is worth\n", view.knock_out.parts == ReplacedParts::Heads ? "head" : "block");
     case View::Write:
         return what + "the model's continuation\n";
     case View::Precision:

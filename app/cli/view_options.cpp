@@ -3,8 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "app/panels/look.hpp"
+#include "app/panels/views/knock_out_parts.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/tensor/error.hpp"
 
@@ -51,6 +54,19 @@ std::int64_t shown_text(const ViewState& view, const Trace<float>& trace) {
 
 std::int64_t length_of(std::int64_t text, const Trace<float>& trace) { return trace.tokens.lengths[static_cast<std::size_t>(text)]; }
 
+// In the order of AnswerMeasure.
+constexpr std::array<std::string_view, 3> kMeasureNames = {"loss", "probability", "logit-difference"};
+// In the order of ReplacedParts.
+constexpr std::array<std::string_view, 5> kPartNames = {"heads", "blocks", "positions", "attention-positions", "feed-forward-positions"};
+
+AnswerMeasure measure_named(std::string_view name) {
+    return static_cast<AnswerMeasure>(std::find(kMeasureNames.begin(), kMeasureNames.end(), name) - kMeasureNames.begin());
+}
+
+ReplacedParts parts_named(std::string_view name) {
+    return static_cast<ReplacedParts>(std::find(kPartNames.begin(), kPartNames.end(), name) - kPartNames.begin());
+}
+
 void set_knock_out(const ViewOptions& options, const Trace<float>& trace, ViewState& view) {
     KnockOutState& state = view.knock_out;
     // What a text says last is what a patch is asked about, wherever its example looks.
@@ -58,8 +74,8 @@ void set_knock_out(const ViewOptions& options, const Trace<float>& trace, ViewSt
     if (options.replace_from && !options.position) view.locked.set(Axis::T, std::max<std::int64_t>(length_of(shown, trace) - 1, 0));
     if (options.measure.empty() && options.replace.empty() && !options.replace_from) return;
     if (view.view != View::KnockOut) throw Error("--measure, --replace and --replace-from need --view knock-out");
-    if (!options.measure.empty()) state.chance = options.measure == "probability";
-    if (!options.replace.empty()) state.parts = options.replace == "positions" ? ReplacedParts::Positions : ReplacedParts::Heads;
+    if (!options.measure.empty()) state.measure = measure_named(options.measure);
+    if (!options.replace.empty()) state.parts = parts_named(options.replace);
     if (options.replace_from) {
         if (*options.replace_from < 0 || *options.replace_from >= trace.tokens.size())
             throw Error(fmt::format("--replace-from {}: there {} {} {}", *options.replace_from, trace.tokens.size() == 1 ? "is" : "are",
@@ -68,7 +84,11 @@ void set_knock_out(const ViewOptions& options, const Trace<float>& trace, ViewSt
         if (*options.replace_from == shown) throw Error(fmt::format("--replace-from {}: a text cannot be replaced by itself", shown));
         state.from = options.replace_from;
     }
-    if (!options.replace.empty() && !state.from) throw Error("--replace needs --replace-from: the text whose heads or positions are taken");
+    if (at_positions(state.parts) && !state.from)
+        throw Error(fmt::format("--replace {} needs --replace-from: the text whose positions are taken", options.replace));
+    const std::vector<ReplacedParts> possible = replaceable_parts(trace, state.from.has_value());
+    if (std::find(possible.begin(), possible.end(), state.parts) == possible.end())
+        throw Error(fmt::format("--replace {}: this model has no feed-forward network", options.replace));
 }
 
 void set_beside(const ViewOptions& options, ViewState& view) {
@@ -122,7 +142,7 @@ void add_view_options(CliCommand command, ViewOptions& options) {
     command.option("--head", options.head, "Head, from 0").shown_as("N");
     command
         .option("--position", options.position,
-                "The selected position of the text, from 0; with --measure probability, the one asked about")
+                "The selected position of the text, from 0; with --measure probability or logit-difference, the one asked about")
         .shown_as("N");
     command.flag("--gradients", options.gradients,
                  "With --view step, heads or grid: the gradients of the next-token loss instead of the numbers");
@@ -130,14 +150,17 @@ void add_view_options(CliCommand command, ViewOptions& options) {
     command.flag("--plain-mean", options.plain_mean, "With --view totals: the mean of all maps instead of the rollout");
     command
         .option("--measure", options.measure,
-                "With --view knock-out: the change in the loss (default), or in the probability of the next word")
+                "With --view knock-out: the change in the loss (default), in the probability of the next word, or in the difference between "
+                "its logit and that of the likeliest other answer")
         .shown_as("MEASURE")
-        .one_of({"loss", "probability"});
+        .one_of({kMeasureNames.begin(), kMeasureNames.end()});
     command
         .option("--replace", options.replace,
-                "With --view knock-out and --replace-from: heads (default), or positions of the stream that enters each layer")
+                "With --view knock-out: heads (default), or blocks, each with all that an attention or a feed-forward network adds. With "
+                "--replace-from also one position of the stream that enters a layer (positions), or of what is added to it "
+                "(attention-positions, feed-forward-positions)")
         .shown_as("PARTS")
-        .one_of({"heads", "positions"});
+        .one_of({kPartNames.begin(), kPartNames.end()});
     command
         .option("--replace-from", options.replace_from,
                 "With --view knock-out: take the numbers of this text, from 0, instead of zeros (activation patching)")

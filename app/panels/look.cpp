@@ -29,7 +29,8 @@ Look look_of(const ViewState& view) {
     look.gradients = view.gradients;
     look.rollout = view.totals.rollout;
     look.up_to = view.totals.up_to;
-    look.chance = view.knock_out.chance;
+    look.measure = view.knock_out.measure;
+    look.against = view.knock_out.against;
     look.replaced = view.knock_out.parts;
     look.replaced_from = view.knock_out.from;
     look.compare = view.compare.source;
@@ -54,7 +55,8 @@ void turn_to(ViewState& view, const Look& look) {
     view.gradients = look.gradients;
     view.totals.rollout = look.rollout;
     view.totals.up_to = look.up_to;
-    view.knock_out.chance = look.chance;
+    view.knock_out.measure = look.measure;
+    view.knock_out.against = look.against;
     view.knock_out.parts = look.replaced;
     view.knock_out.from = look.replaced_from;
     turn_comparison_to(view.compare, look);

@@ -36,8 +36,8 @@ float item_width(const PanelContext& context, const ModelBlock& block, std::size
 
 /// The first tokens of the sequence as small chips, since tokens have no numeric picture.
 void draw_token_thumbnail(const PanelContext& context, ImDrawList& list, ImVec2 min, ImVec2 max, Stack stack) {
-    const TokenBatch& batch = stack == Stack::Encoder ? context.trace().source_tokens : context.trace().tokens;
-    const auto& texts = stack == Stack::Encoder ? context.snapshot.source_tokens : context.snapshot.tokens;
+    const TokenBatch& batch = context.trace().tokens_of(stack);
+    const auto& texts = context.snapshot.texts_of(stack);
     if (texts.empty()) return;
     const auto& row = texts[static_cast<std::size_t>(std::min(context.view.batch, batch.size() - 1))];
     const float height = (max.y - min.y) / 3;

@@ -20,7 +20,8 @@ namespace {
 void require_place(const Trace<float>& trace, const KnockOutQuestion::Place& place) {
     if (place.sequence < 0 || place.sequence >= trace.tokens.size()) throw Error("there is no text " + std::to_string(place.sequence));
     if (place.position < 0 || place.position >= trace.tokens.length) throw Error("there is no position " + std::to_string(place.position));
-    if (place.token < 0 || place.token >= trace.config.vocab_size) throw Error("there is no token " + std::to_string(place.token));
+    for (const std::int32_t token : {place.token, place.against.value_or(place.token)})
+        if (token < 0 || token >= trace.config.vocab_size) throw Error("there is no token " + std::to_string(token));
 }
 
 /// softmax(row)[token], in double.
@@ -31,9 +32,15 @@ double probability(const float* logits, std::int64_t vocabulary, std::int32_t to
     return std::exp(row[token] - largest) / (row.array() - largest).exp().sum();
 }
 
-double probability(const Tensor<float>& logits, const KnockOutQuestion::Place& place) {
+/// What is asked about a place, given the logits there.
+double answer_at(const float* logits, std::int64_t vocabulary, const KnockOutQuestion::Place& place) {
+    if (!place.against) return probability(logits, vocabulary, place.token);
+    return static_cast<double>(logits[place.token]) - static_cast<double>(logits[*place.against]);
+}
+
+double answer_in(const Tensor<float>& logits, const KnockOutQuestion::Place& place) {
     const std::int64_t vocabulary = logits.shape()[2].size, length = logits.shape()[1].size;
-    return probability(logits.data() + (place.sequence * length + place.position) * vocabulary, vocabulary, place.token);
+    return answer_at(logits.data() + (place.sequence * length + place.position) * vocabulary, vocabulary, place);
 }
 
 double loss_of(const Tensor<float>& logits, std::span<const std::int32_t> targets) {
@@ -49,7 +56,7 @@ double answer_of(const Trace<float>& outline, const KnockOutQuestion& question, 
     double answer = 0;
     if (question.place) {
         const auto read = [&](std::int64_t, const Tensor<float>& logits) {
-            answer = probability(logits.data(), vocabulary, question.place->token);
+            answer = answer_at(logits.data(), vocabulary, *question.place);
         };
         show_logits(outline, stream, question.place->position, 1, read);
         return answer;
@@ -69,7 +76,7 @@ void require_question(const Trace<float>& trace, const KnockOutQuestion& questio
     if (!trace.config.lm_head) throw ConfigError("a model without an output head predicts nothing that a head could change");
     if (question.place) require_place(trace, *question.place);
     if (!question.patch) {
-        if (question.parts == ReplacedParts::Positions) throw ConfigError("positions can only be replaced by those of another text");
+        if (at_positions(question.parts)) throw ConfigError("positions can only be replaced by those of another text");
         return;
     }
     for (const std::int64_t text : {question.patch->from, question.patch->into})
@@ -121,8 +128,8 @@ KnockOut knock_out(const Trace<float>& trace, const KnockOutQuestion& question, 
     Recomputation<float> again(std::shared_ptr<const Trace<float>>(std::shared_ptr<void>(), &trace), Keep::OneLayer);
     const bool in_rows = knocks_out_in_rows(trace), row_by_row = !edits_behind_layers(trace);
     const auto measure_at = [&](const KnockOutQuestion::Place& place) {
-        if (!row_by_row) return probability(again.logits_with(edits, {}, stop), place);
-        return probability(again.logits_with(edits, {{place.sequence, place.position}}, stop).data(), trace.config.vocab_size, place.token);
+        if (!row_by_row) return answer_in(again.logits_with(edits, {}, stop), place);
+        return answer_at(again.logits_with(edits, {{place.sequence, place.position}}, stop).data(), trace.config.vocab_size, place);
     };
     const auto measure = [&] {
         if (in_rows) return answer_of(again.with_edits(edits, stop), question, targets);
@@ -132,7 +139,8 @@ KnockOut knock_out(const Trace<float>& trace, const KnockOutQuestion& question, 
     out.parts = replaced_parts(trace, question);
     out.with_all = measure();
     if (question.patch && question.place && question.place->position < trace.tokens.lengths[static_cast<std::size_t>(question.patch->from)])
-        out.in_other_text = measure_at({question.patch->from, question.place->position, question.place->token});
+        out.in_other_text =
+            measure_at({question.patch->from, question.place->position, question.place->token, question.place->against});
     each(out, 0);
     const std::size_t own_edits = edits.size();
     std::size_t done = 0;

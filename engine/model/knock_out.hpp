@@ -1,5 +1,5 @@
 #pragma once
-/// The importance of every head or position: how an answer changes if it is removed, or replaced by that of another text.
+/// The importance of every part of a model: how an answer changes if it is removed, or replaced by that of another text.
 
 #include <cstddef>
 #include <cstdint>

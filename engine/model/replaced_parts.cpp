@@ -14,8 +14,6 @@
 namespace attn {
 namespace {
 
-const TokenBatch& tokens_of(const Trace<float>& trace, Stack stack) { return stack == Stack::Encoder ? trace.source_tokens : trace.tokens; }
-
 std::int64_t length_of(const TokenBatch& tokens, std::int64_t text) { return tokens.lengths[static_cast<std::size_t>(text)]; }
 
 /// How many positions both texts of a patch have.
@@ -32,17 +30,26 @@ std::vector<PartWorth> heads_of(const Trace<float>& trace) {
     return heads;
 }
 
-/// The stream that enters each layer.
-std::vector<PartWorth> positions_of(const Trace<float>& trace, const KnockOutQuestion::Patch& patch) {
-    std::vector<PartWorth> positions;
-    for (const Stack stack : {Stack::Main, Stack::Encoder, Stack::Decoder}) {
-        const std::vector<StageId> streams = trace.plan->streams(stack);
-        if (streams.empty()) continue;
-        const std::int64_t length = shared_length(tokens_of(trace, stack), patch);
-        for (std::size_t layer = 0; layer + 1 < streams.size(); ++layer)
-            for (std::int64_t position = 0; position < length; ++position) positions.push_back({streams[layer], position});
+/// Whether the attention ends with this stage, its projection if it has one.
+bool ends_attention(const Plan& plan, const StageId& id) {
+    if (to_self(id.stage) == Stage::AttentionOut) return true;
+    return to_self(id.stage) == Stage::Concat && plan.find(of_same_attention(id, Stage::AttentionOut)) == nullptr;
+}
+
+/// The stages that the parts belong to, in the order of the plan.
+std::vector<StageId> replaced_stages(const Plan& plan, ReplacedParts parts) {
+    std::vector<StageId> stages;
+    if (parts == ReplacedParts::Positions) {  // of the stream, those that enter a layer
+        for (const Stack stack : {Stack::Main, Stack::Encoder, Stack::Decoder}) {
+            const std::vector<StageId> streams = plan.streams(stack);
+            if (!streams.empty()) stages.insert(stages.end(), streams.begin(), streams.end() - 1);
+        }
+        return stages;
     }
-    return positions;
+    const bool attention = parts != ReplacedParts::FeedForwardPositions, feed_forward = parts != ReplacedParts::AttentionPositions;
+    for (const PlanNode& node : plan.nodes())
+        if ((attention && ends_attention(plan, node.id)) || (feed_forward && node.id.stage == Stage::FfnOut)) stages.push_back(node.id);
+    return stages;
 }
 
 /// Collects the changes from the stages of a pass.
@@ -57,8 +64,9 @@ public:
     void see(const StageId& id, const Tensor<float>& value) {
         for (std::size_t i = 0; i < parts_.size(); ++i)
             if (parts_[i].stage == id)
-                found.squares[i] +=
-                    question_.parts == ReplacedParts::Heads ? of_head(value, id, parts_[i].index) : of_position(value, parts_[i]);
+                found.squares[i] += question_.parts == ReplacedParts::Heads    ? of_head(value, id, parts_[i].index)
+                                    : question_.parts == ReplacedParts::Blocks ? of_block(value, id)
+                                                                               : of_position(value, parts_[i]);
     }
 
     PartChanges found;
@@ -66,7 +74,7 @@ public:
 private:
     /// How many of a patch's positions count: those that both texts have, up to the place if nothing behind it can matter.
     std::int64_t rows(Stack stack) const {
-        const std::int64_t shared = shared_length(tokens_of(trace_, stack), *question_.patch);
+        const std::int64_t shared = shared_length(trace_.tokens_of(stack), *question_.patch);
         return ends_at_place_ ? std::min(shared, question_.place->position + 1) : shared;
     }
     double of_head(const Tensor<float>& context, const StageId& id, std::int64_t head) {
@@ -93,11 +101,20 @@ private:
         linear<float>(changed_.data(), changed_.rows(), matrix.rows_from(head * changed_.cols(), changed_.cols()), nullptr, added_.data());
         return added_.cast<double>().squaredNorm();
     }
-    double of_position(const Tensor<float>& stream, const PartWorth& part) const {
+    double of_block(const Tensor<float>& added, const StageId& id) const {
+        if (!question_.patch) return array_of(added).cast<double>().square().sum();
+        const std::int64_t count = rows(id.stack);
+        return (matrix_of(added, question_.patch->into).topRows(count) - matrix_of(added, question_.patch->from).topRows(count))
+            .cast<double>()
+            .squaredNorm();
+    }
+    /// Of a stream, relative to its size, which grows from layer to layer.
+    double of_position(const Tensor<float>& value, const PartWorth& part) const {
         if (part.index >= rows(part.stage.stack)) return 0;
-        const auto own = matrix_of(stream, question_.patch->into).row(part.index);
-        const double change = (own - matrix_of(stream, question_.patch->from).row(part.index)).cast<double>().squaredNorm();
-        return change == 0 ? 0 : change / std::max(own.cast<double>().squaredNorm(), std::numeric_limits<double>::min());
+        const auto own = matrix_of(value, question_.patch->into).row(part.index);
+        const double change = (own - matrix_of(value, question_.patch->from).row(part.index)).cast<double>().squaredNorm();
+        if (change == 0 || question_.parts != ReplacedParts::Positions) return change;
+        return change / std::max(own.cast<double>().squaredNorm(), std::numeric_limits<double>::min());
     }
 
     const Trace<float>& trace_;
@@ -124,7 +141,13 @@ bool knocks_out_in_rows(const Trace<float>& trace) {
 }
 
 std::vector<PartWorth> replaced_parts(const Trace<float>& trace, const KnockOutQuestion& question) {
-    return question.parts == ReplacedParts::Heads ? heads_of(trace) : positions_of(trace, *question.patch);
+    if (question.parts == ReplacedParts::Heads) return heads_of(trace);
+    std::vector<PartWorth> parts;
+    for (const StageId& id : replaced_stages(*trace.plan, question.parts)) {
+        const std::int64_t count = at_positions(question.parts) ? shared_length(trace.tokens_of(id.stack), *question.patch) : 1;
+        for (std::int64_t index = 0; index < count; ++index) parts.push_back({id, index});
+    }
+    return parts;
 }
 
 std::vector<Edit> replacement_of(const Trace<float>& trace, const PartWorth& part, const KnockOutQuestion& question) {
@@ -132,17 +155,18 @@ std::vector<Edit> replacement_of(const Trace<float>& trace, const PartWorth& par
     edit.at = part.stage;
     if (!question.patch) {
         edit.kind = EditKind::Scale;
-        edit.head = part.index;
+        if (question.parts == ReplacedParts::Heads) edit.head = part.index;
         return {edit};
     }
     edit.kind = EditKind::TakeRow;
     edit.sequence = question.patch->into;
     edit.from_sequence = question.patch->from;
     edit.from = Edit::kAll;
-    (question.parts == ReplacedParts::Heads ? edit.head : edit.row) = part.index;
-    const TokenBatch& tokens = tokens_of(trace, part.stage.stack);
+    if (at_positions(question.parts)) edit.row = part.index;
+    if (question.parts == ReplacedParts::Heads) edit.head = part.index;
+    const TokenBatch& tokens = trace.tokens_of(part.stage.stack);
     const std::int64_t shared = shared_length(tokens, *question.patch);
-    if (question.parts == ReplacedParts::Positions || shared == tokens.length) return {edit};
+    if (at_positions(question.parts) || shared == tokens.length) return {edit};
     std::vector<Edit> rows;
     for (edit.row = 0; edit.row < shared; ++edit.row) rows.push_back(edit);
     return rows;

@@ -1,5 +1,5 @@
 #pragma once
-/// The heads or positions that a knock-out replaces one after another, and what each replacement changes.
+/// The parts of a model that a knock-out replaces one after another, and what each replacement changes.
 
 #include <cstddef>
 #include <stop_token>
@@ -24,7 +24,8 @@ std::vector<Edit> replacement_of(const Trace<float>& trace, const PartWorth& par
 
 /// How much each replacement changes the residual stream where it can matter for the answer.
 struct PartChanges {
-    /// [parts]: sum of squares over positions and width; of positions, relative to those of the stream there. 0: a patch changes nothing.
+    /// [parts]: sum of squares over positions and width; of a stream's positions, relative to those of the stream there. 0: a patch changes
+    /// nothing.
     std::vector<double> squares;
     /// Indices of the parts, the largest change first; NaN counts as infinite.
     std::vector<std::size_t> order() const;

@@ -33,7 +33,7 @@ bool spell_the_ids(const std::vector<std::vector<std::string>>& texts, const std
 
 void write_tokens(Script& script, const SnippetTexts& texts) {
     const bool source = script.id().stack == Stack::Encoder;
-    const TokenBatch& batch = source ? script.trace().source_tokens : script.trace().tokens;
+    const TokenBatch& batch = script.trace().tokens_of(script.id().stack);
     const auto& words = source ? texts.source_tokens : texts.tokens;
     if (!spell_the_ids(words, texts.vocabulary, batch)) {
         script.integers("ids", {batch.size(), batch.length}, {batch.ids.begin(), batch.ids.end()});
@@ -76,7 +76,7 @@ void write_positions(Script& script) {
 }
 
 void write_segments(Script& script) {
-    const TokenBatch& batch = script.id().stack == Stack::Encoder ? script.trace().source_tokens : script.trace().tokens;
+    const TokenBatch& batch = script.trace().tokens_of(script.id().stack);
     const std::vector<std::int32_t> all = batch.segments.empty() ? std::vector<std::int32_t>(batch.ids.size()) : batch.segments;
     script.integers("segments", {batch.size(), batch.length}, {all.begin(), all.end()});
     const std::string table = script.parameter(script.node().weight, "S");

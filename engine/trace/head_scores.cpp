@@ -113,7 +113,7 @@ std::vector<HeadScore> head_scores(const Trace<float>& trace) {
     std::vector<HeadScore> scores;
     for (const RecordedStage<float>& stage : trace.stages) {
         if (to_self(stage.id.stage) != Stage::Weights) continue;
-        HeadScoreSums sums(stage.id, stage.id.stack == Stack::Encoder ? trace.source_tokens : trace.tokens);
+        HeadScoreSums sums(stage.id, trace.tokens_of(stage.id.stack));
         sums.add(stage.value, stage.mask.get(), 0);
         const std::vector<HeadScore> found = sums.scores();
         scores.insert(scores.end(), found.begin(), found.end());

@@ -11,15 +11,25 @@ namespace attn {
 
 /// The parts that are replaced one after another.
 enum class ReplacedParts : std::uint8_t {
-    Heads,      ///< the context of a head
-    Positions,  ///< the residual stream that enters a layer, at one position; only with another text to take it from
+    Heads,                  ///< the context of a head
+    Blocks,                 ///< what an attention or a feed-forward network adds to the residual stream
+    Positions,              ///< the residual stream that enters a layer, at one position
+    AttentionPositions,     ///< what an attention adds at one position
+    FeedForwardPositions,   ///< what a feed-forward network adds at one position
 };
+/// Whether each part is one position of a text; only with another text to take it from.
+constexpr bool at_positions(ReplacedParts parts) { return parts != ReplacedParts::Heads && parts != ReplacedParts::Blocks; }
 
-/// What to measure: the loss of the texts shown (shown_targets), or the probability of one token at one position.
+/// What can be measured of an answer.
+enum class AnswerMeasure : std::uint8_t { Loss, Probability, LogitDifference };
+
+/// What to measure: the loss of the texts shown (shown_targets), or at one position the probability of a token, or by how much its logit
+/// is larger than another one's.
 struct KnockOutQuestion {
     struct Place {
         std::int64_t sequence = 0, position = 0;
         std::int32_t token = 0;
+        std::optional<std::int32_t> against{};  ///< the other token, whose logit is subtracted; none: the probability is measured
         bool operator==(const Place&) const = default;
     };
     std::optional<Place> place{};  ///< none: the loss
@@ -33,13 +43,17 @@ struct KnockOutQuestion {
         bool operator==(const Patch&) const = default;
     };
     std::optional<Patch> patch{};  ///< none: zeros replace them
+
+    AnswerMeasure measure() const {
+        return !place ? AnswerMeasure::Loss : place->against ? AnswerMeasure::LogitDifference : AnswerMeasure::Probability;
+    }
     bool operator==(const KnockOutQuestion&) const = default;
 };
 
 /// A part, and the measure of the model with it replaced.
 struct PartWorth {
-    StageId stage;           ///< a context or cross_context stage for heads, a stage of the residual stream for positions
-    std::int64_t index = 0;  ///< of the head or position
+    StageId stage;           ///< the stage whose numbers are replaced
+    std::int64_t index = 0;  ///< of the head or position; of a whole stage 0
     double without = 0;
     bool measured = false;  ///< false: not measured yet, `without` is meaningless
     bool operator==(const PartWorth&) const = default;
@@ -48,7 +62,7 @@ struct PartWorth {
 struct KnockOut {
     double with_all = 0;           ///< the measure with nothing replaced
     std::vector<PartWorth> parts;  ///< in the order of the plan
-    /// Of a patch: the probability of the same token in the text taken from; none for the loss and where that text is shorter.
+    /// Of a patch: the same measure in the text taken from; none for the loss and where that text is shorter.
     std::optional<double> in_other_text{};
 };
 

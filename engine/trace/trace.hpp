@@ -68,6 +68,8 @@ struct Trace {
     /// Reduced maps of a long text, which are not among `stages`; they cover whole maps.
     std::vector<ReducedMap> reduced;
 
+    /// The input of a stack.
+    const TokenBatch& tokens_of(Stack stack) const { return stack == Stack::Encoder ? source_tokens : tokens; }
     /// Whether every stage of the plan was recorded.
     bool whole() const { return plan == nullptr || stages.size() == plan->nodes().size(); }
     /// What the encoder of an encoder-decoder reads; null for a model of one stack.

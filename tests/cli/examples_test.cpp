@@ -311,11 +311,11 @@ Group pictures() {
              {"attnscope render --lesson masks --step 3 --answer 3 --out answered.png", picture("answered.png", 1600, 1000)},
              {"attnscope render --preset stories --out assets/pictures/heads.png", picture("assets/pictures/heads.png", 1600, 1000)},
              {"attnscope render --preset stories --text \"Tom gives a red ball to Lily because she is sad . Who has the ball ?\" --text "
-              "\"Tom gives a red ball to Mia because she is sad . Who has the ball ?\" --view knock-out --measure probability "
+              "\"Tom gives a red ball to Mia because she is sad . Who has the ball ?\" --view knock-out --measure logit-difference "
               "--replace-from 1 --replace positions --out patched.png",
               [](const Outcome& outcome, const Place& place) {
                   picture("patched.png", 1600, 1000)(outcome, place);
-                  EXPECT_THAT(outcome.out, HasSubstr("what the positions of text 1 change"));
+                  EXPECT_THAT(outcome.out, HasSubstr("stream, position by position, replaced by text 1's"));
               }},
              {"attnscope render --stage scores --head 1 --out assets/pictures/step.png", picture("assets/pictures/step.png", 1600, 1000)},
              // Of the picture's 400 steps, the first 100 contain the one shown.

@@ -102,7 +102,11 @@ TEST_F(Render, KnockOutShowsWhatItIsAskedFor) {
                                                          {"--measure", "probability"},
                                                          {"--measure", "probability", "--position", "0"},
                                                          {"--replace-from", "1"},
-                                                         {"--replace-from", "1", "--replace", "positions"}};
+                                                         {"--measure", "logit-difference"},
+                                                         {"--replace", "blocks"},
+                                                         {"--replace-from", "1", "--replace", "positions"},
+                                                         {"--replace-from", "1", "--replace", "attention-positions"},
+                                                         {"--replace-from", "1", "--replace", "feed-forward-positions"}};
     for (const auto& variant : variants) {
         std::vector<std::string> arguments{"--preset",    "gpt-tiny", "--text",    "the cat sat", "--text",
                                            "the dog sat", "--view",   "knock-out", "--size",      "1000x700"};
@@ -203,7 +207,7 @@ TEST_F(Render, RefusesWhatAViewDoesNotShow) {
         {{"--view", "knock-out", "--replace-from", "1"}, "--replace-from 1: there is only one text"},
         {{"--position", "99"}, "there is no position 99"},
         {{"--view", "knock-out", "--replace-from", "0"}, "a text cannot be replaced by itself"},
-        {{"--view", "knock-out", "--replace", "positions"}, "--replace needs --replace-from"},
+        {{"--view", "knock-out", "--replace", "positions"}, "--replace positions needs --replace-from"},
     };
     for (const auto& [options, problem] : cases) {
         std::vector<std::string> arguments{"render", "--preset", "gpt-tiny", "--out", folder_.path("refused.png")};

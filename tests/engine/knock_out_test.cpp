@@ -41,10 +41,13 @@ double loss_of(const Trace<float>& trace, std::optional<std::int64_t> only = {})
     return counted > 0 ? sum / counted : 0;
 }
 
-double probability_of(const Trace<float>& trace, const KnockOutQuestion::Place& place) {
-    for (const auto& stage : trace.stages)
-        if (stage.id.stage == Stage::Probabilities) return static_cast<double>(stage.value(place.sequence, place.position, place.token));
-    return std::nan("");
+/// The probability, or the difference of the two logits, from a trace's numbers.
+double answer_of(const Trace<float>& trace, const KnockOutQuestion::Place& place) {
+    const auto number = [&](const StageId& id, std::int32_t token) {
+        return static_cast<double>(trace.find(id)->value(place.sequence, place.position, token));
+    };
+    if (!place.against) return number({Stage::Probabilities, -1, trace.plan->logits().stack}, place.token);
+    return number(trace.plan->logits(), place.token) - number(trace.plan->logits(), *place.against);
 }
 
 /// The model with the rows of W_O for one head set to 0.
@@ -70,19 +73,61 @@ TEST(KnockOut, AgreesWithModelsWhoseOutputProjectionLacksTheHead) {
                                             static_cast<std::int32_t>(model.between(0, trace.config.vocab_size - 1))};
         const KnockOut loss = knock_out(trace, {}, kQuietly), chance = knock_out(trace, {place}, kQuietly);
         ASSERT_TRUE(near(loss.with_all, loss_of(trace))) << seed;
-        ASSERT_TRUE(near(chance.with_all, probability_of(trace, place))) << seed;
+        ASSERT_TRUE(near(chance.with_all, answer_of(trace, place))) << seed;
         ASSERT_EQ(loss.parts.size(), chance.parts.size());
         ASSERT_FALSE(loss.parts.empty());
         for (std::size_t i = 0; i < loss.parts.size(); ++i) {
             const Trace<float> without = without_head(trace, loss.parts[i]);
             ASSERT_TRUE(near(loss.parts[i].without, loss_of(without))) << seed << " " << tensor_name(loss.parts[i].stage);
-            ASSERT_TRUE(near(chance.parts[i].without, probability_of(without, place))) << seed;
+            ASSERT_TRUE(near(chance.parts[i].without, answer_of(without, place))) << seed;
             ++compared;
             larger += std::abs(loss.parts[i].without - loss.with_all) > 1e-3 ? 1 : 0;
         }
     }
     EXPECT_GT(compared, 100);
     EXPECT_GT(larger, 20) << "heads that matter, or nothing was shown";
+}
+
+/// The trace with every number of the part set to zero.
+Trace<float> without_block(const Trace<float>& trace, const PartWorth& part) {
+    ForwardSettings settings = trace.settings;
+    settings.edits.push_back({.kind = EditKind::Set, .at = part.stage, .value = 0});
+    return trace_forward<float>(trace.parameters, trace.tokens, trace.source_tokens, settings);
+}
+
+/// Every attention and feed-forward network is among the blocks, under the name of what it adds.
+TEST(KnockOut, OfBlocksAgreesWithTracesInWhichTheyAddNothing) {
+    int compared = 0, larger = 0, networks = 0, unprojected = 0;
+    for (unsigned seed = 0; seed < 60; ++seed) {
+        RandomModel model(seed);
+        model.unruly = false;
+        if (!model.config.lm_head || model.tokens.ids.empty()) continue;
+        const Trace<float> trace = model.trace<float>();
+        KnockOutQuestion::Place place{model.between(0, trace.tokens.size() - 1), model.between(0, trace.tokens.length - 1),
+                                      static_cast<std::int32_t>(model.between(0, trace.config.vocab_size - 1))};
+        if (model.coin()) place.against = static_cast<std::int32_t>(model.between(0, trace.config.vocab_size - 1));
+        const KnockOut found = knock_out(trace, {.place = place, .parts = ReplacedParts::Blocks}, kQuietly);
+        ASSERT_TRUE(near(found.with_all, answer_of(trace, place))) << seed;
+        std::size_t attentions = 0, expected_networks = 0;
+        for (const PlanNode& node : trace.plan->nodes()) {
+            attentions += node.op == Op::Mix ? 1 : 0;
+            expected_networks += node.id.stage == Stage::FfnOut ? 1 : 0;
+        }
+        ASSERT_EQ(found.parts.size(), attentions + expected_networks) << seed;
+        for (const PartWorth& part : found.parts) {
+            networks += part.stage.stage == Stage::FfnOut ? 1 : 0;
+            unprojected += to_self(part.stage.stage) == Stage::Concat ? 1 : 0;
+            const double expected = answer_of(without_block(trace, part), place);
+            ASSERT_TRUE(near(part.without, expected))
+                << seed << " " << tensor_name(part.stage) << ": " << part.without << ", expected " << expected;
+            ++compared;
+            larger += std::abs(part.without - found.with_all) > 1e-3 ? 1 : 0;
+        }
+    }
+    EXPECT_GT(compared, 100);
+    EXPECT_GT(larger, 20) << "blocks that matter, or nothing was shown";
+    EXPECT_GT(networks, 20);
+    EXPECT_GT(unprojected, 5) << "attentions without W_O";
 }
 
 TEST(KnockOut, CountsAnEditThatRemovedTheHeadAlready) {
@@ -181,13 +226,13 @@ TEST(KnockOut, TellsTheHeadsThatAddMostFirstAndInTheEndTheSame) {
 /// The trace with the part's numbers in one text set one by one to those of another, where both have words.
 Trace<float> with_numbers_of(const Trace<float>& trace, const PartWorth& part, const KnockOutQuestion& question) {
     const Tensor<float>& value = trace.find(part.stage)->value;
-    const bool head = value.shape().rank() == 4;
+    const bool head = value.shape().rank() == 4, block = question.parts == ReplacedParts::Blocks;
     ForwardSettings settings = trace.settings;
     const auto [from, into] = *question.patch;
     const TokenBatch& tokens = part.stage.stack == Stack::Encoder ? trace.source_tokens : trace.tokens;
     const auto length = [&](std::int64_t text) { return tokens.lengths[static_cast<std::size_t>(text)]; };
     for (std::int64_t t = 0; t < std::min(length(from), length(into)); ++t) {
-        if (!head && t != part.index) continue;
+        if (!head && !block && t != part.index) continue;
         for (std::int64_t c = 0; c < value.shape()[head ? 3 : 2].size; ++c) {
             const float number = head ? value(from, part.index, t, c) : value(from, t, c);
             settings.edits.push_back({.kind = EditKind::Set,
@@ -212,19 +257,22 @@ TEST(KnockOut, OfAnotherTextsPartsAgreesWithTracesWhoseNumbersAreSetOneByOne) {
         const std::int64_t from = model.between(0, trace.tokens.size() - 1), sequence = from == 0 ? 1 : 0;
         KnockOutQuestion question;
         question.patch = {from, sequence};
-        question.parts = model.coin() ? ReplacedParts::Heads : ReplacedParts::Positions;
+        question.parts = static_cast<ReplacedParts>(seed % 5);
         if (model.coin(0.7))
             question.place = {sequence, model.coin() ? 0 : model.between(0, trace.tokens.lengths[static_cast<std::size_t>(sequence)] - 1),
                               static_cast<std::int32_t>(model.between(0, trace.config.vocab_size - 1))};
+        if (question.place && model.coin()) question.place->against = static_cast<std::int32_t>(model.between(0, trace.config.vocab_size - 1));
         const auto answer = [&](const Trace<float>& of) {
-            return question.place ? probability_of(of, *question.place) : loss_of(of, sequence);
+            return question.place ? answer_of(of, *question.place) : loss_of(of, sequence);
         };
         const KnockOut found = knock_out(trace, question, kQuietly);
         ASSERT_TRUE(near(found.with_all, answer(trace))) << seed;
         const bool same_place = question.place && question.place->position < trace.tokens.lengths[static_cast<std::size_t>(from)];
         ASSERT_EQ(found.in_other_text.has_value(), same_place);
         if (same_place) {
-            ASSERT_TRUE(near(*found.in_other_text, probability_of(trace, {from, question.place->position, question.place->token}))) << seed;
+            KnockOutQuestion::Place there = *question.place;
+            there.sequence = from;
+            ASSERT_TRUE(near(*found.in_other_text, answer_of(trace, there))) << seed;
         }
         shorter += trace.tokens.lengths[static_cast<std::size_t>(from)] < trace.tokens.lengths[static_cast<std::size_t>(sequence)] ? 1 : 0;
         for (std::size_t i = seed % 3; i < found.parts.size(); i += 3) {  // a trace takes a while
@@ -234,7 +282,7 @@ TEST(KnockOut, OfAnotherTextsPartsAgreesWithTracesWhoseNumbersAreSetOneByOne) {
                                                       << ", expected " << expected << ", unchanged " << found.with_all;
             ++compared;
             different += std::abs(part.without - found.with_all) > 1e-3 ? 1 : 0;
-            behind += question.place && question.parts == ReplacedParts::Positions && part.index > question.place->position ? 1 : 0;
+            behind += question.place && at_positions(question.parts) && part.index > question.place->position ? 1 : 0;
         }
     }
     EXPECT_GT(compared, 150);
@@ -284,14 +332,15 @@ TEST(KnockOut, BeforeTheTextsDifferNothingChanges) {
     ForwardSettings settings;
     settings.masks.causal = true;
     const Trace<float> trace = trace_forward<float>(parameters, tokens, {}, settings);
-    for (const ReplacedParts parts : {ReplacedParts::Heads, ReplacedParts::Positions})
+    for (const ReplacedParts parts : {ReplacedParts::Heads, ReplacedParts::Blocks, ReplacedParts::Positions,
+                                      ReplacedParts::AttentionPositions, ReplacedParts::FeedForwardPositions})
         for (const std::int64_t position : {2, 3}) {
             const KnockOut found =
                 knock_out(trace, {.place = KnockOutQuestion::Place{0, position, 6}, .parts = parts, .patch = {{1, 0}}}, kQuietly);
             const bool changed =
                 std::any_of(found.parts.begin(), found.parts.end(), [&](const PartWorth& part) { return part.without != found.with_all; });
             EXPECT_EQ(changed, position == 3);
-            EXPECT_TRUE(near(found.with_all, probability_of(trace, {0, position, 6})));
+            EXPECT_TRUE(near(found.with_all, answer_of(trace, {0, position, 6})));
         }
 }
 
@@ -302,7 +351,9 @@ TEST(KnockOut, RefusesWhatCannotBeMeasured) {
     EXPECT_THROW(knock_out(trace, {KnockOutQuestion::Place{trace.tokens.size(), 0, 0}}, kQuietly), Error);
     EXPECT_THROW(knock_out(trace, {KnockOutQuestion::Place{0, -1, 0}}, kQuietly), Error);
     EXPECT_THROW(knock_out(trace, {KnockOutQuestion::Place{0, 0, static_cast<std::int32_t>(trace.config.vocab_size)}}, kQuietly), Error);
-    EXPECT_THROW(knock_out(trace, {.parts = ReplacedParts::Positions}, kQuietly), ConfigError) << "zeros are no other text's";
+    EXPECT_THROW(knock_out(trace, {KnockOutQuestion::Place{0, 0, 0, static_cast<std::int32_t>(trace.config.vocab_size)}}, kQuietly), Error);
+    for (const ReplacedParts parts : {ReplacedParts::Positions, ReplacedParts::AttentionPositions, ReplacedParts::FeedForwardPositions})
+        EXPECT_THROW(knock_out(trace, {.parts = parts}, kQuietly), ConfigError) << "zeros are no other text's";
     EXPECT_THROW(knock_out(trace, {.patch = {{trace.tokens.size(), 0}}}, kQuietly), Error);
     EXPECT_THROW(knock_out(trace, {.patch = {{0, 0}}}, kQuietly), ConfigError) << "the same text";
     Trace<float> headless = trace;

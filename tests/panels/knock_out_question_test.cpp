@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "app/panels/edit/edits.hpp"
+#include "app/panels/views/knock_out_parts.hpp"
 #include "app/panels/views/knock_out_question.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/session.hpp"
@@ -36,7 +39,7 @@ TEST_F(CountedTest, KnockOutMeasuresOnlyWhatCounts) {
 TEST_F(CountedTest, TheQuestionAfterTheTextIsAboutTheLikeliestWord) {
     open_example("stories");
     view.view = View::KnockOut;
-    view.knock_out.chance = true;
+    view.knock_out.measure = AnswerMeasure::Probability;
     const auto& tokens = trace().tokens;
     const auto asked_at = [&](std::int64_t position) {
         view.locked.clear();
@@ -61,7 +64,7 @@ TEST_F(CountedTest, AnotherTextsNumbersReplaceThoseOfTheShownOne) {
     session->apply({command::SetTexts{{"the cat sat", "the dog sat", "a cow sat"}, {}}, ""});
     session->wait();
     view.view = View::KnockOut;
-    view.knock_out.chance = true;
+    view.knock_out.measure = AnswerMeasure::Probability;
     view.knock_out.parts = ReplacedParts::Positions;
     const auto question = [&] {
         frames(3, ui_frame);
@@ -88,6 +91,89 @@ TEST_F(CountedTest, AnotherTextsNumbersReplaceThoseOfTheShownOne) {
     session->apply({command::SetTexts{{"the cat sat"}, {}}, ""});
     session->wait();
     EXPECT_FALSE(question().patch);
+}
+
+/// The other answer is what the other text says there, else the likeliest other token; a chosen one stays.
+TEST_F(CountedTest, ALogitDifferenceIsAgainstTheOtherTextsAnswer) {
+    open_example("gpt-tiny");
+    session->apply({command::SetTexts{{"the cat sat on", "the cat ran on"}, {}}, ""});
+    session->wait();
+    view.view = View::KnockOut;
+    view.knock_out.measure = AnswerMeasure::LogitDifference;
+    view.locked.set(Axis::T, 1);
+    const auto question = [&] {
+        frames(3, ui_frame);
+        session->wait();
+        frames(3, ui_frame);
+        KnockOutQuestion found;
+        with_context([&](PanelContext& context) { found = knock_out_question(context); });
+        return found;
+    };
+    const Tensor<float>& logits = trace().find(trace().plan->logits())->value;
+    const auto& ids = trace().tokens.ids;
+    const auto logit = [&](std::int32_t token) { return static_cast<double>(logits(0, 1, token)); };
+    KnockOutQuestion asked = question();
+    ASSERT_EQ(asked.measure(), AnswerMeasure::LogitDifference);
+    EXPECT_EQ(asked.place->token, ids.at(2));
+    std::int32_t likeliest = -1;
+    for (std::int32_t token = 0; token < trace().config.vocab_size; ++token)
+        if (token > 1 && token != ids.at(2) && (likeliest < 0 || logit(token) > logit(likeliest))) likeliest = token;
+    EXPECT_EQ(asked.place->against, likeliest);
+    ASSERT_NE(view.knock_out.last, nullptr);
+    EXPECT_NEAR(view.knock_out.last->with_all, logit(ids.at(2)) - logit(likeliest), 1e-5);
+    view.knock_out.from = 1;
+    asked = question();
+    EXPECT_EQ(asked.place->against, ids.at(static_cast<std::size_t>(trace().tokens.length) + 2)) << "ran";
+    ASSERT_NE(asked.place->against, likeliest);
+    EXPECT_NEAR(*view.knock_out.last->in_other_text,
+                static_cast<double>(logits(1, 1, ids.at(2))) - static_cast<double>(logits(1, 1, *asked.place->against)), 1e-5);
+    view.knock_out.against = likeliest;
+    EXPECT_EQ(question().place->against, likeliest);
+    view.knock_out.against = ids.at(2);
+    EXPECT_NE(question().place->against, ids.at(2)) << "not against itself";
+}
+
+/// Every kind of part that the menu offers is measured, drawn and listed; the others are not offered.
+TEST_F(CountedTest, EveryKindOfPartHasItsPicture) {
+    open_example("gpt-tiny");
+    session->apply({command::SetTexts{{"the cat sat", "the dog sat"}, {}}, ""});
+    session->wait();
+    view.view = View::KnockOut;
+    view.knock_out.from = 1;
+    const std::int64_t layers = trace().config.num_layers, heads = trace().config.num_heads;
+    const std::vector<std::pair<ReplacedParts, std::int64_t>> columns = {{ReplacedParts::Heads, heads},
+                                                                         {ReplacedParts::Blocks, 2},
+                                                                         {ReplacedParts::Positions, 3},
+                                                                         {ReplacedParts::AttentionPositions, 3},
+                                                                         {ReplacedParts::FeedForwardPositions, 3}};
+    std::vector<ReplacedParts> offered;
+    for (const auto& [parts, count] : columns) {
+        offered.push_back(parts);
+        view.view = View::KnockOut;
+        view.knock_out.parts = parts;
+        frames(3, ui_frame);
+        session->wait();
+        canvas.calls.clear();
+        frame(ui_frame);
+        ASSERT_NE(view.knock_out.last, nullptr);
+        ASSERT_EQ(view.knock_out.last->parts.size(), static_cast<std::size_t>(layers * count));
+        const auto map = std::find_if(canvas.calls.begin(), canvas.calls.end(), [&, columns_of = count](const NullCanvas::Call& call) {
+            return call.request.data.cols == columns_of && call.request.data.rows == layers && call.max.x - call.min.x > 100;
+        });
+        ASSERT_NE(map, canvas.calls.end()) << static_cast<int>(parts);
+        // The last part stands in the last cell, and a click leads to it.
+        const PartWorth last = view.knock_out.last->parts.back();
+        click(map->max.x - 4, map->max.y - 4, ui_frame);
+        frames(2, ui_frame);
+        ASSERT_EQ(view.view, View::Step);
+        EXPECT_EQ(view.stage, parts == ReplacedParts::Heads ? weights_of(last.stage) : last.stage);
+        EXPECT_TRUE(parts != ReplacedParts::Heads || view.head == last.index);
+        EXPECT_TRUE(!at_positions(parts) || view.locked.on(Axis::T) == last.index);
+    }
+    with_context([&](PanelContext& context) {
+        EXPECT_EQ(replaceable_parts(context.trace(), true), offered);
+        EXPECT_EQ(replaceable_parts(context.trace(), false), (std::vector<ReplacedParts>{ReplacedParts::Heads, ReplacedParts::Blocks}));
+    });
 }
 
 /// The text that was added is shown, so that typing changes it and not the one it was copied from.
@@ -132,7 +218,7 @@ TEST_F(CountedTest, OpeningAPositionLeavesTheQuestion) {
     session->apply({command::SetTexts{{"the cat sat", "the dog sat"}, {}}, ""});
     session->wait();
     view.view = View::KnockOut;
-    view.knock_out.chance = true;
+    view.knock_out.measure = AnswerMeasure::Probability;
     view.knock_out.from = 1;
     view.locked.set(Axis::T, 2);
     view.knock_out.parts = ReplacedParts::Positions;

@@ -122,7 +122,7 @@ TEST(Look, TurningToAPlaceIsBeingThere) {
     look.gradients = true;
     look.compare = Compare::Unmasked, look.compare_as = CompareLayout::Difference, look.compare_head = 1;
     look.rollout = false, look.up_to = 1;
-    look.chance = true, look.replaced = ReplacedParts::Positions, look.replaced_from = 2;
+    look.measure = AnswerMeasure::LogitDifference, look.against = 3, look.replaced = ReplacedParts::Positions, look.replaced_from = 2;
     ViewState view;
     turn_to(view, look);
     EXPECT_EQ(look_of(view), look);
@@ -140,7 +140,7 @@ TEST_F(LessonTest, LeavingALessonGivesTheLayerAndTheHeadBack) {
     view.head = 3;
     view.totals.rollout = false;
     view.totals.up_to = 1;
-    view.knock_out.chance = true;
+    view.knock_out.measure = AnswerMeasure::Probability;
     frames(4, ui_frame);
     instant = false;
     open("scaling-and-softmax");
@@ -161,7 +161,7 @@ TEST_F(LessonTest, LeavingALessonGivesTheLayerAndTheHeadBack) {
     EXPECT_EQ(session->document().preset, "stories");
     EXPECT_FALSE(view.totals.rollout);
     EXPECT_EQ(view.totals.up_to, 1);
-    EXPECT_TRUE(view.knock_out.chance);
+    EXPECT_EQ(view.knock_out.measure, AnswerMeasure::Probability);
     EXPECT_EQ(view.view, View::Heads);
     EXPECT_EQ(view.stage, (StageId{Stage::Weights, 2}));
     EXPECT_EQ(view.head, 3);

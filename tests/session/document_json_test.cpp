@@ -46,8 +46,9 @@ Document rich_document() {
     look.compare_sequence = 0;
     look.rollout = false;
     look.up_to = 1;
-    look.chance = true;
-    look.replaced = ReplacedParts::Positions;
+    look.measure = AnswerMeasure::LogitDifference;
+    look.against = 5;
+    look.replaced = ReplacedParts::FeedForwardPositions;
     look.replaced_from = 1;
     document.look = look;
     document.pins.b = State{std::make_shared<const app::Setup>(open_preset("gpt-tiny")), MomentOfRun{7, 40, nullptr}};

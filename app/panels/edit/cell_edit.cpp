@@ -289,7 +289,7 @@ void draw_removal_items(PanelContext& context) {
 
 /// The lengths of the texts that a stage belongs to, without padding.
 const std::vector<std::int64_t>& lengths_of(const PanelContext& context, const StageId& id) {
-    return (id.stack == Stack::Encoder ? context.trace().source_tokens : context.trace().tokens).lengths;
+    return context.trace().tokens_of(id.stack).lengths;
 }
 
 /// Lists all rows of a text but the replaced one as sources to copy from.

@@ -9,7 +9,7 @@ namespace attn::app {
 const std::vector<std::vector<Token>>& tokens_of(const PanelContext& context, const StageId& id, Axis axis, const LabelledBy& by) {
     const Snapshot& snapshot = by.snapshot != nullptr ? *by.snapshot : context.snapshot;
     const bool source = id.stack == Stack::Encoder || (is_cross(id.stage) && axis == Axis::S);
-    return source ? snapshot.source_tokens : snapshot.tokens;
+    return snapshot.texts_of(source ? Stack::Encoder : Stack::Main);
 }
 
 namespace {

@@ -464,7 +464,7 @@ Matrix MatrixStore::times_moved(const Matrix& weights, const Tensor<float>& norm
 }
 
 Matrix MatrixStore::one_hot(const Trace<float>& trace, const StageId& tokens, std::int64_t batch) {
-    const TokenBatch& ids = tokens.stack == Stack::Encoder ? trace.source_tokens : trace.tokens;
+    const TokenBatch& ids = trace.tokens_of(tokens.stack);
     Matrix out;
     if (ids.size() == 0 || ids.length == 0) return out;
     const std::int64_t b = std::min(batch, ids.size() - 1);

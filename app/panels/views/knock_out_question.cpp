@@ -7,6 +7,7 @@
 #include <span>
 
 #include "app/panels/maps/labels.hpp"
+#include "app/panels/views/knock_out_parts.hpp"
 #include "app/panels/write/fill_in_view.hpp"
 #include "app/session/facets/next_words.hpp"
 #include "app/widgets/number.hpp"
@@ -28,7 +29,7 @@ std::optional<KnockOutQuestion::Patch> shown_patch(const PanelContext& context) 
 
 /// What is measured, before it is known what replaces the parts.
 KnockOutQuestion measure_of(const PanelContext& context) {
-    if (!context.view.knock_out.chance) return {{}, context.snapshot.asked};
+    if (context.view.knock_out.measure == AnswerMeasure::Loss) return {{}, context.snapshot.asked};
     const TokenBatch& tokens = context.trace().tokens;
     const std::int64_t batch = std::min(context.view.batch, tokens.size() - 1);
     if (batch < 0 || tokens.length == 0) return {};
@@ -71,14 +72,53 @@ std::string why_unchanged(const Trace<float>& trace, const KnockOutQuestion& que
     return "nothing changes it";
 }
 
+/// The chosen token, or the first that suggests itself; none while that is not known.
+std::optional<std::int32_t> answer_against(const PanelContext& context, const KnockOutQuestion& question) {
+    const std::optional<std::int32_t>& chosen = context.view.knock_out.against;
+    if (chosen && *chosen != question.place->token && *chosen < context.trace().config.vocab_size) return chosen;
+    const std::vector<std::int32_t> answers = other_answers(context, question);
+    return answers.empty() ? std::nullopt : std::optional(answers.front());
+}
+
+std::string_view measure_name(AnswerMeasure measure) {
+    return measure == AnswerMeasure::Loss ? "loss" : measure == AnswerMeasure::Probability ? "probability" : "logit difference";
+}
+
 }  // namespace
 
 KnockOutQuestion knock_out_question(const PanelContext& context) {
     if (!context.ready()) return {};
     KnockOutQuestion question = measure_of(context);
     question.patch = shown_patch(context);
-    if (question.patch) question.parts = context.view.knock_out.parts;
+    const std::vector<ReplacedParts> parts = replaceable_parts(context.trace(), question.patch.has_value());
+    const bool possible = std::find(parts.begin(), parts.end(), context.view.knock_out.parts) != parts.end();
+    question.parts = possible ? context.view.knock_out.parts : ReplacedParts::Heads;
+    if (context.view.knock_out.measure == AnswerMeasure::LogitDifference && question.place)
+        question.place->against = answer_against(context, question);
     return question;
+}
+
+std::vector<std::int32_t> other_answers(const PanelContext& context, const KnockOutQuestion& question) {
+    constexpr std::size_t kMost = 12;
+    std::vector<std::int32_t> answers;
+    const auto add = [&](std::int32_t token) {
+        const bool known = token == question.place->token || std::find(answers.begin(), answers.end(), token) != answers.end();
+        if (!known && answers.size() < kMost) answers.push_back(token);
+    };
+    const auto add_likeliest = [&](std::int64_t text, std::size_t most) {
+        const auto words = context.ask_latest(facet::NextWords{text, {}, question.place->position});
+        for (std::size_t i = 0; words && i < std::min(most, words->likeliest.size()); ++i) add(words->likeliest[i].id);
+        return words.value != nullptr;
+    };
+    const std::int64_t from = question.patch ? question.patch->from : question.place->sequence;
+    const TokenBatch& tokens = context.trace().tokens;
+    if (from != question.place->sequence && question.place->position < tokens.lengths[static_cast<std::size_t>(from)]) {
+        const std::int64_t next = question.place->position + (reads_both_ways(context) ? 0 : 1);
+        if (next < tokens.lengths[static_cast<std::size_t>(from)]) add(tokens.ids[static_cast<std::size_t>(from * tokens.length + next)]);
+        if (!add_likeliest(from, kMost / 2)) return answers;  // what is likely here would otherwise be first for a moment
+    }
+    add_likeliest(question.place->sequence, kMost);
+    return answers;
 }
 
 std::int64_t text_beside_shown(const PanelContext& context) {
@@ -99,36 +139,35 @@ std::string question_words(const PanelContext& context, const KnockOutQuestion& 
     if (!question.place) return of_all ? "next-token loss on all texts" : "next-token loss on the shown text";
     const auto& place = *question.place;
     const bool two_texts = context.trace().config.architecture == Architecture::EncoderDecoder;
-    return fmt::format("probability of ‘{}’ {} position {} ‘{}’{}", index_label(context, {Stage::Logits, -1}, Axis::V, place.token),
-                       both_ways ? "at" : "after", place.position, index_label(context, {Stage::Logits, -1}, Axis::T, place.position),
-                       two_texts ? " of the target" : "");
+    const auto token = [&](std::int32_t id) { return index_label(context, {Stage::Logits, -1}, Axis::V, id); };
+    const std::string asked = place.against ? fmt::format("logit of ‘{}’ minus that of ‘{}’", token(place.token), token(*place.against))
+                                            : fmt::format("probability of ‘{}’", token(place.token));
+    return fmt::format("{} {} position {} ‘{}’{}", asked, both_ways ? "at" : "after", place.position,
+                       index_label(context, {Stage::Logits, -1}, Axis::T, place.position), two_texts ? " of the target" : "");
 }
 
 std::string measured_words(const KnockOutQuestion& question) {
-    if (!question.patch)
-        return question.place ? "Change in the probability when a head's context is set to zero and everything after it is recomputed. "
-                                "Orange: it rises without the head, which opposes the token. Blue: it falls; the head favours the token."
-                              : "Change in the loss when a head's context is set to zero and everything after it is recomputed. Orange: it "
-                                "rises without the head, which helps. Blue: it falls; the head hurts.";
-    const char* part = question.parts == ReplacedParts::Heads ? "a head's context" : "the stream that enters a layer, at one position,";
-    return fmt::format(
-        "Change in the {} when {} is taken from text {} and everything after it is recomputed (activation patching). Orange: "
-        "it rises. Blue: it falls.",
-        question.place ? "probability" : "loss", part, question.patch->from + 1);
+    const std::string what = fmt::format("Change in the {} when {}", measure_name(question.measure()), sentence_name(question.parts));
+    if (question.patch)
+        return fmt::format("{} is taken from text {} and everything after it is recomputed (activation patching). Orange: it rises. Blue: it falls.",
+                           what, question.patch->from + 1);
+    const char* part = question.parts == ReplacedParts::Heads ? "head" : "block";
+    return fmt::format("{0} is set to zero and everything after it is recomputed. Orange: it rises without the {1}, which {2}. Blue: it "
+                       "falls; the {1} {3}.",
+                       what, part, question.place ? "opposes the token" : "helps", question.place ? "favours the token" : "hurts");
 }
 
 std::string measured_whole(const Trace<float>& trace, const KnockOutQuestion& question, const KnockOut& result) {
-    std::string words =
-        fmt::format("{} {} {}", question.place ? "probability" : "loss", question.patch ? "with nothing replaced" : "with all heads",
-                    format_number(result.with_all, {.decimals = 4}));
+    const std::string_view measure = measure_name(question.measure());
+    const std::string value = format_number(result.with_all, {.decimals = 4});
+    std::string words = fmt::format("{} {} {}", measure, question.patch ? "with nothing replaced" : "with all " + std::string(counted_name(question.parts)), value);
     if (!question.patch) return words;
     if (result.in_other_text)
         words += fmt::format(" · in text {}: {}", question.patch->from + 1, format_number(*result.in_other_text, {.decimals = 4}));
     const bool changed =
         std::any_of(result.parts.begin(), result.parts.end(), [&](const PartWorth& part) { return part.without != result.with_all; });
     if (!changed)
-        return fmt::format("{} {} · {}", question.place ? "probability" : "loss", format_number(result.with_all, {.decimals = 4}),
-                           why_unchanged(trace, question));
+        return fmt::format("{} {} · {}", measure, value, why_unchanged(trace, question));
     const auto length = [&](std::int64_t text) { return trace.tokens.lengths[static_cast<std::size_t>(text)]; };
     const std::int64_t from = length(question.patch->from), into = length(question.patch->into);
     return from == into ? words : words + fmt::format(" · only the first {} positions, which both texts have", std::min(from, into));

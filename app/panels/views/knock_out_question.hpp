@@ -3,17 +3,22 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "app/panels/panel_context.hpp"
 
 namespace attn::app {
 
-/// The question for the shown selection: the loss, or the probability of the selected token at the selected position; and what replaces the
-/// parts.
+/// The question for the shown selection: the loss, or what is asked of the selected token at the selected position; and what replaces the
+/// parts. While the other token of a logit difference is not known yet, the question is about the probability.
 KnockOutQuestion knock_out_question(const PanelContext& context);
 
 /// The text taken from if the chosen one is shown itself, or none was chosen yet.
 std::int64_t text_beside_shown(const PanelContext& context);
+
+/// The tokens whose logit may be subtracted from that of the question's place: what the other text of a patch says or would say there, then
+/// what else is likely here. Empty while that is being computed.
+std::vector<std::int32_t> other_answers(const PanelContext& context, const KnockOutQuestion& question);
 
 /// The length of the longest text whose loss is measured.
 std::int64_t longest_counted(const TokenBatch& tokens, const KnockOutQuestion& question);

@@ -12,7 +12,8 @@
 namespace attn::app {
 
 struct KnockOutState {
-    bool chance = false;  ///< measure the probability of the selected token instead of the loss
+    AnswerMeasure measure = AnswerMeasure::Loss;
+    std::optional<std::int32_t> against{};  ///< of a logit difference: the chosen other token; none: the likeliest other answer
     ReplacedParts parts = ReplacedParts::Heads;
     std::optional<std::int64_t> from{};  ///< the text to take their numbers from; none: they become zero
     /// Set while a position that was opened is looked at elsewhere: it, and the position that was selected before and is asked about.

@@ -8,10 +8,10 @@
 #include <optional>
 #include <utility>
 
-#include "app/panels/edit/edit_words.hpp"
 #include "app/panels/edit/edits.hpp"
 #include "app/panels/maps/labels.hpp"
 #include "app/panels/views/equation_layout.hpp"
+#include "app/panels/views/knock_out_parts.hpp"
 #include "app/panels/views/knock_out_question.hpp"
 #include "app/widgets/color_bar.hpp"
 #include "app/widgets/controls.hpp"
@@ -28,38 +28,13 @@ constexpr float kPositionRow = 40;
 constexpr std::size_t kMostListed = 200;
 constexpr float kWorthWriting = 1e-5F;       // of the largest change
 constexpr float kListBesidePositions = 860;  // from this width on, because a map of positions is wide
-constexpr std::array<std::string_view, 2> kMeasures = {"loss", "a token's probability"};
+constexpr float kLabelColumn = 66, kRowHeight = 30, kAnswerWidth = 128;
+constexpr std::array<std::string_view, 3> kMeasures = {"loss", "probability", "logit difference"};  // in the order of AnswerMeasure
 
 double change(const KnockOut& result, const PartWorth& part) { return part.without - result.with_all; }
 
 bool is_whole(const KnockOut& result) {
     return std::all_of(result.parts.begin(), result.parts.end(), [](const PartWorth& part) { return part.measured; });
-}
-
-std::string_view parts_name(const KnockOutQuestion& question) { return question.parts == ReplacedParts::Heads ? "heads" : "positions"; }
-
-bool is_head(const PartWorth& part) { return to_self(part.stage.stage) == Stage::Context; }
-
-/// An encoder-decoder has up to three attentions per layer, whose names must fit beside the picture. A stream is named by the layer that it
-/// enters.
-std::string row_name(const PartWorth& part) {
-    const StageId entered{part.stage.stage, part.stage.layer + 1, part.stage.stack};
-    if (!is_head(part)) return part.stage.stack == Stack::Main ? place_words(entered, -1) : attention_name(entered, {}, true);
-    return part.stage.stack == Stack::Main ? place_words(part.stage, -1) : attention_name(part.stage, {}, true);
-}
-
-std::string position_name(const PanelContext& context, const PartWorth& part) {
-    return index_label(context, part.stage, Axis::T, part.index);
-}
-
-std::string part_name(const PanelContext& context, const PartWorth& part) {
-    if (!is_head(part)) return fmt::format("{}, {} ‘{}’", row_name(part), part.index, position_name(context, part));
-    return part.stage.stack == Stack::Main ? place_words(part.stage, part.index) : attention_name(part.stage, part.index, true);
-}
-
-/// The columns of an encoder and a decoder are different words.
-bool has_two_texts(const KnockOut& result) {
-    return !result.parts.empty() && result.parts.front().stage.stack != result.parts.back().stage.stack;
 }
 
 /// The changes as a matrix: rows are attentions or layers, columns are heads or positions.
@@ -72,15 +47,16 @@ struct WorthMap {
     float reach = 0;  ///< largest magnitude
 };
 
-WorthMap map_of(const PanelContext& context, const KnockOut& result) {
+WorthMap map_of(const PanelContext& context, const KnockOut& result, ReplacedParts parts) {
     WorthMap map;
-    for (const PartWorth& part : result.parts) map.width = std::max(map.width, part.index + 1);
+    for (const PartWorth& part : result.parts) map.width = std::max(map.width, column_of(part, parts) + 1);
     for (const PartWorth& part : result.parts) {
-        if (part.index == 0) {
-            map.rows.push_back(row_name(part));
+        const std::string row = row_name(part, parts);
+        if (map.rows.empty() || map.rows.back() != row) {
+            map.rows.push_back(row);
             map.parts.resize(map.rows.size() * static_cast<std::size_t>(map.width));
         }
-        map.parts[(map.rows.size() - 1) * static_cast<std::size_t>(map.width) + static_cast<std::size_t>(part.index)] = &part;
+        map.parts[(map.rows.size() - 1) * static_cast<std::size_t>(map.width) + static_cast<std::size_t>(column_of(part, parts))] = &part;
     }
     for (const PartWorth* part : map.parts) {
         const bool measured = part != nullptr && part->measured;
@@ -89,22 +65,8 @@ WorthMap map_of(const PanelContext& context, const KnockOut& result) {
         map.measured.push_back(measured ? 1 : 0);
         if (std::isfinite(value)) map.reach = std::max(map.reach, std::abs(value));
     }
-    for (std::int64_t i = 0; i < map.width && !map.parts.empty(); ++i)
-        map.columns.push_back(is_head(*map.parts.front()) ? fmt::format("H{}", i)
-                              : has_two_texts(result)     ? fmt::format("{}", i)
-                                                          : position_name(context, {map.parts.front()->stage, i}));
+    for (std::int64_t i = 0; i < map.width; ++i) map.columns.push_back(column_name(context, result, parts, i));
     return map;
-}
-
-void open_part(PanelContext& context, const PartWorth& part) {
-    context.view.view = View::Step;
-    context.view.stage = is_head(part) ? weights_of(part.stage) : part.stage;
-    if (is_head(part)) {
-        context.view.head = part.index;
-        return;
-    }
-    context.view.knock_out.opened = {part.index, context.view.locked.on(Axis::T)};
-    context.view.locked.set(Axis::T, part.index);
 }
 
 /// Back from an opened position, the question is the one before, unless another position was selected meanwhile.
@@ -117,51 +79,96 @@ void take_up_question(ViewState& view) {
 void begin_with_copy(PanelContext& context) {
     add_text(context, 0);
     context.view.knock_out.from = 0;
-    context.view.knock_out.parts = ReplacedParts::Heads;
 }
 
 void offer_second_text(PanelContext& context) {
     const auto& texts = context.document.texts;
     if (texts.size() != 1 || context.view.lesson.open()) return;
     if (link(context.ui(), "Take numbers from another text instead: add one",
-             "Adds a copy of the text: change a word in it. Heads or positions can then be replaced by those of the other text "
+             "Adds a copy of the text: change a word in it. Heads, blocks or positions can then be replaced by those of the other text "
              "(activation patching)."))
         begin_with_copy(context);
     gap(context.ui(), 6);
+}
+
+/// Which parts are replaced.
+void draw_parts(PanelContext& context, const KnockOutQuestion& question) {
+    const std::vector<ReplacedParts> parts = replaceable_parts(context.trace(), question.patch.has_value());
+    std::vector<std::string_view> names;
+    for (const ReplacedParts part : parts) names.push_back(menu_name(part));
+    int chosen = static_cast<int>(std::find(parts.begin(), parts.end(), question.parts) - parts.begin());
+    if (!segmented_row(context.ui(), "Replace", names, chosen, kLabelColumn,
+                       {.tooltip = "Heads: one head's context. Blocks: all that an attention or a feed-forward network adds. With another "
+                                   "text also at one position: the stream that enters a layer, or what is added to it there."}))
+        return;
+    context.view.knock_out.parts = parts[static_cast<std::size_t>(chosen)];
+    context.view.knock_out.last.reset();
+}
+
+/// With more than two texts, a list of those that can be taken from.
+void draw_other_texts(PanelContext& context, const KnockOutQuestion& question) {
+    std::vector<std::int64_t> others;
+    std::vector<std::string> names;
+    for (std::int64_t text = 0; text < context.trace().tokens.size(); ++text) {
+        if (text == question.patch->into) continue;
+        others.push_back(text);
+        names.push_back(fmt::format("text {}", text + 1));
+    }
+    const std::vector<std::string_view> shown(names.begin(), names.end());
+    int other = static_cast<int>(std::find(others.begin(), others.end(), question.patch->from) - others.begin());
+    if (drop_down(context.ui(), "##from_text", shown, other, 92)) context.view.knock_out.from = others[static_cast<std::size_t>(other)];
+}
+
+/// The token whose logit is subtracted.
+void draw_other_answer(PanelContext& context, const KnockOutQuestion& question) {
+    std::vector<std::int32_t> answers = other_answers(context, question);
+    // A chosen one that is no longer among the likely ones stays.
+    if (question.place->against && std::find(answers.begin(), answers.end(), *question.place->against) == answers.end())
+        answers.insert(answers.begin(), *question.place->against);
+    if (answers.empty()) return;
+    std::vector<std::string> names;
+    for (const std::int32_t token : answers)
+        names.push_back(fmt::format("‘{}’", index_label(context, {Stage::Logits, -1}, Axis::V, token)));
+    const std::vector<std::string_view> shown(names.begin(), names.end());
+    int chosen = static_cast<int>(std::find(answers.begin(), answers.end(), question.place->against.value_or(-1)) - answers.begin());
+    if (drop_down(context.ui(), "##against", shown, chosen, kAnswerWidth,
+                  {.tooltip = "The token whose logit is subtracted: the other text's answer, or what else is likely here."}))
+        context.view.knock_out.against = answers[static_cast<std::size_t>(chosen)];
 }
 
 /// What replaces the parts: pills and, with more than two texts, a list of the others.
 void draw_replacement(PanelContext& context, const KnockOutQuestion& question) {
     const std::int64_t texts = context.trace().tokens.size();
     if (texts < 2) return offer_second_text(context);
-    constexpr std::array<std::string_view, 3> kReplacements = {"zero", "another text's heads", "another text's positions"};
+    constexpr std::array<std::string_view, 2> kReplacements = {"zero", "another text's"};
     KnockOutState& state = context.view.knock_out;
     const ImVec2 at = ImGui::GetCursorScreenPos();
-    const float column = 86;
-    int chosen = !question.patch ? 0 : question.parts == ReplacedParts::Heads ? 1 : 2;
-    if (segmented_row(context.ui(), "Replaced by", kReplacements, chosen, column,
-                      {.tooltip = "Zero shows what each head is worth. Numbers of another text show where the difference between the two "
+    int chosen = question.patch ? 1 : 0;
+    if (segmented_row(context.ui(), "by", kReplacements, chosen, kLabelColumn,
+                      {.tooltip = "Zero shows what a part is worth. Numbers of another text show where the difference between the two "
                                   "texts is decided: write two that differ in one word."})) {
-        state.parts = chosen == 2 ? ReplacedParts::Positions : ReplacedParts::Heads;
-        if (chosen == 0) state.from.reset();
-        else state.from = question.patch ? question.patch->from : text_beside_shown(context);
+        state.from = chosen == 0 ? std::nullopt : std::optional(text_beside_shown(context));
         state.last.reset();
     }
     const ImVec2 below = ImGui::GetCursorScreenPos();
     if (question.patch && texts > 2) {
-        std::vector<std::int64_t> others;
-        std::vector<std::string> names;
-        for (std::int64_t text = 0; text < texts; ++text) {
-            if (text == question.patch->into) continue;
-            others.push_back(text);
-            names.push_back(fmt::format("text {}", text + 1));
-        }
-        const std::vector<std::string_view> shown(names.begin(), names.end());
-        int other = static_cast<int>(std::find(others.begin(), others.end(), question.patch->from) - others.begin());
-        ImGui::SetCursorScreenPos({at.x + context.px(column + 12) + segmented_width(context.ui(), kReplacements), at.y});
-        if (drop_down(context.ui(), "##from_text", shown, other, 92)) state.from = others[static_cast<std::size_t>(other)];
+        ImGui::SetCursorScreenPos({at.x + context.px(kLabelColumn + 12) + segmented_width(context.ui(), kReplacements), at.y});
+        draw_other_texts(context, question);
     }
     ImGui::SetCursorScreenPos({at.x, below.y + context.px(4)});
+}
+
+/// Draws the list at the right end of the line that begins at `line`.
+void place_other_answer(PanelContext& context, const KnockOutQuestion& question, ImVec2 line) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const ImVec2 below = ImGui::GetCursorScreenPos();
+    const float right = line.x + ImGui::GetContentRegionAvail().x, list = context.px(kAnswerWidth), label = text_width(fonts.label, "against") + context.px(10);
+    const ImVec2 at{right - list, line.y};
+    draw_text_in(*ImGui::GetWindowDrawList(), fonts.label, {at.x - label, at.y}, {at.x, at.y + context.px(kRowHeight)}, {0, 0.5F},
+                 colors.muted, "against");
+    ImGui::SetCursorScreenPos(at);
+    draw_other_answer(context, question);
+    ImGui::SetCursorScreenPos(below);
 }
 
 void draw_heading(PanelContext& context, const KnockOutQuestion& question) {
@@ -174,13 +181,18 @@ void draw_heading(PanelContext& context, const KnockOutQuestion& question) {
     draw_text(list, fonts.label, {detail_x, at.y + context.px(9)}, colors.muted,
               elide(fonts.label, question_words(context, question), at.x + width - switch_width - context.px(14) - detail_x));
     ImGui::SetCursorScreenPos({at.x + width - switch_width, at.y + context.px(1)});
-    int chosen = context.view.knock_out.chance ? 1 : 0;
+    AnswerMeasure& measure = context.view.knock_out.measure;
+    int chosen = static_cast<int>(measure);
     if (segmented(context.ui(), "##measure", kMeasures, chosen, switch_width + 1,
-                  {.tooltip = "The loss over the whole text, or the probability of one token after the chosen position: the text's own, or "
-                              "the one chosen among the logits or probabilities."}))
-        context.view.knock_out.chance = chosen == 1;
+                  {.tooltip = "The loss over the whole text; or of one token after the chosen position, its probability or by how much its "
+                              "logit exceeds another one's. The token is the text's own, or the one chosen among the logits or "
+                              "probabilities."}))
+        measure = static_cast<AnswerMeasure>(chosen);
     ImGui::SetCursorScreenPos({at.x, at.y + context.px(38)});
+    draw_parts(context, question);
+    const ImVec2 second_line = ImGui::GetCursorScreenPos();
     draw_replacement(context, question);
+    if (measure == AnswerMeasure::LogitDifference && question.place) place_other_answer(context, question, second_line);
     paragraph(context.ui(), fonts.label, colors.muted, measured_words(question));
     gap(context.ui(), 6);
 }
@@ -213,9 +225,9 @@ void draw_state(PanelContext& context, const KnockOutQuestion& question, const A
     if (fresh) words = measured_whole(context.trace(), question, *answer.value);
     else if (state.stopped) words = state.last == nullptr || is_whole(*state.last) ? "not measured" : "stopped before all were measured";
     else if (!answer.problem.empty()) words = answer.problem;
-    else if (answer.total == 0) words = question.patch ? "measuring with nothing replaced" : "measuring with all heads";
+    else if (answer.total == 0) words = "measuring with nothing replaced";
     else
-        words = fmt::format("{} of {} {}, strongest first{}", answer.done, answer.total, parts_name(question),
+        words = fmt::format("{} of {} {}, strongest first{}", answer.done, answer.total, counted_name(question.parts),
                             time_left(context, question, answer));
     if (!fresh && answer.so_far == nullptr && state.last != nullptr && is_whole(*state.last)) words += " · below: an earlier state";
     float x = at.x;
@@ -257,21 +269,22 @@ void draw_numbers(const PanelContext& context, const WorthMap& map, const Heatma
 void draw_tooltip(PanelContext& context, const KnockOut& result, const PartWorth& part) {
     const auto& [colors, fonts, scale] = context.theme;
     const Ui ui = context.ui();
-    const bool replaced = context.view.knock_out.last_question.patch.has_value();
+    const KnockOutQuestion& question = context.view.knock_out.last_question;
     begin_tooltip(ui);
-    text_line(ui, fonts.strong, colors.text, part_name(context, part));
+    text_line(ui, fonts.strong, colors.text, part_name(context, part, question.parts));
     if (!part.measured) text_line(ui, fonts.label, colors.muted, "not measured yet");
     else
         text_line(ui, fonts.mono, colors.muted,
                   fmt::format("{} with it, {} {}: {}", format_number(result.with_all, {.decimals = 4}),
-                              format_number(part.without, {.decimals = 4}), replaced ? "with the other text's" : "without",
+                              format_number(part.without, {.decimals = 4}), question.patch ? "with the other text's" : "without",
                               format_number(change(result, part), {.decimals = 4, .plus = true})));
-    text_line(ui, fonts.label, colors.faint, is_head(part) ? "click to open the head" : "click to open the stream that enters the layer");
+    text_line(ui, fonts.label, colors.faint, fmt::format("click to open {}", opened_name(question.parts)));
     end_tooltip();
 }
 
 void draw_map(PanelContext& context, const KnockOut& result, ImVec2 at, ImVec2 room, bool fresh) {
-    const WorthMap map = map_of(context, result);
+    const ReplacedParts parts = context.view.knock_out.last_question.parts;
+    const WorthMap map = map_of(context, result, parts);
     if (map.values.empty()) return;
     const auto rows = static_cast<std::int64_t>(map.rows.size());
     const HeatmapData data{
@@ -284,10 +297,10 @@ void draw_map(PanelContext& context, const KnockOut& result, ImVec2 at, ImVec2 r
     const float bar = context.px(kWorthBar);
     const float cell_w = std::min((room.x - label - bar) / static_cast<float>(map.width), context.px(kMaxHeadCell));
     // Many heads make narrow columns; their rows stay high enough to read a layer's name.
-    const bool of_heads = map.parts.front() == nullptr || is_head(*map.parts.front());
-    const float names = context.px(of_heads ? 24 : 60);
+    const bool of_positions = at_positions(parts);
+    const float names = context.px(of_positions ? 60 : 24);
     const float cell_h = std::min({(room.y - names - context.px(6)) / static_cast<float>(rows), context.px(104),
-                                   std::max(cell_w, context.px(of_heads ? kLeastHeadRow : kPositionRow))});
+                                   std::max(cell_w, context.px(of_positions ? kPositionRow : kLeastHeadRow))});
     const ImVec2 min{at.x + label, at.y + names};
     const ImVec2 max{min.x + cell_w * static_cast<float>(map.width), min.y + cell_h * static_cast<float>(rows)};
     HeatmapOptions options;
@@ -300,7 +313,7 @@ void draw_map(PanelContext& context, const KnockOut& result, ImVec2 at, ImVec2 r
     if (!fresh) ImGui::GetWindowDrawList()->AddRectFilled(min, max, with_alpha(context.theme.colors.pane, 0.65F));
     color_bar(context.ui(), {max.x + context.px(20), min.y}, min.y + std::max(max.y - min.y, context.px(100)), style, {});
     const auto part_at = [&](const HeatmapCell& cell) { return map.parts[static_cast<std::size_t>(cell.row * map.width + cell.col)]; };
-    if (hit.clicked && part_at(*hit.clicked) != nullptr) open_part(context, *part_at(*hit.clicked));
+    if (hit.clicked && part_at(*hit.clicked) != nullptr) open_part(context, *part_at(*hit.clicked), parts);
     if (!hit.hovered || part_at(*hit.hovered) == nullptr) return;
     draw_tooltip(context, result, *part_at(*hit.hovered));
 }
@@ -326,27 +339,32 @@ std::vector<const PartWorth*> strongest_parts(const KnockOut& result) {
     return order;
 }
 
+const char* list_heading(ReplacedParts parts) {
+    return at_positions(parts) ? "Positions by their effect" : parts == ReplacedParts::Blocks ? "Blocks by their effect" : "Heads by their effect";
+}
+
 /// Draws the list of parts by effect, largest first.
 void draw_list(PanelContext& context, const KnockOut& result, bool fresh) {
     const auto& [colors, fonts, scale] = context.theme;
-    const bool of_heads = result.parts.empty() || is_head(result.parts.front());
-    section_heading(context.ui(), of_heads ? "Heads by their effect" : "Positions by their effect");
+    const ReplacedParts parts = context.view.knock_out.last_question.parts;
+    section_heading(context.ui(), list_heading(parts));
     const std::vector<const PartWorth*> order = strongest_parts(result);
     const double largest = order.empty() ? 0 : effect(result, *order.front());
     const float width = ImGui::GetContentRegionAvail().x, line = context.px(kListLine);
+    const std::string opens = fmt::format("Click to open {}.", opened_name(parts));
     ImDrawList& list = *ImGui::GetWindowDrawList();
     for (std::size_t i = 0; i < order.size(); ++i) {
         ImGui::PushID(static_cast<int>(i));
         const Item item = begin_item(context.ui(), "##part", {width, line},
-                                     {.tooltip = of_heads ? "Click to open this head." : "Click to open the stream at this position."});
+                                     {.tooltip = opens});
         draw_focus_ring(context.ui(), item, context.px(3));
         ImGui::PopID();
         const double value = change(result, *order[i]);
         const Color ink = !fresh ? colors.faint : item.hovered ? colors.accent : colors.text;
         draw_text_in(list, fonts.label, item.min, item.max, {0, 0.5F}, ink,
-                     elide(fonts.label, part_name(context, *order[i]), width * 0.48F));
+                     elide(fonts.label, part_name(context, *order[i], parts), width * 0.54F));
         draw_text_in(list, fonts.mono_small, item.min, item.max, {1, 0.5F}, ink, format_number(value, {.decimals = 4, .plus = true}));
-        const float left = item.min.x + width * 0.5F, right = item.max.x - context.px(74), middle = (left + right) / 2;
+        const float left = item.min.x + width * 0.56F, right = item.max.x - context.px(74), middle = (left + right) / 2;
         if (std::isfinite(value) && largest > 0 && std::isfinite(largest)) {
             const float end = middle + static_cast<float>(value / largest) * (right - middle);
             const Color bar = context.canvas.color({.map = ColorMap::Diverging, .lo = -1, .hi = 1}, value < 0 ? -1.F : 1.F);
@@ -354,7 +372,7 @@ void draw_list(PanelContext& context, const KnockOut& result, bool fresh) {
                                with_alpha(bar, fresh ? 1.F : 0.35F), context.px(2));
         }
         list.AddLine({middle, item.min.y + context.px(4)}, {middle, item.max.y - context.px(4)}, colors.line);
-        if (item.pressed) open_part(context, *order[i]);
+        if (item.pressed) open_part(context, *order[i], parts);
     }
 }
 
@@ -377,6 +395,11 @@ void draw_knock_out_view(PanelContext& context) {
             "A text of one token has no next token to predict, so there is no loss: write a longer text, or choose a token's probability.");
         return;
     }
+    if (context.view.knock_out.measure == AnswerMeasure::LogitDifference && question.measure() != AnswerMeasure::LogitDifference) {
+        paragraph(context.ui(), fonts.body, colors.muted,
+                  context.trace().config.vocab_size > 1 ? "The likely tokens are being computed." : "There is no other token to compare with.");
+        return;
+    }
     // After cancelling, nothing is requested until the button is pressed.
     KnockOutState& state = context.view.knock_out;
     Answer<facet::KnockOut> answer;
@@ -395,13 +418,12 @@ void draw_knock_out_view(PanelContext& context) {
     const bool kept = state.stopped && state.last_question == question && state.last_state == context.states.shown;
     const bool fresh = answer.value != nullptr || partly || kept;
     const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
-    const bool of_heads = state.last->parts.empty() || is_head(state.last->parts.front());
-    const bool listed = of_heads || room.x >= context.px(kListBesidePositions);
+    const bool listed = !at_positions(state.last_question.parts) || room.x >= context.px(kListBesidePositions);
     const float list_width = listed ? std::min(context.px(kListWidth), room.x * 0.4F) + context.px(24) : 0;
     draw_map(context, *state.last, at, {room.x - list_width, room.y}, fresh);
     if (!listed) return;
     std::int64_t columns = 1;
-    for (const PartWorth& part : state.last->parts) columns = std::max(columns, part.index + 1);
+    for (const PartWorth& part : state.last->parts) columns = std::max(columns, column_of(part, state.last_question.parts) + 1);
     const float widest_map = context.px(kLayerLabels + kWorthBar) + static_cast<float>(columns) * context.px(kMaxHeadCell);
     ImGui::SetCursorScreenPos({at.x + std::min(room.x - list_width, widest_map) + context.px(24), at.y});
     ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));

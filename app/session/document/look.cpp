@@ -29,8 +29,9 @@ constexpr std::array<std::pair<std::string_view, Compare>, 5> kComparisons = {{{
                                                                                {"pinned", Compare::Pinned}}};
 constexpr std::array<std::string_view, 4> kLayouts = {"all", "side", "difference", "in_place"};  // in the order of CompareLayout
 constexpr std::array<std::string_view, 2> kTotals = {"mean", "rollout"};
-constexpr std::array<std::string_view, 2> kMeasures = {"loss", "probability"};
-constexpr std::array<std::string_view, 3> kReplaced = {"heads", "positions", "zero"};  // in the order of ReplacedParts; zero: by no text
+constexpr std::array<std::string_view, 3> kMeasures = {"loss", "probability", "logit_difference"};
+// In the order of ReplacedParts; zero: by no text.
+constexpr std::array<std::string_view, 6> kReplaced = {"heads", "blocks", "positions", "attention_positions", "feed_forward_positions", "zero"};
 constexpr std::array<Axis, 6> kCellAxes = {Axis::T, Axis::S, Axis::C, Axis::D, Axis::F, Axis::V};
 
 /// Sets the flags of the names listed under `key`. An unknown name is an error that lists the valid ones.
@@ -109,13 +110,13 @@ void read_totals(JsonObject& object, Look& look) {
 }
 
 void read_knock_out(JsonObject& object, Look& look) {
-    if (std::size_t index = 0; object.read_choice("measure", {kMeasures.begin(), kMeasures.end()}, index)) look.chance = index == 1;
+    read_enum(object, "measure", kMeasures, look.measure);
+    if (std::int64_t token = 0; object.read("against", token, 0, kMaxIndex - 1)) look.against = static_cast<std::int32_t>(token);
     if (std::size_t index = 0; object.read_choice("replaced", {kReplaced.begin(), kReplaced.end()}, index)) {
-        if (kReplaced[index] == "zero") {
-            look.replaced_from.reset();
-            if (object.has("replaced_from")) object.fail("replaced_from", "zero is taken from no text");
-        }
-        look.replaced = index == 1 ? ReplacedParts::Positions : ReplacedParts::Heads;
+        const bool zero = kReplaced[index] == "zero";
+        if (zero && object.has("replaced_from")) object.fail("replaced_from", "zero is taken from no text");
+        if (zero) look.replaced_from.reset();
+        look.replaced = zero ? ReplacedParts::Heads : static_cast<ReplacedParts>(index);
     }
     if (std::int64_t text = 0; object.read("replaced_from", text, 0, kMaxIndex)) look.replaced_from = text;
 }
@@ -147,8 +148,9 @@ Json to_json(const Look& look) {
     json["gradients"] = look.gradients;
     if (!look.rollout) json["totals"] = std::string(kTotals[0]);
     if (look.up_to) json["totals_layer"] = *look.up_to;
-    if (look.chance) json["measure"] = std::string(kMeasures[1]);
-    if (look.replaced != ReplacedParts::Heads) json["replaced"] = std::string(kReplaced[1]);
+    if (look.measure != AnswerMeasure::Loss) json["measure"] = name_of(kMeasures, look.measure);
+    if (look.against) json["against"] = *look.against;
+    if (look.replaced != ReplacedParts::Heads) json["replaced"] = name_of(kReplaced, look.replaced);
     if (look.replaced_from) json["replaced_from"] = *look.replaced_from;
     const auto named = std::find_if(kComparisons.begin(), kComparisons.end(), [&](const auto& one) { return one.second == look.compare; });
     if (named == kComparisons.end()) return json;

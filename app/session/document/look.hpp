@@ -53,7 +53,8 @@ struct Look {
     std::optional<std::int64_t> compare_layer{}, compare_head{}, compare_sequence{};  ///< of A; none: the same as shown
     bool rollout = true;                                                              ///< of Totals; otherwise the plain mean
     std::optional<std::int64_t> up_to{};                                              ///< of Totals: the last layer included; none: all
-    bool chance = false;                                                              ///< of Knock-out: a token's probability, not the loss
+    AnswerMeasure measure = AnswerMeasure::Loss;                                      ///< of Knock-out
+    std::optional<std::int32_t> against{};                                            ///< of a logit difference: the other token, if chosen
     ReplacedParts replaced = ReplacedParts::Heads;                                    ///< of Knock-out
     std::optional<std::int64_t> replaced_from{};                                      ///< of Knock-out: the text taken from; none: zeros
     bool settings = true, inspector = true, stages = true;                            ///< which panes are open

@@ -34,6 +34,9 @@ struct Snapshot {
     double whole_mib = 0;                    ///< memory of all stages and the parameters, whether held or not
     double budget_mib = 0;                   ///< the memory budget it was computed under, which also holds for its files
     double compute_ms = 0;                   ///< wall time of the forward pass
+    /// The texts that a stack reads.
+    const std::vector<std::vector<Token>>& texts_of(Stack stack) const { return stack == Stack::Encoder ? source_tokens : tokens; }
+
     // Only for the shown state:
     std::string problem;                ///< why the newest document could not be computed, "" if it was; this is then the last valid state
     Field problem_field = Field::None;  ///< the setting that `problem` refers to; None if no single one

@@ -231,7 +231,7 @@ void Checker::check_totals() {
 }
 
 void Checker::check_knock_out() {
-    if (step_->said.contains("replaced") && look().replaced == ReplacedParts::Positions && !look().replaced_from)
+    if (step_->said.contains("replaced") && at_positions(look().replaced) && !look().replaced_from)
         fail("replaced", "positions are taken from another text: name it in \"replaced_from\"");
     if (look().view != View::KnockOut || !look().replaced_from) return;
     const std::int64_t texts = trace().tokens.size(), from = *look().replaced_from;
