@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "app/panels/files/files.hpp"
+#include "app/panels/files/shown_numbers.hpp"
 #include "app/panels/frame.hpp"
 #include "app/panels/lessons/lesson_player.hpp"
 #include "app/panels/look.hpp"
@@ -333,6 +334,10 @@ void Application::draw(Frame& frame) {
     if (frame.for_picture) draw_for_picture(context);
     else if (frame.close_asked) close_window(context);
     if (!frame.for_picture) draw_frame(context);
+    if (reads_numbers_) {
+        ShownNumbers shown = shown_numbers(context);
+        numbers_ = {shown.empty() ? nullptr : table_of(context, shown), std::move(shown.missing)};
+    }
     tensors_ = inquiry.take_tensors();
     matrices_.keep(tensors_);
     if (frame.for_picture) return;

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "app/panels/view_state.hpp"
 #include "app/platform/file_portal.hpp"
 #include "app/platform/frame.hpp"
+#include "app/session/document/number_table.hpp"
 #include "app/session/files/autosave.hpp"
 #include "app/session/session.hpp"
 
@@ -50,6 +52,15 @@ public:
         long_checks_ = long_checks;
     }
 
+    /// Makes every frame also read the numbers of the view it draws; see numbers().
+    void read_numbers() { reads_numbers_ = true; }
+    /// Of the last frame drawn.
+    struct Numbers {
+        std::shared_ptr<const NumberTable> table;  ///< null: see `missing`
+        std::string missing{};
+    };
+    const Numbers& numbers() const { return numbers_; }
+
     /// Makes pictures requested from outside show the whole window instead of the centre pane.
     void take_whole_window() { whole_window_ = true; }
 
@@ -82,6 +93,8 @@ private:
     MatrixStore matrices_;
     std::vector<std::shared_ptr<const void>> tensors_;  ///< tensors drawn in the last frame
     bool long_checks_ = true;
+    bool reads_numbers_ = false;
+    Numbers numbers_;
     bool patient_ = false;                      ///< frames wait for everything they request
     std::shared_ptr<const Document> lettered_;  ///< the document that letters_ belongs to
     std::u32string letters_;

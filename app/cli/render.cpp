@@ -4,6 +4,7 @@
 
 #include <array>
 #include <charconv>
+#include <functional>
 #include <memory>
 
 #include "app/application.hpp"
@@ -15,6 +16,7 @@
 #include "app/panels/views/knock_out_parts.hpp"
 #include "app/platform/offscreen.hpp"
 #include "app/session/document/presets.hpp"
+#include "app/session/files/tensor_export.hpp"
 #include "app/session/lessons/lesson_goal.hpp"
 #include "app/session/play_step.hpp"
 #include "engine/io/atomic_file.hpp"
@@ -58,9 +60,10 @@ std::string check_size(const std::string& text) {
     return fmt::format("'{}' is not WIDTHxHEIGHT with sides of {} to {} pixels", text, kSmallestSide, kMaxImageSide);
 }
 
-std::string check_picture_path(const std::string& name) {
+std::string check_output_path(const std::string& name) {
     const std::string extension = std::filesystem::path(name).extension().string();
-    return extension == ".png" || extension == ".svg" ? "" : "'" + name + "' does not end in .png or .svg";
+    const bool fits = extension == ".png" || extension == ".svg" || extension == ".csv" || extension == ".npy";
+    return fits ? "" : "'" + name + "' does not end in .png, .svg, .csv or .npy";
 }
 
 /// Also rejects NaN, which a plain range check would accept.
@@ -147,6 +150,7 @@ std::shared_ptr<const Snapshot> prepare(const RenderOptions& options, Applicatio
     if (lesson == nullptr) {
         application.view() = make_view(options.view, *snapshot->trace, opening_look(application.session().document()),
                                        application.session().document().look.has_value());
+        choose_tokens(options.view, snapshot->vocabulary, application.view());
     } else {
         application.view().dark = options.view.theme == "dark";
         application.open_lesson(lesson, step, options.answer ? std::optional<std::size_t>(*options.answer - 1) : std::nullopt);
@@ -168,6 +172,18 @@ void expect_beside(Session& session, const ViewState& view) {
     if (!problem.empty()) throw Error(problem);
 }
 
+bool writes_numbers(const std::filesystem::path& out) { return out.extension() == ".csv" || out.extension() == ".npy"; }
+
+/// Of the view that `draw` shows.
+void write_numbers(const std::filesystem::path& out, Application& application, const std::function<void()>& draw) {
+    application.read_numbers();
+    draw();
+    const auto& [table, missing] = application.numbers();
+    if (table == nullptr) throw Error(missing);
+    write_table(out, *table);
+    fmt::print("{}: {} rows of {} numbers\n", out.string(), table->rows, table->columns);
+}
+
 void render(const RenderOptions& options) {
     const std::array<int, 2> size = parse_size(options.size).value();
     Application application(make_document(options.document), [] {});
@@ -183,6 +199,7 @@ void render(const RenderOptions& options) {
     const DrawUi draw = [&](Frame& frame) { application.draw(frame); };
     application.view().panes.only_centre = options.centre;
     application.take_whole_window();
+    if (writes_numbers(options.out)) return write_numbers(options.out, application, [&] { render_offscreen(picture, draw); });
     if (options.out.extension() == ".svg") write_whole_file(options.out, render_svg(picture, draw));
     else write_png(options.out, render_offscreen(picture, draw));
     fmt::print("{}", summary(options, application.view(), *snapshot, application.session().document().preset));
@@ -203,10 +220,12 @@ void add_render_command(CliCommand program, int&) {
         .shown_as("N")
         .needs(lesson);
     command.option("--dump", options->dump, "Draw the doctor's report on this file, with --view doctor").shown_as("FILE");
-    command.option("--out", options->out, "File to write: .png, or .svg with text as text and cells as rectangles")
+    command
+        .option("--out", options->out,
+                "File to write: .png; .svg with text as text and cells as rectangles; or .csv or .npy with the numbers of the view")
         .shown_as("FILE")
         .required()
-        .check(check_picture_path);
+        .check(check_output_path);
     command.flag("--centre", options->centre, "Only the picture in the centre");
     command.flag("--check", options->check,
                  "Wait until what is shown has been checked, however long it takes; otherwise a large model may be drawn unchecked");

@@ -8,6 +8,7 @@
 
 #include "app/panels/look.hpp"
 #include "app/panels/views/knock_out_parts.hpp"
+#include "app/panels/views/token_choice.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/tensor/error.hpp"
 
@@ -72,9 +73,13 @@ void set_knock_out(const ViewOptions& options, const Trace<float>& trace, ViewSt
     // What a text says last is what a patch is asked about, wherever its example looks.
     const std::int64_t shown = shown_text(view, trace);
     if (options.replace_from && !options.position) view.locked.set(Axis::T, std::max<std::int64_t>(length_of(shown, trace) - 1, 0));
-    if (options.measure.empty() && options.replace.empty() && !options.replace_from) return;
-    if (view.view != View::KnockOut) throw Error("--measure, --replace and --replace-from need --view knock-out");
+    const bool asks = !options.token.empty() || !options.against.empty();
+    if (options.measure.empty() && options.replace.empty() && !options.replace_from && !asks) return;
+    if (view.view != View::KnockOut) throw Error("--measure, --token, --against, --replace and --replace-from need --view knock-out");
     if (!options.measure.empty()) state.measure = measure_named(options.measure);
+    if (asks && state.measure == AnswerMeasure::Loss) throw Error("--token and --against need --measure probability or logit-difference");
+    if (!options.against.empty() && state.measure != AnswerMeasure::LogitDifference)
+        throw Error("--against needs --measure logit-difference");
     if (!options.replace.empty()) state.parts = parts_named(options.replace);
     if (options.replace_from) {
         if (*options.replace_from < 0 || *options.replace_from >= trace.tokens.size())
@@ -149,11 +154,15 @@ void add_view_options(CliCommand command, ViewOptions& options) {
     command.flag("--all-layers", options.all_layers, "With --view lines: a small picture of every layer");
     command.flag("--plain-mean", options.plain_mean, "With --view totals: the mean of all maps instead of the rollout");
     command
-        .option("--measure", options.measure,
-                "With --view knock-out: the change in the loss (default), in the probability of the next word, or in the difference between "
-                "its logit and that of the likeliest other answer")
+        .option(
+            "--measure", options.measure,
+            "With --view knock-out: the change in the loss (default), in the probability of the next word, or in the difference between "
+            "its logit and that of the likeliest other answer")
         .shown_as("MEASURE")
         .one_of({kMeasureNames.begin(), kMeasureNames.end()});
+    command.option("--token", options.token, "With --measure probability or logit-difference: this token instead of the next word")
+        .shown_as("TOKEN");
+    command.option("--against", options.against, "With --measure logit-difference: subtract the logit of this token").shown_as("TOKEN");
     command
         .option("--replace", options.replace,
                 "With --view knock-out: heads (default), or blocks, each with all that an attention or a feed-forward network adds. With "
@@ -224,6 +233,16 @@ ViewState make_view(const ViewOptions& options, const Trace<float>& trace, const
         view.heads_stage = view.stage.stage;
     }
     return view;
+}
+
+void choose_tokens(const ViewOptions& options, const std::vector<std::string>& vocabulary, ViewState& view) {
+    const auto named = [&](const char* option, const std::string& text) {
+        const std::optional<std::int32_t> token = token_named(vocabulary, text);
+        if (!token) throw Error(fmt::format("{} {}: the vocabulary has no such token", option, escaped(text)));
+        return *token;
+    };
+    if (!options.token.empty()) view.locked.set(Axis::V, named("--token", options.token));
+    if (!options.against.empty()) view.knock_out.against = named("--against", options.against);
 }
 
 }  // namespace attn::app

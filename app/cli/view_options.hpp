@@ -18,9 +18,10 @@ struct ViewOptions {
     bool gradients = false;
     bool all_layers = false;
     bool plain_mean = false;
-    std::string measure;                       ///< of knock-out: "loss", "probability" or "" for the loss
-    std::string replace;                       ///< of knock-out: "heads", "positions" or "" for heads
+    std::string measure;                       ///< of knock-out; "" for the loss
+    std::string replace;                       ///< of knock-out; "" for heads
     std::optional<std::int64_t> replace_from;  ///< of knock-out: a text
+    std::string token, against;                ///< of knock-out: the token asked about and the other one; "" for the usual ones
     std::string compare;                       ///< "" for none
     std::string compare_as = "all";            ///< or "side", "difference"
     std::optional<std::int64_t> compare_step;  ///< step of a training run
@@ -41,5 +42,8 @@ void add_view_options(CliCommand command, ViewOptions& options);
 /// head. Without --view, uses the view of `look`, if there is one.
 /// `saved`: it is where a document was saved, and the options change only what they name.
 ViewState make_view(const ViewOptions& options, const Trace<float>& trace, const std::optional<Look>& look, bool saved = false);
+
+/// Sets the tokens that are asked about. Throws Error for a text that is no token.
+void choose_tokens(const ViewOptions& options, const std::vector<std::string>& vocabulary, ViewState& view);
 
 }  // namespace attn::app

@@ -139,8 +139,7 @@ KnockOut knock_out(const Trace<float>& trace, const KnockOutQuestion& question, 
     out.parts = replaced_parts(trace, question);
     out.with_all = measure();
     if (question.patch && question.place && question.place->position < trace.tokens.lengths[static_cast<std::size_t>(question.patch->from)])
-        out.in_other_text =
-            measure_at({question.patch->from, question.place->position, question.place->token, question.place->against});
+        out.in_other_text = measure_at({question.patch->from, question.place->position, question.place->token, question.place->against});
     each(out, 0);
     const std::size_t own_edits = edits.size();
     std::size_t done = 0;

@@ -11,11 +11,11 @@ namespace attn {
 
 /// The parts that are replaced one after another.
 enum class ReplacedParts : std::uint8_t {
-    Heads,                  ///< the context of a head
-    Blocks,                 ///< what an attention or a feed-forward network adds to the residual stream
-    Positions,              ///< the residual stream that enters a layer, at one position
-    AttentionPositions,     ///< what an attention adds at one position
-    FeedForwardPositions,   ///< what a feed-forward network adds at one position
+    Heads,                 ///< the context of a head
+    Blocks,                ///< what an attention or a feed-forward network adds to the residual stream
+    Positions,             ///< the residual stream that enters a layer, at one position
+    AttentionPositions,    ///< what an attention adds at one position
+    FeedForwardPositions,  ///< what a feed-forward network adds at one position
 };
 /// Whether each part is one position of a text; only with another text to take it from.
 constexpr bool at_positions(ReplacedParts parts) { return parts != ReplacedParts::Heads && parts != ReplacedParts::Blocks; }

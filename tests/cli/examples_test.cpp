@@ -307,6 +307,12 @@ Group pictures() {
               "attnscope render --model tests/golden/hf/gpt2 --view precision --beside tests/golden/hf/gpt2 --out precision.png"},
              {"attnscope render --view heads --scale 2 --size 3200x2000 --out figure.png", picture("figure.png", 3200, 2000)},
              {"attnscope render ... --out FIGURE.png", picture("FIGURE.png", 1600, 1000), "attnscope render --out FIGURE.png"},
+             {"attnscope render --preset stories --view knock-out --out heads.csv",
+              [](const Outcome&, const Place& place) {
+                  const std::string csv = place.read("heads.csv");
+                  EXPECT_THAT(csv, HasSubstr("layer,H0,H1,H2,H3\r\nlayer 0,"));
+                  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 5);
+              }},
              {"attnscope render --lesson masks --step 2 --out step.png", picture("step.png", 1600, 1000)},
              {"attnscope render --lesson masks --step 3 --answer 3 --out answered.png", picture("answered.png", 1600, 1000)},
              {"attnscope render --preset stories --out assets/pictures/heads.png", picture("assets/pictures/heads.png", 1600, 1000)},

@@ -103,6 +103,8 @@ TEST_F(Render, KnockOutShowsWhatItIsAskedFor) {
                                                          {"--measure", "probability", "--position", "0"},
                                                          {"--replace-from", "1"},
                                                          {"--measure", "logit-difference"},
+                                                         {"--measure", "logit-difference", "--against", "dog"},
+                                                         {"--measure", "probability", "--token", "dog"},
                                                          {"--replace", "blocks"},
                                                          {"--replace-from", "1", "--replace", "positions"},
                                                          {"--replace-from", "1", "--replace", "attention-positions"},
@@ -114,6 +116,24 @@ TEST_F(Render, KnockOutShowsWhatItIsAskedFor) {
         pictures.insert(read_bytes(draw("variant.png", arguments)));
     }
     EXPECT_EQ(pictures.size(), variants.size());
+}
+
+/// The numbers of a stage are those that export writes; a view without numbers says so.
+TEST_F(Render, WritesTheNumbersOfAView) {
+    const std::vector<std::string> of{"--preset", "gpt-tiny", "--head", "1"};
+    const auto written = [&](std::vector<std::string> arguments, const std::string& name) {
+        arguments.insert(arguments.begin() + 1, of.begin(), of.end());
+        arguments.insert(arguments.end(), {"--out", folder_.path(name)});
+        EXPECT_EQ(attnscope(arguments).exit_code, 0);
+        return read_bytes(folder_.path(name));
+    };
+    const std::string shown = written({"render", "--view", "step", "--stage", "v"}, "shown.csv");
+    EXPECT_EQ(shown, written({"export", "--stage", "v", "--batch", "0"}, "exported.csv"));
+    const std::string worths = written({"render", "--view", "knock-out", "--replace", "blocks"}, "worths.csv");
+    EXPECT_TRUE(worths.starts_with("layer,attention,ffn\r\nlayer 0,")) << worths;
+    const Outcome none = attnscope({"render", "--preset", "gpt-tiny", "--view", "write", "--out", folder_.path("none.csv")});
+    EXPECT_EQ(none.exit_code, 2);
+    EXPECT_NE(none.err.find("cannot be copied or exported"), std::string::npos) << none.err;
 }
 
 TEST_F(Render, PutsAnotherFileOrTokenizerBesideTheModel) {
@@ -203,10 +223,13 @@ TEST_F(Render, RefusesWhatAViewDoesNotShow) {
     const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
         {{"--view", "lines", "--gradients"}, "--gradients needs --view step, heads or grid"},
         {{"--view", "heads", "--compare", "unmasked", "--compare-as", "side"}, "--compare-as side needs --view step or totals"},
-        {{"--view", "heads", "--measure", "loss"}, "--measure, --replace and --replace-from need --view knock-out"},
+        {{"--view", "heads", "--measure", "loss"}, "--measure, --token, --against, --replace and --replace-from need --view knock-out"},
         {{"--view", "knock-out", "--replace-from", "1"}, "--replace-from 1: there is only one text"},
         {{"--position", "99"}, "there is no position 99"},
         {{"--view", "knock-out", "--replace-from", "0"}, "a text cannot be replaced by itself"},
+        {{"--view", "knock-out", "--token", "cat"}, "need --measure probability or logit-difference"},
+        {{"--view", "knock-out", "--measure", "probability", "--against", "cat"}, "--against needs --measure logit-difference"},
+        {{"--view", "knock-out", "--measure", "probability", "--token", "zebra"}, "--token zebra: the vocabulary has no such token"},
         {{"--view", "knock-out", "--replace", "positions"}, "--replace positions needs --replace-from"},
     };
     for (const auto& [options, problem] : cases) {

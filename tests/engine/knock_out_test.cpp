@@ -261,10 +261,9 @@ TEST(KnockOut, OfAnotherTextsPartsAgreesWithTracesWhoseNumbersAreSetOneByOne) {
         if (model.coin(0.7))
             question.place = {sequence, model.coin() ? 0 : model.between(0, trace.tokens.lengths[static_cast<std::size_t>(sequence)] - 1),
                               static_cast<std::int32_t>(model.between(0, trace.config.vocab_size - 1))};
-        if (question.place && model.coin()) question.place->against = static_cast<std::int32_t>(model.between(0, trace.config.vocab_size - 1));
-        const auto answer = [&](const Trace<float>& of) {
-            return question.place ? answer_of(of, *question.place) : loss_of(of, sequence);
-        };
+        if (question.place && model.coin())
+            question.place->against = static_cast<std::int32_t>(model.between(0, trace.config.vocab_size - 1));
+        const auto answer = [&](const Trace<float>& of) { return question.place ? answer_of(of, *question.place) : loss_of(of, sequence); };
         const KnockOut found = knock_out(trace, question, kQuietly);
         ASSERT_TRUE(near(found.with_all, answer(trace))) << seed;
         const bool same_place = question.place && question.place->position < trace.tokens.lengths[static_cast<std::size_t>(from)];

@@ -2,12 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "app/panels/files/copy.hpp"
 #include "app/panels/files/files.hpp"
 #include "app/panels/frame.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/session.hpp"
 #include "app/widgets/number.hpp"
+#include "engine/model/knock_out.hpp"
 #include "tests/support/interface_fixture.hpp"
 #include "tests/support/item_finder.hpp"
 
@@ -230,6 +233,52 @@ TEST_F(FilesPanel, CopiesWhatIsAskedFor) {
     ImGui::SetClipboardText("as it was");
     control('C');
     EXPECT_STREQ(ImGui::GetClipboardText(), "as it was") << "a masked cell has no number";
+}
+
+/// What a view computes by itself is copied and exported, even if stages were last exported whole.
+TEST_F(FilesPanel, KnockOutLensAndTotalsGiveTheirOwnNumbers) {
+    session = std::make_unique<Session>(open_preset("gpt-tiny"), [] {});
+    session->wait();
+    view.files.whole_tensor = true;
+    view.files.exported_as = ExportAs::Csv;
+    const auto exported = [&](View shown) {
+        view.view = shown;
+        frames(3, ui_frame);
+        session->wait();
+        frames(3, ui_frame);
+        commands.clear();
+        control('E');
+        press(Key::Enter, ui_frame);
+        EXPECT_TRUE(all<command::ExportTensor>().empty());
+        const std::vector<command::ExportTable> tables = all<command::ExportTable>();
+        return tables.size() == 1 ? tables.front().table : nullptr;
+    };
+    const auto heads = exported(View::KnockOut);
+    ASSERT_NE(heads, nullptr);
+    const auto worth = get(facet::KnockOut{KnockOutQuestion{}});
+    ASSERT_EQ(heads->numbers.size(), worth->parts.size());
+    for (std::size_t i = 0; i < worth->parts.size(); ++i)
+        EXPECT_EQ(heads->numbers[i], static_cast<float>(worth->parts[i].without - worth->with_all));
+    EXPECT_EQ(heads->row_texts.front(), "layer 0");
+    EXPECT_EQ(heads->column_texts.back(), "H" + std::to_string(trace().config.num_heads - 1));
+    with_context([](PanelContext& context) { copy_numbers(context, CopyPart::Value); });
+    const std::string copied = ImGui::GetClipboardText();
+    EXPECT_TRUE(copied.starts_with("layer\tH0")) << copied;
+    EXPECT_NE(copied.find("\nlayer 0\t" + format_exact(heads->numbers.front(), true)), std::string::npos) << copied;
+
+    const auto lens = exported(View::Lens);
+    ASSERT_NE(lens, nullptr);
+    const Tensor<float>& chances = trace().find({Stage::Probabilities, -1})->value;
+    const std::int64_t length = trace().tokens.lengths[0];
+    ASSERT_EQ(lens->columns, length);
+    const float* last = lens->numbers.data() + (lens->rows - 1) * length;
+    for (std::int64_t t = 0; t + 1 < length; ++t)
+        EXPECT_NEAR(last[t], chances(0, t, trace().tokens.ids[static_cast<std::size_t>(t + 1)]), 1e-6);
+    EXPECT_TRUE(std::isnan(last[length - 1])) << "nothing follows";
+
+    const auto totals = exported(View::Totals);
+    ASSERT_NE(totals, nullptr);
+    EXPECT_EQ(totals->rows, length);
 }
 
 TEST_F(FilesPanel, EscapeLeavesEverythingAsItWas) {

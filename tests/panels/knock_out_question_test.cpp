@@ -11,14 +11,28 @@
 #include "app/panels/edit/edits.hpp"
 #include "app/panels/views/knock_out_parts.hpp"
 #include "app/panels/views/knock_out_question.hpp"
+#include "app/panels/views/token_choice.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/session.hpp"
 #include "tests/support/interface_fixture.hpp"
+#include "tests/support/item_finder.hpp"
 
 namespace attn::app::test {
 namespace {
 
-class CountedTest : public InterfaceFixture {};
+class CountedTest : public InterfaceFixture {
+protected:
+    /// The list of tokens that can be asked about.
+    void open_token_list() {
+        const auto button = find_item("##centre", {"of", "button"}, [&](float x, float y) {
+            ImGui::GetIO().MousePos = {x, y};
+            frames(1, ui_frame);
+        });
+        ASSERT_TRUE(button.has_value());
+        click(button->x, button->y, ui_frame);
+        frames(3, ui_frame);
+    }
+};
 
 TEST_F(CountedTest, KnockOutMeasuresOnlyWhatCounts) {
     open_example("gpt-tiny");
@@ -131,6 +145,55 @@ TEST_F(CountedTest, ALogitDifferenceIsAgainstTheOtherTextsAnswer) {
     EXPECT_EQ(question().place->against, likeliest);
     view.knock_out.against = ids.at(2);
     EXPECT_NE(question().place->against, ids.at(2)) << "not against itself";
+}
+
+TEST(TokenChoice, FindsTokensByTheirText) {
+    const std::vector<std::string> vocabulary{"a", " Mary", "Mary", "Rosemary", " Maryland", "maryland"};
+    EXPECT_EQ(tokens_with(vocabulary, "Mary", 9), (std::vector<std::int32_t>{1, 2, 4}));
+    EXPECT_EQ(tokens_with(vocabulary, " mary", 9), (std::vector<std::int32_t>{5, 3})) << "as it begins, then as it contains";
+    EXPECT_EQ(tokens_with(vocabulary, "Mary", 2), (std::vector<std::int32_t>{1, 2}));
+    EXPECT_TRUE(tokens_with(vocabulary, " ", 9).empty());
+    EXPECT_TRUE(tokens_with(vocabulary, "zebra", 9).empty());
+    EXPECT_EQ(token_named(vocabulary, "Mary"), 2);
+    EXPECT_EQ(token_named(vocabulary, "Maryland"), 4) << "with a space before it";
+    EXPECT_EQ(token_named(vocabulary, "land"), std::nullopt);
+}
+
+/// The text's own token is a click away again.
+TEST_F(CountedTest, TheTokenAskedAboutIsChosenFromAList) {
+    open_example("stories");
+    view.view = View::KnockOut;
+    view.knock_out.measure = AnswerMeasure::Probability;
+    view.locked.set(Axis::T, 0);
+    const auto asked = [&] {
+        frames(3, ui_frame);
+        session->wait();
+        frames(3, ui_frame);
+        std::int32_t token = -1;
+        with_context([&](PanelContext& context) { token = knock_out_question(context).place->token; });
+        return token;
+    };
+    const std::int32_t own = asked();
+    ASSERT_EQ(own, trace().tokens.ids.at(1));
+    const auto& vocabulary = session->snapshot()->vocabulary;
+    const std::int32_t other = token_named(vocabulary, "Mia").value();
+    view.locked.set(Axis::V, other);
+    ASSERT_EQ(asked(), other);
+    open_token_list();
+    press(Key::Enter, ui_frame);
+    EXPECT_EQ(asked(), own) << "the first of the list";
+    EXPECT_EQ(view.locked.on(Axis::V), std::nullopt) << "so that another position asks for its own";
+}
+
+TEST_F(CountedTest, AnyTokenCanBeTypedInTheList) {
+    open_example("stories");
+    view.view = View::KnockOut;
+    view.knock_out.measure = AnswerMeasure::Probability;
+    frames(3, ui_frame);
+    open_token_list();
+    type("Mia", ui_frame);
+    press(Key::Enter, ui_frame);
+    EXPECT_EQ(view.locked.on(Axis::V), token_named(session->snapshot()->vocabulary, "Mia"));
 }
 
 /// Every kind of part that the menu offers is measured, drawn and listed; the others are not offered.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
+#include <cmath>
 #include <optional>
 #include <string>
 
@@ -29,11 +30,28 @@ void tell(PanelContext& context, std::string words, bool failed = false) {
     context.commands.push_back({command::TellFile{std::move(words), failed}, ""});
 }
 
+/// A view of its own numbers has no cell to choose: they are copied together, with their names.
+void copy_table(PanelContext& context, const ShownNumbers& shown) {
+    const NumberTable& table = *shown.table;
+    std::string text = table.row_axis;
+    for (const std::string& column : table.column_texts) text += "\t" + column;
+    for (std::int64_t row = 0; row < table.rows; ++row) {
+        text += "\n" + table.row_texts[static_cast<std::size_t>(row)];
+        for (std::int64_t column = 0; column < table.columns; ++column) {
+            const float number = table.numbers[static_cast<std::size_t>(row * table.columns + column)];
+            text += "\t" + (std::isnan(number) ? std::string() : format_exact(number, true));
+        }
+    }
+    ImGui::SetClipboardText((text + "\n").c_str());
+    tell(context, fmt::format("Copied {}: {} rows of {} numbers.", shown.title, table.rows, table.columns));
+}
+
 }  // namespace
 
 void copy_numbers(PanelContext& context, CopyPart part) {
     ShownNumbers shown = shown_numbers(context);
-    if (shown.matrix.empty()) return tell(context, shown.missing, true);
+    if (shown.empty()) return tell(context, shown.missing, true);
+    if (shown.table != nullptr) return copy_table(context, shown);
     Matrix matrix = std::move(shown.matrix);
     const AxisSelection& selection = context.view.selection();
     const auto chosen = [&](Axis axis, std::int64_t count) -> std::optional<std::int64_t> {

@@ -1,5 +1,5 @@
 #pragma once
-/// Copies numbers to the clipboard: the selected one, its row, or the whole map.
+/// Copies numbers to the clipboard: the selected one, its row, or the whole map; of Lens and Knock-out, all with their names.
 
 #include "app/panels/panel_context.hpp"
 

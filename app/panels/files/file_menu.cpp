@@ -139,7 +139,7 @@ void begin_save_run(PanelContext& context) {
 
 void begin_export(PanelContext& context) {
     const ShownNumbers shown = shown_numbers(context);
-    std::string name = shown.matrix.empty() ? std::string(view_info(context.view.view).name) : shown.title;
+    std::string name = shown.empty() ? std::string(view_info(context.view.view).name) : shown.title;
     for (std::string_view words : {std::string_view(", B − A"), std::string_view(", A − B")})
         if (name.ends_with(words)) name.replace(name.size() - words.size(), words.size(), "-difference");
     std::replace(name.begin(), name.end(), ' ', '-');
@@ -147,7 +147,7 @@ void begin_export(PanelContext& context) {
     const std::string& last = context.view.files.export_folder;
     FileView& view = context.view.files;
     const bool numbers = view.exported_as == ExportAs::Csv || view.exported_as == ExportAs::Npy;
-    view.format = numbers && shown.matrix.empty() ? ExportAs::Png : view.exported_as;
+    view.format = numbers && shown.empty() ? ExportAs::Png : view.exported_as;
     begin(context, FileTask::Export, (last.empty() ? usual_folder(context, true) : last) + name + ending_of(view.format));
 }
 

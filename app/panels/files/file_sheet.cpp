@@ -90,10 +90,12 @@ void draw_picture_options(PanelContext& context) {
 
 void draw_number_options(PanelContext& context) {
     const Ui ui = context.ui();
+    const auto& [colors, fonts, scale] = context.theme;
     FileView& view = context.view.files;
     const ShownNumbers shown = shown_numbers(context);
-    const bool of_stage = context.view.view != View::Totals && !shown.matrix.empty();
-    const std::string one = !of_stage ? "what is shown"
+    if (!shows_stages(context.view.view))
+        return text_line(ui, fonts.label, colors.muted, shown.empty() ? shown.missing : "The numbers that are shown.");
+    const std::string one = shown.empty() ? "what is shown"
                             : has_heads(context.trace().shape_of(context.view.stage))
                                 ? fmt::format("text {}, head {}", context.view.batch + 1, context.view.head)
                                 : fmt::format("text {}", context.view.batch + 1);
@@ -151,20 +153,24 @@ TensorChoice chosen_numbers(const PanelContext& context) {
 
 bool exports_numbers(const FileView& view) { return view.format == ExportAs::Csv || view.format == ExportAs::Npy; }
 
+/// The numbers of all texts and heads. What a view computes by itself has none beyond those shown.
+bool exports_whole_stage(const PanelContext& context) {
+    return exports_numbers(context.view.files) && context.view.files.whole_tensor && shows_stages(context.view.view);
+}
+
 /// Why the chosen format cannot hold what is shown; "" if it can.
 std::string why_not_exported(const PanelContext& context, const ShownNumbers& shown) {
     const FileView& view = context.view.files;
-    const bool whole = view.format == ExportAs::Trace || view.format == ExportAs::Operands || (exports_numbers(view) && view.whole_tensor);
+    const bool whole = view.format == ExportAs::Trace || view.format == ExportAs::Operands || exports_whole_stage(context);
     if (whole && !side_in_place(context).empty()) return "The picture shows A, but only B can be exported whole: show B first.";
-    if (!exports_numbers(view) || view.whole_tensor) return "";
-    if (shown.matrix.empty()) return shown.missing;
+    if (!exports_numbers(view) || exports_whole_stage(context)) return "";
+    if (shown.empty()) return shown.missing;
     return shown.is_stage || !shown.matrix.large ? "" : "A map this large can only be exported as it was computed: choose “whole tensor”.";
 }
 
 void export_numbers(PanelContext& context, const std::filesystem::path& path) {
-    const FileView& view = context.view.files;
     const ShownNumbers shown = shown_numbers(context);
-    if (exports_numbers(view) && !view.whole_tensor && !shown.is_stage)
+    if (exports_numbers(context.view.files) && !exports_whole_stage(context) && !shown.is_stage)
         context.commands.push_back({command::ExportTable{path, table_of(context, shown)}, ""});
     else context.commands.push_back({command::ExportTensor{path, chosen_numbers(context)}, ""});
 }
@@ -236,7 +242,8 @@ std::string export_title(PanelContext& context) {
     case ExportAs::Csv:
     case ExportAs::Npy: {
         const ShownNumbers shown = shown_numbers(context);
-        if (!view.whole_tensor && !shown.is_stage) return "Export " + shown.title;
+        if (!exports_whole_stage(context) && !shown.is_stage)
+            return "Export " + (shown.title.empty() ? std::string(view_info(context.view.view).name) : shown.title);
         return "Export " + stage + (shows_gradients(context) ? ", gradients" : "");
     }
     case ExportAs::Trace:

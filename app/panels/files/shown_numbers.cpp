@@ -9,30 +9,14 @@
 #include "app/panels/maps/gradients.hpp"
 #include "app/panels/maps/labels.hpp"
 #include "app/panels/maps/shown_maps.hpp"
+#include "app/panels/views/knock_out_map.hpp"
+#include "app/panels/views/knock_out_question.hpp"
+#include "app/panels/views/lens_numbers.hpp"
 #include "app/panels/views/totals_matrix.hpp"
+#include "app/session/facets/readings.hpp"
 
 namespace attn::app {
 namespace {
-
-/// Whether a view shows slices of stages.
-bool shows_stages(View view) {
-    switch (view) {
-    case View::Step:
-    case View::Heads:
-    case View::Grid:
-    case View::Lines:
-        return true;
-    case View::Totals:
-    case View::Lens:
-    case View::KnockOut:
-    case View::Write:
-    case View::Precision:
-    case View::Train:
-    case View::Doctor:
-        return false;
-    }
-    return false;
-}
 
 /// The other views of stages leave out the first key, or multiply by the norm of values, if that is wanted; the Step view does not. Lines
 /// are drawn of one state at a time, never of a difference.
@@ -44,35 +28,84 @@ Matrix matrix_of_stage(PanelContext& context) {
     return shown_slice(context, view.stage, view.head);
 }
 
-}  // namespace
-
-ShownNumbers shown_numbers(PanelContext& context) {
-    ShownNumbers shown;
+ShownNumbers numbers_of_stage(PanelContext& context) {
     const StageId& id = context.view.stage;
-    if (!context.ready()) return shown;
-    if (context.view.view == View::Totals) {
-        shown.matrix = totals_matrix(context);
+    ShownNumbers shown{matrix_of_stage(context)};
+    const bool compares = context.view.compare.on();
+    shown.title = std::string(stage_name(id.stage));
+    if (compares && context.view.view != View::Step) shown.title += fmt::format(", layer {}, head {}", id.layer, context.view.head);
+    if (shown.matrix.is_difference) shown.title += context.view.compare.swapped ? ", A − B" : ", B − A";
+    else if (compares) shown.title += words_of_side(context);
+    else if (shown.matrix.is_gradient) shown.title += ", gradients";
+    else if (context.view.view != View::Step) shown.title += measure_words(context, id);
+    shown.is_stage = !compares && (shown.matrix.is_gradient || shown.matrix.name == tensor_name(id));
+    return shown;
+}
+
+ShownNumbers numbers_of_knock_out(PanelContext& context) {
+    ShownNumbers shown;
+    const KnockOutQuestion question = knock_out_question(context);
+    shown.title = question.patch ? fmt::format("patching, text {}", question.patch->from + 1) : "knock-out";
+    if (question.measure() != context.view.knock_out.measure) return shown;  // the other token is not known yet
+    shown.missing = "Not every part is measured yet.";
+    if (context.view.knock_out.stopped) return shown;  // asking would go on with what was stopped
+    const auto answer = context.ask(facet::KnockOut{question});
+    if (answer) shown.table = table_of_changes(context, *answer, question.parts);
+    else if (!answer.problem.empty()) shown.missing = answer.problem;
+    return shown;
+}
+
+/// Of the shown state, also while it is compared with another.
+ShownNumbers numbers_of_lens(PanelContext& context) {
+    ShownNumbers shown;
+    shown.title = "lens, probability of the text" + std::string(context.view.compare.on() ? ", B" : "");
+    if (const auto answer = context.ask(facet::Readings{}); answer && answer->lens)
+        shown.table = table_of_lens(context, *answer->lens, context.view.batch);
+    else shown.missing = answer.problem;
+    return shown;
+}
+
+ShownNumbers numbers_of_view(PanelContext& context) {
+    switch (context.view.view) {
+    case View::Step:
+    case View::Heads:
+    case View::Grid:
+    case View::Lines:
+        return numbers_of_stage(context);
+    case View::Totals: {
+        ShownNumbers shown{totals_matrix(context)};
         shown.title = shown.matrix.symbol;
-        shown.is_stage = false;
-    } else if (shows_stages(context.view.view)) {
-        shown.matrix = matrix_of_stage(context);
-        const bool compares = context.view.compare.on();
-        shown.title = std::string(stage_name(id.stage));
-        if (compares && context.view.view != View::Step) shown.title += fmt::format(", layer {}, head {}", id.layer, context.view.head);
-        if (shown.matrix.is_difference) shown.title += context.view.compare.swapped ? ", A − B" : ", B − A";
-        else if (compares) shown.title += words_of_side(context);
-        else if (shown.matrix.is_gradient) shown.title += ", gradients";
-        else if (context.view.view != View::Step) shown.title += measure_words(context, id);
-        shown.is_stage = !compares && (shown.matrix.is_gradient || shown.matrix.name == tensor_name(id));
-    } else {
-        shown.missing = "The numbers of this view cannot be copied or exported: use Step, Heads or Grid.";
         return shown;
     }
-    if (shown.matrix.empty()) shown.missing = "There are no numbers here yet.";
+    case View::KnockOut:
+        return numbers_of_knock_out(context);
+    case View::Lens:
+        return numbers_of_lens(context);
+    case View::Write:
+    case View::Precision:
+    case View::Train:
+    case View::Doctor:
+        break;
+    }
+    ShownNumbers none;
+    none.missing = "The numbers of this view cannot be copied or exported; those of stages, Totals, Lens and Knock-out can.";
+    return none;
+}
+
+}  // namespace
+
+bool shows_stages(View view) { return view == View::Step || view == View::Heads || view == View::Grid || view == View::Lines; }
+
+ShownNumbers shown_numbers(PanelContext& context) {
+    if (!context.ready()) return {};
+    ShownNumbers shown = numbers_of_view(context);
+    shown.is_stage = shown.is_stage && shows_stages(context.view.view);
+    if (shown.empty() && shown.missing.empty()) shown.missing = "There are no numbers here yet.";
     return shown;
 }
 
 std::shared_ptr<const NumberTable> table_of(const PanelContext& context, const ShownNumbers& shown) {
+    if (shown.table != nullptr) return shown.table;
     const Matrix& matrix = shown.matrix;
     const StageId id = matrix.origin && matrix.origin->parameter.empty() ? matrix.origin->stage : context.view.stage;
     const auto texts = [&](Axis axis, std::int64_t count) {

@@ -10,11 +10,15 @@
 namespace attn::app {
 
 struct ShownNumbers {
-    Matrix matrix;         ///< empty if there are none
-    std::string title;     ///< such as "weights, B − A"
-    std::string missing;   ///< why there are none, a sentence
-    bool is_stage = true;  ///< they are those of the stage, unchanged: a slice of its values or gradients
+    Matrix matrix;                               ///< empty if there are none, and if `table` has them
+    std::shared_ptr<const NumberTable> table{};  ///< of a view that shows no matrix of a trace
+    std::string title{};                         ///< such as "weights, B − A"
+    std::string missing{};                       ///< why there are none, a sentence
+    bool is_stage = true;                        ///< they are those of the stage, unchanged: a slice of its values or gradients
+    bool empty() const { return matrix.empty() && table == nullptr; }
 };
+/// Whether the view shows slices of a stage, which can also be exported whole.
+bool shows_stages(View view);
 ShownNumbers shown_numbers(PanelContext& context);
 /// A copy with the tokens of rows and columns.
 std::shared_ptr<const NumberTable> table_of(const PanelContext& context, const ShownNumbers& shown);

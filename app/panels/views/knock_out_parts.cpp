@@ -82,7 +82,8 @@ std::string column_name(const PanelContext& context, const KnockOut& result, Rep
 std::string part_name(const PanelContext& context, const PartWorth& part, ReplacedParts parts) {
     if (parts == ReplacedParts::Heads)
         return part.stage.stack == Stack::Main ? place_words(part.stage, part.index) : attention_name(part.stage, part.index, true);
-    if (parts == ReplacedParts::Blocks) return fmt::format("{}, {}", row_name(part, parts), kBlocks[static_cast<std::size_t>(block_of(part.stage))]);
+    if (parts == ReplacedParts::Blocks)
+        return fmt::format("{}, {}", row_name(part, parts), kBlocks[static_cast<std::size_t>(block_of(part.stage))]);
     return fmt::format("{}, {} ‘{}’", row_name(part, parts), part.index, index_label(context, part.stage, Axis::T, part.index));
 }
 

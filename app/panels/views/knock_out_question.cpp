@@ -15,6 +15,8 @@
 namespace attn::app {
 namespace {
 
+constexpr std::size_t kMostAnswers = 12;
+
 std::int64_t shown_text(const PanelContext& context) {
     return std::clamp<std::int64_t>(context.view.batch, 0, context.trace().tokens.size() - 1);
 }
@@ -27,25 +29,30 @@ std::optional<KnockOutQuestion::Patch> shown_patch(const PanelContext& context) 
     return KnockOutQuestion::Patch{*from != shown ? *from : text_beside_shown(context), shown};
 }
 
-/// What is measured, before it is known what replaces the parts.
-KnockOutQuestion measure_of(const PanelContext& context) {
-    if (context.view.knock_out.measure == AnswerMeasure::Loss) return {{}, context.snapshot.asked};
+/// The position asked about, and whether the word there is hidden.
+struct AskedPlace {
+    std::int64_t sequence = 0, position = 0;
+    bool hidden = false;
+};
+
+std::optional<AskedPlace> asked_place(const PanelContext& context) {
     const TokenBatch& tokens = context.trace().tokens;
-    const std::int64_t batch = std::min(context.view.batch, tokens.size() - 1);
-    if (batch < 0 || tokens.length == 0) return {};
+    if (tokens.size() == 0 || tokens.length == 0) return std::nullopt;
+    const std::int64_t batch = shown_text(context);
     const std::int64_t length = std::max<std::int64_t>(tokens.lengths[static_cast<std::size_t>(batch)], 1);
     const bool both_ways = reads_both_ways(context);
     const std::optional<std::int64_t> hidden = both_ways ? hidden_position(context) : std::nullopt;
     const std::int64_t asked = hidden ? *hidden : context.view.locked.on(Axis::T).value_or(length - (both_ways ? 1 : 2));
-    const std::int64_t position = std::clamp<std::int64_t>(asked, 0, length - 1);
-    const std::int64_t next = both_ways ? position : std::min(position + 1, length - 1);
-    std::int64_t said = tokens.ids[static_cast<std::size_t>(batch * tokens.length + next)];
-    // Nothing says which word is hidden, or what would follow the text: the likeliest is asked for.
-    if (hidden || (!both_ways && position == length - 1))
-        if (const auto words = context.ask_latest(facet::NextWords{batch, {}, position}); words && !words->likeliest.empty())
-            said = words->likeliest.front().id;
-    const std::int64_t token = context.view.locked.on(Axis::V).value_or(said);
-    return {KnockOutQuestion::Place{batch, position,
+    return AskedPlace{batch, std::clamp<std::int64_t>(asked, 0, length - 1), hidden.has_value()};
+}
+
+/// What is measured, before it is known what replaces the parts.
+KnockOutQuestion measure_of(const PanelContext& context) {
+    if (context.view.knock_out.measure == AnswerMeasure::Loss) return {{}, context.snapshot.asked};
+    const std::optional<AskedPlace> place = asked_place(context);
+    if (!place) return {};
+    const std::int64_t token = context.view.locked.on(Axis::V).value_or(own_answer(context).value_or(0));
+    return {KnockOutQuestion::Place{place->sequence, place->position,
                                     static_cast<std::int32_t>(std::clamp<std::int64_t>(token, 0, context.trace().config.vocab_size - 1))},
             {}};
 }
@@ -98,12 +105,34 @@ KnockOutQuestion knock_out_question(const PanelContext& context) {
     return question;
 }
 
+std::optional<std::int32_t> own_answer(const PanelContext& context) {
+    const std::optional<AskedPlace> place = asked_place(context);
+    if (!place) return std::nullopt;
+    const TokenBatch& tokens = context.trace().tokens;
+    const std::int64_t length = std::max<std::int64_t>(tokens.lengths[static_cast<std::size_t>(place->sequence)], 1);
+    const bool both_ways = reads_both_ways(context);
+    const std::int64_t next = both_ways ? place->position : std::min(place->position + 1, length - 1);
+    // Nothing says which word is hidden, or what would follow the text: the likeliest is asked for.
+    if (place->hidden || (!both_ways && place->position == length - 1))
+        if (const auto words = context.ask_latest(facet::NextWords{place->sequence, {}, place->position});
+            words && !words->likeliest.empty())
+            return words->likeliest.front().id;
+    return tokens.ids[static_cast<std::size_t>(place->sequence * tokens.length + next)];
+}
+
+std::vector<std::int32_t> likely_answers(const PanelContext& context, const KnockOutQuestion& question) {
+    std::vector<std::int32_t> answers;
+    if (const auto words = context.ask_latest(facet::NextWords{question.place->sequence, {}, question.place->position}))
+        for (const NextWord& word : words->likeliest)
+            if (answers.size() < kMostAnswers) answers.push_back(word.id);
+    return answers;
+}
+
 std::vector<std::int32_t> other_answers(const PanelContext& context, const KnockOutQuestion& question) {
-    constexpr std::size_t kMost = 12;
     std::vector<std::int32_t> answers;
     const auto add = [&](std::int32_t token) {
         const bool known = token == question.place->token || std::find(answers.begin(), answers.end(), token) != answers.end();
-        if (!known && answers.size() < kMost) answers.push_back(token);
+        if (!known && answers.size() < kMostAnswers) answers.push_back(token);
     };
     const auto add_likeliest = [&](std::int64_t text, std::size_t most) {
         const auto words = context.ask_latest(facet::NextWords{text, {}, question.place->position});
@@ -115,9 +144,9 @@ std::vector<std::int32_t> other_answers(const PanelContext& context, const Knock
     if (from != question.place->sequence && question.place->position < tokens.lengths[static_cast<std::size_t>(from)]) {
         const std::int64_t next = question.place->position + (reads_both_ways(context) ? 0 : 1);
         if (next < tokens.lengths[static_cast<std::size_t>(from)]) add(tokens.ids[static_cast<std::size_t>(from * tokens.length + next)]);
-        if (!add_likeliest(from, kMost / 2)) return answers;  // what is likely here would otherwise be first for a moment
+        if (!add_likeliest(from, kMostAnswers / 2)) return answers;  // what is likely here would otherwise be first for a moment
     }
-    add_likeliest(question.place->sequence, kMost);
+    add_likeliest(question.place->sequence, kMostAnswers);
     return answers;
 }
 
@@ -149,8 +178,9 @@ std::string question_words(const PanelContext& context, const KnockOutQuestion& 
 std::string measured_words(const KnockOutQuestion& question) {
     const std::string what = fmt::format("Change in the {} when {}", measure_name(question.measure()), sentence_name(question.parts));
     if (question.patch)
-        return fmt::format("{} is taken from text {} and everything after it is recomputed (activation patching). Orange: it rises. Blue: it falls.",
-                           what, question.patch->from + 1);
+        return fmt::format(
+            "{} is taken from text {} and everything after it is recomputed (activation patching). Orange: it rises. Blue: it falls.", what,
+            question.patch->from + 1);
     const char* part = question.parts == ReplacedParts::Heads ? "head" : "block";
     return fmt::format("{0} is set to zero and everything after it is recomputed. Orange: it rises without the {1}, which {2}. Blue: it "
                        "falls; the {1} {3}.",
@@ -160,14 +190,14 @@ std::string measured_words(const KnockOutQuestion& question) {
 std::string measured_whole(const Trace<float>& trace, const KnockOutQuestion& question, const KnockOut& result) {
     const std::string_view measure = measure_name(question.measure());
     const std::string value = format_number(result.with_all, {.decimals = 4});
-    std::string words = fmt::format("{} {} {}", measure, question.patch ? "with nothing replaced" : "with all " + std::string(counted_name(question.parts)), value);
+    std::string words = fmt::format(
+        "{} {} {}", measure, question.patch ? "with nothing replaced" : "with all " + std::string(counted_name(question.parts)), value);
     if (!question.patch) return words;
     if (result.in_other_text)
         words += fmt::format(" · in text {}: {}", question.patch->from + 1, format_number(*result.in_other_text, {.decimals = 4}));
     const bool changed =
         std::any_of(result.parts.begin(), result.parts.end(), [&](const PartWorth& part) { return part.without != result.with_all; });
-    if (!changed)
-        return fmt::format("{} {} · {}", measure, value, why_unchanged(trace, question));
+    if (!changed) return fmt::format("{} {} · {}", measure, value, why_unchanged(trace, question));
     const auto length = [&](std::int64_t text) { return trace.tokens.lengths[static_cast<std::size_t>(text)]; };
     const std::int64_t from = length(question.patch->from), into = length(question.patch->into);
     return from == into ? words : words + fmt::format(" · only the first {} positions, which both texts have", std::min(from, into));

@@ -2,6 +2,7 @@
 /// What the knock-out view measures, and its words for it.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,11 @@ KnockOutQuestion knock_out_question(const PanelContext& context);
 /// The text taken from if the chosen one is shown itself, or none was chosen yet.
 std::int64_t text_beside_shown(const PanelContext& context);
 
+/// The token that follows the position asked about (of an encoder, the one that stands there), or the likeliest where the text does not
+/// say; none for an empty text.
+std::optional<std::int32_t> own_answer(const PanelContext& context);
+/// The likeliest tokens at the question's place. Empty while they are being computed.
+std::vector<std::int32_t> likely_answers(const PanelContext& context, const KnockOutQuestion& question);
 /// The tokens whose logit may be subtracted from that of the question's place: what the other text of a patch says or would say there, then
 /// what else is likely here. Empty while that is being computed.
 std::vector<std::int32_t> other_answers(const PanelContext& context, const KnockOutQuestion& question);

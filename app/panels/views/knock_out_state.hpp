@@ -5,11 +5,19 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "app/session/states/state.hpp"
 #include "engine/trace/part_worth.hpp"
 
 namespace attn::app {
+
+/// What is typed in a list of tokens, and what was found for it.
+struct TokenSearch {
+    std::string text, found_for;
+    std::vector<std::int32_t> found;
+};
 
 struct KnockOutState {
     AnswerMeasure measure = AnswerMeasure::Loss;
@@ -32,6 +40,7 @@ struct KnockOutState {
         std::size_t done = 0;
     };
     std::optional<Began> began{};
+    TokenSearch search;                    ///< of the list that is open
     bool stopped = false;                  ///< cancelled by the user: do not measure until requested again
     std::shared_ptr<const KnockOut> last;  ///< last result, shown until a new one is ready
 };

@@ -11,8 +11,10 @@
 #include "app/panels/edit/edits.hpp"
 #include "app/panels/maps/labels.hpp"
 #include "app/panels/views/equation_layout.hpp"
+#include "app/panels/views/knock_out_map.hpp"
 #include "app/panels/views/knock_out_parts.hpp"
 #include "app/panels/views/knock_out_question.hpp"
+#include "app/panels/views/token_choice.hpp"
 #include "app/widgets/color_bar.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/heatmap_view.hpp"
@@ -28,45 +30,11 @@ constexpr float kPositionRow = 40;
 constexpr std::size_t kMostListed = 200;
 constexpr float kWorthWriting = 1e-5F;       // of the largest change
 constexpr float kListBesidePositions = 860;  // from this width on, because a map of positions is wide
-constexpr float kLabelColumn = 66, kRowHeight = 30, kAnswerWidth = 128;
+constexpr float kLabelColumn = 66, kRowHeight = 30, kTokenWidth = 108;
 constexpr std::array<std::string_view, 3> kMeasures = {"loss", "probability", "logit difference"};  // in the order of AnswerMeasure
-
-double change(const KnockOut& result, const PartWorth& part) { return part.without - result.with_all; }
 
 bool is_whole(const KnockOut& result) {
     return std::all_of(result.parts.begin(), result.parts.end(), [](const PartWorth& part) { return part.measured; });
-}
-
-/// The changes as a matrix: rows are attentions or layers, columns are heads or positions.
-struct WorthMap {
-    std::vector<float> values;
-    std::vector<std::uint8_t> measured;
-    std::vector<const PartWorth*> parts;  ///< null where a row has fewer parts than another
-    std::vector<std::string> rows, columns;
-    std::int64_t width = 0;
-    float reach = 0;  ///< largest magnitude
-};
-
-WorthMap map_of(const PanelContext& context, const KnockOut& result, ReplacedParts parts) {
-    WorthMap map;
-    for (const PartWorth& part : result.parts) map.width = std::max(map.width, column_of(part, parts) + 1);
-    for (const PartWorth& part : result.parts) {
-        const std::string row = row_name(part, parts);
-        if (map.rows.empty() || map.rows.back() != row) {
-            map.rows.push_back(row);
-            map.parts.resize(map.rows.size() * static_cast<std::size_t>(map.width));
-        }
-        map.parts[(map.rows.size() - 1) * static_cast<std::size_t>(map.width) + static_cast<std::size_t>(column_of(part, parts))] = &part;
-    }
-    for (const PartWorth* part : map.parts) {
-        const bool measured = part != nullptr && part->measured;
-        const float value = measured ? static_cast<float>(change(result, *part)) : 0;
-        map.values.push_back(value);
-        map.measured.push_back(measured ? 1 : 0);
-        if (std::isfinite(value)) map.reach = std::max(map.reach, std::abs(value));
-    }
-    for (std::int64_t i = 0; i < map.width; ++i) map.columns.push_back(column_name(context, result, parts, i));
-    return map;
 }
 
 /// Back from an opened position, the question is the one before, unless another position was selected meanwhile.
@@ -119,23 +87,6 @@ void draw_other_texts(PanelContext& context, const KnockOutQuestion& question) {
     if (drop_down(context.ui(), "##from_text", shown, other, 92)) context.view.knock_out.from = others[static_cast<std::size_t>(other)];
 }
 
-/// The token whose logit is subtracted.
-void draw_other_answer(PanelContext& context, const KnockOutQuestion& question) {
-    std::vector<std::int32_t> answers = other_answers(context, question);
-    // A chosen one that is no longer among the likely ones stays.
-    if (question.place->against && std::find(answers.begin(), answers.end(), *question.place->against) == answers.end())
-        answers.insert(answers.begin(), *question.place->against);
-    if (answers.empty()) return;
-    std::vector<std::string> names;
-    for (const std::int32_t token : answers)
-        names.push_back(fmt::format("‘{}’", index_label(context, {Stage::Logits, -1}, Axis::V, token)));
-    const std::vector<std::string_view> shown(names.begin(), names.end());
-    int chosen = static_cast<int>(std::find(answers.begin(), answers.end(), question.place->against.value_or(-1)) - answers.begin());
-    if (drop_down(context.ui(), "##against", shown, chosen, kAnswerWidth,
-                  {.tooltip = "The token whose logit is subtracted: the other text's answer, or what else is likely here."}))
-        context.view.knock_out.against = answers[static_cast<std::size_t>(chosen)];
-}
-
 /// What replaces the parts: pills and, with more than two texts, a list of the others.
 void draw_replacement(PanelContext& context, const KnockOutQuestion& question) {
     const std::int64_t texts = context.trace().tokens.size();
@@ -158,16 +109,39 @@ void draw_replacement(PanelContext& context, const KnockOutQuestion& question) {
     ImGui::SetCursorScreenPos({at.x, below.y + context.px(4)});
 }
 
-/// Draws the list at the right end of the line that begins at `line`.
-void place_other_answer(PanelContext& context, const KnockOutQuestion& question, ImVec2 line) {
+/// A label and, after it, a list of tokens; the cursor moves on behind it.
+std::optional<std::int32_t> token_after(PanelContext& context, const char* label, std::int32_t shown, std::span<const std::int32_t> likely,
+                                        std::string_view tooltip) {
     const auto& [colors, fonts, scale] = context.theme;
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float list = at.x + text_width(fonts.label, label) + context.px(8);
+    draw_text_in(*ImGui::GetWindowDrawList(), fonts.label, at, {list, at.y + context.px(kRowHeight)}, {0, 0.5F}, colors.muted, label);
+    ImGui::SetCursorScreenPos({list, at.y});
+    const auto chosen = choose_token(context, label, shown, likely, context.view.knock_out.search, kTokenWidth, tooltip);
+    ImGui::SetCursorScreenPos({list + context.px(kTokenWidth + 12), at.y});
+    return chosen;
+}
+
+/// The token asked about and, of a logit difference, the other, at the right end of the line that begins at `line`.
+void draw_tokens(PanelContext& context, const KnockOutQuestion& question, ImVec2 line) {
+    const auto& place = *question.place;
     const ImVec2 below = ImGui::GetCursorScreenPos();
-    const float right = line.x + ImGui::GetContentRegionAvail().x, list = context.px(kAnswerWidth), label = text_width(fonts.label, "against") + context.px(10);
-    const ImVec2 at{right - list, line.y};
-    draw_text_in(*ImGui::GetWindowDrawList(), fonts.label, {at.x - label, at.y}, {at.x, at.y + context.px(kRowHeight)}, {0, 0.5F},
-                 colors.muted, "against");
-    ImGui::SetCursorScreenPos(at);
-    draw_other_answer(context, question);
+    const ImFont* font = context.theme.fonts.label;
+    float width = text_width(font, "of") + context.px(8 + kTokenWidth);
+    if (place.against) width += text_width(font, "against") + context.px(8 + kTokenWidth + 12);
+    ImGui::SetCursorScreenPos({line.x + ImGui::GetContentRegionAvail().x - width, line.y});
+    // The text's own token is the answer while none is chosen.
+    const std::int32_t own = own_answer(context).value_or(place.token);
+    std::vector<std::int32_t> likely = likely_answers(context, question);
+    std::erase(likely, own);
+    likely.insert(likely.begin(), own);
+    if (const auto chosen = token_after(context, "of", place.token, likely, "The token asked about: the text's own, if none was chosen."))
+        context.view.locked.set(Axis::V, *chosen == own ? std::nullopt : std::optional<std::int64_t>(*chosen));
+    if (place.against) {
+        const auto chosen = token_after(context, "against", *place.against, other_answers(context, question),
+                                        "The token whose logit is subtracted: the other text's answer, or what else is likely here.");
+        if (chosen) context.view.knock_out.against = *chosen;
+    }
     ImGui::SetCursorScreenPos(below);
 }
 
@@ -185,14 +159,13 @@ void draw_heading(PanelContext& context, const KnockOutQuestion& question) {
     int chosen = static_cast<int>(measure);
     if (segmented(context.ui(), "##measure", kMeasures, chosen, switch_width + 1,
                   {.tooltip = "The loss over the whole text; or of one token after the chosen position, its probability or by how much its "
-                              "logit exceeds another one's. The token is the text's own, or the one chosen among the logits or "
-                              "probabilities."}))
+                              "logit exceeds another one's."}))
         measure = static_cast<AnswerMeasure>(chosen);
     ImGui::SetCursorScreenPos({at.x, at.y + context.px(38)});
     draw_parts(context, question);
     const ImVec2 second_line = ImGui::GetCursorScreenPos();
     draw_replacement(context, question);
-    if (measure == AnswerMeasure::LogitDifference && question.place) place_other_answer(context, question, second_line);
+    if (question.place) draw_tokens(context, question, second_line);
     paragraph(context.ui(), fonts.label, colors.muted, measured_words(question));
     gap(context.ui(), 6);
 }
@@ -340,7 +313,9 @@ std::vector<const PartWorth*> strongest_parts(const KnockOut& result) {
 }
 
 const char* list_heading(ReplacedParts parts) {
-    return at_positions(parts) ? "Positions by their effect" : parts == ReplacedParts::Blocks ? "Blocks by their effect" : "Heads by their effect";
+    return at_positions(parts)              ? "Positions by their effect"
+           : parts == ReplacedParts::Blocks ? "Blocks by their effect"
+                                            : "Heads by their effect";
 }
 
 /// Draws the list of parts by effect, largest first.
@@ -355,8 +330,7 @@ void draw_list(PanelContext& context, const KnockOut& result, bool fresh) {
     ImDrawList& list = *ImGui::GetWindowDrawList();
     for (std::size_t i = 0; i < order.size(); ++i) {
         ImGui::PushID(static_cast<int>(i));
-        const Item item = begin_item(context.ui(), "##part", {width, line},
-                                     {.tooltip = opens});
+        const Item item = begin_item(context.ui(), "##part", {width, line}, {.tooltip = opens});
         draw_focus_ring(context.ui(), item, context.px(3));
         ImGui::PopID();
         const double value = change(result, *order[i]);
@@ -397,7 +371,8 @@ void draw_knock_out_view(PanelContext& context) {
     }
     if (context.view.knock_out.measure == AnswerMeasure::LogitDifference && question.measure() != AnswerMeasure::LogitDifference) {
         paragraph(context.ui(), fonts.body, colors.muted,
-                  context.trace().config.vocab_size > 1 ? "The likely tokens are being computed." : "There is no other token to compare with.");
+                  context.trace().config.vocab_size > 1 ? "The likely tokens are being computed."
+                                                        : "There is no other token to compare with.");
         return;
     }
     // After cancelling, nothing is requested until the button is pressed.

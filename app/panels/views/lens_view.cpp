@@ -7,6 +7,7 @@
 #include "app/panels/maps/labels.hpp"
 #include "app/panels/panels.hpp"
 #include "app/panels/views/equation_layout.hpp"
+#include "app/panels/views/lens_numbers.hpp"
 #include "app/panels/views/readings_age.hpp"
 #include "app/panels/write/fill_in_view.hpp"
 #include "app/session/facets/readings.hpp"
@@ -51,10 +52,6 @@ std::string token_text(const PanelContext& context, std::int32_t id) {
     const auto& vocabulary = context.snapshot.vocabulary;
     return id >= 0 && static_cast<std::size_t>(id) < vocabulary.size() ? shown_bytes(vocabulary[static_cast<std::size_t>(id)])
                                                                        : std::to_string(id);
-}
-
-std::string row_name(const LogitLens& lens, std::size_t row) {
-    return row == 0 ? std::string("embedding") : fmt::format("layer {}{}", row - 1, row + 1 == lens.stages.size() ? ", output" : "");
 }
 
 /// A cell predicts the word "after" that of its column, or, in an encoder, the one "at" its place.
@@ -180,7 +177,7 @@ void draw_row_labels(const PanelContext& context, const Readings& readings, cons
         const float y0 = table.at(0, row).y, y1 = table.at(0, row + 1).y;
         const bool lit = context.view.stage == lens.stages[row];
         draw_text_in(list, fonts.label, {min.x, y0}, {max.x, y1 - context.px(2)}, {0, 0.5F}, lit ? colors.chosen_text : colors.text,
-                     row_name(lens, row));
+                     lens_row_name(lens, row));
         const double loss = readings.losses[row * static_cast<std::size_t>(lens.batches) + static_cast<std::size_t>(table.batch)];
         if (!std::isnan(loss))
             draw_text_in(list, fonts.mono_tiny, {min.x, y0}, {max.x - context.px(10), y1 - context.px(2)}, {1, 0.5F}, colors.faint,
@@ -217,8 +214,9 @@ void cell_tooltip(const PanelContext& context, const LogitLens& lens, const Tabl
     const auto& [colors, fonts, scale] = context.theme;
     const LensCell& cell = lens.at(row, b, t);
     begin_tooltip(ui);
-    text_line(ui, fonts.strong, colors.text,
-              fmt::format("{}, {} “{}”", row_name(lens, row), place_words(context), index_label(context, lens.stages.front(), Axis::T, t)));
+    text_line(
+        ui, fonts.strong, colors.text,
+        fmt::format("{}, {} “{}”", lens_row_name(lens, row), place_words(context), index_label(context, lens.stages.front(), Axis::T, t)));
     if (cell.count == 0) text_line(ui, fonts.mono, colors.bad, "no prediction: a logit is NaN");
     for (std::size_t i = 0; i < static_cast<std::size_t>(cell.count); ++i)
         text_line(ui, fonts.mono, cell.top[i].token == cell.next ? colors.good : colors.muted,
@@ -412,7 +410,7 @@ void draw_lens_cell(PanelContext& context) {
     const LensCell& cell = lens->at(row, b, *t);
     text_line(ui, fonts.mono_body, colors.axis(Axis::T),
               fmt::format("{} {}", place_words(context), index_label(context, lens->stages.front(), Axis::T, *t)));
-    text_line(ui, fonts.label, colors.muted, row_name(*lens, row) + " · " + tensor_name(lens->stages[row]));
+    text_line(ui, fonts.label, colors.muted, lens_row_name(*lens, row) + " · " + tensor_name(lens->stages[row]));
     gap(ui, 6);
     if (cell.count == 0) text_line(ui, fonts.label, colors.bad, "no prediction: a logit is NaN");
     for (std::size_t i = 0; i < static_cast<std::size_t>(cell.count); ++i) {
@@ -432,7 +430,7 @@ void draw_lens_cell(PanelContext& context) {
     gap(ui, 4);
     for (std::size_t r = 0; r < lens->stages.size(); ++r) {
         if (lens->known[r] == 0) continue;
-        draw_bar(context, row_name(*lens, r), lens->at(r, b, *t).next_probability, r == row ? colors.chosen_text : colors.muted,
+        draw_bar(context, lens_row_name(*lens, r), lens->at(r, b, *t).next_probability, r == row ? colors.chosen_text : colors.muted,
                  r == row ? colors.chosen : colors.accent);
     }
 }

@@ -291,15 +291,17 @@ void write_table(const std::filesystem::path& path, const NumberTable& table) {
     const auto text_at = [](const std::vector<std::string>& texts, std::int64_t i) {
         return escaped(texts[static_cast<std::size_t>(i)], 0);
     };
-    std::string text = table.row_axis + (table.row_texts.empty() ? "" : ",token");
+    const bool tokens = !table.row_texts.empty() && !table.rows_by_text;
+    std::string text = table.row_axis + (tokens ? ",token" : "");
     for (std::int64_t column = 0; column < table.columns; ++column) {
         const std::string name = std::to_string(column);
-        text += "," + quoted(table.column_texts.empty() ? name : name + " " + text_at(table.column_texts, column));
+        const std::string text_of = table.column_texts.empty() ? "" : text_at(table.column_texts, column);
+        text += "," + quoted(table.columns_by_text ? text_of : text_of.empty() ? name : name + " " + text_of);
     }
     text += "\r\n";
     for (std::int64_t row = 0; row < table.rows; ++row) {
-        text += std::to_string(row);
-        if (!table.row_texts.empty()) text += "," + quoted(text_at(table.row_texts, row));
+        text += table.rows_by_text ? quoted(text_at(table.row_texts, row)) : std::to_string(row);
+        if (tokens) text += "," + quoted(text_at(table.row_texts, row));
         for (std::int64_t column = 0; column < table.columns; ++column) {
             text += ',';
             if (const float number = table.numbers[static_cast<std::size_t>(row * table.columns + column)]; !std::isnan(number))

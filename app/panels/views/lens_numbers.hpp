@@ -1,0 +1,21 @@
+#pragma once
+/// The numbers of the logit lens, for copying and exporting, and the names of its rows.
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "app/panels/panel_context.hpp"
+#include "app/session/document/number_table.hpp"
+#include "app/session/facets/readings.hpp"
+
+namespace attn::app {
+
+/// Such as "layer 3, output".
+std::string lens_row_name(const LogitLens& lens, std::size_t row);
+
+/// The probability that each row gives the token that follows each position (of an encoder, the one that stands there) in a text. NaN where
+/// none follows and in rows that are not computed yet.
+std::shared_ptr<const NumberTable> table_of_lens(const PanelContext& context, const LogitLens& lens, std::int64_t batch);
+
+}  // namespace attn::app

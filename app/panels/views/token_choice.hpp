@@ -1,0 +1,27 @@
+#pragma once
+/// Choosing a token of the vocabulary.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/panels/panel_context.hpp"
+
+namespace attn::app {
+
+/// The token with this text or, if there is none, with a space before it: the first of several.
+std::optional<std::int32_t> token_named(const std::vector<std::string>& vocabulary, std::string_view text);
+
+/// At most `most` tokens that contain the text: first those that are the text, then those that begin with it, spaces before it aside.
+std::vector<std::int32_t> tokens_with(const std::vector<std::string>& vocabulary, std::string_view text, std::size_t most);
+
+/// A button that shows a token and opens a list: of the likely ones or, once something is typed there, of those that contain it. Returns
+/// the token that was chosen in this frame.
+std::optional<std::int32_t> choose_token(const PanelContext& context, const char* id, std::int32_t shown,
+                                         std::span<const std::int32_t> likely, TokenSearch& search, float width, std::string_view tooltip);
+
+}  // namespace attn::app
