@@ -86,6 +86,7 @@ void Application::open(const std::filesystem::path& file) {
     session_.wait_for_files();
     session_.wait_for_training();
     if (session_.files().failed) throw Error(session_.files().notice);
+    session_.begin_here();
 }
 
 void Application::keep_unsaved_work_in(const std::filesystem::path& folder) {
@@ -321,6 +322,8 @@ void Application::draw(Frame& frame) {
                          .now = frame.time,
                          .can_undo = session_.can_undo(),
                          .can_redo = session_.can_redo(),
+                         .undone_part = session_.undone_part(),
+                         .redone_part = session_.redone_part(),
                          .dump = dump,
                          .message = session_.message(),
                          .files = session_.files(),

@@ -42,7 +42,8 @@ public:
     /// Opens a lesson in the next frame.
     void open_lesson(std::shared_ptr<const Lesson> lesson, std::size_t step = 0, std::optional<std::size_t> answer = {});
 
-    /// Opens a file as if it was dropped onto the window, and waits for it. Throws Error if it cannot be opened.
+    /// Opens a file as if it was dropped onto the window, and waits for it; what was there before cannot be undone to. Throws Error if it
+    /// cannot be opened. To be called before the first frame.
     void open(const std::filesystem::path& file);
 
     /// Makes frames wait for everything they show, for rendering pictures. `long_checks`: also for verifying the shown part of a large

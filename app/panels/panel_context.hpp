@@ -45,8 +45,9 @@ struct PanelContext {
     CommandSink& commands;
     double now = 0;  ///< seconds since the start
     bool can_undo = false, can_redo = false;
-    std::shared_ptr<const DoctorReport> dump{};  ///< the report on the attention dump opened last; null if none
-    std::string_view message{};                  ///< why the last command failed, "" if it succeeded
+    std::string_view undone_part{}, redone_part{};  ///< what they would change, see changed_part()
+    std::shared_ptr<const DoctorReport> dump{};     ///< the report on the attention dump opened last; null if none
+    std::string_view message{};                     ///< why the last command failed, "" if it succeeded
     const FilesState& files = no_files();
     std::optional<std::int64_t> other_step{};  ///< step of the moment compared with
     bool writing = false;                      ///< tokens are being generated

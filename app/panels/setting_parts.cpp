@@ -59,8 +59,7 @@ void draw_shown_stage(PanelContext& context) {
         index_row(context, "head", head_count(trace), view.head, "[ and ] change the head.", 0,
                   of_heads ? "" : "This stage has no heads: all of them are joined, or it comes before them.");
     }
-    if (batch_size(trace) > 1)
-        index_row(context, "text", batch_size(trace), view.batch, "The texts shown together, in their order.", 1);
+    if (batch_size(trace) > 1) index_row(context, "text", batch_size(trace), view.batch, "The texts shown together, in their order.", 1);
 }
 
 void draw_shown_maps(PanelContext& context) {

@@ -212,8 +212,11 @@ void draw_top_bar(PanelContext& context) {
     if (right_button("##help", Icon::Help, "Keys and hints (?)")) context.view.help = !context.view.help;
     if (right_button("##theme", context.view.dark ? Icon::Sun : Icon::Moon, context.view.dark ? "Light theme (L)" : "Dark theme (L)"))
         context.view.dark = !context.view.dark;
-    if (right_button("##redo", Icon::Redo, "Redo (Ctrl+Y)", context.can_redo)) context.commands.push_back({command::Redo{}, ""});
-    if (right_button("##undo", Icon::Undo, "Undo (Ctrl+Z)", context.can_undo)) context.commands.push_back({command::Undo{}, ""});
+    const auto of = [](std::string_view part) { return part.empty() ? std::string() : fmt::format(" {}", part); };
+    if (right_button("##redo", Icon::Redo, fmt::format("Redo{} (Ctrl+Y)", of(context.redone_part)), context.can_redo))
+        context.commands.push_back({command::Redo{}, ""});
+    if (right_button("##undo", Icon::Undo, fmt::format("Undo{} (Ctrl+Z)", of(context.undone_part)), context.can_undo))
+        context.commands.push_back({command::Undo{}, ""});
 
     // On a narrow window, drop the badge's number, then its text, then the badge before anything overlaps.
     Badge badge = badge_of(context);

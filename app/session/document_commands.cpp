@@ -195,7 +195,11 @@ void Session::Impl::travel(bool back) {
     const std::shared_ptr<const Document> before = history.current();
     const DocumentHistory::Usable usable = usable_documents();
     const bool possible = back ? history.can_undo() : history.can_redo();
+    const std::string_view part = back ? history.undone_part() : history.redone_part();
     const std::size_t steps = back ? history.undo(usable) : history.redo(usable);
+    // The pins may be out of sight, and what is shown stays.
+    if (steps == 1 && before->pins != document().pins && static_cast<const Setup&>(*before) == static_cast<const Setup&>(document()))
+        files.tell(fmt::format("{} {}.", back ? "Undid" : "Redid", part), false);
     if (!possible) message = back ? "there is nothing to undo" : "there is nothing to redo";
     else if (steps == 0) message = "that was the model of a training run that no longer exists";
     else if (steps > 1) message = "skipped the model of a training run that no longer exists";

@@ -3,9 +3,17 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/session/document/changed_part.hpp"
+
 namespace attn::app {
 
-DocumentHistory::DocumentHistory(Document document) : current_{std::make_shared<const Document>(std::move(document)), 0} {}
+DocumentHistory::DocumentHistory(Document document) : current_{std::make_shared<const Document>(std::move(document))} {}
+
+void DocumentHistory::begin_here() {
+    undo_.clear();
+    redo_.clear();
+    merge_.clear();
+}
 
 bool DocumentHistory::change(Document next, const std::string& merge) {
     if (next == *current_.document) return false;
@@ -24,6 +32,7 @@ bool DocumentHistory::change(Document next, const std::string& merge) {
         undo_.push_back(current_);
     }
     current_.document = std::make_shared<const Document>(std::move(next));
+    current_.changed = changed_part(*undo_.back().document, *current_.document);
     return true;
 }
 

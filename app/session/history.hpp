@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/session/document/document.hpp"
@@ -29,6 +30,11 @@ public:
     void begin_subject() { current_.subject = ++last_subject_; }
     bool can_undo() const { return !undo_.empty(); }
     bool can_redo() const { return !redo_.empty(); }
+    /// What undo and redo would change, see changed_part(); "" if there is nothing.
+    std::string_view undone_part() const { return can_undo() ? current_.changed : ""; }
+    std::string_view redone_part() const { return can_redo() ? redo_.back().changed : ""; }
+    /// There is nothing to undo or redo from here.
+    void begin_here();
 
     /// Makes `next` current. Merges it into the last step if both carry the same non-empty `merge` name; a step that ends where it began is
     /// removed. Returns false if nothing changed.
@@ -46,6 +52,7 @@ private:
     struct Step {
         std::shared_ptr<const Document> document;
         std::size_t subject = 0;
+        std::string_view changed{};  ///< the part that differs from the document before
     };
     using Steps = std::vector<Step>;
     using Wanted = std::function<bool(const Step&)>;

@@ -158,6 +158,12 @@ bool Session::can_undo() const { return impl_->history.can_undo(); }
 
 bool Session::can_redo() const { return impl_->history.can_redo(); }
 
+std::string_view Session::undone_part() const { return impl_->history.undone_part(); }
+
+std::string_view Session::redone_part() const { return impl_->history.redone_part(); }
+
+void Session::begin_here() { impl_->history.begin_here(); }
+
 const std::string& Session::message() const { return impl_->message; }
 
 }  // namespace attn::app

@@ -117,6 +117,11 @@ public:
 
     bool can_undo() const;
     bool can_redo() const;
+    /// What they would change, such as "the text"; "" if there is nothing.
+    std::string_view undone_part() const;
+    std::string_view redone_part() const;
+    /// There is nothing to undo from here: what was there before was never shown.
+    void begin_here();
     /// Why the last command failed, such as a preset that does not exist; "" if it succeeded.
     const std::string& message() const;
 

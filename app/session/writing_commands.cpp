@@ -24,8 +24,7 @@ std::vector<Edit> edits_of(const std::vector<Edit>& edits, std::int64_t sequence
     for (Edit edit : edits) {
         if (edit.sequence != Edit::kAll && edit.sequence != sequence) continue;
         if (edit.on && edit.from_sequence != Edit::kAll && edit.from_sequence != sequence)
-            throw Error(
-                "an edit takes numbers from another text, which does not grow with this one: switch it off to write on");
+            throw Error("an edit takes numbers from another text, which does not grow with this one: switch it off to write on");
         edit.sequence = Edit::kAll;
         own.push_back(edit);
     }

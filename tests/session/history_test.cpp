@@ -30,6 +30,30 @@ TEST(DocumentHistory, UndoesAndRedoesInOrder) {
     EXPECT_FALSE(history.redo());
 }
 
+TEST(DocumentHistory, NamesWhatWouldBeUndone) {
+    DocumentHistory history(document_of("a"));
+    EXPECT_EQ(history.undone_part(), "");
+    history.change(document_of("b"), "");
+    EXPECT_EQ(history.undone_part(), "the text");
+    Document pinned = document_of("b");
+    pinned.pins.a = State{std::make_shared<const app::Setup>(pinned), {}};
+    history.change(pinned, "");
+    pinned.forward.edits.push_back({});
+    history.change(pinned, "");
+    EXPECT_EQ(history.undone_part(), "an edit");
+    history.undo();
+    EXPECT_EQ(history.undone_part(), "the pin");
+    EXPECT_EQ(history.redone_part(), "an edit");
+    history.undo();
+    EXPECT_EQ(history.undone_part(), "the text");
+    EXPECT_EQ(history.redone_part(), "the pin");
+    history.begin_here();
+    EXPECT_EQ(history.undone_part(), "");
+    EXPECT_EQ(history.redone_part(), "");
+    EXPECT_FALSE(history.undo());
+    EXPECT_EQ(text_of(history), "b");
+}
+
 TEST(DocumentHistory, AChangeDropsWhatWasUndone) {
     DocumentHistory history(document_of("a"));
     history.change(document_of("b"), "");

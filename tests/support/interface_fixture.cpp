@@ -38,6 +38,8 @@ void InterfaceFixture::with_context(const std::function<void(PanelContext&)>& us
                          .now = now,
                          .can_undo = session->can_undo(),
                          .can_redo = session->can_redo(),
+                         .undone_part = session->undone_part(),
+                         .redone_part = session->redone_part(),
                          .files = files,
                          .other_step = session->other_step(),
                          .writing = session->is_writing(),

@@ -42,6 +42,15 @@ bool has_two_texts(const KnockOut& result) {
     return !result.parts.empty() && result.parts.front().stage.stack != result.parts.back().stage.stack;
 }
 
+/// The word at the position and, where the text taken from has another, that one: "Lily←Mia".
+std::string position_name(const PanelContext& context, const PartWorth& part) {
+    const std::string own = index_label(context, part.stage, Axis::T, part.index);
+    const auto& patch = context.view.knock_out.last_question.patch;
+    if (!patch) return own;
+    const std::string other = index_label(context, part.stage, Axis::T, part.index, {.snapshot = &context.snapshot, .batch = patch->from});
+    return other == own ? own : own + "←" + other;
+}
+
 }  // namespace
 
 std::vector<ReplacedParts> replaceable_parts(const Trace<float>& trace, bool by_other_text) {
@@ -76,7 +85,7 @@ std::string column_name(const PanelContext& context, const KnockOut& result, Rep
     if (parts == ReplacedParts::Heads) return fmt::format("H{}", column);
     if (parts == ReplacedParts::Blocks) return std::string(kBlockColumns[static_cast<std::size_t>(column)]);
     if (has_two_texts(result)) return fmt::format("{}", column);
-    return index_label(context, result.parts.front().stage, Axis::T, column);
+    return position_name(context, {result.parts.front().stage, column});
 }
 
 std::string part_name(const PanelContext& context, const PartWorth& part, ReplacedParts parts) {
@@ -84,7 +93,7 @@ std::string part_name(const PanelContext& context, const PartWorth& part, Replac
         return part.stage.stack == Stack::Main ? place_words(part.stage, part.index) : attention_name(part.stage, part.index, true);
     if (parts == ReplacedParts::Blocks)
         return fmt::format("{}, {}", row_name(part, parts), kBlocks[static_cast<std::size_t>(block_of(part.stage))]);
-    return fmt::format("{}, {} ‘{}’", row_name(part, parts), part.index, index_label(context, part.stage, Axis::T, part.index));
+    return fmt::format("{}, {} ‘{}’", row_name(part, parts), part.index, position_name(context, part));
 }
 
 void open_part(PanelContext& context, const PartWorth& part, ReplacedParts parts) {

@@ -91,6 +91,26 @@ std::string_view measure_name(AnswerMeasure measure) {
     return measure == AnswerMeasure::Loss ? "loss" : measure == AnswerMeasure::Probability ? "probability" : "logit difference";
 }
 
+/// Where the other text has another word at the place asked about: " after ‘was’".
+std::string other_place(const PanelContext& context, const KnockOutQuestion& question) {
+    const TokenBatch& tokens = context.trace().tokens;
+    const auto token = [&](std::int64_t text) {
+        return tokens.ids[static_cast<std::size_t>(text * tokens.length + question.place->position)];
+    };
+    if (token(question.patch->from) == token(question.patch->into)) return "";
+    return fmt::format(" {} ‘{}’", reads_both_ways(context) ? "at" : "after",
+                       index_label(context, {Stage::Logits, -1}, Axis::V, token(question.patch->from)));
+}
+
+/// Nothing says which words of two texts belong together if one is longer.
+std::string matched_words(const Trace<float>& trace, const KnockOutQuestion::Patch& patch) {
+    const auto length = [&](std::int64_t text) { return trace.tokens.lengths[static_cast<std::size_t>(text)]; };
+    const std::int64_t from = length(patch.from), into = length(patch.into);
+    if (from == into) return "";
+    return fmt::format(" The texts have {} and {} tokens: they are matched by position, not by word, and only the first {} are replaced.",
+                       into, from, std::min(from, into));
+}
+
 }  // namespace
 
 KnockOutQuestion knock_out_question(const PanelContext& context) {
@@ -169,38 +189,38 @@ std::string question_words(const PanelContext& context, const KnockOutQuestion& 
     const auto& place = *question.place;
     const bool two_texts = context.trace().config.architecture == Architecture::EncoderDecoder;
     const auto token = [&](std::int32_t id) { return index_label(context, {Stage::Logits, -1}, Axis::V, id); };
-    const std::string asked = place.against ? fmt::format("logit of ‘{}’ minus that of ‘{}’", token(place.token), token(*place.against))
+    const std::string asked = place.against ? fmt::format("‘{}’ − ‘{}’", token(place.token), token(*place.against))
                                             : fmt::format("probability of ‘{}’", token(place.token));
     return fmt::format("{} {} position {} ‘{}’{}", asked, both_ways ? "at" : "after", place.position,
                        index_label(context, {Stage::Logits, -1}, Axis::T, place.position), two_texts ? " of the target" : "");
 }
 
-std::string measured_words(const KnockOutQuestion& question) {
+std::string measured_words(const Trace<float>& trace, const KnockOutQuestion& question) {
     const std::string what = fmt::format("Change in the {} when {}", measure_name(question.measure()), sentence_name(question.parts));
     if (question.patch)
         return fmt::format(
-            "{} is taken from text {} and everything after it is recomputed (activation patching). Orange: it rises. Blue: it falls.", what,
-            question.patch->from + 1);
+            "{} is taken from text {} and everything after it is recomputed (activation patching). Orange: it rises. Blue: it "
+            "falls.{}",
+            what, question.patch->from + 1, matched_words(trace, *question.patch));
     const char* part = question.parts == ReplacedParts::Heads ? "head" : "block";
     return fmt::format("{0} is set to zero and everything after it is recomputed. Orange: it rises without the {1}, which {2}. Blue: it "
                        "falls; the {1} {3}.",
                        what, part, question.place ? "opposes the token" : "helps", question.place ? "favours the token" : "hurts");
 }
 
-std::string measured_whole(const Trace<float>& trace, const KnockOutQuestion& question, const KnockOut& result) {
+std::string measured_whole(const PanelContext& context, const KnockOutQuestion& question, const KnockOut& result) {
     const std::string_view measure = measure_name(question.measure());
     const std::string value = format_number(result.with_all, {.decimals = 4});
     std::string words = fmt::format(
         "{} {} {}", measure, question.patch ? "with nothing replaced" : "with all " + std::string(counted_name(question.parts)), value);
     if (!question.patch) return words;
     if (result.in_other_text)
-        words += fmt::format(" · in text {}: {}", question.patch->from + 1, format_number(*result.in_other_text, {.decimals = 4}));
+        words += fmt::format(" · in text {}{}: {}", question.patch->from + 1, other_place(context, question),
+                             format_number(*result.in_other_text, {.decimals = 4}));
     const bool changed =
         std::any_of(result.parts.begin(), result.parts.end(), [&](const PartWorth& part) { return part.without != result.with_all; });
-    if (!changed) return fmt::format("{} {} · {}", measure, value, why_unchanged(trace, question));
-    const auto length = [&](std::int64_t text) { return trace.tokens.lengths[static_cast<std::size_t>(text)]; };
-    const std::int64_t from = length(question.patch->from), into = length(question.patch->into);
-    return from == into ? words : words + fmt::format(" · only the first {} positions, which both texts have", std::min(from, into));
+    if (!changed) return fmt::format("{} {} · {}", measure, value, why_unchanged(context.trace(), question));
+    return words;
 }
 
 }  // namespace attn::app

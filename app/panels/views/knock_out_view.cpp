@@ -166,7 +166,7 @@ void draw_heading(PanelContext& context, const KnockOutQuestion& question) {
     const ImVec2 second_line = ImGui::GetCursorScreenPos();
     draw_replacement(context, question);
     if (question.place) draw_tokens(context, question, second_line);
-    paragraph(context.ui(), fonts.label, colors.muted, measured_words(question));
+    paragraph(context.ui(), fonts.label, colors.muted, measured_words(context.trace(), question));
     gap(context.ui(), 6);
 }
 
@@ -195,7 +195,7 @@ void draw_state(PanelContext& context, const KnockOutQuestion& question, const A
     const float width = ImGui::GetContentRegionAvail().x;
     const bool fresh = answer.value != nullptr;
     std::string words;
-    if (fresh) words = measured_whole(context.trace(), question, *answer.value);
+    if (fresh) words = measured_whole(context, question, *answer.value);
     else if (state.stopped) words = state.last == nullptr || is_whole(*state.last) ? "not measured" : "stopped before all were measured";
     else if (!answer.problem.empty()) words = answer.problem;
     else if (answer.total == 0) words = "measuring with nothing replaced";
