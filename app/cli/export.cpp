@@ -1,8 +1,10 @@
 /// attnscope export: writes a stage, a parameter, or everything to a file.
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "app/cli/commands.hpp"
 #include "app/cli/document_options.hpp"
@@ -31,6 +33,18 @@ std::string check_out(const std::string& name) {
                : "'" + name + "' does not end in .csv, .npy or .safetensors";
 }
 
+/// The names of parameters that begin like `name` up to a dot, as far as possible: "layers.5.attention.qkv.weight" for one that asks for
+/// "layers.5.attention.k.weight", which is part of it. None if that would be a whole layer or more.
+std::vector<std::string> parameters_like(const std::string& name, const ParameterLayout& layout) {
+    std::vector<std::string> found;
+    for (std::size_t dot = name.rfind('.'); dot != std::string::npos && dot > 0 && found.empty(); dot = name.rfind('.', dot - 1))
+        for (const ParameterInfo& entry : layout.entries())
+            if (entry.name.starts_with(name.substr(0, dot + 1))) found.push_back(entry.name);
+    constexpr std::size_t kMost = 8;
+    if (found.size() > kMost) found.clear();
+    return found;
+}
+
 /// The stage or parameter of that name. No stage has the name of a parameter.
 TensorChoice choice_of(const ExportOptions& options, const Trace<float>& trace) {
     TensorChoice choice{{}, options.sequence, options.head, options.gradients, ""};
@@ -38,6 +52,9 @@ TensorChoice choice_of(const ExportOptions& options, const Trace<float>& trace) 
         if (options.layer) throw Error("--layer chooses a stage's layer; the parameter's name says which one it belongs to");
         choice.parameter = options.stage;
     } else {
+        const bool stage = stage_from_tensor_name(options.stage) || stage_from_name(options.stage);
+        if (const auto like = parameters_like(options.stage, trace.parameters->layout()); !stage && !like.empty())
+            throw Error(fmt::format("there is no stage or parameter \"{}\"; there is {}", escaped(options.stage), fmt::join(like, ", ")));
         choice.stage = named_stage(options.stage, options.layer, trace);
     }
     return choice;

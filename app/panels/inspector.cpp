@@ -168,8 +168,8 @@ std::string gradient_of(const GradientTrace<float>& gradients, const CellRef& ce
 }
 
 /// The number of the picture, where that is the loss gradient; "" otherwise.
-std::string gradient_in_step(const PanelContext& context, const CellRef& cell) {
-    const auto gradients = context.view.view == View::Step ? shown_gradients(context) : nullptr;
+std::string gradient_in_picture(const PanelContext& context, const CellRef& cell) {
+    const auto gradients = shown_gradients(context);
     const std::string number = gradients == nullptr ? "" : gradient_of(*gradients, cell);
     return number.empty() ? "" : "∂ " + number;
 }
@@ -386,7 +386,7 @@ void draw_inspector(PanelContext& context) {
     }
     cell = explanation->cell;
     const Provenance& provenance = explanation->provenance;
-    const std::string gradient = gradient_in_step(context, *cell);
+    const std::string gradient = gradient_in_picture(context, *cell);
     draw_title(context, *cell, !gradient.empty() ? gradient : provenance.masked ? kMasked : number(provenance.recorded, 4));
     draw_measured(context, *cell);
     const std::vector<std::string> lines = lines_of(context.theme.fonts.mono_small, provenance.formula, ImGui::GetContentRegionAvail().x);

@@ -170,6 +170,8 @@ struct ViewState {
 
     std::int64_t chosen_head() const { return head_under_mouse ? head_under_mouse->chosen : head; }
     const AxisSelection& selection() const { return hovered.empty() ? locked : hovered; }
+    /// For what is drawn before the map under the mouse.
+    const AxisSelection& last_selection() const { return hover_shown.empty() ? locked : hover_shown; }
     /// The text whose tokens the Tokens stage shows.
     TextOfState shown_text() const { return {batch, stage.stack == Stack::Encoder}; }
 };

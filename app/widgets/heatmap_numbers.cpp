@@ -47,6 +47,18 @@ NumberLook number_look(const Ui& ui, const HeatmapGeometry& geometry, const Heat
     return look;
 }
 
+/// A number below 1 without its zero, ".08", with the fewest decimals that show its first digit; "" if that does not fit.
+std::string small_number(float value, const NumberLook& look) {
+    constexpr int kMost = 3;
+    for (int decimals = look.decimals + 1; decimals <= kMost; ++decimals) {
+        if (std::abs(value) < std::pow(10.0, -decimals)) continue;
+        std::string text = format_number(value, {.decimals = decimals, .fixed = true});
+        if (const std::size_t zero = text.find("0."); zero != std::string::npos) text.erase(zero, 1);
+        return number_length(text) <= look.characters ? text : std::string();
+    }
+    return "";
+}
+
 /// The number with as many decimals as fit, possibly in scientific notation; "" if nothing fits. A nonzero number is never shown as zero.
 std::string fitting_text(float value, const NumberLook& look) {
     for (int decimals = look.decimals; decimals >= 0; --decimals) {
@@ -57,8 +69,24 @@ std::string fitting_text(float value, const NumberLook& look) {
         if (below_one && (look.brief || number_length(text) > look.characters)) text.erase(zero, 1);
         if (number_length(text) <= look.characters) return text;
     }
+    if (std::string text = small_number(value, look); !text.empty()) return text;
     std::string text = format_scientific(value, 0);
     return number_length(text) <= look.characters ? text : std::string();
+}
+
+/// A text that fits only in the smallest font is written in it, so that no number is missing for its sign alone.
+struct FittingText {
+    std::string text;
+    ImFont* font = nullptr;
+};
+FittingText text_that_fits(const Ui& ui, float value, const NumberLook& look, float room) {
+    FittingText fitting{fitting_text(value, look), look.font};
+    ImFont* const tiny = ui.fonts().mono_tiny;
+    if (!fitting.text.empty() || look.font == tiny) return fitting;
+    NumberLook smaller = look;
+    smaller.font = tiny;
+    smaller.characters = static_cast<int>((room + 0.5F) / std::max(1.0F, text_width(tiny, "0")));
+    return {fitting_text(value, smaller), tiny};
 }
 
 /// Whether a weight is negligible and is written faintly.
@@ -86,22 +114,22 @@ void draw_cell_numbers(const Ui& ui, ImDrawList& list, const HeatmapGeometry& ge
             const bool masked = data.masked(row, col);
             // Masked cells are hatched. Only a masked score that the softmax reads as −∞ is written as well.
             if (masked && !(std::isinf(value) && value < 0 && geometry.cell_w() >= ui.px(kInfinityFrom))) continue;
-            const std::string text = fitting_text(value, look);
+            const auto [text, font] = text_that_fits(ui, value, look, geometry.cell_w() - ui.px(2));
             const auto x = static_cast<double>(col), y = static_cast<double>(row);
             const ImVec2 min(geometry.x_of(x), geometry.y_of(y)), max(geometry.x_of(x + 1), geometry.y_of(y + 1));
-            if (is_cut(geometry, min, max, text_width(look.font, text), font_size(look.font))) continue;
+            if (is_cut(geometry, min, max, text_width(font, text), font_size(font))) continue;
             const Color cell = ui.canvas.color(own, value);
             Color ink = masked ? ui.colors().faint : ink_on(cell);
             if (!masked && is_little(own, value) && contrast(ui.colors().faint, cell) >= kReadable) ink = ui.colors().faint;
             if (!masked && std::isinf(value)) {
                 // Infinities are drawn with strong stripes, so put the sign on a plain background.
-                const float half = text_width(look.font, text) / 2 + ui.px(3), middle = (min.x + max.x) / 2, y_middle = (min.y + max.y) / 2;
-                const float half_h = font_size(look.font) / 2 + ui.px(1);
+                const float half = text_width(font, text) / 2 + ui.px(3), middle = (min.x + max.x) / 2, y_middle = (min.y + max.y) / 2;
+                const float half_h = font_size(font) / 2 + ui.px(1);
                 list.AddRectFilled(ImVec2(middle - half, y_middle - half_h), ImVec2(middle + half, y_middle + half_h), ui.colors().pane,
                                    ui.px(3));
                 ink = ui.colors().text;
             }
-            draw_text_in(list, look.font, min, max, ImVec2(0.5f, 0.5f), ink, text);
+            draw_text_in(list, font, min, max, ImVec2(0.5f, 0.5f), ink, text);
         }
     }
 }

@@ -257,7 +257,9 @@ TEST(Export, RefusesWhatIsNotThereAndWritesNothing) {
     refused({"--stage", "embedding", "--head", "0", "--out", csv}, "no heads");
     refused({"--stage", "tokens", "--gradients", "--out", csv}, "gradients");
     refused({"--stage", "weights", "--head", "0", "--out", folder.path("x.safetensors")}, "--head");
-    refused({"--stage", "token_embedding.wait", "--out", csv}, "token_embedding.wait");
+    refused({"--stage", "token_embedding.wait", "--out", csv}, "\"token_embedding.wait\"; there is token_embedding.weight\n");
+    refused({"--stage", "layers.0.attention.qk.weight", "--out", csv}, "; there is layers.0.attention.q");
+    refused({"--stage", "layers.99.attention.q.weight", "--out", csv}, "; there is layers.0.attention");
     refused({"--stage", "token_embedding.weight", "--head", "0", "--out", csv}, "no heads");
     refused({"--stage", "token_embedding.weight", "--batch", "0", "--out", csv}, "--batch");
     refused({"--preset", "numpy-single-head", "--gradients", "--out", folder.path("x.safetensors")}, "gradients");

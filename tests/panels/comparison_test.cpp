@@ -20,6 +20,7 @@
 #include "app/session/facets/computation.hpp"
 #include "app/session/facets/readings.hpp"
 #include "app/session/session.hpp"
+#include "app/widgets/number.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/trace/attention_totals.hpp"
 #include "engine/trace/head_scores.hpp"
@@ -548,6 +549,39 @@ TEST_F(ComparisonTest, TotalsToCopyAreThoseShown) {
     press(Key::Up, ui_frame);
     EXPECT_EQ(view.totals.up_to, 2);
     EXPECT_EQ(view.stage.layer, 0);
+}
+
+/// "0.2409 − 0.2409 = −5.6e−5" would look wrong; and the cell under the mouse comes before the chosen one.
+TEST_F(ComparisonTest, TheFormulaShowsTheDifferenceOfTheCellUnderTheMouse) {
+    open_example("causal-attention");
+    view.stage = {Stage::Q, 0};
+    view.head = 0;
+    const double before = static_cast<double>(trace().find(view.stage)->value(0, 0, 3, 1));
+    ForwardSettings forward;
+    forward.edits = {{.kind = EditKind::Set, .at = view.stage, .head = 0, .row = 3, .column = 1, .value = before + 4e-5}};
+    session->apply({command::SetForward{forward}, ""});
+    session->wait();
+    view.compare.choose(Compare::Plain);
+    view.locked.set(Axis::T, 0);
+    view.locked.set(Axis::D, 0);
+    const auto formula = [&] {
+        std::string words;
+        with_context(
+            [&](PanelContext& context) { words = comparison_picture(context, compared_sides(context, view.stage, view.head)).formula; });
+        return words;
+    };
+    EXPECT_TRUE(formula().ends_with(" = 0")) << formula();
+    view.hover_shown.set(Axis::T, 3);
+    view.hover_shown.set(Axis::D, 1);
+    const std::string shown = formula();
+    const auto number = [](double value) { return format_number(value, {.decimals = 6}); };
+    EXPECT_NE(shown.find(number(static_cast<double>(static_cast<float>(before + 4e-5)))), std::string::npos) << shown;
+    EXPECT_NE(shown.find(number(before)), std::string::npos) << shown;
+    EXPECT_NE(number(before), number(before + 4e-5));
+    view.compare.layout = CompareLayout::SideBySide;
+    view.hover_shown.clear();
+    view.locked.clear();
+    EXPECT_EQ(formula(), "A and B");
 }
 
 TEST_F(ComparisonTest, ShapesThatDoNotFitAreNamedAndStandSideBySide) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "app/session/facets/readings.hpp"
@@ -58,26 +59,35 @@ std::string shape_words(const Matrix& matrix) {
     return fmt::format("{} × {} ({} × {})", matrix.data.rows, matrix.data.cols, axis_letter(matrix.row_axis), axis_letter(matrix.col_axis));
 }
 
+/// With as many decimals, at least 4, the two numbers of a difference visibly differ.
+int decimals_that_show(double difference) {
+    constexpr int kUsual = 4, kMost = 9;
+    if (difference == 0 || !std::isfinite(difference)) return kUsual;
+    return std::clamp(static_cast<int>(std::ceil(-std::log10(std::abs(difference)))) + 1, kUsual, kMost);
+}
+
 /// The difference at the hovered or selected cell, "0.250 − 0.131 = +0.119"; otherwise the names of the two sides.
 std::string cell_formula(const PanelContext& context, const ComparedSides& sides, const Matrix& a, const Matrix& b) {
+    const bool beside = context.view.compare.layout == CompareLayout::SideBySide;
     std::string names = fmt::format("{} − {}", sides.second, sides.first);
-    const AxisSelection& selection = context.view.selection();
+    const AxisSelection& selection = context.view.last_selection();
     const auto row = b.row_axis == Axis::N ? std::optional<std::int64_t>(0) : selection.on(b.row_axis), col = selection.on(b.col_axis);
     const auto outside = [&](const Matrix& m) { return *row >= m.data.rows || *col >= m.data.cols; };
-    if (!row || !col || outside(a) || outside(b)) return names;
+    if (!row || !col || outside(a) || outside(b)) return beside ? fmt::format("{} and {}", sides.first, sides.second) : names;
     if (!a.data.knows(*row, *col) || !b.data.knows(*row, *col)) return names;
+    const double difference = static_cast<double>(b.at(*row, *col) - a.at(*row, *col));
+    const int decimals = decimals_that_show(difference);
     const auto number = [&](const Matrix& m) {
-        return m.masked(*row, *col) ? std::string(kMasked) : format_number(static_cast<double>(m.at(*row, *col)), {.decimals = 4});
+        return m.masked(*row, *col) ? std::string(kMasked) : format_number(static_cast<double>(m.at(*row, *col)), {.decimals = decimals});
     };
     if (a.masked(*row, *col) || b.masked(*row, *col)) return fmt::format("{} = {} − {}", names, number(b), number(a));
-    const double difference = static_cast<double>(b.at(*row, *col) - a.at(*row, *col));
     const std::string subtracted = a.at(*row, *col) < 0 ? "(" + number(a) + ")" : number(a);
     return fmt::format("{} = {} − {} = {}", names, number(b), subtracted, format_number(difference, {.decimals = 4, .plus = true}));
 }
 
 /// For large maps this requests the selected row's exact numbers.
 std::string formula_of_chosen_cell(const PanelContext& context, const ComparedSides& sides, const Matrix& a, const Matrix& b) {
-    const auto row = context.view.selection().on(b.row_axis);
+    const auto row = context.view.last_selection().on(b.row_axis);
     if (!row) return cell_formula(context, sides, a, b);
     return cell_formula(context, sides, with_row(context, a, *row), with_row(context, b, *row));
 }
@@ -126,7 +136,9 @@ void include(SharedRange& range, bool& any, float lo, float hi) {
 std::span<const CompareSource> compare_sources() { return kSources; }
 
 std::string name_of_other_model(const PanelContext& context, const StateRef& state) {
-    if (state == nullptr || state->setup->model == nullptr || state->setup->model == context.document.model) return "";
+    if (state == nullptr || state->setup->model == nullptr) return "";
+    // A document's pinned states have opened its file on their own.
+    if (context.document.model != nullptr && state->setup->model->path() == context.document.model->path()) return "";
     return visible_text(state->setup->model->name());
 }
 

@@ -380,7 +380,7 @@ void emit_edit(PanelContext& context, const Edit& edit) {
 }
 
 std::string why_not_editable(const PanelContext& context, const Matrix& matrix) {
-    if (matrix.is_difference) return "A difference of two states: switch the comparison off (B) to change a number.";
+    if (matrix.is_difference) return "A difference of two states: end the comparison (key B) to change a number.";
     if (matrix.is_gradient) return "A gradient: switch to the values (D) to change a number.";
     if (context.view.compare.swapped || matrix.name.ends_with(" before")) return "This is state A of the comparison.";
     if (!matrix.origin && matrix.name == "one-hot tokens") return "It follows from the tokens: change the text.";

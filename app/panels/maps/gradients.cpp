@@ -12,7 +12,7 @@ constexpr std::array<std::string_view, 2> kNames = {"values", "gradients"};
 
 /// Why gradients are not available, "" if they are.
 std::string_view no_gradients(const PanelContext& context) {
-    if (context.view.compare.on()) return "A comparison shows values. Switch it off (B) to see gradients.";
+    if (context.view.compare.on()) return "A comparison shows values. End it (key B) to see gradients.";
     return context.trace().config.lm_head ? "" : "Without an output head the model predicts nothing, so there is no loss.";
 }
 

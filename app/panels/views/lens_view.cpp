@@ -22,10 +22,10 @@ namespace attn::app {
 namespace {
 
 constexpr float kLensHeader = 40, kLensLabels = 150, kColumnHead = 44, kLeastCell = 28, kNamedCell = 76, kSnugShare = 0.62F,
-                kMaxLensCell = 128, kLeastRow = 26, kMostRow = 184, kGuess = 18;
+                kMaxLensCell = 128, kLeastToken = 30, kLeastRow = 26, kMostRow = 184, kGuess = 18;
 constexpr int kMostGuesses = 3;
 constexpr float kComparedRow = 42;
-constexpr HeatmapStyle kProbability{.map = ColorMap::Sequential, .lo = 0, .hi = 1}, kChange{.map = ColorMap::Diverging, .lo = -1, .hi = 1};
+constexpr HeatmapStyle kProbability{.map = ColorMap::Sequential, .lo = 0, .hi = 1};
 
 /// The result so far.
 struct LensSoFar {
@@ -86,7 +86,8 @@ OtherLens other_lens(PanelContext& context, const LogitLens& lens) {
 struct Table {
     const LogitLens* compared = nullptr;  ///< cells show the change in the correct token's probability relative to this
     std::int64_t compared_batch = 0;
-    ImVec2 origin;  ///< of the first cell, including scrolling
+    float reach = 1;  ///< the change with the strongest colour
+    ImVec2 origin;    ///< of the first cell, including scrolling
     float cell = 0, row = 0;
     std::int64_t batch = 0;
     ImVec2 at(std::int64_t t, std::size_t r) const {
@@ -112,7 +113,10 @@ void draw_guesses(const PanelContext& context, const LensCell& cell, ImVec2 min,
     const bool alone = count == 1;
     float y = alone ? min.y : (min.y + max.y - line * static_cast<float>(count)) / 2;
     const float end = alone ? max.y : y + line;
-    const std::string rank = cell.next_rank > 1 ? rank_words(cell.next_rank) : std::string();
+    std::string rank = cell.next_rank > 1 ? rank_words(cell.next_rank) : std::string();
+    // What is predicted says more than the correct token's rank.
+    const float least_token = std::min(text_width(fonts.mono_small, first), context.px(kLeastToken));
+    if (alone && room - text_width(fonts.mono_tiny, rank) - context.px(6) < least_token) rank.clear();
     const float rank_width = text_width(fonts.mono_tiny, rank), for_rank = rank.empty() ? 0 : rank_width + context.px(6);
     // In the middle of a cell that it just fits into.
     const float rank_end = max.x - std::min(context.px(5), std::max((max.x - min.x - rank_width) / 2, 0.F));
@@ -156,9 +160,9 @@ void draw_cell(const PanelContext& context, const LogitLens& lens, const Table& 
         return;
     }
     const LensCell* before = table.compared == nullptr ? nullptr : &table.compared->at(row, table.compared_batch, t);
-    const Color fill = before == nullptr
-                           ? context.canvas.color(kProbability, cell.top[0].probability)
-                           : context.canvas.color(kChange, cell.next < 0 ? 0 : cell.next_probability - before->next_probability);
+    const Color fill = before == nullptr ? context.canvas.color(kProbability, cell.top[0].probability)
+                                         : context.canvas.color({.map = ColorMap::Diverging, .lo = -table.reach, .hi = table.reach},
+                                                                cell.next < 0 ? 0 : cell.next_probability - before->next_probability);
     list.AddRectFilled(min, max, fill, context.px(3));
     if (before != nullptr) draw_both_guesses(context, cell, *before, min, max, ink_on(fill));
     else draw_guesses(context, cell, min, max, ink_on(fill));
@@ -271,6 +275,22 @@ float least_cell(const PanelContext& context, const Readings& readings, float ro
     return snug < kSnugShare * cell ? cell : std::min(cell, snug);
 }
 
+/// The largest change in the correct token's probability; 1 if nothing changes. Kept, since both tables rarely change.
+float largest_change(LensView& view, const Readings& now, std::int64_t batch, const OtherLens& other) {
+    const LensView::Changes of{now.serial, other.readings->serial, batch, other.batch};
+    if (view.changes == of && now.serial != 0) return view.largest_change;
+    view.changes = of;
+    view.largest_change = 0;
+    for (std::size_t row = 0; row < now.lens->stages.size(); ++row)
+        for (std::int64_t t = 0; t < now.lens->positions && now.lens->known[row] != 0; ++t) {
+            const LensCell &cell = now.lens->at(row, batch, t), &before = other.lens->at(row, other.batch, t);
+            const float change = std::abs(cell.next_probability - before.next_probability);
+            if (cell.next >= 0 && std::isfinite(change)) view.largest_change = std::max(view.largest_change, change);
+        }
+    if (view.largest_change == 0) view.largest_change = 1;
+    return view.largest_change;
+}
+
 void draw_table(PanelContext& context, const Readings& readings, std::int64_t batch, const OtherLens* other, const Box& box) {
     const LogitLens& lens = *readings.lens;
     const float labels = context.px(kLensLabels), heads = context.px(kColumnHead);
@@ -284,7 +304,10 @@ void draw_table(PanelContext& context, const Readings& readings, std::int64_t ba
     const float bar = scrolls ? ImGui::GetStyle().ScrollbarSize : 0;
     table.row = std::clamp((box.height() - heads - bar) / rows, least_row, context.px(kMostRow));
     table.batch = std::min(batch, lens.batches - 1);
-    if (other != nullptr) table.compared = other->lens, table.compared_batch = other->batch;
+    if (other != nullptr) {
+        table.compared = other->lens, table.compared_batch = other->batch;
+        table.reach = largest_change(context.view.lens, readings, table.batch, *other);
+    }
     ImGui::SetCursorScreenPos(box.min);
     ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
     ImGui::BeginChild("##lens", {box.width(), box.height()}, false, ImGuiWindowFlags_NoNav | ImGuiWindowFlags_HorizontalScrollbar);
@@ -378,9 +401,12 @@ void draw_lens_view(PanelContext& context) {
     if (!other.problem.empty()) legend = other.problem + (compare.swapped ? " The table shows B." : "");
     else if (other.lens != nullptr && !in_place)
         legend =
-            fmt::format("Colour: how much more (orange) or less (blue) likely the correct token is than in A: {}. Small: A's own first "
-                        "choice where it differs. Hold X for A itself.",
-                        other.name);
+            fmt::format("Colour: how much more (orange) or less (blue) likely the correct token is than in A: {}; the strongest stands for "
+                        "{}. Small: A's own first choice where it differs. Hold X for A itself.",
+                        other.name,
+                        format_number(static_cast<double>(largest_change(context.view.lens, *so_far.readings,
+                                                                         std::min(context.view.batch, lens->batches - 1), other)),
+                                      {.decimals = 4}));
     else if (other.lens != nullptr)
         legend = fmt::format("{}: {}. Hold X to swap A and B.", compare.swapped ? "A" : "B", compare.swapped ? other.name : "shown");
     const float foot = wrapped_height(fonts.label, room.x, legend);
