@@ -38,20 +38,21 @@ TEST(Threads, OptionsBeyondTheMostAreRefused) {
     }
 }
 
-/// What a running attnscope has in its environment about waiting threads, given this before its name.
+/// What a running attnscope has in its environment about waiting threads, given this before its name, and its own name.
 std::string waiting_in(const std::string& environment) {
     const ScratchFolder folder;
-    const std::string command = "unset OMP_WAIT_POLICY GOMP_SPINCOUNT; " + environment +
-                                " '" ATTNSCOPE_BINARY "' train --task copy --steps 100000000 --out run > log & "
-                                "until [ -s log ]; do sleep 0.05; done; "
-                                "tr '\\0' '\\n' < /proc/$!/environ | grep -E '^(OMP_WAIT_POLICY|GOMP_SPINCOUNT)='; kill -KILL $!";
+    const std::string command =
+        "unset OMP_WAIT_POLICY GOMP_SPINCOUNT; " + environment +
+        " '" ATTNSCOPE_BINARY "' train --task copy --steps 100000000 --out run > log & "
+        "until [ -s log ]; do sleep 0.05; done; "
+        "tr '\\0' '\\n' < /proc/$!/environ | grep -E '^(OMP_WAIT_POLICY|GOMP_SPINCOUNT)='; cat /proc/$!/comm; kill -KILL $!";
     return in_shell(command, folder.path("")).out;
 }
 
 TEST(Threads, ThoseThatWaitSoonSleepUnlessTheUserSaysOtherwise) {
-    EXPECT_EQ(waiting_in(""), "GOMP_SPINCOUNT=1000\n");
-    EXPECT_EQ(waiting_in("GOMP_SPINCOUNT=7"), "GOMP_SPINCOUNT=7\n");
-    EXPECT_EQ(waiting_in("OMP_WAIT_POLICY=active"), "OMP_WAIT_POLICY=active\n");
+    EXPECT_EQ(waiting_in(""), "GOMP_SPINCOUNT=1000\nattnscope\n");
+    EXPECT_EQ(waiting_in("GOMP_SPINCOUNT=7"), "GOMP_SPINCOUNT=7\nattnscope\n");
+    EXPECT_EQ(waiting_in("OMP_WAIT_POLICY=active"), "OMP_WAIT_POLICY=active\nattnscope\n");
 }
 
 /// Exit code and stderr of attnscope under a limit on processes and threads.

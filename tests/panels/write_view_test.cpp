@@ -191,7 +191,9 @@ TEST_F(WriteViewTest, FitsSmallWindows) {
 }
 
 TEST_F(WriteViewTest, SaysHowUnlikelyAWordIs) {
-    EXPECT_EQ(percent_words(0.0042), "<1 %");
+    EXPECT_EQ(percent_words(0.0042), "0.4 %");
+    EXPECT_EQ(percent_words(0.00042), "0.04 %");
+    EXPECT_EQ(percent_words(0.00002), "<0.01 %");
     EXPECT_EQ(percent_words(0.42), "42 %");
     EXPECT_EQ(percent_words(0.9996), ">99 %");
     EXPECT_EQ(percent_words(1), "100 %");

@@ -158,7 +158,9 @@ std::string cut_words(Cut cut, const SamplingSettings& sampling) {
 std::string share_words(double share) { return format_number(share, {.decimals = 4}); }
 
 std::string percent_words(double chance) {
-    if (chance < 0.005) return "<1 %";
+    if (chance < 5e-5) return "<0.01 %";
+    if (chance < 5e-4) return fmt::format("{:.2f} %", 100 * chance);
+    if (chance < 5e-3) return fmt::format("{:.1f} %", 100 * chance);
     return chance > 0.995 && chance < 1 ? ">99 %" : fmt::format("{} %", std::lround(100 * chance));
 }
 
