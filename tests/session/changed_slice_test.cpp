@@ -9,7 +9,10 @@
 #include <memory>
 #include <vector>
 
+#include "engine/model/outline.hpp"
+#include "engine/model/transformer.hpp"
 #include "engine/tensor/error.hpp"
+#include "engine/trace/attention_totals.hpp"
 
 namespace attn::app {
 namespace {
@@ -62,6 +65,25 @@ TEST_F(TotalsOfTwoLayers, CountBehindTheMaskIfTheyAreNotZero) {
     EXPECT_EQ(rollout.statistics.nan, 1);
     EXPECT_EQ(rollout.statistics.count, 5);
     EXPECT_TRUE(slice(true, 0).keep.empty()) << "the trace holds no mask of layer 0";
+}
+
+/// An outline holds no weights, but its mask follows from the settings.
+TEST(ChangedSlice, TotalsOfAnOutlineAreMaskedAsThoseOfTheTrace) {
+    Config config;
+    config.num_layers = 2, config.num_heads = 2, config.d_model = 8, config.vocab_size = 9;
+    const auto parameters = std::make_shared<const Parameters<float>>(initial_parameters<float>(config));
+    ForwardSettings settings;
+    settings.masks.causal = true;
+    const TokenBatch tokens{4, {1, 2, 3, 4, 5, 6, 0, 0}, {4, 2}};
+    const Trace<float> whole = trace_forward<float>(parameters, tokens, {}, settings),
+                       outline = trace_outline<float>(parameters, tokens, {}, settings);
+    const AttentionTotals totals = attention_totals(whole, Stack::Main);
+    for (const std::int64_t sequence : {0, 1})
+        for (const std::size_t layer : {0, 1}) {
+            const ChangedSlice expected = slice_of_totals({whole, totals, true, layer, sequence});
+            ASSERT_FALSE(expected.keep.empty());
+            EXPECT_EQ(slice_of_totals({outline, totals, true, layer, sequence}).keep, expected.keep);
+        }
 }
 
 TEST_F(TotalsOfTwoLayers, MeansAreTakenUpToTheLayer) {

@@ -1,10 +1,12 @@
 #include "app/session/facets/changed_slice.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <utility>
 
 #include "engine/tensor/error.hpp"
+#include "engine/trace/meant.hpp"
 
 namespace attn::app {
 namespace {
@@ -88,6 +90,18 @@ ChangedSlice slice_row_sums(const NumberGrid& grid) {
     return counted(std::move(sums), {.rows = grid.rows, .cols = 1});
 }
 
+namespace {
+
+/// As recorded or, where only an outline is held, as its settings say; none if that is not known.
+std::optional<Mask> mask_of_weights(const Trace<float>& trace, const StageId& id) {
+    if (const RecordedStage<float>* weights = trace.find(id))
+        return weights->mask != nullptr ? std::optional(*weights->mask) : std::nullopt;
+    const bool known = trace.plan != nullptr && trace.plan->find(id) != nullptr && trace.settings.mistake == Mistake::None;
+    return known ? std::optional(meant_mask(trace, id)) : std::nullopt;
+}
+
+}  // namespace
+
 ChangedSlice slice_of_totals(const TotalsMap& map) {
     const auto& [trace, totals, rollout, layer, sequence] = map;
     if (layer >= totals.head_means.size() || sequence < 0 || sequence >= totals.head_means[layer].sequences())
@@ -95,9 +109,9 @@ ChangedSlice slice_of_totals(const TotalsMap& map) {
     const std::int64_t positions = totals.head_means[layer].positions();
     ChangedSlice slice;
     slice.values = rollout ? totals.rollouts[layer].sequence(sequence) : mean_of_layers(totals, layer, sequence);
-    const RecordedStage<float>* weights = trace.find({Stage::Weights, static_cast<int>(layer), totals.stack});
-    if (weights != nullptr && weights->mask != nullptr && !weights->mask->allows_everything()) {
-        const std::uint8_t* keep = weights->mask->keep_row(sequence, 0, 0);
+    const std::optional<Mask> mask = mask_of_weights(trace, {Stage::Weights, static_cast<int>(layer), totals.stack});
+    if (mask && !mask->allows_everything()) {
+        const std::uint8_t* keep = mask->keep_row(sequence, 0, 0);
         slice.keep.resize(slice.values.size());
         for (std::size_t at = 0; at < slice.keep.size(); ++at) slice.keep[at] = keep[at] != 0 || slice.values[at] != 0;
     }

@@ -42,7 +42,7 @@ struct TotalsMap {
     std::size_t layer;
     std::int64_t sequence;
 };
-/// Its numbers [T,T] with the mask of the last layer's weights, if the trace holds them. A masked cell that is not 0 counts all the same:
+/// Its numbers [T,T] with the mask of the last layer's weights, if that is known. A masked cell that is not 0 counts all the same:
 /// the diagonal of a rollout, or what an earlier layer attends to. Throws Error if there is no such layer or sequence.
 ChangedSlice slice_of_totals(const TotalsMap& map);
 
