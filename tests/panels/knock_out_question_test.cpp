@@ -22,6 +22,24 @@ namespace {
 
 class CountedTest : public InterfaceFixture {
 protected:
+    /// What is asked once everything is computed.
+    KnockOutQuestion question() {
+        frames(3, ui_frame);
+        session->wait();
+        frames(3, ui_frame);
+        KnockOutQuestion found;
+        with_context([&](PanelContext& context) { found = knock_out_question(context); });
+        return found;
+    }
+
+    /// Two texts that differ in one word, in Knock-out.
+    void open_two_texts(const std::string& first, const std::string& second) {
+        open_example("gpt-tiny");
+        session->apply({command::SetTexts{{first, second}, {}}, ""});
+        session->wait();
+        view.view = View::KnockOut;
+    }
+
     /// The list of tokens that can be asked about.
     void open_token_list() {
         const auto button = find_item("##centre", {"of", "button"}, [&](float x, float y) {
@@ -80,14 +98,6 @@ TEST_F(CountedTest, AnotherTextsNumbersReplaceThoseOfTheShownOne) {
     view.view = View::KnockOut;
     view.knock_out.measure = AnswerMeasure::Probability;
     view.knock_out.parts = ReplacedParts::Positions;
-    const auto question = [&] {
-        frames(3, ui_frame);
-        session->wait();
-        frames(3, ui_frame);
-        KnockOutQuestion found;
-        with_context([&](PanelContext& context) { found = knock_out_question(context); });
-        return found;
-    };
     using Patch = KnockOutQuestion::Patch;
     EXPECT_FALSE(question().patch);
     EXPECT_EQ(question().parts, ReplacedParts::Heads) << "only another text's positions can replace positions";
@@ -109,20 +119,9 @@ TEST_F(CountedTest, AnotherTextsNumbersReplaceThoseOfTheShownOne) {
 
 /// The other answer is what the other text says there, else the likeliest other token; a chosen one stays.
 TEST_F(CountedTest, ALogitDifferenceIsAgainstTheOtherTextsAnswer) {
-    open_example("gpt-tiny");
-    session->apply({command::SetTexts{{"the cat sat on", "the cat ran on"}, {}}, ""});
-    session->wait();
-    view.view = View::KnockOut;
+    open_two_texts("the cat sat on", "the cat ran on");
     view.knock_out.measure = AnswerMeasure::LogitDifference;
     view.locked.set(Axis::T, 1);
-    const auto question = [&] {
-        frames(3, ui_frame);
-        session->wait();
-        frames(3, ui_frame);
-        KnockOutQuestion found;
-        with_context([&](PanelContext& context) { found = knock_out_question(context); });
-        return found;
-    };
     const Tensor<float>& logits = trace().find(trace().plan->logits())->value;
     const auto& ids = trace().tokens.ids;
     const auto logit = [&](std::int32_t token) { return static_cast<double>(logits(0, 1, token)); };
@@ -165,14 +164,7 @@ TEST_F(CountedTest, TheTokenAskedAboutIsChosenFromAList) {
     view.view = View::KnockOut;
     view.knock_out.measure = AnswerMeasure::Probability;
     view.locked.set(Axis::T, 0);
-    const auto asked = [&] {
-        frames(3, ui_frame);
-        session->wait();
-        frames(3, ui_frame);
-        std::int32_t token = -1;
-        with_context([&](PanelContext& context) { token = knock_out_question(context).place->token; });
-        return token;
-    };
+    const auto asked = [&] { return question().place->token; };
     const std::int32_t own = asked();
     ASSERT_EQ(own, trace().tokens.ids.at(1));
     const auto& vocabulary = session->snapshot()->vocabulary;
@@ -198,10 +190,7 @@ TEST_F(CountedTest, AnyTokenCanBeTypedInTheList) {
 
 /// Every kind of part that the menu offers is measured, drawn and listed; the others are not offered.
 TEST_F(CountedTest, EveryKindOfPartHasItsPicture) {
-    open_example("gpt-tiny");
-    session->apply({command::SetTexts{{"the cat sat", "the dog sat"}, {}}, ""});
-    session->wait();
-    view.view = View::KnockOut;
+    open_two_texts("the cat sat", "the dog sat");
     view.knock_out.from = 1;
     const std::int64_t layers = trace().config.num_layers, heads = trace().config.num_heads;
     const std::vector<std::pair<ReplacedParts, std::int64_t>> columns = {{ReplacedParts::Heads, heads},
@@ -277,10 +266,7 @@ TEST_F(CountedTest, TextsAreAddedAndRemoved) {
 
 /// A position that was opened is not asked about after going back.
 TEST_F(CountedTest, OpeningAPositionLeavesTheQuestion) {
-    open_example("gpt-tiny");
-    session->apply({command::SetTexts{{"the cat sat", "the dog sat"}, {}}, ""});
-    session->wait();
-    view.view = View::KnockOut;
+    open_two_texts("the cat sat", "the dog sat");
     view.knock_out.measure = AnswerMeasure::Probability;
     view.knock_out.from = 1;
     view.locked.set(Axis::T, 2);

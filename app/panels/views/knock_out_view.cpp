@@ -239,6 +239,13 @@ void draw_numbers(const PanelContext& context, const WorthMap& map, const Heatma
     }
 }
 
+/// How much of the difference between the two texts the part makes alone; "" where that is not known.
+std::string way_to_other_text(const KnockOut& result, const PartWorth& part, const KnockOutQuestion& question) {
+    const double whole = result.in_other_text.value_or(result.with_all) - result.with_all, share = change(result, part) / whole;
+    if (whole == 0 || !std::isfinite(share)) return "";
+    return fmt::format("{} % of the way to text {}", format_number(100 * share, {.decimals = 1}), question.patch->from + 1);
+}
+
 void draw_tooltip(PanelContext& context, const KnockOut& result, const PartWorth& part) {
     const auto& [colors, fonts, scale] = context.theme;
     const Ui ui = context.ui();
@@ -251,6 +258,8 @@ void draw_tooltip(PanelContext& context, const KnockOut& result, const PartWorth
                   fmt::format("{} with it, {} {}: {}", format_number(result.with_all, {.decimals = 4}),
                               format_number(part.without, {.decimals = 4}), question.patch ? "with the other text's" : "without",
                               format_number(change(result, part), {.decimals = 4, .plus = true})));
+    if (const std::string way = part.measured ? way_to_other_text(result, part, question) : ""; !way.empty())
+        text_line(ui, fonts.label, colors.muted, way);
     text_line(ui, fonts.label, colors.faint, fmt::format("click to open {}", opened_name(question.parts)));
     end_tooltip();
 }
