@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "app/cli/complaint.hpp"
 #include "app/session/document/document_json.hpp"
 #include "app/session/document/model_document.hpp"
 #include "app/session/document/prepare.hpp"
@@ -48,6 +49,17 @@ std::vector<std::string> given_texts(const DocumentOptions& options) {
     return lines;
 }
 
+namespace {
+
+Document document_in(const std::filesystem::path& file) {
+    std::vector<std::string> left_out;
+    Document document = load_document(file, &left_out);
+    for (const std::string& what : left_out) complain(what);
+    return document;
+}
+
+}  // namespace
+
 Document make_document(const DocumentOptions& options) {
     if (!options.document.empty() && !options.preset.empty()) throw Error("--document and --preset cannot be given together");
     if (options.sentence > 0 && options.gives_text())
@@ -58,7 +70,7 @@ Document make_document(const DocumentOptions& options) {
         throw Error("--model cannot be given together with --preset or --document");
     Document document = !options.model.empty() ? document_of_model(OpenedModel::open(options.model))
                         : !options.document.empty()
-                            ? load_document(options.document)
+                            ? document_in(options.document)
                             : open_preset(options.preset.empty() ? kDefaultPreset : std::string_view(options.preset),
                                           static_cast<std::size_t>(std::max<std::int64_t>(options.sentence, 1) - 1));
     if (options.gives_text()) document.texts = given_texts(options);

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "app/session/files/readable_file.hpp"
 #include "app/session/files/tensor_export.hpp"
 #include "app/session/session_impl.hpp"
 #include "app/session/training/trained_document.hpp"
@@ -72,7 +73,7 @@ void Session::Impl::finish_restoring(bool with_run) {
     if (!work.problem.empty()) notice = "Restored the training run; the document could not be read: " + work.problem;
     else if (lost) notice = "The training run could not be restored: " + run().notice;
     if (!lost) begin_subject(work.file, nullptr);
-    files.finish_restoring(!lost, std::move(notice));
+    files.finish_restoring(!lost, and_left_out(std::move(notice), work.left_out));
 }
 
 void Session::Impl::finish_opening(const KeptWork& work, bool with_run, bool fits) {
@@ -80,10 +81,11 @@ void Session::Impl::finish_opening(const KeptWork& work, bool with_run, bool fit
     const std::string opened = "Opened " + written(work.file);
     begin_subject(work.file, history.current());
     files.count_opened_document();
-    if (fits) return files.tell(fmt::format("{} with its trained model from {}.", opened, written(work.run)), false);
-    files.tell(fmt::format("{}, but not its trained model: {}", opened,
-                           with_run ? written(work.run) + " now has another one" : std::string(run().notice)),
-               true);
+    std::string notice = fmt::format("{} with its trained model from {}.", opened, written(work.run));
+    if (!fits)
+        notice = fmt::format("{}, but not its trained model: {}", opened,
+                             with_run ? written(work.run) + " now has another one." : std::string(run().notice));
+    files.tell(and_left_out(std::move(notice), work.left_out), !fits || !work.left_out.empty());
 }
 
 }  // namespace attn::app

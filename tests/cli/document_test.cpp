@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "app/session/document/document_json.hpp"
+#include "app/session/document/model_document.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/session.hpp"
 #include "engine/io/npy.hpp"
@@ -78,6 +79,20 @@ TEST_F(EditedDocument, IsReadBackEqual) {
     const app::Document back = app::load_document(path());
     EXPECT_EQ(back, edited_document_);
     EXPECT_EQ(back.forward.edits, one_of_each_kind());
+}
+
+TEST_F(EditedDocument, IsReadWithoutAPinnedStateWhoseModelIsGone) {
+    const std::filesystem::path model = folder_.path("model");
+    std::filesystem::copy(std::filesystem::path(ATTN_TEST_DATA) / "golden/hf/gpt2", model);
+    const app::Document shown = app::document_of_model(app::OpenedModel::open(model));
+    edited_document_.pins.b = app::State{std::make_shared<const app::Setup>(shown), app::Drawn{}};
+    app::save_document(path(), edited_document_);
+    std::filesystem::remove_all(model);
+    const Outcome outcome = attnscope({"trace", "--document", path(), "--out", folder_.path("trace.safetensors")});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_NE(outcome.err.find("attnscope: Pinned B is left out, because its model cannot be opened: " + model.string()), std::string::npos)
+        << outcome.err;
+    EXPECT_EQ(different_stages(read_safetensors(folder_.path("trace.safetensors")), *edited_->trace), 0);
 }
 
 TEST_F(EditedDocument, IsTracedWithTheSessionsNumbers) {

@@ -329,6 +329,39 @@ TEST(OpenedModel, ThatIsGoneIsNamedWithTheDocumentThatNeedsIt) {
     EXPECT_THAT(refusal("pins.json"), HasSubstr("/pinned/a/model"));
 }
 
+/// Only states pinned of that model are lost; without one, the document opens as if nothing were missing.
+TEST(OpenedModel, ThatIsGoneTakesOnlyWhatWasPinnedOfItAlong) {
+    const test::TemporaryFolder folder;
+    fs::copy(kGpt2, folder.path() / "model");
+    Document document = open_preset("causal-attention");
+    document.texts = {"the cat sat"};
+    document.forward.temperature = 2;
+    document.pins.b = State{std::make_shared<const app::Setup>(document), Drawn{}};
+    document.look.emplace().head = 1;
+    Document both = document;
+    both.pins.a = State{std::make_shared<const app::Setup>(document_of_model(OpenedModel::open(folder.path() / "model"))), Drawn{}};
+    const fs::path file = folder.path() / "pins.json";
+    save_document(file, both);
+    std::vector<std::string> left_out;
+    EXPECT_TRUE(load_document(file, &left_out).pins.a);
+    EXPECT_THAT(left_out, testing::IsEmpty());
+    fs::rename(folder.path() / "model", folder.path() / "moved");
+    EXPECT_EQ(load_document(file, &left_out), document);
+    ASSERT_EQ(left_out.size(), 1U);
+    EXPECT_THAT(left_out[0], testing::StartsWith("Pinned A is left out, because its model cannot be opened: "));
+    EXPECT_THAT(left_out[0], HasSubstr((folder.path() / "model").string()));
+
+    Session session(open_preset("multi-head"), [] {});
+    session.apply({command::OpenFile{file}, ""});
+    session.wait_for_files();
+    session.update();
+    EXPECT_EQ(session.document(), document);
+    EXPECT_TRUE(session.files().failed);
+    EXPECT_THAT(session.files().notice, AllOf(HasSubstr("Opened "), HasSubstr(left_out[0])));
+    EXPECT_EQ(session.files().document, file);
+    EXPECT_FALSE(session.files().unsaved);
+}
+
 TEST(OpenedModel, FolderIsKnownForWhatItIs) {
     const ReadableFile file = read_any_file(kGpt2);
     EXPECT_EQ(file.kind, FileKind::Model);

@@ -198,6 +198,26 @@ Json to_json(const Pins& pins) {
     return json;
 }
 
+/// The published model of a document or pinned state cannot be opened.
+class ModelIsMissing : public FileError {
+public:
+    ModelIsMissing(const FileError& refusal, std::string cause) : FileError(refusal), cause_(std::move(cause)) {}
+    const std::string& cause() const { return cause_; }
+
+private:
+    std::string cause_;
+};
+
+[[noreturn]] void refuse_model(const JsonObject& object, const FileError& cause) {
+    try {
+        object.fail("model",
+                    fmt::format("the model of this document cannot be opened ({}): put it back, or write its new path here", cause.what()),
+                    cause.fault());
+    } catch (const FileError& refusal) {
+        throw ModelIsMissing(refusal, cause.what());
+    }
+}
+
 Look look_from_json(JsonObject object) {
     Look look;
     read_look(object, look);
@@ -205,10 +225,21 @@ Look look_from_json(JsonObject object) {
     return look;
 }
 
-Pins pins_from_json(JsonObject object) {
+std::optional<State> pin_from_json(JsonObject& pins, std::string_view key, char name, std::vector<std::string>* left_out) {
+    if (!pins.has(key)) return {};
+    try {
+        return state_from_json(pins.object(key));
+    } catch (const ModelIsMissing& missing) {
+        if (left_out == nullptr) throw;
+        left_out->push_back(fmt::format("Pinned {} is left out, because its model cannot be opened: {}.", name, missing.cause()));
+        return {};
+    }
+}
+
+Pins pins_from_json(JsonObject object, std::vector<std::string>* left_out) {
     Pins pins;
-    if (object.has("a")) pins.a = state_from_json(object.object("a"));
-    if (object.has("b")) pins.b = state_from_json(object.object("b"));
+    pins.a = pin_from_json(object, "a", 'A', left_out);
+    pins.b = pin_from_json(object, "b", 'B', left_out);
     object.expect_no_more();
     return pins;
 }
@@ -240,10 +271,7 @@ void read_model_fields(JsonObject& object, Setup& setup) {
             try {
                 setup.model = OpenedModel::open(model);
             } catch (const FileError& error) {
-                object.fail("model",
-                            fmt::format("the model of this document cannot be opened ({}): put it back, or write its new path here",
-                                        error.what()),
-                            error.fault());
+                refuse_model(object, error);
             }
             setup.config = setup.model->config();
         }
@@ -272,7 +300,7 @@ std::string document_to_json(const Document& document) {
     return json.dump(2, Json::InvalidUtf8::Replace) + "\n";
 }
 
-Document document_from_json(std::string_view text, std::string_view source) {
+Document document_from_json(std::string_view text, std::string_view source, std::vector<std::string>* left_out) {
     JsonObject object(text, source);
     std::string format;
     if (!object.read("format", format)) object.fail_missing("format");
@@ -281,7 +309,7 @@ Document document_from_json(std::string_view text, std::string_view source) {
     object.read("preset", document.preset);
     object.read("vocabulary_texts", document.vocabulary_texts);
     if (object.has("trained")) document.trained = trained_from_json(object.object("trained"));
-    if (object.has("pinned")) document.pins = pins_from_json(object.object("pinned"));
+    if (object.has("pinned")) document.pins = pins_from_json(object.object("pinned"), left_out);
     if (object.has("look")) document.look = look_from_json(object.object("look"));
     if (object.has("sampling")) document.sampling = sampling_from_json(object.object("sampling"));
     if (object.has("run")) document.run = run_settings_from_json(object.object("run"));
@@ -301,8 +329,8 @@ Document document_from_json(std::string_view text, std::string_view source) {
 
 void save_document(const std::filesystem::path& path, const Document& document) { write_whole_file(path, document_to_json(document)); }
 
-Document load_document(const std::filesystem::path& path) {
-    return document_from_json(read_whole_file(path, {.max_bytes = kMaxJsonBytes, .stop = {}}), path.string());
+Document load_document(const std::filesystem::path& path, std::vector<std::string>* left_out) {
+    return document_from_json(read_whole_file(path, {.max_bytes = kMaxJsonBytes, .stop = {}}), path.string(), left_out);
 }
 
 }  // namespace attn::app

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "app/session/document/document.hpp"
 #include "engine/io/json_object.hpp"
@@ -23,14 +24,15 @@ inline constexpr std::size_t kMostTaskText = std::size_t{4} << 20;
 /// Writes every field; document_from_json() returns an equal document. Invalid UTF-8 is written with replacement characters. Throws
 /// FileError for a training text that is not UTF-8 or exceeds kMostTaskText.
 std::string document_to_json(const Document& document);
-/// Strict: throws FileError for an unknown field, a wrong type, or another format or version. `source` appears in messages.
-Document document_from_json(std::string_view json, std::string_view source);
+/// Strict: throws FileError for an unknown field, a wrong type, another format or version, or a model that cannot be opened. `source`
+/// appears in messages. With `left_out`, a pinned state whose model cannot be opened is left out instead, and a sentence says so.
+Document document_from_json(std::string_view json, std::string_view source, std::vector<std::string>* left_out = nullptr);
 
 inline constexpr std::string_view kDocumentExtension = ".attnscope.json";
 
 /// Atomic: the file is written completely or not at all. Throws FileError.
 void save_document(const std::filesystem::path& path, const Document& document);
 /// Throws FileError; a document must be a regular file of at most kMaxJsonBytes.
-Document load_document(const std::filesystem::path& path);
+Document load_document(const std::filesystem::path& path, std::vector<std::string>* left_out = nullptr);
 
 }  // namespace attn::app

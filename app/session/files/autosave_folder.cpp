@@ -186,7 +186,7 @@ KeptWork AutosaveFolder::read(const fs::path& path) {
     KeptWork work;
     if (is_there(path / kRunName / kCheckpointName)) work.run = path / kRunName;
     try {
-        if (is_there(path / kDocumentName)) work.document = load_document(path / kDocumentName);
+        if (is_there(path / kDocumentName)) work.document = load_document(path / kDocumentName, &work.left_out);
         if (work.document && is_there(path / kTaskName))
             work.document->run.task.text =
                 std::make_shared<const std::string>(read_whole_file(path / kTaskName, {.max_bytes = kMaxTextBytes, .stop = {}}));

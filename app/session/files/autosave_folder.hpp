@@ -27,9 +27,10 @@ struct UnsavedWork {
 struct KeptWork {
     std::optional<Document> document;
     std::filesystem::path file;
-    std::filesystem::path run;  ///< the run's folder; empty: none
-    bool opened = false;        ///< not restored: a document that was opened, with the run that it names
-    std::string problem;        ///< why a saved document could not be read; "" if there was no problem
+    std::filesystem::path run;            ///< the run's folder; empty: none
+    bool opened = false;                  ///< not restored: a document that was opened, with the run that it names
+    std::string problem;                  ///< why a saved document could not be read; "" if there was no problem
+    std::vector<std::string> left_out{};  ///< see document_from_json()
 };
 
 /// A folder locked by its process (see FolderLock) until that process ends, however it ends:

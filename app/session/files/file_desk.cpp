@@ -105,6 +105,7 @@ std::optional<KeptWork> with_its_run(const ReadableFile& file) {
     work.document = file.document;
     work.file = std::filesystem::absolute(file.path);
     work.opened = true;
+    work.left_out = file.left_out;
     work.run = work.file.parent_path() / std::exchange(work.document->trained->checkpoint, "");
     std::error_code unknown;
     if (!file.document->trained->checkpoint.empty() && std::filesystem::exists(work.run, unknown)) return work;
@@ -185,7 +186,7 @@ void FileDesk::take(const std::filesystem::path& path, ReadableFile& file, Opene
     const auto send_on = [&](auto what) { opened.commands.push_back({std::move(what), ""}); };
     switch (file.kind) {
     case FileKind::Document:
-        tell("Opened " + shown(path) + "." + where_is_its_model(*file.document), false);
+        tell(and_left_out("Opened " + shown(path) + "." + where_is_its_model(*file.document), file.left_out), !file.left_out.empty());
         send_on(command::OpenDocument{std::move(*file.document), false, whole});
         break;
     case FileKind::Model:

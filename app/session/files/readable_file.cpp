@@ -87,6 +87,11 @@ bool holds_run(const std::filesystem::path& folder) {
     }
 }
 
+std::string and_left_out(std::string notice, const std::vector<std::string>& left_out) {
+    for (const std::string& what : left_out) notice += " " + what;
+    return notice;
+}
+
 bool is_lesson(const std::filesystem::path& path) { return object_in(path).has("steps"); }
 
 ReadableFile read_any_file(const std::filesystem::path& path, const std::stop_token& stop) {
@@ -125,7 +130,7 @@ ReadableFile read_any_file(const std::filesystem::path& path, const std::stop_to
         }
         expect_format(path);
         file.kind = FileKind::Document;
-        file.document = load_document(path);
+        file.document = load_document(path, &file.left_out);
         return file;
     }
     file.text = std::make_shared<const std::string>(read_text_file(path, {.max_bytes = std::uint64_t{64} << 20, .stop = stop}).text);

@@ -19,6 +19,7 @@ struct ReadableFile {
     FileKind kind = FileKind::Text;
     std::filesystem::path path;               ///< what was read: for a file of a model's folder, the folder
     std::optional<Document> document;         ///< for a Document; for a Model, a document that shows it
+    std::vector<std::string> left_out;        ///< for a Document: see document_from_json()
     std::shared_ptr<const std::string> text;  ///< for a Text
     std::shared_ptr<const Lesson> lesson;     ///< for a Lesson
 };
@@ -28,6 +29,9 @@ bool is_part_of_model(const std::filesystem::path& path);
 /// Reads a document, lesson or text completely and a model except for its weights; of a run or a dump, only enough to tell them apart.
 /// Throws FileError for a file that is missing, damaged or of an unsupported kind.
 ReadableFile read_any_file(const std::filesystem::path& path, const std::stop_token& stop = {});
+
+/// The notice with what was left out of a document.
+std::string and_left_out(std::string notice, const std::vector<std::string>& left_out);
 
 /// Whether a folder holds a training run, or GPT-2 weights without a config.json.
 bool holds_run(const std::filesystem::path& folder);
