@@ -10,6 +10,7 @@
 #include "app/session/session.hpp"
 #include "app/widgets/token_chips.hpp"
 #include "tests/support/interface_fixture.hpp"
+#include "tests/support/item_finder.hpp"
 
 namespace attn::app::test {
 namespace {
@@ -37,6 +38,13 @@ protected:
                          {"small.gguf", "/m/small.gguf", ModelShelf::Place::Folder, 900, ""}};
         files.models = shelf;
         frames(2, ui_frame);
+    }
+    bool has_button(const char* label) {
+        const auto hover = [&](float x, float y) {
+            move_mouse(x, y);
+            frame(ui_frame);
+        };
+        return find_item("##open_sheet", {label}, hover, 60, 15).has_value();
     }
 };
 
@@ -80,6 +88,40 @@ TEST_F(ModelList, TheArrowsChooseAndWhatIsChosenIsLookedAt) {
     press(Key::Enter, ui_frame);
     ASSERT_EQ(all<command::OpenFile>().size(), 1U);
     EXPECT_EQ(all<command::OpenFile>()[0].path, "/m/small.gguf");
+}
+
+TEST_F(ModelList, WhatIsKnownToBeRefusedHasNoButtonAndStaysClosed) {
+    open_sheet();
+    put_models();
+    press(Key::Down, ui_frame);
+    EXPECT_EQ(view.files.path.chosen, 0);
+    EXPECT_FALSE(has_button("Open##do"));
+    EXPECT_TRUE(has_button("Cancel"));
+    press(Key::Enter, ui_frame);
+    EXPECT_TRUE(all<command::OpenFile>().empty());
+    EXPECT_EQ(view.files.task, FileTask::Open);
+    with_context([](const PanelContext& context) { EXPECT_TRUE(models_are_listed(context)) << "Enter does not go into its folder"; });
+    frames(3, ui_frame);  // until the field has the keyboard again
+    EXPECT_EQ(view.files.path.chosen, 0) << "nor does it leave its line";
+    press(Key::Down, ui_frame);
+    EXPECT_TRUE(has_button("Open##do"));
+    files.preview = std::make_shared<const FilePreview>(
+        FilePreview{"/c/models--openai-community--gpt2", "config.json, /model_type: attnscope cannot read models of type whisper", true});
+    frames(2, ui_frame);
+    EXPECT_FALSE(has_button("Open##do"));
+    press(Key::Enter, ui_frame);
+    EXPECT_TRUE(all<command::OpenFile>().empty());
+}
+
+/// Its tokenizer may be whole.
+TEST_F(ModelList, ATokenizerIsTakenFromWhatCannotBeOpened) {
+    with_context([](PanelContext& context) { begin_tokenizer(context); });
+    frames(3, ui_frame);
+    put_models();
+    press(Key::Down, ui_frame);
+    EXPECT_TRUE(has_button("Choose##do"));
+    press(Key::Enter, ui_frame);
+    EXPECT_EQ(view.files.task, FileTask::None);
 }
 
 TEST_F(ModelList, APathLeavesTheModels) {

@@ -41,6 +41,14 @@ const ModelShelf* shelf_of(const PanelContext& context) {
     return shelf != nullptr && shelf->folder == context.view.files.models_folder ? shelf : nullptr;
 }
 
+/// Null if it is not listed.
+const ModelShelf::Model* listed_model(const PanelContext& context, const std::string& path) {
+    const ModelShelf* shelf = shelf_of(context);
+    if (shelf == nullptr) return nullptr;
+    const auto it = std::find_if(shelf->models.begin(), shelf->models.end(), [&](const auto& model) { return model.path == path; });
+    return it == shelf->models.end() ? nullptr : &*it;
+}
+
 const char* place_words(ModelShelf::Place place) {
     switch (place) {
     case ModelShelf::Place::Recent:
@@ -103,10 +111,13 @@ void find_models(PanelContext& context) {
 }
 
 ModelLine model_line(const PanelContext& context, const std::string& path) {
-    if (const ModelShelf* shelf = shelf_of(context))
-        for (const ModelShelf::Model& model : shelf->models)
-            if (model.path == path) return {visible_text(model.name, true), note_of(model)};
+    if (const ModelShelf::Model* model = listed_model(context, path)) return {visible_text(model->name, true), note_of(*model)};
     return {visible_text(path, true), ""};
+}
+
+std::string problem_of_listed(const PanelContext& context, const std::string& path) {
+    const ModelShelf::Model* model = listed_model(context, path);
+    return model == nullptr ? "" : model->problem;
 }
 
 void draw_models_folder(PanelContext& context) {

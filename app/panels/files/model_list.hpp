@@ -23,6 +23,8 @@ struct ModelLine {
     std::string name, note;
 };
 ModelLine model_line(const PanelContext& context, const std::string& path);
+/// Why a listed model cannot be opened; "" if no problem is known.
+std::string problem_of_listed(const PanelContext& context, const std::string& path);
 
 /// Shows the models folder, in place of the file filter.
 void draw_models_folder(PanelContext& context);

@@ -191,8 +191,17 @@ bool may_enter(FileTask task, const std::string& path, const FilePreview* previe
     return why_not_openable(task == FileTask::Tokenizer ? FileTask::Open : task, path, preview).empty();
 }
 
-void draw_preview(const PanelContext& context, const FilePreview* preview) {
+/// Why the chosen line of the models cannot be opened, as far as it is known. Its tokenizer or its weights alone may still be read.
+std::string why_model_is_refused(const PanelContext& context, const FilePreview* preview) {
+    if (context.view.files.task != FileTask::Open) return "";
+    if (preview != nullptr && preview->refused) return preview->words;
+    const std::string problem = problem_of_listed(context, path_to_open(context));
+    return problem.empty() ? "" : fmt::format("This model cannot be opened: {}.", problem);
+}
+
+void draw_preview(const PanelContext& context, const FilePreview* preview, const std::string& refused) {
     const auto& [colors, fonts, scale] = context.theme;
+    if (!refused.empty()) return paragraph(context.ui(), fonts.label, colors.chosen_text, visible_text(refused, true));
     const float width = ImGui::GetContentRegionAvail().x;
     const std::string words = preview == nullptr ? "" : visible_text(preview->words, true);
     text_line(context.ui(), fonts.label, preview != nullptr && preview->refused ? colors.chosen_text : colors.text,
@@ -239,6 +248,8 @@ void draw_open_sheet(PanelContext& context) {
         keep_listing(context);
         find_completions(context);
     }
+    const std::string text = view.path.text;
+    const int chosen = view.path.chosen;
     const PathFieldResult typed =
         path_field(ui, "##path", view.path,
                    view.task == FileTask::Tokenizer ? "model name, or path of a model or a tokenizer.json"
@@ -256,20 +267,24 @@ void draw_open_sheet(PanelContext& context) {
     draw_contents(context, height, opens);
     gap(ui, 8);
     const FilePreview* preview = keep_preview(context);
-    draw_preview(context, preview);
+    const std::string refused = models ? why_model_is_refused(context, preview) : "";
+    draw_preview(context, preview, refused);
     gap(ui, 8);
-    const std::string not_yet = why_not_openable(view.task, path_to_open(context), preview);
-    if (button(ui, view.task == FileTask::Open ? "Open##do" : "Choose##do",
-               {.look = ButtonLook::Accent, .width = 120, .notes = {.disabled = not_yet}}))
-        opens = true;
-    ImGui::SameLine(0, context.px(8));
+    const std::string not_yet = refused.empty() ? why_not_openable(view.task, path_to_open(context), preview) : refused;
+    if (refused.empty()) {
+        if (button(ui, view.task == FileTask::Open ? "Open##do" : "Choose##do",
+                   {.look = ButtonLook::Accent, .width = 120, .notes = {.disabled = not_yet}}))
+            opens = true;
+        ImGui::SameLine(0, context.px(8));
+    }
     if (button(ui, "Cancel", {.width = 100, .notes = {.tooltip = "Esc"}})) stays = false;
     ImGui::SameLine(0, context.px(16));
     text_line(ui, fonts.caption, colors.faint, "type to filter, up and down choose, Enter opens, Backspace goes up");
-    if (const int line = line_for_enter(context); typed.entered && line >= 0)
+    if (typed.entered && !refused.empty()) view.path.text = text, view.path.chosen = chosen;  // its path would leave the list
+    else if (const int line = line_for_enter(context); typed.entered && line >= 0)
         view.path.text = view.path.completions[static_cast<std::size_t>(line)];
     if (opens && not_yet.empty()) open_path(context, path_to_open(context));
-    else if (typed.entered && may_enter(view.task, without_tilde(view.path.text), preview))
+    else if (typed.entered && refused.empty() && may_enter(view.task, without_tilde(view.path.text), preview))
         open_path(context, without_tilde(view.path.text));
     else if (typed.entered || opens) view.path.focus = true;  // Enter on a folder lists it
     if (!stays || key_pressed(Key::Escape, false)) view.task = FileTask::None;
