@@ -4,6 +4,7 @@
 #include <array>
 
 #include "app/panels/compare/comparison.hpp"
+#include "app/panels/edit/edit_list.hpp"
 #include "app/panels/edit/edits.hpp"
 #include "app/panels/look.hpp"
 #include "app/panels/maps/labels.hpp"
@@ -166,6 +167,8 @@ void draw_text_row(PanelContext& context) {
     float right = origin.x + width - context.px(176);
     const float menu = right;
     if (const float chip = draw_comparison(context, right + context.px(6), chip_y + context.px(8), (right - x) * 0.5F); chip > 0)
+        right -= chip + context.px(8);
+    if (const float chip = draw_edit_chip(context, right + context.px(6), chip_y + context.px(8), (right - x) * 0.3F); chip > 0)
         right -= chip + context.px(8);
     // Controls on the right may only take part of the row; the text gets the rest.
     if (context.view.view != View::Train) right -= draw_small_transport(context, right, chip_y + context.px(7), (right - x) * 0.45F);

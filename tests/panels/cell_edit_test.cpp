@@ -8,6 +8,7 @@
 #include "app/session/document/presets.hpp"
 #include "app/session/session.hpp"
 #include "tests/support/interface_fixture.hpp"
+#include "tests/support/item_finder.hpp"
 
 namespace attn::app::test {
 namespace {
@@ -208,6 +209,46 @@ TEST_F(CellEditTest, TheRightButtonOpensTheMenuAndTheNumberStaysChosen) {
     press(Key::Escape, ui_frame);
     frames(2, ui_frame);
     EXPECT_FALSE(any_popup_open());
+}
+
+TEST_F(CellEditTest, AChipLeadsToEditsWhoseListIsOutOfSight) {
+    const auto chip = [&] {
+        move_mouse(2, 2);
+        frames(3, ui_frame);
+        const auto hover = [&](float x, float y) {
+            move_mouse(x, y);
+            frame(ui_frame);
+        };
+        return find_item("##text", {"##edits_in_force"}, hover, 30, 12);
+    };
+    view.folded.insert("edits");
+    EXPECT_EQ(chip(), std::nullopt) << "there are none";
+    ForwardSettings forward = session->document().forward;
+    forward.edits = {{.at = {Stage::Scores, 0}, .row = 1, .column = 0, .value = 1},
+                     {.at = {Stage::Scores, 0}, .row = 2, .column = 0, .value = 1, .on = false}};
+    session->apply({command::SetForward{forward}, ""});
+    session->wait();
+    for (const View shown : {View::Train, View::Precision, View::Step}) {
+        view.view = shown;
+        EXPECT_EQ(chip().has_value(), shown == View::Step)
+            << static_cast<int>(shown) << ": where edits count for nothing, they have no list";
+    }
+    auto place = chip();
+    ASSERT_TRUE(place);
+    click(place->x, place->y, ui_frame);
+    EXPECT_FALSE(view.folded.contains("edits"));
+    EXPECT_EQ(chip(), std::nullopt) << "the list is in sight";
+    view.panes.left = false;
+    place = chip();
+    ASSERT_TRUE(place);
+    click(place->x, place->y, ui_frame);
+    EXPECT_TRUE(view.panes.left);
+    EXPECT_EQ(chip(), std::nullopt);
+    view.panes.left = false;
+    forward.edits[0].on = false;
+    session->apply({command::SetForward{forward}, ""});
+    session->wait();
+    EXPECT_EQ(chip(), std::nullopt) << "none is in force";
 }
 
 TEST_F(CellEditTest, EveryViewDrawsEveryKindOfEdit) {

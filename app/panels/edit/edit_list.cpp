@@ -86,9 +86,7 @@ void draw_line(PanelContext& context, const Edit& edit, std::size_t i) {
     ImGui::Dummy({width, 0});
 }
 
-}  // namespace
-
-void draw_edit_list(PanelContext& context) {
+void draw_edits(PanelContext& context) {
     const Ui ui = context.ui();
     const std::vector<Edit>& edits = context.document.forward.edits;
     if (edits.empty()) {
@@ -106,6 +104,15 @@ void draw_edit_list(PanelContext& context) {
     ForwardSettings forward = context.document.forward;
     forward.edits.clear();
     emit_forward(context, std::move(forward), "");
+}
+
+}  // namespace
+
+void draw_edit_list(PanelContext& context) {
+    const ImVec2 top = ImGui::GetCursorScreenPos();
+    draw_edits(context);
+    if (ImGui::IsRectVisible(top, {top.x + ImGui::GetContentRegionAvail().x, ImGui::GetCursorScreenPos().y}))
+        context.view.edits.listed_at = ImGui::GetFrameCount();
 }
 
 }  // namespace attn::app

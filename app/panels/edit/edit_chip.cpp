@@ -1,0 +1,59 @@
+#include <algorithm>
+#include <string>
+
+#include "app/panels/edit/edit_list.hpp"
+#include "app/panels/panels.hpp"
+#include "app/widgets/controls.hpp"
+#include "app/widgets/item.hpp"
+#include "app/widgets/text.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr float kEditChip = 28, kCount = 18, kBeside = 8;
+constexpr const char* kEditSection = "edits";
+
+std::ptrdiff_t edits_in_force(const PanelContext& context) {
+    const std::vector<Edit>& edits = context.document.forward.edits;
+    return std::count_if(edits.begin(), edits.end(), [](const Edit& edit) { return edit.on; });
+}
+
+/// A lesson may hide the list, and a view may have other settings.
+bool could_be_listed(const PanelContext& context) {
+    if (context.view.view == View::Train) return false;
+    const std::vector<ListedSection> sections = listed_sections(context);
+    return std::any_of(sections.begin(), sections.end(),
+                       [](const ListedSection& section) { return std::string_view(section.name) == kEditSection; });
+}
+
+/// The list is drawn after the chip, so what counts is where it was in the frame before.
+bool is_in_sight(const EditState& edits) { return edits.listed_at + 1 >= ImGui::GetFrameCount(); }
+
+}  // namespace
+
+float draw_edit_chip(PanelContext& context, float right, float y, float room) {
+    const std::ptrdiff_t count = edits_in_force(context);
+    if (count == 0 || is_in_sight(context.view.edits) || !could_be_listed(context)) return 0;
+    const Ui ui = context.ui();
+    const auto& [colors, fonts, scale] = context.theme;
+    const std::string number = std::to_string(count);
+    const std::string_view words = count == 1 ? "edit" : "edits";
+    const float badge_width = std::max(context.px(kCount), text_width(fonts.strong, number) + context.px(8));
+    const float width = badge_width + text_width(fonts.label, words) + context.px(6 + kBeside + 12), height = context.px(kEditChip);
+    if (width > room) return 0;
+    const Item item = item_at(ui, "##edits_in_force", {right - width, y}, {width, height},
+                              {.tooltip = "What is shown is computed with these changes by hand. Click to see the list."});
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    list.AddRectFilled(item.min, item.max, item.hovered ? colors.raised : colors.pane, height / 2);
+    list.AddRect(item.min, item.max, colors.chosen, height / 2, 0, context.px(1.5F));
+    const ImVec2 badge{item.min.x + context.px(6), y + (height - context.px(kCount)) / 2};
+    const ImVec2 badge_end{badge.x + badge_width, badge.y + context.px(kCount)};
+    list.AddRectFilled(badge, badge_end, colors.chosen, context.px(4));
+    draw_text_in(list, fonts.strong, badge, badge_end, {0.5F, 0.5F}, ink_on(colors.chosen), number);
+    draw_text_in(list, fonts.label, {badge_end.x + context.px(kBeside), item.min.y}, item.max, {0, 0.5F}, colors.text, words);
+    draw_focus_ring(ui, item, height / 2);
+    if (item.pressed) open_settings_section(context.view, kEditSection);
+    return width;
+}
+
+}  // namespace attn::app
