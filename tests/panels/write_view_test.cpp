@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "app/panels/compare/comparison.hpp"
 #include "app/panels/maps/head_captions.hpp"
 #include "app/panels/write/fill_in_view.hpp"
 #include "app/panels/write/writing_actions.hpp"
@@ -101,6 +102,18 @@ TEST_F(WriteViewTest, BranchesAreLookedAtComparedAndGivenUp) {
     EXPECT_TRUE(session->document().pins.a);
     EXPECT_EQ(view.compare.source, Compare::Pinned);
     EXPECT_EQ(session->document().pins.a->setup->written.ids.size(), 2U) << "as far as that branch goes";
+    const auto name_of_pinned = [&] {
+        session->wait();
+        std::string name;
+        with_context([&](PanelContext& context) { name = reference_side(context, {Stage::Weights, 0}, 0).name; });
+        return name;
+    };
+    const std::string word = shown_bytes(session->snapshot()->vocabulary[static_cast<std::size_t>(other)]);
+    EXPECT_EQ(name_of_pinned(), "branch “" + word + "”") << "by the first token that only it has";
+    session->apply({command::SetTexts{{"Lily has a red ball ."}, {}}, ""});
+    EXPECT_EQ(name_of_pinned(), "pinned A");
+    session->apply({command::Undo{}, ""});
+    session->wait();
     view.view = View::Write;
     view.stage = {Stage::Tokens};
     session->apply({command::ShowWritten{1}, ""});

@@ -12,6 +12,7 @@
 #include "app/widgets/controls.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
+#include "app/widgets/token_chips.hpp"
 #include "engine/train/moment_steps.hpp"
 
 namespace attn::app {
@@ -46,7 +47,14 @@ std::string where(const ComparedSide& side, const ComparedSide& other) {
     return text;
 }
 
+bool have_the_same_prompt(const Setup& a, const Setup& b) {
+    const bool same_text = a.written.ids.empty() || b.written.ids.empty() || a.written.sequence == b.written.sequence;
+    return same_text && a.texts == b.texts && a.source_texts == b.source_texts && a.model == b.model && a.shipped == b.shipped &&
+           a.tokenizer == b.tokenizer && a.vocabulary == b.vocabulary;
+}
+
 std::string state_name(const PanelContext& context, const CompareSource& source, const ComparedState& state) {
+    if (std::string branch = name_of_branch(context, state.state); !branch.empty()) return branch;
     if (const std::string model = name_of_other_model(context, state.state); !model.empty())
         return fmt::format("{}, {}", source.name, model);
     const bool other_step = state.snapshot != nullptr && state.snapshot != &context.snapshot && state.snapshot->trained_step;
@@ -140,6 +148,17 @@ std::string name_of_other_model(const PanelContext& context, const StateRef& sta
     // A document's pinned states have opened its file on their own.
     if (context.document.model != nullptr && state->setup->model->path() == context.document.model->path()) return "";
     return visible_text(state->setup->model->name());
+}
+
+std::string name_of_branch(const PanelContext& context, const StateRef& state) {
+    const StateRef& shown = context.states.shown;
+    if (state == nullptr || shown == nullptr || state == shown || !have_the_same_prompt(*state->setup, *shown->setup)) return "";
+    const std::vector<std::int32_t>&here = shown->setup->written.ids, &there = state->setup->written.ids;
+    const auto differs = std::mismatch(there.begin(), there.end(), here.begin(), here.end()).first;
+    if (differs == there.end()) return "";
+    const auto id = static_cast<std::size_t>(*differs);
+    const auto& vocabulary = context.snapshot.vocabulary;
+    return id < vocabulary.size() ? fmt::format("branch “{}”", shown_bytes(vocabulary[id])) : "";
 }
 
 ComparedState compared_state(const PanelContext& context, const CompareSource& source) {

@@ -35,6 +35,8 @@ std::span<const CompareSource> compare_sources();
 
 /// The name of a published model that is not the shown one; "" for any other state.
 std::string name_of_other_model(const PanelContext& context, const StateRef& state);
+/// "branch “␣mat”" for a state that continues the shown prompt otherwise, after the first token that differs; "" for any other state.
+std::string name_of_branch(const PanelContext& context, const StateRef& state);
 ComparedState compared_state(const PanelContext& context, const CompareSource& source);
 /// Whether the reference state exists, computed or not.
 bool can_compare(const PanelContext& context, Compare source);

@@ -26,8 +26,9 @@ std::string name_of_other(const PanelContext& context) {
     };
     for (const CompareSource& source : compare_sources()) {
         if (source.source != compare.source) continue;
-        add(std::string(source.with), "");
         const StateRef& state = context.states.*source.state;
+        const std::string branch = name_of_branch(context, state);
+        add(branch.empty() ? std::string(source.with) : branch, "");
         const MomentOfRun* moment = state == nullptr || state == context.states.shown ? nullptr : moment_of(*state);
         if (moment != nullptr) add("step " + format_count(moment->step), ", ");
         add(name_of_other_model(context, state), ", ");
