@@ -294,7 +294,7 @@ void Application::draw(Frame& frame) {
     const std::shared_ptr<const Snapshot> snapshot = session_.snapshot();
     if (first_look_ && snapshot->trace != nullptr) {
         first_look_ = false;
-        if (view_.locked.empty()) select_first_cell(view_, *snapshot->trace);
+        if (view_.locked.empty()) select_opening_cell(view_, session_.document(), *snapshot);
     }
     if (lesson_ != nullptr) {
         app::open_lesson(view_, session_.document(), std::exchange(lesson_, nullptr), lesson_step_);

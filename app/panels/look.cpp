@@ -101,7 +101,7 @@ void keep_up_with_opening(PanelContext& context) {
         keep_view_valid(view, context.trace());
         view.locked.clear();
         for (const auto& [axis, index] : look.cell) view.locked.set(axis, index);
-        if (look.cell.empty()) select_first_cell(view, context.trace());
+        if (look.cell.empty()) select_opening_cell(view, context.document, context.snapshot);
     }
     if (view.next_batch && context.up_to_date) {
         const bool computed = *view.next_batch < batch_size(context.trace());

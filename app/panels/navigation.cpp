@@ -1,11 +1,15 @@
 #include "app/panels/navigation.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
+#include <string>
+#include <vector>
 
 #include "app/panels/maps/head_of.hpp"
 #include "app/panels/maps/labels.hpp"
 #include "app/panels/maps/model_blocks.hpp"
+#include "app/session/states/hidden_words.hpp"
 
 namespace attn::app {
 namespace {
@@ -34,6 +38,10 @@ void select_axes(AxisSelection& selection, const Shape& shape, const CellRef& ce
     for (int a = 0; a < shape.rank(); ++a)
         if (shape[a].axis != Axis::B && shape[a].axis != Axis::H && shape[a].axis != Axis::G)
             selection.set(shape[a].axis, cell.index[static_cast<std::size_t>(a)]);
+}
+
+std::int64_t last_position(const Trace<float>& trace) {
+    return trace.tokens.lengths.empty() ? 0 : std::max<std::int64_t>(trace.tokens.lengths[0] - 1, 0);
 }
 
 /// Whether the selection has an index on one of the tensor's axes.
@@ -73,9 +81,23 @@ void go_to_first_stage(ViewState& view, const Trace<float>& trace) { view.stage 
 void go_to_last_stage(ViewState& view, const Trace<float>& trace) { view.stage = trace.plan->nodes().back().id; }
 
 void select_first_cell(ViewState& view, const Trace<float>& trace) {
-    const std::int64_t last = trace.tokens.lengths.empty() ? 0 : trace.tokens.lengths[0] - 1;
-    view.locked.set(Axis::T, std::clamp<std::int64_t>(6, 0, std::max<std::int64_t>(last, 0)));
-    view.locked.set(Axis::S, std::clamp<std::int64_t>(2, 0, std::max<std::int64_t>(last, 0)));
+    const std::int64_t last = last_position(trace);
+    view.locked.set(Axis::T, std::min<std::int64_t>(6, last));
+    view.locked.set(Axis::S, std::min<std::int64_t>(2, last));
+}
+
+void select_opening_cell(ViewState& view, const Document& document, const Snapshot& snapshot) {
+    const Trace<float>& trace = *snapshot.trace;
+    select_first_cell(view, trace);
+    if (document.model == nullptr || document.look) return;
+    std::int64_t query = last_position(trace);
+    if (trace.config.architecture == Architecture::Encoder && !snapshot.tokens.empty()) {
+        const std::vector<Token>& tokens = snapshot.tokens.front();
+        const std::string mask = mask_word(document);
+        const auto hidden = std::find_if(tokens.begin(), tokens.end(), [&](const Token& token) { return token.text == mask; });
+        if (!mask.empty() && hidden != tokens.end()) query = hidden - tokens.begin();
+    }
+    view.locked.set(Axis::T, query);
 }
 
 void step_block(ViewState& view, const Trace<float>& trace, int direction) {

@@ -29,6 +29,9 @@ std::int64_t head_count(const Trace<float>& trace);
 
 /// Selects a query and a key, so that arithmetic is shown right away.
 void select_first_cell(ViewState& view, const Trace<float>& trace);
+/// The same for a document that was just opened. Of a published model, the query is the hidden word, or the last token, after which it
+/// predicts the next one.
+void select_opening_cell(ViewState& view, const Document& document, const Snapshot& snapshot);
 
 /// The selected cell of the current stage. Unselected indices get a default (the first, or the token's own position). None if no index on
 /// the stage's axes is selected or the selection is out of range.

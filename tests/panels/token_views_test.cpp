@@ -392,6 +392,25 @@ TEST_F(TokenViews, WhatFitsDoesNotScroll) {
     EXPECT_TRUE(scrolls(View::Lens, "##lens")) << "seventeen words do not fit";
 }
 
+TEST_F(TokenViews, TheLensScrollsToAPositionThatIsChosenElsewhere) {
+    open_example("stories");
+    ImGui::GetIO().DisplaySize = {900, 600};
+    view.view = View::Lens;
+    const auto scrolled_to = [&](std::int64_t position) {
+        view.locked.set(Axis::T, position);
+        frames(4, ui_frame);
+        return find_window("##lens")->Scroll.x;
+    };
+    EXPECT_EQ(scrolled_to(0), 0);
+    const std::int64_t last = trace().tokens.lengths[0] - 1;
+    const float end = scrolled_to(last);
+    EXPECT_GT(end, 0);
+    EXPECT_NEAR(end, find_window("##lens")->ScrollMax.x, 2);
+    EXPECT_EQ(scrolled_to(last - 1), end) << "it is in sight already";
+    find_window("##lens")->Scroll.x = 0;
+    EXPECT_EQ(scrolled_to(last - 1), 0) << "who has scrolled away stays there";
+}
+
 /// A product of a query and a key below the lines must not push tokens out of sight before one is chosen.
 TEST_F(TokenViews, AllTokensHaveLinesUntilOneIsChosen) {
     open_example("stories");

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "app/panels/compare/comparison.hpp"
+#include "app/panels/look.hpp"
 #include "app/panels/maps/head_captions.hpp"
 #include "app/panels/write/fill_in_view.hpp"
 #include "app/panels/write/writing_actions.hpp"
@@ -280,6 +281,29 @@ TEST_F(OpenedInWrite, AnEncoderHidesAWordAndFillsItInByTwoClicks) {
     ASSERT_TRUE(click_centre_until(300, [&] { return text().find("[MASK]") == std::string::npos; })) << "a proposal takes its place";
     EXPECT_EQ(text(), with_filled_in("[MASK] cat sat on the mat", "[MASK]", 0, words.likeliest.front().text))
         << "the first is the likeliest";
+}
+
+TEST_F(OpenedInWrite, ItsHiddenWordIsAskedAboutFirst) {
+    open_model("bert", "bert_uncased", "the [MASK] sat on the mat");
+    look_afresh(view, Look{});
+    frames(2, ui_frame);
+    EXPECT_EQ(session->snapshot()->tokens[0].at(static_cast<std::size_t>(view.locked.on(Axis::T).value_or(0))).text, "[MASK]");
+}
+
+TEST_F(OpenedInWrite, WhatFollowsTheTextIsAskedAboutFirst) {
+    open_model("gpt2", "gpt2", "When Anna and Ben came home, Ben gave");
+    const std::int64_t last = trace().tokens.lengths[0] - 1;
+    ASSERT_GT(last, 6);
+    look_afresh(view, Look{});
+    frames(2, ui_frame);
+    EXPECT_EQ(view.locked.on(Axis::T), last);
+    EXPECT_EQ(view.locked.on(Axis::S), 2);
+    Document saved = session->document();
+    saved.look = Look{};
+    session->apply({command::OpenDocument{saved, false}, ""});
+    look_afresh(view, *saved.look);
+    frames(2, ui_frame);
+    EXPECT_EQ(view.locked.on(Axis::T), 6) << "a document stays as it is";
 }
 
 TEST_F(OpenedInWrite, AnEncoderDecoderAnswersItsSourceFromTheStart) {

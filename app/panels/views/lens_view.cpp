@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/maps/labels.hpp"
@@ -245,6 +246,18 @@ void cell_tooltip(const PanelContext& context, const LogitLens& lens, const Tabl
     end_tooltip();
 }
 
+/// The position that was chosen when the table was last scrolled to it.
+int* seen_position() { return ImGui::GetStateStorage()->GetIntRef(ImGui::GetID("seen"), -1); }
+
+/// Scrolls to a position that has just been chosen elsewhere, or before the table was shown.
+void follow_chosen_position(const PanelContext& context, const Table& table, float room) {
+    const auto chosen = static_cast<int>(context.view.locked.on(Axis::T).value_or(-1));
+    if (std::exchange(*seen_position(), chosen) == chosen || chosen < 0) return;
+    const float begin = static_cast<float>(chosen) * table.cell, end = begin + table.cell, from = ImGui::GetScrollX();
+    if (begin < from) ImGui::SetScrollX(begin);
+    else if (end > from + room) ImGui::SetScrollX(end - room);
+}
+
 /// Handles hovering and clicks on the table.
 void point_at(PanelContext& context, const LogitLens& lens, const Table& table) {
     const ImVec2 mouse = ImGui::GetIO().MousePos;
@@ -257,6 +270,7 @@ void point_at(PanelContext& context, const LogitLens& lens, const Table& table) 
     cell_tooltip(context, lens, table, static_cast<std::size_t>(row), t);
     if (!ImGui::IsMouseClicked(0)) return;
     context.view.locked.set(Axis::T, t);
+    *seen_position() = static_cast<int>(t);  // it stays where it was clicked
     context.view.stage = lens.stages[static_cast<std::size_t>(row)];
     if (ImGui::IsMouseDoubleClicked(0)) context.view.view = View::Step;
 }
@@ -312,6 +326,7 @@ void draw_table(PanelContext& context, const Readings& readings, std::int64_t ba
     ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
     ImGui::BeginChild("##lens", {box.width(), box.height()}, false, ImGuiWindowFlags_NoNav | ImGuiWindowFlags_HorizontalScrollbar);
     ImGui::PopStyleColor();
+    follow_chosen_position(context, table, room);
     const ImVec2 window = ImGui::GetWindowPos(), at = ImGui::GetCursorScreenPos();
     const ImVec2 low = ImGui::GetWindowDrawList()->GetClipRectMin(), high = ImGui::GetWindowDrawList()->GetClipRectMax();
     table.origin = {at.x + labels, at.y + heads};
