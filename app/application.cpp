@@ -40,6 +40,7 @@ void remember(const ViewState& view, Settings& settings) {
     settings.strip_height = static_cast<double>(view.panes.strip_height);
     settings.folded_parts.assign(view.folded.begin(), view.folded.end());
     settings.toured = view.toured;
+    settings.lessons = lessons_left(view.lesson);
     settings.models_folder = view.files.models_folder;
     settings.desktop_dialog = view.files.desktop.preferred;
     settings.memory_mib = view.memory_mib;
@@ -69,6 +70,7 @@ void recall(const Settings& settings, ViewState& view) {
     view.panes.strip_height = static_cast<float>(settings.strip_height);
     view.folded.insert(settings.folded_parts.begin(), settings.folded_parts.end());
     view.toured = settings.toured;
+    view.lesson.left_at = settings.lessons;
     view.files.models_folder = settings.models_folder;
     view.files.desktop.preferred = settings.desktop_dialog;
     view.memory_mib = settings.memory_mib;

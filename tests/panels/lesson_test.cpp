@@ -75,6 +75,26 @@ TEST_F(LessonTest, ArrowsAndPresenterKeysWalkThroughTheSteps) {
     EXPECT_FALSE(changed);
 }
 
+/// What the settings keep of it is as good as having closed it.
+TEST_F(LessonTest, ALessonThatWasOpenAtTheEndGoesOnWhereItWas) {
+    view.lesson.left_at = {{"scaling-and-softmax", 1}};
+    open("masks");
+    press_and_settle(Key::Right);
+    const std::map<std::string, std::size_t> kept = lessons_left(view.lesson);
+    EXPECT_EQ(kept, (std::map<std::string, std::size_t>{{"masks", 1}, {"scaling-and-softmax", 1}}));
+    press_and_settle(Key::End);
+    EXPECT_FALSE(lessons_left(view.lesson).contains("masks")) << "it is finished";
+    view = ViewState();
+    view.lesson.left_at = kept;
+    open("masks");
+    EXPECT_EQ(view.lesson.step, 1U);
+    EXPECT_EQ(view.stage, (StageId{Stage::Masked, 0}));
+    view = ViewState();
+    view.lesson.left_at = {{"masks", 1000}};
+    open("masks");
+    EXPECT_EQ(view.lesson.step, 0U) << "it has no such step";
+}
+
 TEST_F(LessonTest, AStepThatCannotBeComputedLetsTheViewGo) {
     const Lesson bad = parse_lesson(
         R"({"name": "bad", "title": "Bad", "steps": [

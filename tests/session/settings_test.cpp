@@ -49,6 +49,7 @@ Settings some_settings() {
     settings.source_texts = {"x", "y", "z"};
     settings.folded_parts = {"masks", "run list"};
     settings.toured = settings.desktop_dialog = true;
+    settings.lessons = {{"masks", 3}, {"a “quoted” name", 0}};
     return settings;
 }
 
@@ -93,7 +94,8 @@ TEST(Settings, ABadFileGivesTheDefaultsAndIsKept) {
     for (const std::string& bad :
          {std::string(), std::string("{"), std::string("[]"), std::string(64, '\0'), std::string(R"({"dark": "yes"})"),
           std::string(R"({"window_x": 1000000000})"), std::string(R"({"window_width": 0})"), std::string(R"({"left_width": 1e400})"),
-          std::string(R"({"dark": true, "dark": false})"), deep, std::string(1 << 20, ' ')}) {
+          std::string(R"({"dark": true, "dark": false})"), std::string(R"({"lessons": {"masks": -1}})"),
+          std::string(R"({"lessons": {"masks": "third"}})"), std::string(R"({"lessons": ["masks"]})"), deep, std::string(1 << 20, ' ')}) {
         write(path, bad);
         const LoadedSettings loaded = load_settings(path);
         EXPECT_EQ(loaded.settings, Settings()) << bad.substr(0, 40);

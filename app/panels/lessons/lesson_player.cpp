@@ -27,6 +27,8 @@ bool looks_elsewhere(const ViewState& view, const Look& look) {
            view.panes.right != look.inspector || view.panes.strip != look.stages;
 }
 
+bool is_at_end(const LessonView& state) { return state.step + 1 == state.lesson->steps.size(); }
+
 /// Starts bringing the session to the current step.
 void show_step(LessonView& state) {
     state.goal = LessonGoal(state.shown());
@@ -56,8 +58,9 @@ void give_back(ViewState& view, const ViewState& before) {
 
 void open_lesson(ViewState& view, const Document& now, std::shared_ptr<const Lesson> lesson) {
     const auto left = view.lesson.left_at.find(lesson->name);
-    const std::size_t step = left == view.lesson.left_at.end() ? 0 : left->second;
-    open_lesson(view, now, std::move(lesson), step);
+    // The settings may come from a version in which the lesson had more steps.
+    const bool known = left != view.lesson.left_at.end() && left->second < lesson->steps.size();
+    open_lesson(view, now, std::move(lesson), known ? left->second : 0);
 }
 
 void open_lesson(ViewState& view, const Document& now, std::shared_ptr<const Lesson> lesson, std::size_t step) {
@@ -75,13 +78,19 @@ void open_lesson(ViewState& view, const Document& now, std::shared_ptr<const Les
 
 void open_tour(PanelContext& context) { open_lesson(context.view, context.document, find_lesson(kTour), 0); }
 
+std::map<std::string, std::size_t> lessons_left(const LessonView& state) {
+    std::map<std::string, std::size_t> left = state.left_at;
+    if (!state.open()) return left;
+    if (is_at_end(state)) left.erase(state.lesson->name);
+    else left[state.lesson->name] = state.step;
+    return left;
+}
+
 void close_lesson(PanelContext& context) {
     LessonView& state = context.view.lesson;
     if (!state.open()) return;
-    const bool at_end = state.step + 1 == state.lesson->steps.size();
-    if (at_end && state.lesson->name == kTour) context.view.toured = true;
-    if (at_end) state.left_at.erase(state.lesson->name);
-    else state.left_at[state.lesson->name] = state.step;
+    if (is_at_end(state) && state.lesson->name == kTour) context.view.toured = true;
+    state.left_at = lessons_left(state);
     const bool trains = state.shown().training && context.training.snapshot->phase == TrainingPhase::Running;
     if (trains) context.commands.push_back({command::PauseTraining{}, ""});
     for (Command& command : restore_document(*state.document_before, context.training)) context.commands.push_back(std::move(command));

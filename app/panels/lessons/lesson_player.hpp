@@ -2,8 +2,10 @@
 /// Plays lessons: opens them, moves between steps, draws the strip with the caption, and restores the document afterwards.
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "app/panels/panel_context.hpp"
 
@@ -14,6 +16,8 @@ void open_lesson(ViewState& view, const Document& now, std::shared_ptr<const Les
 void open_lesson(ViewState& view, const Document& now, std::shared_ptr<const Lesson> lesson, std::size_t step);
 /// Opens the lesson that introduces the program.
 void open_tour(PanelContext& context);
+/// By name, the steps at which lessons were left unfinished; the open one counts as left where it is.
+std::map<std::string, std::size_t> lessons_left(const LessonView& state);
 /// Closes the lesson and restores the document and the view.
 void close_lesson(PanelContext& context);
 

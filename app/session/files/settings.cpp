@@ -15,7 +15,24 @@ namespace {
 
 constexpr std::uint64_t kMaxSettingsBytes = 256 << 10;
 constexpr double kMaxMemoryMiB = 1e9;
+constexpr std::int64_t kMostLessonSteps = 1'000'000;
 constexpr std::int32_t kMaxPosition = 100'000;  // window systems use 16-bit coordinates; leave some slack
+
+std::map<std::string, std::size_t> lessons_from_json(JsonObject object) {
+    std::map<std::string, std::size_t> lessons;
+    for (const auto& [name, step] : object.whole().members()) {
+        std::int64_t number = 0;
+        object.read(name, number, 0, kMostLessonSteps);
+        lessons[name] = static_cast<std::size_t>(number);
+    }
+    return lessons;
+}
+
+Json to_json(const std::map<std::string, std::size_t>& lessons) {
+    Json json = Json::object();
+    for (const auto& [name, step] : lessons) json[name] = step;
+    return json;
+}
 
 Settings parse(const std::string& text, const std::string& source) {
     JsonObject object(text, source);
@@ -45,6 +62,7 @@ Settings parse(const std::string& text, const std::string& source) {
     object.read("models_folder", settings.models_folder);
     object.read("folded_parts", settings.folded_parts);
     object.read("toured", settings.toured);
+    if (object.has("lessons")) settings.lessons = lessons_from_json(object.object("lessons"));
     object.read("memory_mib", settings.memory_mib, 0, kMaxMemoryMiB);
     return settings;
 }
@@ -126,6 +144,7 @@ void save_settings(const std::filesystem::path& path, const Settings& settings) 
         {"models_folder", settings.models_folder},
         {"folded_parts", settings.folded_parts},
         {"toured", settings.toured},
+        {"lessons", to_json(settings.lessons)},
         {"memory_mib", settings.memory_mib},
     };
     write_whole_file(path, json.dump(2, Json::InvalidUtf8::Replace) + "\n");

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -30,8 +31,9 @@ struct Settings {
     std::vector<std::string> folded_parts{"heads",   "measure",  "masks aside", "tokenizer aside", "other masks",
                                           "softmax", "edits",    "compare",     "model",           "tokens",
                                           "parts",   "mistakes", "run parts",   "run sampling",    "run checkpoint"};
-    bool toured = false;    ///< the tour has been completed
-    double memory_mib = 0;  ///< memory limit for computed results; 0: a quarter of the machine's memory
+    bool toured = false;                           ///< the tour has been completed
+    std::map<std::string, std::size_t> lessons{};  ///< by name: the step, from 0, at which a lesson was left unfinished
+    double memory_mib = 0;                         ///< memory limit for computed results; 0: a quarter of the machine's memory
     bool operator==(const Settings&) const = default;
 };
 
