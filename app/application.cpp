@@ -99,8 +99,9 @@ void Application::keep_unsaved_work_in(const std::filesystem::path& folder) {
         session_.apply({command::TellFile{error.what(), true}, ""});
     }
     autosave_ = std::make_unique<Autosave>(folder);
-    session_.hand_runs_over_to(
-        [this](std::shared_ptr<const RunFolder> run, bool unsaved) { autosave_->keep_run(std::move(run), unsaved); });
+    session_.hand_runs_over_to([this](std::shared_ptr<const RunFolder> run, const std::string& file, bool unsaved) {
+        autosave_->keep_run(std::move(run), file, unsaved);
+    });
 }
 
 void Application::end() {

@@ -39,7 +39,8 @@ void Session::Impl::take_up(KeptWork work) {
     restored = std::move(work);
     told_before = run().notices;
     if (restored->run.empty()) finish_restoring(false);
-    else trainer.open(restored->run, !restored->opened);
+    else if (restored->opened) trainer.open(restored->run);
+    else trainer.restore(restored->run, restored->run_file);
 }
 
 void Session::Impl::take_up_pins(Pins& pins, std::optional<std::uint64_t> run_in_file) {
@@ -72,7 +73,7 @@ void Session::Impl::finish_restoring(bool with_run) {
     std::string notice = "Restored the unsaved work.";
     if (!work.problem.empty()) notice = "Restored the training run; the document could not be read: " + work.problem;
     else if (lost) notice = "The training run could not be restored: " + run().notice;
-    if (!lost) begin_subject(work.file, nullptr);
+    if (work.document || !lost) begin_subject(work.file, nullptr);
     files.finish_restoring(!lost, and_left_out(std::move(notice), work.left_out));
 }
 

@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "app/panels/files/files.hpp"
 #include "app/panels/look.hpp"
 #include "tests/support/interface_fixture.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "tests/support/trained_session.hpp"
 
 namespace attn::app::test {
 namespace {
@@ -91,6 +95,25 @@ TEST_F(ClosingTest, ARunAsksForAFile) {
     would_be_lost.run = false;
     frames(1, ui_frame);
     EXPECT_EQ(closing(), Closing::Now);
+}
+
+TEST_F(ClosingTest, ARunIsOfferedItsOwnFile) {
+    const TemporaryFolder folder;
+    const auto offered = [this] {
+        with_context(begin_save_run);
+        return std::filesystem::path(view.files.path.text).filename();
+    };
+    train(*session, small_run(2));
+    EXPECT_EQ(offered(), "run.safetensors") << "it has none yet";
+    const auto save = [&](const char* name) {
+        session->apply({command::SaveCheckpoint{folder / name}, ""});
+        session->wait_for_training();
+    };
+    save("mine.safetensors");
+    EXPECT_EQ(offered(), "mine.safetensors");
+    EXPECT_EQ(view.files.path.text, folder / "mine.safetensors");
+    save("model.safetensors");
+    EXPECT_EQ(offered(), "run.safetensors") << "that name stands for a folder of attnscope train, or a model from elsewhere";
 }
 
 /// The document can then name the file of its model.

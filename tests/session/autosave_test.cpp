@@ -32,7 +32,8 @@ using test::TemporaryFolder;
 /// Connects a session and its autosave as the window does, without a window.
 struct Work {
     explicit Work(const fs::path& folder) : autosave(folder, 0ms) {
-        session.hand_runs_over_to([this](auto run, bool unsaved) { autosave.keep_run(std::move(run), unsaved); });
+        session.hand_runs_over_to(
+            [this](auto run, const std::string& file, bool unsaved) { autosave.keep_run(std::move(run), file, unsaved); });
     }
     void frame() {
         session.update();
@@ -239,6 +240,45 @@ TEST(Autosave, ARunGoesOnBitForBitWithItsDocumentAndCurves) {
     ASSERT_EQ(session.training().snapshot->step, 24);
     EXPECT_TRUE(same_numbers(*session.training().snapshot->parameters, *uninterrupted(run, 24)));
     EXPECT_FALSE(same_numbers(*session.training().snapshot->parameters, *uninterrupted(run, 23))) << "the comparison sees one step";
+}
+
+TEST(Autosave, WorkComesBackWithItsOwnFiles) {
+    const TemporaryFolder folder;
+    {
+        Work work(folder / "autosave");
+        work.change(command::SetRun{small_run(8)});
+        apply(work.session, command::StepTraining{});
+        work.session.wait_for_training();
+        work.frame();
+        apply(work.session, command::SaveCheckpoint{folder / "run.safetensors"});
+        work.session.wait_for_training();
+        apply(work.session, command::SaveDocument{folder / "mine.attnscope.json"});
+        work.session.wait_for_files();
+        apply(work.session, command::StepTraining{});
+        work.session.wait_for_training();
+        work.frame();
+        ForwardSettings forward = work.session.document().forward;
+        forward.masks.window = 2;
+        work.change(command::SetForward{forward});
+        work.autosave.flush();
+    }
+    const AutosaveFolder left = only_leftover(folder / "autosave");
+    {
+        Session session(open_preset("gpt-tiny"), [] {});
+        restore(session, left.path());
+        EXPECT_TRUE(session.files().restored) << session.files().notice;
+        EXPECT_EQ(session.files().document, folder / "mine.attnscope.json");
+        EXPECT_TRUE(session.files().unsaved);
+        EXPECT_EQ(session.training().snapshot->file, folder / "run.safetensors");
+        EXPECT_NE(session.training().snapshot->saved_step, session.training().snapshot->step);
+    }
+    fs::resize_file(left.path() / "run/model.safetensors", 100);
+    Session session(open_preset("gpt-tiny"), [] {});
+    restore(session, left.path());
+    EXPECT_FALSE(session.files().restored);
+    EXPECT_EQ(session.document().forward.masks.window, 2);
+    EXPECT_EQ(session.files().document, folder / "mine.attnscope.json") << "without its run it is the same document";
+    EXPECT_TRUE(session.files().unsaved);
 }
 
 TEST(Autosave, ASavedRunIsKeptOnlyWithADocumentThatShowsIt) {

@@ -373,7 +373,7 @@ TEST(Trainer, ALongRunKeepsItsNewestPointsAndABoundedNumber) {
     constexpr std::int64_t kPart = 26'000, kSteps = 5 * kPart;
     std::shared_ptr<const RunFolder> handed;
     Desk desk(shared);
-    desk.trainer.hand_over_to([&](std::shared_ptr<const RunFolder> run, bool) { handed = std::move(run); });
+    desk.trainer.hand_over_to([&](std::shared_ptr<const RunFolder> run, const std::string&, bool) { handed = std::move(run); });
     for (std::int64_t stop = kPart; stop <= kSteps; stop += kPart) {
         RunSettings settings = fake_settings(stop);
         settings.evaluate_every = 1'000;

@@ -134,7 +134,10 @@ void begin_save(PanelContext& context, bool ask) {
 }
 
 void begin_save_run(PanelContext& context) {
-    begin_where_wanted(context, FileTask::SaveRun, usual_folder(context, true) + "run.safetensors");
+    // A run from a folder of attnscope train, or a model from elsewhere, is not what should be replaced.
+    const std::filesystem::path own = context.training.snapshot->file;
+    const bool is_ours = own.extension() == ".safetensors" && own.filename() != "model.safetensors";
+    begin_where_wanted(context, FileTask::SaveRun, is_ours ? own.string() : usual_folder(context, true) + "run.safetensors");
 }
 
 void begin_export(PanelContext& context) {

@@ -14,8 +14,11 @@ Autosave::~Autosave() = default;
 UnsavedWork Autosave::Wanted::to_keep() const {
     const bool shows_run = work.document != nullptr && work.document->trained.has_value();
     UnsavedWork kept;
-    if (document_unsaved || run_unsaved) kept = {work.document, work.file, nullptr, work.look};
-    if (run_unsaved || (document_unsaved && shows_run)) kept.run = work.run;
+    if (document_unsaved || run_unsaved) kept = {.document = work.document, .file = work.file, .run = nullptr, .look = work.look};
+    if (run_unsaved || (document_unsaved && shows_run)) {
+        kept.run = work.run;
+        kept.run_file = work.run_file;
+    }
     return kept;
 }
 
@@ -42,11 +45,12 @@ void Autosave::keep_document(std::shared_ptr<const Document> document, const std
     keep_up_later();
 }
 
-void Autosave::keep_run(std::shared_ptr<const RunFolder> run, bool unsaved) {
+void Autosave::keep_run(std::shared_ptr<const RunFolder> run, const std::string& file, bool unsaved) {
     {
         const std::lock_guard lock(mutex_);
         Wanted next = wanted_;
         next.work.run = std::move(run);
+        next.work.run_file = file;
         next.run_unsaved = unsaved;
         change(std::move(next));
     }
@@ -128,7 +132,7 @@ void Autosave::write(const UnsavedWork& work) {
     }
     const bool same_document = folder_ && work.document == written_.document && work.look == written_.look,
                same_run = folder_ && work.run == written_.run;
-    if (same_document && same_run && work.file == written_.file) return;
+    if (same_document && same_run && work.file == written_.file && work.run_file == written_.run_file) return;
     if (!folder_) folder_ = AutosaveFolder::create(parent_);
     // Reset first: if a write fails, none of the work counts as written.
     written_ = {};

@@ -30,8 +30,8 @@ public:
     /// always saved together.
     void keep_document(std::shared_ptr<const Document> document, const std::filesystem::path& file, bool unsaved,
                        const std::optional<Look>& look = {});
-    /// Sets the run to save. `unsaved`: it would otherwise be lost. Thread-safe.
-    void keep_run(std::shared_ptr<const RunFolder> run, bool unsaved);
+    /// Sets the run to save, and its own file ("" for none). `unsaved`: it would otherwise be lost. Thread-safe.
+    void keep_run(std::shared_ptr<const RunFolder> run, const std::string& file, bool unsaved);
     /// Writes pending work now and waits for the attempt.
     void flush();
     /// To be called once everything is saved or given up: removes what was written.

@@ -65,7 +65,11 @@ AutosaveWords words_without_about(const fs::path& folder, bool document, bool ru
 struct About {
     AutosaveWords words;
     fs::path file;
+    std::string run_file;
 };
+
+/// JSON cannot hold a name that is not UTF-8.
+std::string written_path(const fs::path& path) { return find_invalid_utf8(path.native()) ? "" : path.string(); }
 
 About read_about(const fs::path& path) {
     JsonObject object(read_whole_file(path, {.max_bytes = kMostAbout, .stop = {}}), path.string());
@@ -75,6 +79,7 @@ About read_about(const fs::path& path) {
     object.read("run", about.words.run);
     object.read("written_at", about.words.written_at, 0, kLatest);
     object.read("file", file);
+    object.read("run_file", about.run_file);
     about.file = file;
     return about;
 }
@@ -177,8 +182,11 @@ void AutosaveFolder::write_run(const UnsavedWork& work) {
 
 void AutosaveFolder::write_words(const UnsavedWork& work) {
     words_ = words_about(work);
-    const std::string file = find_invalid_utf8(work.file.native()) ? "" : work.file.string();
-    const Json json{{"document", words_.document}, {"run", words_.run}, {"written_at", words_.written_at}, {"file", file}};
+    const Json json{{"document", words_.document},
+                    {"run", words_.run},
+                    {"written_at", words_.written_at},
+                    {"file", written_path(work.file)},
+                    {"run_file", written_path(work.run_file)}};
     write_whole_file(path_ / kAboutName, json.dump(2, Json::InvalidUtf8::Replace) + "\n");
 }
 
@@ -196,9 +204,11 @@ KeptWork AutosaveFolder::read(const fs::path& path) {
         work.problem = error.what();
     }
     try {
-        work.file = read_about(path / kAboutName).file;
+        const About about = read_about(path / kAboutName);
+        work.file = about.file;
+        work.run_file = about.run_file;
     } catch (const std::exception&) {
-        // The document is then restored without its own file.
+        // The work is then restored without its own files.
     }
     if (!work.document && work.run.empty()) throw FileError(FileFault::Schema, escaped(path.native(), 0), "", "it holds no work");
     return work;

@@ -21,6 +21,7 @@ struct UnsavedWork {
     std::filesystem::path file;                ///< the document's own file; empty: none
     std::shared_ptr<const RunFolder> run;      ///< null: none
     std::optional<Look> look{};                ///< where the document is looked at
+    std::string run_file{};                    ///< the run's own file; "": none
 };
 
 /// The work read back.
@@ -31,10 +32,11 @@ struct KeptWork {
     bool opened = false;                  ///< not restored: a document that was opened, with the run that it names
     std::string problem;                  ///< why a saved document could not be read; "" if there was no problem
     std::vector<std::string> left_out{};  ///< see document_from_json()
+    std::string run_file{};               ///< the autosaved run's own file; "": none
 };
 
 /// A folder locked by its process (see FolderLock) until that process ends, however it ends:
-/// PARENT/NAME/about.json             AutosaveWords and the document's own file
+/// PARENT/NAME/about.json             AutosaveWords, and the own files of document and run
 ///             document.attnscope.json
 ///             task.txt               the training text, if the document cannot contain it
 ///             run/                   the training run (see run_folder.hpp)

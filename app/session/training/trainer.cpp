@@ -91,7 +91,8 @@ void Trainer::restart(RunSettings settings) { send(NewRun{std::move(settings), t
 void Trainer::chain(RunSettings first, RunSettings second) { send(Chain{std::move(first), std::move(second)}); }
 void Trainer::apply(RunSettings settings) { send(Apply{std::move(settings)}); }
 void Trainer::save(std::filesystem::path path) { send(Save{std::move(path)}); }
-void Trainer::open(std::filesystem::path path, bool kept) { send(Open{std::move(path), kept}); }
+void Trainer::open(std::filesystem::path path) { send(Open{std::move(path), false, ""}); }
+void Trainer::restore(std::filesystem::path path, std::string file) { send(Open{std::move(path), true, std::move(file)}); }
 void Trainer::choose(std::uint64_t run) { send(Choose{run}); }
 void Trainer::forget(std::uint64_t run) { send(Forget{run}); }
 
@@ -269,7 +270,7 @@ void Trainer::carry_out(const Open& open, const std::stop_token& job) {
                                        : fmt::format("Opened {} at step {}.", escaped(open.path.native(), 0), run->steps());
     take_up(std::move(run), TrainingPhase::Paused, job, told);
     if (open.kept) state_.saved_step = 0;
-    else state_.file = std::filesystem::absolute(open.path).string();
+    state_.file = open.kept ? open.file : std::filesystem::absolute(open.path).string();
     rest();
 }
 
@@ -390,7 +391,7 @@ void Trainer::hand_over() {
         add_copies(points, unpublished_);
         RunFolder taken{run_->checkpoint(), std::move(points.losses), std::move(points.validations), std::move(points.heads),
                         run_->history().moments()};
-        keep(std::make_shared<const RunFolder>(std::move(taken)), state_.saved_step != run_->steps());
+        keep(std::make_shared<const RunFolder>(std::move(taken)), state_.file, state_.saved_step != run_->steps());
         autosaved_step_ = run_->steps();
     } catch (const std::bad_alloc&) {
         // The previously saved state is kept; retried after the pause.

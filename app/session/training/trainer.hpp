@@ -47,9 +47,10 @@ public:
     /// To the current run, except the mistake, which is fixed for a run. Decides again whether a run that rests is finished.
     void apply(RunSettings settings);
     void save(std::filesystem::path path);
-    /// Resumes the run in the file, paused; if the file cannot be used, the current run continues. `kept`: the file is an autosave, so the
-    /// run still counts as unsaved.
-    void open(std::filesystem::path path, bool kept = false);
+    /// Resumes the run in the file, paused; if the file cannot be used, the current run continues.
+    void open(std::filesystem::path path);
+    /// The same for an autosave of a run whose own file is `file` ("" for none). The run still counts as unsaved.
+    void restore(std::filesystem::path path, std::string file);
     /// Makes a kept run current again, paused if it was running, and keeps the present one.
     void choose(std::uint64_t run);
     /// Deletes a kept run.
@@ -88,7 +89,8 @@ private:
     };
     struct Open {
         std::filesystem::path path;
-        bool kept;
+        bool kept;         ///< an autosave
+        std::string file;  ///< of an autosaved run
     };
     struct Choose {
         std::uint64_t run;

@@ -19,8 +19,8 @@ struct RunFolder;
 
 namespace attn::app {
 
-/// Receives a run with its curves and saved moments, and whether it would otherwise be lost.
-using KeepRun = std::function<void(std::shared_ptr<const RunFolder>, bool unsaved)>;
+/// Receives a run with its curves and saved moments, its own file ("" for none), and whether it would otherwise be lost.
+using KeepRun = std::function<void(std::shared_ptr<const RunFolder>, const std::string& file, bool unsaved)>;
 
 enum class TrainingPhase : std::uint8_t {
     Idle,  ///< no run yet
