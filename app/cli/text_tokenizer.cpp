@@ -60,6 +60,11 @@ Encoding TextTokenizer::encode(std::string_view text, bool special, std::vector<
     return encoding;
 }
 
+Encoding TextTokenizer::encode_pair(std::string_view first, std::string_view second, bool special, std::vector<std::string>& texts) const {
+    if (pieces_ == nullptr) throw Error(fmt::format("{}: its tokens are {}s, which have no pairs", name_, tokenizer_name(own_->kind())));
+    return pieces_->encode_pair(first, second, special, texts);
+}
+
 std::string TextTokenizer::token_text(std::int32_t id) const {
     return pieces_ != nullptr ? pieces_->token_text(id).value_or("") : own_->vocabulary().at(static_cast<std::size_t>(id));
 }

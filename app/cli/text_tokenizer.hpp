@@ -30,6 +30,8 @@ public:
     /// As ModelTokenizer::encode(). The tokenizers of our own models have no template.
     Encoding encode(std::string_view text, bool special) const;
     Encoding encode(std::string_view text, bool special, std::vector<std::string>& texts) const;
+    /// As ModelTokenizer::encode_pair(). Throws Error for characters, words and bytes.
+    Encoding encode_pair(std::string_view first, std::string_view second, bool special, std::vector<std::string>& texts) const;
     /// A token as its vocabulary spells it; "" for an unused id.
     std::string token_text(std::int32_t id) const;
     /// The bytes it stands for.

@@ -29,6 +29,7 @@ struct TokenizeOptions {
     std::vector<std::string> presets;
     std::filesystem::path texts_file;
     std::vector<std::string> texts;
+    std::string pair;
     bool no_special = false, steps = false, json = false;
 };
 
@@ -65,12 +66,11 @@ std::uint32_t end_in_code_points(const std::vector<std::uint32_t>& before, std::
     return begin == end ? before[begin] : before[end - 1] + 1;
 }
 
-Json encoding_json(const TextTokenizer& tokenizer, const std::string& text, bool special) {
-    std::vector<std::string> texts;
-    const Encoding encoding = tokenizer.encode(text, special, texts);
-    const std::vector<std::uint32_t> before = code_points_before(text);
+Json line_of(const Encoding& encoding, std::vector<std::string> texts, std::string_view first, std::string_view second) {
+    const std::vector<std::uint32_t> in_first = code_points_before(first), in_second = code_points_before(second);
     Json::List ids, offsets, tokens(std::make_move_iterator(texts.begin()), std::make_move_iterator(texts.end()));
     for (const EncodedToken& token : encoding) {
+        const std::vector<std::uint32_t>& before = token.of_second ? in_second : in_first;
         ids.emplace_back(token.id);
         offsets.emplace_back(Json::List{before[token.begin], end_in_code_points(before, token.begin, token.end)});
     }
@@ -78,6 +78,25 @@ Json encoding_json(const TextTokenizer& tokenizer, const std::string& text, bool
     line["ids"] = std::move(ids);
     line["tokens"] = std::move(tokens);
     line["offsets"] = std::move(offsets);
+    return line;
+}
+
+Json encoding_json(const TextTokenizer& tokenizer, const std::string& text, bool special) {
+    std::vector<std::string> texts;
+    const Encoding encoding = tokenizer.encode(text, special, texts);
+    return line_of(encoding, std::move(texts), text, "");
+}
+
+/// Also says of every token to which segment and to which text it belongs; the template's own belong to none.
+Json pair_json(const Encoding& encoding, std::vector<std::string> texts, std::string_view first, std::string_view second) {
+    Json line = line_of(encoding, std::move(texts), first, second);
+    Json::List types, sequences;
+    for (const EncodedToken& token : encoding) {
+        types.emplace_back(token.type);
+        sequences.push_back(token.from_template ? Json() : Json(token.of_second ? 1 : 0));
+    }
+    line["type_ids"] = std::move(types);
+    line["sequence_ids"] = std::move(sequences);
     return line;
 }
 
@@ -89,14 +108,40 @@ void print_line(const Json& line) {
     fmt::print("{}\n", text);
 }
 
+std::string place_words(const EncodedToken& token, std::string_view text) {
+    if (token.from_template) return "added by the template";
+    return fmt::format("bytes {} to {}: \"{}\"", token.begin, token.end, escaped(text.substr(token.begin, token.end - token.begin)));
+}
+
+std::string count_words(const Encoding& encoding) {
+    return fmt::format("{} {}", encoding.size(), encoding.size() == 1 ? "token" : "tokens");
+}
+
+void print_token(const TextTokenizer& tokenizer, const EncodedToken& token, const std::string& place) {
+    fmt::print("  {:>7}  {:<20} {}\n", token.id, escaped(tokenizer.token_text(token.id)), place);
+}
+
 void print_encoding_table(const TextTokenizer& tokenizer, const std::string& text, const Encoding& encoding) {
-    fmt::print("\"{}\": {} {}\n", escaped(text), encoding.size(), encoding.size() == 1 ? "token" : "tokens");
+    fmt::print("\"{}\": {}\n", escaped(text), count_words(encoding));
+    for (const EncodedToken& token : encoding) print_token(tokenizer, token, place_words(token, text));
+}
+
+void print_pair_table(const TextTokenizer& tokenizer, const std::string& first, const std::string& second, const Encoding& encoding) {
+    const bool segments = std::any_of(encoding.begin(), encoding.end(), [](const EncodedToken& token) { return token.type != 0; });
+    fmt::print("\"{}\" and \"{}\": {}\n", escaped(first), escaped(second), count_words(encoding));
     for (const EncodedToken& token : encoding) {
-        const std::string place = token.from_template ? "added by the template"
-                                                      : fmt::format("bytes {} to {}: \"{}\"", token.begin, token.end,
-                                                                    escaped(text.substr(token.begin, token.end - token.begin)));
-        fmt::print("  {:>7}  {:<20} {}\n", token.id, escaped(tokenizer.token_text(token.id)), place);
+        const std::string segment = segments ? fmt::format("segment {}, ", token.type) : "";
+        const std::string which = token.from_template ? "" : token.of_second ? "second text, " : "first text, ";
+        print_token(tokenizer, token, segment + which + place_words(token, token.of_second ? second : first));
     }
+}
+
+void print_pair(const TextTokenizer& tokenizer, const TokenizeOptions& options) {
+    const std::string &first = options.texts.front(), &second = options.pair;
+    std::vector<std::string> texts;
+    const Encoding encoding = tokenizer.encode_pair(first, second, !options.no_special, texts);
+    if (options.json) print_line(pair_json(encoding, std::move(texts), first, second));
+    else print_pair_table(tokenizer, first, second, encoding);
 }
 
 void print_steps(const TextTokenizer& tokenizer, const std::string& text, const TokenizeOptions& options) {
@@ -175,6 +220,11 @@ void tokenize(TokenizeOptions options) {
     const std::vector<TextTokenizer> tokenizers = named_tokenizers(options);
     for (const TextTokenizer& tokenizer : tokenizers)
         for (const std::string& note : tokenizer.notes()) fmt::print(stderr, "attnscope: {}\n", note);
+    if (!options.pair.empty()) {
+        if (tokenizers.size() == 2 || options.steps || options.texts.size() != 1)
+            throw Error("--pair is the second text of a pair: give it with one tokenizer and one --text, and without --steps");
+        return print_pair(tokenizers.front(), options);
+    }
     if (tokenizers.size() == 2) {
         for (const std::string& text : options.texts) {
             if (options.json) print_line(comparison_json(tokenizers, text, !options.no_special));
@@ -209,12 +259,15 @@ void add_tokenize_command(CliCommand program, int&) {
         .one_at_a_time()
         .suggest(shipped_models());
     command.option("--text", options->texts, "A text; may be given several times").shown_as("TEXT").one_at_a_time();
+    command.option("--pair", options->pair, "The second text of a pair; --text is the first").shown_as("TEXT");
     command.option("--texts", options->texts_file, "A JSON file with a list of texts").shown_as("FILE.json");
     command.flag("--no-special", options->no_special, "Leave out the tokens that the template puts around a text");
     command.flag("--steps", options->steps, "Every step from the text to its tokens: stages, words, and each join with its rank");
-    command.flag("--json", options->json, "One line of JSON per text: ids, tokens, and offsets in code points");
+    command.flag("--json", options->json,
+                 "One line of JSON per text: ids, tokens, and offsets in code points; of a pair, segments as well");
     command.footer("Examples:\n"
                    "  attnscope tokenize --model DIR --text \"The cat sat\" --text \"on the mat\"\n"
+                   "  attnscope tokenize --model DIR --text \"The cat sat\" --pair \"on the mat\" --json\n"
                    "  attnscope tokenize --model DIR --text \"unhappily\" --steps\n"
                    "  attnscope tokenize --model DIR --model FILE.gguf --text \"unhappily\"\n"
                    "  attnscope tokenize --run runs/pieces --text \"The sea was calm\" --steps\n"

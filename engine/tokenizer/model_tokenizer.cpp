@@ -86,10 +86,25 @@ ModelTokenizer::ModelTokenizer(TokenizerParts parts) : parts_(std::move(parts)),
 
 Encoding ModelTokenizer::encode(std::string_view text, bool special) const { return finish({{encode_plain(text), text}}, special); }
 
+std::vector<EncodedPart> ModelTokenizer::pair_of(std::string_view first, std::string_view second, std::vector<std::string>* first_texts,
+                                                 std::vector<std::string>* second_texts) const {
+    std::vector<EncodedPart> parts{{encode_plain(first, first_texts), first}, {encode_plain(second, second_texts), second}};
+    for (EncodedToken& token : parts[1].tokens) {
+        token.type = 1;
+        token.of_second = true;
+    }
+    return parts;
+}
+
 Encoding ModelTokenizer::encode_pair(std::string_view first, std::string_view second, bool special) const {
-    std::vector<EncodedPart> parts{{encode_plain(first), first}, {encode_plain(second), second}};
-    for (EncodedToken& token : parts[1].tokens) token.type = 1;
-    return finish(std::move(parts), special);
+    return finish(pair_of(first, second, nullptr, nullptr), special);
+}
+
+Encoding ModelTokenizer::encode_pair(std::string_view first, std::string_view second, bool special, std::vector<std::string>& texts) const {
+    std::vector<std::string> of_first, of_second;
+    Encoding encoding = finish(pair_of(first, second, &of_first, &of_second), special);
+    texts = texts_of(encoding, std::move(of_first), std::move(of_second));
+    return encoding;
 }
 
 std::optional<std::int32_t> ModelTokenizer::separator() const {
@@ -147,13 +162,22 @@ Encoding ModelTokenizer::encode_plain(std::string_view text, std::vector<std::st
     });
 }
 
+std::vector<std::string> ModelTokenizer::texts_of(const Encoding& encoding, std::vector<std::string> of_first,
+                                                  std::vector<std::string> of_second) const {
+    std::vector<std::string> texts;
+    std::size_t next_of_first = 0, next_of_second = 0;
+    for (const EncodedToken& token : encoding) {
+        std::vector<std::string>& plain = token.of_second ? of_second : of_first;
+        std::size_t& next = token.of_second ? next_of_second : next_of_first;
+        texts.push_back(token.from_template || next == plain.size() ? token_text(token.id).value_or("") : std::move(plain[next++]));
+    }
+    return texts;
+}
+
 Encoding ModelTokenizer::encode(std::string_view text, bool special, std::vector<std::string>& texts) const {
     std::vector<std::string> plain;
     Encoding encoding = finish({{encode_plain(text, &plain), text}}, special);
-    texts.clear();
-    std::size_t next = 0;
-    for (const EncodedToken& token : encoding)
-        texts.push_back(token.from_template || next == plain.size() ? token_text(token.id).value_or("") : std::move(plain[next++]));
+    texts = texts_of(encoding, std::move(plain), {});
     return encoding;
 }
 

@@ -66,6 +66,7 @@ public:
     Encoding encode(std::string_view text, bool special, std::vector<std::string>& texts) const;
     /// The same for two texts; byte ranges of the second refer to the second.
     Encoding encode_pair(std::string_view first, std::string_view second, bool special = true) const;
+    Encoding encode_pair(std::string_view first, std::string_view second, bool special, std::vector<std::string>& texts) const;
     /// The same with every intermediate step. Also throws ConfigError for a text of more than kMaxStepsBytes.
     TokenSteps steps(std::string_view text, bool special = true) const;
     static constexpr std::size_t kMaxStepsBytes = std::size_t{1} << 14;
@@ -100,6 +101,12 @@ private:
     /// Splits a typed text into words. Calls seen(kind, name, list) after each stage.
     template <class Seen>
     PieceList words_of(PieceList list, Seen&& seen) const;
+    /// Also sets the tokens' texts unless the pointers are null.
+    std::vector<EncodedPart> pair_of(std::string_view first, std::string_view second, std::vector<std::string>* first_texts,
+                                     std::vector<std::string>* second_texts) const;
+    /// The text of every token, from those of the texts' own tokens.
+    std::vector<std::string> texts_of(const Encoding& encoding, std::vector<std::string> of_first,
+                                      std::vector<std::string> of_second) const;
     Encoding finish(std::vector<EncodedPart> parts, bool special) const;
     /// Also appends the tokens' texts if `texts` is not null.
     void append_words(const PieceList& list, Encoding& out, std::vector<std::string>* texts) const;

@@ -154,7 +154,7 @@ TEST(BadInput, AnEmptyValueIsNamed) {
         {"train", {"--task", "--text-file", "--steps", "--seed", "--config", "--set", "--bug", "--out", "--half", "--resume", "--threads"}},
         {"sample", {"--model", "--preset", "--prompt", "--tokens", "--temperature", "--top-k", "--top-p", "--seed"}},
         {"lesson", {"--step"}},
-        {"tokenize", {"--model", "--run", "--preset", "--text", "--texts"}},
+        {"tokenize", {"--model", "--run", "--preset", "--text", "--pair", "--texts"}},
         {"bench attention", {"--threads", "--steps"}}};
     for (const auto& [command, names] : options)
         for (const std::string& name : names) {

@@ -460,6 +460,8 @@ Group verdicts() {
               "attnscope tokenize --model tests/golden/hf/gpt2 --text 'The cat'"},
              {"attnscope tokenize --model DIR --text \"The cat sat\" --text \"on the mat\"", says("\"on the mat\": "),
               "attnscope tokenize --model tests/golden/hf/gpt2 --text \"The cat sat\" --text \"on the mat\""},
+             {"attnscope tokenize --model DIR --text \"The cat sat\" --pair \"on the mat\" --json", says("\"type_ids\":"),
+              "attnscope tokenize --model tests/golden/hf/gpt2 --text \"The cat sat\" --pair \"on the mat\" --json"},
              {"attnscope tokenize --model DIR --text \"unhappily\" --steps", says(": rank "),
               "attnscope tokenize --model tests/golden/hf/gpt2 --text \"the weights\" --steps"},
              {"attnscope tokenize --model DIR --model FILE.gguf --text \"unhappily\"", says("both split it the same way"),

@@ -168,6 +168,36 @@ TEST(TokenizeCommand, TakesTextsOneByOneAndLeavesTheTemplateOut) {
     EXPECT_EQ(std::count(with.out.begin(), with.out.end(), '\n'), 2);
 }
 
+TEST(TokenizeCommand, APairHasTheSegmentsOfItsTemplate) {
+    for (const char* name : {"bert_uncased", "roberta", "llama3"}) {
+        std::ifstream stream(kFolders + "tokenizers/" + name + "/tokens.json");
+        const json golden = json::parse(stream);
+        std::size_t pairs = 0;
+        for (const json& entry : golden.at("cases")) {
+            if (!entry.contains("pair")) continue;
+            ++pairs;
+            const Outcome outcome = attnscope(
+                {"tokenize", "--model", kFolders + "tokenizers/" + name, "--text", entry.at("text"), "--pair", entry.at("pair"), "--json"});
+            ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+            const json answer = json::parse(outcome.out);
+            const json& special = entry.at("special").contains("ids") ? entry.at("special") : entry.at("plain");
+            EXPECT_EQ(answer.at("ids"), special.at("ids")) << name;
+            EXPECT_EQ(answer.at("offsets"), special.at("offsets")) << name;
+            EXPECT_EQ(answer.at("type_ids"), entry.at("special").at("type_ids")) << name;
+            json own = json::array();
+            for (std::size_t i = 0; i < answer.at("ids").size(); ++i)
+                if (!answer.at("sequence_ids").at(i).is_null()) own.push_back(answer.at("tokens").at(i));
+            EXPECT_EQ(own, entry.at("plain").at("tokens")) << name << ": all but the template's";
+        }
+        EXPECT_GT(pairs, 1U);
+    }
+    const Outcome shown = attnscope({"tokenize", "--model", kFolders + "tokenizers/bert_uncased", "--text", "the", "--pair", "caf\u00E9"});
+    EXPECT_THAT(shown.out, HasSubstr("\"the\" and \"caf\u00E9\": "));
+    EXPECT_THAT(shown.out, HasSubstr("segment 0, first text, bytes 0 to 3: \"the\"\n"));
+    EXPECT_THAT(shown.out, HasSubstr("segment 0, added by the template\n"));
+    EXPECT_THAT(shown.out, HasSubstr("segment 1, second text, bytes 0 to "));
+}
+
 TEST(TokenizeCommand, TwoTokenizersStandSideBySide) {
     const std::string one = kFolders + "tokenizers/bert_uncased", other = kFolders + "tokenizers/qwen2";
     const Outcome shown = attnscope({"tokenize", "--model", one, "--model", other, "--text", "The caf\u00E9 \U0001F639"});
@@ -219,6 +249,11 @@ TEST(TokenizeCommand, RefusesInOneLine) {
         EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1);
     };
     refused({"tokenize", "--model", model}, "expected a text");
+    refused({"tokenize", "--model", model, "--pair", "a"}, "expected a text");
+    refused({"tokenize", "--model", model, "--text", "a", "--text", "b", "--pair", "c"}, "--pair is the second text of a pair");
+    refused({"tokenize", "--model", model, "--model", model, "--text", "a", "--pair", "c"}, "with one tokenizer");
+    refused({"tokenize", "--model", model, "--text", "a", "--pair", "c", "--steps"}, "without --steps");
+    refused({"tokenize", "--preset", "stories", "--text", "Tom", "--pair", "Lily"}, "its tokens are words, which have no pairs");
     refused({"tokenize", "--model", model, "--texts", folder.path("numbers.json")}, "/1: expected a list of strings");
     refused({"tokenize", "--model", folder.path(""), "--text", "a"}, "has no tokenizer: expected tokenizer.json");
     refused({"tokenize", "--model", folder.path("none.gguf"), "--text", "a"}, "cannot be opened");
