@@ -66,6 +66,7 @@ const Family* find_family(std::string_view model_type);
 // Each is defined in the file of its family.
 extern const Family kBertFamily, kRobertaFamily, kDistilBertFamily, kT5Family, kBartFamily;
 extern const Family kGpt2Family, kGptNeoFamily, kGptNeoxFamily, kLlamaFamily, kMistralFamily, kQwen2Family, kQwen3Family, kSmolLm3Family,
-    kOlmo2Family, kGemmaFamily, kGemma2Family, kGemma3Family, kPhiFamily, kPhi3Family, kOptFamily, kBloomFamily, kFalconFamily;
+    kOlmo2Family, kGemmaFamily, kGemma2Family, kGemma3Family, kPhiFamily, kOldPhiFamily, kPhi3Family, kOptFamily, kBloomFamily,
+    kFalconFamily;
 
 }  // namespace attn

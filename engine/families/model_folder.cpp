@@ -386,9 +386,9 @@ std::vector<TensorSource> read_file(ModelFolder& folder) {
     return std::move(model.tensors);
 }
 
-/// "gptneox" of "gpt_neox" and of "GPTNeoXForCausalLM".
+/// "gptneox" of "gpt_neox" and of "GPTNeoXForCausalLM", "phi" of "phi-msft".
 std::string bare_name(std::string_view name) {
-    for (const std::string_view part : {"For", "LMHead", "DoubleHeads", "Model", "_text"}) name = name.substr(0, name.find(part));
+    for (const std::string_view part : {"For", "LMHead", "DoubleHeads", "Model", "_text", "-msft"}) name = name.substr(0, name.find(part));
     std::string bare;
     for (const char letter : name)
         if (std::isalnum(static_cast<unsigned char>(letter)) != 0)

@@ -12,6 +12,7 @@
 #include "engine/families/family.hpp"
 #include "engine/families/model_folder.hpp"
 #include "engine/io/file_error.hpp"
+#include "engine/io/safetensors.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/trace/trace_file.hpp"
 #include "tests/engine/io_support.hpp"
@@ -131,6 +132,76 @@ TEST(DoctorOfFamilies, KnowsTheBaseOfItsOwnTraces) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Published, Families, testing::ValuesIn(kFamilyCases), [](const auto& one) { return one.param.folder; });
+
+/// Phi's golden folder under the names from before it was part of transformers, as its convert_phi_weights_to_hf.py reads them.
+void write_old_phi(const fs::path& to, bool keys_first) {
+    ArrayFile file = read_safetensors(kFamilyFolders / "phi/model.safetensors");
+    ArrayFile old;
+    const auto put = [&](NamedArray array, const std::string& name) {
+        array.name = name;
+        old.arrays.push_back(std::move(array));
+    };
+    for (const auto& [now, before] : {std::pair("model.embed_tokens.weight", "transformer.embd.wte.weight"),
+                                      {"model.final_layernorm.weight", "lm_head.ln.weight"},
+                                      {"model.final_layernorm.bias", "lm_head.ln.bias"},
+                                      {"lm_head.weight", "lm_head.linear.weight"},
+                                      {"lm_head.bias", "lm_head.linear.bias"}})
+        put(file.at(now), before);
+    for (const std::string layer : {"0", "1"})
+        for (const std::string part : {"weight", "bias"}) {
+            const std::string now = "model.layers." + layer + ".", before = "transformer.h." + layer + ".";
+            put(file.at(now + "input_layernorm." + part), before + "ln." + part);
+            put(file.at(now + "self_attn.dense." + part), before + "mixer.out_proj." + part);
+            put(file.at(now + "mlp.fc1." + part), before + "mlp.fc1." + part);
+            put(file.at(now + "mlp.fc2." + part), before + "mlp.fc2." + part);
+            NamedArray all = file.at(now + "self_attn." + (keys_first ? "k" : "q") + "_proj." + part);
+            for (const char* next : {keys_first ? "q" : "k", "v"}) {
+                const NamedArray& more = file.at(now + "self_attn." + next + "_proj." + part);
+                all.bytes.insert(all.bytes.end(), more.bytes.begin(), more.bytes.end());
+                all.shape[0] += more.shape[0];
+            }
+            put(all, before + "mixer.Wqkv." + part);
+        }
+    write_safetensors(to / "model.safetensors", old);
+    test::put_file(to / "config.json", R"({"model_type": "phi-msft", "architectures": ["PhiForCausalLM"], "vocab_size": 366,
+        "n_positions": 128, "n_embd": 48, "n_layer": 2, "n_head": 3, "n_head_kv": null, "n_inner": 60, "rotary_dim": 6,
+        "activation_function": "gelu_new", "layer_norm_epsilon": 0.0001, "flash_attn": false, "tie_word_embeddings": false})");
+}
+
+std::vector<float> logits_of_folder(const fs::path& path) {
+    const TokenBatch tokens{7, {5, 9, 2, 7, 5, 300, 1}, {7}};
+    const Trace<float> trace = trace_forward<float>(load_parameters<float>(open_model_folder(path)), tokens, {}, {});
+    const auto values = trace.find({Stage::Logits, -1})->value.values();
+    return {values.begin(), values.end()};
+}
+
+TEST(OldPhi, IsTheSameModelUnderOtherNames) {
+    const test::TemporaryFolder now, old, confused;
+    copy_folder({"phi", "", 0, R"("rope_theta": 1000.0)", R"("rope_theta": 10000.0)"}, now.path(), true);
+    write_old_phi(old.path(), false);
+    write_old_phi(confused.path(), true);
+    const ModelFolder folder = open_model_folder(old.path());
+    EXPECT_EQ(folder.config, open_model_folder(now.path()).config);
+    EXPECT_EQ(folder.family->name, "Phi");
+    for (const std::string& note : folder.notes) EXPECT_THAT(note, testing::Not(HasSubstr("architectures")));
+    for (const TensorUse& use : folder.tensors) EXPECT_FALSE(use.parameters.empty()) << use.tensor->array.name;
+    EXPECT_EQ(logits_of_folder(old.path()), logits_of_folder(now.path()));
+    EXPECT_NE(logits_of_folder(confused.path()), logits_of_folder(now.path())) << "queries come first";
+}
+
+TEST(OldPhi, WithSharedKeysIsRefused) {
+    const test::TemporaryFolder folder;
+    write_old_phi(folder.path(), false);
+    std::string config = test::file_bytes(folder.path() / "config.json");
+    config.replace(config.find(R"("n_head_kv": null)"), std::string(R"("n_head_kv": null)").size(), R"("n_head_kv": 1)");
+    test::put_file(folder.path() / "config.json", config);
+    try {
+        open_model_folder(folder.path());
+        FAIL() << "opened";
+    } catch (const FileError& error) {
+        EXPECT_THAT(error.what(), HasSubstr("/n_head_kv: would need heads that share keys"));
+    }
+}
 
 /// Why a case's config.json is refused after one change.
 std::string family_refusal(const char* folder, const std::string& what, const std::string& by) {
