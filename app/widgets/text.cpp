@@ -7,12 +7,13 @@
 #include <sstream>
 
 #include "app/widgets/imgui_compat.hpp"
+#include "app/widgets/wrapped_lines.hpp"
 
 namespace attn::app {
 namespace {
 
-ImVec2 measure(const ImFont* font, std::string_view text, float wrap = 0) {
-    return const_cast<ImFont*>(font)->CalcTextSizeA(font_size(font), 1e9f, wrap, text.data(), text.data() + text.size());
+ImVec2 measure(const ImFont* font, std::string_view text) {
+    return const_cast<ImFont*>(font)->CalcTextSizeA(font_size(font), 1e9f, 0, text.data(), text.data() + text.size());
 }
 
 /// The code point of a single well-formed character.
@@ -129,13 +130,17 @@ void draw_text_slanted(ImDrawList& list, ImFont* font, ImVec2 foot, Color color,
 }
 
 float draw_text_wrapped(ImDrawList& list, ImFont* font, ImVec2 at, float width, Color color, std::string_view text) {
-    if (text.empty()) return 0;
-    list.AddText(font, font_size(font), ImVec2(std::floor(at.x), std::floor(at.y)), color, text.data(), text.data() + text.size(), width);
-    return wrapped_height(font, width, text);
+    const std::vector<std::string_view> lines = wrapped_lines(font, text, width);
+    float height = 0;
+    for (const std::string_view line : lines) {
+        draw_text(list, font, ImVec2(std::floor(at.x), std::floor(at.y) + height), color, line);
+        height += font_size(font);
+    }
+    return height;
 }
 
 float wrapped_height(const ImFont* font, float width, std::string_view text) {
-    return text.empty() ? 0.0f : measure(font, text, std::max(width, 1.0f)).y;
+    return static_cast<float>(wrapped_lines(font, text, width).size()) * font_size(font);
 }
 
 std::vector<std::string> lines_of(const ImFont* font, std::string_view text, float width) {

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <random>
 
+#include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/shape_text.hpp"
 #include "app/widgets/shown_text.hpp"
 #include "app/widgets/token_chips.hpp"
+#include "app/widgets/wrapped_lines.hpp"
 #include "engine/io/utf8.hpp"
 #include "tests/support/imgui_fixture.hpp"
 
@@ -54,6 +56,50 @@ TEST_F(Text, LinesAreCutAtSpacesAlone) {
         EXPECT_EQ(lines_of(font, "q[6,d] · k[2,d] = 0.25", 7 * 9), (std::vector<std::string>{"q[6,d] ·", "k[2,d] =", "0.25"}));
         EXPECT_EQ(lines_of(font, "k[2,d]", 7 * 4), std::vector<std::string>{"k[2,d]"}) << "a word is never cut";
         EXPECT_EQ(lines_of(font, "", 10), std::vector<std::string>{""});
+    });
+}
+
+TEST_F(Text, WrappedTextBreaksAtSpacesAndInPathsAfterASlash) {
+    using Lines = std::vector<std::string_view>;
+    frame([&] {
+        ImFont* font = ui.fonts().label;  // 7 pixels a letter
+        const auto wrapped = [&](std::string_view text, std::size_t letters) {
+            const float width = 7 * static_cast<float>(letters);
+            const Lines lines = wrapped_lines(font, text, width);
+            EXPECT_EQ(wrapped_height(font, width, text), static_cast<float>(lines.size()) * font_size(font));
+            return lines;
+        };
+        EXPECT_EQ(wrapped("about 0.131, not 1,024.5", 9), (Lines{"about", "0.131,", "not", "1,024.5"})) << "numbers stay whole";
+        EXPECT_EQ(wrapped("/home/me/models/gpt2 is gone", 12), (Lines{"/home/me/", "models/gpt2", "is gone"}));
+        EXPECT_EQ(wrapped("Opened /home/me/a.json.", 14), (Lines{"Opened /home/", "me/a.json."})) << "a path begins on the line";
+        EXPECT_EQ(wrapped("it is 3/4 or and/or", 7), (Lines{"it is", "3/4 or", "and/or"})) << "two numbers are no path";
+        EXPECT_EQ(wrapped("see https://a.b/c/d", 11), (Lines{"see", "https://", "a.b/c/d"}));
+        EXPECT_EQ(wrapped("layers.0.attention.weights", 20), (Lines{"layers.0.attention.", "weights"})) << "wider than a line";
+        EXPECT_EQ(wrapped("0.12345678901234", 6), (Lines{"0.1234", "567890", "1234"})) << "a number is cut only where nothing else helps";
+        EXPECT_EQ(wrapped("one\n\n  two\n", 20), (Lines{"one", "", "  two"}));
+        EXPECT_EQ(wrapped("éééé", 2), (Lines{"éé", "éé"})) << "characters stay whole";
+        EXPECT_EQ(wrapped("ab", 0), (Lines{"a", "b"}));
+        EXPECT_TRUE(wrapped("", 5).empty());
+    });
+}
+
+TEST_F(Text, WrappedTextLosesNothingButSpaces) {
+    std::mt19937 random(5);
+    frame([&] {
+        ImFont* font = ui.fonts().label;
+        constexpr std::string_view kLetters = "ab1./ ,\n";
+        for (int round = 0; round < 400; ++round) {
+            std::string text;
+            for (std::size_t i = random() % 40; i > 0; --i) text += kLetters[random() % kLetters.size()];
+            const float width = static_cast<float>(random() % 80);
+            std::string kept = text, together;
+            for (const std::string_view line : wrapped_lines(font, text, width)) {
+                together += line;
+                EXPECT_TRUE(line.size() <= 1 || text_width(font, line) <= width) << text;
+            }
+            for (std::string* all : {&kept, &together}) std::erase_if(*all, [](char c) { return c == ' ' || c == '\n'; });
+            EXPECT_EQ(together, kept);
+        }
     });
 }
 
