@@ -392,6 +392,27 @@ TEST_F(TokenViews, WhatFitsDoesNotScroll) {
     EXPECT_TRUE(scrolls(View::Lens, "##lens")) << "seventeen words do not fit";
 }
 
+TEST_F(TokenViews, TheLensShowsPartsOfCharactersInTheColourOfTheirChips) {
+    open_example("gpt-tiny");
+    ImGui::GetIO().DisplaySize = {1600, 1000};
+    view.view = View::Lens;
+    const auto has_color_of_parts = [&](const char* text) {
+        Document document = open_preset("gpt-tiny");
+        document.tokenizer = TokenizerKind::Byte;
+        document.vocabulary_texts.clear();
+        document.texts = {text};
+        session->apply({command::OpenDocument{document, false}, ""});
+        session->wait();
+        view.locked.clear();
+        move_mouse(2, 2);
+        frames(4, ui_frame);
+        const auto& drawn = find_window("##lens")->DrawList->VtxBuffer;
+        return std::any_of(drawn.begin(), drawn.end(), [&](const ImDrawVert& corner) { return corner.col == theme.colors.axis_d; });
+    };
+    EXPECT_FALSE(has_color_of_parts("abc"));
+    EXPECT_TRUE(has_color_of_parts("a\u00E9"));
+}
+
 TEST_F(TokenViews, TheLensScrollsToAPositionThatIsChosenElsewhere) {
     open_example("stories");
     ImGui::GetIO().DisplaySize = {900, 600};

@@ -55,6 +55,23 @@ std::string token_text(const PanelContext& context, std::int32_t id) {
                                                                        : std::to_string(id);
 }
 
+/// A part of a character has the colour of its chip, mixed with the usual one until it can be read on `background`.
+Color token_ink(const PanelContext& context, std::int32_t id, Color usual, Color background) {
+    const auto& vocabulary = context.snapshot.vocabulary;
+    const bool known = id >= 0 && static_cast<std::size_t>(id) < vocabulary.size();
+    if (!known || !has_part_of_character(vocabulary[static_cast<std::size_t>(id)])) return usual;
+    const Color of_chip = context.theme.colors.axis_d;
+    for (const float share : {0.F, 0.25F, 0.5F, 0.75F})
+        if (const Color ink = mix(of_chip, usual, share); contrast(ink, background) >= kReadable) return ink;
+    return usual;
+}
+
+/// -1 for padding, and if there is none.
+std::int32_t token_at(const PanelContext& context, std::int64_t batch, std::int64_t t) {
+    const TokenBatch& tokens = context.trace().tokens;
+    return t < tokens.lengths[static_cast<std::size_t>(batch)] ? tokens.ids[static_cast<std::size_t>(batch * tokens.length + t)] : -1;
+}
+
 /// A cell predicts the word "after" that of its column, or, in an encoder, the one "at" its place.
 std::string_view place_words(const PanelContext& context) { return reads_both_ways(context) ? "at" : "after"; }
 
@@ -104,46 +121,48 @@ std::string rank_words(std::int64_t rank) {
 }
 
 /// Draws as many of the likeliest tokens as fit, the first one larger, and in the corner below the rank of the correct one.
-void draw_guesses(const PanelContext& context, const LensCell& cell, ImVec2 min, ImVec2 max, Color ink) {
+void draw_guesses(const PanelContext& context, const LensCell& cell, ImVec2 min, ImVec2 max, Color fill) {
     const auto& fonts = context.theme.fonts;
+    const Color ink = ink_on(fill);
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const float line = context.px(kGuess), left = min.x + context.px(4), room = max.x - min.x - context.px(7);
     const auto count =
         std::clamp(static_cast<int>((max.y - min.y - context.px(10)) / line), 1, std::clamp(static_cast<int>(cell.count), 1, kMostGuesses));
-    const std::string first = token_text(context, cell.top[0].token);
     const bool alone = count == 1;
     float y = alone ? min.y : (min.y + max.y - line * static_cast<float>(count)) / 2;
     const float end = alone ? max.y : y + line;
     std::string rank = cell.next_rank > 1 ? rank_words(cell.next_rank) : std::string();
     // What is predicted says more than the correct token's rank.
-    const float least_token = std::min(text_width(fonts.mono_small, first), context.px(kLeastToken));
+    const float least_token = std::min(text_width(fonts.mono_small, token_text(context, cell.top[0].token)), context.px(kLeastToken));
     if (alone && room - text_width(fonts.mono_tiny, rank) - context.px(6) < least_token) rank.clear();
     const float rank_width = text_width(fonts.mono_tiny, rank), for_rank = rank.empty() ? 0 : rank_width + context.px(6);
     // In the middle of a cell that it just fits into.
     const float rank_end = max.x - std::min(context.px(5), std::max((max.x - min.x - rank_width) / 2, 0.F));
-    const auto put = [&](ImFont* font, const std::string& text, float bottom, bool last) {
-        draw_text_in(list, font, {left, y}, {max.x, bottom}, {0, 0.5F}, ink, elide(font, text, last ? room - for_rank : room));
+    const auto put = [&](ImFont* font, int guess, float bottom, bool last) {
+        const std::int32_t token = cell.top[static_cast<std::size_t>(guess)].token;
+        draw_text_in(list, font, {left, y}, {max.x, bottom}, {0, 0.5F}, token_ink(context, token, ink, fill),
+                     elide(font, token_text(context, token), last ? room - for_rank : room));
         if (last) draw_text_in(list, fonts.mono_tiny, {min.x, y}, {rank_end, bottom}, {1, 0.5F}, ink, rank);
     };
-    put(fonts.mono_small, first, end, alone);
+    put(fonts.mono_small, 0, end, alone);
     for (int i = 1; i < count; ++i) {
         y += line;
-        put(fonts.mono_tiny, token_text(context, cell.top[static_cast<std::size_t>(i)].token), y + line, i + 1 == count);
+        put(fonts.mono_tiny, i, y + line, i + 1 == count);
     }
 }
 
 /// Draws the likeliest token and, if different, the other state's below it.
-void draw_both_guesses(const PanelContext& context, const LensCell& cell, const LensCell& before, ImVec2 min, ImVec2 max, Color ink) {
+void draw_both_guesses(const PanelContext& context, const LensCell& cell, const LensCell& before, ImVec2 min, ImVec2 max, Color fill) {
     const auto& fonts = context.theme.fonts;
-    if (before.count == 0 || before.top[0].token == cell.top[0].token)
-        return draw_text_in(*ImGui::GetWindowDrawList(), fonts.mono_small, {min.x + context.px(5), min.y}, max, {0, 0.5F}, ink,
-                            elide(fonts.mono_small, token_text(context, cell.top[0].token), max.x - min.x - context.px(10)));
-    ImDrawList& list = *ImGui::GetWindowDrawList();
-    const float middle = min.y + (max.y - min.y) * 0.56F, left = min.x + context.px(5), room = max.x - min.x - context.px(10);
-    draw_text_in(list, fonts.mono_small, {left, min.y}, {max.x, middle}, {0, 0.5F}, ink,
-                 elide(fonts.mono_small, token_text(context, cell.top[0].token), room));
-    draw_text_in(list, fonts.mono_tiny, {left, middle - context.px(3)}, max, {0, 0.5F}, ink,
-                 elide(fonts.mono_tiny, token_text(context, before.top[0].token), room));
+    const float left = min.x + context.px(5), room = max.x - min.x - context.px(10);
+    const auto put = [&](ImFont* font, std::int32_t token, float top, float bottom) {
+        draw_text_in(*ImGui::GetWindowDrawList(), font, {left, top}, {max.x, bottom}, {0, 0.5F},
+                     token_ink(context, token, ink_on(fill), fill), elide(font, token_text(context, token), room));
+    };
+    if (before.count == 0 || before.top[0].token == cell.top[0].token) return put(fonts.mono_small, cell.top[0].token, min.y, max.y);
+    const float middle = min.y + (max.y - min.y) * 0.56F;
+    put(fonts.mono_small, cell.top[0].token, min.y, middle);
+    put(fonts.mono_tiny, before.top[0].token, middle - context.px(3), max.y);
 }
 
 void draw_cell(const PanelContext& context, const LogitLens& lens, const Table& table, std::size_t row, std::int64_t t) {
@@ -165,8 +184,8 @@ void draw_cell(const PanelContext& context, const LogitLens& lens, const Table& 
                                          : context.canvas.color({.map = ColorMap::Diverging, .lo = -table.reach, .hi = table.reach},
                                                                 cell.next < 0 ? 0 : cell.next_probability - before->next_probability);
     list.AddRectFilled(min, max, fill, context.px(3));
-    if (before != nullptr) draw_both_guesses(context, cell, *before, min, max, ink_on(fill));
-    else draw_guesses(context, cell, min, max, ink_on(fill));
+    if (before != nullptr) draw_both_guesses(context, cell, *before, min, max, fill);
+    else draw_guesses(context, cell, min, max, fill);
     if (cell.next_rank == 1) list.AddRect({min.x + 1, min.y + 1}, {max.x - 1, max.y - 1}, colors.good, context.px(3), 0, context.px(2));
     const bool chosen = context.view.locked.on(Axis::T) == t && context.view.stage == lens.stages[row];
     if (chosen) list.AddRect({min.x - 1, min.y - 1}, {max.x + 1, max.y + 1}, colors.chosen, context.px(3), 0, context.px(2));
@@ -201,8 +220,9 @@ void draw_column_heads(const PanelContext& context, const LogitLens& lens, const
         const float x0 = table.at(t, 0).x, x1 = table.at(t + 1, 0).x - context.px(4);
         if (x1 < min.x || x0 > max.x) continue;
         const bool lit = context.view.selection().on(Axis::T) == t;
+        const Color ink = token_ink(context, token_at(context, table.batch, t), colors.text, colors.pane);
         draw_text_in(list, fonts.mono_small, {x0 + context.px(5), min.y}, {x1, min.y + context.px(20)}, {0, 0.5F},
-                     lit ? colors.axis(Axis::T) : colors.text,
+                     lit ? colors.axis(Axis::T) : ink,
                      elide(fonts.mono_small, index_label(context, tokens, Axis::T, t), x1 - x0 - context.px(5)));
         const std::int32_t next = lens.at(lens.stages.size() - 1, table.batch, t).next;
         const std::string token = next < 0 ? "" : token_text(context, next), text = next < 0 ? "" : "→ " + token;
@@ -456,8 +476,8 @@ void draw_lens_cell(PanelContext& context) {
     if (cell.count == 0) text_line(ui, fonts.label, colors.bad, "no prediction: a logit is NaN");
     for (std::size_t i = 0; i < static_cast<std::size_t>(cell.count); ++i) {
         const bool right = cell.top[i].token == cell.next;
-        draw_bar(context, token_text(context, cell.top[i].token), cell.top[i].probability, right ? colors.good : colors.muted,
-                 right ? colors.good : colors.accent);
+        const Color ink = right ? colors.good : token_ink(context, cell.top[i].token, colors.muted, colors.pane);
+        draw_bar(context, token_text(context, cell.top[i].token), cell.top[i].probability, ink, right ? colors.good : colors.accent);
     }
     if (cell.next < 0) {
         gap(ui, 8);
