@@ -1,5 +1,6 @@
 /// Models of every family against the results of transformers, and the relevant options of config.json.
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -135,7 +136,7 @@ INSTANTIATE_TEST_SUITE_P(Published, Families, testing::ValuesIn(kFamilyCases), [
 
 /// Phi's golden folder under the names from before it was part of transformers, as its convert_phi_weights_to_hf.py reads them.
 void write_old_phi(const fs::path& to, bool keys_first) {
-    ArrayFile file = read_safetensors(kFamilyFolders / "phi/model.safetensors");
+    const ArrayFile file = read_safetensors(kFamilyFolders / "phi/model.safetensors");
     ArrayFile old;
     const auto put = [&](NamedArray array, const std::string& name) {
         array.name = name;
@@ -147,20 +148,21 @@ void write_old_phi(const fs::path& to, bool keys_first) {
                                       {"lm_head.weight", "lm_head.linear.weight"},
                                       {"lm_head.bias", "lm_head.linear.bias"}})
         put(file.at(now), before);
-    for (const std::string layer : {"0", "1"})
-        for (const std::string part : {"weight", "bias"}) {
-            const std::string now = "model.layers." + layer + ".", before = "transformer.h." + layer + ".";
-            put(file.at(now + "input_layernorm." + part), before + "ln." + part);
-            put(file.at(now + "self_attn.dense." + part), before + "mixer.out_proj." + part);
-            put(file.at(now + "mlp.fc1." + part), before + "mlp.fc1." + part);
-            put(file.at(now + "mlp.fc2." + part), before + "mlp.fc2." + part);
-            NamedArray all = file.at(now + "self_attn." + (keys_first ? "k" : "q") + "_proj." + part);
-            for (const char* next : {keys_first ? "q" : "k", "v"}) {
-                const NamedArray& more = file.at(now + "self_attn." + next + "_proj." + part);
+    for (const int layer : {0, 1})
+        for (const std::string_view part : {"weight", "bias"}) {
+            const auto now = [&](std::string_view name) { return fmt::format("model.layers.{}.{}.{}", layer, name, part); };
+            const auto before = [&](std::string_view name) { return fmt::format("transformer.h.{}.{}.{}", layer, name, part); };
+            put(file.at(now("input_layernorm")), before("ln"));
+            put(file.at(now("self_attn.dense")), before("mixer.out_proj"));
+            put(file.at(now("mlp.fc1")), before("mlp.fc1"));
+            put(file.at(now("mlp.fc2")), before("mlp.fc2"));
+            NamedArray all = file.at(now(keys_first ? "self_attn.k_proj" : "self_attn.q_proj"));
+            for (const std::string_view next : {keys_first ? "self_attn.q_proj" : "self_attn.k_proj", "self_attn.v_proj"}) {
+                const NamedArray& more = file.at(now(next));
                 all.bytes.insert(all.bytes.end(), more.bytes.begin(), more.bytes.end());
                 all.shape[0] += more.shape[0];
             }
-            put(all, before + "mixer.Wqkv." + part);
+            put(all, before("mixer.Wqkv"));
         }
     write_safetensors(to / "model.safetensors", old);
     test::put_file(to / "config.json", R"({"model_type": "phi-msft", "architectures": ["PhiForCausalLM"], "vocab_size": 366,

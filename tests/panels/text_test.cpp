@@ -65,7 +65,7 @@ TEST_F(Text, WrappedTextBreaksAtSpacesAndInPathsAfterASlash) {
         ImFont* font = ui.fonts().label;  // 7 pixels a letter
         const auto wrapped = [&](std::string_view text, std::size_t letters) {
             const float width = 7 * static_cast<float>(letters);
-            const Lines lines = wrapped_lines(font, text, width);
+            Lines lines = wrapped_lines(font, text, width);
             EXPECT_EQ(wrapped_height(font, width, text), static_cast<float>(lines.size()) * font_size(font));
             return lines;
         };

@@ -22,9 +22,9 @@ bool looks_elsewhere(const ViewState& view, const Look& look) {
     for (const auto& [axis, index] : look.cell) cell.set(axis, index);
     return view.view != look.view || view.stage != look.stage || view.head != look.head || view.batch != look.sequence ||
            view.locked != cell || view.gradients != look.gradients || view.totals.rollout != look.rollout ||
-           view.totals.up_to != look.up_to || view.knock_out.measure != look.measure || view.knock_out.against != look.against || view.knock_out.parts != look.replaced ||
-           view.knock_out.from != look.replaced_from || view.compare.source != look.compare || view.panes.left != look.settings ||
-           view.panes.right != look.inspector || view.panes.strip != look.stages;
+           view.totals.up_to != look.up_to || view.knock_out.measure != look.measure || view.knock_out.against != look.against ||
+           view.knock_out.parts != look.replaced || view.knock_out.from != look.replaced_from || view.compare.source != look.compare ||
+           view.panes.left != look.settings || view.panes.right != look.inspector || view.panes.strip != look.stages;
 }
 
 bool is_at_end(const LessonView& state) { return state.step + 1 == state.lesson->steps.size(); }

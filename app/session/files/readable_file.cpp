@@ -6,6 +6,7 @@
 
 #include "app/session/document/document_json.hpp"
 #include "app/session/document/model_document.hpp"
+#include "engine/families/model_folder.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/input_file.hpp"
 #include "engine/io/json_object.hpp"
