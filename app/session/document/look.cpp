@@ -31,7 +31,8 @@ constexpr std::array<std::string_view, 4> kLayouts = {"all", "side", "difference
 constexpr std::array<std::string_view, 2> kTotals = {"mean", "rollout"};
 constexpr std::array<std::string_view, 3> kMeasures = {"loss", "probability", "logit_difference"};
 // In the order of ReplacedParts; zero: by no text.
-constexpr std::array<std::string_view, 6> kReplaced = {"heads", "blocks", "positions", "attention_positions", "feed_forward_positions", "zero"};
+constexpr std::array<std::string_view, 6> kReplaced = {"heads", "blocks", "positions", "attention_positions", "feed_forward_positions",
+                                                       "zero"};
 constexpr std::array<Axis, 6> kCellAxes = {Axis::T, Axis::S, Axis::C, Axis::D, Axis::F, Axis::V};
 
 /// Sets the flags of the names listed under `key`. An unknown name is an error that lists the valid ones.
