@@ -228,7 +228,7 @@ void Application::order_picture(Frame& frame) {
     order.svg = copied || wish.path.extension() == ".svg";
     order.scale = order.svg ? 1 : wish.scale;
     if (copied)
-        order.take = [this](TakenPicture picture) {
+        order.take = [this](const TakenPicture& picture) {
             ImGui::SetClipboardText(picture.svg.c_str());
             session_.apply({command::TellFile{"Copied the picture as SVG.", false}, ""});
         };

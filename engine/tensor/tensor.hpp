@@ -40,8 +40,8 @@ struct WithoutValue : CacheAligned<T> {
     template <class U>
     WithoutValue(const WithoutValue<U>&) {}
     template <class U>
-    struct rebind {
-        using other = WithoutValue<U>;
+    struct rebind {                     // NOLINT(readability-identifier-naming): the standard library's names
+        using other = WithoutValue<U>;  // NOLINT(readability-identifier-naming)
     };
     void construct(T*) noexcept {}
     template <class... Given>

@@ -261,15 +261,14 @@ ComparedSide reference_side(const PanelContext& context, const StageId& id, std:
     const Trace<float>* trace = side.snapshot == nullptr ? nullptr : side.snapshot->trace.get();
     const RecordedStage<float>* stage = trace == nullptr ? nullptr : trace->find(side.stage, side.head);
     const bool is_reduced = stage == nullptr && trace != nullptr && trace->reduced_map(side.stage) != nullptr;
+    const bool has_its_heads = is_reduced || (stage != nullptr && !stage->value.empty() && has_heads(stage->value.shape()));
     if (trace == nullptr) side.missing = std::move(state.missing);
-    else if (is_reduced && side.head >= trace->config.num_heads)
+    else if (has_its_heads && side.head >= trace->config.num_heads)
         side.missing = fmt::format("That state has no head {}: it has {}.", side.head, trace->config.num_heads);
     else if (is_reduced) side.trace = trace;
     else if (stage == nullptr && trace->plan->find(side.stage) != nullptr)
         side.missing = context.inquiry.missing(state.state, *state.snapshot, side.stage, only, context.maps_wanted());
     else if (stage == nullptr || stage->value.empty()) side.missing = fmt::format("That state has no {}.", tensor_name(side.stage));
-    else if (has_heads(stage->value.shape()) && side.head >= trace->config.num_heads)
-        side.missing = fmt::format("That state has no head {}: it has {}.", side.head, trace->config.num_heads);
     else if (side.batch >= stage->value.shape()[0].size)
         side.missing = fmt::format("That state has no text {}: it has {}.", side.batch + 1, stage->value.shape()[0].size);
     else side.trace = trace;

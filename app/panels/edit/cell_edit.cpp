@@ -63,7 +63,7 @@ std::optional<float> number_at(PanelContext& context, const CellRef& cell) {
 
 /// Parses a typed number, accepting a decimal comma, a plus sign and a typographic minus.
 std::optional<double> parse(std::string text) {
-    for (std::size_t at; (at = text.find("−")) != std::string::npos;) text.replace(at, std::string_view("−").size(), "-");
+    for (std::size_t at = 0; (at = text.find("−")) != std::string::npos;) text.replace(at, std::string_view("−").size(), "-");
     std::erase(text, ' ');
     std::replace(text.begin(), text.end(), ',', '.');
     if (text.starts_with('+')) text.erase(0, 1);
