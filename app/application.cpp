@@ -342,7 +342,9 @@ void Application::draw(Frame& frame) {
     if (!frame.for_picture) draw_frame(context);
     if (reads_numbers_) {
         ShownNumbers shown = shown_numbers(context);
-        numbers_ = {shown.empty() ? nullptr : table_of(context, shown), std::move(shown.missing)};
+        if (shown.matrix.large) shown.missing = "this map is too large to be written as it is shown: export writes the stage";
+        const bool written = !shown.empty() && !shown.matrix.large;
+        numbers_ = {written ? table_of(context, shown) : nullptr, std::move(shown.missing)};
     }
     tensors_ = inquiry.take_tensors();
     matrices_.keep(tensors_);

@@ -99,7 +99,7 @@ std::string summary(const RenderOptions& options, const ViewState& view, const S
     case View::KnockOut:
         if (view.knock_out.from)
             return what + fmt::format("{}{} replaced by text {}'s\n", menu_name(view.knock_out.parts),
-                                      at_positions(view.knock_out.parts) ? ", position by position," : "", *view.knock_out.from);
+                                      at_positions(view.knock_out.parts) ? ", position by position," : "", *view.knock_out.from + 1);
         return what + fmt::format("what each {} is worth\n", view.knock_out.parts == ReplacedParts::Heads ? "head" : "block");
     case View::Write:
         return what + "the model's continuation\n";

@@ -70,9 +70,11 @@ ReplacedParts parts_named(std::string_view name) {
 
 void set_knock_out(const ViewOptions& options, const Trace<float>& trace, ViewState& view) {
     KnockOutState& state = view.knock_out;
-    // What a text says last is what a patch is asked about, wherever its example looks.
+    // What a text says last is what is asked about, wherever its example looks.
     const std::int64_t shown = shown_text(view, trace);
-    if (options.replace_from && !options.position) view.locked.set(Axis::T, std::max<std::int64_t>(length_of(shown, trace) - 1, 0));
+    const bool asks_a_place = options.replace_from || !options.token.empty() || !options.against.empty() ||
+                              (!options.measure.empty() && options.measure != kMeasureNames.front());
+    if (asks_a_place && !options.position) view.locked.set(Axis::T, std::max<std::int64_t>(length_of(shown, trace) - 1, 0));
     const bool asks = !options.token.empty() || !options.against.empty();
     if (options.measure.empty() && options.replace.empty() && !options.replace_from && !asks) return;
     if (view.view != View::KnockOut) throw Error("--measure, --token, --against, --replace and --replace-from need --view knock-out");
@@ -89,11 +91,13 @@ void set_knock_out(const ViewOptions& options, const Trace<float>& trace, ViewSt
         if (*options.replace_from == shown) throw Error(fmt::format("--replace-from {}: a text cannot be replaced by itself", shown));
         state.from = options.replace_from;
     }
-    if (at_positions(state.parts) && !state.from)
-        throw Error(fmt::format("--replace {} needs --replace-from: the text whose positions are taken", options.replace));
     const std::vector<ReplacedParts> possible = replaceable_parts(trace, state.from.has_value());
-    if (std::find(possible.begin(), possible.end(), state.parts) == possible.end())
-        throw Error(fmt::format("--replace {}: this model has no feed-forward network", options.replace));
+    if (std::find(possible.begin(), possible.end(), state.parts) != possible.end()) return;
+    // What a document says may fit another text than the one that is given.
+    if (options.replace.empty()) state.parts = ReplacedParts::Heads;
+    else if (at_positions(state.parts) && !state.from)
+        throw Error(fmt::format("--replace {} needs --replace-from: the text whose positions are taken", options.replace));
+    else throw Error(fmt::format("--replace {}: this model has no feed-forward network", options.replace));
 }
 
 void set_beside(const ViewOptions& options, ViewState& view) {
@@ -241,6 +245,7 @@ void choose_tokens(const ViewOptions& options, const std::vector<std::string>& v
         if (!token) throw Error(fmt::format("{} {}: the vocabulary has no such token", option, escaped(text)));
         return *token;
     };
+    if (!options.token.empty() && options.token == options.against) throw Error("--token and --against name the same token");
     if (!options.token.empty()) view.locked.set(Axis::V, named("--token", options.token));
     if (!options.against.empty()) view.knock_out.against = named("--against", options.against);
 }

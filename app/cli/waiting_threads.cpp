@@ -1,22 +1,42 @@
 #include "app/cli/waiting_threads.hpp"
 
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 
 namespace attn::app {
+namespace {
+
+/// The path of this program; empty if something else runs it, such as the dynamic loader or valgrind, which a restart would lose.
+std::filesystem::path path_of_program() {
+    const char* preloaded = std::getenv("LD_PRELOAD");
+    if (preloaded != nullptr && std::strstr(preloaded, "vgpreload") != nullptr) return {};
+    Dl_info here{};
+    std::error_code none;
+    const std::filesystem::path running = std::filesystem::read_symlink("/proc/self/exe", none);
+    if (none || ::dladdr(reinterpret_cast<const void*>(&let_waiting_threads_sleep), &here) == 0 || here.dli_fname == nullptr) return {};
+    return std::filesystem::equivalent(running, here.dli_fname, none) && !none ? running : std::filesystem::path();
+}
+
+}  // namespace
 
 void let_waiting_threads_sleep(char** argv) {
     // GCC's OpenMP; others ignore it. 1000 rounds: twenty times as many were no faster alone, and slower beside a busy program.
     constexpr const char* kVariable = "GOMP_SPINCOUNT";
     constexpr const char* kRounds = "1000";
-    if (std::getenv(kVariable) != nullptr || std::getenv("OMP_WAIT_POLICY") != nullptr) return;
+    if (const char* rounds = std::getenv(kVariable); rounds != nullptr) {
+        if (std::string_view(rounds) == kRounds) ::unsetenv(kVariable);  // it has been read, and is not for programs started from here
+        return;
+    }
+    if (std::getenv("OMP_WAIT_POLICY") != nullptr) return;
     // By its path, because the last part of that becomes the process's name.
-    std::error_code none;
-    const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", none);
-    if (!none && ::setenv(kVariable, kRounds, 0) == 0) ::execv(program.c_str(), argv);
+    const std::filesystem::path program = path_of_program();
+    if (!program.empty() && ::setenv(kVariable, kRounds, 0) == 0) ::execv(program.c_str(), argv);
     // Where that fails, such as without /proc, everything works, only slower beside others.
 }
 

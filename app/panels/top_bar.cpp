@@ -43,7 +43,7 @@ std::string origin_text(const WeightsOrigin& origin) {
 float draw_origin(PanelContext& context, ImVec2 at, float room) {
     const auto& [colors, fonts, scale] = context.theme;
     const WeightsOrigin origin = weights_origin(context.document);
-    const auto width_of = [&](const std::string& text) { return text_width(fonts.label, text) + context.px(26); };
+    const auto width_of = [&context](const std::string& text) { return text_width(context.theme.fonts.label, text) + context.px(26); };
     std::string text = origin_text(origin);
     if (width_of(text) > room) text = origin.text;
     if (width_of(text) > room) text.clear();

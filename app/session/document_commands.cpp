@@ -1,5 +1,7 @@
 /// Commands that change the document, and undo and redo.
 
+#include <fmt/format.h>
+
 #include <optional>
 #include <utility>
 
@@ -199,7 +201,7 @@ void Session::Impl::travel(bool back) {
     const std::size_t steps = back ? history.undo(usable) : history.redo(usable);
     // The pins may be out of sight, and what is shown stays.
     if (steps == 1 && before->pins != document().pins && static_cast<const Setup&>(*before) == static_cast<const Setup&>(document()))
-        files.tell(fmt::format("{} {}.", back ? "Undid" : "Redid", part), false);
+        files.tell(fmt::format("{}: {}.", back ? "Undone" : "Redone", part), false);
     if (!possible) message = back ? "there is nothing to undo" : "there is nothing to redo";
     else if (steps == 0) message = "that was the model of a training run that no longer exists";
     else if (steps > 1) message = "skipped the model of a training run that no longer exists";

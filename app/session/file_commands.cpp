@@ -73,8 +73,10 @@ void Session::Impl::finish_restoring(bool with_run) {
     std::string notice = "Restored the unsaved work.";
     if (!work.problem.empty()) notice = "Restored the training run; the document could not be read: " + work.problem;
     else if (lost) notice = "The training run could not be restored: " + run().notice;
-    if (work.document || !lost) begin_subject(work.file, nullptr);
-    files.finish_restoring(!lost, and_left_out(std::move(notice), work.left_out));
+    // Saved over its own file, a document without its run would lose the link to it.
+    const bool without_run = lost && work.document && work.document->trained;
+    if (!without_run && (work.document || !lost)) begin_subject(work.file, nullptr);
+    files.finish_restoring(!lost && work.left_out.empty(), and_left_out(std::move(notice), work.left_out));
 }
 
 void Session::Impl::finish_opening(const KeptWork& work, bool with_run, bool fits) {

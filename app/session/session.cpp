@@ -19,7 +19,7 @@ Session::Session(Document document, std::function<void()> wake, double memory_mi
     : Session(std::move(document), std::move(wake), Computation::engine(), TrainingEngine::engine(), memory_mib) {}
 
 Session::Session(Document document, std::function<void()> wake, Computation computation, TrainingEngine training, double memory_mib)
-    : impl_(std::make_unique<Impl>(std::move(document), wake, std::move(computation), std::move(training), memory_mib)) {
+    : impl_(std::make_unique<Impl>(std::move(document), std::move(wake), std::move(computation), std::move(training), memory_mib)) {
     impl_->show();
 }
 

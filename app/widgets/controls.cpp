@@ -137,6 +137,7 @@ float segmented_width(const Ui& ui, std::span<const std::string_view> names) {
 
 bool segmented_row(const Ui& ui, const char* label, std::span<const std::string_view> names, int& chosen, float column,
                    const ControlNotes& notes) {
+    if (ui.without_controls) return false;
     const ImVec2 at = ImGui::GetCursorScreenPos();
     draw_text_in(*ImGui::GetWindowDrawList(), ui.fonts().label, at, ImVec2(at.x + ui.px(column), at.y + ui.px(kPillHeight)),
                  ImVec2(0, 0.5f), ui.colors().muted, shown_label(label));

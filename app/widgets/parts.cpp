@@ -81,6 +81,7 @@ void text_line(const Ui&, ImFont* font, Color color, std::string_view text) {
 }
 
 bool link(const Ui& ui, const char* label, std::string_view tooltip) {
+    if (ui.without_controls) return false;
     ImFont* font = ui.fonts().label;
     const std::string_view text = shown_label(label);
     const Item item = begin_item(ui, label, ImVec2(text_width(font, text), font_size(font) + ui.px(4)), {.tooltip = tooltip});

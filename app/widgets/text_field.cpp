@@ -23,6 +23,7 @@ int grow(ImGuiInputTextCallbackData* data) {
 }  // namespace
 
 bool text_field(const Ui& ui, const char* id, std::string& text, const char* hint, float width, const ControlNotes& notes) {
+    if (ui.without_controls) return false;
     const Palette& c = ui.colors();
     push_font(ui.fonts().mono_small);
     const float padding = std::max(0.0F, (ui.px(30) - ImGui::GetFontSize()) / 2);

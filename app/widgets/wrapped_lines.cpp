@@ -73,6 +73,7 @@ void add_lines(const ImFont* font, std::string_view paragraph, float width, std:
 
 std::vector<std::string_view> wrapped_lines(const ImFont* font, std::string_view text, float width) {
     std::vector<std::string_view> lines;
+    width = std::max(width, 1.F);  // a pane can be narrower than its margins
     while (!text.empty()) {
         const std::size_t end = std::min(text.find('\n'), text.size());
         add_lines(font, text.substr(0, end), width, lines);

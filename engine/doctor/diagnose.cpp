@@ -157,7 +157,12 @@ private:
         out_.verdict = Verdict::Wrong;
         if (found.empty()) {
             out_.bug = Bug::Other;
-            out_.explanation = difference_ + " No known mistake gives these numbers.";
+            // Without a rotation to compare with, what follows from q would only be q itself.
+            const bool turned = static_cast<Part>(first) == Part::QRotated || static_cast<Part>(first) == Part::KRotated;
+            out_.explanation = (turned && !attention_.sequences.front().rotation
+                                    ? "q_rotated and k_rotated are no rotation of q and k that is known here: whole heads, both alike, in "
+                                      "halves or in pairs of neighbours."
+                                    : difference_ + " No known mistake gives these numbers.");
             const auto before_softmax = static_cast<Part>(first) >= Part::QRotated && static_cast<Part>(first) <= Part::Weights;
             if (static_cast<Part>(first) == Part::Masked && std::isinf(expected_) && expected_ < 0)
                 out_.explanation += " A masked score must be minus infinity, or so low that its weight becomes 0.";

@@ -73,7 +73,7 @@ double answer_of(const Trace<float>& outline, const KnockOutQuestion& question, 
 }
 
 void require_question(const Trace<float>& trace, const KnockOutQuestion& question) {
-    if (!trace.config.lm_head) throw ConfigError("a model without an output head predicts nothing that a head could change");
+    if (!trace.config.lm_head) throw ConfigError("a model without an output head predicts nothing that could change");
     if (question.place) require_place(trace, *question.place);
     if (!question.patch) {
         if (at_positions(question.parts)) throw ConfigError("positions can only be replaced by those of another text");

@@ -30,10 +30,19 @@ std::vector<PartWorth> heads_of(const Trace<float>& trace) {
     return heads;
 }
 
-/// Whether the attention ends with this stage, its projection if it has one.
+/// Whether this stage is what an attention adds to the stream: its result after the norm and the projection, as far as it has them.
 bool ends_attention(const Plan& plan, const StageId& id) {
-    if (to_self(id.stage) == Stage::AttentionOut) return true;
-    return to_self(id.stage) == Stage::Concat && plan.find(of_same_attention(id, Stage::AttentionOut)) == nullptr;
+    const auto has = [&](Stage stage) { return plan.find(of_same_attention(id, stage)) != nullptr; };
+    const Stage stage = to_self(id.stage);
+    if (stage == Stage::AttentionNorm) return true;
+    if (has(Stage::AttentionNorm) && !is_cross(id.stage)) return false;
+    return stage == Stage::AttentionOut || (stage == Stage::Concat && !has(Stage::AttentionOut));
+}
+
+/// The same for a feed-forward network.
+bool ends_feed_forward(const Plan& plan, const StageId& id) {
+    if (id.stage == Stage::FfnNorm) return true;
+    return id.stage == Stage::FfnOut && plan.find({Stage::FfnNorm, id.layer, id.stack}) == nullptr;
 }
 
 /// The stages that the parts belong to, in the order of the plan.
@@ -48,7 +57,7 @@ std::vector<StageId> replaced_stages(const Plan& plan, ReplacedParts parts) {
     }
     const bool attention = parts != ReplacedParts::FeedForwardPositions, feed_forward = parts != ReplacedParts::AttentionPositions;
     for (const PlanNode& node : plan.nodes())
-        if ((attention && ends_attention(plan, node.id)) || (feed_forward && node.id.stage == Stage::FfnOut)) stages.push_back(node.id);
+        if ((attention && ends_attention(plan, node.id)) || (feed_forward && ends_feed_forward(plan, node.id))) stages.push_back(node.id);
     return stages;
 }
 

@@ -310,7 +310,7 @@ Group pictures() {
              {"attnscope render --preset stories --view knock-out --out heads.csv",
               [](const Outcome&, const Place& place) {
                   const std::string csv = place.read("heads.csv");
-                  EXPECT_THAT(csv, HasSubstr("layer,H0,H1,H2,H3\r\nlayer 0,"));
+                  EXPECT_THAT(csv, HasSubstr(",H0,H1,H2,H3\r\nlayer 0,"));
                   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 5);
               }},
              {"attnscope render --lesson masks --step 2 --out step.png", picture("step.png", 1600, 1000)},
@@ -321,7 +321,7 @@ Group pictures() {
               "--replace-from 1 --replace positions --out patched.png",
               [](const Outcome& outcome, const Place& place) {
                   picture("patched.png", 1600, 1000)(outcome, place);
-                  EXPECT_THAT(outcome.out, HasSubstr("stream, position by position, replaced by text 1's"));
+                  EXPECT_THAT(outcome.out, HasSubstr("stream, position by position, replaced by text 2's"));
               }},
              {"attnscope render --stage scores --head 1 --out assets/pictures/step.png", picture("assets/pictures/step.png", 1600, 1000)},
              // Of the picture's 400 steps, the first 100 contain the one shown.

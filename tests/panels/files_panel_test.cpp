@@ -263,7 +263,8 @@ TEST_F(FilesPanel, KnockOutLensAndTotalsGiveTheirOwnNumbers) {
     EXPECT_EQ(heads->column_texts.back(), "H" + std::to_string(trace().config.num_heads - 1));
     with_context([](PanelContext& context) { copy_numbers(context, CopyPart::Value); });
     const std::string copied = ImGui::GetClipboardText();
-    EXPECT_TRUE(copied.starts_with("layer\tH0")) << copied;
+    EXPECT_TRUE(copied.starts_with(heads->row_axis + "\tH0")) << copied;
+    EXPECT_EQ(heads->row_axis.rfind("change from " + format_exact(static_cast<float>(worth->with_all), true), 0), 0U) << heads->row_axis;
     EXPECT_NE(copied.find("\nlayer 0\t" + format_exact(heads->numbers.front(), true)), std::string::npos) << copied;
 
     const auto lens = exported(View::Lens);

@@ -47,6 +47,17 @@ TEST(DocumentHistory, NamesWhatWouldBeUndone) {
     history.undo();
     EXPECT_EQ(history.undone_part(), "the text");
     EXPECT_EQ(history.redone_part(), "the pin");
+    Document next = document_of("b");
+    next.preset = "stories";
+    next.config.num_layers = 7;
+    history.change(next, "");
+    EXPECT_EQ(history.undone_part(), "opening the example") << "not one of its settings";
+    next.preset.clear();
+    next.trained = TrainedModel{1, 2};
+    history.change(next, "");
+    EXPECT_EQ(history.undone_part(), "the moment of the run");
+    history.undo();
+    history.undo();
     history.begin_here();
     EXPECT_EQ(history.undone_part(), "");
     EXPECT_EQ(history.redone_part(), "");

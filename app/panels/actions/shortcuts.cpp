@@ -46,14 +46,16 @@ void focus_keys(PanelContext& context) {
     if (focus.visible() && (key_pressed(Key::Enter, false) || key_pressed(Key::Space, false))) focus.press();
 }
 
+bool has_question(const LessonView& lesson) { return lesson.open() && lesson.current().question.has_value(); }
+
 /// The actions whose keys are pressed. If several share a key, the first one wins; those of lessons come first.
 std::vector<const Action*> pressed_actions(const PanelContext& context) {
     std::vector<const Action*> pressed;
     std::vector<KeyChord> taken;
     for (const Action& action : actions()) {
         if (!in_scope(action.scope, context.view)) continue;
-        // Unless it asks a question, a lesson leaves the answer keys to the panes.
-        if (action.scope == KeyScope::Lesson && !action.can_run(context)) continue;
+        // Where it has no question, a lesson leaves the answer keys to the panes. A second press of an answer must not hide one of them.
+        if (action.scope == KeyScope::Lesson && !action.can_run(context) && !has_question(context.view.lesson)) continue;
         for (const KeyChord& chord : action.chords) {
             if (!chord.pressed() || std::find(taken.begin(), taken.end(), chord) != taken.end()) continue;
             if (ImGui::GetIO().WantTextInput && !works_while_typing(chord)) continue;

@@ -46,11 +46,12 @@ ShownNumbers numbers_of_knock_out(PanelContext& context) {
     ShownNumbers shown;
     const KnockOutQuestion question = knock_out_question(context);
     shown.title = question.patch ? fmt::format("patching, text {}", question.patch->from + 1) : "knock-out";
-    if (question.measure() != context.view.knock_out.measure) return shown;  // the other token is not known yet
+    shown.missing = why_not_measured(context, question);
+    if (!shown.missing.empty()) return shown;
     shown.missing = "Not every part is measured yet.";
     if (context.view.knock_out.stopped) return shown;  // asking would go on with what was stopped
     const auto answer = context.ask(facet::KnockOut{question});
-    if (answer) shown.table = table_of_changes(context, *answer, question.parts);
+    if (answer) shown.table = table_of_changes(context, *answer, question);
     else if (!answer.problem.empty()) shown.missing = answer.problem;
     return shown;
 }

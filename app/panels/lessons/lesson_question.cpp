@@ -111,7 +111,7 @@ void draw_verdict(const PanelContext& context, ImVec2 at, float width) {
     }
     say(answer_font(context), right != nullptr && right == guess ? colors.good : colors.text, right == nullptr ? "…" : right->text);
     if (guess != nullptr && right != nullptr)
-        say(fonts.body, colors.muted, guess == right ? "as you expected" : fmt::format("You expected: {}", guess->text));
+        say(fonts.body, colors.muted, guess == right ? "as you expected" : fmt::format("You expected “{}”", guess->text));
 }
 
 }  // namespace attn::app

@@ -1,5 +1,7 @@
 #include "app/panels/maps/labels.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "app/widgets/token_chips.hpp"

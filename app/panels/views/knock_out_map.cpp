@@ -1,23 +1,28 @@
 #include "app/panels/views/knock_out_map.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "app/panels/views/knock_out_parts.hpp"
+#include "app/panels/views/knock_out_question.hpp"
+#include "app/widgets/number.hpp"
 
 namespace attn::app {
 
 WorthMap map_of(const PanelContext& context, const KnockOut& result, ReplacedParts parts) {
     WorthMap map;
     for (const PartWorth& part : result.parts) map.width = std::max(map.width, column_of(part, parts) + 1);
+    const PartWorth* before = nullptr;
     for (const PartWorth& part : result.parts) {
-        const std::string row = row_name(part, parts);
-        if (map.rows.empty() || map.rows.back() != row) {
-            map.rows.push_back(row);
+        if (before == nullptr || !in_one_row(*before, part, parts)) {
+            map.rows.push_back(row_name(part, parts));
             map.parts.resize(map.rows.size() * static_cast<std::size_t>(map.width));
         }
         map.parts[(map.rows.size() - 1) * static_cast<std::size_t>(map.width) + static_cast<std::size_t>(column_of(part, parts))] = &part;
+        before = &part;
     }
     for (const PartWorth* part : map.parts) {
         const bool measured = part != nullptr && part->measured;
@@ -30,14 +35,16 @@ WorthMap map_of(const PanelContext& context, const KnockOut& result, ReplacedPar
     return map;
 }
 
-std::shared_ptr<const NumberTable> table_of_changes(const PanelContext& context, const KnockOut& result, ReplacedParts parts) {
+std::shared_ptr<const NumberTable> table_of_changes(const PanelContext& context, const KnockOut& result, const KnockOutQuestion& question) {
+    const ReplacedParts parts = question.parts;
     const WorthMap map = map_of(context, result, parts);
     auto table = std::make_shared<NumberTable>();
-    table->row_axis = "layer";
+    table->row_axis =
+        fmt::format("change from {} in {}", format_exact(static_cast<float>(result.with_all), true), question_words(context, question));
     table->row_texts = map.rows;
     table->column_texts = map.columns;
     table->rows_by_text = true;
-    table->columns_by_text = !at_positions(parts);
+    table->columns_by_text = !at_positions(parts) || has_two_texts(result);
     table->rows = static_cast<std::int64_t>(map.rows.size());
     table->columns = map.width;
     table->numbers = map.values;

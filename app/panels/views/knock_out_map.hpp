@@ -25,7 +25,7 @@ struct WorthMap {
 };
 WorthMap map_of(const PanelContext& context, const KnockOut& result, ReplacedParts parts);
 
-/// The same for copying and exporting.
-std::shared_ptr<const NumberTable> table_of_changes(const PanelContext& context, const KnockOut& result, ReplacedParts parts);
+/// The same for copying and exporting; the axis of the rows says what is measured.
+std::shared_ptr<const NumberTable> table_of_changes(const PanelContext& context, const KnockOut& result, const KnockOutQuestion& question);
 
 }  // namespace attn::app

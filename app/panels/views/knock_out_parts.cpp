@@ -31,20 +31,17 @@ constexpr std::array<std::string_view, 3> kBlocks = {"attention", "feed-forward"
 constexpr std::array<std::string_view, 3> kBlockColumns = {"attention", "ffn", "cross"};
 
 std::int64_t block_of(const StageId& id) {
-    return id.stage == Stage::FfnOut ? kFeedForwardColumn : is_cross(id.stage) ? kCrossColumn : kAttentionColumn;
+    return id.stage == Stage::FfnOut || id.stage == Stage::FfnNorm ? kFeedForwardColumn
+           : is_cross(id.stage)                                    ? kCrossColumn
+                                                                   : kAttentionColumn;
 }
 
 /// An encoder-decoder has up to three attentions per layer, whose names must fit beside the picture.
 std::string short_name(const StageId& id) { return id.stack == Stack::Main ? place_words(id, -1) : attention_name(id, {}, true); }
 
-/// The columns of an encoder and a decoder are different words.
-bool has_two_texts(const KnockOut& result) {
-    return !result.parts.empty() && result.parts.front().stage.stack != result.parts.back().stage.stack;
-}
-
 /// The word at the position and, where the text taken from has another, that one: "Lily←Mia".
 std::string position_name(const PanelContext& context, const PartWorth& part) {
-    const std::string own = index_label(context, part.stage, Axis::T, part.index);
+    std::string own = index_label(context, part.stage, Axis::T, part.index);
     const auto& patch = context.view.knock_out.last_question.patch;
     if (!patch) return own;
     const std::string other = index_label(context, part.stage, Axis::T, part.index, {.snapshot = &context.snapshot, .batch = patch->from});
@@ -75,6 +72,15 @@ std::string row_name(const PartWorth& part, ReplacedParts parts) {
     if (parts == ReplacedParts::Positions) ++id.layer;  // a stream is named by the layer that it enters
     if (parts == ReplacedParts::Blocks) id.stage = Stage::FfnOut;
     return short_name(id);
+}
+
+bool in_one_row(const PartWorth& a, const PartWorth& b, ReplacedParts parts) {
+    if (parts == ReplacedParts::Blocks) return a.stage.layer == b.stage.layer && a.stage.stack == b.stage.stack;
+    return a.stage == b.stage;
+}
+
+bool has_two_texts(const KnockOut& result) {
+    return !result.parts.empty() && result.parts.front().stage.stack != result.parts.back().stage.stack;
 }
 
 std::int64_t column_of(const PartWorth& part, ReplacedParts parts) {

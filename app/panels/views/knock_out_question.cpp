@@ -84,7 +84,7 @@ std::optional<std::int32_t> answer_against(const PanelContext& context, const Kn
     const std::optional<std::int32_t>& chosen = context.view.knock_out.against;
     if (chosen && *chosen != question.place->token && *chosen < context.trace().config.vocab_size) return chosen;
     const std::vector<std::int32_t> answers = other_answers(context, question);
-    return answers.empty() ? std::nullopt : std::optional(answers.front());
+    return answers.empty() || answers.front() >= context.trace().config.vocab_size ? std::nullopt : std::optional(answers.front());
 }
 
 std::string_view measure_name(AnswerMeasure measure) {
@@ -123,6 +123,17 @@ KnockOutQuestion knock_out_question(const PanelContext& context) {
     if (context.view.knock_out.measure == AnswerMeasure::LogitDifference && question.place)
         question.place->against = answer_against(context, question);
     return question;
+}
+
+std::string why_not_measured(const PanelContext& context, const KnockOutQuestion& question) {
+    if (!context.trace().config.lm_head)
+        return "Without an output head the model predicts nothing. Switch on “Output head” in the settings of the Step view.";
+    if (!question.place && !reads_both_ways(context) && longest_counted(context.trace().tokens, question) <= 1)
+        return "A text of one token has no next token to predict, so there is no loss: write a longer text, or choose a token's "
+               "probability.";
+    if (context.view.knock_out.measure == AnswerMeasure::LogitDifference && question.measure() != AnswerMeasure::LogitDifference)
+        return context.trace().config.vocab_size > 1 ? "The likely tokens are being computed." : "There is no other token to compare with.";
+    return "";
 }
 
 std::optional<std::int32_t> own_answer(const PanelContext& context) {
@@ -164,7 +175,7 @@ std::vector<std::int32_t> other_answers(const PanelContext& context, const Knock
     if (from != question.place->sequence && question.place->position < tokens.lengths[static_cast<std::size_t>(from)]) {
         const std::int64_t next = question.place->position + (reads_both_ways(context) ? 0 : 1);
         if (next < tokens.lengths[static_cast<std::size_t>(from)]) add(tokens.ids[static_cast<std::size_t>(from * tokens.length + next)]);
-        if (!add_likeliest(from, kMostAnswers / 2)) return answers;  // what is likely here would otherwise be first for a moment
+        if (!add_likeliest(from, 1)) return answers;  // what is likely here would otherwise be first for a moment
     }
     add_likeliest(question.place->sequence, kMostAnswers);
     return answers;
@@ -189,7 +200,7 @@ std::string question_words(const PanelContext& context, const KnockOutQuestion& 
     const auto& place = *question.place;
     const bool two_texts = context.trace().config.architecture == Architecture::EncoderDecoder;
     const auto token = [&](std::int32_t id) { return index_label(context, {Stage::Logits, -1}, Axis::V, id); };
-    const std::string asked = place.against ? fmt::format("‘{}’ − ‘{}’", token(place.token), token(*place.against))
+    const std::string asked = place.against ? fmt::format("logits ‘{}’ − ‘{}’", token(place.token), token(*place.against))
                                             : fmt::format("probability of ‘{}’", token(place.token));
     return fmt::format("{} {} position {} ‘{}’{}", asked, both_ways ? "at" : "after", place.position,
                        index_label(context, {Stage::Logits, -1}, Axis::T, place.position), two_texts ? " of the target" : "");

@@ -17,6 +17,9 @@ KnockOutQuestion knock_out_question(const PanelContext& context);
 /// The text taken from if the chosen one is shown itself, or none was chosen yet.
 std::int64_t text_beside_shown(const PanelContext& context);
 
+/// Why there is nothing to measure, one sentence; "" if there is.
+std::string why_not_measured(const PanelContext& context, const KnockOutQuestion& question);
+
 /// The token that follows the position asked about (of an encoder, the one that stands there), or the likeliest where the text does not
 /// say; none for an empty text.
 std::optional<std::int32_t> own_answer(const PanelContext& context);

@@ -17,6 +17,7 @@ namespace attn::app {
 struct TokenSearch {
     std::string text, found_for;
     std::vector<std::int32_t> found;
+    std::ptrdiff_t chosen = 0;  ///< the line that Enter takes
 };
 
 struct KnockOutState {

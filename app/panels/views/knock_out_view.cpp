@@ -15,6 +15,7 @@
 #include "app/panels/views/knock_out_parts.hpp"
 #include "app/panels/views/knock_out_question.hpp"
 #include "app/panels/views/token_choice.hpp"
+#include "app/panels/write/fill_in_view.hpp"
 #include "app/widgets/color_bar.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/heatmap_view.hpp"
@@ -43,7 +44,7 @@ void take_up_question(ViewState& view) {
     if (opened && view.locked.on(Axis::T) == opened->position) view.locked.set(Axis::T, opened->before);
 }
 
-/// The heads of both texts are the same until a word is changed.
+/// Both texts give the same numbers until a word is changed.
 void begin_with_copy(PanelContext& context) {
     add_text(context, 0);
     context.view.knock_out.from = 0;
@@ -162,11 +163,14 @@ void draw_heading(PanelContext& context, const KnockOutQuestion& question) {
                               "logit exceeds another one's."}))
         measure = static_cast<AnswerMeasure>(chosen);
     ImGui::SetCursorScreenPos({at.x, at.y + context.px(38)});
-    draw_parts(context, question);
-    const ImVec2 second_line = ImGui::GetCursorScreenPos();
-    draw_replacement(context, question);
-    if (question.place) draw_tokens(context, question, second_line);
-    paragraph(context.ui(), fonts.label, colors.muted, measured_words(context.trace(), question));
+    if (!context.picture_alone) {
+        draw_parts(context, question);
+        const ImVec2 second_line = ImGui::GetCursorScreenPos();
+        draw_replacement(context, question);
+        if (question.place) draw_tokens(context, question, second_line);
+    }
+    // A lesson explains it itself, and leaves little room.
+    if (!context.view.lesson.open()) paragraph(context.ui(), fonts.label, colors.muted, measured_words(context.trace(), question));
     gap(context.ui(), 6);
 }
 
@@ -293,7 +297,8 @@ void draw_map(PanelContext& context, const KnockOut& result, ImVec2 at, ImVec2 r
     const HeatmapResult hit = heatmap_view(context.ui(), "##worth", min, max, data, style, whole, options);
     draw_numbers(context, map, style, {min, max});
     if (!fresh) ImGui::GetWindowDrawList()->AddRectFilled(min, max, with_alpha(context.theme.colors.pane, 0.65F));
-    color_bar(context.ui(), {max.x + context.px(20), min.y}, min.y + std::max(max.y - min.y, context.px(100)), style, {});
+    const float bar_end = std::min(min.y + std::max(max.y - min.y, context.px(100)), at.y + room.y - context.px(8));
+    color_bar(context.ui(), {max.x + context.px(20), min.y}, bar_end, style, {});
     const auto part_at = [&](const HeatmapCell& cell) { return map.parts[static_cast<std::size_t>(cell.row * map.width + cell.col)]; };
     if (hit.clicked && part_at(*hit.clicked) != nullptr) open_part(context, *part_at(*hit.clicked), parts);
     if (!hit.hovered || part_at(*hit.hovered) == nullptr) return;
@@ -367,23 +372,8 @@ void draw_knock_out_view(PanelContext& context) {
     take_up_question(context.view);
     const KnockOutQuestion question = knock_out_question(context);
     draw_heading(context, question);
-    if (!context.trace().config.lm_head) {
-        paragraph(context.ui(), fonts.body, colors.muted,
-                  "Without an output head the model predicts nothing. Switch on “Output head” in the settings of the Step view.");
-        return;
-    }
-    if (!question.place && !reads_both_ways(context) && longest_counted(context.trace().tokens, question) <= 1) {
-        paragraph(
-            context.ui(), fonts.body, colors.muted,
-            "A text of one token has no next token to predict, so there is no loss: write a longer text, or choose a token's probability.");
-        return;
-    }
-    if (context.view.knock_out.measure == AnswerMeasure::LogitDifference && question.measure() != AnswerMeasure::LogitDifference) {
-        paragraph(context.ui(), fonts.body, colors.muted,
-                  context.trace().config.vocab_size > 1 ? "The likely tokens are being computed."
-                                                        : "There is no other token to compare with.");
-        return;
-    }
+    if (const std::string why = why_not_measured(context, question); !why.empty())
+        return paragraph(context.ui(), fonts.body, colors.muted, why);
     // After cancelling, nothing is requested until the button is pressed.
     KnockOutState& state = context.view.knock_out;
     Answer<facet::KnockOut> answer;

@@ -1,5 +1,5 @@
 #pragma once
-/// The knock-out view: how much each head or position matters, as a map and as a sorted list.
+/// The knock-out view: how much each head, block or position matters, as a map and as a sorted list.
 
 #include "app/panels/panel_context.hpp"
 

@@ -16,7 +16,8 @@ namespace attn::app {
 /// The token with this text or, if there is none, with a space before it: the first of several.
 std::optional<std::int32_t> token_named(const std::vector<std::string>& vocabulary, std::string_view text);
 
-/// At most `most` tokens that contain the text: first those that are the text, then those that begin with it, spaces before it aside.
+/// At most `most` tokens that contain the text, spaces before it and capitals aside: first those that are the text, then those that begin
+/// with it.
 std::vector<std::int32_t> tokens_with(const std::vector<std::string>& vocabulary, std::string_view text, std::size_t most);
 
 /// A button that shows a token and opens a list: of the likely ones or, once something is typed there, of those that contain it. Returns

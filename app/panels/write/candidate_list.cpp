@@ -15,7 +15,7 @@
 namespace attn::app {
 namespace {
 
-constexpr float kRow = 24, kWord = 118, kFigures = 58, kCutRow = 22;
+constexpr float kRow = 24, kWord = 118, kFigures = 66, kCutRow = 22;
 
 /// Leaves room for a scrollbar.
 float row_width(const PanelContext& context) { return ImGui::GetContentRegionAvail().x - context.px(6); }

@@ -14,10 +14,11 @@ std::string_view changed_forward(const ForwardSettings& before, const ForwardSet
 }  // namespace
 
 std::string_view changed_part(const Document& before, const Document& after) {
-    if (before.model != after.model) return after.model != nullptr ? "opening the model" : "closing the model";
-    if (before.preset != after.preset) return "opening the example";
-    if (before.shipped != after.shipped) return "the change of parameters";
+    if (before.model != after.model && after.model != nullptr) return "opening the model";
+    if (before.preset != after.preset && !after.preset.empty()) return "opening the example";
+    if (before.model != after.model) return "opening the document";
     if (before.trained != after.trained) return "the moment of the run";
+    if (before.preset != after.preset || before.shipped != after.shipped) return "opening the document";
     if (before.config != after.config) return "the model's settings";
     if (before.tokenizer != after.tokenizer) return "the tokenizer";
     if (before.texts != after.texts || before.source_texts != after.source_texts) return "the text";

@@ -32,6 +32,14 @@ ChangedSlice counted(ChangedSlice slice, const NumberGrid& like) {
     return slice;
 }
 
+/// As recorded or, where only an outline is held, as its settings say; none if that is not known.
+std::optional<Mask> mask_of_weights(const Trace<float>& trace, const StageId& id) {
+    if (const RecordedStage<float>* weights = trace.find(id))
+        return weights->mask != nullptr ? std::optional(*weights->mask) : std::nullopt;
+    const bool known = trace.plan != nullptr && trace.plan->find(id) != nullptr && trace.settings.mistake == Mistake::None;
+    return known ? std::optional(meant_mask(trace, id)) : std::nullopt;
+}
+
 }  // namespace
 
 ChangedSlice slice_without_first_key(const NumberGrid& weights) {
@@ -89,18 +97,6 @@ ChangedSlice slice_row_sums(const NumberGrid& grid) {
     }
     return counted(std::move(sums), {.rows = grid.rows, .cols = 1});
 }
-
-namespace {
-
-/// As recorded or, where only an outline is held, as its settings say; none if that is not known.
-std::optional<Mask> mask_of_weights(const Trace<float>& trace, const StageId& id) {
-    if (const RecordedStage<float>* weights = trace.find(id))
-        return weights->mask != nullptr ? std::optional(*weights->mask) : std::nullopt;
-    const bool known = trace.plan != nullptr && trace.plan->find(id) != nullptr && trace.settings.mistake == Mistake::None;
-    return known ? std::optional(meant_mask(trace, id)) : std::nullopt;
-}
-
-}  // namespace
 
 ChangedSlice slice_of_totals(const TotalsMap& map) {
     const auto& [trace, totals, rollout, layer, sequence] = map;

@@ -292,11 +292,11 @@ void write_table(const std::filesystem::path& path, const NumberTable& table) {
         return escaped(texts[static_cast<std::size_t>(i)], 0);
     };
     const bool tokens = !table.row_texts.empty() && !table.rows_by_text;
-    std::string text = table.row_axis + (tokens ? ",token" : "");
+    std::string text = quoted(table.row_axis) + (tokens ? ",token" : "");
     for (std::int64_t column = 0; column < table.columns; ++column) {
         const std::string name = std::to_string(column);
         const std::string text_of = table.column_texts.empty() ? "" : text_at(table.column_texts, column);
-        text += "," + quoted(table.columns_by_text ? text_of : text_of.empty() ? name : name + " " + text_of);
+        text += "," + quoted(table.columns_by_text ? text_of : text_of.empty() ? name : fmt::format("{} {}", name, text_of));
     }
     text += "\r\n";
     for (std::int64_t row = 0; row < table.rows; ++row) {
