@@ -1,6 +1,6 @@
 #include "app/cli/waiting_threads.hpp"
 
-#include <dlfcn.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -16,11 +16,9 @@ namespace {
 std::filesystem::path path_of_program() {
     const char* preloaded = std::getenv("LD_PRELOAD");
     if (preloaded != nullptr && std::strstr(preloaded, "vgpreload") != nullptr) return {};
-    Dl_info here{};
+    if (::getauxval(AT_BASE) == 0) return {};  // the loader itself was started, and has no loader
     std::error_code none;
-    const std::filesystem::path running = std::filesystem::read_symlink("/proc/self/exe", none);
-    if (none || ::dladdr(reinterpret_cast<const void*>(&let_waiting_threads_sleep), &here) == 0 || here.dli_fname == nullptr) return {};
-    return std::filesystem::equivalent(running, here.dli_fname, none) && !none ? running : std::filesystem::path();
+    return std::filesystem::read_symlink("/proc/self/exe", none);
 }
 
 }  // namespace

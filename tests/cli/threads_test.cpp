@@ -55,6 +55,21 @@ TEST(Threads, ThoseThatWaitSoonSleepUnlessTheUserSaysOtherwise) {
     EXPECT_EQ(waiting_in("OMP_WAIT_POLICY=active"), "OMP_WAIT_POLICY=active\nattnscope\n");
 }
 
+/// Arguments, exit code and name survive the restart, and whoever runs the program keeps running it.
+TEST(Threads, TheRestartChangesNothingElse) {
+    const ScratchFolder folder;
+    const std::string binary = ATTNSCOPE_BINARY, away = "unset OMP_WAIT_POLICY GOMP_SPINCOUNT; ";
+    const std::string version = in_shell("attnscope --version", folder.path("")).out;
+    const std::string place = binary.substr(0, binary.rfind('/'));
+    EXPECT_EQ(in_shell(away + "cd '" + place + "'; ./attnscope --version", folder.path("")).out, version);
+    EXPECT_EQ(in_shell(away + "unset -f attnscope; PATH='" + place + "'; attnscope --version", folder.path("")).out, version);
+    const Outcome refused = in_shell(away + "attnscope trace --text 'two  words' --out", folder.path(""));
+    EXPECT_EQ(refused.exit_code, 2);
+    const Outcome loaded =
+        in_shell(away + "$(ldd '" + binary + "' | grep -o '/[^ ]*ld-linux[^ ]*') '" + binary + "' --version", folder.path(""));
+    EXPECT_EQ(loaded.out, version) << loaded.err;
+}
+
 /// Exit code and stderr of attnscope under a limit on processes and threads.
 Outcome with_limit(int threads, const std::string& arguments) {
     const TemporaryFolder folder;
