@@ -401,7 +401,8 @@ void draw_knock_out_view(PanelContext& context) {
     const float widest_map = context.px(kLayerLabels + kWorthBar) + static_cast<float>(columns) * context.px(kMaxHeadCell);
     ImGui::SetCursorScreenPos({at.x + std::min(room.x - list_width, widest_map) + context.px(24), at.y});
     ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
-    ImGui::BeginChild("##parts_in_order", {list_width - context.px(24), room.y}, false, ImGuiWindowFlags_NoNav);
+    ImGui::BeginChild("##parts_in_order", {list_width - context.px(24), room.y}, false,
+                      ImGuiWindowFlags_NoNav | (context.picture_alone ? ImGuiWindowFlags_NoScrollbar : ImGuiWindowFlags_None));
     ImGui::PopStyleColor();
     draw_list(context, *state.last, fresh);
     fade_scrolled_edges(context.ui());
