@@ -26,8 +26,8 @@ constexpr std::int64_t kMaxTrainingSteps = 1'000'000;
 constexpr std::size_t kLeastAnswers = 2, kMostAnswers = 4;
 
 /// Fields for which it matters whether this step specified them.
-constexpr std::array<std::string_view, 8> kPlaces = {"stage",     "layer",        "cell",     "source_texts",
-                                                     "gradients", "totals_layer", "replaced", "replaced_from"};
+constexpr std::array<std::string_view, 9> kPlaces = {"stage",        "layer",   "cell",     "source_texts", "gradients",
+                                                     "totals_layer", "against", "replaced", "replaced_from"};
 /// Lessons have no place for trained pieces.
 constexpr std::span kLessonTokenizers = std::span(kTokenizerNames).first(static_cast<std::size_t>(TokenizerKind::Bpe));
 

@@ -233,9 +233,11 @@ void Checker::check_totals() {
 void Checker::check_knock_out() {
     if (step_->said.contains("replaced") && at_positions(look().replaced) && !look().replaced_from)
         fail("replaced", "positions are taken from another text: name it in \"replaced_from\"");
+    if (const std::int64_t tokens = trace().config.vocab_size; step_->said.contains("against") && look().against >= tokens)
+        fail("against", fmt::format("there is no token {}: the vocabulary has {}", *look().against, tokens));
     if (look().view != View::KnockOut || !look().replaced_from) return;
     const std::int64_t texts = trace().tokens.size(), from = *look().replaced_from;
-    if (from >= texts) fail("replaced_from", fmt::format("there is no text {}: there are {}", from, texts));
+    if (from >= texts) fail("replaced_from", fmt::format("there is no text {}: there {} {}", from, texts == 1 ? "is" : "are", texts));
     if (from == look().sequence) fail("replaced_from", "a text cannot be replaced by itself");
 }
 
