@@ -146,6 +146,22 @@ TEST_F(CountedTest, ALogitDifferenceIsAgainstTheOtherTextsAnswer) {
     EXPECT_NE(question().place->against, ids.at(2)) << "not against itself";
 }
 
+/// Source and target are matched each for itself.
+TEST_F(CountedTest, TextsOfDifferentLengthsAreSaidToBeMatchedByPosition) {
+    const auto said = [&](const std::vector<std::string>& texts, const std::vector<std::string>& sources) {
+        session->apply({command::SetTexts{texts, sources}, ""});
+        session->wait();
+        return measured_words(trace(), {.patch = {{1, 0}}});
+    };
+    open_example("gpt-tiny");
+    EXPECT_EQ(said({"the cat sat", "the dog sat"}, {}).find("matched"), std::string::npos);
+    EXPECT_NE(said({"the cat sat", "the dog"}, {}).find("The texts have 3 and 2 tokens"), std::string::npos);
+    open_example("encoder-decoder");
+    const std::string words = said({"the cat", "the dog"}, {"the dog sleeps", "the dog"});
+    EXPECT_NE(words.find("The sources have 3 and 2 tokens"), std::string::npos) << words;
+    EXPECT_EQ(words.find("The targets"), std::string::npos) << words;
+}
+
 TEST(TokenChoice, FindsTokensByTheirText) {
     const std::vector<std::string> vocabulary{"a", " Mary", "Mary", "Rosemary", " Maryland", "maryland"};
     EXPECT_EQ(tokens_with(vocabulary, "Mary", 9), (std::vector<std::int32_t>{1, 2, 4, 5, 3}));

@@ -104,11 +104,15 @@ std::string other_place(const PanelContext& context, const KnockOutQuestion& que
 
 /// Nothing says which words of two texts belong together if one is longer.
 std::string matched_words(const Trace<float>& trace, const KnockOutQuestion::Patch& patch) {
-    const auto length = [&](std::int64_t text) { return trace.tokens.lengths[static_cast<std::size_t>(text)]; };
-    const std::int64_t from = length(patch.from), into = length(patch.into);
-    if (from == into) return "";
-    return fmt::format(" The texts have {} and {} tokens: they are matched by position, not by word, and only the first {} are replaced.",
-                       into, from, std::min(from, into));
+    const auto of = [&](const char* texts, Stack stack) -> std::string {
+        const std::vector<std::int64_t>& lengths = trace.tokens_of(stack).lengths;
+        const std::int64_t from = lengths[static_cast<std::size_t>(patch.from)], into = lengths[static_cast<std::size_t>(patch.into)];
+        if (from == into) return "";
+        return fmt::format(" The {} have {} and {} tokens: they are matched by position, not by word, and only the first {} are replaced.",
+                           texts, into, from, std::min(from, into));
+    };
+    if (trace.source() == nullptr) return of("texts", Stack::Main);
+    return of("sources", Stack::Encoder) + of("targets", Stack::Decoder);
 }
 
 }  // namespace
