@@ -11,14 +11,72 @@ ATTN_INLINE void exchange_halves(Vec<Scalar>& a, Vec<Scalar>& b, Numbers<kLane..
 }
 
 /// Transposes a square of vectors in log2(width) rounds, each exchanging lanes between rows whose numbers differ in one bit.
-template <int kStep, class Scalar>
-ATTN_INLINE void transpose_rounds(Vec<Scalar> (&r)[kWidth<Scalar>]) {
-    if constexpr (kStep < kWidth<Scalar>) {
+template <int kStep = 1>
+ATTN_INLINE void transpose(Vec<double> (&r)[kWidth<double>]) {
+    if constexpr (kStep < kWidth<double>) {
 #pragma GCC unroll 16
-        for (int i = 0; i < kWidth<Scalar>; ++i)
-            if ((i & kStep) == 0) exchange_halves<kStep, Scalar>(r[i], r[i | kStep], LaneNumbers<Scalar>{});
-        transpose_rounds<2 * kStep, Scalar>(r);
+        for (int i = 0; i < kWidth<double>; ++i)
+            if ((i & kStep) == 0) exchange_halves<kStep, double>(r[i], r[i | kStep], LaneNumbers<double>{});
+        transpose<2 * kStep>(r);
     }
+}
+
+/// Four floats, within which processors interleave numbers without a list of their positions.
+constexpr int kQuad = 4, kQuads = kWidth<float> / kQuad;
+
+/// Interleaves the first (kHalf 0) or second halves of the quads of a and b, kTogether numbers at a time.
+template <int kTogether, int kHalf, int... kLane>
+ATTN_INLINE Vec<float> interleaved_quads(Vec<float> a, Vec<float> b, Numbers<kLane...>) {
+    constexpr int kW = kWidth<float>;
+    return __builtin_shufflevector(a, b,
+                                   (kLane / kTogether % 2 * kW + kLane / kQuad * kQuad + kHalf * kQuad / 2 +
+                                    kLane % kQuad / (2 * kTogether) * kTogether + kLane % kTogether)...);
+}
+
+/// Every second quad of a, then of b, beginning with the first (kOdd 0) or the second.
+template <int kOdd, int... kLane>
+ATTN_INLINE Vec<float> every_second_quad(Vec<float> a, Vec<float> b, Numbers<kLane...>) {
+    constexpr int kW = kWidth<float>;
+    return __builtin_shufflevector(a, b,
+                                   (2 * kLane / kW * kW + (kLane / kQuad % ((kQuads + 1) / 2) * 2 + kOdd) * kQuad + kLane % kQuad)...);
+}
+
+/// Transposes squares of 4 by 4 numbers within the quads of four rows.
+ATTN_INLINE void transpose_within_quads(Vec<float>* r) {
+    constexpr LaneNumbers<float> kAll;
+    const Vec<float> ab[2] = {interleaved_quads<1, 0>(r[0], r[1], kAll), interleaved_quads<1, 1>(r[0], r[1], kAll)};
+    const Vec<float> cd[2] = {interleaved_quads<1, 0>(r[2], r[3], kAll), interleaved_quads<1, 1>(r[2], r[3], kAll)};
+#pragma GCC unroll 2
+    for (int half = 0; half < 2; ++half) {
+        r[2 * half] = interleaved_quads<2, 0>(ab[half], cd[half], kAll);
+        r[2 * half + 1] = interleaved_quads<2, 1>(ab[half], cd[half], kAll);
+    }
+}
+
+/// Transposes the quads of the rows i, i + 4, i + 8, ... as if each were one number.
+ATTN_INLINE void transpose_quads(Vec<float> (&r)[kWidth<float>], int i) {
+    constexpr LaneNumbers<float> kAll;
+    if constexpr (kQuads == 2) {
+        const Vec<float> first = every_second_quad<0>(r[i], r[i + 4], kAll);
+        r[i + 4] = every_second_quad<1>(r[i], r[i + 4], kAll);
+        r[i] = first;
+    } else if constexpr (kQuads == 4) {
+        const Vec<float> ab[2] = {every_second_quad<0>(r[i], r[i + 4], kAll), every_second_quad<1>(r[i], r[i + 4], kAll)};
+        const Vec<float> cd[2] = {every_second_quad<0>(r[i + 8], r[i + 12], kAll), every_second_quad<1>(r[i + 8], r[i + 12], kAll)};
+#pragma GCC unroll 2
+        for (int odd = 0; odd < 2; ++odd) {
+            r[i + 4 * odd] = every_second_quad<0>(ab[odd], cd[odd], kAll);
+            r[i + 4 * odd + 8] = every_second_quad<1>(ab[odd], cd[odd], kAll);
+        }
+    }
+}
+
+/// Transposes a square of vectors.
+ATTN_INLINE void transpose(Vec<float> (&r)[kWidth<float>]) {
+#pragma GCC unroll 16
+    for (int i = 0; i < kWidth<float>; i += kQuad) transpose_within_quads(r + i);
+#pragma GCC unroll 4
+    for (int i = 0; i < kQuad; ++i) transpose_quads(r, i);
 }
 
 /// out[p * out_step + i] = in[i * in_step + p] for i < rows and p < depth; cells i in [rows, padded) become 0.
@@ -36,7 +94,7 @@ void pack_transposed(const Scalar* in, std::int64_t in_step, std::int64_t rows, 
                 square[i] = i >= here    ? Vec<Scalar>{}
                             : deep >= kW ? load(from + i * in_step)
                                          : load_part(from + i * in_step, deep, Scalar{0});
-            transpose_rounds<1, Scalar>(square);
+            transpose(square);
             Scalar* to = out + p * out_step + first;
 #pragma GCC unroll 16
             for (int i = 0; i < kW; ++i, to += out_step)

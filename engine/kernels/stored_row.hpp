@@ -1,19 +1,36 @@
 // Part of every kernel build: the product of a single row with a matrix whose columns are contiguous. Included by build.hpp inside an
 // unnamed namespace.
 
+/// Prefetches the next chunk of a vector of columns, which are too short for the hardware prefetcher. Chunks are small enough for the
+/// first-level cache, and what is contiguous in them is asked for together.
+struct NextChunk {
+    static constexpr std::int64_t kNumbers = 128, kLine = 16, kLines = kNumbers / kLine;
+
+    const float* first;  ///< of the columns
+    std::int64_t row, k;
+
+    /// Asks for as many lines as the step at q reads.
+    ATTN_INLINE void ask(std::int64_t q) const {
+        constexpr std::int64_t kW = kWidth<float>, kAtOnce = kW * kW / kLine;
+        const std::int64_t within = q % kNumbers, after = q - within + kNumbers;
+        const float* const next = after < k ? first + after : first + kW * row;
+        const std::int64_t line = within / kW * kAtOnce;
+#pragma GCC unroll 16
+        for (std::int64_t i = 0; i < kAtOnce; ++i) __builtin_prefetch(next + (line + i) / kLines * row + (line + i) % kLines * kLine);
+    }
+};
+
 /// Sums of one vector of columns over steps [p, p + depth) of k, each in the order of k. Column i begins at first + i * row.
-ATTN_INLINE Vec<float> sum_columns(const float* a, const float* first, std::int64_t row, std::int64_t p, std::int64_t depth) {
+ATTN_INLINE Vec<float> sum_columns(const float* a, const float* first, std::int64_t row, std::int64_t p, std::int64_t depth,
+                                   const NextChunk* next) {
     constexpr int kW = kWidth<float>;
     Vec<float> sum{};
     for (std::int64_t q = p; q < p + depth; q += kW) {
         Vec<float> square[kW];
 #pragma GCC unroll 16
         for (int i = 0; i < kW; ++i) square[i] = load(first + i * row + q);
-        // Prefetches the columns of the next vector, which are too short for the hardware prefetcher: the number of cache lines read in
-        // this step, not all at once.
-        constexpr std::int64_t kShare = 16 / kW;
-        for (std::int64_t i = q / kW % kShare; i < kW; i += kShare) __builtin_prefetch(first + (kW + i) * row + q);
-        transpose_rounds<1, float>(square);
+        if (next != nullptr) next->ask(q);
+        transpose(square);
 #pragma GCC unroll 16
         for (int i = 0; i < kW; ++i) sum = multiply_add(splat(a[q + i]), square[i], sum);
     }
@@ -37,9 +54,11 @@ ATTN_INLINE std::int64_t depth_at(const GemmArguments<float>& g, std::int64_t p)
 std::int64_t multiply_row_across(const GemmArguments<float>& g, const StoredMatrix& b, std::int64_t end_column) {
     const float* const numbers = reinterpret_cast<const float*>(b.data);
     const std::int64_t row = b.row_bytes / static_cast<std::int64_t>(sizeof(float));
-    for (std::int64_t j = 0; j < end_column; j += kWidth<float>)
+    for (std::int64_t j = 0; j < end_column; j += kWidth<float>) {
+        const NextChunk next{numbers + j * row, row, g.k};
         for (std::int64_t p = 0; p < g.k; p += Tile<float>::kDepth)
-            store_sums(g, j, kWidth<float>, p, depth_at(g, p), sum_columns(g.a, numbers + j * row, row, p, depth_at(g, p)));
+            store_sums(g, j, kWidth<float>, p, depth_at(g, p), sum_columns(g.a, next.first, row, p, depth_at(g, p), &next));
+    }
     return end_column;
 }
 
@@ -47,7 +66,7 @@ std::int64_t multiply_row_across(const GemmArguments<float>& g, const StoredMatr
 void multiply_row_widened(const GemmArguments<float>& g, const StoredMatrix& b, std::int64_t first_column, std::int64_t end_column) {
     constexpr std::int64_t kW = kWidth<float>, kDepth = Tile<float>::kDepth, kAtOnce = 2 * kDepth;
     static_assert(kAtOnce % kWidenedNumbers == 0);
-    alignas(64) float rows[2 * kW * kAtOnce];  // the second half is prefetched but never read
+    alignas(64) float rows[kW * kAtOnce];
     for (std::int64_t j = first_column; j < end_column; j += kW) {
         const std::int64_t columns = end_column - j < kW ? end_column - j : kW;
         for (std::int64_t q = 0; q < g.k; q += kAtOnce) {
@@ -55,7 +74,7 @@ void multiply_row_widened(const GemmArguments<float>& g, const StoredMatrix& b, 
             for (std::int64_t i = 0; i < columns; ++i)
                 widen(b.kind, b.data + (j + i) * b.row_bytes + q / b.block_numbers * b.block_bytes, numbers, rows + i * kAtOnce);
             for (std::int64_t p = q; p < q + numbers; p += kDepth)
-                store_sums(g, j, columns, p, depth_at(g, p), sum_columns(g.a, rows - q, kAtOnce, p, depth_at(g, p)));
+                store_sums(g, j, columns, p, depth_at(g, p), sum_columns(g.a, rows - q, kAtOnce, p, depth_at(g, p), nullptr));
         }
     }
 }
