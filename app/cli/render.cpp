@@ -11,6 +11,7 @@
 #include "app/cli/commands.hpp"
 #include "app/cli/document_options.hpp"
 #include "app/cli/lesson_options.hpp"
+#include "app/cli/token_options.hpp"
 #include "app/cli/training_options.hpp"
 #include "app/cli/view_options.hpp"
 #include "app/panels/views/knock_out_parts.hpp"
@@ -150,7 +151,7 @@ std::shared_ptr<const Snapshot> prepare(const RenderOptions& options, Applicatio
     if (lesson == nullptr) {
         application.view() = make_view(options.view, *snapshot->trace, opening_look(application.session().document()),
                                        application.session().document().look.has_value());
-        choose_tokens(options.view, snapshot->vocabulary, application.view());
+        choose_tokens(options.view, *snapshot, application.view());
     } else {
         application.view().dark = options.view.theme == "dark";
         application.open_lesson(lesson, step, options.answer ? std::optional<std::size_t>(*options.answer - 1) : std::nullopt);

@@ -8,7 +8,6 @@
 
 #include "app/panels/look.hpp"
 #include "app/panels/views/knock_out_parts.hpp"
-#include "app/panels/views/token_choice.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/tensor/error.hpp"
 
@@ -164,9 +163,14 @@ void add_view_options(CliCommand command, ViewOptions& options) {
             "its logit and that of the likeliest other answer")
         .shown_as("MEASURE")
         .one_of({kMeasureNames.begin(), kMeasureNames.end()});
-    command.option("--token", options.token, "With --measure probability or logit-difference: this token instead of the next word")
+    command
+        .option("--token", options.token,
+                "With --measure probability or logit-difference: this token instead of the next word. If the vocabulary has it with and "
+                "without a "
+                "space before it, the text's own or the likelier one; in double quotes, '\"TOKEN\"' or '\" TOKEN\"', exactly that one")
         .shown_as("TOKEN");
-    command.option("--against", options.against, "With --measure logit-difference: subtract the logit of this token").shown_as("TOKEN");
+    command.option("--against", options.against, "With --measure logit-difference: subtract the logit of this token, named in the same way")
+        .shown_as("TOKEN");
     command
         .option("--replace", options.replace,
                 "With --view knock-out: heads (default), or blocks, each with all that an attention or a feed-forward network adds. With "
@@ -237,17 +241,6 @@ ViewState make_view(const ViewOptions& options, const Trace<float>& trace, const
         view.heads_stage = view.stage.stage;
     }
     return view;
-}
-
-void choose_tokens(const ViewOptions& options, const std::vector<std::string>& vocabulary, ViewState& view) {
-    const auto named = [&](const char* option, const std::string& text) {
-        const std::optional<std::int32_t> token = token_named(vocabulary, text);
-        if (!token) throw Error(fmt::format("{} {}: the vocabulary has no such token", option, escaped(text)));
-        return *token;
-    };
-    if (!options.token.empty() && options.token == options.against) throw Error("--token and --against name the same token");
-    if (!options.token.empty()) view.locked.set(Axis::V, named("--token", options.token));
-    if (!options.against.empty()) view.knock_out.against = named("--against", options.against);
 }
 
 }  // namespace attn::app

@@ -43,7 +43,4 @@ void add_view_options(CliCommand command, ViewOptions& options);
 /// `saved`: it is where a document was saved, and the options change only what they name.
 ViewState make_view(const ViewOptions& options, const Trace<float>& trace, const std::optional<Look>& look, bool saved = false);
 
-/// Sets the tokens that are asked about. Throws Error for a text that is no token.
-void choose_tokens(const ViewOptions& options, const std::vector<std::string>& vocabulary, ViewState& view);
-
 }  // namespace attn::app

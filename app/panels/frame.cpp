@@ -21,6 +21,7 @@
 #include "app/panels/rail.hpp"
 #include "app/panels/train/train_transport.hpp"
 #include "app/panels/train/train_view.hpp"
+#include "app/panels/views/knock_out_question.hpp"
 #include "app/panels/views/knock_out_view.hpp"
 #include "app/panels/views/precision_view.hpp"
 #include "app/panels/write/write_view.hpp"
@@ -179,7 +180,8 @@ void draw_cell(PanelContext& context) {
     case View::Train:
     case View::Doctor:
         draw_side_in_place(context, draw_inspector);
-        draw_side_in_place(context, draw_histogram_section);
+        // Knock-out shows changes of an answer, not a stage's numbers.
+        if (context.view.view != View::KnockOut) draw_side_in_place(context, draw_histogram_section);
     }
 }
 
@@ -274,6 +276,7 @@ void draw_frame(PanelContext& context) {
     if (context.ready()) {
         keep_view_valid(view, context.trace());
         keep_up_with_opening(context);
+        keep_up_with_vocabulary(context);
     }
     const std::tuple looked_at(view.view, view.stage, view.head);
     advance_playing(context);

@@ -57,6 +57,7 @@ void turn_to(ViewState& view, const Look& look) {
     view.totals.up_to = look.up_to;
     view.knock_out.measure = look.measure;
     view.knock_out.against = look.against;
+    view.knock_out.against_was.reset();
     view.knock_out.parts = look.replaced;
     view.knock_out.from = look.replaced_from;
     turn_comparison_to(view.compare, look);

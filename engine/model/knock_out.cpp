@@ -75,6 +75,8 @@ double answer_of(const Trace<float>& outline, const KnockOutQuestion& question, 
 void require_question(const Trace<float>& trace, const KnockOutQuestion& question) {
     if (!trace.config.lm_head) throw ConfigError("a model without an output head predicts nothing that could change");
     if (question.place) require_place(trace, *question.place);
+    if (question.text && (*question.text < 0 || *question.text >= trace.tokens.size()))
+        throw Error("there is no text " + std::to_string(*question.text));
     if (!question.patch) {
         if (at_positions(question.parts)) throw ConfigError("positions can only be replaced by those of another text");
         return;
@@ -92,8 +94,9 @@ std::vector<std::int32_t> targets_of(const Trace<float>& trace, const KnockOutQu
     if (!question.counted.empty() && question.counted.size() != targets.size())
         throw Error("which positions count is given for " + std::to_string(question.counted.size()) + " positions, but there are " +
                     std::to_string(targets.size()));
+    const std::optional<std::int64_t> only = question.patch ? question.patch->into : question.text;
     for (std::size_t at = 0; at < targets.size(); ++at) {
-        const bool of_other_text = question.patch && static_cast<std::int64_t>(at) / trace.tokens.length != question.patch->into;
+        const bool of_other_text = only && static_cast<std::int64_t>(at) / trace.tokens.length != *only;
         if (of_other_text || (!question.counted.empty() && question.counted[at] == 0)) targets[at] = kIgnoredTarget;
     }
     return targets;

@@ -23,8 +23,8 @@ constexpr bool at_positions(ReplacedParts parts) { return parts != ReplacedParts
 /// What can be measured of an answer.
 enum class AnswerMeasure : std::uint8_t { Loss, Probability, LogitDifference };
 
-/// What to measure: the loss of the texts shown (shown_targets), or at one position the probability of a token, or by how much its logit
-/// is larger than another one's.
+/// What to measure: the loss (shown_targets) of all texts or of one, or at one position the probability of a token, or by how much its
+/// logit is larger than another one's.
 struct KnockOutQuestion {
     struct Place {
         std::int64_t sequence = 0, position = 0;
@@ -35,6 +35,7 @@ struct KnockOutQuestion {
     std::optional<Place> place{};  ///< none: the loss
     /// [B,T]: 1 where the prediction counts; empty: everywhere. For texts whose beginnings are unpredictable.
     std::vector<std::uint8_t> counted{};
+    std::optional<std::int64_t> text{};  ///< the only text whose loss is measured; none: all, or the one of `patch`
     ReplacedParts parts = ReplacedParts::Heads;
     /// Activation patching (Vig et al., 2020; Meng et al., 2022): numbers of text `from` replace those of text `into`, which is the place's
     /// text; the loss is that of `into` alone.

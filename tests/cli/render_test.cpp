@@ -118,6 +118,45 @@ TEST_F(Render, KnockOutShowsWhatItIsAskedFor) {
     EXPECT_EQ(pictures.size(), variants.size());
 }
 
+/// A narrow window says all that is measured, and which of the texts it is.
+TEST_F(Render, KnockOutSaysWhatItMeasuresInFull) {
+    const auto said = [&](std::vector<std::string> arguments) {
+        arguments.insert(arguments.begin(), {"--view", "knock-out", "--size", "1280x720"});
+        return read_bytes(draw("said.svg", arguments));
+    };
+    EXPECT_NE(said({"--preset", "translation", "--measure", "logit-difference"}).find("‘loket’ of the target"), std::string::npos);
+    EXPECT_NE(said({"--preset", "stories", "--text", "Tom has a ball", "--text", "Mia has a ball"}).find("next-token loss on text 1 of 2"),
+              std::string::npos);
+}
+
+/// A name without a space means the text's own token where the vocabulary has both; quotes mean exactly what they say.
+TEST_F(Render, AsksForTheTokenThatIsMeant) {
+    const std::string model = std::string(ATTN_TEST_DATA) + "/golden/hf/gpt2";
+    const auto asked = [&](const std::string& position, const std::string& token) {
+        const Outcome outcome = attnscope({"render", "--model", model, "--text", "they transform a day", "--view", "knock-out", "--measure",
+                                           "probability", "--position", position, "--token", token, "--out", folder_.path("asked.csv")});
+        EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+        return std::pair(read_bytes(folder_.path("asked.csv")), outcome.err);
+    };
+    const auto quoted = [](const std::string& token) { return "\"" + token + "\""; };
+    // After " transform" the text goes on with " a", after " d" with "a".
+    for (const auto& [position, own, other] : {std::tuple("3", " a", "a"), {"5", "a", " a"}}) {
+        const auto [numbers, said] = asked(position, "a");
+        EXPECT_NE(said.find(std::string("--token a: taken for the token \"") + own + "\", which the text itself has there; --token '" +
+                            quoted(other) + "'"),
+                  std::string::npos)
+            << said;
+        EXPECT_EQ(numbers, asked(position, quoted(own)).first);
+        EXPECT_NE(numbers, asked(position, quoted(other)).first);
+        EXPECT_EQ(asked(position, quoted(own)).second, "") << "nothing to say";
+    }
+    // The text ends, and does not say.
+    const auto [numbers, said] = asked("7", "a");
+    EXPECT_NE(said.find("the likelier one there"), std::string::npos) << said;
+    const auto probability = [](const std::string& csv) { return std::stod(csv.substr(std::string("change from ").size())); };
+    EXPECT_EQ(probability(numbers), std::max(probability(asked("7", quoted("a")).first), probability(asked("7", quoted(" a")).first)));
+}
+
 /// The numbers of a stage are those that export writes; a view without numbers says so.
 TEST_F(Render, WritesTheNumbersOfAView) {
     const std::vector<std::string> of{"--preset", "gpt-tiny", "--head", "1"};
@@ -231,6 +270,9 @@ TEST_F(Render, RefusesWhatAViewDoesNotShow) {
         {{"--view", "knock-out", "--token", "cat"}, "need --measure probability or logit-difference"},
         {{"--view", "knock-out", "--measure", "probability", "--against", "cat"}, "--against needs --measure logit-difference"},
         {{"--view", "knock-out", "--measure", "probability", "--token", "zebra"}, "--token zebra: the vocabulary has no such token"},
+        {{"--view", "knock-out", "--measure", "logit-difference", "--token", "the", "--against", "\"the\""}, "name the same token"},
+        {{"--text", "the cat sat", "--view", "knock-out", "--measure", "logit-difference", "--position", "1", "--against", "sat"},
+         "--against sat: this is the token asked about"},
         {{"--view", "knock-out", "--replace", "positions"}, "--replace positions needs --replace-from"},
     };
     for (const auto& [options, problem] : cases) {

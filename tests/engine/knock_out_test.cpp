@@ -104,6 +104,26 @@ std::vector<StageId> added_stages(const Plan& plan) {
 }
 
 /// Every attention and feed-forward network is among the blocks, under the name of what it adds.
+/// Of several texts, the loss of one is that of a trace's logits in it alone.
+TEST(KnockOut, MeasuresTheLossOfOneTextOfSeveral) {
+    int compared = 0, different = 0;
+    for (unsigned seed = 0; seed < 80; ++seed) {
+        RandomModel model(seed);
+        if (!model.config.lm_head || !model.config.output_projection || model.tokens.size() < 2) continue;
+        const Trace<float> trace = model.trace<float>();
+        for (std::int64_t text = 0; text < trace.tokens.size(); ++text) {
+            const KnockOut worth = knock_out(trace, {.text = text}, kQuietly);
+            EXPECT_TRUE(near(worth.with_all, loss_of(trace, text))) << seed;
+            EXPECT_TRUE(near(worth.parts.back().without, loss_of(without_head(trace, worth.parts.back()), text))) << seed;
+            if (!near(worth.with_all, loss_of(trace))) ++different;
+            ++compared;
+        }
+        EXPECT_THROW(knock_out(trace, {.text = trace.tokens.size()}, kQuietly), Error);
+    }
+    EXPECT_GT(compared, 20);
+    EXPECT_GT(different, 10);
+}
+
 TEST(KnockOut, OfBlocksAgreesWithTracesInWhichTheyAddNothing) {
     int compared = 0, larger = 0, networks = 0, unprojected = 0, normed = 0, by_plan = 0;
     for (unsigned seed = 0; seed < 60; ++seed) {

@@ -170,9 +170,69 @@ TEST(TokenChoice, FindsTokensByTheirText) {
     EXPECT_EQ(tokens_with(vocabulary, "Mary", 2), (std::vector<std::int32_t>{1, 2}));
     EXPECT_TRUE(tokens_with(vocabulary, " ", 9).empty());
     EXPECT_TRUE(tokens_with(vocabulary, "zebra", 9).empty());
-    EXPECT_EQ(token_named(vocabulary, "Mary"), 2);
-    EXPECT_EQ(token_named(vocabulary, "Maryland"), 4) << "with a space before it";
-    EXPECT_EQ(token_named(vocabulary, "land"), std::nullopt);
+    EXPECT_EQ(tokens_named(vocabulary, "Mary"), (std::vector<std::int32_t>{2, 1}));
+    EXPECT_EQ(tokens_named(vocabulary, " Mary"), (std::vector<std::int32_t>{1}));
+    EXPECT_EQ(tokens_named(vocabulary, "\"Mary\""), (std::vector<std::int32_t>{2}));
+    EXPECT_EQ(tokens_named(vocabulary, "\" Mary\""), (std::vector<std::int32_t>{1}));
+    EXPECT_EQ(tokens_named(vocabulary, "Maryland"), (std::vector<std::int32_t>{4})) << "with a space before it";
+    EXPECT_TRUE(tokens_named(vocabulary, "\"Maryland\"").empty());
+    EXPECT_TRUE(tokens_named(vocabulary, "land").empty());
+}
+
+/// What was chosen is a text: in another vocabulary it has another id, or none.
+TEST(TokenChoice, FollowsATokenIntoAnotherVocabulary) {
+    const std::vector<std::string> before{"a", "b", "c"}, after{"b", "x", "c"};
+    std::optional<NamedToken> was;
+    EXPECT_EQ(followed_token(before, 1, was), 1);
+    EXPECT_EQ(followed_token(after, 1, was), 0) << "where b is now";
+    EXPECT_EQ(followed_token(after, 2, was), 2) << "chosen anew";
+    EXPECT_EQ(followed_token(before, 2, was), 2) << "the same in both";
+    EXPECT_EQ(followed_token(before, 0, was), 0);
+    EXPECT_EQ(followed_token(after, 0, was), std::nullopt) << "there is no a";
+    EXPECT_EQ(followed_token(after, 0, was), 0) << "chosen anew";
+    EXPECT_EQ(followed_token(after, 3, was), std::nullopt) << "there is no such id";
+}
+
+TEST_F(CountedTest, TheOtherTokenIsForgottenInAnotherVocabulary) {
+    open_two_texts("the cat sat on", "the cat ran on");
+    view.knock_out.measure = AnswerMeasure::LogitDifference;
+    const std::vector<std::string>& vocabulary = session->snapshot()->vocabulary;
+    const std::int32_t sat = tokens_named(vocabulary, "sat").at(0);
+    view.knock_out.against = sat;
+    frames(3, ui_frame);
+    EXPECT_EQ(view.knock_out.against, sat);
+    session->apply({command::OpenPreset{"stories", 0}, ""});
+    session->wait();
+    frames(3, ui_frame);
+    const std::vector<std::int32_t> there = tokens_named(session->snapshot()->vocabulary, "\"sat\"");
+    ASSERT_TRUE(there.empty() || there.front() != sat) << "or this test says nothing";
+    EXPECT_EQ(view.knock_out.against, there.empty() ? std::nullopt : std::optional(there.front()));
+}
+
+/// Of several texts, the loss is that of the one that is looked at, and the view says which.
+TEST_F(CountedTest, TheLossIsThatOfTheShownText) {
+    open_two_texts("the cat sat on", "the dog");
+    const Tensor<float>& chances = trace().find({Stage::Probabilities, -1})->value;
+    const auto& tokens = trace().tokens;
+    view.batch = 1;
+    const KnockOutQuestion asked = question();
+    const std::int32_t dog = tokens.ids[static_cast<std::size_t>(tokens.length + 1)];
+    EXPECT_NEAR(get(facet::KnockOut{asked})->with_all, -std::log(static_cast<double>(chances(1, 0, dog))), 1e-4);
+    with_context([&](PanelContext& context) { EXPECT_EQ(question_words(context, asked), "next-token loss on text 2 of 2"); });
+    view.batch = 0;
+    EXPECT_NE(question(), asked);
+}
+
+/// The side pane counts the numbers of a stage, which Knock-out does not show.
+TEST_F(CountedTest, KnockOutHasNoHistogram) {
+    open_example("gpt-tiny");
+    view.stage = {Stage::Weights, 0};
+    const auto height_beside = [&](View shown) {
+        view.view = shown;
+        frames(3, ui_frame);
+        return find_window("##cell")->ContentSize.y;
+    };
+    EXPECT_LT(height_beside(View::KnockOut) + 100, height_beside(View::Lines)) << "which explains the same cell";
 }
 
 /// The text's own token is a click away again.
@@ -185,7 +245,7 @@ TEST_F(CountedTest, TheTokenAskedAboutIsChosenFromAList) {
     const std::int32_t own = asked();
     ASSERT_EQ(own, trace().tokens.ids.at(1));
     const auto& vocabulary = session->snapshot()->vocabulary;
-    const std::int32_t other = token_named(vocabulary, "Mia").value();
+    const std::int32_t other = tokens_named(vocabulary, "Mia").at(0);
     view.locked.set(Axis::V, other);
     ASSERT_EQ(asked(), other);
     open_token_list();
@@ -203,7 +263,7 @@ TEST_F(CountedTest, AnyTokenCanBeTypedInTheList) {
     open_token_list();
     type("Mia", ui_frame);
     press(Key::Enter, ui_frame);
-    EXPECT_EQ(view.locked.on(Axis::V), token_named(session->snapshot()->vocabulary, "Mia"));
+    EXPECT_EQ(view.locked.on(Axis::V), tokens_named(session->snapshot()->vocabulary, "Mia").at(0));
 }
 
 /// Every kind of part that the menu offers is measured, drawn and listed; the others are not offered.

@@ -262,7 +262,7 @@ TEST_F(TokenViews, NothingIsMeasuredOfATextThatPredictsNothing) {
         session->wait();
         view.view = View::KnockOut;
         frames(2, ui_frame);
-        return session->results().find({session->states().shown, facet::KnockOut{}}) != nullptr;
+        return session->results().find({session->states().shown, facet::KnockOut{{.text = 0}}}) != nullptr;
     };
     EXPECT_FALSE(measured("hello"));
     EXPECT_TRUE(measured("hello there"));

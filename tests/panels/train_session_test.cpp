@@ -109,7 +109,7 @@ TEST_F(TrainSessionTest, KnockOutCountsWhatTheTaskAsksFor) {
     EXPECT_NE(std::count(asked.begin(), asked.end(), 0), 0);
     EXPECT_NE(std::count(asked.begin(), asked.end(), 1), 0);
     view.view = View::KnockOut;
-    const facet::KnockOut worth{KnockOutQuestion{{}, asked}};
+    const facet::KnockOut worth{KnockOutQuestion{{}, asked, view.batch}};
     EXPECT_TRUE(becomes([&] { return bool(session->results().find(session->states().shown, worth)); }));
 }
 

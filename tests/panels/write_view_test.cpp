@@ -266,13 +266,13 @@ TEST_F(OpenedInWrite, AnEncoderHidesAWordAndFillsItInByTwoClicks) {
     with_context([](PanelContext& context) {
         EXPECT_FALSE(can_write(context));
         EXPECT_TRUE(reads_both_ways(context));
-        EXPECT_FALSE(hidden_position(context));
+        EXPECT_FALSE(hidden_position(context.snapshot, context.view));
     });
     const auto text = [&] { return session->document().texts[0]; };
     ASSERT_TRUE(click_centre_until(200, [&] { return text().find("[MASK]") != std::string::npos; }));
     frames(3, ui_frame);
     std::optional<std::int64_t> position;
-    with_context([&](PanelContext& context) { position = hidden_position(context); });
+    with_context([&](PanelContext& context) { position = hidden_position(context.snapshot, context.view); });
     ASSERT_TRUE(position);
     EXPECT_EQ(session->wait()->tokens[0][static_cast<std::size_t>(*position)].text, "[MASK]");
     ASSERT_NE(view.head_rows.last, nullptr);

@@ -8,6 +8,7 @@
 
 #include "app/panels/maps/labels.hpp"
 #include "app/panels/views/knock_out_parts.hpp"
+#include "app/panels/views/token_choice.hpp"
 #include "app/panels/write/fill_in_view.hpp"
 #include "app/session/facets/next_words.hpp"
 #include "app/widgets/number.hpp"
@@ -29,32 +30,15 @@ std::optional<KnockOutQuestion::Patch> shown_patch(const PanelContext& context) 
     return KnockOutQuestion::Patch{*from != shown ? *from : text_beside_shown(context), shown};
 }
 
-/// The position asked about, and whether the word there is hidden.
-struct AskedPlace {
-    std::int64_t sequence = 0, position = 0;
-    bool hidden = false;
-};
-
-std::optional<AskedPlace> asked_place(const PanelContext& context) {
-    const TokenBatch& tokens = context.trace().tokens;
-    if (tokens.size() == 0 || tokens.length == 0) return std::nullopt;
-    const std::int64_t batch = shown_text(context);
-    const std::int64_t length = std::max<std::int64_t>(tokens.lengths[static_cast<std::size_t>(batch)], 1);
-    const bool both_ways = reads_both_ways(context);
-    const std::optional<std::int64_t> hidden = both_ways ? hidden_position(context) : std::nullopt;
-    const std::int64_t asked = hidden ? *hidden : context.view.locked.on(Axis::T).value_or(length - (both_ways ? 1 : 2));
-    return AskedPlace{batch, std::clamp<std::int64_t>(asked, 0, length - 1), hidden.has_value()};
-}
-
 /// What is measured, before it is known what replaces the parts.
 KnockOutQuestion measure_of(const PanelContext& context) {
-    if (context.view.knock_out.measure == AnswerMeasure::Loss) return {{}, context.snapshot.asked};
-    const std::optional<AskedPlace> place = asked_place(context);
+    if (context.view.knock_out.measure == AnswerMeasure::Loss) return {.counted = context.snapshot.asked, .text = shown_text(context)};
+    const std::optional<AskedPlace> place = asked_place(context.snapshot, context.view);
     if (!place) return {};
     const std::int64_t token = context.view.locked.on(Axis::V).value_or(own_answer(context).value_or(0));
-    return {KnockOutQuestion::Place{place->sequence, place->position,
-                                    static_cast<std::int32_t>(std::clamp<std::int64_t>(token, 0, context.trace().config.vocab_size - 1))},
-            {}};
+    return {.place = KnockOutQuestion::Place{
+                place->sequence, place->position,
+                static_cast<std::int32_t>(std::clamp<std::int64_t>(token, 0, context.trace().config.vocab_size - 1))}};
 }
 
 /// The first position at which two texts of a batch differ, or at which the shorter one ends; none: they are the same.
@@ -129,10 +113,18 @@ KnockOutQuestion knock_out_question(const PanelContext& context) {
     return question;
 }
 
+void keep_up_with_vocabulary(PanelContext& context) {
+    // Until then, what was chosen belongs to a vocabulary that is not here yet.
+    if (!context.up_to_date || context.view.opening) return;
+    KnockOutState& state = context.view.knock_out;
+    state.against = followed_token(context.snapshot.vocabulary, state.against, state.against_was);
+}
+
 std::string why_not_measured(const PanelContext& context, const KnockOutQuestion& question) {
     if (!context.trace().config.lm_head)
         return "Without an output head the model predicts nothing. Switch on “Output head” in the settings of the Step view.";
-    if (!question.place && !reads_both_ways(context) && longest_counted(context.trace().tokens, question) <= 1)
+    const std::int64_t length = context.trace().tokens.lengths[static_cast<std::size_t>(shown_text(context))];
+    if (!question.place && !reads_both_ways(context) && length <= 1)
         return "A text of one token has no next token to predict, so there is no loss: write a longer text, or choose a token's "
                "probability.";
     if (context.view.knock_out.measure == AnswerMeasure::LogitDifference && question.measure() != AnswerMeasure::LogitDifference)
@@ -140,19 +132,29 @@ std::string why_not_measured(const PanelContext& context, const KnockOutQuestion
     return "";
 }
 
+std::optional<AskedPlace> asked_place(const Snapshot& snapshot, const ViewState& view) {
+    const TokenBatch& tokens = snapshot.trace->tokens;
+    if (tokens.size() == 0 || tokens.length == 0) return std::nullopt;
+    const std::int64_t sequence = std::clamp<std::int64_t>(view.batch, 0, tokens.size() - 1);
+    const std::int64_t length = std::max<std::int64_t>(tokens.lengths[static_cast<std::size_t>(sequence)], 1);
+    const bool both_ways = snapshot.trace->config.architecture == Architecture::Encoder;
+    const std::optional<std::int64_t> hidden = both_ways ? hidden_position(snapshot, view) : std::nullopt;
+    const std::int64_t asked = hidden ? *hidden : view.locked.on(Axis::T).value_or(length - (both_ways ? 1 : 2));
+    AskedPlace place{sequence, std::clamp<std::int64_t>(asked, 0, length - 1)};
+    // Nothing says which word is hidden, or what would follow the text.
+    const std::int64_t answer = place.position + (both_ways ? 0 : 1);
+    if (!hidden && answer < length) place.written = tokens.ids[static_cast<std::size_t>(sequence * tokens.length + answer)];
+    return place;
+}
+
 std::optional<std::int32_t> own_answer(const PanelContext& context) {
-    const std::optional<AskedPlace> place = asked_place(context);
-    if (!place) return std::nullopt;
+    const std::optional<AskedPlace> place = asked_place(context.snapshot, context.view);
+    if (!place || place->written) return place ? place->written : std::nullopt;
+    if (const auto words = context.ask_latest(facet::NextWords{place->sequence, {}, place->position}); words && !words->likeliest.empty())
+        return words->likeliest.front().id;
+    // Until the likeliest is known, the question is about the token at the position itself.
     const TokenBatch& tokens = context.trace().tokens;
-    const std::int64_t length = std::max<std::int64_t>(tokens.lengths[static_cast<std::size_t>(place->sequence)], 1);
-    const bool both_ways = reads_both_ways(context);
-    const std::int64_t next = both_ways ? place->position : std::min(place->position + 1, length - 1);
-    // Nothing says which word is hidden, or what would follow the text: the likeliest is asked for.
-    if (place->hidden || (!both_ways && place->position == length - 1))
-        if (const auto words = context.ask_latest(facet::NextWords{place->sequence, {}, place->position});
-            words && !words->likeliest.empty())
-            return words->likeliest.front().id;
-    return tokens.ids[static_cast<std::size_t>(place->sequence * tokens.length + next)];
+    return tokens.ids[static_cast<std::size_t>(place->sequence * tokens.length + place->position)];
 }
 
 std::vector<std::int32_t> likely_answers(const PanelContext& context, const KnockOutQuestion& question) {
@@ -190,17 +192,15 @@ std::int64_t text_beside_shown(const PanelContext& context) {
     return shown > 0 ? shown - 1 : 1;
 }
 
-std::int64_t longest_counted(const TokenBatch& tokens, const KnockOutQuestion& question) {
-    if (question.patch) return tokens.lengths[static_cast<std::size_t>(question.patch->into)];
-    return tokens.lengths.empty() ? 0 : *std::max_element(tokens.lengths.begin(), tokens.lengths.end());
-}
-
 std::string question_words(const PanelContext& context, const KnockOutQuestion& question) {
-    const bool both_ways = reads_both_ways(context), of_all = context.trace().tokens.size() > 1 && !question.patch;
-    if (!question.place && both_ways)
-        return of_all ? "loss on every word of all texts that is not hidden" : "loss on every word of the shown text that is not hidden";
-    if (!question.place && !question.counted.empty()) return "loss on what the task asks for; the rest cannot be predicted";
-    if (!question.place) return of_all ? "next-token loss on all texts" : "next-token loss on the shown text";
+    const bool both_ways = reads_both_ways(context);
+    if (!question.place) {
+        const std::int64_t texts = context.trace().tokens.size();
+        const std::string text = texts > 1 ? fmt::format("text {} of {}", shown_text(context) + 1, texts) : "the shown text";
+        if (both_ways) return fmt::format("loss on every word of {} that is not hidden", text);
+        if (question.counted.empty()) return "next-token loss on " + text;
+        return fmt::format("loss on what the task asks for in {}; the rest cannot be predicted", text);
+    }
     const auto& place = *question.place;
     const bool two_texts = context.trace().config.architecture == Architecture::EncoderDecoder;
     const auto token = [&](std::int32_t id) { return index_label(context, {Stage::Logits, -1}, Axis::V, id); };

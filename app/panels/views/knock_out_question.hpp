@@ -14,23 +14,31 @@ namespace attn::app {
 /// parts. While the other token of a logit difference is not known yet, the question is about the probability.
 KnockOutQuestion knock_out_question(const PanelContext& context);
 
+/// To be called in every frame: in another vocabulary, the other token that was chosen has another id, or none and is forgotten.
+void keep_up_with_vocabulary(PanelContext& context);
+
 /// The text taken from if the chosen one is shown itself, or none was chosen yet.
 std::int64_t text_beside_shown(const PanelContext& context);
 
 /// Why there is nothing to measure, one sentence; "" if there is.
 std::string why_not_measured(const PanelContext& context, const KnockOutQuestion& question);
 
-/// The token that follows the position asked about (of an encoder, the one that stands there), or the likeliest where the text does not
-/// say; none for an empty text.
+/// The position asked about: the selected one or, in an encoder, that of a hidden word.
+struct AskedPlace {
+    std::int64_t sequence = 0, position = 0;
+    /// The text's own token there: the one that follows, or of an encoder the one that stands there; none where the text does not say.
+    std::optional<std::int32_t> written{};
+};
+/// None for an empty text.
+std::optional<AskedPlace> asked_place(const Snapshot& snapshot, const ViewState& view);
+
+/// The text's own token, or the likeliest where the text does not say; none for an empty text.
 std::optional<std::int32_t> own_answer(const PanelContext& context);
 /// The likeliest tokens at the question's place. Empty while they are being computed.
 std::vector<std::int32_t> likely_answers(const PanelContext& context, const KnockOutQuestion& question);
 /// The tokens whose logit may be subtracted from that of the question's place: what the other text of a patch says or would say there, then
 /// what else is likely here. Empty while that is being computed.
 std::vector<std::int32_t> other_answers(const PanelContext& context, const KnockOutQuestion& question);
-
-/// The length of the longest text whose loss is measured.
-std::int64_t longest_counted(const TokenBatch& tokens, const KnockOutQuestion& question);
 
 /// The question, such as "probability of ‘sat’ after position 6 ‘cat’"; of a logit difference, "‘sat’ − ‘ran’ after …".
 std::string question_words(const PanelContext& context, const KnockOutQuestion& question);

@@ -20,9 +20,16 @@ struct TokenSearch {
     std::ptrdiff_t chosen = 0;  ///< the line that Enter takes
 };
 
+/// A chosen token and its text in the vocabulary it was chosen from.
+struct NamedToken {
+    std::int32_t id = 0;
+    std::string text;
+};
+
 struct KnockOutState {
     AnswerMeasure measure = AnswerMeasure::Loss;
-    std::optional<std::int32_t> against{};  ///< of a logit difference: the chosen other token; none: the likeliest other answer
+    std::optional<std::int32_t> against{};    ///< of a logit difference: the chosen other token; none: the likeliest other answer
+    std::optional<NamedToken> against_was{};  ///< the same as last seen, to notice another vocabulary
     ReplacedParts parts = ReplacedParts::Heads;
     std::optional<std::int64_t> from{};  ///< the text to take their numbers from; none: they become zero
     /// Set while a position that was opened is looked at elsewhere: it, and the position that was selected before and is asked about.

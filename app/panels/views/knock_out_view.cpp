@@ -153,8 +153,9 @@ void draw_heading(PanelContext& context, const KnockOutQuestion& question) {
     ImDrawList& list = *ImGui::GetWindowDrawList();
     draw_text(list, fonts.heading, at, colors.text, "Knock-out");
     const float detail_x = at.x + text_width(fonts.heading, "Knock-out") + context.px(12);
-    draw_text(list, fonts.label, {detail_x, at.y + context.px(9)}, colors.muted,
-              elide(fonts.label, question_words(context, question), at.x + width - switch_width - context.px(14) - detail_x));
+    const std::string asked = question_words(context, question);
+    const bool fits = detail_x + text_width(fonts.label, asked) <= at.x + width - switch_width - context.px(14);
+    if (fits) draw_text(list, fonts.label, {detail_x, at.y + context.px(9)}, colors.muted, asked);
     ImGui::SetCursorScreenPos({at.x + width - switch_width, at.y + context.px(1)});
     AnswerMeasure& measure = context.view.knock_out.measure;
     int chosen = static_cast<int>(measure);
@@ -163,6 +164,10 @@ void draw_heading(PanelContext& context, const KnockOutQuestion& question) {
                               "logit exceeds another one's."}))
         measure = static_cast<AnswerMeasure>(chosen);
     ImGui::SetCursorScreenPos({at.x, at.y + context.px(38)});
+    if (!fits) {
+        paragraph(context.ui(), fonts.label, colors.muted, asked);
+        gap(context.ui(), 4);
+    }
     if (!context.picture_alone) {
         draw_parts(context, question);
         const ImVec2 second_line = ImGui::GetCursorScreenPos();

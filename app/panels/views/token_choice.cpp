@@ -30,11 +30,20 @@ std::string token_words(const PanelContext& context, std::int32_t token) {
 
 }  // namespace
 
-std::optional<std::int32_t> token_named(const std::vector<std::string>& vocabulary, std::string_view text) {
-    for (const std::string& name : {std::string(text), " " + std::string(text)})
-        if (const auto found = std::find(vocabulary.begin(), vocabulary.end(), name); found != vocabulary.end())
-            return static_cast<std::int32_t>(found - vocabulary.begin());
-    return std::nullopt;
+std::vector<std::int32_t> tokens_named(const std::vector<std::string>& vocabulary, std::string_view text) {
+    std::vector<std::int32_t> named;
+    const auto add = [&](const std::string& name) {
+        const auto found = std::find(vocabulary.begin(), vocabulary.end(), name);
+        if (found != vocabulary.end()) named.push_back(static_cast<std::int32_t>(found - vocabulary.begin()));
+    };
+    const bool quoted = text.size() > 2 && text.front() == '"' && text.back() == '"';
+    if (quoted) {
+        add(std::string(text.substr(1, text.size() - 2)));
+        return named;
+    }
+    add(std::string(text));
+    if (!text.starts_with(' ')) add(" " + std::string(text));
+    return named;
 }
 
 std::vector<std::int32_t> tokens_with(const std::vector<std::string>& vocabulary, std::string_view text, std::size_t most) {
@@ -53,6 +62,20 @@ std::vector<std::int32_t> tokens_with(const std::vector<std::string>& vocabulary
         for (const std::int32_t id : group)
             if (all.size() < most) all.push_back(id);
     return all;
+}
+
+std::optional<std::int32_t> followed_token(const std::vector<std::string>& vocabulary, std::optional<std::int32_t> token,
+                                           std::optional<NamedToken>& was) {
+    const auto has = [&](std::int32_t id) { return id >= 0 && id < std::ssize(vocabulary); };
+    const auto text = [&](std::int32_t id) { return vocabulary[static_cast<std::size_t>(id)]; };
+    if (token && was && was->id == *token && !(has(*token) && text(*token) == was->text)) {
+        const auto found = std::find(vocabulary.begin(), vocabulary.end(), was->text);
+        token = found == vocabulary.end() ? std::nullopt : std::optional(static_cast<std::int32_t>(found - vocabulary.begin()));
+    }
+    if (token && !has(*token)) token.reset();
+    if (!token) was.reset();
+    else if (!was || was->id != *token) was = NamedToken{*token, text(*token)};
+    return token;
 }
 
 std::optional<std::int32_t> choose_token(const PanelContext& context, const char* id, std::int32_t shown,

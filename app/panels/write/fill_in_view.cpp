@@ -33,12 +33,12 @@ void set_text(PanelContext& context, std::string text) {
 }
 
 /// Positions of the mask tokens in the shown text, as computed.
-std::vector<std::int64_t> hidden_positions(const PanelContext& context) {
+std::vector<std::int64_t> hidden_positions(const Snapshot& snapshot, const ViewState& view) {
     std::vector<std::int64_t> positions;
-    const auto& sequences = context.snapshot.tokens;
-    if (context.snapshot.state == nullptr || sequences.empty()) return positions;
-    const std::string mask = mask_word(*context.snapshot.state->setup);
-    const auto& tokens = sequences[std::min(shown_text(context), sequences.size() - 1)];
+    const auto& sequences = snapshot.tokens;
+    if (snapshot.state == nullptr || sequences.empty()) return positions;
+    const std::string mask = mask_word(*snapshot.state->setup);
+    const auto& tokens = sequences[static_cast<std::size_t>(std::clamp<std::int64_t>(view.batch, 0, std::ssize(sequences) - 1))];
     for (std::size_t i = 0; i < tokens.size(); ++i)
         if (!tokens[i].padding && tokens[i].text == mask) positions.push_back(static_cast<std::int64_t>(i));
     return positions;
@@ -136,10 +136,10 @@ bool reads_both_ways(const PanelContext& context) {
     return context.ready() && context.snapshot.trace->config.architecture == Architecture::Encoder;
 }
 
-std::optional<std::int64_t> hidden_position(const PanelContext& context) {
-    const std::vector<std::int64_t> hidden = hidden_positions(context);
-    if (hidden.empty() || !context.snapshot.trace->config.lm_head) return std::nullopt;
-    const std::optional<std::int64_t> query = context.view.locked.on(Axis::T);
+std::optional<std::int64_t> hidden_position(const Snapshot& snapshot, const ViewState& view) {
+    const std::vector<std::int64_t> hidden = hidden_positions(snapshot, view);
+    if (hidden.empty() || !snapshot.trace->config.lm_head) return std::nullopt;
+    const std::optional<std::int64_t> query = view.locked.on(Axis::T);
     return query && std::find(hidden.begin(), hidden.end(), *query) != hidden.end() ? *query : hidden.front();
 }
 
@@ -156,8 +156,8 @@ void draw_fill_in_view(PanelContext& context) {
             context.view.view = View::Step;
         return;
     }
-    const std::vector<std::int64_t> hidden = hidden_positions(context);
-    const std::optional<std::int64_t> shown = hidden_position(context);
+    const std::vector<std::int64_t> hidden = hidden_positions(context.snapshot, context.view);
+    const std::optional<std::int64_t> shown = hidden_position(context.snapshot, context.view);
     draw_text_words(context, mask, shown, hidden);
     if (shown)
         draw_proposals(context, mask, *shown, static_cast<std::size_t>(std::find(hidden.begin(), hidden.end(), *shown) - hidden.begin()));

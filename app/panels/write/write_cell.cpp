@@ -26,7 +26,7 @@ std::string head_label(const HeadRowsOf& rows, std::size_t row) { return fmt::fo
 
 /// The last position of the shown moment, or in an encoder the position of the hidden word.
 std::int64_t asked_position(const PanelContext& context) {
-    if (const auto hidden = reads_both_ways(context) ? hidden_position(context) : std::nullopt) return *hidden;
+    if (const auto hidden = reads_both_ways(context) ? hidden_position(context.snapshot, context.view) : std::nullopt) return *hidden;
     const auto& lengths = context.snapshot.trace->tokens.lengths;
     const auto sequence =
         static_cast<std::size_t>(std::clamp<std::int64_t>(context.view.batch, 0, static_cast<std::int64_t>(lengths.size()) - 1));
@@ -95,7 +95,7 @@ void draw_rows(PanelContext& context, const HeadRowsOf& rows, const std::vector<
 }  // namespace
 
 void draw_write_cell(PanelContext& context) {
-    const bool hidden = reads_both_ways(context) && hidden_position(context);
+    const bool hidden = reads_both_ways(context) && hidden_position(context.snapshot, context.view);
     const auto& [colors, fonts, scale] = context.theme;
     if (reads_both_ways(context) && !hidden && context.snapshot.trace->config.lm_head) {
         section_heading(context.ui(), "Where the heads look");

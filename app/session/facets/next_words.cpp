@@ -17,7 +17,8 @@ std::span<const float> row_of(const Tensor<float>& x, std::int64_t sequence, std
     return x.values().subspan(static_cast<std::size_t>((sequence * x.shape()[1].size + position) * width), static_cast<std::size_t>(width));
 }
 
-/// The logits at a position. An outline ends with the last layer, so there they are computed from its residual stream.
+}  // namespace
+
 std::vector<float> logits_at(const Trace<float>& trace, std::int64_t sequence, std::int64_t position) {
     const auto copied = [](std::span<const float> row) { return std::vector<float>(row.begin(), row.end()); };
     if (const RecordedStage<float>* logits = trace.find(trace.plan->logits())) return copied(row_of(logits->value, sequence, position));
@@ -34,8 +35,6 @@ std::vector<float> logits_at(const Trace<float>& trace, std::int64_t sequence, s
     std::copy(row.begin(), row.end(), one.stages.back().value.data());
     return copied(row_of(lens_logits(one, stream), 0, 0));
 }
-
-}  // namespace
 
 NextWords next_words(const Snapshot& snapshot, std::int64_t sequence, const SamplingSettings& sampling,
                      std::optional<std::int64_t> position) {

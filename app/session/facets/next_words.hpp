@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/generate/sampling.hpp"
+#include "engine/trace/trace.hpp"
 
 namespace attn::app {
 
@@ -32,6 +33,9 @@ struct NextWords {
 
 /// The most tokens to list.
 inline constexpr std::size_t kMostNextWords = 32;
+
+/// The logits [V] at a position; an outline holds none, so there they are computed from its residual stream. Throws Error without it.
+std::vector<float> logits_at(const Trace<float>& trace, std::int64_t sequence, std::int64_t position);
 
 /// The tokens that may follow the one at `position` of the sequence, the last one by default, or in an encoder replace it, at the sampler's
 /// temperature (clamped from below, since 0 would give everything to the first). Throws Error for a model without such predictions, an
