@@ -3,11 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "app/panels/look.hpp"
 #include "app/panels/views/knock_out_parts.hpp"
+#include "app/session/document/knock_out_names.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/tensor/error.hpp"
 
@@ -54,17 +54,10 @@ std::int64_t shown_text(const ViewState& view, const Trace<float>& trace) {
 
 std::int64_t length_of(std::int64_t text, const Trace<float>& trace) { return trace.tokens.lengths[static_cast<std::size_t>(text)]; }
 
-// In the order of AnswerMeasure.
-constexpr std::array<std::string_view, 3> kMeasureNames = {"loss", "probability", "logit-difference"};
-// In the order of ReplacedParts.
-constexpr std::array<std::string_view, 5> kPartNames = {"heads", "blocks", "positions", "attention-positions", "feed-forward-positions"};
-
-AnswerMeasure measure_named(std::string_view name) {
-    return static_cast<AnswerMeasure>(std::find(kMeasureNames.begin(), kMeasureNames.end(), name) - kMeasureNames.begin());
-}
-
-ReplacedParts parts_named(std::string_view name) {
-    return static_cast<ReplacedParts>(std::find(kPartNames.begin(), kPartNames.end(), name) - kPartNames.begin());
+/// The value of an enumeration whose names in order are given.
+template <class Enum>
+Enum named_in(const std::vector<std::string>& names, const std::string& name) {
+    return static_cast<Enum>(std::find(names.begin(), names.end(), name) - names.begin());
 }
 
 void set_knock_out(const ViewOptions& options, const Trace<float>& trace, ViewState& view) {
@@ -77,11 +70,11 @@ void set_knock_out(const ViewOptions& options, const Trace<float>& trace, ViewSt
     const bool asks = !options.token.empty() || !options.against.empty();
     if (options.measure.empty() && options.replace.empty() && !options.replace_from && !asks) return;
     if (view.view != View::KnockOut) throw Error("--measure, --token, --against, --replace and --replace-from need --view knock-out");
-    if (!options.measure.empty()) state.measure = measure_named(options.measure);
+    if (!options.measure.empty()) state.measure = named_in<AnswerMeasure>(joined_names(kMeasureNames, '-'), options.measure);
     if (asks && state.measure == AnswerMeasure::Loss) throw Error("--token and --against need --measure probability or logit-difference");
     if (!options.against.empty() && state.measure != AnswerMeasure::LogitDifference)
         throw Error("--against needs --measure logit-difference");
-    if (!options.replace.empty()) state.parts = parts_named(options.replace);
+    if (!options.replace.empty()) state.parts = named_in<ReplacedParts>(joined_names(kPartNames, '-'), options.replace);
     if (options.replace_from) {
         if (*options.replace_from < 0 || *options.replace_from >= trace.tokens.size())
             throw Error(fmt::format("--replace-from {}: there {} {} {}", *options.replace_from, trace.tokens.size() == 1 ? "is" : "are",
@@ -162,7 +155,7 @@ void add_view_options(CliCommand command, ViewOptions& options) {
             "With --view knock-out: the change in the loss (default), in the probability of the next word, or in the difference between "
             "its logit and that of the likeliest other answer")
         .shown_as("MEASURE")
-        .one_of({kMeasureNames.begin(), kMeasureNames.end()});
+        .one_of(joined_names(kMeasureNames, '-'));
     command
         .option("--token", options.token,
                 "With --measure probability or logit-difference: this token instead of the next word. If the vocabulary has it with and "
@@ -177,7 +170,7 @@ void add_view_options(CliCommand command, ViewOptions& options) {
                 "--replace-from also one position of the stream that enters a layer (positions), or of what is added to it "
                 "(attention-positions, feed-forward-positions)")
         .shown_as("PARTS")
-        .one_of({kPartNames.begin(), kPartNames.end()});
+        .one_of(joined_names(kPartNames, '-'));
     command
         .option("--replace-from", options.replace_from,
                 "With --view knock-out: take the numbers of this text, from 0, instead of zeros (activation patching)")

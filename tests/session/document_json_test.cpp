@@ -64,6 +64,24 @@ TEST(DocumentJson, GivesAnEqualDocumentBack) {
     for (const Preset& preset : presets()) EXPECT_EQ(document_from_json(document_to_json(preset.document), "d"), preset.document);
 }
 
+/// The names in files stay, so that documents and lessons of others open.
+TEST(DocumentJson, KeepsTheNamesOfKnockOut) {
+    Document document = open_preset("gpt-tiny");
+    const auto written = [&](AnswerMeasure measure, ReplacedParts parts) {
+        document.look = Look{};
+        document.look->measure = measure;
+        document.look->replaced = parts;
+        const std::string text = document_to_json(document);
+        EXPECT_EQ(document_from_json(text, "d").look, document.look);
+        return text;
+    };
+    EXPECT_EQ(written(AnswerMeasure::Loss, ReplacedParts::Heads).find("\"measure\""), std::string::npos);
+    EXPECT_NE(written(AnswerMeasure::Probability, ReplacedParts::Blocks).find("\"probability\""), std::string::npos);
+    EXPECT_NE(written(AnswerMeasure::LogitDifference, ReplacedParts::Positions).find("\"logit_difference\""), std::string::npos);
+    EXPECT_NE(written(AnswerMeasure::Loss, ReplacedParts::AttentionPositions).find("\"attention_positions\""), std::string::npos);
+    EXPECT_NE(written(AnswerMeasure::Loss, ReplacedParts::FeedForwardPositions).find("\"feed_forward_positions\""), std::string::npos);
+}
+
 TEST(DocumentJson, LeavesOutComparisonsWithWhatItDoesNotHold) {
     Document document = open_preset("gpt-tiny");
     for (const auto& [compare, again] : {std::pair{Compare::Moment, Compare::Off},

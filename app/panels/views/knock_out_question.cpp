@@ -10,6 +10,7 @@
 #include "app/panels/views/knock_out_parts.hpp"
 #include "app/panels/views/token_choice.hpp"
 #include "app/panels/write/fill_in_view.hpp"
+#include "app/session/document/knock_out_names.hpp"
 #include "app/session/facets/next_words.hpp"
 #include "app/widgets/number.hpp"
 
@@ -71,9 +72,7 @@ std::optional<std::int32_t> answer_against(const PanelContext& context, const Kn
     return answers.empty() || answers.front() >= context.trace().config.vocab_size ? std::nullopt : std::optional(answers.front());
 }
 
-std::string_view measure_name(AnswerMeasure measure) {
-    return measure == AnswerMeasure::Loss ? "loss" : measure == AnswerMeasure::Probability ? "probability" : "logit difference";
-}
+std::string_view measure_name(AnswerMeasure measure) { return kMeasureNames[static_cast<std::size_t>(measure)]; }
 
 /// Where the other text has another word at the place asked about: " after ‘was’".
 std::string other_place(const PanelContext& context, const KnockOutQuestion& question) {

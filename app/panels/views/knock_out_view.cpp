@@ -16,6 +16,7 @@
 #include "app/panels/views/knock_out_question.hpp"
 #include "app/panels/views/token_choice.hpp"
 #include "app/panels/write/fill_in_view.hpp"
+#include "app/session/document/knock_out_names.hpp"
 #include "app/widgets/color_bar.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/heatmap_view.hpp"
@@ -32,7 +33,6 @@ constexpr std::size_t kMostListed = 200;
 constexpr float kWorthWriting = 1e-5F;       // of the largest change
 constexpr float kListBesidePositions = 860;  // from this width on, because a map of positions is wide
 constexpr float kLabelColumn = 66, kRowHeight = 30, kTokenWidth = 108;
-constexpr std::array<std::string_view, 3> kMeasures = {"loss", "probability", "logit difference"};  // in the order of AnswerMeasure
 
 bool is_whole(const KnockOut& result) {
     return std::all_of(result.parts.begin(), result.parts.end(), [](const PartWorth& part) { return part.measured; });
@@ -149,7 +149,7 @@ void draw_tokens(PanelContext& context, const KnockOutQuestion& question, ImVec2
 void draw_heading(PanelContext& context, const KnockOutQuestion& question) {
     const auto& [colors, fonts, scale] = context.theme;
     const ImVec2 at = ImGui::GetCursorScreenPos();
-    const float width = ImGui::GetContentRegionAvail().x, switch_width = segmented_width(context.ui(), kMeasures);
+    const float width = ImGui::GetContentRegionAvail().x, switch_width = segmented_width(context.ui(), kMeasureNames);
     ImDrawList& list = *ImGui::GetWindowDrawList();
     draw_text(list, fonts.heading, at, colors.text, "Knock-out");
     const float detail_x = at.x + text_width(fonts.heading, "Knock-out") + context.px(12);
@@ -159,7 +159,7 @@ void draw_heading(PanelContext& context, const KnockOutQuestion& question) {
     ImGui::SetCursorScreenPos({at.x + width - switch_width, at.y + context.px(1)});
     AnswerMeasure& measure = context.view.knock_out.measure;
     int chosen = static_cast<int>(measure);
-    if (segmented(context.ui(), "##measure", kMeasures, chosen, switch_width + 1,
+    if (segmented(context.ui(), "##measure", kMeasureNames, chosen, switch_width + 1,
                   {.tooltip = "The loss over the whole text; or of one token after the chosen position, its probability or by how much its "
                               "logit exceeds another one's."}))
         measure = static_cast<AnswerMeasure>(chosen);

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "app/session/document/knock_out_names.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/json.hpp"
 #include "engine/io/json_fields.hpp"
@@ -29,10 +30,6 @@ constexpr std::array<std::pair<std::string_view, Compare>, 5> kComparisons = {{{
                                                                                {"pinned", Compare::Pinned}}};
 constexpr std::array<std::string_view, 4> kLayouts = {"all", "side", "difference", "in_place"};  // in the order of CompareLayout
 constexpr std::array<std::string_view, 2> kTotals = {"mean", "rollout"};
-constexpr std::array<std::string_view, 3> kMeasures = {"loss", "probability", "logit_difference"};
-// In the order of ReplacedParts; zero: by no text.
-constexpr std::array<std::string_view, 6> kReplaced = {"heads", "blocks", "positions", "attention_positions", "feed_forward_positions",
-                                                       "zero"};
 constexpr std::array<Axis, 6> kCellAxes = {Axis::T, Axis::S, Axis::C, Axis::D, Axis::F, Axis::V};
 
 /// Sets the flags of the names listed under `key`. An unknown name is an error that lists the valid ones.
@@ -110,11 +107,16 @@ void read_totals(JsonObject& object, Look& look) {
     if (std::int64_t layer = 0; object.read("totals_layer", layer, 0, kMaxIndex)) look.up_to = layer;
 }
 
+constexpr const char* kZero = "zero";  // beside the names of parts: heads, taken from no text
+
 void read_knock_out(JsonObject& object, Look& look) {
-    read_enum(object, "measure", kMeasures, look.measure);
+    const std::vector<std::string> measures = joined_names(kMeasureNames, '_'), parts = joined_names(kPartNames, '_');
+    read_enum(object, "measure", std::vector<std::string_view>(measures.begin(), measures.end()), look.measure);
+    std::vector<std::string_view> replaced(parts.begin(), parts.end());
+    replaced.emplace_back(kZero);
     if (std::int64_t token = 0; object.read("against", token, 0, kMaxIndex - 1)) look.against = static_cast<std::int32_t>(token);
-    if (std::size_t index = 0; object.read_choice("replaced", {kReplaced.begin(), kReplaced.end()}, index)) {
-        const bool zero = kReplaced[index] == "zero";
+    if (std::size_t index = 0; object.read_choice("replaced", replaced, index)) {
+        const bool zero = replaced[index] == kZero;
         if (zero && object.has("replaced_from")) object.fail("replaced_from", "zero is taken from no text");
         if (zero) look.replaced_from.reset();
         look.replaced = zero ? ReplacedParts::Heads : static_cast<ReplacedParts>(index);
@@ -149,9 +151,9 @@ Json to_json(const Look& look) {
     json["gradients"] = look.gradients;
     if (!look.rollout) json["totals"] = std::string(kTotals[0]);
     if (look.up_to) json["totals_layer"] = *look.up_to;
-    if (look.measure != AnswerMeasure::Loss) json["measure"] = name_of(kMeasures, look.measure);
+    if (look.measure != AnswerMeasure::Loss) json["measure"] = joined_names(kMeasureNames, '_').at(static_cast<std::size_t>(look.measure));
     if (look.against) json["against"] = *look.against;
-    if (look.replaced != ReplacedParts::Heads) json["replaced"] = name_of(kReplaced, look.replaced);
+    if (look.replaced != ReplacedParts::Heads) json["replaced"] = joined_names(kPartNames, '_').at(static_cast<std::size_t>(look.replaced));
     if (look.replaced_from) json["replaced_from"] = *look.replaced_from;
     const auto named = std::find_if(kComparisons.begin(), kComparisons.end(), [&](const auto& one) { return one.second == look.compare; });
     if (named == kComparisons.end()) return json;
