@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "app/panels/views/knock_out_question.hpp"
-#include "app/panels/views/token_choice.hpp"
 #include "app/session/facets/next_words.hpp"
+#include "app/session/facets/token_search.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/tensor/error.hpp"
 

@@ -13,6 +13,7 @@
 #include "app/panels/views/knock_out_question.hpp"
 #include "app/panels/views/token_choice.hpp"
 #include "app/session/document/presets.hpp"
+#include "app/session/facets/token_search.hpp"
 #include "app/session/session.hpp"
 #include "tests/support/interface_fixture.hpp"
 #include "tests/support/item_finder.hpp"

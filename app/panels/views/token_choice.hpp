@@ -13,14 +13,6 @@
 
 namespace attn::app {
 
-/// The token with this text and the one with a space before it, as far as they exist: of several with the same text the first. Of a text
-/// that begins with a space only the first; of one in double quotes only the token that is exactly what stands between them.
-std::vector<std::int32_t> tokens_named(const std::vector<std::string>& vocabulary, std::string_view text);
-
-/// At most `most` tokens that contain the text, spaces before it and capitals aside: first those that are the text, then those that begin
-/// with it.
-std::vector<std::int32_t> tokens_with(const std::vector<std::string>& vocabulary, std::string_view text, std::size_t most);
-
 /// The token of the vocabulary that `token` was when it was last seen as `was`, which is brought up to date: in another vocabulary the one
 /// with the same text, if it has one.
 std::optional<std::int32_t> followed_token(const std::vector<std::string>& vocabulary, std::optional<std::int32_t> token,

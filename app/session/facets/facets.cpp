@@ -13,6 +13,7 @@
 #include "app/session/facets/examine.hpp"
 #include "app/session/facets/explanation.hpp"
 #include "app/session/facets/facet_needs.hpp"
+#include "app/session/facets/found_tokens.hpp"
 #include "app/session/facets/head_rows.hpp"
 #include "app/session/facets/likely_tokens.hpp"
 #include "app/session/facets/near_tokens.hpp"
@@ -23,6 +24,7 @@
 #include "app/session/facets/statistics.hpp"
 #include "app/session/facets/strong_cells.hpp"
 #include "app/session/facets/token_path.hpp"
+#include "app/session/facets/token_search.hpp"
 #include "app/session/facets/weights_beside.hpp"
 #include "app/session/states/hidden_words.hpp"
 #include "app/session/states/part_looked_at.hpp"
@@ -374,6 +376,9 @@ struct FacetMaker::Make {
             tokens.nearest.push_back({static_cast<std::int32_t>(near.row), at < vocabulary.size() ? vocabulary[at] : "", near.cosine});
         }
         return value(std::move(tokens));
+    }
+    FacetValue operator()(const facet::FoundTokens& facet) const {
+        return value(app::FoundTokens{tokens_with(snapshot_of(state).vocabulary, facet.text, kMostFoundTokens)});
     }
     FacetValue operator()(const facet::OtherTokens& facet) const {
         const std::shared_ptr<const ModelTokenizer> other = maker.tokenizer_of(facet);

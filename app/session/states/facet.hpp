@@ -32,6 +32,7 @@ struct BegunPass;
 struct ChangedSlice;
 struct DoctorReport;
 struct Explanation;
+struct FoundTokens;
 struct HeadRows;
 struct NextWords;
 struct OtherTokens;
@@ -321,6 +322,14 @@ struct NearTokens {
     bool operator==(const NearTokens&) const = default;
 };
 
+/// The tokens of the model's vocabulary that contain a text.
+struct FoundTokens {
+    using Value = app::FoundTokens;
+    static constexpr FacetInfo kInfo{.lane = Lane::Prompt};
+    std::string text;
+    bool operator==(const FoundTokens&) const = default;
+};
+
 /// How the weights of another file of the same model differ from those of an opened one. Belongs to no state. `opening` as above.
 struct WeightsBeside {
     using Value = app::WeightsBeside;
@@ -361,11 +370,12 @@ struct Dump {
 
 }  // namespace facet
 
-using Facet = std::variant<facet::Trace, facet::Beginning, facet::Inside, facet::Readings, facet::Gradients, facet::Verification,
-                           facet::Doctor, facet::Sample, facet::NextWords, facet::HeadRows, facet::KnockOut, facet::SameNumbers,
-                           facet::Explanation, facet::HeadMean, facet::MovedNorms, facet::Statistics, facet::MapRegion, facet::ChangedSlice,
-                           facet::StrongCells, facet::TotalsSlice, facet::RolloutTerms, facet::TokenPath, facet::OtherTokens,
-                           facet::NearTokens, facet::WeightsBeside, facet::WeightErrors, facet::WeightNumbers, facet::Dump>;
+using Facet =
+    std::variant<facet::Trace, facet::Beginning, facet::Inside, facet::Readings, facet::Gradients, facet::Verification, facet::Doctor,
+                 facet::Sample, facet::NextWords, facet::HeadRows, facet::KnockOut, facet::SameNumbers, facet::Explanation, facet::HeadMean,
+                 facet::MovedNorms, facet::Statistics, facet::MapRegion, facet::ChangedSlice, facet::StrongCells, facet::TotalsSlice,
+                 facet::RolloutTerms, facet::TokenPath, facet::OtherTokens, facet::NearTokens, facet::FoundTokens, facet::WeightsBeside,
+                 facet::WeightErrors, facet::WeightNumbers, facet::Dump>;
 
 inline const FacetInfo& info_of(const Facet& facet) {
     return std::visit([](const auto& one) -> const FacetInfo& { return one.kInfo; }, facet);
