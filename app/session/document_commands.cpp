@@ -163,6 +163,14 @@ void Session::Impl::carry_out(const command::GoBackToLeft&, const std::string&) 
     if (left && history.go_to(*left, usable_documents())) changed(*before);
 }
 
+void Session::Impl::carry_out(const command::BeginVisit&, const std::string&) { history.begin_visit(); }
+
+void Session::Impl::carry_out(const command::EndVisit&, const std::string&) {
+    history.end_visit();
+    files.look_at(history.subject());
+    files.forget_subjects_except(history.subjects());
+}
+
 void Session::Impl::begin_subject(const std::filesystem::path& file, std::shared_ptr<const Document> clean) {
     const std::filesystem::path before = files.state().document;
     const std::size_t subject = history.subject();

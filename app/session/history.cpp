@@ -13,6 +13,24 @@ void DocumentHistory::begin_here() {
     undo_.clear();
     redo_.clear();
     merge_.clear();
+    visit_.reset();
+}
+
+void DocumentHistory::begin_visit() { visit_ = Visit{current_, undo_, redo_, last_subject_}; }
+
+void DocumentHistory::end_visit() {
+    const std::optional<Visit> before = std::exchange(visit_, std::nullopt);
+    if (!before || last_subject_ != before->last_subject) return;
+    merge_.clear();
+    undo_ = before->undo;
+    if (*current_.document == *before->current.document) {
+        current_ = before->current;
+        redo_ = before->redo;
+        return;
+    }
+    undo_.push_back(before->current);
+    redo_.clear();
+    current_.changed = changed_part(*undo_.back().document, *current_.document);
 }
 
 bool DocumentHistory::change(Document next, const std::string& merge) {

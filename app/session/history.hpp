@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -39,6 +40,10 @@ public:
     /// Makes `next` current. Merges it into the last step if both carry the same non-empty `merge` name; a step that ends where it began is
     /// removed. Returns false if nothing changed.
     bool change(Document next, const std::string& merge);
+    /// What follows is shown for a while. end_visit() makes one step of it, or none if the document from before is current again. Nothing
+    /// is joined if something else was opened meanwhile, which one may want to undo by itself.
+    void begin_visit();
+    void end_visit();
     /// Whether a document can still be shown; undo and redo skip those that cannot.
     using Usable = std::function<bool(const Document&)>;
     /// Return how many steps they went. If no usable document is found they return 0 and change nothing.
@@ -59,11 +64,19 @@ private:
     /// Makes the nearest wanted document of `from` current; moves the old one and the skipped ones to `to`. Returns how many steps it went.
     std::size_t go(Steps& from, Steps& to, const Wanted& wanted);
 
+    /// Everything as it was before a visit.
+    struct Visit {
+        Step current;
+        Steps undo, redo;
+        std::size_t last_subject = 0;
+    };
+
     Step current_;
     std::size_t last_subject_ = 0;
     Steps undo_;         // oldest first
     Steps redo_;         // the next one last
     std::string merge_;  // name of the step that led to current_
+    std::optional<Visit> visit_;
 };
 
 }  // namespace attn::app

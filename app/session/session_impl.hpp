@@ -52,6 +52,8 @@ struct Session::Impl {
     void carry_out(const command::ShowUntrained& show, const std::string& merge);
     void carry_out(const command::Undo& undo, const std::string& merge);
     void carry_out(const command::GoBackToLeft& back, const std::string& merge);
+    void carry_out(const command::BeginVisit& begin, const std::string& merge);
+    void carry_out(const command::EndVisit& end, const std::string& merge);
     void carry_out(const command::Redo& redo, const std::string& merge);
 
     void carry_out(const command::StartTraining& start, const std::string& merge);

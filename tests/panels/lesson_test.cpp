@@ -187,6 +187,26 @@ TEST_F(LessonTest, LeavingALessonGivesTheLayerAndTheHeadBack) {
     EXPECT_EQ(view.head, 3);
 }
 
+/// One undo after a lesson is one of the user's own steps.
+TEST_F(LessonTest, UndoDoesNotLeadIntoALessonThatWasLeft) {
+    session->apply({command::SetTexts{{"my own words"}, {}}, ""});
+    const Document own = session->document();
+    open("masks");
+    for (int i = 0; i < 4; ++i) {
+        press_and_settle(Key::PageDown);
+        type("c", ui_frame);  // a change of the learner's, so that the steps do not join
+        frames(3, ui_frame);
+    }
+    ASSERT_NE(session->document(), own);
+    press_and_settle(Key::Escape);
+    ASSERT_FALSE(view.lesson.open());
+    ASSERT_EQ(session->document(), own);
+    control('Z');
+    EXPECT_EQ(session->document().preset, "multi-head");
+    EXPECT_NE(session->document().texts, own.texts) << "before the user's own change";
+    EXPECT_FALSE(session->can_undo());
+}
+
 TEST_F(LessonTest, TheLearnerChangesThingsAndResetsThem) {
     open("masks");
     press_and_settle(Key::Right);

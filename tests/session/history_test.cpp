@@ -65,6 +65,52 @@ TEST(DocumentHistory, NamesWhatWouldBeUndone) {
     EXPECT_EQ(text_of(history), "b");
 }
 
+/// Of what was shown for a while, undo knows nothing once the document from before is back.
+TEST(DocumentHistory, AVisitLeavesNoSteps) {
+    DocumentHistory history(document_of("a"));
+    history.change(document_of("b"), "");
+    history.change(document_of("c"), "");
+    history.undo();
+    history.begin_visit();
+    for (const char* text : {"v", "w"}) history.change(document_of(text), "");
+    history.undo();
+    history.undo();
+    history.undo();
+    EXPECT_EQ(text_of(history), "a") << "also from before the visit";
+    history.change(document_of("x"), "");
+    history.change(document_of("b"), "");
+    history.end_visit();
+    EXPECT_TRUE(history.redo());
+    EXPECT_EQ(text_of(history), "c");
+    history.undo();
+    EXPECT_EQ(text_of(history), "b");
+    history.undo();
+    EXPECT_EQ(text_of(history), "a");
+    EXPECT_FALSE(history.can_undo());
+    history.end_visit();
+    EXPECT_EQ(text_of(history), "a") << "there was none";
+}
+
+TEST(DocumentHistory, AVisitThatEndsElsewhereIsOneStep) {
+    DocumentHistory history(document_of("a"));
+    history.change(document_of("b"), "");
+    history.begin_visit();
+    for (const char* text : {"v", "w", "x"}) history.change(document_of(text), "");
+    history.end_visit();
+    EXPECT_EQ(history.undone_part(), "the text");
+    history.undo();
+    EXPECT_EQ(text_of(history), "b");
+    history.redo();
+    EXPECT_EQ(text_of(history), "x");
+    history.begin_visit();
+    history.change(document_of("file"), "");
+    history.begin_subject();
+    history.change(document_of("x"), "");
+    history.end_visit();
+    history.undo();
+    EXPECT_EQ(text_of(history), "file") << "what was opened meanwhile stays";
+}
+
 TEST(DocumentHistory, AChangeDropsWhatWasUndone) {
     DocumentHistory history(document_of("a"));
     history.change(document_of("b"), "");

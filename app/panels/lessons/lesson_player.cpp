@@ -94,6 +94,7 @@ void close_lesson(PanelContext& context) {
     const bool trains = state.shown().training && context.training.snapshot->phase == TrainingPhase::Running;
     if (trains) context.commands.push_back({command::PauseTraining{}, ""});
     for (Command& command : restore_document(*state.document_before, context.training)) context.commands.push_back(std::move(command));
+    if (std::exchange(state.visiting, false)) context.commands.push_back({command::EndVisit{}, ""});
     state.given_back = state.view_before;
     give_back(context.view, *state.given_back);
     state.lesson.reset();
@@ -151,6 +152,7 @@ void keep_up_with_lesson(PanelContext& context) {
         if (context.commands.empty() && context.up_to_date) state.given_back.reset();
         return;
     }
+    if (!std::exchange(state.visiting, true)) context.commands.push_back({command::BeginVisit{}, ""});
     for (Command& command : state.goal.next(context.document, context.training)) {
         // The user has allowed the lesson to replace the training run.
         if (std::holds_alternative<command::RestartTraining>(command.what)) state.may_train = true;

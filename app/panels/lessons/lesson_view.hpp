@@ -36,6 +36,7 @@ struct LessonView {
     std::map<std::size_t, std::optional<std::size_t>> expected;  ///< the user's answers by step; none: shown without a guess
     std::vector<QuotedCell> quoted;                              ///< quotations in the visible caption
 
+    bool visiting = false;                            ///< command::BeginVisit was given
     std::shared_ptr<const Document> document_before;  ///< document and view before the lesson was opened
     std::shared_ptr<const ViewState> view_before;
     std::shared_ptr<const ViewState> given_back;  ///< view of a lesson just left, until the document from before it is computed; else null

@@ -189,6 +189,10 @@ struct Undo {};
 struct Redo {};
 /// Undoes or redoes as far as FilesState::left.
 struct GoBackToLeft {};
+/// What is shown from here on is shown for a while, as in a lesson. At its end, undo leads back over it at once, or not into it at all if
+/// the document from before is shown again.
+struct BeginVisit {};
+struct EndVisit {};
 }  // namespace command
 
 /// `merge` joins this command with the previous one into one undo step if both carry the same non-empty name, as when a slider is dragged
@@ -202,7 +206,8 @@ struct Command {
                  command::SetTrainingText, command::SaveCheckpoint, command::OpenCheckpoint, command::Pin, command::SaveDocument,
                  command::OpenFile, command::RestoreWork, command::UseText, command::ExportTensor, command::ExportTable,
                  command::CopySnippet, command::ListFolder, command::ListModels, command::SetMemoryBudget, command::PreviewFile,
-                 command::TellFile, command::OpenDump, command::ShowBeside, command::Undo, command::Redo, command::GoBackToLeft>
+                 command::TellFile, command::OpenDump, command::ShowBeside, command::Undo, command::Redo, command::GoBackToLeft,
+                 command::BeginVisit, command::EndVisit>
         what;
     std::string merge;
 };
