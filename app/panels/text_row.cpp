@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/edit/edit_list.hpp"
@@ -145,6 +146,7 @@ void start_text_edit(PanelContext& context) {
 
 void draw_text_row(PanelContext& context) {
     const Ui ui = context.ui();
+    if (std::exchange(context.view.text_added, false)) start_text_edit(context);
     const ImVec2 origin = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x;
     const float chip_y = origin.y + context.px((kRowHeight - kChipHeight) / 2 - 2);

@@ -5,6 +5,7 @@
 #include "app/panels/panels.hpp"
 #include "app/session/document/prepare.hpp"
 #include "tests/support/interface_fixture.hpp"
+#include "tests/support/item_finder.hpp"
 
 namespace attn::app::test {
 namespace {
@@ -45,6 +46,37 @@ TEST_F(TextRow, WhatIsTooLongIsNotPasted) {
     paste(10);
     EXPECT_EQ(session->document().texts[0], before.texts[0] + std::string(10, 'x'));
     EXPECT_EQ(refusals(), 1U);
+}
+
+/// From the menu to typing without another click.
+TEST_F(TextRow, AnAddedTextIsTypedIntoAtOnce) {
+    press(Key::Escape, ui_frame);
+    const std::vector<std::string> before = session->document().texts;
+    const auto find = [&](const char* window, std::initializer_list<const char*> path) {
+        const auto at = find_item(window, path, [&](float x, float y) {
+            ImGui::GetIO().MousePos = {x, y};
+            frames(1, ui_frame);
+        });
+        EXPECT_TRUE(at.has_value());
+        return at.value_or(ImVec2());
+    };
+    const ImVec2 menu = find("##text", {"##sequences", "button"});
+    click(menu.x, menu.y, ui_frame);
+    frames(3, ui_frame);
+    const ImVec2 add = find("##Popup", {"add a text", "item"});
+    click(add.x, add.y, ui_frame);
+    frames(4, ui_frame);
+    ASSERT_TRUE(view.text.editing);
+    type(" Xx", ui_frame);
+    frames(3, ui_frame);
+    std::vector<std::string> after = before;
+    after.push_back(before.front() + " Xx");
+    EXPECT_EQ(session->document().texts, after) << "at its end, and the text it was copied from stays";
+    press(Key::Escape, ui_frame);
+    frames(3, ui_frame);
+    after.back() = before.front();
+    EXPECT_EQ(session->document().texts, after);
+    EXPECT_FALSE(view.text.editing);
 }
 
 }  // namespace

@@ -41,6 +41,7 @@ void add_text(PanelContext& context, std::size_t text) {
     change.texts.push_back(change.texts.at(text));
     if (!change.source_texts.empty()) change.source_texts.push_back(change.source_texts.at(text));
     context.view.next_batch = std::ssize(change.texts) - 1;
+    context.view.text_added = !context.view.panes.only_centre;
     context.commands.push_back({std::move(change), ""});
 }
 

@@ -18,7 +18,7 @@ void emit_texts(PanelContext& context, std::vector<std::string> texts, bool sour
 
 /// More texts are not shown together.
 inline constexpr std::size_t kMostTexts = 16;
-/// Adds a copy of a text, in an encoder-decoder with its source, and shows it.
+/// Adds a copy of a text, in an encoder-decoder with its source, shows it, and puts the cursor into it.
 void add_text(PanelContext& context, std::size_t text);
 /// Removes a text, with the edits that belong to it or take from it, and shows the one before it, or the new first one.
 void remove_text(PanelContext& context, std::size_t text);
