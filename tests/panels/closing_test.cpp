@@ -7,6 +7,7 @@
 #include "app/panels/files/files.hpp"
 #include "app/panels/look.hpp"
 #include "tests/support/interface_fixture.hpp"
+#include "tests/support/item_finder.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/support/trained_session.hpp"
 
@@ -180,6 +181,32 @@ TEST_F(ClosingTest, WhatWasLeftBehindIsAskedAbout) {
     press(Key::Escape, ui_frame);
     EXPECT_EQ(view.files.restore, RestoreAnswer::Later);
     view.files.restore = RestoreAnswer::None;
+    press(Key::Enter, ui_frame);
+    EXPECT_EQ(view.files.restore, RestoreAnswer::Restore);
+}
+
+/// Neither clicks nor keys reach what is behind the question.
+TEST_F(ClosingTest, WhatWasLeftBehindIsAskedAboutFirst) {
+    const AutosaveWords words{"gpt-tiny: the cat sat", "Copy, step 312", 1'700'000'000};
+    leftover = &words;
+    frames(3, ui_frame);
+    const Look look = look_of(view);
+    const ImVec2 display = ImGui::GetIO().DisplaySize;
+    int clicks = 0;
+    for (float y = 12; y < display.y; y += 34)
+        for (float x = 14; x < display.x; x += 46) {
+            if (find_window("##restore_sheet")->Rect().Contains({x, y})) continue;
+            click(x, y, ui_frame);
+            ++clicks;
+        }
+    EXPECT_GT(clicks, 300);
+    type("vhgc.", ui_frame);
+    frames(2, ui_frame);
+    EXPECT_TRUE(commands.empty());
+    EXPECT_EQ(look_of(view), look);
+    EXPECT_FALSE(view.text.editing);
+    EXPECT_FALSE(any_popup_open());
+    EXPECT_EQ(view.files.restore, RestoreAnswer::None) << "and it stays";
     press(Key::Enter, ui_frame);
     EXPECT_EQ(view.files.restore, RestoreAnswer::Restore);
 }

@@ -46,7 +46,7 @@ void draw_question(PanelContext& context) {
     const Ui ui = context.ui();
     const auto& [colors, fonts, scale] = context.theme;
     FileView& view = context.view.files;
-    begin_sheet(context, "##close_sheet", 520);
+    begin_modal_sheet(context, "##close_sheet", 520);
     text_line(ui, fonts.heading, colors.text, "Close attnscope?");
     gap(ui, 6);
     if (context.would_be_lost.document) paragraph(ui, fonts.body, colors.text, document_words(context));

@@ -84,7 +84,7 @@ void draw_desktop_sheet(PanelContext& context) {
     const Ui ui = context.ui();
     const auto& [colors, fonts, scale] = context.theme;
     FileView& view = context.view.files;
-    begin_sheet(context, "##desktop_sheet", 460);
+    begin_modal_sheet(context, "##desktop_sheet", 460);
     text_line(ui, fonts.heading, colors.text, "In the desktop's dialog");
     gap(ui, 4);
     paragraph(ui, fonts.body, colors.muted, "Choose a file there. The dialog may be behind this window.");

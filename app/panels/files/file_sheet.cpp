@@ -402,6 +402,21 @@ void draw_notices(PanelContext& context, float picture_bottom) {
 
 bool refusal_is_shown(const PanelContext& context) { return !context.view.files.notices.refusal.empty(); }
 
+void begin_modal_sheet(const PanelContext& context, const char* id, float logical_width) {
+    ImGui::SetNextWindowPos({0, 0});
+    ImGui::SetNextWindowSize(ImGui::GetIO().DisplaySize);
+    ImGui::PushStyleColor(ImGuiCol_WindowBg, with_alpha(context.theme.colors.window, 0.6F));
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, 0);
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0);
+    // It takes the mouse from everything below the sheet.
+    ImGui::Begin("##veil", nullptr,
+                 ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoNav);
+    ImGui::End();
+    ImGui::PopStyleVar(2);
+    ImGui::PopStyleColor();
+    begin_sheet(context, id, logical_width);
+}
+
 bool begin_sheet(const PanelContext& context, const char* id, float logical_width) {
     const auto& [colors, fonts, scale] = context.theme;
     const ImVec2 display = ImGui::GetIO().DisplaySize;

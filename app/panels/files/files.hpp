@@ -43,6 +43,8 @@ void draw_restore_sheet(PanelContext& context);
 
 /// Begins a card in the upper half of the window; false if the user clicked outside of it. End with ImGui::End().
 bool begin_sheet(const PanelContext& context, const char* id, float logical_width);
+/// The same for a question that must be answered first: the rest of the window fades and cannot be clicked.
+void begin_modal_sheet(const PanelContext& context, const char* id, float logical_width);
 
 /// "attnscope" with the document's name, and a dot if it has unsaved changes.
 std::string window_title(const FilesState& files);

@@ -34,7 +34,7 @@ void draw_restore_sheet(PanelContext& context) {
     const Ui ui = context.ui();
     const auto& [colors, fonts, scale] = context.theme;
     RestoreAnswer& answer = context.view.files.restore;
-    begin_sheet(context, "##restore_sheet", 520);
+    begin_modal_sheet(context, "##restore_sheet", 520);
     text_line(ui, fonts.heading, colors.text, "Restore?");
     gap(ui, 4);
     paragraph(ui, fonts.body, colors.muted,
