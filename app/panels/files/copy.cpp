@@ -32,7 +32,8 @@ void tell(PanelContext& context, std::string words, bool failed = false) {
 
 /// A view of its own numbers has no cell to choose: they are copied together, with their names.
 void copy_table(PanelContext& context, const ShownNumbers& shown) {
-    const NumberTable& table = *shown.table;
+    const std::shared_ptr<const NumberTable> made = shown.make_table();
+    const NumberTable& table = *made;
     std::string text = table.row_axis;
     for (const std::string& column : table.column_texts) text += "\t" + column;
     for (std::int64_t row = 0; row < table.rows; ++row) {
@@ -51,7 +52,7 @@ void copy_table(PanelContext& context, const ShownNumbers& shown) {
 void copy_numbers(PanelContext& context, CopyPart part) {
     ShownNumbers shown = shown_numbers(context);
     if (shown.empty()) return tell(context, shown.missing, true);
-    if (shown.table != nullptr) return copy_table(context, shown);
+    if (shown.make_table) return copy_table(context, shown);
     Matrix matrix = std::move(shown.matrix);
     const AxisSelection& selection = context.view.selection();
     const auto chosen = [&](Axis axis, std::int64_t count) -> std::optional<std::int64_t> {

@@ -51,7 +51,7 @@ ShownNumbers numbers_of_knock_out(PanelContext& context) {
     shown.missing = "Not every part is measured yet.";
     if (context.view.knock_out.stopped) return shown;  // asking would go on with what was stopped
     const auto answer = context.ask(facet::KnockOut{question});
-    if (answer) shown.table = table_of_changes(context, *answer, question);
+    if (answer) shown.make_table = [&context, result = answer.value, question] { return table_of_changes(context, *result, question); };
     else if (!answer.problem.empty()) shown.missing = answer.problem;
     return shown;
 }
@@ -61,7 +61,7 @@ ShownNumbers numbers_of_lens(PanelContext& context) {
     ShownNumbers shown;
     shown.title = "lens, probability of the text" + std::string(context.view.compare.on() ? ", B" : "");
     if (const auto answer = context.ask(facet::Readings{}); answer && answer->lens)
-        shown.table = table_of_lens(context, *answer->lens, context.view.batch);
+        shown.make_table = [&context, readings = answer.value] { return table_of_lens(context, *readings->lens, context.view.batch); };
     else shown.missing = answer.problem;
     return shown;
 }
@@ -106,7 +106,7 @@ ShownNumbers shown_numbers(PanelContext& context) {
 }
 
 std::shared_ptr<const NumberTable> table_of(const PanelContext& context, const ShownNumbers& shown) {
-    if (shown.table != nullptr) return shown.table;
+    if (shown.make_table) return shown.make_table();
     const Matrix& matrix = shown.matrix;
     const StageId id = matrix.origin && matrix.origin->parameter.empty() ? matrix.origin->stage : context.view.stage;
     const auto texts = [&](Axis axis, std::int64_t count) {
