@@ -102,10 +102,51 @@ TEST_F(Grid, ABarOfColoursStandsBesideWeightsIfThereIsRoom) {
     view.heads_stage = Stage::Scores;
     frames(2, ui_frame);
     EXPECT_LT(room_beside(), 2);
+    view.gradients = true;
+    frames(4, ui_frame);
+    EXPECT_GT(room_beside(), 90) << "gradients of all layers have one range";
+    view.gradients = false;
     open_large(2, 48);
     view.heads_stage = Stage::Weights;
     frames(2, ui_frame);
     EXPECT_LT(room_beside(), 2) << "maps as wide as the room are not made smaller";
+}
+
+/// Gradients of different layers can be compared: the range reaches to the largest of all.
+TEST_F(Grid, GradientsOfAllLayersHaveOneRange) {
+    open_grid("gpt-tiny");
+    view.gradients = true;
+    frames(4, ui_frame);
+    const auto gradients = get(facet::Gradients{});
+    float largest = 0;
+    for (const auto& stage : gradients->stages)
+        if (stage.id.stage == Stage::Weights)
+            for (const float value : stage.value.values()) largest = std::max(largest, std::abs(value));
+    ASSERT_GT(largest, 0);
+    const auto drawn = maps();
+    ASSERT_GE(static_cast<std::int64_t>(drawn.size()), trace().config.num_layers * trace().config.num_heads);
+    for (const auto& call : drawn) {
+        EXPECT_FLOAT_EQ(call.request.style.hi, largest);
+        EXPECT_FLOAT_EQ(call.request.style.lo, -largest);
+    }
+}
+
+/// A search that is not understood says so without moving anything.
+TEST_F(Grid, ARejectedSearchLeavesTheMapsWhereTheyAre) {
+    open_grid("gpt-tiny");
+    const auto places = [&] {
+        frames(2, ui_frame);
+        std::vector<std::pair<float, float>> found;
+        for (const auto& call : maps()) found.emplace_back(call.min.x, call.min.y);
+        return found;
+    };
+    const auto before = places();
+    const int vertices_before = vertices();
+    for (const char* rejected : {"z", "zebra", "a search that nobody could possibly understand"}) {
+        view.grid.find = rejected;
+        EXPECT_EQ(places(), before) << rejected;
+        EXPECT_NE(vertices(), vertices_before) << "and says so";
+    }
 }
 
 TEST_F(Grid, TheHeadingEndsBeforeTheSwitches) {

@@ -118,9 +118,22 @@ float most_of_moved(const TensorStatistics& statistics) {
     return static_cast<float>(statistics.mean + kDeviations * statistics.deviation);
 }
 
+/// Gradients of all layers, which can only be compared in one range; 0 while some are not counted yet.
+float reach_of_gradients(const PanelContext& context, Stage stage) {
+    float reach = 0;
+    for (const PlanNode& node : context.trace().plan->nodes()) {
+        if (to_self(node.id.stage) != stage) continue;
+        const auto counted = context.ask(facet::Statistics{node.id, true});
+        if (!counted) return 0;
+        if (!counted->empty()) reach = std::max({reach, std::abs(counted->min), std::abs(counted->max)});
+    }
+    return reach;
+}
+
 }  // namespace
 
 float shown_reach(PanelContext& context, Stage stage) {
+    if (shows_gradients(context)) return context.view.view == View::Grid ? reach_of_gradients(context, stage) : 0;
     float reach = 0;
     const bool moved = shows_moved(context, {stage, 0});
     if (!shows_difference(context) && !moved) return reach;
@@ -139,7 +152,7 @@ float shown_reach(PanelContext& context, Stage stage) {
 }
 
 HeatmapStyle shown_style(PanelContext& context, const Matrix& matrix, const StageId& id, float reach) {
-    if (matrix.is_gradient) return style_of(context, matrix);
+    if (matrix.is_gradient && reach <= 0) return style_of(context, matrix);
     if (matrix.is_moved) {
         ColorOptions options = context.view.probability_colors;
         if (options.range == RangeMode::Manual) options.range = RangeMode::Auto;
@@ -147,7 +160,7 @@ HeatmapStyle shown_style(PanelContext& context, const Matrix& matrix, const Stag
         style.hi = std::max(reach, 1e-6F);
         return style;
     }
-    if (!matrix.is_difference) return style_of(context, matrix, id);
+    if (!matrix.is_difference && !matrix.is_gradient) return style_of(context, matrix, id);
     ColorOptions options = context.view.signed_colors;
     if (options.range == RangeMode::Manual) options.range = RangeMode::Auto;
     return resolve_style(options, false, -reach, reach, keys_of(matrix));

@@ -132,8 +132,9 @@ bool has_room_for_bar(const PanelContext& context, ImVec2 size, std::int64_t hea
 }
 
 /// Whether all layers have the same range. Scores, for example, have one for each.
-bool has_one_range(const PanelContext& context, const Matrix& matrix) {
+bool has_one_range(const PanelContext& context, const Matrix& matrix, float reach) {
     if (matrix.empty()) return has_probabilities(context.view.stage.stage) || context.view.compare.on();  // it is being computed
+    if (matrix.is_gradient) return reach > 0;
     return matrix.content == Content::Probability || matrix.is_difference || matrix.is_moved;
 }
 
@@ -356,9 +357,10 @@ struct Across {
     float min = 0, max = 0;
 };
 
-/// Draws a chip per pattern, from `at` on in the line of the search field; those that do not fit go below it. Returns where the next line
-/// begins.
-float draw_pattern_chips(PanelContext& context, const std::vector<Tile>& tiles, bool crosses, bool comes, ImVec2 at, Across across) {
+/// Draws a chip per pattern, from `at` on in the line of the search field; those that do not fit go below it. Where chips give way to a
+/// message up to `blocked` in the first line, they keep their places, so that the maps below stay. Returns where the next line begins.
+float draw_pattern_chips(PanelContext& context, const std::vector<Tile>& tiles, bool crosses, bool comes, ImVec2 at, Across across,
+                         float blocked) {
     constexpr float kBetween = 6, kLine = 36;
     std::vector<PatternChip> chips;
     const bool known =
@@ -370,10 +372,11 @@ float draw_pattern_chips(PanelContext& context, const std::vector<Tile>& tiles, 
                                          [&](const Tile& tile) { return pattern_share(tile.score, pattern.name) > kShowsPattern; });
         chips.push_back({&pattern, known ? std::to_string(count) : comes ? "…" : "–"});
     }
+    const float first_line = at.y;
     for (const PatternChip& chip : chips) {
         const float width = width_of(context, chip) + context.px(kBetween);
         if (at.x + width > across.max && at.x > across.min) at = {across.min, at.y + context.px(kLine)};
-        draw_pattern_chip(context, chip, at);
+        if (at.y > first_line || at.x >= blocked) draw_pattern_chip(context, chip, at);
         at.x += width;
     }
     return at.y + context.px(kLine + 3);
@@ -431,7 +434,7 @@ Search draw_search(PanelContext& context, const std::vector<Tile>& tiles, float 
         view.focus = context.view.view == View::Grid;
     }
     const bool crosses = context.trace().config.architecture == Architecture::EncoderDecoder;
-    float x = at.x + context.px(field_width + 10);
+    const float x = at.x + context.px(field_width + 10);
     const float right = at.x + width - context.px(kSort);
     ImGui::SetCursorScreenPos({right, at.y});
     draw_sort_menu(context, crosses, kSort);
@@ -444,12 +447,13 @@ Search draw_search(PanelContext& context, const std::vector<Tile>& tiles, float 
     if (!query.empty() && query.unknown.empty() && has_room)
         draw_text_in(list, fonts.mono_small, at, {at.x + context.px(field_width - 8), at.y + context.px(30)}, {1, 0.5F},
                      count == 0 ? context.theme.colors.chosen_text : context.theme.colors.muted, counted);
+    float blocked = 0;
     if (!query.unknown.empty()) {
         const std::string shown = elide(fonts.label, fmt::format("“{}” is not a layer, head or pattern", query.unknown), right - x);
         draw_text_in(list, fonts.label, {x, at.y}, {right, at.y + context.px(30)}, {0, 0.5F}, context.theme.colors.chosen_text, shown);
-        x += text_width(fonts.label, shown) + context.px(10);
+        blocked = x + text_width(fonts.label, shown) + context.px(10);
     }
-    search.bottom = draw_pattern_chips(context, tiles, crosses, comes, {x, at.y + context.px(1)}, {at.x, right});
+    search.bottom = draw_pattern_chips(context, tiles, crosses, comes, {x, at.y + context.px(1)}, {at.x, right}, blocked);
     return search;
 }
 
@@ -497,7 +501,7 @@ void draw_grid_view(PanelContext& context) {
     const std::int64_t of_layer = context.trace().config.num_heads + (shows_mean(context) ? 1 : 0);
     const float reach = shown_reach(context, context.view.heads_stage);
     const Matrix first = shown_slice(context, stage, context.view.head);
-    if (has_one_range(context, first) &&
+    if (has_one_range(context, first, reach) &&
         has_room_for_bar(context, {room.x, room.y - spared}, of_layer, static_cast<std::int64_t>(tiles.size()))) {
         room.x -= context.px(kGridBar);
         draw_bar(context, first, reach, {top.x + room.x, search.bottom}, room.y);
