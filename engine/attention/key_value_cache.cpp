@@ -1,6 +1,7 @@
 #include "engine/attention/key_value_cache.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace attn {
 
@@ -19,16 +20,30 @@ void KeyValueCache<Scalar>::put(int layer, const HeadsView<const Scalar>& keys, 
 template <class Scalar>
 std::size_t KeyValueCache<Scalar>::bytes() const {
     std::size_t numbers = 0;
-    for (const Layer& layer : layers_) numbers += layer.keys.capacity() + layer.values.capacity();
+    for (const Layer& layer : layers_) numbers += layer.keys.numbers.capacity() + layer.values.numbers.capacity();
     return numbers * sizeof(Scalar);
 }
 
 template <class Scalar>
 void KeyValueCache<Scalar>::put(const HeadsView<const Scalar>& heads, std::int64_t positions, Rows& rows) const {
-    rows.resize(static_cast<std::size_t>((length_ + positions) * heads_ * head_size_));
-    Scalar* to = rows.data() + length_ * heads_ * head_size_;
-    for (std::int64_t t = 0; t < positions; ++t)
-        for (std::int64_t g = 0; g < heads_; ++g, to += head_size_) std::copy_n(heads.at(0, g, t), head_size_, to);
+    make_room(length_ + positions, rows);
+    for (std::int64_t g = 0; g < heads_; ++g) {
+        Scalar* to = rows.numbers.data() + (g * rows.room + length_) * head_size_;
+        for (std::int64_t t = 0; t < positions; ++t, to += head_size_) std::copy_n(heads.at(0, g, t), head_size_, to);
+    }
+}
+
+/// For at least so many positions; a quarter more, so that a growing text seldom needs to move.
+template <class Scalar>
+void KeyValueCache<Scalar>::make_room(std::int64_t positions, Rows& rows) const {
+    constexpr std::int64_t kLeast = 16;
+    if (positions <= rows.room) return;
+    Rows larger{{}, positions + std::max(rows.room / 4, kLeast)};
+    larger.numbers.resize(static_cast<std::size_t>(heads_ * larger.room * head_size_));
+    for (std::int64_t g = 0; g < heads_; ++g)
+        std::copy_n(rows.numbers.data() + g * rows.room * head_size_, length_ * head_size_,
+                    larger.numbers.data() + g * larger.room * head_size_);
+    rows = std::move(larger);
 }
 
 template class KeyValueCache<float>;

@@ -36,14 +36,18 @@ public:
     HeadsView<const Scalar> values(int layer) const { return heads_in(layers_[static_cast<std::size_t>(layer)].values); }
 
 private:
-    /// Rows [S,G*D].
-    using Rows = AlignedVector<Scalar>;
+    /// [G,room,D]: every head's rows are contiguous, which is how attention reads them.
+    struct Rows {
+        AlignedVector<Scalar> numbers;
+        std::int64_t room = 0;
+    };
     struct Layer {
         Rows keys, values;
     };
 
     void put(const HeadsView<const Scalar>& heads, std::int64_t positions, Rows& rows) const;
-    HeadsView<const Scalar> heads_in(const Rows& rows) const { return {rows.data(), 0, head_size_, heads_ * head_size_}; }
+    void make_room(std::int64_t positions, Rows& rows) const;
+    HeadsView<const Scalar> heads_in(const Rows& rows) const { return {rows.numbers.data(), 0, rows.room * head_size_, head_size_}; }
 
     std::int64_t heads_, head_size_, length_ = 0;
     std::vector<Layer> layers_;

@@ -1,8 +1,8 @@
 // Part of every kernel build: the product of a single row with a matrix whose columns are contiguous. Included by build.hpp inside an
 // unnamed namespace.
 
-/// Prefetches the next chunk of a vector of columns, which are too short for the hardware prefetcher. Chunks are small enough for the
-/// first-level cache, and what is contiguous in them is asked for together.
+/// Prefetches what follows in a vector of columns, which are too short for the hardware prefetcher: a chunk that is small enough for the
+/// first-level cache, asking for what is contiguous together; of columns shorter than a chunk the next ones.
 struct NextChunk {
     static constexpr std::int64_t kNumbers = 128, kLine = 16, kLines = kNumbers / kLine;
 
@@ -11,7 +11,12 @@ struct NextChunk {
 
     /// Asks for as many lines as the step at q reads.
     ATTN_INLINE void ask(std::int64_t q) const {
-        constexpr std::int64_t kW = kWidth<float>, kAtOnce = kW * kW / kLine;
+        constexpr std::int64_t kW = kWidth<float>, kAtOnce = kW * kW / kLine, kShare = kW / kAtOnce;
+        if (k < kNumbers) {
+#pragma GCC unroll 16
+            for (std::int64_t i = 0; i < kAtOnce; ++i) __builtin_prefetch(first + (kW + i * kShare + q / kW % kShare) * row + q);
+            return;
+        }
         const std::int64_t within = q % kNumbers, after = q - within + kNumbers;
         const float* const next = after < k ? first + after : first + kW * row;
         const std::int64_t line = within / kW * kAtOnce;
@@ -37,12 +42,12 @@ ATTN_INLINE Vec<float> sum_columns(const float* a, const float* first, std::int6
     return sum;
 }
 
-/// Stores `sum`, which covers steps [p, p + depth) of k, to columns [j, j + columns) of C.
+/// Stores the lanes of `sum` from `first` on, which cover steps [p, p + depth) of k, to columns [j, j + columns) of C.
 ATTN_INLINE void store_sums(const GemmArguments<float>& g, std::int64_t j, std::int64_t columns, std::int64_t p, std::int64_t depth,
-                            Vec<float> sum) {
+                            Vec<float> sum, std::int64_t first = 0) {
     float sums[kWidth<float>];
     store(sums, sum);
-    store_row_sums(g, j, columns, p, depth, sums);
+    store_row_sums(g, j, columns, p, depth, sums + first);
 }
 
 /// How many steps of k are summed before they are added to C, the same as in a tile.
@@ -50,16 +55,21 @@ ATTN_INLINE std::int64_t depth_at(const GemmArguments<float>& g, std::int64_t p)
     return g.k - p < Tile<float>::kDepth ? g.k - p : Tile<float>::kDepth;
 }
 
-/// Computes a row of C up to end_column for a B of floats; k must be a multiple of the vector width. Returns end_column.
-std::int64_t multiply_row_across(const GemmArguments<float>& g, const StoredMatrix& b, std::int64_t end_column) {
+/// Computes a row of C for a B of floats and returns the number of columns computed: all of them unless there is less than a vector. k must
+/// be a multiple of the vector width.
+std::int64_t multiply_row_across(const GemmArguments<float>& g, const StoredMatrix& b) {
+    constexpr std::int64_t kW = kWidth<float>;
+    if (g.n < kW) return 0;
     const float* const numbers = reinterpret_cast<const float*>(b.data);
     const std::int64_t row = b.row_bytes / static_cast<std::int64_t>(sizeof(float));
-    for (std::int64_t j = 0; j < end_column; j += kWidth<float>) {
-        const NextChunk next{numbers + j * row, row, g.k};
+    for (std::int64_t j = 0; j < g.n; j += kW) {
+        // The last vector may begin among columns that are already known, which are not stored again.
+        const std::int64_t known = j + kW > g.n ? j + kW - g.n : 0;
+        const NextChunk next{numbers + (j - known) * row, row, g.k};
         for (std::int64_t p = 0; p < g.k; p += Tile<float>::kDepth)
-            store_sums(g, j, kWidth<float>, p, depth_at(g, p), sum_columns(g.a, next.first, row, p, depth_at(g, p), &next));
+            store_sums(g, j, kW - known, p, depth_at(g, p), sum_columns(g.a, next.first, row, p, depth_at(g, p), &next), known);
     }
-    return end_column;
+    return g.n;
 }
 
 /// The same for any number kind. Columns are first widened in chunks that begin at a block boundary and end with a pass over k.
@@ -200,11 +210,11 @@ std::int64_t multiply_columns(const GemmArguments<float>& g, const StoredMatrix&
 #endif
 
 void multiply_row_stored(const GemmArguments<float>& g, const StoredMatrix& b) {
-    const std::int64_t whole = g.n / kWidth<float> * kWidth<float>;
+    [[maybe_unused]] const std::int64_t whole = g.n / kWidth<float> * kWidth<float>;
     std::int64_t done = 0;
     switch (b.kind) {
     case NumberKind::F32:
-        if (reinterpret_cast<unsigned long>(b.data) % alignof(float) == 0) done = multiply_row_across(g, b, whole);
+        if (reinterpret_cast<unsigned long>(b.data) % alignof(float) == 0) done = multiply_row_across(g, b);
         break;
 #if defined(__AVX2__)
     case NumberKind::F16:

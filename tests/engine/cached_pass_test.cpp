@@ -194,6 +194,27 @@ TEST(KeyValueCache, KeepsWhatWasPutAndAdvanced) {
     EXPECT_EQ(*cache.values(1).at(0, 1, 1), 2);
 }
 
+/// However often the rows have to move to make room.
+TEST(KeyValueCache, GrowsOnePositionAtATime) {
+    constexpr std::int64_t kHeads = 3, kSize = 2, kPositions = 200;
+    const auto number = [](std::int64_t t, std::int64_t h, std::int64_t d) { return static_cast<float>((t * kHeads + h) * kSize + d); };
+    KeyValueCache<float> cache(1, kHeads, kSize);
+    for (std::int64_t t = 0; t < kPositions; ++t) {
+        std::vector<float> row;
+        for (std::int64_t h = 0; h < kHeads; ++h)
+            for (std::int64_t d = 0; d < kSize; ++d) row.push_back(number(t, h, d));
+        const HeadsView<const float> heads{row.data(), 0, kSize, kHeads * kSize};
+        cache.put(0, heads, heads, 1);
+        cache.advance(1);
+    }
+    for (std::int64_t t = 0; t < kPositions; ++t)
+        for (std::int64_t h = 0; h < kHeads; ++h)
+            for (std::int64_t d = 0; d < kSize; ++d) {
+                EXPECT_EQ(cache.keys(0).at(0, h, t)[d], number(t, h, d));
+                EXPECT_EQ(cache.values(0).at(0, h, t)[d], number(t, h, d));
+            }
+}
+
 TEST(CachedPass, OtherKeysGiveOtherLogits) {
     // Negative control: the cache affects the result.
     for (const PositionKind position : {PositionKind::Learned, PositionKind::Rotary}) {
