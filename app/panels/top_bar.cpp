@@ -195,7 +195,7 @@ void draw_top_bar(PanelContext& context) {
     const float wanted = origin.x + (width - tabs_width(ui, titles)) / 2;
     const float tabs_left = std::max(wanted, menus_x + context.px(112) + file_width);
     const float tabs_room = origin.x + width - context.px(kButtons * kButton + kSpot) - tabs_left;
-    const float tabs_right = tabs_left + std::min(tabs_width(ui, titles), tabs_room);
+    const float tabs_right = tabs_left + std::max(std::min(tabs_width(ui, titles), tabs_room), least_tabs_width(ui, titles, view));
     place(tabs_left, origin.y);
     if (tabs(ui, "##views", titles, view, kBarHeight, tooltips, tabs_room, static_cast<std::size_t>(View::Train)))
         context.view.view = static_cast<View>(view);

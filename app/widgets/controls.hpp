@@ -90,6 +90,8 @@ bool tabs(const Ui& ui, const char* id, std::span<const std::string_view> names,
           std::span<const std::string_view> tooltips = {}, float room = FLT_MAX, std::size_t kept = kNoTab);
 /// Width of all tabs in pixels.
 float tabs_width(const Ui& ui, std::span<const std::string_view> names);
+/// The width of a bar that has only room for the chosen tab and the menu of the others, which it always shows.
+float least_tabs_width(const Ui& ui, std::span<const std::string_view> names, int chosen);
 /// The tabs shown in the bar: all if they fit into `room`, otherwise the first ones, always the selected one, and `kept` if there is space,
 /// leaving `menu` pixels for the menu button.
 std::vector<std::size_t> tabs_that_fit(std::span<const float> widths, std::size_t chosen, float menu, float room,

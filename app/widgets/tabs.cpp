@@ -86,6 +86,10 @@ bool tabs(const Ui& ui, const char* id, std::span<const std::string_view> names,
     return now != before;
 }
 
+float least_tabs_width(const Ui& ui, std::span<const std::string_view> names, int chosen) {
+    return tab_width(ui, names[static_cast<std::size_t>(chosen)]) + ui.px(kTabPadding + kTabMenuWidth);
+}
+
 float tabs_width(const Ui& ui, std::span<const std::string_view> names) {
     float width = 0;
     for (const std::string_view name : names) width += tab_width(ui, name);

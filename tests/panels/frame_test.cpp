@@ -610,5 +610,22 @@ TEST_F(FrameTest, SurvivesARestlessPerson) {
     }
 }
 
+/// In a very narrow window the badge is left out before it covers the menu of views.
+TEST_F(FrameTest, TheBadgeDoesNotCoverTheViews) {
+    open_example("gpt-tiny");  // whose random weights are marked in another colour
+    const auto badge_is_drawn = [&](float width) {
+        ImGui::GetIO().DisplaySize = {width, 700};
+        frames(3, ui_frame);
+        const ImDrawList& list = *find_window("##top")->DrawList;
+        return std::any_of(list.VtxBuffer.begin(), list.VtxBuffer.end(),
+                           [&](const ImDrawVert& vertex) { return vertex.col == theme.colors.good; });
+    };
+    EXPECT_TRUE(badge_is_drawn(1600));
+    for (const View shown : {View::Heads, View::KnockOut, View::Step}) {
+        view.view = shown;
+        EXPECT_FALSE(badge_is_drawn(683)) << static_cast<int>(shown);
+    }
+}
+
 }  // namespace
 }  // namespace attn::app::test
