@@ -9,6 +9,7 @@
 #include "app/panels/views/knock_out_parts.hpp"
 #include "app/session/document/knock_out_names.hpp"
 #include "engine/io/file_error.hpp"
+#include "engine/plan/stage_list.hpp"
 #include "engine/tensor/error.hpp"
 
 namespace attn::app {
@@ -18,13 +19,6 @@ void expect_below(const char* what, std::int64_t index, std::int64_t count) {
     if (index < 0 || index >= count)
         throw Error(count == 1 ? fmt::format("there is no {0} {1}: the only {0} is 0", what, index)
                                : fmt::format("there is no {0} {1}: the model has {2}, {0} 0 to {3}", what, index, count, count - 1));
-}
-
-std::string stage_names(const Trace<float>& trace) {
-    std::string names;
-    for (const PlanNode& node : trace.plan->nodes())
-        if (node.id.layer <= 0) names += (names.empty() ? "" : ", ") + std::string(stage_name(node.id.stage));
-    return names;
 }
 
 void set_comparison(const ViewOptions& options, const Trace<float>& trace, ViewState& view) {
@@ -117,13 +111,13 @@ StageId named_stage(const std::string& name, std::optional<std::int64_t> layer, 
         return *id;
     }
     const std::optional<Stage> stage = stage_from_name(name);
-    if (!stage) throw Error(fmt::format("there is no stage \"{}\"; this model has {}", escaped(name), stage_names(trace)));
+    if (!stage) throw Error(fmt::format("there is no stage \"{}\"; this model has {}", escaped(name), stages_of(*trace.plan)));
     if (layer) expect_below("layer", *layer, trace.config.most_layers());
     expect_layer(*stage);
     const int own_layer = is_layer_stage(*stage) ? static_cast<int>(layer.value_or(0)) : -1;
     for (const Stack stack : {Stack::Main, Stack::Decoder, Stack::Encoder})
         if (const StageId id{*stage, own_layer, stack}; trace.plan->find(id) != nullptr) return id;
-    throw Error(fmt::format("this model has no stage {}; it has {}", escaped(name), stage_names(trace)));
+    throw Error(fmt::format("this model has no stage {}; it has {}", escaped(name), stages_of(*trace.plan)));
 }
 
 void add_view_options(CliCommand command, ViewOptions& options) {

@@ -81,7 +81,7 @@ std::string edits_value(const PanelContext& context) {
 
 std::string compare_value(const PanelContext& context) {
     for (const CompareSource& source : compare_sources())
-        if (source.source == context.view.compare.source) return std::string(source.name);
+        if (source.source == context.view.compare.source) return name_of_source(context, source);
     return "off";
 }
 

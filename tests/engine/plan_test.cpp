@@ -7,7 +7,9 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <sstream>
 
+#include "engine/plan/stage_list.hpp"
 #include "engine/tensor/error.hpp"
 #include "tests/support/random_model.hpp"
 
@@ -136,6 +138,35 @@ TEST(Plan, AStageThatTheModelLacksIsRefusedByName) {
     } catch (const Error& error) {
         EXPECT_STREQ(error.what(), "the model has no stage layers.0.attention_out");
     }
+}
+
+/// An encoder-decoder has two stages of one name, which are told apart.
+TEST(Plan, ItsListOfStagesNamesEachOnce) {
+    const auto names_in = [](const std::string& list) {
+        std::vector<std::string> names;
+        std::istringstream words(list);
+        for (std::string name; std::getline(words, name, ',');) names.push_back(name.substr(name.find_first_not_of(' ')));
+        return names;
+    };
+    Config config;
+    config.num_layers = 3;
+    const std::vector<std::string> of_one = names_in(stages_of(Plan(config)));
+    EXPECT_EQ(of_one.front(), "tokens");
+    EXPECT_EQ(of_one.back(), "probabilities");
+    EXPECT_EQ(std::set<std::string>(of_one.begin(), of_one.end()).size(), of_one.size());
+    config.architecture = Architecture::EncoderDecoder;
+    const std::string both = stages_of(Plan(config));
+    const std::string begin = "encoder: ", between = "; decoder: ";
+    ASSERT_TRUE(both.starts_with(begin)) << both;
+    const std::size_t at = both.find(between);
+    ASSERT_NE(at, std::string::npos) << both;
+    for (const std::string& list : {both.substr(begin.size(), at - begin.size()), both.substr(at + between.size())}) {
+        const std::vector<std::string> names = names_in(list);
+        EXPECT_THAT(names, testing::Contains("weights"));
+        EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size()) << list;
+    }
+    EXPECT_GT(both.find("cross_weights"), at) << "of the decoder";
+    for (const std::string& name : names_in(all_stages())) EXPECT_TRUE(stage_from_name(name)) << name;
 }
 
 TEST(Plan, TellsTheShapeOfEveryStage) {

@@ -1,5 +1,6 @@
 /// The Write view: candidates, moments and branches with mouse and keyboard.
 
+#include "app/panels/setting_values.hpp"
 #include "app/panels/write/write_view.hpp"
 
 #include <gtest/gtest.h>
@@ -111,8 +112,15 @@ TEST_F(WriteViewTest, BranchesAreLookedAtComparedAndGivenUp) {
     };
     const std::string word = shown_bytes(session->snapshot()->vocabulary[static_cast<std::size_t>(other)]);
     EXPECT_EQ(name_of_pinned(), "branch “" + word + "”") << "by the first token that only it has";
+    const auto name_in_settings = [&] {
+        std::string name;
+        with_context([&](PanelContext& context) { name = compare_value(context); });
+        return name;
+    };
+    EXPECT_EQ(name_in_settings(), "branch “" + word + "”");
     session->apply({command::SetTexts{{"Lily has a red ball ."}, {}}, ""});
     EXPECT_EQ(name_of_pinned(), "pinned A");
+    EXPECT_EQ(name_in_settings(), "pinned A");
     session->apply({command::Undo{}, ""});
     session->wait();
     view.view = View::Write;

@@ -50,7 +50,8 @@ TEST(LessonFiles, ErrorsNameFileStepAndField) {
         {R"({"caption": "x { y"})", "without a }"},
         {R"({"caption": "x", "preset": "none"})", "my.json, /steps/1/preset: there is no preset"},
         {R"({"caption": "x", "view": "side"})", "my.json, /steps/1/view: "},
-        {R"({"caption": "x", "stage": "attention"})", "my.json, /steps/1/stage: "},
+        {R"({"caption": "x", "stage": "attention"})",
+         "my.json, /steps/1/stage: there is no stage \"attention\"; the stages are tokens, token_embedding, "},
         {R"({"caption": "x", "layer": -1})", "my.json, /steps/1/layer: "},
         {R"({"caption": "x", "head": 0.5})", "my.json, /steps/1/head: "},
         {R"({"caption": "x", "cell": {"T": -1}})", "my.json, /steps/1/cell/T: "},
@@ -98,7 +99,16 @@ TEST(LessonFiles, ErrorsNameFileStepAndField) {
     } catch (const FileError& error) {
         EXPECT_THAT(error.what(), HasSubstr("my.json, /steps/0/ask: "));
     }
-    EXPECT_THROW(parse_lesson(R"({"name": "a", "title": "b", "steps": []})", "my.json"), FileError);
+    const auto why_no_steps = [](const std::string& more) {
+        try {
+            parse_lesson(R"({"name": "a", "title": "b")" + more + "}", "my.json");
+        } catch (const FileError& error) {
+            return std::string(error.what());
+        }
+        return std::string("it is a lesson");
+    };
+    EXPECT_EQ(why_no_steps(R"(, "steps": [])"), "my.json, /steps: a lesson has at least one step");
+    EXPECT_EQ(why_no_steps(""), "my.json, /steps: this field is missing");
     EXPECT_THROW(parse_lesson("{", "my.json"), FileError);
     EXPECT_THROW(find_lesson("no-such-lesson"), Error);
 }
@@ -141,7 +151,7 @@ TEST(LessonPlaces, WhatDoesNotExistIsNamedByFileStepAndField) {
         {R"("layer": 7)", "layer: there is no layer 7: the model has 2"},
         {R"("stage": "layers.7.attention.q")", "stage: there is no layer 7"},
         {R"("stage": "cross_weights")", "stage: this model has no stage layers.0.cross_attention.weights"},
-        {R"("stage": "encoder.tokens")", "stage: this model has no stage encoder.tokens"},
+        {R"("stage": "encoder.tokens")", "stage: this model has no stage encoder.tokens; it has tokens, token_embedding, "},
         {R"("stage": "logits", "layer": 1)", "layer: logits belongs to no layer"},
         {R"("stage": "layers.0.attention.q", "layer": 1)", "layer: layers.0.attention.q belongs to layer 0"},
         {R"("head": 9)", "head: there is no head 9: the model has 4"},

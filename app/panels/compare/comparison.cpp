@@ -161,6 +161,11 @@ std::string name_of_branch(const PanelContext& context, const StateRef& state) {
     return id < vocabulary.size() ? fmt::format("branch “{}”", shown_bytes(vocabulary[id])) : "";
 }
 
+std::string name_of_source(const PanelContext& context, const CompareSource& source) {
+    const std::string branch = name_of_branch(context, context.states.*source.state);
+    return branch.empty() ? std::string(source.name) : branch;
+}
+
 ComparedState compared_state(const PanelContext& context, const CompareSource& source) {
     const StateRef& state = context.states.*source.state;
     if (state == nullptr) return {nullptr, nullptr, std::string(source.none)};

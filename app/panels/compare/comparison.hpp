@@ -37,6 +37,8 @@ std::span<const CompareSource> compare_sources();
 std::string name_of_other_model(const PanelContext& context, const StateRef& state);
 /// "branch “␣mat”" for a state that continues the shown prompt otherwise, after the first token that differs; "" for any other state.
 std::string name_of_branch(const PanelContext& context, const StateRef& state);
+/// The name of a source, or what is pinned there if it is a branch.
+std::string name_of_source(const PanelContext& context, const CompareSource& source);
 ComparedState compared_state(const PanelContext& context, const CompareSource& source);
 /// Whether the reference state exists, computed or not.
 bool can_compare(const PanelContext& context, Compare source);

@@ -16,9 +16,9 @@ namespace {
 void draw_sources(PanelContext& context) {
     Comparison& compare = context.view.compare;
     const Ui ui = context.ui();
-    std::string_view shown = "off";
+    std::string shown = "off";
     for (const CompareSource& source : compare_sources())
-        if (source.source == compare.source) shown = source.name;
+        if (source.source == compare.source) shown = name_of_source(context, source);
     if (!begin_menu_button(ui, "##compare", shown, -1,
                            {.tooltip = "The state A to compare with the shown one, B. The B key switches the comparison on and off."}))
         return;
@@ -26,7 +26,9 @@ void draw_sources(PanelContext& context) {
     for (const CompareSource& source : compare_sources()) {
         // Unavailable states say why and cannot be chosen. Pinned is always available, since choosing it can pin the state.
         const bool there = can_compare(context, source.source) || source.source == Compare::Pinned;
-        if (!menu_item(ui, source.name, source.source == compare.source, there ? source.tooltip : source.none, {}, !there) || !there)
+        if (!menu_item(ui, name_of_source(context, source), source.source == compare.source, there ? source.tooltip : source.none, {},
+                       !there) ||
+            !there)
             continue;
         if (source.source == Compare::Moment) compare_with_step(context, context.other_step.value_or(0));
         else compare.choose(source.source);

@@ -13,6 +13,7 @@
 #include "engine/io/json.hpp"
 #include "engine/io/json_fields.hpp"
 #include "engine/io/json_object.hpp"
+#include "engine/plan/stage_list.hpp"
 
 namespace attn::app {
 namespace {
@@ -74,7 +75,7 @@ void read_stage(JsonObject& object, StageId& id) {
         } else if (const std::optional<Stage> stage = stage_from_name(name)) {
             id = {*stage, is_layer_stage(*stage) ? layer : -1};
         } else {
-            object.fail("stage", fmt::format("there is no stage \"{}\"", escaped(name)));
+            object.fail("stage", fmt::format("there is no stage \"{}\"; the stages are {}", escaped(name), all_stages()));
         }
     } else if (other_layer && id.layer >= 0) {
         id.layer = layer;

@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include "engine/plan/stage_list.hpp"
 #include "engine/tensor/error.hpp"
 
 namespace attn::app {
@@ -74,7 +75,7 @@ void name_tensor(Quote& quote, std::string_view name, int layer) {
     } else if (name.find('.') != std::string_view::npos) {
         quote.parameter = name;
     } else {
-        refuse(quote.source, fmt::format("there is no stage \"{}\"", name));
+        refuse(quote.source, fmt::format("there is no stage \"{}\"; the stages are {}", name, all_stages()));
     }
 }
 

@@ -237,7 +237,8 @@ Lesson parse_lesson(std::string_view json, std::string_view source) {
     step.document = open_preset(kDefaultPreset);
     step.document.look_at.clear();
     std::vector<JsonObject> steps = object.objects("steps");
-    if (steps.empty()) object.fail_missing("steps");
+    if (!object.has("steps")) object.fail_missing("steps");
+    if (steps.empty()) object.fail("steps", "a lesson has at least one step");
     if (steps.size() > kMaxLessonSteps) object.fail("steps", fmt::format("a lesson has at most {} steps", kMaxLessonSteps));
     for (JsonObject& one : steps) lesson.steps.push_back(step = read_step(one, step, lesson.steps.empty()));
     object.expect_no_more();

@@ -14,6 +14,7 @@
 #include "engine/io/file_error.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/ops/parallel.hpp"
+#include "engine/plan/stage_list.hpp"
 #include "engine/train/training_run.hpp"
 
 namespace attn::app {
@@ -188,7 +189,7 @@ void Checker::check_stage() {
     if (look().stage.layer >= layers)
         fail(step_->said.contains("stage") && !step_->said.contains("layer") ? "stage" : "layer",
              fmt::format("there is no layer {}: the model has {}", look().stage.layer, layers));
-    fail("stage", "this model has no stage " + tensor_name(look().stage));
+    fail("stage", fmt::format("this model has no stage {}; it has {}", tensor_name(look().stage), stages_of(*trace().plan)));
 }
 
 void Checker::check_indices() {
