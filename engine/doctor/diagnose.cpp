@@ -37,6 +37,7 @@ public:
         known.stop = stop;
         for (const Sequence& sequence : attention_.sequences) judged_.push_back(judge(sequence, known));
         share_position_bias(known);
+        share_rotation(known);
         find_wrong();
         if (wrong_) explain_wrong();
         else if (!find_odd_number() && !find_dropout_left_on()) explain_right();
@@ -75,6 +76,16 @@ private:
         known.bias = &*most;
         for (std::size_t b = 0; b < judged_.size(); ++b)
             if (!judged_[b].right && !judged_[b].bias) judged_[b] = judge(attention_.sequences[b], known);
+    }
+
+    /// Nor does a short one show for certain over which part of the heads q and k are rotated.
+    void share_rotation(Known known) {
+        const auto seen = std::find_if(judged_.begin(), judged_.end(), [](const Judgement& j) { return j.rotation.has_value(); });
+        if (seen == judged_.end()) return;
+        const Rotation rotation = *seen->rotation;
+        known.rotation = &rotation;
+        for (std::size_t b = 0; b < judged_.size(); ++b)
+            if (!judged_[b].right && !judged_[b].rotation) judged_[b] = judge(attention_.sequences[b], known);
     }
 
     /// Finds the sequence whose first difference is at the earliest stage.

@@ -73,6 +73,12 @@ std::optional<double> as_number(std::string_view text) {
     return value;
 }
 
+std::optional<std::int64_t> as_count(std::string_view text) {
+    const std::optional<double> value = as_number(text);
+    if (!value || *value < 1 || *value > 1e9 || *value != std::floor(*value)) return std::nullopt;
+    return static_cast<std::int64_t>(*value);
+}
+
 /// Metadata entries, and arrays of a single number, which replace metadata in .npz files.
 class Facts {
 public:
@@ -98,12 +104,21 @@ public:
         return read<double>(keys, as_number, "is not a number of at least 0");
     }
     std::optional<std::int64_t> count(std::initializer_list<const char*> keys) const {
-        const auto whole = [](std::string_view text) -> std::optional<std::int64_t> {
-            const std::optional<double> value = as_number(text);
-            if (!value || *value < 1 || *value > 1e9 || *value != std::floor(*value)) return std::nullopt;
-            return static_cast<std::int64_t>(*value);
+        return read<std::int64_t>(keys, as_count, "is not a whole number of at least 1");
+    }
+    std::optional<std::int64_t> even_count(std::initializer_list<const char*> keys) const {
+        const auto even = [](std::string_view text) {
+            const std::optional<std::int64_t> value = as_count(text);
+            return value && *value % 2 == 0 ? value : std::nullopt;
         };
-        return read<std::int64_t>(keys, whole, "is not a whole number of at least 1");
+        return read<std::int64_t>(keys, even, "is not an even number of at least 2");
+    }
+    std::optional<double> part(std::initializer_list<const char*> keys) const {
+        const auto at_most_one = [](std::string_view text) {
+            const std::optional<double> value = as_number(text);
+            return value && *value > 0 && *value <= 1 ? value : std::nullopt;
+        };
+        return read<double>(keys, at_most_one, "is not a number above 0 and at most 1");
     }
 
 private:
@@ -132,10 +147,10 @@ bool has_format(const ArrayFile& file, std::string_view name) {
     return format != file.metadata.end() && format->second == name;
 }
 
-/// Whether every rotated layer turns whole heads by the frequencies that follow from the one base.
+/// Whether every rotated layer turns by the frequencies that follow from the one base.
 bool turns_by_base_alone(const Config& config) {
     const auto& kinds = config.layer_kinds;
-    return config.position == PositionKind::Rotary && config.rotary_size == 0 && config.rotary_stretch.kind == RotaryScaling::None &&
+    return config.position == PositionKind::Rotary && config.rotary_stretch.kind == RotaryScaling::None &&
            std::none_of(kinds.begin(), kinds.end(), [](const LayerKind& kind) { return kind.rotary == LayerRotary::Local; });
 }
 
@@ -155,6 +170,7 @@ Hints read_hints(const ArrayFile& file) {
         hints.d_model = config.d_model;
         hints.head_size = config.head_size();
         if (turns_by_base_alone(config)) hints.rotary_base = config.rotary_base;
+        if (config.position == PositionKind::Rotary) hints.rotary_width = config.rotated_size();
         hints.temperature = settings.temperature;
         hints.dropout = settings.dropout.attention;
         hints.training = facts.flag({"training"});
@@ -171,6 +187,10 @@ Hints read_hints(const ArrayFile& file) {
     hints.rotary_base = facts.number({"rope_theta", "rope_base", "rotary_base", "rotary_emb_base"});
     if (hints.rotary_base && !(*hints.rotary_base > 1))
         throw FileError(FileFault::Schema, file.source, "metadata", "rope_theta must be above 1");
+    hints.rotary_width = facts.even_count({"rotary_dim", "rotary_ndims", "rope_dim"});
+    hints.rotary_part = facts.part({"partial_rotary_factor", "rotary_pct", "rotary_percentage"});
+    if (const auto interleaved = facts.flag({"rotary_interleaved", "rope_interleaved", "rope_interleave"}))
+        hints.rotary_halves = !*interleaved;
     if (const auto temperature = facts.number({"temperature"})) {
         if (!(*temperature > 0)) throw FileError(FileFault::Schema, file.source, "metadata", "the temperature must be above 0");
         hints.temperature = *temperature;

@@ -369,6 +369,8 @@ private:
         base.temperature = hints_.temperature;
         base.scale = hints_.scale;
         base.rotary_base = hints_.rotary_base;
+        base.rotary_width = rotary_width(base.head_size);
+        base.rotary_halves = hints_.rotary_halves;
         for (int i = 0; i < kPartCount; ++i)
             if (has(static_cast<Part>(i)) && is_shared(static_cast<Part>(i)))
                 base.stored_heads[static_cast<std::size_t>(i)] = heads_ / out_.layouts[static_cast<std::size_t>(i)].heads_per_stored_head;
@@ -386,6 +388,25 @@ private:
             intents[b].complete = group_.complete_mask;
             out_.sequences[b].intent = std::move(intents[b]);
         }
+    }
+
+    /// How many of `size` dimensions the file says are rotated. Throws if that is impossible.
+    std::optional<std::int64_t> rotary_width(std::int64_t size) const {
+        const auto refuse = [&](const std::string& stated, const char* problem) {
+            return FileError(FileFault::Schema, file_.source, "metadata",
+                             fmt::format("{} of heads with {} dimensions {}", stated, size, problem));
+        };
+        if (size == 0) return std::nullopt;
+        if (hints_.rotary_width) {
+            if (*hints_.rotary_width > size) throw refuse(fmt::format("rotary_dim {}", *hints_.rotary_width), "is too large");
+            return hints_.rotary_width;
+        }
+        if (!hints_.rotary_part) return std::nullopt;
+        // Programs round down; a factor stored with 32 bits may be slightly too small.
+        const auto width = static_cast<std::int64_t>(static_cast<double>(size) * *hints_.rotary_part + 1e-4);
+        if (width < 2 || width % 2 != 0)
+            throw refuse(fmt::format("partial_rotary_factor {:.6g}", *hints_.rotary_part), "is not an even number of dimensions");
+        return width;
     }
 
     /// Converts a tensor to the standard layout, sequence by sequence.

@@ -58,7 +58,7 @@ public:
         if (!out_.right) find_suspects(intended);
         const bool unexplained = !out_.right && (no_suspect_reproduces_all() || out_.suspects.front().scale_is_observed);
         if (unexplained && !known_.assumed && find_hidden_rotation()) return std::move(out_);
-        if (unexplained && (find_other_base() || find_backward_rotation())) return std::move(out_);
+        if (unexplained && (find_other_rotation() || find_backward_rotation())) return std::move(out_);
         if (!out_.right && (no_suspect_reproduces_all() || out_.suspects.front().scale_is_observed)) excuse();
         if (!out_.right && no_suspect_reproduces_all() && find_transposed_weights()) return std::move(out_);
         const bool doubtful = !out_.right && (no_suspect_reproduces_all() || out_.suspects.front().scale_is_observed);
@@ -70,6 +70,7 @@ public:
         if (out_.right) suspect_pattern();
         if (out_.right && !sequence_.intent.bias.empty()) suspect_bias();
         if (out_.right) suspect_tiled_heads();
+        if (out_.right) suspect_missing_rotation();
         judge_weights_alone(sequence_, intended, out_);
         find_whether_telling();
         if (!out_.right && out_.suspects.empty() && scale_is_unknown()) out_.undecided = Undecided::Scale;
@@ -207,7 +208,7 @@ private:
     void excuse_rotation(Outcome& outcome, std::vector<std::string>& warnings) const {
         constexpr Part kTurned[] = {Part::Q, Part::K, Part::QRotated, Part::KRotated};
         const bool differ = std::any_of(std::begin(kTurned), std::end(kTurned), [&](Part part) { return fails(outcome, part); });
-        if (!differ || sequence_.rotation || known_.other_base || !turned_alike(sequence_, rounding_)) return;
+        if (!differ || sequence_.rotation || known_.other_rotation || !turned_alike(sequence_, rounding_)) return;
         for (const Part part : kTurned) part_of(outcome, part).reset();
         if (sequence_.rotary_base)
             warnings.push_back(
@@ -217,35 +218,101 @@ private:
         else warnings.push_back("q and k are rotated by rotary positions with an unusual base: give it as rope_theta.");
     }
 
-    /// Whether a usual rotary base explains the numbers, though not the one in the file.
-    bool find_other_base() {
-        if (!sequence_.rotary_base || sequence_.rotation || known_.assumed || known_.other_base) return false;
-        for (const double base : {10000.0, 500000.0, 1000000.0}) {
-            if (base == *sequence_.rotary_base) continue;
+    /// A way to rotate that differs in one thing from what the file says.
+    struct OtherRotation {
+        std::optional<double> base;
+        std::optional<std::int64_t> width;
+        std::optional<bool> halves;
+        std::string words;
+    };
+
+    std::vector<OtherRotation> other_rotations() const {
+        const auto& base = sequence_.rotary_base;
+        const auto& width = sequence_.rotary_width;
+        const auto& halves = sequence_.rotary_halves;
+        std::vector<OtherRotation> out;
+        for (const double other : {10000.0, 500000.0, 1000000.0})
+            if (base && other != *base)
+                out.push_back({other, width, halves,
+                               fmt::format("q and k are rotated with base {:g}, but the file says rope_theta = {:g}.", other, *base)});
+        for (const std::int64_t other : usual_rotary_widths(sequence_.head_size))
+            if (width && other != *width)
+                out.push_back({base, other, halves,
+                               fmt::format("q and k are rotated over {} dimensions, but the file says {} of {}.",
+                                           other == sequence_.head_size ? fmt::format("all {}", other) : fmt::format("{}", other), *width,
+                                           sequence_.head_size)});
+        if (halves)
+            out.push_back(
+                {base, width, !*halves,
+                 fmt::format("q and k are rotated in {}, but the file says in {}.", pairs_words(!*halves), pairs_words(*halves))});
+        if (!width || *width >= sequence_.head_size) return out;
+        // base^(-2i/D) is base^(R/D) to the power of -2i/R.
+        const double share = static_cast<double>(*width) / static_cast<double>(sequence_.head_size);
+        for (const double other : base ? std::vector<double>{*base} : std::vector<double>{10000, 500000, 1000000})
+            out.push_back({std::pow(other, share), width, halves,
+                           fmt::format("The frequencies of q and k are those of a rotation over all {0} dimensions, {1:g}^(-2i/{0}); over "
+                                       "{2} they are {1:g}^(-2i/{2}).",
+                                       sequence_.head_size, other, *width)});
+        return out;
+    }
+    static const char* pairs_words(bool halves) { return halves ? "pairs of the two halves" : "pairs of neighbours"; }
+
+    /// Whether a rotation explains the numbers that differs from the file's in one thing.
+    bool find_other_rotation() {
+        if (sequence_.rotation || known_.assumed || known_.other_rotation) return false;
+        for (const OtherRotation& try_this : other_rotations()) {
             Sequence other = sequence_;
-            other.rotary_base = base;
+            other.rotary_base = try_this.base;
+            other.rotary_width = try_this.width;
+            other.rotary_halves = try_this.halves;
             other.rotation = visible_rotation(other, rounding_);
             if (!other.rotation) {
                 const std::vector<Rotation> hidden = hidden_rotations(other);
                 if (!hidden.empty()) other.rotation = hidden.front();
             }
             Known known = assuming();
-            known.other_base = true;
+            known.other_rotation = true;
             if (!other.rotation || !Judge(other, known).run().right) continue;
-            // What should be there follows from the base of the file.
-            other.rotation->base = *sequence_.rotary_base;
-            out_ = Judge(other, known).run();
-            out_.right = false;
-            out_.suspects = {{Bug::Other, fmt::format("q and k are rotated with base {:g}, but the file says rope_theta = {:g}.", base,
-                                                      *sequence_.rotary_base)}};
+            blame_rotation(*other.rotation, try_this.words);
             return true;
         }
         return false;
     }
 
+    /// Judges what q and k are rotated by with what the file says they should be. `seen` says where and at which positions.
+    void blame_rotation(Rotation seen, const std::string& words) {
+        Sequence meant = sequence_;
+        seen.base = sequence_.rotary_base.value_or(seen.base);
+        seen.width = sequence_.rotary_width.value_or(seen.width);
+        seen.halves = sequence_.rotary_halves.value_or(seen.halves);
+        meant.rotation = seen;
+        Known known = assuming();
+        known.other_rotation = true;
+        Judgement judged = Judge(meant, known).run();
+        if (judged.outcome.first_failure() < kPartCount) out_ = std::move(judged);
+        out_.right = false;
+        out_.suspects = {{Bug::Other, words}};
+    }
+
+    /// q and k that the file has before and after their rotation, which it describes, but are the same.
+    void suspect_missing_rotation() {
+        if ((!sequence_.rotary_base && !sequence_.rotary_width) || sequence_.rotation || known_.assumed || known_.other_rotation) return;
+        const auto stays = [&](Part before, Part after) { return sequence_.has(after) && sequence_[before] == sequence_[after]; };
+        const bool queries = sequence_.queries > 1 && stays(Part::Q, Part::QRotated),
+                   keys = sequence_.keys > 1 && stays(Part::K, Part::KRotated);
+        if (!queries && !keys) return;
+        Sequence meant = sequence_;
+        meant.rotation = usual_rotations(sequence_).front();
+        const Outcome outcome = evaluate(meant, correct_recipe(meant, out_.intended), rounding_, shared_);
+        if (outcome.first_failure() == kPartCount) return;
+        out_.right = false;
+        out_.outcome = outcome;
+        out_.suspects = {{Bug::Other, "q and k are not rotated at all, although the file describes rotary positions."}};
+    }
+
     /// Whether q and k are rotated the wrong way round, which a rotation with unknown frequencies would not show.
     bool find_backward_rotation() {
-        if (sequence_.rotation || known_.other_base) return false;
+        if (sequence_.rotation || known_.other_rotation) return false;
         const std::optional<Rotation> meant = backward_rotation(sequence_, rounding_);
         if (!meant) return false;
         Sequence turned = sequence_;
@@ -266,15 +333,16 @@ private:
         const bool depends_on_query = keep != keep_of_keys(sequence_, keys_used(sequence_, keep));
         if (intent.causal == false && !intent.given && depends_on_query && is_subset(keep, causal_keep(sequence_, sequence_.first_query())))
             out_.warnings.emplace_back("The weights are causal, although the file says causal = false.");
-        if (sequence_.rotary_base && !sequence_.rotation && !known_.other_base && sequence_.queries > 1 && sequence_.has(Part::Q) &&
-            sequence_.has(Part::K) && !sequence_.has(Part::QRotated) && !sequence_.has(Part::KRotated))
-            out_.warnings.emplace_back("The file gives rope_theta, but q and k are used as they are: they were saved after their rotation, "
-                                       "or it is missing.");
+        if ((sequence_.rotary_base || sequence_.rotary_width) && !sequence_.rotation && !known_.other_rotation && sequence_.queries > 1 &&
+            sequence_.has(Part::Q) && sequence_.has(Part::K) && !sequence_.has(Part::QRotated) && !sequence_.has(Part::KRotated))
+            out_.warnings.push_back(fmt::format("The file gives {}, but q and k are used as they are: they were saved after their "
+                                                "rotation, or it is missing.",
+                                                sequence_.rotary_base ? "rope_theta" : "rotary_dim"));
     }
 
-    static std::string rotation_words(const Rotation& rotation) {
-        return fmt::format("q and k are rotated by rotary positions before their product ({}, base {:g}), which the file does not show.",
-                           rotation.halves ? "half-split" : "interleaved", rotation.base);
+    std::string words_of(const Rotation& rotation) const {
+        return fmt::format("q and k are rotated by rotary positions before their product ({}), which the file does not show.",
+                           rotation_words(rotation, sequence_.head_size));
     }
 
     /// Rotations to try if no recorded tensor shows one.
@@ -282,7 +350,7 @@ private:
         const int first = out_.outcome.first_failure();
         if (first >= static_cast<int>(Part::Scores) && first <= static_cast<int>(Part::Weights)) return hidden_rotations(sequence_);
         // Only the context can tell.
-        if (first < static_cast<int>(Part::Context) || sequence_.has(Part::Weights) || sequence_.head_size % 2 != 0) return {};
+        if (first < static_cast<int>(Part::Context) || sequence_.has(Part::Weights) || sequence_.head_size == 0) return {};
         std::vector<Rotation> out;
         for (const Rotation& rotation : usual_rotations(sequence_)) {
             Sequence turned = sequence_;
@@ -331,12 +399,40 @@ private:
     /// if that explains everything.
     bool find_hidden_rotation() {
         if (sequence_.rotation || sequence_.has(Part::QRotated) || sequence_.has(Part::KRotated)) return false;
-        for (const Rotation& rotation : possible_rotations()) {
+        const std::vector<Rotation> possible = known_.rotation != nullptr ? std::vector<Rotation>{*known_.rotation} : possible_rotations();
+        const auto guess = [&](const Rotation& rotation) { return is_guess(rotation); };
+        const bool guesses = differs_in_many_cells() && std::any_of(possible.begin(), possible.end(), guess);
+        return adopt_rotation(possible, false) || (guesses && (find_swap() || adopt_rotation(possible, true)));
+    }
+
+    /// Tries those that are guesses, or the others; those that leave nothing wrong count first.
+    bool adopt_rotation(const std::vector<Rotation>& possible, bool guesses) {
+        std::vector<std::pair<Rotation, Judgement>> wrong;
+        const auto take = [&](const Rotation& rotation, Judgement judgement) {
+            if (!adopt(std::move(judgement), words_of(rotation))) return false;
+            out_.rotation = rotation;
+            return true;
+        };
+        for (const Rotation& rotation : possible) {
+            if (is_guess(rotation) != guesses) continue;
             Sequence turned = sequence_;
             turned.rotation = rotation;
-            if (adopt(Judge(turned, assuming()).run(), rotation_words(rotation))) return true;
+            Judgement judgement = Judge(turned, assuming()).run();
+            if (judgement.right) return take(rotation, std::move(judgement));
+            wrong.emplace_back(rotation, std::move(judgement));
         }
-        return false;
+        return std::any_of(wrong.begin(), wrong.end(), [&](auto& each) { return take(each.first, std::move(each.second)); });
+    }
+
+    /// Whether a rotation has a width that nothing but the scores shows.
+    bool is_guess(const Rotation& rotation) const {
+        return rotation.width < sequence_.head_size && !sequence_.rotary_width && known_.rotation == nullptr;
+    }
+    /// Of the many ways to explain one or two numbers one may fit by chance.
+    bool differs_in_many_cells() const {
+        constexpr std::int64_t kMany = 8;
+        const Comparison* difference = first_difference(out_.outcome);
+        return difference != nullptr && difference->differing >= kMany;
     }
 
     static bool fails(Outcome& outcome, Part part) { return part_of(outcome, part) && !part_of(outcome, part)->ok(); }

@@ -238,7 +238,7 @@ private:
                 recorded_after.values_rotated->at_projection = true;
             }
         } else if ((sequence_.has(Part::Context) || sequence_.has(Part::Concat)) &&
-                   (sequence_.has(Part::V) || sequence_.has(Part::VProj)) && sequence_.value_size % 2 == 0) {
+                   (sequence_.has(Part::V) || sequence_.has(Part::VProj)) && sequence_.value_size > 0) {
             for (const Rotation& rotation : usual_rotations(sequence_)) add(Bug::RotatedValues).values_rotated = rotation;
         }
     }

@@ -13,16 +13,19 @@ namespace {
 
 constexpr std::int64_t kMaxPositions = 1 << 17;  ///< the longest contexts of current models
 
+/// How many of a head's `size` dimensions are rotated.
+std::int64_t width_in(const Rotation& rotation, std::int64_t size) { return rotation.width > 0 ? std::min(rotation.width, size) : size; }
+
 struct Pair {
     std::size_t first = 0, second = 0;  ///< dimensions
 };
-Pair pair_of(const Rotation& rotation, std::int64_t size, std::int64_t i) {
+Pair pair_of(const Rotation& rotation, std::int64_t width, std::int64_t i) {
     const auto at = static_cast<std::size_t>(i);
-    return rotation.halves ? Pair{at, at + static_cast<std::size_t>(size / 2)} : Pair{2 * at, 2 * at + 1};
+    return rotation.halves ? Pair{at, at + static_cast<std::size_t>(width / 2)} : Pair{2 * at, 2 * at + 1};
 }
 
-double frequency(const Rotation& rotation, std::int64_t size, std::int64_t i) {
-    return std::pow(rotation.base, -2.0 * static_cast<double>(i) / static_cast<double>(size));
+double frequency(const Rotation& rotation, std::int64_t width, std::int64_t i) {
+    return std::pow(rotation.base, -2.0 * static_cast<double>(i) / static_cast<double>(width));
 }
 
 /// Programs compute the angle in 32 bits and round sine and cosine to the format of q and k.
@@ -40,10 +43,11 @@ struct Turned {
 /// Whether the pairs of one row (a position of a head) are rotated by this position's angles.
 bool row_fits(const Turned& rows, std::size_t row, const Rotation& rotation, std::int64_t position, const Rounding& rounding) {
     const std::size_t start = row * static_cast<std::size_t>(rows.size);
-    for (std::int64_t i = 0; i < rows.size / 2; ++i) {
-        const Pair pair = pair_of(rotation, rows.size, i);
+    const std::int64_t width = width_in(rotation, rows.size);
+    for (std::int64_t i = 0; i < width / 2; ++i) {
+        const Pair pair = pair_of(rotation, width, i);
         const double x = rows.before[start + pair.first], y = rows.before[start + pair.second];
-        const double angle = static_cast<double>(position) * frequency(rotation, rows.size, i);
+        const double angle = static_cast<double>(position) * frequency(rotation, width, i);
         const double slack = slack_of(std::hypot(x, y), angle, rounding), c = std::cos(angle), s = std::sin(angle);
         if (!(std::fabs(rows.after[start + pair.first] - (x * c - y * s)) <= slack)) return false;
         if (!(std::fabs(rows.after[start + pair.second] - (y * c + x * s)) <= slack)) return false;
@@ -60,14 +64,19 @@ bool all_fit(const Turned& rows, const Rotation& rotation, std::int64_t first, c
     return true;
 }
 
+/// Whether the pairs keep their lengths, and dimensions that are not rotated their numbers.
 bool keeps_lengths(const Turned& rows, const Rotation& rotation, const Rounding& rounding) {
-    for (std::size_t start = 0; start < rows.before.size(); start += static_cast<std::size_t>(rows.size))
-        for (std::int64_t i = 0; i < rows.size / 2; ++i) {
-            const Pair pair = pair_of(rotation, rows.size, i);
+    const std::int64_t width = width_in(rotation, rows.size);
+    for (std::size_t start = 0; start < rows.before.size(); start += static_cast<std::size_t>(rows.size)) {
+        for (std::int64_t i = 0; i < width / 2; ++i) {
+            const Pair pair = pair_of(rotation, width, i);
             const double before = std::hypot(rows.before[start + pair.first], rows.before[start + pair.second]);
             const double after = std::hypot(rows.after[start + pair.first], rows.after[start + pair.second]);
             if (!(std::fabs(before - after) <= 2 * slack_of(before, 0, rounding))) return false;
         }
+        for (std::size_t d = start + static_cast<std::size_t>(width); d < start + static_cast<std::size_t>(rows.size); ++d)
+            if (!(std::fabs(rows.after[d] - rows.before[d]) <= slack_of(std::fabs(rows.before[d]), 0, rounding))) return false;
+    }
     return true;
 }
 
@@ -86,6 +95,37 @@ std::optional<std::int64_t> first_position(const Turned& rows, const Rotation& r
     return std::nullopt;
 }
 
+std::vector<double> bases(const Sequence& sequence) {
+    return sequence.rotary_base ? std::vector<double>{*sequence.rotary_base} : std::vector<double>{10000, 500000, 1000000};
+}
+
+/// How pairs may be formed, with every width that heads of this size may be rotated over; the base is left open.
+std::vector<Rotation> pairings(const Sequence& sequence, std::int64_t size) {
+    const std::vector<std::int64_t> widths =
+        sequence.rotary_width ? std::vector<std::int64_t>{std::min(*sequence.rotary_width, size)} : usual_rotary_widths(size);
+    std::vector<Rotation> out;
+    for (const std::int64_t width : widths)
+        for (const bool halves : {true, false}) {
+            if (sequence.rotary_halves.value_or(halves) != halves) continue;
+            Rotation rotation;
+            rotation.halves = halves;
+            rotation.width = width;
+            out.push_back(rotation);
+        }
+    return out;
+}
+
+/// The same with every base that may be meant.
+std::vector<Rotation> candidates(const Sequence& sequence, std::int64_t size) {
+    std::vector<Rotation> out;
+    for (Rotation rotation : pairings(sequence, size))
+        for (const double base : bases(sequence)) {
+            rotation.base = base;
+            out.push_back(rotation);
+        }
+    return out;
+}
+
 std::vector<double> split_heads(const Sequence& sequence, Part projection, std::int64_t positions, std::int64_t size) {
     const std::int64_t stored = sequence.heads_stored(projection);
     if (!sequence.has(projection) || size == 0 || static_cast<std::int64_t>(sequence[projection].size()) != stored * positions * size)
@@ -98,7 +138,7 @@ std::optional<Turned> turned(const Sequence& sequence, Part projection, Part pla
     Turned out;
     out.positions = is_shared(plain) ? sequence.keys : sequence.queries;
     out.size = plain == Part::V ? sequence.value_size : sequence.head_size;
-    if (out.size == 0 || out.size % 2 != 0) return std::nullopt;
+    if (out.size == 0) return std::nullopt;
     const bool named = sequence.has(rotated);
     out.before = named && sequence.has(plain) ? sequence[plain] : split_heads(sequence, projection, out.positions, out.size);
     out.after = sequence[named ? rotated : plain];
@@ -106,14 +146,11 @@ std::optional<Turned> turned(const Sequence& sequence, Part projection, Part pla
     if (out.before.empty() || out.before.size() != out.after.size()) return std::nullopt;
     // Which shared head a query head received is a separate question.
     const std::int64_t from = sequence.heads_stored(named && sequence.has(plain) ? plain : projection);
-    if (from < sequence.heads_stored(named ? rotated : plain) && !keeps_lengths(out, {}, rounding_of(sequence)) &&
-        !keeps_lengths(out, {false}, rounding_of(sequence)))
+    const std::vector<Rotation> possible = pairings(sequence, out.size);
+    const auto may_be = [&](const Rotation& rotation) { return keeps_lengths(out, rotation, rounding_of(sequence)); };
+    if (from < sequence.heads_stored(named ? rotated : plain) && std::none_of(possible.begin(), possible.end(), may_be))
         out.before = tile_heads({out.before, {}}, from, sequence.heads).value;
     return out;
-}
-
-std::vector<double> bases(const Sequence& sequence) {
-    return sequence.rotary_base ? std::vector<double>{*sequence.rotary_base} : std::vector<double>{10000, 500000, 1000000};
 }
 
 /// What a rotation turns the pairs by, for every distance between query and key. Kept, because thousands of shifts are tried and sines take
@@ -121,7 +158,8 @@ std::vector<double> bases(const Sequence& sequence) {
 class Turns {
 public:
     Turns(const Rotation& rotation, std::int64_t head_size) {
-        for (std::int64_t i = 0; i < head_size / 2; ++i) frequencies_.push_back(frequency(rotation, head_size, i));
+        const std::int64_t width = width_in(rotation, head_size);
+        for (std::int64_t i = 0; i < width / 2; ++i) frequencies_.push_back(frequency(rotation, width, i));
     }
     const std::vector<std::complex<double>>& at(std::int64_t distance) {
         const auto [place, fresh] = by_distance_.try_emplace(distance);
@@ -141,8 +179,9 @@ struct Cell {
     double seen = 0;  ///< the score, or the log of the weight
     std::size_t row = 0;
     std::vector<std::complex<double>> products;
+    double unturned = 0;  ///< product of the dimensions that are not rotated
     double at(Turns& turns, std::int64_t shift) const {
-        double sum = 0;
+        double sum = unturned;
         const std::vector<std::complex<double>>& turn = turns.at(t + shift - s);
         for (std::size_t i = 0; i < products.size(); ++i) sum += std::real(products[i] * turn[i]);
         return sum;
@@ -154,10 +193,11 @@ class Sample {
     static constexpr std::int64_t kMostRows = 64;
 
 public:
-    Sample(const Sequence& sequence, bool halves) : size_(sequence.head_size), halves_(halves) {
+    /// The base of `pairing` does not matter.
+    Sample(const Sequence& sequence, const Rotation& pairing) : size_(sequence.head_size), pairing_(pairing) {
         const std::vector<double> q = final_queries(sequence), k = final_keys(sequence);
         const std::optional<Part> part = stage(sequence);
-        if (q.empty() || k.empty() || !part || size_ % 2 != 0) return;
+        if (q.empty() || k.empty() || !part) return;
         within_rows_ = *part == Part::Weights;
         constexpr std::int64_t kMaxInRow = 32;
         constexpr std::size_t kMaxCells = 256;
@@ -213,11 +253,12 @@ private:
 
     void add(std::int64_t t, std::int64_t s, double seen, std::int64_t row, const double* q, const double* k) {
         Cell cell{t, s, seen, static_cast<std::size_t>(row), {}};
-        const Rotation rotation{halves_};
-        for (std::int64_t i = 0; i < size_ / 2; ++i) {
-            const Pair pair = pair_of(rotation, size_, i);
+        const std::int64_t width = width_in(pairing_, size_);
+        for (std::int64_t i = 0; i < width / 2; ++i) {
+            const Pair pair = pair_of(pairing_, width, i);
             cell.products.push_back(std::complex(q[pair.first], q[pair.second]) * std::conj(std::complex(k[pair.first], k[pair.second])));
         }
+        for (std::int64_t d = width; d < size_; ++d) cell.unturned += q[d] * k[d];
         cells_.push_back(std::move(cell));
     }
 
@@ -231,19 +272,20 @@ private:
     }
 
     const std::int64_t size_;
-    const bool halves_;
+    const Rotation pairing_;
     bool within_rows_ = false;  ///< weights give scores up to a constant per row
     std::vector<Cell> cells_;
 };
 
 /// The rotation of every pair at every position, from the head in which the pair is longest.
 std::vector<std::complex<double>> angles_of(const Turned& rows, const Rotation& rotation) {
-    const auto half = static_cast<std::size_t>(rows.size / 2), pairs = static_cast<std::size_t>(rows.positions) * half;
+    const std::int64_t width = width_in(rotation, rows.size);
+    const auto half = static_cast<std::size_t>(width / 2), pairs = static_cast<std::size_t>(rows.positions) * half;
     std::vector<std::complex<double>> out(pairs, 1);
     std::vector<double> longest(pairs, 0);
     for (std::size_t row = 0; row < rows.before.size() / static_cast<std::size_t>(rows.size); ++row)
         for (std::size_t i = 0; i < half; ++i) {
-            const Pair pair = pair_of(rotation, rows.size, static_cast<std::int64_t>(i));
+            const Pair pair = pair_of(rotation, width, static_cast<std::int64_t>(i));
             const std::size_t start = row * static_cast<std::size_t>(rows.size),
                               at = row % static_cast<std::size_t>(rows.positions) * half + i;
             const std::complex<double> before(rows.before[start + pair.first], rows.before[start + pair.second]);
@@ -257,10 +299,11 @@ std::vector<std::complex<double>> angles_of(const Turned& rows, const Rotation& 
 
 /// Whether all heads are rotated by these angles.
 bool turned_by(const Turned& rows, const Rotation& rotation, const std::vector<std::complex<double>>& angles, const Rounding& rounding) {
-    const auto half = static_cast<std::size_t>(rows.size / 2);
+    const std::int64_t width = width_in(rotation, rows.size);
+    const auto half = static_cast<std::size_t>(width / 2);
     for (std::size_t row = 0; row < rows.before.size() / static_cast<std::size_t>(rows.size); ++row)
         for (std::size_t i = 0; i < half; ++i) {
-            const Pair pair = pair_of(rotation, rows.size, static_cast<std::int64_t>(i));
+            const Pair pair = pair_of(rotation, width, static_cast<std::int64_t>(i));
             const std::size_t start = row * static_cast<std::size_t>(rows.size);
             const std::complex<double> before(rows.before[start + pair.first], rows.before[start + pair.second]);
             const std::complex<double> after(rows.after[start + pair.first], rows.after[start + pair.second]);
@@ -277,7 +320,7 @@ bool same_angles(const std::optional<Turned>& q, const std::optional<Turned>& k,
     if (!q || !k || sequence.queries > sequence.keys) return true;
     // Query t is at the position of key t + S - T.
     std::vector<std::complex<double>> angles = angles_of(*k, rotation);
-    angles.erase(angles.begin(), angles.begin() + static_cast<std::ptrdiff_t>(sequence.first_query() * k->size / 2));
+    angles.erase(angles.begin(), angles.begin() + static_cast<std::ptrdiff_t>(sequence.first_query() * (width_in(rotation, k->size) / 2)));
     return turned_by(*q, rotation, angles, rounding);
 }
 
@@ -289,51 +332,76 @@ struct Candidate {
 /// How one tensor was rotated.
 struct Turning {
     bool none = false;
-    bool halves = true;
-    double base = 0;
+    Rotation rotation{};
     std::int64_t first = 0;  ///< position of its first row
     bool backward = false;   ///< by the negative angles
+    std::int64_t size = 0;   ///< of a head
+    bool same_way_as(const Turning& other) const {
+        return rotation.halves == other.rotation.halves && rotation.base == other.rotation.base && rotation.width == other.rotation.width &&
+               backward == other.backward;
+    }
 };
 
 std::optional<Turning> turning_of(const std::optional<Turned>& rows, const Sequence& sequence, std::int64_t meant,
                                   const Rounding& rounding) {
     if (!rows) return std::nullopt;
     if (rows->before == rows->after) return Turning{true};
-    for (const bool halves : {true, false}) {
-        if (!keeps_lengths(*rows, {halves}, rounding)) continue;
-        for (const double base : bases(sequence))
-            if (const auto first = first_position(*rows, {halves, base}, meant, rounding)) return Turning{false, halves, base, *first};
-        Turned back = *rows;
-        std::swap(back.before, back.after);
-        for (const double base : bases(sequence))
-            if (all_fit(back, {halves, base}, meant, rounding)) return Turning{false, halves, base, meant, true};
+    Turned back = *rows;
+    std::swap(back.before, back.after);
+    for (const Rotation& pairing : pairings(sequence, rows->size)) {
+        if (!keeps_lengths(*rows, pairing, rounding)) continue;
+        Rotation rotation = pairing;
+        for (const double base : bases(sequence)) {
+            rotation.base = base;
+            if (const auto first = first_position(*rows, rotation, meant, rounding))
+                return Turning{false, rotation, *first, false, rows->size};
+        }
+        for (const double base : bases(sequence)) {
+            rotation.base = base;
+            if (all_fit(back, rotation, meant, rounding)) return Turning{false, rotation, meant, true, rows->size};
+        }
     }
     return std::nullopt;
 }
 
 std::string words_of(const Turning& turning) {
-    return fmt::format("{}{} with base {:g}", turning.backward ? "by the negative angles, " : "",
-                       turning.halves ? "half-split" : "interleaved", turning.base);
+    return fmt::format("{}{}", turning.backward ? "by the negative angles, " : "", rotation_words(turning.rotation, turning.size));
 }
 
 }  // namespace
 
+std::vector<std::int64_t> usual_rotary_widths(std::int64_t size) {
+    std::vector<std::int64_t> out;
+    // Quarters: GPT-NeoX, GPT-J and many others; two fifths: Phi-2; four fifths: CodeGen.
+    for (const auto& [parts, of] : {std::pair{1, 1}, {1, 4}, {1, 2}, {3, 4}, {2, 5}, {4, 5}}) {
+        const std::int64_t width = size * parts / of;
+        if (width * of == size * parts && width >= 2 && width % 2 == 0) out.push_back(width);
+    }
+    return out;
+}
+
+std::string rotation_words(const Rotation& rotation, std::int64_t size) {
+    const std::string part = width_in(rotation, size) < size ? fmt::format(" over {} of {} dimensions", rotation.width, size) : "";
+    return fmt::format("{}{} with base {:g}", rotation.halves ? "half-split" : "interleaved", part, rotation.base);
+}
+
 Estimate rotate(const Estimate& rows, std::int64_t positions, std::int64_t size, const Rotation& rotation, std::int64_t first,
                 const Rounding& rounding) {
-    if (size % 2 != 0) return rows;
+    const std::int64_t turned = width_in(rotation, size);
+    if (turned % 2 != 0) return rows;
     Estimate out = rows;
     if (out.slack.empty()) out.slack.assign(out.value.size(), 0);
     std::vector<double> cosines, sines, angles;
     for (std::int64_t p = 0; p < positions; ++p)
-        for (std::int64_t i = 0; i < size / 2; ++i) {
-            angles.push_back(static_cast<double>(first + p) * frequency(rotation, size, i));
+        for (std::int64_t i = 0; i < turned / 2; ++i) {
+            angles.push_back(static_cast<double>(first + p) * frequency(rotation, turned, i));
             cosines.push_back(std::cos(angles.back()));
             sines.push_back(std::sin(angles.back()));
         }
-    const auto width = static_cast<std::size_t>(size), half = width / 2;
+    const auto width = static_cast<std::size_t>(size), half = static_cast<std::size_t>(turned / 2);
     for (std::size_t row = 0; row < rows.value.size() / width; ++row)
         for (std::size_t i = 0; i < half; ++i) {
-            const Pair pair = pair_of(rotation, size, static_cast<std::int64_t>(i));
+            const Pair pair = pair_of(rotation, turned, static_cast<std::int64_t>(i));
             const std::size_t a = row * width + pair.first, b = row * width + pair.second;
             const std::size_t at = row % static_cast<std::size_t>(positions) * half + i;
             const double x = rows.value[a], y = rows.value[b];
@@ -349,12 +417,14 @@ std::optional<Rotation> visible_rotation(const Sequence& sequence, const Roundin
                v = turned(sequence, Part::VProj, Part::V, Part::VRotated);
     const auto differs = [](const std::optional<Turned>& rows) { return rows && rows->before != rows->after; };
     if (!differs(q) && !differs(k) && !differs(v)) return std::nullopt;
-    for (const bool halves : {true, false})
+    const auto& keys = differs(k) || differs(q) ? k : v;
+    const std::int64_t size = keys ? keys->size : q->size;
+    for (const Rotation& pairing : pairings(sequence, size)) {
+        if ((keys && !keeps_lengths(*keys, pairing, rounding)) || (q && !keeps_lengths(*q, pairing, rounding))) continue;
         for (const double base : bases(sequence)) {
-            Rotation rotation{halves, base};
+            Rotation rotation = pairing;
+            rotation.base = base;
             rotation.at_projection = differs(k) ? k->at_projection : differs(q) ? q->at_projection : v->at_projection;
-            const auto& keys = differs(k) || differs(q) ? k : v;
-            if ((keys && !keeps_lengths(*keys, rotation, rounding)) || (q && !keeps_lengths(*q, rotation, rounding))) break;
             if (keys) {
                 const auto first = first_position(*keys, rotation, 0, rounding);
                 if (!first) continue;
@@ -370,6 +440,7 @@ std::optional<Rotation> visible_rotation(const Sequence& sequence, const Roundin
             }
             return rotation;
         }
+    }
     return std::nullopt;
 }
 
@@ -378,11 +449,11 @@ std::optional<UnequalRotations> unequal_rotations(const Sequence& sequence, cons
                keys = turned(sequence, Part::KProj, Part::K, Part::KRotated);
     const auto q = turning_of(queries, sequence, sequence.first_query(), rounding), k = turning_of(keys, sequence, 0, rounding);
     if (!q || !k || (q->none && k->none)) return std::nullopt;
-    if (!q->none && !k->none && q->halves == k->halves && q->base == k->base && q->backward == k->backward) return std::nullopt;
+    if (!q->none && !k->none && q->same_way_as(*k)) return std::nullopt;
     const bool as_k = q->none || (q->backward && !k->none && !k->backward);
     const Turning& right = as_k ? *k : *q;
     UnequalRotations out;
-    out.rotation = {right.halves, right.base};
+    out.rotation = right.rotation;
     out.rotation.first_key = as_k ? k->first : q->first - sequence.first_query();
     out.rotation.first_query = out.rotation.first_key + sequence.first_query();
     out.rotation.at_projection = (as_k ? keys : queries)->at_projection;
@@ -397,10 +468,9 @@ std::optional<UnequalRotations> unequal_rotations(const Sequence& sequence, cons
 bool turned_alike(const Sequence& sequence, const Rounding& rounding) {
     const auto q = turned(sequence, Part::QProj, Part::Q, Part::QRotated), k = turned(sequence, Part::KProj, Part::K, Part::KRotated);
     if ((!q || q->before == q->after) && (!k || k->before == k->after)) return false;
-    for (const bool halves : {true, false}) {
-        const Rotation rotation{halves};
-        if ((q && !keeps_lengths(*q, rotation, rounding)) || (k && !keeps_lengths(*k, rotation, rounding))) continue;
-        if (same_angles(q, k, sequence, rotation, rounding)) return true;
+    for (const Rotation& pairing : pairings(sequence, k ? k->size : q->size)) {
+        if ((q && !keeps_lengths(*q, pairing, rounding)) || (k && !keeps_lengths(*k, pairing, rounding))) continue;
+        if (same_angles(q, k, sequence, pairing, rounding)) return true;
     }
     return false;
 }
@@ -414,11 +484,12 @@ std::optional<Rotation> backward_rotation(const Sequence& sequence, const Roundi
     const auto q = backwards(turned(sequence, Part::QProj, Part::Q, Part::QRotated)),
                k = backwards(turned(sequence, Part::KProj, Part::K, Part::KRotated));
     if (!q || !k) return std::nullopt;
-    for (const bool halves : {true, false}) {
-        if (!keeps_lengths(*q, {halves}, rounding) || !keeps_lengths(*k, {halves}, rounding)) continue;
-        for (const double base : bases(sequence))
-            if (all_fit(*k, {halves, base}, 0, rounding) && all_fit(*q, {halves, base}, sequence.first_query(), rounding))
-                return Rotation{halves, base, sequence.first_query(), 0, k->at_projection};
+    for (Rotation rotation : candidates(sequence, k->size)) {
+        if (!keeps_lengths(*q, rotation, rounding) || !keeps_lengths(*k, rotation, rounding)) continue;
+        if (!all_fit(*k, rotation, 0, rounding) || !all_fit(*q, rotation, sequence.first_query(), rounding)) continue;
+        rotation.first_query = sequence.first_query();
+        rotation.at_projection = k->at_projection;
+        return rotation;
     }
     return std::nullopt;
 }
@@ -426,12 +497,15 @@ std::optional<Rotation> backward_rotation(const Sequence& sequence, const Roundi
 std::vector<Rotation> hidden_rotations(const Sequence& sequence) {
     constexpr double kMaxUnexplained = 0.02;
     std::vector<Candidate> right, shifted;
-    for (const bool halves : {true, false}) {
-        const Sample sample(sequence, halves);
+    for (const Rotation& pairing : pairings(sequence, sequence.head_size)) {
+        const Sample sample(sequence, pairing);
         for (const double base : bases(sequence)) {
-            Turns turns({halves, base}, sequence.head_size);
+            Rotation rotation = pairing;
+            rotation.base = base;
+            Turns turns(rotation, sequence.head_size);
             const auto look = [&](std::int64_t shift, std::vector<Candidate>& found) {
-                const Candidate candidate{{halves, base, shift, 0}, sample.unexplained(turns, shift)};
+                rotation.first_query = shift;
+                const Candidate candidate{rotation, sample.unexplained(turns, shift)};
                 if (candidate.unexplained < kMaxUnexplained) found.push_back(candidate);
             };
             const std::int64_t meant = sequence.first_query();
@@ -453,9 +527,8 @@ std::vector<Rotation> hidden_rotations(const Sequence& sequence) {
 }
 
 std::vector<Rotation> usual_rotations(const Sequence& sequence) {
-    std::vector<Rotation> out;
-    for (const bool halves : {true, false})
-        for (const double base : bases(sequence)) out.push_back({halves, base, sequence.first_query(), 0});
+    std::vector<Rotation> out = candidates(sequence, sequence.head_size > 0 ? sequence.head_size : sequence.value_size);
+    for (Rotation& rotation : out) rotation.first_query = sequence.first_query();
     return out;
 }
 

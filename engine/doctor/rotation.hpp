@@ -12,9 +12,15 @@ namespace attn::doctor {
 Estimate rotate(const Estimate& rows, std::int64_t positions, std::int64_t size, const Rotation& rotation, std::int64_t first,
                 const Rounding& rounding);
 
+/// The numbers of a head's `size` dimensions that models rotate: all first, then the usual parts of them.
+std::vector<std::int64_t> usual_rotary_widths(std::int64_t size);
+
+/// "half-split over 16 of 64 dimensions with base 10000".
+std::string rotation_words(const Rotation& rotation, std::int64_t size);
+
 /// The rotation between the recorded tensors before and after it (q_proj and q, or q and q_rotated, and the same for k, else v). nullopt if
-/// they are equal, not both recorded, or differ in another way. Tries the file's base, or the usual 10000, 500000 and 1000000, and
-/// determines the positions.
+/// they are equal, not both recorded, or differ in another way. Tries what the file says, or both pairings, the usual widths and the bases
+/// 10000, 500000 and 1000000, and determines the positions.
 std::optional<Rotation> visible_rotation(const Sequence& sequence, const Rounding& rounding);
 
 /// A rotation of q and k that differ in how, or whether, they were rotated.

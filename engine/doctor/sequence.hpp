@@ -31,10 +31,11 @@ struct Intent {
     std::optional<bool> causal;
 };
 
-/// RoPE (Su et al., 2021): pair i of a head's D dimensions is rotated by position * base^(-2i/D).
+/// RoPE (Su et al., 2021): pair i of a head's first R dimensions is rotated by position * base^(-2i/R).
 struct Rotation {
-    bool halves = true;  ///< pairs are (i, i + D/2); else (2i, 2i + 1)
+    bool halves = true;  ///< pairs are (i, i + R/2); else (2i, 2i + 1)
     double base = 10000;
+    std::int64_t width = 0;                       ///< R; 0, or too large: all dimensions
     std::int64_t first_query = 0, first_key = 0;  ///< positions found in the recording
     bool at_projection = false;                   ///< between q_proj and q; else after q
 };
@@ -47,7 +48,9 @@ struct Sequence {
     double temperature = 1;
     std::optional<double> scale;  ///< as stated by the file; else 1/√head_size
     Intent intent;
-    std::optional<double> rotary_base;  ///< as stated by the file
+    std::optional<double> rotary_base;         ///< as stated by the file
+    std::optional<std::int64_t> rotary_width;  ///< the number of rotated dimensions, as stated by the file
+    std::optional<bool> rotary_halves;         ///< how pairs are formed, as stated by the file
     std::optional<Rotation> rotation;
 
     /// Number of heads in the tensor if keys or values are shared (else `heads`, or 0). `values` repeats every shared head for each query

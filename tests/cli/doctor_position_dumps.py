@@ -28,12 +28,15 @@ def slopes(heads):
     return np.array(first + [2 ** (-4 * (2 * i - 1) / below) for i in range(1, heads - below + 1)])
 
 
-def rotate(x, positions, base):
-    """Half-split: dimensions i and i + D/2 turn together."""
-    half = x.shape[-1] // 2
-    angle = positions[:, None] * base ** (-np.arange(half) / half)
-    a, b = x[..., :half], x[..., half:]
-    return np.concatenate([a * np.cos(angle) - b * np.sin(angle), b * np.cos(angle) + a * np.sin(angle)], -1)
+def rotate(x, positions, base, width, halves, frequencies_of):
+    """The first `width` dimensions turn, i together with i + width/2, or 2i with 2i + 1; the others stay."""
+    half = width // 2
+    angle = positions[:, None] * base ** (-2 * np.arange(half) / frequencies_of)
+    first, second = (slice(0, half), slice(half, width)) if halves else (slice(0, width, 2), slice(1, width, 2))
+    out = x.copy()
+    a, b = x[..., first], x[..., second]
+    out[..., first], out[..., second] = a * np.cos(angle) - b * np.sin(angle), b * np.cos(angle) + a * np.sin(angle)
+    return out
 
 
 def split(x, heads):
@@ -52,10 +55,15 @@ def attention(case, bug):
     if case["rope"]:
         first = case["first"]
         shift = case["shift"] if bug == "position_offset" else 0
-        turned["q"] = form.stage(rotate(plain["q"], np.arange(T) + first + S - T + shift, case["base"]))
-        turned["k"] = form.stage(rotate(plain["k"], np.arange(S) + first, case["base"]))
+        width = D if bug == "rotated_fully" else case["width"]
+        how = (10000.0 if bug == "other_base" else case["base"], width,
+               case["halves"] != (bug == "other_pairs"), D if bug == "frequencies_of_all" else width)
+        if bug == "not_rotated":
+            how = (case["base"], 0, True, 1)
+        turned["q"] = form.stage(rotate(plain["q"], np.arange(T) + first + S - T + shift, *how))
+        turned["k"] = form.stage(rotate(plain["k"], np.arange(S) + first, *how))
         if bug == "rope_on_values":
-            turned["v"] = form.stage(rotate(plain["v"], np.arange(S) + first, case["base"]))
+            turned["v"] = form.stage(rotate(plain["v"], np.arange(S) + first, *how))
     def share(x):
         return np.tile(x, (1, H // G, 1, 1)) if bug == "gqa_tiled" else np.repeat(x, H // G, 1)
     full = {"q": turned["q"], "k": share(turned["k"]), "v": share(turned["v"])}
@@ -116,10 +124,24 @@ def draw_case(rng):
     case["aliases"], case["prefix"] = pick(*ALIASES), pick("", "", "model.layers.3.self_attn.")
     case["bias_name"] = pick("mask", "mask", "attn_bias", "alibi", "")
     case["told"] = pick("metadata", "mask")
+    draw_rotation(case)
     return case
 
 
-def tensors_of(dump, case):
+def draw_rotation(case):
+    """How many dimensions are rotated, in which pairs, and what the file says of it."""
+    rng = np.random.default_rng(case["seed"] + 1)
+    pick = lambda *values: values[rng.integers(len(values))]
+    D = case["D"]
+    case["width"] = pick(D, D, *[w for w in (D // 4, D // 2, D * 3 // 4) if w % 2 == 0 and w > 0])
+    case["halves"] = bool(rng.random() < 0.7)
+    # Without any tensor after the rotation, a part of the head can only be guessed, which takes some numbers.
+    few = case["rope"] == "hidden" and min(case["lengths"] or [case["S"]]) * case["T"] * case["H"] < 64
+    case["says_width"] = case["width"] != D and (few or bool(rng.random() < 0.5))
+    case["as_part"], case["says_pairs"] = bool(rng.random() < 0.5), bool(rng.random() < 0.3)
+
+
+def tensors_of(dump, case, bug):
     form, tensors, metadata = case["format"], {}, {}
     kind = "f4" if form.name == "bf16" and case["npz"] else form.name
     for name in case["stages"]:
@@ -138,8 +160,12 @@ def tensors_of(dump, case):
             if case["causal"] and case["seed"] % 2:
                 metadata["causal"] = "true"
     metadata["num_heads"] = str(case["H"])
-    if case["rope"] and (case["base"] == 123.0 or case["seed"] % 3 == 0):
+    if case["rope"] and (case["base"] == 123.0 or case["seed"] % 3 == 0 or bug in ("other_base", "not_rotated")):
         metadata["rope_theta"] = str(case["base"])
+    if case["rope"] and (case["says_width"] or bug in ("rotated_fully", "frequencies_of_all", "other_pairs")):
+        metadata.update({"partial_rotary_factor": str(case["width"] / case["D"])} if case["as_part"] else {"rotary_dim": str(case["width"])})
+    if case["rope"] and (case["says_pairs"] or bug == "other_pairs"):
+        metadata["rotary_interleaved"] = "false" if case["halves"] else "true"
     return tensors, metadata
 
 
@@ -168,6 +194,15 @@ def possible(bug, case):
         return case["causal"] and ("masked" in case["stages"] or ("weights" in case["stages"] and case["T"] > 1 and case["lengths"] is None and not (case["alibi"])))
     if bug == "softmax_over_heads":
         return case["H"] > 1 and "weights" in case["stages"] and (not case["alibi"] or case["bias_name"])
+    if bug in ROTATIONS:
+        seen = scores or has("q", "k", "q_rotated", "k_rotated") or has("q_proj", "k_proj", "q", "k")
+        if bug == "not_rotated":
+            return case["rope"] == "named" and case["S"] > 1
+        if case["rope"] == "hidden" and case["T"] * case["S"] * case["H"] < 64:
+            return False
+        if bug == "other_base" and case["base"] == 10000.0:
+            return False
+        return bool(case["rope"]) and seen and (case["width"] < case["D"] or bug in ("other_base", "other_pairs"))
     if bug == "position_offset":
         return bool(case["rope"]) and (scores or has("q", "k", "q_rotated", "k_rotated") or has("q_proj", "k_proj", "q", "k"))
     return True
@@ -182,7 +217,9 @@ def same(a, b, case):
     return True
 
 
-BUGS = "alibi_sign causal_offset qk_swapped gqa_tiled rope_on_values mask_sign softmax_over_heads position_offset".split()
+# Rotations other than what the file says, all reported as "other"; tests/cli/doctor_test.cpp has the words for each.
+ROTATIONS = "rotated_fully other_base other_pairs frequencies_of_all not_rotated".split()
+BUGS = "alibi_sign causal_offset qk_swapped gqa_tiled rope_on_values mask_sign softmax_over_heads position_offset".split() + ROTATIONS
 
 
 def main(folder, seed, count):
@@ -200,26 +237,26 @@ def main(folder, seed, count):
             right, dump = attention(dict(case), None), attention(case, bug)
         if any(np.isnan(right[n]).any() for n in case["stages"]):
             continue  # a row without any key
-        expected = [bug or "correct"]
+        expected = ["other" if bug in ROTATIONS else bug or "correct"]
         if bug is not None:
             # A bias of its own in the file may be all that is wrong.
             told = bug == "alibi_sign" and case["bias_name"]
             if same(dump, right, case) and not told:
                 continue
             for other in BUGS:
-                if other != bug and possible(other, case) and same(dump, attention(case, other), case):
+                if other != bug and other not in ROTATIONS and possible(other, case) and same(dump, attention(case, other), case):
                     expected.append(other)
             if bug == "mask_sign" and "masked" not in case["stages"]:
                 # An inverted mask that is added in double leaves the same, unless it leaves NaN.
                 expected += ["inverted_mask"] + ["non_finite"] * (case["S"] > case["T"] or case["T"] < 4)
             if bug == "softmax_over_heads" and any(np.isnan(dump[n]).any() for n in case["stages"]):
                 expected.append("non_finite")
-        tensors, metadata = tensors_of(dump, case)
+        tensors, metadata = tensors_of(dump, case, bug)
         shape = "x".join(str(case[letter]) for letter in "BHGTSD")
         kind = case["rope"] or ("alibi" + case["bias_name"] if case["alibi"] else "plain")
         name = f"{len(lines):05d}_{bug}_{kind}_{'-'.join(case['stages'])[:40]}_{'causal' if case['causal'] else ''}{'padded' if case['lengths'] else ''}_{case['told']}_{shape}_{case['format'].name}"
         if case["npz"]:
-            values = {key: np.array(value == "true" if key == "causal" else float(value)) for key, value in metadata.items()}
+            values = {key: np.array(value == "true" if value in ("true", "false") else float(value)) for key, value in metadata.items()}
             np.savez(f"{folder}/{name}.npz", **{key: np.asarray(array, kind) for key, (kind, array) in tensors.items()}, **values)
         else:
             save_safetensors(f"{folder}/{name}.safetensors", tensors, metadata)

@@ -91,11 +91,34 @@ TEST(DoctorCommand, NamesTheMistakeInWhatNumPyWrote) {
 
 TEST(DoctorCommand, NamesMistakesAboutPositionsAndSharedHeads) {
     const ScratchFolder folder;
-    const auto expected = write_dumps(folder, 3, 250, "doctor_position_dumps.py");
+    const auto expected = write_dumps(folder, 102, 400, "doctor_position_dumps.py");
     if (expected.empty()) GTEST_SKIP() << "python3 with NumPy is not installed";
     const std::map<std::string, int> tried = judge_dumps(folder, expected);
-    EXPECT_EQ(tried.size(), 9U) << "every mistake, and none";
+    EXPECT_EQ(tried.size(), 10U) << "every mistake, other rotations, and none";
     for (const auto& [bug, count] : tried) EXPECT_GE(count, 2) << bug;
+}
+
+/// Rotations of the whole head or of a part of it that contradict what the file says of them.
+TEST(DoctorCommand, SaysHowARotationDiffersFromTheDeclaredOne) {
+    const ScratchFolder folder;
+    const auto expected = write_dumps(folder, 102, 400, "doctor_position_dumps.py");
+    if (expected.empty()) GTEST_SKIP() << "python3 with NumPy is not installed";
+    const std::map<std::string, std::string> words = {{"_rotated_fully_", "q and k are rotated over all "},
+                                                      {"_other_base_", "q and k are rotated with base 10000, but the file says"},
+                                                      {"_other_pairs_", "q and k are rotated in pairs of "},
+                                                      {"_frequencies_of_all_", "are those of a rotation over all "},
+                                                      {"_not_rotated_", "q and k are not rotated at all"}};
+    std::map<std::string, int> tried;
+    std::vector<std::string> files;
+    for (const auto& [name, names] : expected)
+        if (names.front() == "other") files.push_back(folder.path(name));
+    for (const json& line : diagnose(files))
+        for (const auto& [bug, sentence] : words)
+            if (line.at("file").get<std::string>().find(bug) != std::string::npos) {
+                EXPECT_THAT(line.at("explanation").get<std::string>(), HasSubstr(sentence)) << line;
+                ++tried[bug];
+            }
+    EXPECT_EQ(tried.size(), words.size());
 }
 
 TEST(DoctorCommand, FindsPyTorchsOwnNumbersCorrect) {
@@ -287,6 +310,23 @@ TEST(DoctorCommand, AStatedNumberOfHeadsHasToFit) {
     EXPECT_EQ(outcome.exit_code, 2);
     EXPECT_EQ(outcome.out, "");
     EXPECT_THAT(outcome.err, HasSubstr("tensor \"weights\": has shape [1, 4, 3, 3], which is 4 heads, but the metadata say num_heads = 6"));
+}
+
+TEST(DoctorCommand, ARotatedPartHasToFitTheHeads) {
+    const ScratchFolder folder;
+    const std::map<std::pair<std::string, std::string>, std::string> problems = {
+        {{"rotary_dim", "3"}, "metadata: rotary_dim \"3\" is not an even number of at least 2"},
+        {{"rotary_dim", "half"}, "metadata: rotary_dim \"half\" is not an even number of at least 2"},
+        {{"rotary_dim", "8"}, "metadata: rotary_dim 8 of heads with 4 dimensions is too large"},
+        {{"rotary_pct", "1.5"}, "metadata: rotary_pct \"1.5\" is not a number above 0 and at most 1"},
+        {{"partial_rotary_factor", "0.25"}, "metadata: partial_rotary_factor 0.25 of heads with 4 dimensions is not an even number"}};
+    for (const auto& [entry_of, problem] : problems) {
+        const json header = {{"__metadata__", {{entry_of.first, entry_of.second}}}, {"q", entry("F32", {1, 2, 3, 4}, 0, 96)}};
+        const Outcome outcome = attnscope({"doctor", folder.file("part.safetensors", safetensors(header, std::string(96, '\0')))});
+        EXPECT_EQ(outcome.exit_code, 2) << outcome.out;
+        EXPECT_THAT(outcome.err, HasSubstr(problem));
+        EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    }
 }
 
 TEST(DoctorCommand, TheWorstFileDecides) {
