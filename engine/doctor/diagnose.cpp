@@ -38,6 +38,7 @@ public:
         for (const Sequence& sequence : attention_.sequences) judged_.push_back(judge(sequence, known));
         share_position_bias(known);
         share_rotation(known);
+        share_softcap(known);
         find_wrong();
         if (wrong_) explain_wrong();
         else if (!find_odd_number() && !find_dropout_left_on()) explain_right();
@@ -86,6 +87,15 @@ private:
         known.rotation = &rotation;
         for (std::size_t b = 0; b < judged_.size(); ++b)
             if (!judged_[b].right && !judged_[b].rotation) judged_[b] = judge(attention_.sequences[b], known);
+    }
+
+    /// Nor the cap of scores.
+    void share_softcap(Known known) {
+        const auto seen = std::find_if(judged_.begin(), judged_.end(), [](const Judgement& j) { return j.softcap.has_value(); });
+        if (seen == judged_.end()) return;
+        known.softcap = *seen->softcap;
+        for (std::size_t b = 0; b < judged_.size(); ++b)
+            if (!judged_[b].right && !judged_[b].softcap) judged_[b] = judge(attention_.sequences[b], known);
     }
 
     /// Finds the sequence whose first difference is at the earliest stage.
@@ -138,7 +148,7 @@ private:
         const int first = judgement.outcome.first_failure();
         if (first == kPartCount) throw Error("a sequence was judged wrong without a stage that differs");
         // A mask cannot make a score NaN or infinite, so what follows from such a score proves nothing.
-        if (first_odd_part() <= std::min(first, static_cast<int>(Part::Scaled)) && find_odd_number()) return;
+        if (first_odd_part() <= std::min(first, static_cast<int>(Part::Capped)) && find_odd_number()) return;
         const bool explains_nan = !found.empty() && found.front().suspect->bug == Bug::MaskSign && found.front().complete(wrong);
         if ((found.empty() || nothing_but_nan(first)) && !explains_nan && find_odd_number()) return;
         place(static_cast<Part>(first), judgement);
@@ -184,8 +194,8 @@ private:
                 out_.explanation += " A masked key has weight.";
             else if (before_softmax && attention_.sequences.front().head_size > 0)
                 out_.explanation +=
-                    " If the program scales by a factor of its own, declare it as scale; if it normalises, caps or rotates in "
-                    "a way of its own, leave out what is recorded before that step.";
+                    " If the program scales by a factor of its own, declare it as scale; if it caps its scores, declare softcap; if it "
+                    "normalises or rotates in a way of its own, leave out what is recorded before that step.";
             return;
         }
         const Explanation& best = found.front();
@@ -389,7 +399,7 @@ private:
 
     bool recomputed_weights() const {
         const Sequence& sequence = attention_.sequences.front();
-        return sequence.has(Part::Masked) || sequence.has(Part::Scaled) || sequence.has(Part::Scores) ||
+        return sequence.has(Part::Masked) || sequence.has(Part::Capped) || sequence.has(Part::Scaled) || sequence.has(Part::Scores) ||
                ((sequence.has(Part::Q) || sequence.has(Part::QProj)) && (sequence.has(Part::K) || sequence.has(Part::KProj)));
     }
 
@@ -398,8 +408,8 @@ private:
         const Sequence& sequence = attention_.sequences.front();
         const bool q = sequence.has(Part::Q) || sequence.has(Part::QProj), k = sequence.has(Part::K) || sequence.has(Part::KProj);
         const bool v = sequence.has(Part::V) || sequence.has(Part::VProj);
-        const bool map =
-            sequence.has(Part::Weights) || sequence.has(Part::Masked) || sequence.has(Part::Scaled) || sequence.has(Part::Scores);
+        const bool map = sequence.has(Part::Weights) || sequence.has(Part::Masked) || sequence.has(Part::Capped) ||
+                         sequence.has(Part::Scaled) || sequence.has(Part::Scores);
         const bool end = sequence.has(Part::Context) || sequence.has(Part::Concat);
         std::vector<std::string> names;
         if (!q) names.emplace_back("q");

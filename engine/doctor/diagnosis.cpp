@@ -15,7 +15,7 @@ struct BugInfo {
 };
 
 /// Bugs that are not a Mistake.
-constexpr std::array<BugInfo, 11> kFoundOnly = {{
+constexpr std::array<BugInfo, 14> kFoundOnly = {{
     {Bug::AlibiSign, "alibi_sign", "ALiBi with the wrong sign", "the position bias grows with the distance between query and key",
      "ALiBi is a penalty: add -slope * (t - s), so that distant keys lose weight."},
     {Bug::CausalOffset, "causal_offset", "Causal mask misaligned",
@@ -35,6 +35,12 @@ constexpr std::array<BugInfo, 11> kFoundOnly = {{
      "Rotate query and key of the same token by the same position; with cached keys the first query is at position S - T."},
     {Bug::SoftmaxTwice, "softmax_twice", "Softmax applied twice", "the softmax is applied twice",
      "Weights are already a distribution: take the softmax of the masked scores once."},
+    {Bug::SoftcapMissing, "softcap_missing", "No soft cap", "the scores are not soft-capped, although the file gives a cap",
+     "Replace the scaled scores x by cap * tanh(x / cap) before the mask."},
+    {Bug::SoftcapBeforeScale, "softcap_before_scale", "Soft cap before the scaling", "the scores are soft-capped before they are scaled",
+     "Scale first: cap * tanh(scale * q k^T / cap)."},
+    {Bug::SoftcapAfterMask, "softcap_after_mask", "Soft cap after the mask", "the scores are soft-capped after they are masked",
+     "Cap first: tanh turns minus infinity into -cap, so that masked keys keep some weight."},
     {Bug::NonFinite, "non_finite", "Numbers that are not finite", "there are NaN or infinities", ""},
     {Bug::Other, "other", "Numbers that do not follow", "the numbers differ in a way that no known mistake reproduces", ""},
 }};

@@ -37,6 +37,9 @@ enum class Bug : std::uint8_t {
     SoftmaxOverHeads,
     PositionOffset,
     SoftmaxTwice,
+    SoftcapMissing,
+    SoftcapBeforeScale,
+    SoftcapAfterMask,
     NonFinite,
     Other,
 };

@@ -144,7 +144,7 @@ Diagnosis Examination::conclude() {
     Diagnosis attentions = combined(std::move(attentions_));
     if (attentions.verdict == Verdict::Wrong && has_other_parts_) {
         Diagnosis unknown;
-        unknown.explanation = "This model's attention has steps that the doctor does not compute, such as norms of queries and keys, caps, "
+        unknown.explanation = "This model's attention has steps that the doctor does not compute, such as norms of queries and keys, "
                               "distance biases or an unusual scale: it can neither name a mistake nor rule one out.";
         return unknown;
     }

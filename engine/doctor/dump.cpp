@@ -154,6 +154,14 @@ bool turns_by_base_alone(const Config& config) {
            std::none_of(kinds.begin(), kinds.end(), [](const LayerKind& kind) { return kind.rotary == LayerRotary::Local; });
 }
 
+/// Whether the attention has steps that are not recomputed here.
+bool has_other_attention(const Config& config) {
+    const auto& kinds = config.layer_kinds;
+    return config.qk_norm != QueryKeyNorm::None || config.position >= PositionKind::Alibi || config.scale_by_layer ||
+           config.rotary_stretch.kind > RotaryScaling::Llama3 ||
+           std::any_of(kinds.begin(), kinds.end(), [](const LayerKind& kind) { return kind.rotary == LayerRotary::Local; });
+}
+
 Hints read_hints(const ArrayFile& file) {
     const Facts facts(file);
     Hints hints;
@@ -165,12 +173,14 @@ Hints read_hints(const ArrayFile& file) {
     if (has_format(file, "attnscope-trace/1")) {
         const Config config = config_from_json(file.metadata_at("config"), file.source + ", config");
         const ForwardSettings settings = forward_settings_from_json(file.metadata_at("settings"), file.source + ", settings");
-        hints.has_other_parts = has_later_parts(config) || config.rotary_stretch.kind > RotaryScaling::Llama3 || config.scale_by_layer;
+        hints.has_other_parts = has_other_attention(config);
         hints.num_heads = config.num_heads;
         hints.d_model = config.d_model;
         hints.head_size = config.head_size();
         if (turns_by_base_alone(config)) hints.rotary_base = config.rotary_base;
         if (config.position == PositionKind::Rotary) hints.rotary_width = config.rotated_size();
+        if (config.score_factor > 0) hints.scale = config.score_factor;
+        if (config.score_cap > 0) hints.softcap = config.score_cap;
         hints.temperature = settings.temperature;
         hints.dropout = settings.dropout.attention;
         hints.training = facts.flag({"training"});
@@ -184,6 +194,8 @@ Hints read_hints(const ArrayFile& file) {
     hints.training = facts.flag({"training", "train", "mode"});
     hints.dropout = facts.number({"dropout", "dropout_p", "attn_dropout", "attention_dropout"});
     hints.scale = facts.number({"scale", "softmax_scale"});
+    hints.softcap = facts.number({"softcap", "attn_logit_softcapping", "attn_logit_softcap", "logits_soft_cap"});
+    if (hints.softcap && !(*hints.softcap > 0)) hints.softcap.reset();  // 0, as programs write it, stands for none
     hints.rotary_base = facts.number({"rope_theta", "rope_base", "rotary_base", "rotary_emb_base"});
     if (hints.rotary_base && !(*hints.rotary_base > 1))
         throw FileError(FileFault::Schema, file.source, "metadata", "rope_theta must be above 1");

@@ -18,11 +18,12 @@ struct Hints {
     std::optional<bool> training;   ///< whether dropout is meant to be on
     std::optional<double> dropout;  ///< the intended rate
     std::optional<double> scale;
+    std::optional<double> softcap;
     std::optional<double> rotary_base;
     std::optional<std::int64_t> rotary_width;  ///< how many dimensions of a head are rotated
     std::optional<double> rotary_part;         ///< the same as a part of the head
     std::optional<bool> rotary_halves;         ///< pairs are (i, i + R/2); else (2i, 2i + 1)
-    bool has_other_parts = false;              ///< a trace of a model whose attention has steps not recomputed here, such as soft caps
+    bool has_other_parts = false;  ///< a trace of a model whose attention has steps not recomputed here, such as norms of queries
     double temperature = 1;
     std::vector<std::string> unread;  ///< names of single numbers that say nothing known
 };

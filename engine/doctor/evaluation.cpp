@@ -7,6 +7,7 @@
 #include "engine/doctor/dropout_evidence.hpp"
 #include "engine/doctor/emptied.hpp"
 #include "engine/doctor/rotation.hpp"
+#include "engine/doctor/softcap.hpp"
 
 namespace attn::doctor {
 namespace {
@@ -37,7 +38,7 @@ public:
         return outcome_;
     }
 
-    MaybeEstimate scaled() { return input(Part::Scaled); }
+    MaybeEstimate last_before_mask() { return input(Part::Capped); }
 
 private:
     /// Rounding that moves single weights far leaves row sums alone, because a softmax divides by the sum it computed.
@@ -94,6 +95,8 @@ private:
             return scores();
         case Part::Scaled:
             return scaled_scores();
+        case Part::Capped:
+            return capped_scores();
         case Part::Masked:
             return masked_scores();
         case Part::Weights:
@@ -200,14 +203,55 @@ private:
             partial_ = factor;
             outcome_.scores_scaled = true;
         }
-        return best;
+        return least > 1 && recipe_.cap > 0 ? capped_product(*product, least, best) : best;
     }
+
+    /// The recorded scores may even be capped. `best` and its distance `least` without that.
+    MaybeEstimate capped_product(const Estimate& product, double least, const MaybeEstimate& best) {
+        if (recipe_.cap_use == CapUse::AfterMask) return best;
+        const bool scale_first = recipe_.cap_use == CapUse::AfterScale;
+        const MaybeEstimate capped = share(cap(scale_first ? doctor::scaled(product, recipe_.scale, rounding_) : product));
+        if (compare(sequence_[Part::Scores], *capped).max_excess >= least) return best;
+        scores_capped_ = true;
+        partial_ = scale_first ? recipe_.scale : 1;
+        return capped;
+    }
+
+    Estimate cap(const Estimate& from) const { return softcapped(from, recipe_.cap, rounding_); }
 
     MaybeEstimate scaled_scores() {
         const MaybeEstimate from = input(Part::Scores);
         if (from == nullptr) return nullptr;
         if (sequence_.has(Part::Scores)) recomputed(Part::Scores);  // determines how much of the scaling they include
-        return share(doctor::scaled(*from, recipe_.scale / partial_, rounding_));
+        const bool cap_first = recipe_.cap > 0 && recipe_.cap_use == CapUse::BeforeScale && !scores_capped_;
+        const MaybeEstimate scaled = share(doctor::scaled(cap_first ? cap(*from) : *from, recipe_.scale / partial_, rounding_));
+        scaled_capped_ = scores_capped_;
+        if (!caps_after_scaling() || scores_capped_ || !sequence_.has(Part::Scaled)) return scaled;
+        // So may the recorded scaled scores.
+        const double excess = compare(sequence_[Part::Scaled], *scaled).max_excess;
+        if (excess <= 1) return scaled;
+        const MaybeEstimate capped = share(cap(*scaled));
+        scaled_capped_ = compare(sequence_[Part::Scaled], *capped).max_excess < excess;
+        return scaled_capped_ ? capped : scaled;
+    }
+    bool caps_after_scaling() const { return recipe_.cap > 0 && recipe_.cap_use == CapUse::AfterScale; }
+
+    MaybeEstimate capped_scores() {
+        const MaybeEstimate from = input(Part::Scaled);
+        if (from == nullptr || !caps_after_scaling()) return from;
+        // Determines whether the scaled scores are capped.
+        if (sequence_.has(Part::Scaled) && recomputed(Part::Scaled) == nullptr) scaled_capped_ = scaled_are_capped(sequence_, recipe_.cap);
+        return scaled_capped_ ? from : share(cap(*from));
+    }
+
+    /// Masked scores of a program that caps them afterwards; they may be recorded before or after that.
+    MaybeEstimate late_capped(const MaybeEstimate& masked) {
+        if (recipe_.cap == 0 || recipe_.cap_use != CapUse::AfterMask) return masked;
+        masked_capped_ = true;
+        const MaybeEstimate capped = share(cap(*masked));
+        if (!sequence_.has(Part::Masked)) return capped;
+        masked_capped_ = compare(sequence_[Part::Masked], *capped).max_excess < compare(sequence_[Part::Masked], *masked).max_excess;
+        return masked_capped_ ? capped : masked;
     }
 
     const std::vector<double>& bias() const { return bias_; }
@@ -217,7 +261,7 @@ private:
     }
 
     /// If masked scores cannot be recomputed, they still show which cells the mask allowed.
-    MaybeEstimate mask_pattern() const {
+    MaybeEstimate mask_pattern() {
         const Intent& intent = sequence_.intent;
         if (!sequence_.has(Part::Masked) || (!intent.given && intent.causal != true)) return nullptr;
         if (recipe_.mask == MaskUse::OfWeights) return masked_weights();
@@ -225,16 +269,19 @@ private:
         if (recipe_.mask == MaskUse::WrongSign) return share(lift({sequence_[Part::Masked], {}}));
         const Keep* keep = recipe_.mask == MaskUse::BeforeSoftmax ? recipe_.keep.get() : recipe_.shown.get();
         Estimate out{sequence_[Part::Masked], {}};
+        const bool late = recipe_.cap > 0 && recipe_.cap_use == CapUse::AfterMask;
+        masked_capped_ = late && shows_unmasked_scores();
+        const double hidden = masked_capped_ ? -recipe_.cap : -std::numeric_limits<double>::infinity();
         for (std::size_t i = 0; i < out.value.size(); ++i) {
             const bool let_through = keep == nullptr || (*keep)[i] != 0;
-            if (!let_through) out.value[i] = -std::numeric_limits<double>::infinity();
+            if (!let_through) out.value[i] = hidden;
             else if (out.value[i] <= kForbidding) out.value[i] = std::numeric_limits<double>::quiet_NaN();
         }
         return share(std::move(out));
     }
 
     MaybeEstimate masked_scores() {
-        MaybeEstimate from = input(Part::Scaled);
+        MaybeEstimate from = input(Part::Capped);
         if (from == nullptr) return mask_pattern();
         if (recipe_.mask == MaskUse::AsZeros) {
             Estimate out = *from;
@@ -243,7 +290,7 @@ private:
             return share(std::move(out));
         }
         if (recipe_.mask == MaskUse::WrongSign) return share(lift(plus_bias(*from)));
-        if (recipe_.mask == MaskUse::BeforeSoftmax) return share(with_untold_bias(with_mask(*from, *recipe_.keep, bias())));
+        if (recipe_.mask == MaskUse::BeforeSoftmax) return late_capped(share(with_untold_bias(with_mask(*from, *recipe_.keep, bias()))));
         if (recipe_.mask == MaskUse::OfWeights) return masked_weights();
         if (recipe_.shown != nullptr) return share(with_mask(*from, *recipe_.shown, sequence_.intent.bias));
         return from;
@@ -261,7 +308,7 @@ private:
 
     /// The logits after that: if a row has lifted cells, only those matter.
     MaybeEstimate lifted_logits() {
-        MaybeEstimate from = input(Part::Scaled);
+        MaybeEstimate from = input(Part::Capped);
         if (recipe_.lifted == Lifted::AsRecorded || from == nullptr) return input(Part::Masked);
         Estimate out = with_mask(*from, *recipe_.keep, bias());
         // Adding 1e9 to a double loses digits below 1e-7; adding 1e5 to a 32-bit number those below 0.01.
@@ -323,8 +370,13 @@ private:
     /// The input of the softmax.
     MaybeEstimate logits() {
         if (recipe_.mask == MaskUse::WrongSign) return lifted_logits();
-        if (recipe_.mask == MaskUse::BeforeSoftmax || recipe_.mask == MaskUse::AsZeros) return input(Part::Masked);
-        MaybeEstimate from = input(Part::Scaled);
+        if (recipe_.mask == MaskUse::BeforeSoftmax || recipe_.mask == MaskUse::AsZeros) {
+            const MaybeEstimate from = input(Part::Masked);
+            if (from == nullptr || recipe_.cap == 0 || recipe_.cap_use != CapUse::AfterMask) return from;
+            if (sequence_.has(Part::Masked)) recomputed(Part::Masked);  // determines whether they are capped
+            return masked_capped_ ? from : share(cap(*from));
+        }
+        MaybeEstimate from = input(Part::Capped);
         // If the softmax does not use the masked scores it uses the scaled ones; if those are not recorded, masked may show them.
         if (from == nullptr && shows_unmasked_scores()) from = input(Part::Masked);
         if (from == nullptr || recipe_.mask != MaskUse::Skipped) return from;
@@ -374,7 +426,7 @@ private:
 
     /// Fills the lines that a softmax along another axis leaves open, according to the recorded weights.
     void fill_lines(Estimate& out) {
-        const MaybeEstimate scores = input(Part::Scaled);
+        const MaybeEstimate scores = input(Part::Capped);
         fill(out, best_filling(fillings(sequence_, recipe_.axis, scores.get(), rounding_), sequence_[Part::Weights], open_cells(out)),
              open_cells(out));
     }
@@ -390,7 +442,7 @@ private:
         if (cells.empty()) return;
         // With a mask that forbids everything, the unmasked weights would be the same as without a mask.
         const bool some_kept = std::find(recipe_.keep->begin(), recipe_.keep->end(), std::uint8_t{1}) != recipe_.keep->end();
-        const MaybeEstimate scores = some_kept ? input(Part::Scaled) : nullptr;
+        const MaybeEstimate scores = some_kept ? input(Part::Capped) : nullptr;
         std::vector<Estimate> candidates;
         for (const Estimate& map : fillings(sequence_, SoftmaxAxis::Keys, scores.get(), rounding_)) candidates.push_back(make(map));
         fill(out, best_filling(candidates, recorded, cells), cells);
@@ -425,7 +477,7 @@ private:
     void fill_unseen_lines(Estimate& out, const Estimate& map, const std::vector<double>& recorded, const Make& make) {
         const std::vector<std::size_t> open = open_cells(map);
         if (open.empty()) return;
-        const MaybeEstimate scores = input(Part::Scaled);
+        const MaybeEstimate scores = input(Part::Capped);
         std::int64_t least = std::numeric_limits<std::int64_t>::max();
         for (const Estimate& filling : fillings(sequence_, recipe_.axis, scores.get(), rounding_)) {
             Estimate filled = map;
@@ -495,6 +547,7 @@ private:
     SharedProducts& shared_;
     Outcome outcome_;
     double partial_ = 1;
+    bool scores_capped_ = false, scaled_capped_ = false, masked_capped_ = false;  ///< the recorded ones, as far as they are recorded
     std::vector<double> bias_;
     std::array<MaybeEstimate, kPartCount> inputs_, recomputed_;
 };
@@ -520,7 +573,7 @@ double Outcome::max_error() const {
 
 std::shared_ptr<const Estimate> scaled_scores(const Sequence& sequence, const Recipe& recipe, const Rounding& rounding,
                                               SharedProducts& shared) {
-    return Evaluation(sequence, recipe, rounding, shared).scaled();
+    return Evaluation(sequence, recipe, rounding, shared).last_before_mask();
 }
 
 Outcome evaluate(const Sequence& sequence, const Recipe& recipe, const Rounding& rounding, SharedProducts& shared, int needed) {

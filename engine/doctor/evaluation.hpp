@@ -31,7 +31,7 @@ struct Outcome {
     double max_error() const;
 };
 
-/// The scaled scores as recorded, or else as the recipe computes them; null if they cannot be computed.
+/// The scaled and perhaps soft-capped scores as recorded, or else as the recipe computes them; null if they cannot be computed.
 std::shared_ptr<const Estimate> scaled_scores(const Sequence& sequence, const Recipe& recipe, const Rounding& rounding,
                                               SharedProducts& shared);
 

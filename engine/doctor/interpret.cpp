@@ -68,7 +68,8 @@ private:
         Part part = *named.meaning.part;
         if (named.meaning.may_be_later && part == Part::Scores) part = reading_.ambiguous_scores;
         const Part last = part == Part::Weights ? Part::Dropped : Part::Masked;
-        while (named.meaning.may_be_later && has(part) && part < last) part = static_cast<Part>(index_of(part) + 1);
+        while (named.meaning.may_be_later && has(part) && part < last)
+            part = part == Part::Scaled ? Part::Masked : static_cast<Part>(index_of(part) + 1);
         if (has(part)) {
             out_.doubts.push_back(fmt::format("{} is not used: {} is taken as {}.", escaped(named.array->name),
                                               escaped(arrays_[index_of(part)]->name), part_name(part)));
@@ -368,6 +369,7 @@ private:
         base.value_size = value_size_;
         base.temperature = hints_.temperature;
         base.scale = hints_.scale;
+        base.softcap = hints_.softcap;
         base.rotary_base = hints_.rotary_base;
         base.rotary_width = rotary_width(base.head_size);
         base.rotary_halves = hints_.rotary_halves;

@@ -10,6 +10,7 @@
 #include "engine/doctor/one_head.hpp"
 #include "engine/doctor/position_bias.hpp"
 #include "engine/doctor/rotation.hpp"
+#include "engine/doctor/softcap.hpp"
 #include "engine/doctor/weights_alone.hpp"
 #include "engine/tensor/error.hpp"
 
@@ -59,6 +60,7 @@ public:
         const bool unexplained = !out_.right && (no_suspect_reproduces_all() || out_.suspects.front().scale_is_observed);
         if (unexplained && !known_.assumed && find_hidden_rotation()) return std::move(out_);
         if (unexplained && (find_other_rotation() || find_backward_rotation())) return std::move(out_);
+        if (unexplained && find_softcap()) return std::move(out_);
         if (!out_.right && (no_suspect_reproduces_all() || out_.suspects.front().scale_is_observed)) excuse();
         if (!out_.right && no_suspect_reproduces_all() && find_transposed_weights()) return std::move(out_);
         const bool doubtful = !out_.right && (no_suspect_reproduces_all() || out_.suspects.front().scale_is_observed);
@@ -326,6 +328,69 @@ private:
         return true;
     }
 
+    static Sequence with_cap(const Sequence& sequence, std::optional<double> cap) {
+        Sequence capped = sequence;
+        capped.softcap = cap;
+        return capped;
+    }
+
+    /// The soft cap, other than the file's, that the first differing stage shows, if it shows one.
+    std::optional<double> seen_cap() {
+        if (cap_is_known_) return seen_cap_;
+        cap_is_known_ = true;
+        const int first = out_.outcome.first_failure();
+        if (first < static_cast<int>(Part::Scores) || first == kPartCount || known_.other_softcap) return std::nullopt;
+        // One head shows it as well as all.
+        const bool split = sequence_.map_size() >= kLongMaps && is_separable(sequence_);
+        const Sequence looked_at = split ? head_of(sequence_, 0) : sequence_;
+        SharedProducts shared;
+        const auto squares = [&](std::optional<double> cap) {
+            expect_to_go_on();
+            const Sequence capped = with_cap(looked_at, cap);
+            const Recipe right = correct_recipe(sequence_, out_.intended);
+            Recipe recipe = split ? head_of(right, sequence_, 0) : right;
+            recipe.cap = cap.value_or(0);
+            const Outcome outcome = evaluate(capped, recipe, rounding_, shared);
+            const auto& part = outcome.parts[static_cast<std::size_t>(first)];
+            return part && std::isfinite(part->squares) ? part->squares : std::numeric_limits<double>::infinity();
+        };
+        const double without = std::min(squares(std::nullopt), squares(sequence_.softcap));
+        if (without > 0 && std::isfinite(without)) seen_cap_ = best_cap(without, squares);
+        return seen_cap_;
+    }
+
+    /// A cap would explain a single number that is closer to 0 than it should be.
+    bool may_show_cap() const {
+        constexpr std::int64_t kSome = 4;
+        const Comparison* difference = first_difference(out_.outcome);
+        return difference != nullptr && (difference->differing >= kSome || sequence_.has(Part::Capped));
+    }
+
+    /// Repeats the judgement with a soft cap that the numbers show but the file does not state. Accepted only if that explains everything.
+    bool find_softcap() {
+        if (known_.other_softcap || (!known_.softcap && !may_show_cap())) return false;
+        const std::optional<double> seen = known_.softcap ? known_.softcap : seen_cap();
+        if (!seen) return false;
+        for (const double cap : likely_caps(*seen)) {
+            Known known = assuming();
+            known.other_softcap = true;
+            if (!explains_more(with_cap(sequence_, cap))) continue;
+            Judgement judgement = Judge(with_cap(sequence_, cap), known).run();
+            if (sequence_.softcap && judgement.right) {
+                out_.suspects = {{Bug::Other, fmt::format("The scores are soft-capped at {:.6g}, but the file says softcap = {:.6g}.", cap,
+                                                          *sequence_.softcap)}};
+                return true;
+            }
+            if (sequence_.softcap ||
+                !adopt(std::move(judgement),
+                       fmt::format("The scores are soft-capped, which the file does not say: softcap = {:.6g} fits.", cap)))
+                continue;
+            out_.softcap = cap;
+            return true;
+        }
+        return false;
+    }
+
     /// What the file says and the numbers do not contradict, but do not show either.
     void warn_of_declarations() {
         const Intent& intent = sequence_.intent;
@@ -445,7 +510,7 @@ private:
         const bool single = rounding_.unit <= 0x1p-24 && rounding_.unit > 0x1p-32;
         if (known_.short_products > 0 || known_.computed_with_32_bits || !single || first == kPartCount) return false;
         const Comparison& comparison = *first_difference(out_.outcome);
-        if (comparison.differing * 4 < comparison.judged - comparison.exact) return false;
+        if (comparison.differing * 4 < comparison.judged - comparison.exact || seen_cap()) return false;
         Known known = known_;
         known.short_products = kShort;
         return adopt(Judge(sequence_, known).run(), "The products were computed with about 11 bits, as GPUs do in TF32.");
@@ -481,7 +546,7 @@ private:
             out_.bias = bias;
             return true;
         }
-        return first == static_cast<int>(Part::Masked) && sequence_.has(Part::Scaled) &&
+        return first == static_cast<int>(Part::Masked) && sequence_.has(Part::Scaled) && !seen_cap() &&
                judge_with(cell_biases(),
                           "masked differs from scaled by finite amounts, as if a position bias had been added; it is not in the file.");
     }
@@ -638,6 +703,8 @@ private:
     const Known known_;
     Rounding rounding_;
     SharedProducts shared_;
+    bool cap_is_known_ = false;
+    std::optional<double> seen_cap_;
     std::optional<Sequence> one_head_;  ///< the head `head_` alone
     std::int64_t head_ = 0;
     SharedProducts shared_of_head_;

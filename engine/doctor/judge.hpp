@@ -46,6 +46,7 @@ struct Judgement {
     std::vector<Suspect> suspects;  ///< at most one per bug, best first; empty if right
     std::vector<std::string> warnings;
     std::optional<PositionBias> bias;          ///< a bias that explains the recording but is not in the file
+    std::optional<double> softcap;             ///< the same of a soft cap
     std::optional<Rotation> rotation;          ///< the same of a rotation that no recorded tensor shows
     Undecided undecided = Undecided::Nothing;  ///< what the verdict depends on but nothing reveals
 };
@@ -56,8 +57,10 @@ struct Known {
     double short_products = 0;           ///< relative error of a product's factors
     const PositionBias* bias = nullptr;  ///< found in another sequence of the same attention
     const Rotation* rotation = nullptr;  ///< likewise
+    std::optional<double> softcap{};     ///< likewise
     bool assumed = false;                ///< something not in the file is already assumed; assume nothing else
     bool swapped = false;                ///< q and k were swapped, to test whether that explains the numbers
+    bool other_softcap = false;          ///< another soft cap than the file's is tried
     bool other_rotation = false;         ///< another rotation than the file's is tried
     std::stop_token stop{};              ///< ends the judgement by throwing Cancelled
     bool computed_with_32_bits = false;  ///< 64-bit numbers judged with 32-bit rounding; rules out TF32

@@ -34,6 +34,18 @@ std::optional<double> scaled_over_scores(const std::vector<double>& scaled, cons
     return typical(std::move(readings));
 }
 
+/// The factor under which capped scores are `seen` apart, divided by the temperature like the cap; grows with `seen` as `low` <= 0 <=
+/// `high`.
+double factor_before_cap(double low, double high, double seen, double cap) {
+    double least = 0, most = 1e6;
+    for (int step = 0; step < 200; ++step) {
+        const double middle = (least + most) / 2;
+        const double apart = cap * (std::tanh(middle * high / cap) - std::tanh(middle * low / cap));
+        (apart < seen ? least : most) = middle;
+    }
+    return least;
+}
+
 /// From two cells in every row: those whose scores are farthest apart, among weights large enough to have accurate digits.
 std::optional<double> factor_behind_weights(const Sequence& sequence, const std::vector<double>& scores) {
     constexpr double kTellingWeight = 1e-4;
@@ -49,9 +61,20 @@ std::optional<double> factor_behind_weights(const Sequence& sequence, const std:
         }
         if (!low || *low == *high) continue;
         const double spread = scores[*high] - scores[*low], added = bias.empty() ? 0 : bias[*high] - bias[*low];
-        readings.push_back({spread, (std::log(weights[*high] / weights[*low]) - added / sequence.temperature) / spread});
+        const double seen = std::log(weights[*high] / weights[*low]) - added / sequence.temperature;
+        if (!sequence.softcap) readings.push_back({spread, seen / spread});
+        else if (scores[*low] <= 0 && scores[*high] >= 0)
+            readings.push_back({spread, factor_before_cap(scores[*low], scores[*high], seen, *sequence.softcap / sequence.temperature)});
     }
     return typical(std::move(readings));
+}
+
+/// Capped scores as they were before; NaN where they reach the cap.
+std::vector<double> before_cap(const Sequence& sequence, std::vector<double> scores) {
+    if (sequence.softcap)
+        for (double& x : scores)
+            if (x > kForbidding) x = *sequence.softcap * std::atanh(x / *sequence.softcap);
+    return scores;
 }
 
 }  // namespace
@@ -67,7 +90,8 @@ std::optional<double> observed_scale(const Sequence& sequence) {
     if (scores.empty()) return std::nullopt;
     std::optional<double> factor;
     if (sequence.has(Part::Scaled)) factor = scaled_over_scores(sequence[Part::Scaled], scores);
-    else if (sequence.has(Part::Masked) && sequence.intent.bias.empty()) factor = scaled_over_scores(sequence[Part::Masked], scores);
+    else if (sequence.has(Part::Masked) && sequence.intent.bias.empty())
+        factor = scaled_over_scores(before_cap(sequence, sequence[Part::Masked]), scores);
     else if (sequence.has(Part::Weights)) factor = factor_behind_weights(sequence, scores);
     if (!factor || !(*factor > 0) || !std::isfinite(*factor)) return std::nullopt;
     const bool softened = !sequence.has(Part::Scaled) && !(sequence.has(Part::Masked) && sequence.intent.bias.empty());

@@ -6,9 +6,9 @@
 namespace attn::doctor {
 namespace {
 
-constexpr std::array<std::string_view, kPartCount> kNames = {"q_proj",    "k_proj",    "v_proj",    "q",      "k",      "v",
-                                                             "q_rotated", "k_rotated", "v_rotated", "scores", "scaled", "masked",
-                                                             "weights",   "dropped",   "context",   "concat"};
+constexpr std::array<std::string_view, kPartCount> kNames = {"q_proj",    "k_proj",    "v_proj",    "q",       "k",      "v",
+                                                             "q_rotated", "k_rotated", "v_rotated", "scores",  "scaled", "capped",
+                                                             "masked",    "weights",   "dropped",   "context", "concat"};
 
 struct PartAlias {
     std::string_view name;
@@ -141,6 +141,10 @@ constexpr PartAlias kPartAliases[] = {
     {"scaled_scores", Part::Scaled},
     {"scaled_attention_scores", Part::Scaled},
     {"scores_scaled", Part::Scaled},
+    {"capped_scores", Part::Capped},
+    {"scores_capped", Part::Capped},
+    {"softcapped", Part::Capped},
+    {"softcapped_scores", Part::Capped},
     {"masked_scores", Part::Masked},
     {"scores_masked", Part::Masked},
     {"att", Part::Weights},

@@ -21,6 +21,7 @@ enum class Part : std::uint8_t {
     VRotated,  ///< [B,H,S,Dv]; no model should rotate values
     Scores,    ///< [B,H,T,S]
     Scaled,    ///< [B,H,T,S]
+    Capped,    ///< [B,H,T,S] after a soft cap, if there is one
     Masked,    ///< [B,H,T,S]
     Weights,   ///< [B,H,T,S]
     Dropped,   ///< [B,H,T,S]

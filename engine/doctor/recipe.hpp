@@ -30,6 +30,9 @@ enum class Lifted : std::uint8_t {
     Zeros,        ///< infinity was added and NaN became 0
 };
 
+/// Where scores are soft-capped.
+enum class CapUse : std::uint8_t { AfterScale, BeforeScale, AfterMask };
+
 enum class DropoutUse : std::uint8_t {
     AsRecorded,  ///< between weights and dropped, if both are recorded
     InWeights,   ///< the recorded weights are after dropout
@@ -50,7 +53,9 @@ struct Recipe {
     double scale = 1;                               ///< scaled = scale * q k^T
     bool scale_is_observed = false;                 ///< neither correct nor a known mistake, but what the recording shows
     std::vector<double> partial{1};                 ///< fractions of the scale that the recorded scores may already include
-    std::shared_ptr<const Keep> keep;               ///< the mask of the scores
+    double cap = 0;                                 ///< soft cap; 0: none
+    CapUse cap_use = CapUse::AfterScale;
+    std::shared_ptr<const Keep> keep;  ///< the mask of the scores
     std::shared_ptr<const Keep>
         meant;  ///< rows with a key here but none in `keep` are compared with what programs produce for rows without keys
     std::shared_ptr<const Keep> shown;  ///< what masked scores show if the softmax does not use them; null: unmasked

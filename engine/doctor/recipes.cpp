@@ -153,6 +153,7 @@ public:
     std::vector<Recipe> run() {
         packing();
         scale();
+        caps();
         swaps();
         sharing();
         rotations();
@@ -191,6 +192,13 @@ private:
         Recipe& twice = add(Bug::ScaledTwice);
         twice.scale = root * root;
         twice.partial.push_back(twice.scale);
+    }
+
+    void caps() {
+        if (right_.cap == 0) return;
+        add(Bug::SoftcapMissing).cap = 0;
+        add(Bug::SoftcapBeforeScale).cap_use = CapUse::BeforeScale;
+        add(Bug::SoftcapAfterMask).cap_use = CapUse::AfterMask;
     }
 
     void swaps() {
@@ -434,6 +442,7 @@ Recipe correct_recipe(const Sequence& sequence, const IntendedMask& intended) {
     recipe.meant = sequence.intent.given || intended.observed ? intended.keep : share(full_keep(sequence));
     recipe.scale = proper_scale(sequence);
     recipe.partial = {1, recipe.scale};
+    recipe.cap = sequence.softcap.value_or(0);
     return recipe;
 }
 

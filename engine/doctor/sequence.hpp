@@ -46,7 +46,8 @@ struct Sequence {
     std::int64_t usual_head_size = 0;            ///< its value in most models of this width; 0: unknown, too
     std::vector<double> widths;                  ///< possible values of d_model
     double temperature = 1;
-    std::optional<double> scale;  ///< as stated by the file; else 1/√head_size
+    std::optional<double> scale;    ///< as stated by the file; else 1/√head_size
+    std::optional<double> softcap;  ///< of the scaled scores, as stated by the file
     Intent intent;
     std::optional<double> rotary_base;         ///< as stated by the file
     std::optional<std::int64_t> rotary_width;  ///< the number of rotated dimensions, as stated by the file

@@ -15,6 +15,7 @@ import numpy as np
 BUGS = ("no_scale scale_d_model scaled_twice softmax_over_queries mask_after_softmax inverted_mask mask_missing causal_leaks_one "
         "causal_masks_self padding_on_queries heads_split_without_transpose heads_joined_without_transpose dropout_left_on kv_swapped "
         "non_finite qk_swapped softmax_over_heads mask_sign causal_offset").split()
+CAP_BUGS = "softcap_missing softcap_before_scale softcap_after_mask".split()
 MASK_BUGS = "inverted_mask mask_missing causal_leaks_one causal_masks_self padding_on_queries mask_sign causal_offset".split()
 STAGES = {
     "full": "q_proj k_proj v_proj q k v scores scaled masked weights dropped context concat".split(),
@@ -151,16 +152,25 @@ def attention(case, bug):
             out["scores"].flat[places[1] % out["scores"].size] = np.inf
         factor = {"no_scale": 1, "scale_d_model": 1 / np.sqrt(H * D), "scaled_twice": 1 / D}.get(bug, 1 / np.sqrt(D))
         out["scaled"] = form.stage(out["scores"] * factor)
+        cap = (lambda x: form.stage(case["softcap"] * np.tanh(x / case["softcap"]))) if case["softcap"] else lambda x: x
+        if bug == "softcap_before_scale":
+            out["scaled"] = form.stage(cap(out["scores"]) * factor)
+        out["capped"] = out["scaled"] if bug in CAP_BUGS else cap(out["scaled"])
         meant, used = permissions(bug, case)
         low = {"inf": -np.inf, "1e9": max(-1e9, form.lowest), "finfo": form.lowest}[case["negative"]]
         if bug == "mask_after_softmax":
-            out["masked"] = out["scaled"]
-            out["weights"] = form.stage(np.where(used, softmax(out["scaled"], 3), 0))
+            out["masked"] = out["capped"]
+            out["weights"] = form.stage(np.where(used, softmax(out["capped"], 3), 0))
         else:
             added = case["added"] and case["negative"] != "finfo"
-            biased = out["scaled"] + bias
+            biased = out["capped"] + bias
             low = -low if bug == "mask_sign" else low
             out["masked"] = form.stage(biased + np.where(used, 0, low) if added else np.where(used, biased, low))
+            if bug == "softcap_after_mask":
+                out["masked"] = cap(out["masked"])
+        if case["capped_as_scaled"]:
+            out["scaled"] = out["capped"]
+        if bug != "mask_after_softmax":
             out["weights"] = softmax(out["masked"], {"softmax_over_queries": 2, "softmax_over_heads": 1}.get(bug, 3))
             told_apart = bug != "mask_sign" or meant.all(3).any()
             if case["empty_rows_are_zero"] and bug != "non_finite" and told_apart:
@@ -184,6 +194,10 @@ def enough(bug, case):
     scores = (has("q") or has("q_proj")) and (has("k") or has("k_proj"))
     if bug in ("no_scale", "scale_d_model", "scaled_twice"):
         return scores
+    if bug in CAP_BUGS:
+        hidden = bug == "softcap_after_mask" and (case["told"] == "nothing" or permissions(None, case)[0].all())
+        one_scale = bug == "softcap_before_scale" and case["D"] == 1  # 1/√D is 1
+        return scores and case["softcap"] and not hidden and not one_scale and has("weights")
     if bug == "qk_swapped":
         return scores and case["T"] == case["S"]
     if bug == "softmax_over_heads":
@@ -267,7 +281,22 @@ def draw_case(rng):
     case["told"] = pick(*told)
     if case["told"] == "metadata":
         case["offset"] = case["S"] - case["T"]  # what causal means with cached keys
+    draw_softcap(case)
     return case
+
+
+def draw_softcap(case):
+    rng = np.random.default_rng(case["seed"] + 1)
+    pick = lambda *values: values[rng.integers(len(values))]
+    case["softcap"] = pick(2.0, 5.0, 50.0) if rng.random() < 0.2 and not case["bias"] else 0
+    case["cap_bug"] = pick(None, *CAP_BUGS) if case["softcap"] else None
+    case["capped_as_scaled"] = case["softcap"] and bool(rng.random() < 0.3)
+    if case["softcap"] and "scaled" in case["stages"] and not case["capped_as_scaled"] and rng.random() < 0.5:
+        case["stages"] = case["stages"] + ["capped"]
+    # Without being told, the cap can be found in numbers that have enough digits.
+    clear = case["format"].name in ("f4", "f8") and case["T"] >= 4 and case["S"] >= 4 and case["lengths"] is None
+    seen = "weights" in case["stages"] and case["subset"] not in ("alone", "dropped") and case["rate"] == 0
+    case["says_softcap"] = case["softcap"] and not (clear and seen and case["cap_bug"] is None and rng.random() < 0.7)
 
 
 def tensors_of(dump, case, bug):
@@ -298,6 +327,8 @@ def tensors_of(dump, case, bug):
         tensors["mask"] = ("b1", meant[:, :, :1])
     if case["told"] == "ignored keys":
         tensors[case["prefix"] + "key_padding_mask"] = ("b1", ~meant[:, 0, 0])
+    if case["says_softcap"]:
+        metadata["softcap"] = str(case["softcap"])
     if case["told"] == "metadata":
         metadata["causal"] = "true" if case["causal"] else "false"
     if case["seed"] % 3 or case["layout"] != "BHTD" or any(name.endswith("proj") for name in case["stages"]):
@@ -311,6 +342,9 @@ def main(folder, seed, count):
         case, bug = draw_case(rng), None
         if rng.random() < 0.65:
             bug = BUGS[rng.integers(len(BUGS))]
+        if case["softcap"]:
+            bug = case["cap_bug"]
+            case["capped_as_scaled"] = case["capped_as_scaled"] and bug is None
         if bug == "dropout_left_on":
             case["rate"] = [0.1, 0.3, 0.5][rng.integers(3)]
         dump = attention(case, bug)
@@ -330,7 +364,7 @@ def main(folder, seed, count):
                 continue
             if not dump["meant"].any(3).mean() > 0.5:
                 continue  # most rows have nothing to attend to, and tell nothing
-            expected += [b for b in BUGS if b != bug and any(same(dump, attention(c, b), case) for c in (case, other))]
+            expected += [b for b in BUGS + CAP_BUGS * bool(case["softcap"]) if b != bug and any(same(dump, attention(c, b), case) for c in (case, other))]
             if case["T"] == 1 and case["told"] == "metadata" and bug == "causal_masks_self":
                 expected.append("correct")  # one key fewer is what padding looks like
             if bug == "mask_sign":
@@ -346,7 +380,7 @@ def main(folder, seed, count):
         name = f"{len(lines):05d}_{bug}_{case['subset']}_{mask or 'open'}_{case['told'].replace(' ', '')}_{shape}_{case['format'].name}"
         if case["npz"]:
             arrays = {key: np.asarray(array, kind) for key, (kind, array) in tensors.items()}
-            np.savez(f"{folder}/{name}.npz", **arrays, **{key: np.array(value == "true" if key == "causal" else int(value)) for key, value in metadata.items()})
+            np.savez(f"{folder}/{name}.npz", **arrays, **{key: np.array(value == "true" if key == "causal" else float(value)) for key, value in metadata.items()})
         else:
             save_safetensors(f"{folder}/{name}.safetensors", tensors, metadata)
         lines.append(f"{name}.{'npz' if case['npz'] else 'safetensors'} {' '.join(expected)}")

@@ -85,7 +85,7 @@ TEST(DoctorCommand, NamesTheMistakeInWhatNumPyWrote) {
     const auto expected = write_dumps(folder, 22, 300);
     if (expected.empty()) GTEST_SKIP() << "python3 with NumPy is not installed";
     const std::map<std::string, int> tried = judge_dumps(folder, expected);
-    EXPECT_GE(tried.size(), 19U) << "every mistake, and none; causal_offset is rare here";
+    EXPECT_GE(tried.size(), 22U) << "every mistake, and none; causal_offset is rare here";
     for (const auto& [bug, count] : tried) EXPECT_GE(count, bug == "causal_offset" ? 1 : 2) << bug;
 }
 
@@ -141,6 +141,28 @@ TEST(DoctorCommand, FindsItsOwnTracesCorrect) {
         EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
         EXPECT_EQ(outcome.err, "");
         EXPECT_THAT(outcome.out, HasSubstr(": correct\n"));
+    }
+}
+
+/// Heads rotated in part, soft caps, and scales other than 1/√D.
+TEST(DoctorCommand, JudgesTracesOfPublishedFamilies) {
+    const ScratchFolder folder;
+    const std::string file = folder.path("trace.safetensors");
+    for (const std::string family : {"gpt_neox", "phi", "gemma2", "gpt_neo"}) {
+        const std::string model = folder.path(family);
+        std::filesystem::copy(kGoldenCases + "hf/" + family, model);
+        for (const char* name : {"tokenizer.json", "tokenizer_config.json"})
+            std::filesystem::copy(kGoldenCases + "hf/gpt2/" + name, model + "/" + name);  // any that gives tokens
+        const std::vector<std::string> trace = {"trace", "--model", model, "--text", "12 34 5 + 1", "--out", file};
+        ASSERT_EQ(attnscope(trace).exit_code, 0) << family;
+        const Outcome right = attnscope({"doctor", file});
+        EXPECT_EQ(right.exit_code, 0) << family << right.out << right.err;
+        EXPECT_THAT(right.out, testing::AllOf(testing::Not(HasSubstr("rotary")), testing::Not(HasSubstr("softcap"))))
+            << "the metadata leave nothing to guess";
+        std::vector<std::string> mistaken = trace;
+        mistaken.insert(mistaken.end(), {"--bug", "softmax_over_queries"});
+        ASSERT_EQ(attnscope(mistaken).exit_code, 0) << family;
+        EXPECT_THAT(attnscope({"doctor", file}).out, HasSubstr("wrong, softmax_over_queries")) << family;
     }
 }
 
