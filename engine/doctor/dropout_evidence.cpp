@@ -133,6 +133,21 @@ std::vector<Row> rows_of(const std::vector<double>& context, const Estimate& wei
     return rows;
 }
 
+/// See keep_zeros().
+bool looks_like_mask(const std::vector<std::uint8_t>& gone, const Sequence& sizes) {
+    const auto keys = static_cast<std::size_t>(sizes.keys), map = static_cast<std::size_t>(sizes.queries) * keys;
+    if (sizes.heads > 1) return std::equal(gone.begin() + static_cast<std::ptrdiff_t>(map), gone.end(), gone.begin());
+    const auto first = static_cast<std::size_t>(sizes.first_query());
+    bool later = true, earlier = true, columns = true;
+    for (std::size_t i = 0; i < gone.size(); ++i) {
+        const std::size_t own = i / keys + first, s = i % keys;
+        later = later && (gone[i] == 0 || s > own);
+        earlier = earlier && (gone[i] == 0 || s < own);
+        columns = columns && gone[i] == gone[s];
+    }
+    return later || earlier || columns;
+}
+
 }  // namespace
 
 DropoutEvidence find_dropout(const std::vector<double>& dropped, const Estimate& weights, const Rounding& rounding) {
@@ -170,8 +185,19 @@ DropoutEvidence find_dropout(const std::vector<double>& dropped, const Estimate&
     return out;
 }
 
+void keep_zeros(Estimate& weights, const std::vector<double>& dropped, const Sequence& sizes) {
+    std::vector<std::uint8_t> gone;
+    for (std::size_t i = 0; i < dropped.size(); ++i) gone.push_back(dropped[i] == 0 && weights.value[i] > weights.slack_at(i));
+    if (looks_like_mask(gone, sizes)) return;
+    for (std::size_t i = 0; i < gone.size(); ++i) {
+        if (gone[i] == 0) continue;
+        weights.value[i] = 0;
+        if (!weights.slack.empty()) weights.slack[i] = 0;
+    }
+}
+
 std::optional<double> find_hidden_dropout(const std::vector<double>& context, const Estimate& weights, const Estimate& v,
-                                          const Sequence& sizes, const Rounding& rounding) {
+                                          const Sequence& sizes, const Rounding& rounding, bool unscaled) {
     const std::vector<Row> rows = rows_of(context, weights, v, sizes, rounding);
     for (const Row& row : rows)
         for (const double x : row.target)
@@ -196,10 +222,12 @@ std::optional<double> find_hidden_dropout(const std::vector<double>& context, co
             if (!(std::fabs(each - factor) <= tolerance * factor)) return std::nullopt;
         candidates.push_back(factor);
     }
-    if (factors.empty())
+    if (unscaled) candidates = {1};
+    if (unscaled && !factors.empty() && !(std::fabs(median(factors) - 1) <= std::max(0.01, 16 * rounding.unit))) return std::nullopt;
+    if (factors.empty() && !unscaled)
         for (const double rate : {0.1, 0.2, 0.5, 0.3, 0.25, 0.05, 0.15, 0.4, 0.6, 0.7, 0.75, 0.8}) candidates.push_back(1 / (1 - rate));
     for (const double factor : candidates) {
-        if (!(factor > 1.005)) continue;
+        if (!unscaled && !(factor > 1.005)) continue;
         std::size_t tried = 0;
         bool all = true;
         for (const Row* row : open) {

@@ -20,10 +20,14 @@ struct DropoutEvidence {
 /// The dropout rate that best fits `dropped`, given the map before.
 DropoutEvidence find_dropout(const std::vector<double>& dropped, const Estimate& weights, const Rounding& rounding);
 
+/// Sets an estimate to 0 where `dropped` is 0, unless those cells look like a mask: the same in all heads or, in a single head, whole
+/// columns or one side of the diagonal.
+void keep_zeros(Estimate& weights, const std::vector<double>& dropped, const Sequence& sizes);
+
 /// The rate at which some pattern of dropped weights gives exactly this context; nullopt if no pattern does, or if rows are too long to
-/// try. A row counts only if its pattern is unique.
+/// try. A row counts only if its pattern is unique. With `unscaled`, the kept weights are not divided by 1 - rate, and the result is 0.
 ///   context [H,T,Dv]  weights [H,T,S]  v [H,S,Dv]
 std::optional<double> find_hidden_dropout(const std::vector<double>& context, const Estimate& weights, const Estimate& v,
-                                          const Sequence& sizes, const Rounding& rounding);
+                                          const Sequence& sizes, const Rounding& rounding, bool unscaled);
 
 }  // namespace attn::doctor

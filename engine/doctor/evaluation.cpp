@@ -402,6 +402,10 @@ private:
         if (recipe_.mask == MaskUse::AfterSoftmax) mask_weights(out);
         if (recipe_.mask == MaskUse::WrongSign && recipe_.lifted >= Lifted::Nan) lose_lifted_rows(out);
         if (recipe_.dropout == DropoutUse::InWeights && sequence_.has(Part::Weights)) {
+            if (recipe_.dropout_unscaled) {
+                keep_zeros(out, sequence_[Part::Weights], sequence_);
+                return share(std::move(out));
+            }
             DropoutEvidence evidence = find_dropout(sequence_[Part::Weights], out, rounding_);
             outcome_.dropout_rate = evidence.present() ? evidence.rate() : 0;
             if (evidence.present()) out = std::move(evidence.expected);
@@ -461,6 +465,11 @@ private:
     MaybeEstimate dropped() {
         MaybeEstimate from = input(Part::Weights);
         if (from == nullptr || !sequence_.has(Part::Dropped)) return from;
+        if (recipe_.dropout_unscaled) {
+            Estimate out = *from;
+            keep_zeros(out, sequence_[Part::Dropped], sequence_);
+            return share(std::move(out));
+        }
         DropoutEvidence evidence = find_dropout(sequence_[Part::Dropped], *from, rounding_);
         if (evidence.present()) outcome_.dropout_rate = evidence.rate();
         return share(std::move(evidence.expected));
@@ -502,6 +511,7 @@ private:
                 if ((*recipe_.keep)[i] == 0) late.value[i] = 0;
             map = share(std::move(late));
         }
+        if (recipe_.context_transposed) map = share(transposed(*map));
         const bool plain = context_is_plain();
         if (plain && shared_.context != nullptr) return shared_.context;
         const auto context_of = [&](const Estimate& weights) {
@@ -518,7 +528,8 @@ private:
         }
         if (recipe_.dropout == DropoutUse::InContext && !recorded_context().empty()) {
             std::vector<double> recorded = recorded_context();
-            if (const std::optional<double> rate = find_hidden_dropout(recorded, *map, *rows, sequence_, rounding_)) {
+            if (const std::optional<double> rate =
+                    find_hidden_dropout(recorded, *map, *rows, sequence_, rounding_, recipe_.dropout_unscaled)) {
                 outcome_.dropout_rate = *rate;
                 out.value = std::move(recorded);
             }
@@ -527,12 +538,22 @@ private:
         if (plain) shared_.context = made;
         return made;
     }
+    Estimate transposed(const Estimate& map) const {
+        Estimate out = map;
+        const auto n = static_cast<std::size_t>(sequence_.keys);
+        for (std::size_t i = 0; i < map.value.size(); ++i) {
+            const std::size_t to = i / (n * n) * n * n + i % n * n + i / n % n;
+            out.value[to] = map.value[i];
+            if (!map.slack.empty()) out.slack[to] = map.slack[i];
+        }
+        return out;
+    }
     /// Whether the context depends only on recorded tensors, whatever mistake was made before them.
     bool context_is_plain() const {
         return (sequence_.has(Part::Dropped) || sequence_.has(Part::Weights)) &&
                (sequence_.has(Part::V) || sequence_.has(Part::VRotated)) && !recipe_.context_ignores_dropout &&
-               !recipe_.context_uses_keys && !recipe_.values_tiled && !recipe_.values_rotated && recipe_.mask != MaskUse::AfterWeights &&
-               recipe_.mask != MaskUse::OfWeights && recipe_.dropout != DropoutUse::InContext;
+               !recipe_.context_transposed && !recipe_.context_uses_keys && !recipe_.values_tiled && !recipe_.values_rotated &&
+               recipe_.mask != MaskUse::AfterWeights && recipe_.mask != MaskUse::OfWeights && recipe_.dropout != DropoutUse::InContext;
     }
 
     MaybeEstimate concat() {

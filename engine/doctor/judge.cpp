@@ -154,7 +154,7 @@ private:
     /// See Suspect::deviation.
     double deviation(const Recipe& recipe, const Outcome& outcome) const {
         const auto& part = outcome.parts[static_cast<std::size_t>(out_.outcome.first_failure())];
-        const bool fitted = recipe.scale_is_observed || recipe.dropout != DropoutUse::AsRecorded;
+        const bool fitted = recipe.scale_is_observed || recipe.dropout != DropoutUse::AsRecorded || recipe.dropout_unscaled;
         if (fitted || !part || part->recorded_squares == 0) return 0;
         return std::sqrt(part->squares / part->recorded_squares) / rounding_.unit;
     }

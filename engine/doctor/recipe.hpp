@@ -65,12 +65,14 @@ struct Recipe {
     SoftmaxAxis axis = SoftmaxAxis::Keys;
     bool softmax_twice = false, masked_twice = false;  ///< the latter: the second softmax is masked, too
     DropoutUse dropout = DropoutUse::AsRecorded;
+    bool dropout_unscaled = false;  ///< the weights that are left are not divided by 1 - rate
     bool context_ignores_dropout = false;
+    bool context_transposed = false;  ///< weights^T v
 
     /// Whether what it gives for one head depends on others, or is fitted to all of them.
     bool mixes_heads() const {
         return split != Packing::Heads || join != Packing::Heads || keys_tiled || values_tiled || axis == SoftmaxAxis::Heads ||
-               dropout != DropoutUse::AsRecorded;
+               dropout != DropoutUse::AsRecorded || dropout_unscaled;
     }
 };
 

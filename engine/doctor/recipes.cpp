@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 
 #include "engine/doctor/alibi.hpp"
 #include "engine/doctor/keep_patterns.hpp"
@@ -162,6 +163,7 @@ public:
         masks();
         softmaxes();
         if (!intended_.observed) dropouts();
+        transposed_weights();
         custom_scale();
         return std::move(out_);
     }
@@ -394,8 +396,29 @@ private:
     void dropouts() {
         add(Bug::DropoutLeftOn).dropout = DropoutUse::InWeights;
         add(Bug::DropoutLeftOn, "It was applied to weights that are not in the file.").dropout = DropoutUse::InContext;
+        const auto add_unscaled = [&](DropoutUse use) {
+            Recipe& recipe = add(Bug::Other, "Dropout set some weights to 0, but did not divide the others by 1 - rate.");
+            recipe.dropout = use;
+            recipe.dropout_unscaled = true;
+        };
+        if (sequence_.has(Part::Dropped)) add_unscaled(DropoutUse::AsRecorded);
+        add_unscaled(DropoutUse::InWeights);
+        add_unscaled(DropoutUse::InContext);
         if (sequence_.has(Part::Dropped))
             add(Bug::Other, "The context was computed from the weights before dropout.").context_ignores_dropout = true;
+    }
+
+    void transposed_weights() {
+        if (sequence_.queries != sequence_.keys || !rows_are_shares(sequence_[Part::Weights])) return;
+        add(Bug::Other, "The context is computed from the transposed weights, weights^T v.").context_transposed = true;
+    }
+    /// Whether all rows sum to 1; else the recorded weights may themselves be transposed.
+    bool rows_are_shares(const std::vector<double>& weights) const {
+        for (std::size_t row = 0; row < weights.size(); row += static_cast<std::size_t>(sequence_.keys)) {
+            const auto begin = weights.begin() + static_cast<std::ptrdiff_t>(row);
+            if (!(std::fabs(std::accumulate(begin, begin + sequence_.keys, 0.0) - 1) <= sum_tolerance(sequence_))) return false;
+        }
+        return true;
     }
 
     /// The last resort: no named mistake, but a single factor for all scores.

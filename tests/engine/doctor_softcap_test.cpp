@@ -16,7 +16,7 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr double kHalf = 0.5;  // 1/√4
+constexpr double kScaleBeforeCap = 0.5;  // 1/√4
 
 std::vector<std::string> warnings_of(const Diagnosis& diagnosis) {
     std::vector<std::string> out;
@@ -27,9 +27,9 @@ std::vector<std::string> warnings_of(const Diagnosis& diagnosis) {
 
 /// Causal attention with capped scores, in plain loops and 32 bits. `times` makes q, and so the scores, larger.
 ArrayFile capped_file(double cap, double times, const Sizes& n = {2, 3, 8, 8, 4}) {
-    Example example(n, 7, kHalf, causal);
+    Example example(n, 7, kScaleBeforeCap, causal);
     for (double& x : example.q) x *= times;
-    Example capped(example, kHalf, causal);  // q, k and v of the other
+    Example capped(example, kScaleBeforeCap, causal);  // q, k and v of the other
     for (double& x : capped.masked)
         if (std::isfinite(x)) x = cap * std::tanh(x / cap);
     const std::size_t keys = Example::at(n.s), size = Example::at(n.d);
@@ -99,7 +99,7 @@ TEST(DoctorSoftcap, AnotherCapThanDeclaredIsAMistake) {
 }
 
 TEST(DoctorSoftcap, ASingleSmallerScoreIsNotACap) {
-    ArrayFile file = Example({1, 2, 4, 4, 4}, 9, kHalf, everywhere).file();
+    ArrayFile file = Example({1, 2, 4, 4, 4}, 9, kScaleBeforeCap, everywhere).file();
     const Values scaled = values_as<double>(*file.find("scaled"), "");
     change(file, "scaled", 3, scaled[3] * 0.9);
     EXPECT_EQ(examine(file).verdict, Verdict::Wrong);
