@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/panels/compare/comparison.hpp"
+#include "app/panels/maps/head_search.hpp"
 #include "app/panels/part_words.hpp"
 #include "app/panels/write/writing_actions.hpp"
 #include "app/session/document/memory_budget.hpp"
