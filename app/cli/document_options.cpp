@@ -10,6 +10,7 @@
 #include "app/session/document/prepare.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/files/readable_file.hpp"
+#include "app/session/files/settings.hpp"
 #include "engine/explain/edit_list.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/text_file.hpp"
@@ -29,6 +30,18 @@ void add_document_options(CliCommand command, DocumentOptions& options, std::str
     command.option("--model", options.model, "Published model instead of an example: a folder in Hugging Face's layout, or a GGUF file")
         .shown_as("DIR|FILE.gguf");
     command.option("--bug", options.bug, with_names("Make this mistake on purpose", bug_names())).shown_as("NAME").suggest(bug_names());
+}
+
+void add_memory_option(CliCommand command, DocumentOptions& options) {
+    command
+        .option("--memory", options.memory_mib,
+                "Memory for computed results; by default what is set in the window, or a quarter of the machine's memory")
+        .shown_as("MIB")
+        .between(1, 1e9);
+}
+
+double memory_budget_mib(const DocumentOptions& options) {
+    return options.memory_mib > 0 ? options.memory_mib : memory_budget_mib(settings_path());
 }
 
 std::vector<std::string> bug_names() {

@@ -23,6 +23,7 @@ struct DocumentOptions {
     std::filesystem::path document;  ///< a saved document instead of a preset
     std::filesystem::path model;     ///< a published model instead of a preset
     std::string bug;                 ///< name of the deliberate mistake; "" for none
+    double memory_mib = 0;           ///< memory limit for computed results; 0: as set in the window
     bool gives_text() const { return !texts.empty() || !text_file.empty(); }
     bool gives_model() const { return !preset.empty() || sentence > 0 || !document.empty() || !model.empty() || !bug.empty(); }
     bool given() const { return gives_text() || gives_model(); }
@@ -30,6 +31,11 @@ struct DocumentOptions {
 
 /// `default_example`: for the help, the example that is used if none is named; "" if that depends.
 void add_document_options(CliCommand command, DocumentOptions& options, std::string_view default_example = kDefaultPreset);
+
+/// --memory, for commands without a window.
+void add_memory_option(CliCommand command, DocumentOptions& options);
+/// The memory limit given, else the one set in the window.
+double memory_budget_mib(const DocumentOptions& options);
 
 /// "no_scale", "scale_d_model", ...
 std::vector<std::string> bug_names();

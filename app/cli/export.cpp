@@ -113,6 +113,7 @@ void add_export_command(CliCommand program, int&) {
     CliCommand command =
         program.command("export", "Write a stage's or a parameter's numbers as .csv, .npy or .safetensors, or all stages as .safetensors");
     add_document_options(command, options->document);
+    add_memory_option(command, options->document);
     add_training_options(command, options->training);
     command
         .option("--stage", options->stage,

@@ -140,6 +140,8 @@ std::shared_ptr<const Snapshot> prepare(const RenderOptions& options, Applicatio
         if (!application.session().document().trained) throw Error("--compare-step needs a training run: --task or --run");
         application.session().apply({command::CompareMoment{kept_step(application.session(), *options.view.compare_step)}, ""});
     }
+    if (options.view.compare == "pinned" && application.session().states().pinned_a == nullptr)
+        throw Error("--compare pinned: no state is pinned; give a --document that has one");
     if (!options.dump.empty()) {
         application.session().apply({command::OpenDump{options.dump}, ""});
         if (const std::string problem = application.session().wait_for_dump(); !problem.empty()) throw Error(problem);
@@ -187,7 +189,8 @@ void write_numbers(const std::filesystem::path& out, Application& application, c
 
 void render(const RenderOptions& options) {
     const std::array<int, 2> size = parse_size(options.size).value();
-    Application application(make_document(options.document), [] {});
+    Application application(
+        make_document(options.document), [] {}, memory_budget_mib(options.document));
     const std::shared_ptr<const Snapshot> snapshot = prepare(options, application);
     application.wait_for_what_is_shown(options.check);
     if (!options.view.beside.empty()) expect_beside(application.session(), application.view());
@@ -212,6 +215,7 @@ void add_render_command(CliCommand program, int&) {
     auto options = std::make_shared<RenderOptions>();
     CliCommand command = program.command("render", "Draw the interface into a picture");
     add_document_options(command, options->document);
+    add_memory_option(command, options->document);
     add_view_options(command, options->view);
     add_training_options(command, options->training);
     const Argument lesson =

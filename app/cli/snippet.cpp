@@ -49,6 +49,7 @@ void add_snippet_command(CliCommand program, int&) {
     auto options = std::make_shared<SnippetCommand>();
     CliCommand command = program.command("snippet", "Print a NumPy or PyTorch program that recomputes a stage");
     add_document_options(command, options->document);
+    add_memory_option(command, options->document);
     add_training_options(command, options->training);
     command.option("--stage", options->stage, "Stage, such as scores or residual_1, or a tensor's name; weights by default")
         .shown_as("STAGE");

@@ -38,9 +38,11 @@ public:
         const bool by_text = place_.written == without || place_.written == with;
         const std::int32_t taken = by_text ? *place_.written : likelier(without, with);
         const std::int32_t other = taken == with ? without : with;
-        fmt::print(stderr, "attnscope: {} {}: taken for the token \"{}\", {}; {} '\"{}\"' is the one with{} a space before it\n", option,
-                   escaped(text), escaped(snapshot_.vocabulary[static_cast<std::size_t>(taken)]),
-                   by_text ? "which the text itself has there" : "the likelier one there", option,
+        const bool both_ways = snapshot_.trace->config.architecture == Architecture::Encoder;
+        fmt::print(stderr,
+                   "attnscope: {} {}: taken for the token \"{}\", {} {} position {}; {} '\"{}\"' is the one with{} a space before it\n",
+                   option, escaped(text), escaped(snapshot_.vocabulary[static_cast<std::size_t>(taken)]),
+                   by_text ? "which the text has" : "the likelier one", both_ways ? "at" : "after", place_.position, option,
                    escaped(snapshot_.vocabulary[static_cast<std::size_t>(other)]), other == with ? "" : "out");
         return taken;
     }

@@ -36,6 +36,7 @@ void add_trace_command(CliCommand program, int&) {
     auto options = std::make_shared<TraceOptions>();
     CliCommand command = program.command("trace", "Write every stage of a forward pass to a file");
     add_document_options(command, options->document);
+    add_memory_option(command, options->document);
     add_training_options(command, options->training);
     add_output_option(command, options->out, ".safetensors");
     command.on_run([options] { write(*options); });

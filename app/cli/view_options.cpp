@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "app/panels/compare/comparison.hpp"
 #include "app/panels/look.hpp"
 #include "app/panels/views/knock_out_parts.hpp"
 #include "app/session/document/knock_out_names.hpp"
@@ -33,8 +34,11 @@ void set_comparison(const ViewOptions& options, const Trace<float>& trace, ViewS
     if (options.compare == "unmasked") compare.choose(Compare::Unmasked);
     else if (options.compare == "unedited") compare.choose(Compare::Plain);
     else if (options.compare == "correct") compare.choose(Compare::Correct);
+    else if (options.compare == "pinned") compare.choose(Compare::Pinned);
     else if (options.compare_step) compare.choose(Compare::Moment);
     else if (options.compare == "itself" || elsewhere) compare.choose(Compare::Itself);
+    if (compare.on() && !draws_comparison(view.view))
+        throw Error("nothing is compared in this view: --compare needs --view step, heads, grid, lines, totals or lens");
     if (options.compare_as == "side" && view.view != View::Step && view.view != View::Totals)
         throw Error("--compare-as side needs --view step or totals");
     compare.layout = options.compare_as == "side"         ? CompareLayout::SideBySide
@@ -153,8 +157,8 @@ void add_view_options(CliCommand command, ViewOptions& options) {
     command
         .option("--token", options.token,
                 "With --measure probability or logit-difference: this token instead of the next word. If the vocabulary has it with and "
-                "without a "
-                "space before it, the text's own or the likelier one; in double quotes, '\"TOKEN\"' or '\" TOKEN\"', exactly that one")
+                "without a space before it, the text's own or the likelier one; in double quotes, '\"TOKEN\"' or '\" TOKEN\"', exactly "
+                "that one")
         .shown_as("TOKEN");
     command.option("--against", options.against, "With --measure logit-difference: subtract the logit of this token, named in the same way")
         .shown_as("TOKEN");
@@ -172,9 +176,10 @@ void add_view_options(CliCommand command, ViewOptions& options) {
     command
         .option("--compare", options.compare,
                 "Compare with the state without masks (unmasked), without edits (unedited), without the deliberate mistake "
-                "(correct), or with another layer, head or text of the same state (itself)")
+                "(correct), with the state pinned in the document (pinned), or with another layer, head or text of the same state "
+                "(itself)")
         .shown_as("STATE")
-        .one_of({"unmasked", "unedited", "correct", "itself"});
+        .one_of({"unmasked", "unedited", "correct", "pinned", "itself"});
     command.option("--compare-step", options.compare_step, "Compare with the model of this step of the training run").shown_as("N");
     command
         .option("--compare-as", options.compare_as,

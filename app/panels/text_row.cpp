@@ -146,7 +146,8 @@ void start_text_edit(PanelContext& context) {
 
 void draw_text_row(PanelContext& context) {
     const Ui ui = context.ui();
-    if (std::exchange(context.view.text_added, false)) start_text_edit(context);
+    const std::size_t expected = std::exchange(context.view.text_added, 0);
+    if (expected > 0 && expected == context.document.texts.size()) start_text_edit(context);
     const ImVec2 origin = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x;
     const float chip_y = origin.y + context.px((kRowHeight - kChipHeight) / 2 - 2);

@@ -74,12 +74,17 @@ std::string menu_words(const Preset& preset) {
     return fmt::format("{} · {}", preset.title, origin);
 }
 
+/// What the model is known by: a document of no example by its file.
+std::string shown_model_name(const PanelContext& context) {
+    if (context.document.trained) return "training run";
+    if (context.document.model) return visible_text(context.document.model->name());
+    if (!context.document.preset.empty()) return context.document.preset;
+    return context.files.document.empty() ? "presets" : visible_text(context.files.document.filename().string());
+}
+
 void draw_preset_menu(PanelContext& context, ImVec2 at, float logical_width) {
     place(at.x, at.y + context.px(9));
-    std::string shown = context.document.trained          ? "training run"
-                        : context.document.model          ? visible_text(context.document.model->name())
-                        : context.document.preset.empty() ? "presets"
-                                                          : context.document.preset;
+    std::string shown = shown_model_name(context);
     const std::string tooltip = context.document.model ? shown + "\nWorked examples." : "Worked examples.";
     // A model's own name matters more than its organisation's.
     constexpr float kArrow = 40;

@@ -130,7 +130,7 @@ struct ViewState {
     bool without_first_key = false;  ///< maps of attention weights of many heads: leave out the first key and rescale the rest
     std::string sort_heads_by;       ///< "" = by layer and head; otherwise the name of a pattern
     TextEdit text;                   ///< editor of the shown sequence
-    bool text_added = false;         ///< a text was added: it is edited from the next frame on
+    std::size_t text_added = 0;      ///< how many texts there will be once one is added, which is then edited; 0: none
     bool source_text = false;        ///< the text row shows the encoder's text
     NextWordsState next_words;
     EditState edits;

@@ -28,7 +28,7 @@ void DocumentHistory::end_visit() {
         redo_ = before->redo;
         return;
     }
-    undo_.push_back(before->current);
+    keep(before->current);
     redo_.clear();
     current_.changed = changed_part(*undo_.back().document, *current_.document);
 }
@@ -45,13 +45,15 @@ bool DocumentHistory::change(Document next, const std::string& merge) {
         merge_.clear();
         return true;
     }
-    if (!joins) {
-        if (undo_.size() == kMaxSteps) undo_.erase(undo_.begin());
-        undo_.push_back(current_);
-    }
+    if (!joins) keep(current_);
     current_.document = std::make_shared<const Document>(std::move(next));
     current_.changed = changed_part(*undo_.back().document, *current_.document);
     return true;
+}
+
+void DocumentHistory::keep(const Step& step) {
+    if (undo_.size() == kMaxSteps) undo_.erase(undo_.begin());
+    undo_.push_back(step);
 }
 
 std::set<std::size_t> DocumentHistory::subjects() const {

@@ -41,7 +41,7 @@ public:
     /// removed. Returns false if nothing changed.
     bool change(Document next, const std::string& merge);
     /// What follows is shown for a while. end_visit() makes one step of it, or none if the document from before is current again. Nothing
-    /// is joined if something else was opened meanwhile, which one may want to undo by itself.
+    /// is joined if something else was opened meanwhile: undo then leads back to it first.
     void begin_visit();
     void end_visit();
     /// Whether a document can still be shown; undo and redo skip those that cannot.
@@ -60,6 +60,8 @@ private:
         std::string_view changed{};  ///< the part that differs from the document before
     };
     using Steps = std::vector<Step>;
+    /// Adds a step to undo; drops the oldest if there are too many.
+    void keep(const Step& step);
     using Wanted = std::function<bool(const Step&)>;
     /// Makes the nearest wanted document of `from` current; moves the old one and the skipped ones to `to`. Returns how many steps it went.
     std::size_t go(Steps& from, Steps& to, const Wanted& wanted);

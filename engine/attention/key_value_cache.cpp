@@ -33,7 +33,7 @@ void KeyValueCache<Scalar>::put(const HeadsView<const Scalar>& heads, std::int64
     }
 }
 
-/// For at least so many positions; a quarter more, so that a growing text seldom needs to move.
+/// Makes room for `positions`, and for a quarter more, so that a growing text seldom has to move.
 template <class Scalar>
 void KeyValueCache<Scalar>::make_room(std::int64_t positions, Rows& rows) const {
     constexpr std::int64_t kLeast = 16;

@@ -210,7 +210,7 @@ private:
     MaybeEstimate capped_product(const Estimate& product, double least, const MaybeEstimate& best) {
         if (recipe_.cap_use == CapUse::AfterMask) return best;
         const bool scale_first = recipe_.cap_use == CapUse::AfterScale;
-        const MaybeEstimate capped = share(cap(scale_first ? doctor::scaled(product, recipe_.scale, rounding_) : product));
+        MaybeEstimate capped = share(cap(scale_first ? doctor::scaled(product, recipe_.scale, rounding_) : product));
         if (compare(sequence_[Part::Scores], *capped).max_excess >= least) return best;
         scores_capped_ = true;
         partial_ = scale_first ? recipe_.scale : 1;
@@ -224,20 +224,20 @@ private:
         if (from == nullptr) return nullptr;
         if (sequence_.has(Part::Scores)) recomputed(Part::Scores);  // determines how much of the scaling they include
         const bool cap_first = recipe_.cap > 0 && recipe_.cap_use == CapUse::BeforeScale && !scores_capped_;
-        const MaybeEstimate scaled = share(doctor::scaled(cap_first ? cap(*from) : *from, recipe_.scale / partial_, rounding_));
+        MaybeEstimate scaled = share(doctor::scaled(cap_first ? cap(*from) : *from, recipe_.scale / partial_, rounding_));
         scaled_capped_ = scores_capped_;
         if (!caps_after_scaling() || scores_capped_ || !sequence_.has(Part::Scaled)) return scaled;
         // So may the recorded scaled scores.
         const double excess = compare(sequence_[Part::Scaled], *scaled).max_excess;
         if (excess <= 1) return scaled;
-        const MaybeEstimate capped = share(cap(*scaled));
+        MaybeEstimate capped = share(cap(*scaled));
         scaled_capped_ = compare(sequence_[Part::Scaled], *capped).max_excess < excess;
         return scaled_capped_ ? capped : scaled;
     }
     bool caps_after_scaling() const { return recipe_.cap > 0 && recipe_.cap_use == CapUse::AfterScale; }
 
     MaybeEstimate capped_scores() {
-        const MaybeEstimate from = input(Part::Scaled);
+        MaybeEstimate from = input(Part::Scaled);
         if (from == nullptr || !caps_after_scaling()) return from;
         // Determines whether the scaled scores are capped.
         if (sequence_.has(Part::Scaled) && recomputed(Part::Scaled) == nullptr) scaled_capped_ = scaled_are_capped(sequence_, recipe_.cap);
@@ -248,7 +248,7 @@ private:
     MaybeEstimate late_capped(const MaybeEstimate& masked) {
         if (recipe_.cap == 0 || recipe_.cap_use != CapUse::AfterMask) return masked;
         masked_capped_ = true;
-        const MaybeEstimate capped = share(cap(*masked));
+        MaybeEstimate capped = share(cap(*masked));
         if (!sequence_.has(Part::Masked)) return capped;
         masked_capped_ = compare(sequence_[Part::Masked], *capped).max_excess < compare(sequence_[Part::Masked], *masked).max_excess;
         return masked_capped_ ? capped : masked;
@@ -371,7 +371,7 @@ private:
     MaybeEstimate logits() {
         if (recipe_.mask == MaskUse::WrongSign) return lifted_logits();
         if (recipe_.mask == MaskUse::BeforeSoftmax || recipe_.mask == MaskUse::AsZeros) {
-            const MaybeEstimate from = input(Part::Masked);
+            MaybeEstimate from = input(Part::Masked);
             if (from == nullptr || recipe_.cap == 0 || recipe_.cap_use != CapUse::AfterMask) return from;
             if (sequence_.has(Part::Masked)) recomputed(Part::Masked);  // determines whether they are capped
             return masked_capped_ ? from : share(cap(*from));
@@ -534,7 +534,7 @@ private:
                 out.value = std::move(recorded);
             }
         }
-        const MaybeEstimate made = share(std::move(out));
+        MaybeEstimate made = share(std::move(out));
         if (plain) shared_.context = made;
         return made;
     }

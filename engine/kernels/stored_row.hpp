@@ -210,8 +210,10 @@ std::int64_t multiply_columns(const GemmArguments<float>& g, const StoredMatrix&
 #endif
 
 void multiply_row_stored(const GemmArguments<float>& g, const StoredMatrix& b) {
-    [[maybe_unused]] const std::int64_t whole = g.n / kWidth<float> * kWidth<float>;
     std::int64_t done = 0;
+#if defined(__AVX2__)
+    const std::int64_t whole = g.n / kWidth<float> * kWidth<float>;
+#endif
     switch (b.kind) {
     case NumberKind::F32:
         if (reinterpret_cast<unsigned long>(b.data) % alignof(float) == 0) done = multiply_row_across(g, b);

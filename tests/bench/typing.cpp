@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "app/application.hpp"
+#include "app/cli/waiting_threads.hpp"
 #include "app/platform/app_loop.hpp"
 #include "app/session/document/model_document.hpp"
 #include "engine/tensor/error.hpp"
@@ -153,6 +154,7 @@ int main(int argc, char** argv) {
     try {
         if (argc < 2) throw attn::Error("typing_bench MODEL_FOLDER [LETTERS]");
         // As the program does.
+        attn::app::let_waiting_threads_sleep(argv);
         attn::return_large_memory();
         attn::keep_spare_memory(std::size_t{64} << 20);
         return attn::app::measure(argv[1], argc > 2 ? std::max(1, std::atoi(argv[2])) : 60);

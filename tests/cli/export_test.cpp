@@ -233,6 +233,23 @@ TEST(Export, AllGradientsAreInOneFile) {
     EXPECT_FALSE(planted.ok) << "the negative control";
 }
 
+/// Maps of a long text need more memory than the user allows: in the window, or with --memory, which goes before.
+TEST(Export, KeepsToTheMemoryThatTheUserSet) {
+    const ScratchFolder folder;
+    const std::string settings = "mkdir -p .config/attnscope && echo '{\"memory_mib\": 20}' > .config/attnscope/settings.json && ";
+    const std::string text = "for i in $(seq 300); do echo -n 'the cat sat '; done > text.txt && ";
+    const auto exported = [&](const std::string& more) {
+        return in_shell(settings + text + "attnscope export --text-file text.txt --stage scores --layer 0 --out x.npy " + more,
+                        folder.path(""));
+    };
+    const Outcome as_set = exported(""), less = exported("--memory 10"), more = exported("--memory 4000");
+    EXPECT_EQ(as_set.exit_code, 2);
+    EXPECT_NE(as_set.err.find("leaves 20 MiB"), std::string::npos) << as_set.err;
+    EXPECT_EQ(less.exit_code, 2);
+    EXPECT_NE(less.err.find("leaves 10 MiB"), std::string::npos) << less.err;
+    EXPECT_EQ(more.exit_code, 0) << more.err;
+}
+
 TEST(Export, RefusesWhatIsNotThereAndWritesNothing) {
     const ScratchFolder folder;
     const auto refused = [&](std::vector<std::string> arguments, const std::string& words) {

@@ -142,8 +142,8 @@ TEST_F(Render, AsksForTheTokenThatIsMeant) {
     // After " transform" the text goes on with " a", after " d" with "a".
     for (const auto& [position, own, other] : {std::tuple("3", " a", "a"), {"5", "a", " a"}}) {
         const auto [numbers, said] = asked(position, "a");
-        EXPECT_NE(said.find(std::string("--token a: taken for the token \"") + own + "\", which the text itself has there; --token '" +
-                            quoted(other) + "'"),
+        EXPECT_NE(said.find(std::string("--token a: taken for the token \"") + own + "\", which the text has after position " + position +
+                            "; --token '" + quoted(other) + "'"),
                   std::string::npos)
             << said;
         EXPECT_EQ(numbers, asked(position, quoted(own)).first);
@@ -152,7 +152,7 @@ TEST_F(Render, AsksForTheTokenThatIsMeant) {
     }
     // The text ends, and does not say.
     const auto [numbers, said] = asked("7", "a");
-    EXPECT_NE(said.find("the likelier one there"), std::string::npos) << said;
+    EXPECT_NE(said.find("the likelier one after position 7"), std::string::npos) << said;
     const auto probability = [](const std::string& csv) { return std::stod(csv.substr(std::string("change from ").size())); };
     EXPECT_EQ(probability(numbers), std::max(probability(asked("7", quoted("a")).first), probability(asked("7", quoted(" a")).first)));
 }
@@ -263,6 +263,8 @@ TEST_F(Render, RefusesWhatAViewDoesNotShow) {
     const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
         {{"--view", "lines", "--gradients"}, "--gradients needs --view step, heads or grid"},
         {{"--view", "heads", "--compare", "unmasked", "--compare-as", "side"}, "--compare-as side needs --view step or totals"},
+        {{"--view", "knock-out", "--compare", "unmasked"}, "nothing is compared in this view"},
+        {{"--compare", "pinned"}, "no state is pinned"},
         {{"--view", "heads", "--measure", "loss"}, "--measure, --token, --against, --replace and --replace-from need --view knock-out"},
         {{"--view", "knock-out", "--replace-from", "1"}, "--replace-from 1: there is only one text"},
         {{"--position", "99"}, "there is no position 99"},

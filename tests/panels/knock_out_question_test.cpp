@@ -194,7 +194,7 @@ TEST(TokenChoice, FollowsATokenIntoAnotherVocabulary) {
     EXPECT_EQ(followed_token(after, 3, was), std::nullopt) << "there is no such id";
 }
 
-TEST_F(CountedTest, TheOtherTokenIsForgottenInAnotherVocabulary) {
+TEST_F(CountedTest, TheOtherTokenIsFollowedIntoAnotherVocabulary) {
     open_two_texts("the cat sat on", "the cat ran on");
     view.knock_out.measure = AnswerMeasure::LogitDifference;
     const std::vector<std::string>& vocabulary = session->snapshot()->vocabulary;

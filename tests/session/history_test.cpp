@@ -111,6 +111,21 @@ TEST(DocumentHistory, AVisitThatEndsElsewhereIsOneStep) {
     EXPECT_EQ(text_of(history), "file") << "what was opened meanwhile stays";
 }
 
+TEST(DocumentHistory, StepsStayWithinTheirLimitAfterAVisit) {
+    DocumentHistory history(document_of("a"));
+    const auto change = [&](std::size_t steps) {
+        for (std::size_t i = 0; i < steps; ++i) history.change(document_of(i % 2 == 0 ? "b" : "c"), "");
+    };
+    change(DocumentHistory::kMaxSteps);
+    history.begin_visit();
+    history.change(document_of("v"), "");
+    history.end_visit();
+    change(3);
+    std::size_t undone = 0;
+    while (history.undo() > 0) ++undone;
+    EXPECT_EQ(undone, DocumentHistory::kMaxSteps);
+}
+
 TEST(DocumentHistory, AChangeDropsWhatWasUndone) {
     DocumentHistory history(document_of("a"));
     history.change(document_of("b"), "");

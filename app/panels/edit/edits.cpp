@@ -23,7 +23,7 @@ void emit_forward(PanelContext& context, ForwardSettings forward, const std::str
 
 void emit_config(PanelContext& context, Config config, const std::string& control) {
     if (config == context.document.config) return;
-    context.commands.push_back({command::SetConfig{config}, gesture_name(context, control)});
+    context.commands.push_back({command::SetConfig{std::move(config)}, gesture_name(context, control)});
 }
 
 void emit_texts(PanelContext& context, std::vector<std::string> texts, bool source, const std::string& control) {
@@ -41,7 +41,7 @@ void add_text(PanelContext& context, std::size_t text) {
     change.texts.push_back(change.texts.at(text));
     if (!change.source_texts.empty()) change.source_texts.push_back(change.source_texts.at(text));
     context.view.next_batch = std::ssize(change.texts) - 1;
-    context.view.text_added = !context.view.panes.only_centre;
+    context.view.text_added = context.view.panes.only_centre ? 0 : change.texts.size();
     context.commands.push_back({std::move(change), ""});
 }
 

@@ -171,7 +171,7 @@ std::string measure_words(const PanelContext& context, const StageId& id) {
 }
 
 std::string shown_title(PanelContext& context, const StageId& id) {
-    const std::string name = stage_title(id.stage, token_noun(context.snapshot));
+    std::string name = stage_title(id.stage, token_noun(context.snapshot));
     const Comparison& compare = context.view.compare;
     if (!shown_problem(context, id).empty()) return name;
     if (shows_difference(context)) return name + (compare.swapped ? ": A − B" : ": B − A");

@@ -13,7 +13,8 @@ Matrix shown_slice(PanelContext& context, const StageId& id, std::int64_t head);
 bool shows_moved(const PanelContext& context, const StageId& id);
 /// Stands in the place of a map that is being computed.
 void draw_awaited(const PanelContext& context, ImVec2 min, ImVec2 max);
-/// The largest magnitude over all heads, and in Grid over all layers, if differences or multiplied weights are shown; otherwise 0.
+/// The largest magnitude over all heads, and in Grid over all layers, if differences, multiplied weights or, in Grid, gradients are shown;
+/// otherwise 0.
 float shown_reach(PanelContext& context, Stage stage);
 /// The style of such a slice, with the same range for everything that is shown.
 HeatmapStyle shown_style(PanelContext& context, const Matrix& matrix, const StageId& id, float reach);

@@ -49,7 +49,11 @@ std::optional<std::int32_t> choose_token(const PanelContext& context, const char
     }
     const bool entered = text_field(ui, "##token", search.text, "any token", kTokenField);
     if (entered) search.entered = true;
-    if (search.listed_for != search.text) search.chosen = 0, search.listed_for = search.text;
+    if (search.listed_for != search.text) {
+        search.listed_for = search.text;
+        search.chosen = 0;
+        search.entered = entered;
+    }
     const auto found = search.text.empty() ? Answer<facet::FoundTokens>{} : context.ask(facet::FoundTokens{search.text});
     const std::span<const std::int32_t> listed = search.text.empty() ? likely
                                                  : found             ? std::span(found->ids)

@@ -55,7 +55,8 @@ std::string what_it_does(const PanelContext& context, const std::string& mask) {
 /// Draws the words of the text as buttons: a click hides a word, or selects one that is hidden.
 void draw_text_words(PanelContext& context, const std::string& mask, std::optional<std::int64_t> shown,
                      const std::vector<std::int64_t>& hidden) {
-    const auto& [colors, fonts, scale] = context.theme;
+    const Fonts& fonts = context.theme.fonts;
+    const Palette& colors = context.theme.colors;
     const std::string& text = context.document.texts[shown_text(context)];
     const std::vector<TextWord> words = words_of(text, mask);
     const ImVec2 at = ImGui::GetCursorScreenPos();

@@ -84,6 +84,15 @@ std::filesystem::path folder_of_user(const char* variable, const char* folder) {
     return base / "attnscope";
 }
 
+bool has_settings(const std::filesystem::path& file) {
+    std::error_code ignored;
+    return !file.empty() && std::filesystem::exists(file, ignored);
+}
+
+Settings read_settings(const std::filesystem::path& file) {
+    return parse(read_whole_file(file, {.max_bytes = kMaxSettingsBytes, .stop = {}}), file.string());
+}
+
 }  // namespace
 
 std::filesystem::path settings_path() {
@@ -98,11 +107,18 @@ std::filesystem::path autosave_path() {
 
 double memory_budget_mib(const Settings& settings) { return settings.memory_mib > 0 ? settings.memory_mib : default_memory_budget_mib(); }
 
-LoadedSettings load_settings(const std::filesystem::path& path) {
-    std::error_code ignored;
-    if (path.empty() || !std::filesystem::exists(path, ignored)) return {};
+double memory_budget_mib(const std::filesystem::path& settings_file) {
     try {
-        return {parse(read_whole_file(path, {.max_bytes = kMaxSettingsBytes, .stop = {}}), path.string()), ""};
+        if (has_settings(settings_file)) return memory_budget_mib(read_settings(settings_file));
+    } catch (const std::exception&) {  // the window says what is wrong with the file
+    }
+    return default_memory_budget_mib();
+}
+
+LoadedSettings load_settings(const std::filesystem::path& path) {
+    if (!has_settings(path)) return {};
+    try {
+        return {read_settings(path), ""};
     } catch (const std::exception& error) {
         std::string note = std::string(error.what()) + "; starting with the default settings";
         std::filesystem::path bad = path;

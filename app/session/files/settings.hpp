@@ -39,6 +39,8 @@ struct Settings {
 
 /// The limit that Settings::memory_mib stands for.
 double memory_budget_mib(const Settings& settings);
+/// The limit set in that file, for commands without a window; the default if the file has none or cannot be read.
+double memory_budget_mib(const std::filesystem::path& settings_file);
 
 /// Texts longer than this many bytes are not remembered.
 inline constexpr std::size_t kMostRememberedLetters = 20'000;

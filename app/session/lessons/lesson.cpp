@@ -259,7 +259,7 @@ std::shared_ptr<const Lesson> find_lesson(const std::string& name_or_file) {
     if (!std::filesystem::exists(name_or_file, unknown))
         throw Error(fmt::format("there is no lesson and no file \"{}\"; the lessons are {}", escaped(name_or_file),
                                 fmt::join(lesson_names(), ", ")));
-    const auto lesson =
+    std::shared_ptr<const Lesson> lesson =
         std::make_shared<const Lesson>(parse_lesson(read_whole_file(name_or_file, {.max_bytes = kMaxJsonBytes, .stop = {}}), name_or_file));
     check_lesson(*lesson, name_or_file);
     return lesson;
