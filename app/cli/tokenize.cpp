@@ -264,7 +264,7 @@ void add_tokenize_command(CliCommand program, int&) {
     command.flag("--no-special", options->no_special, "Leave out the tokens that the template puts around a text");
     command.flag("--steps", options->steps, "Every step from the text to its tokens: stages, words, and each join with its rank");
     command.flag("--json", options->json,
-                 "One line of JSON per text: ids, tokens, and offsets in code points; of a pair, segments as well");
+                 "One line of JSON per text: ids, tokens, and offsets in code points; of a pair, type_ids and sequence_ids as well");
     command.footer("Examples:\n"
                    "  attnscope tokenize --model DIR --text \"The cat sat\" --text \"on the mat\"\n"
                    "  attnscope tokenize --model DIR --text \"The cat sat\" --pair \"on the mat\" --json\n"

@@ -281,10 +281,17 @@ private:
             by_place.push_back(&tensor);
         }
         std::sort(by_place.begin(), by_place.end(), [](const auto* a, const auto* b) { return a->begin < b->begin; });
-        for (std::size_t i = 1; i < by_place.size(); ++i)
-            if (by_place[i]->begin < by_place[i - 1]->end)
-                throw FileError(FileFault::Range, file_.source_, fmt::format("tensor \"{}\"", escaped(by_place[i]->name)),
-                                fmt::format("overlaps \"{}\"", escaped(by_place[i - 1]->name)));
+        for (std::size_t i = 1; i < by_place.size(); ++i) {
+            const GgufTensor &before = *by_place[i - 1], &here = *by_place[i];
+            if (here.begin < before.end)
+                throw FileError(FileFault::Range, file_.source_, fmt::format("tensor \"{}\"", escaped(here.name)),
+                                fmt::format("overlaps \"{}\"", escaped(before.name)));
+            // Tensors follow each other, so one that is shorter than its place has another type or shape than the header says.
+            if (here.begin - before.end >= alignment)
+                throw FileError(FileFault::Range, file_.source_, fmt::format("tensor \"{}\"", escaped(before.name)),
+                                fmt::format("takes {} bytes by its type and shape, but the next one begins after {}",
+                                            before.end - before.begin, here.begin - before.begin));
+        }
     }
 
     ByteSource& source_;

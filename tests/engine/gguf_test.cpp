@@ -116,6 +116,12 @@ TEST(Gguf, RefusesWhatCannotBe) {
     EXPECT_THAT(first(tensor(1, le<std::uint64_t>(4), 0, 1024)), HasSubstr("beyond the end"));
     EXPECT_THAT(first(tensor(1, le<std::uint64_t>(4), 0, ~std::uint64_t{31})), HasSubstr("beyond the end"));
     EXPECT_THAT(first(tensor(1, le<std::uint64_t>(16), 0, 0)), HasSubstr("\"b.weight\": overlaps \"a.weight\""));
+    EXPECT_THAT(with([](GgufParts& p) {
+                    p.second =
+                        gguf_text("b.weight") + le<std::uint32_t>(1) + le<std::uint64_t>(4) + le<std::uint32_t>(0) + le<std::uint64_t>(64);
+                    p.data += std::string(64, '\0');
+                }),
+                HasSubstr("\"a.weight\": takes 24 bytes by its type and shape, but the next one begins after 64"));
     EXPECT_THAT(with([](GgufParts& p) { p.second = p.first; }), HasSubstr("the name is given twice"));
     EXPECT_THAT(with([](GgufParts& p) { p.keys += gguf_key("general.alignment", 4, le<std::uint32_t>(24)), ++p.key_count; }),
                 HasSubstr("expected a power of two"));

@@ -265,6 +265,29 @@ TEST(OpenedModel, ThatBecomesShorterEndsTheWriting) {
     EXPECT_EQ(session.document().writing.tokens.size(), before);
 }
 
+/// Whatever is computed from then on comes from empty pages, also what is computed from numbers that are still right.
+TEST(OpenedModel, ThatBecomesShorterGivesNoFurtherNumbers) {
+    const test::TemporaryFolder folder;
+    put_together(folder.path(), "gpt2", "roberta");
+    Session session(document_of_model(OpenedModel::open(folder.path())), [] {});
+    ASSERT_EQ(session.wait()->problem, "");
+    const StateRef shown = session.states().shown;
+    const StageId weights{Stage::Weights, 0};
+    const auto problems = [&] {
+        return std::vector<std::string>{session.compute(shown, facet::Readings{ReadingKind::Lens}).problem,
+                                        session.compute(shown, facet::KnockOut{}).problem,
+                                        session.compute(shown, facet::Gradients{}).problem,
+                                        session.compute(shown, facet::Verification{}).problem,
+                                        session.compute(shown, facet::NearTokens{Stack::Main, 3}).problem,
+                                        session.compute(shown, facet::MovedNorms::of(weights)).problem,
+                                        session.compute(shown, facet::Statistics{.parameter = "token_embedding.weight"}).problem,
+                                        session.compute(shown, facet::NextWords{}).problem};
+    };
+    fs::resize_file(folder.path() / "model.safetensors", 20000);
+    for (const std::string& problem : problems()) EXPECT_THAT(problem, HasSubstr("became shorter"));
+    EXPECT_NE(session.snapshot()->trace, nullptr) << "what was computed before stays";
+}
+
 TEST(OpenedModel, ItsFileIsNotCountedAsMemory) {
     const Document document = document_of_model(OpenedModel::open(kGguf));
     const TraceSize size = prepare(document).size;

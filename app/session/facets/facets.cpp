@@ -462,7 +462,6 @@ BegunPass FacetMaker::Make::begin(const std::optional<StageId>& before) const {
         std::shared_ptr<const Parameters<float>> parameters = maker.parameters_of(*state, prepared.config, work.engine);
         const auto start = std::chrono::steady_clock::now();
         made.trace = std::make_shared<const attn::Trace<float>>(computed(prepared, std::move(parameters), setup.forward, before));
-        if (setup.model != nullptr) setup.model->require_intact();
         made.compute_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     } catch (const ConfigError& error) {
         throw DocumentError(error.what(), field_at_fault(setup.forward));
@@ -489,7 +488,6 @@ Snapshot FacetMaker::Make::completed(const BegunPass& begun) const {
     const auto start = std::chrono::steady_clock::now();
     const auto nearest = nearest_outline(trace->parameters, trace->settings, trace->tokens);
     made.trace = std::make_shared<const attn::Trace<float>>(work.engine.completed(trace, begun.attended, nearest.get(), work.stop));
-    if (state->setup->model != nullptr) state->setup->model->require_intact();
     made.compute_ms += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     return made;  // with the same serial: the stages that the beginning has are the same
 }
@@ -538,7 +536,6 @@ FacetValue FacetMaker::Make::operator()(const facet::Inside& inside) const {
     Snapshot made = *outline;
     LookedAtPart part = work.engine.inside(outline->trace, inside.first, wanted_of(inside, *outline->trace), in_rows, work.stop);
     made.trace = std::make_shared<const Trace<float>>(std::move(part.trace));
-    if (state->setup->model != nullptr) state->setup->model->require_intact();
     made.ranges = std::move(part.ranges);
     made.head_scores = std::move(part.head_scores);
     made.edits_in_vain = edits_in_vain(*made.trace);
@@ -581,6 +578,25 @@ FacetValue FacetMaker::Make::operator()(const facet::HeadRows& facet) const {
     return value(head_rows(*held, facet.sequence, facet.position, rows_of));
 }
 
+namespace {
+
+void expect_intact_model(const StateRef& state) {
+    if (state != nullptr && state->setup->model != nullptr) state->setup->model->require_intact();
+}
+
+/// Throws FileError if the file of a model that the request reads became shorter, so that what was computed from it is worthless.
+void expect_intact_models(const Request& request) {
+    expect_intact_model(request.state);
+    std::visit(
+        [](const auto& facet) {
+            if constexpr (requires { facet.minus; }) expect_intact_model(facet.minus);
+            if constexpr (requires { facet.change.minus; }) expect_intact_model(facet.change.minus);
+        },
+        request.facet);
+}
+
+}  // namespace
+
 int threads_for(double mib, int available) { return mib <= kOneThreadMiB ? 1 : std::min(available, kMostThreads); }
 
 void FacetMaker::use_threads_for(double mib) const { set_thread_budget(threads_for(mib, threads_)); }
@@ -598,7 +614,22 @@ std::shared_ptr<const ModelTokenizer> FacetMaker::tokenizer_of(const facet::Othe
 FacetValue FacetMaker::make(const Request& request, const FacetWork& work) {
     if (request.state != nullptr)
         if (const auto snapshot = known_snapshot(request.state, work.results)) use_threads_for(snapshot->whole_mib);
-    return std::visit(Make{*this, request.state, work}, request.facet);
+    FacetWork checked = work;
+    checked.progress = [&](std::size_t done, std::size_t total, std::shared_ptr<const void> so_far) {
+        if (so_far != nullptr) expect_intact_models(request);
+        work.progress(done, total, std::move(so_far));
+    };
+    FacetValue made;
+    try {
+        made = std::visit(Make{*this, request.state, checked}, request.facet);
+    } catch (const Cancelled&) {
+        throw;
+    } catch (...) {
+        expect_intact_models(request);  // if they are not, that explains any other error
+        throw;
+    }
+    expect_intact_models(request);
+    return made;
 }
 
 std::shared_ptr<const Parameters<float>> FacetMaker::parameters_of(const State& state, const Config& config, const Computation& engine) {
