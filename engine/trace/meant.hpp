@@ -9,6 +9,8 @@ namespace attn {
 ///   ->  [B,P,C=HD]
 /// Throws Error if the trace lacks the parameters or the stage's input.
 Tensor<float> projection_before_split(const Trace<float>& trace, const StageId& id);
+/// Its shape, for which nothing needs to be recorded.
+Shape shape_before_split(const Trace<float>& trace, const StageId& id);
 
 /// The correct mask for a recorded map under the trace's settings, whatever mistake the pass made.
 Mask meant_mask(const Trace<float>& trace, const StageId& id);

@@ -62,6 +62,22 @@ std::vector<std::uint8_t> cells_of(const Mask& mask) {
     return keep;
 }
 
+/// Whether heads were split from this stage's projection, which a pass with a mistake also writes.
+bool is_split(const StageId& id) {
+    const Stage stage = to_self(id.stage);
+    return stage == Stage::Q || stage == Stage::K || stage == Stage::V;
+}
+
+std::string projection_name(const StageId& id) { return tensor_name(id) + "_proj"; }
+
+/// Weights carry the correct mask of their attention.
+bool has_meant_mask(const StageId& id) { return to_self(id.stage) == Stage::Weights; }
+
+std::string meant_mask_name(const StageId& id) {
+    const std::string name = tensor_name(id);
+    return name.substr(0, name.rfind('.')) + ".mask";
+}
+
 /// Collects the arrays to write, and owns those that the trace does not hold in the file's form.
 class Collector {
 public:
@@ -81,16 +97,15 @@ public:
     }
     /// Adds what a pass with a mistake was meant to compute from: the projection before the split, and the correct mask.
     void add_meant(const Trace<float>& trace, const StageId& id) {
-        const std::string name = tensor_name(id);
-        const Stage stage = to_self(id.stage);
-        if (stage == Stage::Q || stage == Stage::K || stage == Stage::V) {
+        if (is_split(id)) {
+            const std::string name = projection_name(id);
             const Tensor<float> value = projection_before_split(trace, id);
-            add_owned(make_array<float>(name + "_proj", sizes_of(value.shape()), value.values()));
-            axes_[name + "_proj"] = letters_of(value.shape());
-        } else if (stage == Stage::Weights) {
-            const std::string mask = name.substr(0, name.rfind('.')) + ".mask";
-            add_mask_cells(mask, meant_mask(trace, id));
-            axes_[mask] = "BHTS";
+            add_owned(make_array<float>(name, sizes_of(value.shape()), value.values()));
+            axes_[name] = letters_of(value.shape());
+        } else if (has_meant_mask(id)) {
+            const std::string name = meant_mask_name(id);
+            add_mask_cells(name, meant_mask(trace, id));
+            axes_[name] = "BHTS";
         }
     }
     const std::vector<ArrayView>& views() const { return views_; }
@@ -186,8 +201,11 @@ std::map<std::string, std::string> metadata_of(const Trace<float>& trace, const 
 /// The arrays of a trace written stage by stage, and where each comes from.
 class StagePlan {
 public:
-    StagePlan(const Trace<float>& outline, const StageSource& source) : source_(source) {
-        for (const PlanNode& node : outline.plan->nodes()) add(node.id, outline.shape_of(node.id));
+    StagePlan(const Trace<float>& outline, const StageSource& source) : outline_(outline), source_(source) {
+        for (const PlanNode& node : outline.plan->nodes()) {
+            add_stage(node.id);
+            if (outline.settings.mistake != Mistake::None) add_meant(node.id);
+        }
     }
     const std::vector<PlannedArray>& arrays() const { return arrays_; }
     const Json& axes() const { return axes_; }
@@ -195,41 +213,68 @@ public:
 
     std::span<const std::byte> bytes_of(std::size_t i) {
         const From& from = from_[i];
-        if (from.mask != nullptr) {
+        switch (from.kind) {
+        case Kind::Numbers:
+            return numbers_of(from.id);
+        case Kind::Projection:
+            projection_ = projection_before_split(source_.around(from.id), from.id);
+            return std::as_bytes(projection_.values());
+        case Kind::Keep:
             if (from.mask != kept_of_) cells_ = cells_of(*from.mask);
             kept_of_ = from.mask;
-            return std::as_bytes(std::span<const std::uint8_t>(cells_));
+            break;
+        case Kind::MeantMask:
+            cells_ = cells_of(meant_mask(outline_, from.id));
+            kept_of_ = nullptr;
+            break;
         }
-        const RecordedStage<float>& stage = source_.stage(from.id);
-        if (stage.id.stage != Stage::Tokens) return std::as_bytes(stage.value.values());
-        ids_ = ids_of(stage.value);
-        return std::as_bytes(std::span<const std::int32_t>(ids_));
+        return std::as_bytes(std::span<const std::uint8_t>(cells_));
     }
 
 private:
+    enum class Kind { Numbers, Projection, Keep, MeantMask };
     struct From {
+        Kind kind;
         StageId id;
-        std::shared_ptr<const Mask> mask;  ///< the array holds this mask's cells; null: the stage's numbers
+        std::shared_ptr<const Mask> mask{};  ///< of Kind::Keep
     };
 
-    void add(const StageId& id, const Shape& shape) {
+    void add(PlannedArray array, const std::string& axes, From from) {
+        axes_[array.name] = axes;
+        arrays_.push_back(std::move(array));
+        from_.push_back(std::move(from));
+    }
+    void add_stage(const StageId& id) {
         const std::string name = tensor_name(id);
-        arrays_.push_back({name, id.stage == Stage::Tokens ? DType::I32 : DType::F32, sizes_of(shape)});
-        from_.push_back({id, nullptr});
-        axes_[name] = letters_of(shape);
+        const Shape shape = outline_.shape_of(id);
+        add({name, id.stage == Stage::Tokens ? DType::I32 : DType::F32, sizes_of(shape)}, letters_of(shape), {Kind::Numbers, id});
         stages_.push_back(name);
-        std::shared_ptr<const Mask> mask = source_.mask(id);
-        if (mask == nullptr) return;
-        arrays_.push_back({name + ".keep", DType::Bool, sizes_of(*mask)});
-        axes_[name + ".keep"] = "BHTS";
-        from_.push_back({id, std::move(mask)});
+        if (const std::shared_ptr<const Mask> mask = source_.mask(id); mask != nullptr)
+            add({name + ".keep", DType::Bool, sizes_of(*mask)}, "BHTS", {Kind::Keep, id, mask});
+    }
+    /// Masks are built again when they are written: those of all layers together may be large.
+    void add_meant(const StageId& id) {
+        if (is_split(id)) {
+            const Shape shape = shape_before_split(outline_, id);
+            add({projection_name(id), DType::F32, sizes_of(shape)}, letters_of(shape), {Kind::Projection, id});
+        } else if (has_meant_mask(id)) {
+            add({meant_mask_name(id), DType::Bool, sizes_of(meant_mask(outline_, id))}, "BHTS", {Kind::MeantMask, id});
+        }
+    }
+    std::span<const std::byte> numbers_of(const StageId& id) {
+        const Tensor<float>& value = source_.around(id).find(id)->value;
+        if (id.stage != Stage::Tokens) return std::as_bytes(value.values());
+        ids_ = ids_of(value);
+        return std::as_bytes(std::span<const std::int32_t>(ids_));
     }
 
+    const Trace<float>& outline_;
     const StageSource& source_;
     std::vector<PlannedArray> arrays_;
     std::vector<From> from_;
     Json axes_ = Json::object(), stages_ = Json::list();
     std::vector<std::int32_t> ids_;
+    Tensor<float> projection_;
     std::vector<std::uint8_t> cells_;
     std::shared_ptr<const Mask> kept_of_;
 };

@@ -45,13 +45,14 @@ struct TraceContents {
 void write_trace(const std::filesystem::path& path, const Trace<float>& trace, const TokenTexts& tokens,
                  const TokenTexts& source_tokens = {}, const TraceContents& contents = {});
 
-/// Supplies the stages of an outline. Each is requested once, in order of computation; the returned stage must stay valid until the next
-/// call.
+/// Supplies the stages of an outline.
 struct StageSource {
-    std::function<const RecordedStage<float>&(const StageId&)> stage;
+    /// A trace that holds this stage and those it is computed from, valid until the next call. Stages are requested in order of
+    /// computation, once or twice in a row.
+    std::function<const Trace<float>&(const StageId&)> around;
     std::function<std::shared_ptr<const Mask>(const StageId&)> mask;  ///< called first, for all stages; null for a stage without a mask
 };
-/// The same file for a trace that is only partly in memory, written stage by stage. The trace must not have a mistake.
+/// The same file for a trace that is only partly in memory, written stage by stage.
 void write_trace(const std::filesystem::path& path, const Trace<float>& outline, const StageSource& source, const TokenTexts& tokens,
                  const TokenTexts& source_tokens = {}, std::optional<std::int64_t> trained_step = {});
 

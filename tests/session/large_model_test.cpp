@@ -569,6 +569,9 @@ TEST(LargeModel, FilesHaveTheSameBytes) {
     same_bytes(".safetensors", [](const auto& path, const Snapshot& snapshot) { write_snapshot_trace(path, snapshot); });
     same_bytes(".csv", [&](const auto& path, const Snapshot& snapshot) { write_tensor_csv(path, snapshot, choice); });
     same_bytes("-one.safetensors", [&](const auto& path, const Snapshot& snapshot) { write_tensor_safetensors(path, snapshot, choice); });
+    const TensorChoice parameter{{}, {}, {}, false, "token_embedding.weight"};
+    same_bytes("-parameter.safetensors",
+               [&](const auto& path, const Snapshot& snapshot) { write_tensor_safetensors(path, snapshot, parameter); });
 }
 
 TEST(LargeModel, ATypedWordIsAllThatIsComputed) {

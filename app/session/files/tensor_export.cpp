@@ -189,7 +189,7 @@ void write_contents(const std::filesystem::path& path, const Snapshot& snapshot,
                     TraceContents contents) {
     contents.gradients = gradients;
     contents.trained_step = snapshot.trained_step;
-    const std::shared_ptr<const Trace<float>> trace = contents.stage ? trace_with(snapshot, *contents.stage) : whole_trace(snapshot);
+    const std::shared_ptr<const Trace<float>> trace = contents.stage ? trace_with(snapshot, *contents.stage) : snapshot.trace;
     write_trace(path, *trace, texts_without_padding(snapshot.tokens), texts_without_padding(snapshot.source_tokens), contents);
 }
 
@@ -202,14 +202,14 @@ public:
           masks_(builder_.build(*outline_->plan, outline_->settings.masks, outline_->tokens,
                                 outline_->config.architecture == Architecture::EncoderDecoder ? &outline_->source_tokens : nullptr)) {}
 
-    const RecordedStage<float>& stage(const StageId& id) {
+    const Trace<float>& around(const StageId& id) {
         if (part_.find(id) == nullptr) {
             part_ = {};  // before the next one is computed
             expect_room_for_part(*outline_, id, room_mib_);
             part_ = again_.trace_around(id);
             if (!not_finite_) not_finite_ = first_not_finite(part_);
         }
-        return *part_.find(id);
+        return part_;
     }
     std::shared_ptr<const Mask> mask(const StageId& id) const {
         const Op op = outline_->plan->at(id).op;
@@ -323,13 +323,12 @@ void write_tensor_safetensors(const std::filesystem::path& path, const Snapshot&
 
 std::optional<NotFiniteCell> write_snapshot_trace(const std::filesystem::path& path, const Snapshot& snapshot) {
     if (snapshot.trace == nullptr) throw Error("nothing has been computed yet");
-    // With a deliberate mistake the file also contains the correct numbers, which a part cannot provide.
-    if (snapshot.trace->whole() || snapshot.trace->settings.mistake != Mistake::None) {
+    if (snapshot.trace->whole()) {
         write_contents(path, snapshot, nullptr, {});
         return first_not_finite(*snapshot.trace);
     }
     PartByPart parts(complete_trace(snapshot), snapshot.budget_mib);
-    const StageSource source{[&](const StageId& id) -> const RecordedStage<float>& { return parts.stage(id); },
+    const StageSource source{[&](const StageId& id) -> const Trace<float>& { return parts.around(id); },
                              [&](const StageId& id) { return parts.mask(id); }};
     write_trace(path, *snapshot.trace, source, texts_without_padding(snapshot.tokens), texts_without_padding(snapshot.source_tokens),
                 snapshot.trained_step);

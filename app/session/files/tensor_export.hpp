@@ -27,7 +27,7 @@ void write_tensor_npy(const std::filesystem::path& path, const Snapshot& snapsho
 /// The same for a matrix as it is shown, by the path's extension; a missing number is an empty field or NaN. Throws FileError, and Error
 /// for another extension.
 void write_table(const std::filesystem::path& path, const NumberTable& table);
-/// Writes the complete stage or parameter, whatever sequence or head was chosen, with its mask (see engine/io/trace_file.hpp).
+/// Writes the complete stage or parameter, whatever sequence or head was chosen, with its mask (see engine/trace/trace_file.hpp).
 void write_tensor_safetensors(const std::filesystem::path& path, const Snapshot& snapshot, const TensorChoice& choice,
                               const GradientTrace<float>* gradients = nullptr);
 /// Writes the whole trace, an outline part by part using the memory of one part. Returns the first non-finite number.
