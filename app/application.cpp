@@ -234,7 +234,7 @@ void Application::order_picture(Frame& frame) {
         };
     else
         order.take = [this, path = wish.path](TakenPicture picture) {
-            session_.write_file(path, [taken = std::move(picture)](const std::filesystem::path& to) {
+            session_.write_file(path, [taken = std::move(picture)](const std::filesystem::path& to, const WriteWatch&) {
                 if (taken.svg.empty()) write_png(to, taken.image);
                 else write_whole_file(to, taken.svg);
             });
@@ -252,6 +252,7 @@ void Application::draw_for_picture(PanelContext& context) {
     std::swap(panes, view_.panes);
     const bool help = std::exchange(view_.help, false);
     NoticeView notices = std::exchange(view_.files.notices, {context.files.notices, 0, "", 0, false});
+    const std::optional<double> exporting_since = std::exchange(view_.files.exporting_since, {});
     context.outdated = false;
     const std::optional<double> outdated_since = std::exchange(view_.outdated_since, {});
     const bool morphing = std::exchange(view_.morphing, false);
@@ -261,6 +262,7 @@ void Application::draw_for_picture(PanelContext& context) {
     view_.morphing = morphing;
     view_.outdated_since = outdated_since;
     view_.files.notices = std::move(notices);
+    view_.files.exporting_since = exporting_since;
     view_.help = help;
     view_.panes = panes;
 }

@@ -96,7 +96,7 @@ void write_tensor(const ExportOptions& options, const Snapshot& snapshot, const 
         throw Error(fmt::format("{} has no heads: leave --head out", name_of(choice)));
     if (options.sequence && !whole.has(Axis::B))
         throw Error(fmt::format("{} does not belong to a sequence: leave --batch out", name_of(choice)));
-    (options.out.extension() == ".csv" ? write_tensor_csv : write_tensor_npy)(options.out, snapshot, choice, gradients);
+    (options.out.extension() == ".csv" ? write_tensor_csv : write_tensor_npy)(options.out, snapshot, choice, gradients, {});
     say(options, snapshot, name_of(choice) + " " + chosen_tensor(snapshot, choice, gradients).shape().text());
 }
 

@@ -9,6 +9,7 @@
 #include "app/panels/actions/palette.hpp"
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/edit/cell_edit.hpp"
+#include "app/panels/files/export_line.hpp"
 #include "app/panels/files/files.hpp"
 #include "app/panels/frame_layout.hpp"
 #include "app/panels/lessons/lesson_player.hpp"
@@ -264,6 +265,7 @@ double seconds_at_rest(const ViewState& view, double now) {
     if (view.playing) moves_at(view.next_step_at);
     if (const std::optional<double> fading = fades_at(view); fading && *fading > now) moves_at(*fading);
     if (view.files.notices.until > now) moves_at(view.files.notices.until);
+    if (const std::optional<double> shown = export_shown_from(view.files); shown && *shown > now) moves_at(*shown);
     return rest;
 }
 

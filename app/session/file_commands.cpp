@@ -23,8 +23,11 @@ void Session::Impl::carry_out(const command::ExportTensor& chosen, const std::st
     files.export_tensor(chosen, shown, scheduler.results().find(shown->state, facet::Gradients{}).value);
 }
 void Session::Impl::carry_out(const command::ExportTable& shown_table, const std::string&) {
-    files.write(shown_table.path, [table = shown_table.table](const std::filesystem::path& path) { write_table(path, *table); });
+    files.write(shown_table.path, [table = shown_table.table](const std::filesystem::path& path, const WriteWatch& watch) {
+        write_table(path, *table, watch);
+    });
 }
+void Session::Impl::carry_out(const command::CancelExport&, const std::string&) { files.cancel_export(); }
 void Session::Impl::carry_out(const command::CopySnippet& copy, const std::string&) { files.copy_snippet(copy, shown); }
 void Session::Impl::carry_out(const command::ListFolder& list, const std::string&) { files.list(list); }
 void Session::Impl::carry_out(const command::ListModels& list, const std::string&) { files.list_models(list); }

@@ -146,9 +146,7 @@ void Session::wait_for_writing() {
 
 const FilesState& Session::files() const { return impl_->files.state(); }
 
-void Session::write_file(const std::filesystem::path& path, std::function<void(const std::filesystem::path&)> write) {
-    impl_->files.write(path, std::move(write));
-}
+void Session::write_file(const std::filesystem::path& path, WriteFile write) { impl_->files.write(path, std::move(write)); }
 
 void Session::set_recent_files(std::vector<std::string> recent, std::vector<std::string> models) {
     impl_->files.set_recent(std::move(recent), std::move(models));

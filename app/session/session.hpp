@@ -13,6 +13,7 @@
 #include "app/session/facets/results.hpp"
 #include "app/session/facets/snapshot.hpp"
 #include "app/session/files/files_state.hpp"
+#include "app/session/files/write_file.hpp"
 #include "app/session/training/live_run.hpp"
 #include "app/session/training/training_report.hpp"
 #include "engine/tensor/error.hpp"
@@ -110,8 +111,8 @@ public:
     /// Passes training runs to `keep` from now on, called on the training worker.
     void hand_runs_over_to(KeepRun keep);
 
-    /// Writes a file in the background and tells when it is done, or why it could not be written.
-    void write_file(const std::filesystem::path& path, std::function<void(const std::filesystem::path&)> write);
+    /// Exports a file in the background and tells when it is done, or why it could not be written.
+    void write_file(const std::filesystem::path& path, WriteFile write);
     /// Sets the files and models opened in earlier sessions.
     void set_recent_files(std::vector<std::string> recent, std::vector<std::string> models = {});
 

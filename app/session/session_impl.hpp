@@ -78,6 +78,7 @@ struct Session::Impl {
     void carry_out(const command::UseText& use, const std::string& merge);
     void carry_out(const command::ExportTensor& chosen, const std::string& merge);
     void carry_out(const command::ExportTable& shown_table, const std::string& merge);
+    void carry_out(const command::CancelExport& cancel, const std::string& merge);
     void carry_out(const command::CopySnippet& copy, const std::string& merge);
     void carry_out(const command::ListFolder& list, const std::string& merge);
     void carry_out(const command::ListModels& list, const std::string& merge);

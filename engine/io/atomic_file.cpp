@@ -25,6 +25,8 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kTemporaryPrefix = ".attnscope-", kTemporarySuffix = ".tmp";
 constexpr std::size_t kPiece = 1 << 18;
+/// Of a large file, so much is written before it is flushed: flushing gigabytes at the end could neither be followed nor cancelled.
+constexpr std::size_t kMostUnflushed = std::size_t{64} << 20;
 
 fs::path folder_of(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : "."; }
 
@@ -203,6 +205,10 @@ void AtomicFile::put(std::span<const std::byte> bytes) {
         if (put < 0 && errno == EINTR) continue;
         if (put < 0) fail("cannot be written", errno);
         bytes = bytes.subspan(static_cast<std::size_t>(put));
+        unflushed_ += static_cast<std::size_t>(put);
+        if (unflushed_ < kMostUnflushed) continue;
+        if (::fdatasync(fd_) != 0) fail("cannot be flushed to disk", errno);
+        unflushed_ = 0;
     }
 }
 

@@ -59,6 +59,7 @@ private:
     std::filesystem::path target_, temporary_;
     unsigned mode_ = 0;              ///< permissions of the file being replaced; 0: none
     std::vector<std::byte> buffer_;  ///< collects small writes, such as many small tensors
+    std::size_t unflushed_ = 0;      ///< bytes written since the last flush
     bool flushed_ = false;
     int fd_ = -1;  ///< -1 for a second name
 };

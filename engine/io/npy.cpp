@@ -169,11 +169,11 @@ std::string npy_header(const ArrayView& array, std::string_view file) {
     return out;
 }
 
-void write_npy(const std::filesystem::path& path, const ArrayView& array) {
+void write_npy(const std::filesystem::path& path, const ArrayView& array, const WriteWatch& watch) {
     const std::string header = npy_header(array, escaped(path.native(), 0));
     AtomicFile file(path);
     file.write(header);
-    file.write(array.bytes);
+    WatchedBytes(file, array.bytes.size(), watch).write(array.bytes);
     file.commit();
 }
 

@@ -7,6 +7,7 @@
 
 #include "engine/io/array_file.hpp"
 #include "engine/io/input_file.hpp"
+#include "engine/io/write_watch.hpp"
 
 namespace attn {
 
@@ -18,7 +19,7 @@ NamedArray read_npy(ByteSource& source);
 /// The header before the array's bytes in a .npy file of version 1, with data aligned to 64 bytes. `file` is used in messages. Throws
 /// FileError: Unsupported for BF16, which NumPy lacks; Schema for bytes that do not match the shape.
 std::string npy_header(const ArrayView& array, std::string_view file);
-/// The file is replaced atomically. Throws FileError.
-void write_npy(const std::filesystem::path& path, const ArrayView& array);
+/// The file is replaced atomically. Throws FileError, and Cancelled as `watch` asks.
+void write_npy(const std::filesystem::path& path, const ArrayView& array, const WriteWatch& watch = {});
 
 }  // namespace attn

@@ -188,14 +188,30 @@ void add_entry(zip_t* archive, PendingEntry& entry, bool compressed, const std::
         fail();
 }
 
+/// Packs the entries into libzip's memory.
+void pack(Archive archive, const std::string& name, const WriteWatch& watch) {
+    const auto unwanted = [](zip_t*, void* asked) { return static_cast<const std::stop_token*>(asked)->stop_requested() ? 1 : 0; };
+    std::stop_token stop = watch.stop;
+    if (zip_register_cancel_callback_with_state(archive.get(), unwanted, nullptr, &stop) != 0)
+        throw FileError(FileFault::Memory, name, "", zip_strerror(archive.get()));
+    if (zip_close(archive.get()) != 0) {
+        watch.expect_wanted();
+        throw FileError(FileFault::Io, name, "", zip_strerror(archive.get()));
+    }
+    static_cast<void>(archive.release());
+}
+
 /// Copies the finished archive from libzip's memory into the file.
-void copy_out(zip_source_t* packed, AtomicFile& file, const std::string& name) {
+void copy_out(zip_source_t* packed, AtomicFile& file, const std::string& name, const WriteWatch& watch) {
     const auto fail = [&] { throw FileError(FileFault::Io, name, "", zip_error_strerror(zip_source_error(packed))); };
-    if (zip_source_open(packed) != 0) fail();
+    zip_stat_t about;
+    zip_stat_init(&about);
+    if (zip_source_stat(packed, &about) != 0 || zip_source_open(packed) != 0) fail();
+    WatchedBytes contents(file, about.size, watch);
     std::vector<std::byte> piece(kInflatedPiece);
     for (zip_int64_t got = 0; (got = zip_source_read(packed, piece.data(), piece.size())) != 0;) {
         if (got < 0) fail();
-        file.write(std::span(piece).first(static_cast<std::size_t>(got)));
+        contents.write(std::span(piece).first(static_cast<std::size_t>(got)));
     }
     zip_source_close(packed);
 }
@@ -214,7 +230,7 @@ ArrayFile read_npz(const std::filesystem::path& path, ReadLimits limits) {
     }
 }
 
-void write_npz(const std::filesystem::path& path, std::span<const ArrayView> arrays, bool compressed) {
+void write_npz(const std::filesystem::path& path, std::span<const ArrayView> arrays, bool compressed, const WriteWatch& watch) {
     const std::string name = escaped(path.native(), 0);
     std::vector<PendingEntry> entries = prepare_entries(name, arrays);
     AtomicFile file(path);
@@ -233,9 +249,8 @@ void write_npz(const std::filesystem::path& path, std::span<const ArrayView> arr
     if (archive == nullptr) throw FileError(FileFault::Memory, name, "", problem);
     zip_source_keep(packed.get());  // one reference for the archive, one to read the result
     for (PendingEntry& entry : entries) add_entry(archive.get(), entry, compressed, name);
-    if (zip_close(archive.get()) != 0) throw FileError(FileFault::Io, name, "", zip_strerror(archive.get()));
-    static_cast<void>(archive.release());
-    copy_out(packed.get(), file, name);
+    pack(std::move(archive), name, watch);
+    copy_out(packed.get(), file, name, watch);
     file.commit();
 }
 

@@ -6,6 +6,7 @@
 
 #include "engine/io/array_file.hpp"
 #include "engine/io/input_file.hpp"
+#include "engine/io/write_watch.hpp"
 
 namespace attn {
 
@@ -18,7 +19,7 @@ inline constexpr std::uint64_t kMaxNpzRatio = 1100;  ///< unpacked : packed; def
 /// file invalid. Throws FileError.
 ArrayFile read_npz(const std::filesystem::path& path, ReadLimits limits = {});
 
-/// Atomic; stored or deflated; the same contents give the same bytes. Throws FileError.
-void write_npz(const std::filesystem::path& path, std::span<const ArrayView> arrays, bool compressed = false);
+/// Atomic; stored or deflated; the same contents give the same bytes. Throws FileError, and Cancelled as `watch` asks.
+void write_npz(const std::filesystem::path& path, std::span<const ArrayView> arrays, bool compressed = false, const WriteWatch& watch = {});
 
 }  // namespace attn

@@ -89,7 +89,7 @@ void expect_to_fill(const std::string& file, const PlannedArray& array, std::siz
 }
 
 void write(AtomicFile& file, const std::map<std::string, std::string>& metadata, std::span<const PlannedArray> arrays,
-           const BytesOf& bytes_of) {
+           const BytesOf& bytes_of, const WriteWatch& watch) {
     const std::string name = escaped(file.target().native(), 0);
     check_writable(name, metadata, arrays);
     std::vector<std::size_t> by_alignment(arrays.size());
@@ -118,36 +118,39 @@ void write(AtomicFile& file, const std::map<std::string, std::string>& metadata,
     const std::uint64_t length = text.size();
     file.write(std::as_bytes(std::span(&length, 1)));
     file.write(text);
+    WatchedBytes contents(file, end, watch);
     for (const std::size_t i : by_alignment) {
         const std::span<const std::byte> bytes = bytes_of(i);
         expect_to_fill(name, arrays[i], bytes.size());
-        file.write(bytes);
+        contents.write(bytes);
     }
 }
 
 }  // namespace
 
-void write_safetensors(AtomicFile& file, const std::map<std::string, std::string>& metadata, std::span<const ArrayView> arrays) {
+void write_safetensors(AtomicFile& file, const std::map<std::string, std::string>& metadata, std::span<const ArrayView> arrays,
+                       const WriteWatch& watch) {
     std::vector<PlannedArray> planned;
     planned.reserve(arrays.size());
     for (const ArrayView& array : arrays) {
         planned.push_back({array.name, array.dtype, array.shape});
         expect_to_fill(escaped(file.target().native(), 0), planned.back(), array.bytes.size());
     }
-    write(file, metadata, planned, [&](std::size_t i) { return arrays[i].bytes; });
+    write(
+        file, metadata, planned, [&](std::size_t i) { return arrays[i].bytes; }, watch);
 }
 
 void write_safetensors(const std::filesystem::path& path, const std::map<std::string, std::string>& metadata,
-                       std::span<const ArrayView> arrays) {
+                       std::span<const ArrayView> arrays, const WriteWatch& watch) {
     AtomicFile file(path);
-    write_safetensors(file, metadata, arrays);
+    write_safetensors(file, metadata, arrays, watch);
     file.commit();
 }
 
 void write_safetensors(const std::filesystem::path& path, const std::map<std::string, std::string>& metadata,
-                       std::span<const PlannedArray> arrays, const BytesOf& bytes_of) {
+                       std::span<const PlannedArray> arrays, const BytesOf& bytes_of, const WriteWatch& watch) {
     AtomicFile file(path);
-    write(file, metadata, arrays, bytes_of);
+    write(file, metadata, arrays, bytes_of, watch);
     file.commit();
 }
 

@@ -12,6 +12,7 @@
 
 #include "engine/io/array_file.hpp"
 #include "engine/io/input_file.hpp"
+#include "engine/io/write_watch.hpp"
 
 namespace attn {
 
@@ -28,9 +29,9 @@ ArrayFile read_safetensors(ByteSource& source);
 
 /// Atomic (see AtomicFile); the same contents give the same bytes. Arrays are stored by decreasing element size, so that every one is
 /// aligned. Throws FileError: Duplicate for a repeated name, Format for a name or metadata that is not UTF-8, Schema for bytes that do not
-/// match the shape, Limit for what the reader would refuse, Io if the file cannot be written.
+/// match the shape, Limit for what the reader would refuse, Io if the file cannot be written; Cancelled as `watch` asks.
 void write_safetensors(const std::filesystem::path& path, const std::map<std::string, std::string>& metadata,
-                       std::span<const ArrayView> arrays);
+                       std::span<const ArrayView> arrays, const WriteWatch& watch = {});
 void write_safetensors(const std::filesystem::path& path, const ArrayFile& file);
 /// An array whose bytes are supplied later.
 struct PlannedArray {
@@ -41,8 +42,10 @@ struct PlannedArray {
 /// The same for arrays produced one at a time: bytes_of(i) is called once per array, in file order, and its result must stay valid until
 /// the next call. Also throws Schema if the result does not match the shape.
 void write_safetensors(const std::filesystem::path& path, const std::map<std::string, std::string>& metadata,
-                       std::span<const PlannedArray> arrays, const std::function<std::span<const std::byte>(std::size_t)>& bytes_of);
+                       std::span<const PlannedArray> arrays, const std::function<std::span<const std::byte>(std::size_t)>& bytes_of,
+                       const WriteWatch& watch = {});
 /// The same into a file that the caller commits.
-void write_safetensors(AtomicFile& file, const std::map<std::string, std::string>& metadata, std::span<const ArrayView> arrays);
+void write_safetensors(AtomicFile& file, const std::map<std::string, std::string>& metadata, std::span<const ArrayView> arrays,
+                       const WriteWatch& watch = {});
 
 }  // namespace attn

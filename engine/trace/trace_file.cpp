@@ -282,14 +282,15 @@ private:
 }  // namespace
 
 void write_trace(const std::filesystem::path& path, const Trace<float>& outline, const StageSource& source, const TokenTexts& tokens,
-                 const TokenTexts& source_tokens, std::optional<std::int64_t> trained_step) {
+                 const TokenTexts& source_tokens, std::optional<std::int64_t> trained_step, const WriteWatch& watch) {
     StagePlan plan(outline, source);
-    write_safetensors(path, metadata_of(outline, plan.axes(), plan.stages(), tokens, source_tokens, trained_step), plan.arrays(),
-                      [&](std::size_t i) { return plan.bytes_of(i); });
+    write_safetensors(
+        path, metadata_of(outline, plan.axes(), plan.stages(), tokens, source_tokens, trained_step), plan.arrays(),
+        [&](std::size_t i) { return plan.bytes_of(i); }, watch);
 }
 
 void write_trace(const std::filesystem::path& path, const Trace<float>& trace, const TokenTexts& tokens, const TokenTexts& source_tokens,
-                 const TraceContents& contents) {
+                 const TraceContents& contents, const WriteWatch& watch) {
     Collector collector;
     collect(trace, contents, collector);
     std::map<std::string, std::string> metadata =
@@ -300,7 +301,7 @@ void write_trace(const std::filesystem::path& path, const Trace<float>& trace, c
         metadata["counted"] = std::to_string(contents.gradients->counted);
         metadata["masked_cells"] = "0";
     }
-    write_safetensors(path, metadata, collector.views());
+    write_safetensors(path, metadata, collector.views(), watch);
 }
 
 ArrayFile trace_arrays(const Trace<float>& trace) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/io/array_file.hpp"
+#include "engine/io/write_watch.hpp"
 #include "engine/trace/gradient_trace.hpp"
 #include "engine/trace/trace.hpp"
 
@@ -41,9 +42,9 @@ struct TraceContents {
 ///   loss, counted   gradients only: mean loss in nats, and over how many predicted tokens
 ///   masked_cells   gradients only: "0", their value at masked cells of weights and dropped (see gradient_trace.hpp)
 /// The file is replaced atomically. Throws FileError if it cannot be written, ShapeError if the texts do not match the trace's tokens,
-/// Error for a stage or parameter that does not exist.
+/// Error for a stage or parameter that does not exist, Cancelled as `watch` asks.
 void write_trace(const std::filesystem::path& path, const Trace<float>& trace, const TokenTexts& tokens,
-                 const TokenTexts& source_tokens = {}, const TraceContents& contents = {});
+                 const TokenTexts& source_tokens = {}, const TraceContents& contents = {}, const WriteWatch& watch = {});
 
 /// Supplies the stages of an outline.
 struct StageSource {
@@ -54,7 +55,7 @@ struct StageSource {
 };
 /// The same file for a trace that is only partly in memory, written stage by stage.
 void write_trace(const std::filesystem::path& path, const Trace<float>& outline, const StageSource& source, const TokenTexts& tokens,
-                 const TokenTexts& source_tokens = {}, std::optional<std::int64_t> trained_step = {});
+                 const TokenTexts& source_tokens = {}, std::optional<std::int64_t> trained_step = {}, const WriteWatch& watch = {});
 
 /// The arrays of such a file, in memory, with the metadata format, config and settings.
 ArrayFile trace_arrays(const Trace<float>& trace);

@@ -444,6 +444,38 @@ TEST_F(FilesPanel, ARefusalStaysUntilItIsDismissed) {
     EXPECT_FALSE(shown()) << "what went well goes by itself";
 }
 
+TEST_F(FilesPanel, ALongExportIsShownAndCancelled) {
+    const auto line = [] { return find_window("##export_line"); };
+    frames(2, ui_frame);
+    EXPECT_EQ(line(), nullptr);
+    files.exporting = ExportUnderWay{"/elsewhere/trace.safetensors", 0.25};
+    frames(2, ui_frame);
+    EXPECT_EQ(line(), nullptr) << "most are done before one could read it";
+    EXPECT_LE(seconds_at_rest(view, now), 0.3) << "then the window is drawn again";
+    now += 0.3;
+    frames(2, ui_frame);
+    ASSERT_NE(line(), nullptr);
+    EXPECT_LT(line()->Rect().Max.y, find_window("##strip")->Rect().Min.y) << "the stages can be seen and clicked meanwhile";
+    files.notice = "Copied.";
+    files.notices = 1;
+    frames(2, ui_frame);
+    ASSERT_NE(find_window("##notice"), nullptr);
+    EXPECT_LE(find_window("##notice")->Rect().Max.y, line()->Rect().Min.y) << "neither covers the other";
+    const auto cancel = find_item("##export_line", {"Cancel"}, [&](float x, float y) {
+        move_mouse(x, y);
+        frame(ui_frame);
+    });
+    ASSERT_TRUE(cancel.has_value());
+    click(cancel->x, cancel->y, ui_frame);
+    EXPECT_EQ(all<command::CancelExport>().size(), 1U);
+    files.exporting.reset();
+    frames(2, ui_frame);
+    EXPECT_EQ(line(), nullptr);
+    files.exporting = ExportUnderWay{"/elsewhere/next.csv", 0};
+    frames(2, ui_frame);
+    EXPECT_EQ(line(), nullptr) << "each has its own time";
+}
+
 TEST_F(FilesPanel, ATextIsAskedAbout) {
     files.text = OpenedText{"/elsewhere/hamlet.txt", std::make_shared<const std::string>("to be")};
     frames(2, ui_frame);

@@ -76,6 +76,15 @@ TEST_F(BusyWorker, InterruptingStopsTheJobInProgressOnly) {
     EXPECT_THAT(noting.done, ElementsAre(1, 2));
 }
 
+TEST_F(BusyWorker, StoppingIsAboutTheJobInProgressOnly) {
+    bool next_was_asked = true;
+    worker.send([&](const std::stop_token& stop) { next_was_asked = stop.stop_requested(); });
+    worker.stop();
+    worker.wait();
+    EXPECT_TRUE(gate.was_asked);
+    EXPECT_FALSE(next_was_asked);
+}
+
 TEST_F(BusyWorker, ReplacingAlsoDropsThoseThatWait) {
     worker.send(noting.note(1));
     worker.replace(noting.note(2));

@@ -7,6 +7,7 @@
 
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/files/desktop_sheet.hpp"
+#include "app/panels/files/export_line.hpp"
 #include "app/panels/files/files.hpp"
 #include "app/panels/files/folder_view.hpp"
 #include "app/panels/files/open_sheet.hpp"
@@ -438,6 +439,8 @@ bool begin_sheet(const PanelContext& context, const char* id, float logical_widt
 
 void draw_file_sheet(PanelContext& context, float picture_bottom) {
     draw_close_sheet(context);
+    keep_up_with_export(context);
+    picture_bottom = draw_export_line(context, picture_bottom);
     if (context.view.files.closing == Closing::Asked) return draw_notices(context, picture_bottom);
     if (const auto chosen = take_desktop_path(context)) use_desktop_path(context, *chosen);
     if (context.leftover != nullptr) draw_restore_sheet(context);

@@ -78,6 +78,7 @@ struct FileView {
     std::string previewed;               ///< path of the last requested preview
     std::optional<PictureWish> picture;  ///< to be passed on by the application
     NoticeView notices;
+    std::optional<double> exporting_since;  ///< when the export under way was first seen
     Closing closing = Closing::No;
     ClosingPart closing_part = ClosingPart::None;
     std::uint64_t run_notices = 0;                ///< trainer's notice count when it was told to save the run

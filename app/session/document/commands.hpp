@@ -179,6 +179,8 @@ struct SetMemoryBudget {
 struct PreviewFile {
     std::filesystem::path path;
 };
+/// Cancels FilesState::exporting.
+struct CancelExport {};
 /// Shows the outcome of a file operation done outside the session.
 struct TellFile {
     std::string notice;
@@ -205,9 +207,9 @@ struct Command {
                  command::ShowWritten, command::ForgetWritten, command::ChooseRun, command::ForgetRun, command::OpenTrainingText,
                  command::SetTrainingText, command::SaveCheckpoint, command::OpenCheckpoint, command::Pin, command::SaveDocument,
                  command::OpenFile, command::RestoreWork, command::UseText, command::ExportTensor, command::ExportTable,
-                 command::CopySnippet, command::ListFolder, command::ListModels, command::SetMemoryBudget, command::PreviewFile,
-                 command::TellFile, command::OpenDump, command::ShowBeside, command::Undo, command::Redo, command::GoBackToLeft,
-                 command::BeginVisit, command::EndVisit>
+                 command::CancelExport, command::CopySnippet, command::ListFolder, command::ListModels, command::SetMemoryBudget,
+                 command::PreviewFile, command::TellFile, command::OpenDump, command::ShowBeside, command::Undo, command::Redo,
+                 command::GoBackToLeft, command::BeginVisit, command::EndVisit>
         what;
     std::string merge;
 };

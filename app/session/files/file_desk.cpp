@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <system_error>
 #include <tuple>
 #include <utility>
@@ -57,22 +58,23 @@ std::shared_ptr<const FolderListing> list_folder(const std::filesystem::path& fo
 
 /// Writes the format given by the extension; returns a description of what was written.
 std::string export_numbers(const std::filesystem::path& path, const Snapshot& snapshot, const TensorChoice& choice,
-                           const GradientTrace<float>* gradients) {
+                           const GradientTrace<float>* gradients, const WriteWatch& watch) {
     const std::string extension = path.extension().string();
     const std::string name = tensor_name(choice.stage);
     if (extension == ".safetensors") {
-        write_snapshot_trace(path, snapshot);
+        write_snapshot_trace(path, snapshot, watch);
         return "the whole trace";
     }
     if (extension == ".npz") {
-        const Snippet snippet = stage_snippet(snapshot, choice.stage, {.operands_in_file = true, .operands_file = path.string()});
+        const Snippet snippet =
+            stage_snippet(snapshot, choice.stage, {.operands_in_file = true, .operands_file = path.string()}, watch.stop);
         std::vector<ArrayView> views;
         for (const NamedArray& array : snippet.arrays) views.push_back(view_of(array));
-        write_npz(path, views);
+        write_npz(path, views, false, watch);
         return "the operands of " + name;
     }
-    if (extension == ".csv") write_tensor_csv(path, snapshot, choice, gradients);
-    else if (extension == ".npy") write_tensor_npy(path, snapshot, choice, gradients);
+    if (extension == ".csv") write_tensor_csv(path, snapshot, choice, gradients, watch);
+    else if (extension == ".npy") write_tensor_npy(path, snapshot, choice, gradients, watch);
     else throw Error(shown(path) + ": numbers can be written as .csv, .npy, .npz or .safetensors");
     return (choice.gradients ? "the gradients of " : "") + name;
 }
@@ -124,11 +126,14 @@ std::string where_is_its_model(const Document& document) {
 
 }  // namespace
 
-FileDesk::FileDesk(std::function<void()> wake)
-    : worker_({.failed = [this](const std::string& message) { deliver(when_memory_allows([&] { return told(message, true); })); },
-               .ended = std::move(wake)}) {}
+FileDesk::FileDesk(std::function<void()> wake) : wake_(std::move(wake)), worker_(reports()), exports_(reports()) {}
 
 FileDesk::~FileDesk() = default;
+
+Worker::Reports FileDesk::reports() {
+    return {.failed = [this](const std::string& message) { deliver(when_memory_allows([&] { return told(message, true); })); },
+            .ended = wake_};
+}
 
 void FileDesk::set_recent(std::vector<std::string> recent, std::vector<std::string> models) {
     recall_recent(state_.recent, std::move(recent));
@@ -232,24 +237,50 @@ void FileDesk::restore(const command::RestoreWork& restore) {
 
 void FileDesk::export_tensor(const command::ExportTensor& wanted, std::shared_ptr<const Snapshot> snapshot,
                              std::shared_ptr<const GradientTrace<float>> gradients) {
-    send([this, wanted, source = std::move(snapshot), gradients = std::move(gradients)](const std::stop_token&) -> Outcome {
-        const std::string what = export_numbers(wanted.path, *source, wanted.choice, gradients.get());
-        return told(fmt::format("Wrote {} to {}.", what, shown(wanted.path)));
+    send_export(wanted.path, [wanted, source = std::move(snapshot), gradients = std::move(gradients)](const WriteWatch& watch) {
+        const std::string what = export_numbers(wanted.path, *source, wanted.choice, gradients.get(), watch);
+        return fmt::format("Wrote {} to {}.", what, shown(wanted.path));
     });
 }
 
-void FileDesk::write(const std::filesystem::path& path, std::function<void(const std::filesystem::path&)> write) {
-    send([this, path, write = std::move(write)](const std::stop_token&) -> Outcome {
-        write(path);
-        return told("Wrote " + shown(path) + ".");
+void FileDesk::write(const std::filesystem::path& path, WriteFile write) {
+    send_export(path, [path, write = std::move(write)](const WriteWatch& watch) {
+        write(path, watch);
+        return "Wrote " + shown(path) + ".";
     });
 }
+
+void FileDesk::send_export(const std::filesystem::path& path, std::function<std::string(const WriteWatch&)> write) {
+    exports_.send([this, path, write = std::move(write)](const std::stop_token& stop) {
+        struct AtEnd {
+            FileDesk& desk;
+            ~AtEnd() { desk.show_export({}); }
+        } const at_end{*this};
+        const WriteWatch watch{stop, [&](double share) { show_export(ExportUnderWay{path, share}); }};
+        watch.at(0, 1);
+        deliver(told(write(watch)));
+    });
+}
+
+void FileDesk::show_export(std::optional<ExportUnderWay> shown) {
+    constexpr double kSteps = 100;  // more often would redraw the window for nothing
+    const auto step = [](const std::optional<ExportUnderWay>& under_way) { return under_way ? std::floor(under_way->share * kSteps) : -1; };
+    bool moves = false;
+    {
+        const std::lock_guard lock(mutex_);
+        moves = step(shown) != step(exporting_);
+        exporting_.swap(shown);
+    }
+    if (moves && wake_) wake_();
+}
+
+void FileDesk::cancel_export() { exports_.stop(); }
 
 void FileDesk::copy_snippet(const command::CopySnippet& copy, std::shared_ptr<const Snapshot> snapshot) {
-    send([this, copy, source = std::move(snapshot)](const std::stop_token&) -> Outcome {
+    send([this, copy, source = std::move(snapshot)](const std::stop_token& stop) -> Outcome {
         const std::string file = std::string(stage_name(copy.stage.stage)) + "_operands.npz";
         const Snippet snippet =
-            stage_snippet(*source, copy.stage, {copy.torch ? SnippetDialect::PyTorch : SnippetDialect::NumPy, false, file});
+            stage_snippet(*source, copy.stage, {copy.torch ? SnippetDialect::PyTorch : SnippetDialect::NumPy, false, file}, stop);
         std::string notice = fmt::format("Copied {} as a {} program.", tensor_name(copy.stage), copy.torch ? "PyTorch" : "NumPy");
         if (snippet.needs_file) notice += " It has too many operands to copy as text: export them as " + file + " beside it.";
         return [this, notice, text = snippet.text](Opened&) {
@@ -295,7 +326,10 @@ void FileDesk::deliver(Outcome outcome) {
     });
 }
 
-void FileDesk::wait() { worker_.wait(); }
+void FileDesk::wait() {
+    worker_.wait();
+    exports_.wait();
+}
 
 void FileDesk::tell(std::string notice, bool failed) {
     state_.notice = std::move(notice);
@@ -309,6 +343,7 @@ FileDesk::Opened FileDesk::update(const std::shared_ptr<const Document>& documen
     {
         const std::lock_guard lock(mutex_);
         outcomes.swap(outcomes_);
+        state_.exporting = exporting_;
     }
     Opened opened;
     opened.commands = std::exchange(waiting_, {});

@@ -1,5 +1,5 @@
 #pragma once
-/// The worker for file operations, and their outcome.
+/// The workers for file operations, and their outcome.
 
 #include <cstdint>
 #include <filesystem>
@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <stop_token>
 #include <string>
@@ -16,6 +17,7 @@
 #include "app/session/facets/snapshot.hpp"
 #include "app/session/files/autosave_folder.hpp"
 #include "app/session/files/files_state.hpp"
+#include "app/session/files/write_file.hpp"
 #include "app/session/threads/worker.hpp"
 #include "engine/trace/gradient_trace.hpp"
 
@@ -23,12 +25,13 @@ namespace attn::app {
 
 struct ReadableFile;
 
-/// Runs one job after the other on a worker thread. All methods must be called from one thread (the UI's).
+/// Runs one job after the other on a worker thread; exports, which may take long, on another. All methods must be called from one thread
+/// (the UI's).
 class FileDesk {
 public:
-    /// `wake` is called from the worker after every job.
+    /// `wake` is called from the workers after every job, and when there is something new to tell of an export.
     explicit FileDesk(std::function<void()> wake);
-    ~FileDesk();  ///< asks the jobs to stop; those that write files are completed
+    ~FileDesk();  ///< asks the jobs to stop; those that save documents are completed
     FileDesk(const FileDesk&) = delete;
     FileDesk& operator=(const FileDesk&) = delete;
 
@@ -42,7 +45,9 @@ public:
     void restore(const command::RestoreWork& restore);
     void export_tensor(const command::ExportTensor& wanted, std::shared_ptr<const Snapshot> snapshot,
                        std::shared_ptr<const GradientTrace<float>> gradients);
-    void write(const std::filesystem::path& path, std::function<void(const std::filesystem::path&)> write);
+    void write(const std::filesystem::path& path, WriteFile write);
+    /// Ends the export under way; its target stays as it was.
+    void cancel_export();
     void copy_snippet(const command::CopySnippet& copy, std::shared_ptr<const Snapshot> snapshot);
     void list(const command::ListFolder& list);
     void list_models(const command::ListModels& list);
@@ -80,6 +85,10 @@ private:
     using Outcome = std::function<void(Opened&)>;
     using Job = std::function<Outcome(const std::stop_token&)>;
     void send(Job job);
+    Worker::Reports reports();
+    /// Sends an export; `write` returns a description of what was written.
+    void send_export(const std::filesystem::path& path, std::function<std::string(const WriteWatch&)> write);
+    void show_export(std::optional<ExportUnderWay> shown);
     void deliver(Outcome outcome);
     /// The outcome of a job that only tells something.
     Outcome told(std::string notice, bool failed = false);
@@ -105,10 +114,13 @@ private:
     std::shared_ptr<const Document> compared_;  ///< the document that state_.unsaved was computed for
     std::vector<Command> waiting_;              ///< commands for the next update()
 
-    std::mutex mutex_;  // guards the outcomes
-    std::vector<Outcome> outcomes_;
+    const std::function<void()> wake_;
 
-    Worker worker_;  // last, because it uses the members above
+    std::mutex mutex_;  // guards the two members below
+    std::vector<Outcome> outcomes_;
+    std::optional<ExportUnderWay> exporting_;
+
+    Worker worker_, exports_;  // last, because they use the members above
 };
 
 }  // namespace attn::app

@@ -55,6 +55,12 @@ struct AutosaveWords {
     std::int64_t written_at = 0;  ///< Unix time in seconds
 };
 
+/// An export under way, and how much of it is written, from 0 to 1.
+struct ExportUnderWay {
+    std::filesystem::path path;
+    double share = 0;
+};
+
 struct FilesState {
     std::filesystem::path document;  ///< the document's file; empty if it has none
     bool unsaved = false;            ///< the document differs from its file
@@ -62,7 +68,8 @@ struct FilesState {
     /// Another document, open before, as it was left with unsaved changes, and its file; null if there is none. Undo or redo leads to it.
     std::shared_ptr<const Document> left;
     std::filesystem::path left_document;
-    bool busy = false;                             ///< a file is being read or written
+    bool busy = false;                             ///< a file is being read or saved
+    std::optional<ExportUnderWay> exporting;       ///< independent of `busy`; none if nothing is being exported
     std::string notice;                            ///< outcome of the last file operation, in one sentence
     bool failed = false;                           ///< `notice` reports an error
     std::uint64_t notices = 0;                     ///< incremented with every notice

@@ -20,8 +20,8 @@ std::vector<std::vector<std::string>> texts_of(const std::vector<std::vector<Tok
 
 }  // namespace
 
-Snippet stage_snippet(const Snapshot& snapshot, const StageId& id, const SnippetOptions& options) {
-    const std::shared_ptr<const Trace<float>> trace = trace_with(snapshot, id);
+Snippet stage_snippet(const Snapshot& snapshot, const StageId& id, const SnippetOptions& options, const std::stop_token& stop) {
+    const std::shared_ptr<const Trace<float>> trace = trace_with(snapshot, id, stop);
     const SnippetTexts texts{texts_of(snapshot.tokens, snapshot.vocabulary), texts_of(snapshot.source_tokens, snapshot.vocabulary),
                              snapshot.vocabulary};
     return make_snippet(*trace, id, texts, options);

@@ -39,12 +39,13 @@ Whole whole_parameter(const Snapshot& snapshot, const TensorChoice& choice, cons
     return {info->shape, copied->data(), copied};
 }
 
-Whole whole_tensor(const Snapshot& snapshot, const TensorChoice& choice, const GradientTrace<float>* gradients) {
+Whole whole_tensor(const Snapshot& snapshot, const TensorChoice& choice, const GradientTrace<float>* gradients,
+                   const std::stop_token& stop = {}) {
     if (snapshot.trace == nullptr) throw Error("nothing has been computed yet");
     if (!choice.parameter.empty()) return whole_parameter(snapshot, choice, gradients);
     const std::string name = tensor_name(choice.stage);
     if (snapshot.trace->plan->find(choice.stage) == nullptr) throw Error("this model has no stage " + name);
-    const std::shared_ptr<const Trace<float>> held = choice.gradients ? snapshot.trace : trace_with(snapshot, choice.stage);
+    const std::shared_ptr<const Trace<float>> held = choice.gradients ? snapshot.trace : trace_with(snapshot, choice.stage, stop);
     const RecordedStage<float>* stage = choice.gradients ? expect_gradients(gradients).find(choice.stage) : held->find(choice.stage);
     if (stage == nullptr) throw Error("there are no gradients of " + name);
     return {stage->value.shape(), stage->value.data(), held};
@@ -186,19 +187,19 @@ TokenTexts texts_without_padding(const std::vector<std::vector<Token>>& sequence
 }
 
 void write_contents(const std::filesystem::path& path, const Snapshot& snapshot, const GradientTrace<float>* gradients,
-                    TraceContents contents) {
+                    TraceContents contents, const WriteWatch& watch = {}) {
     contents.gradients = gradients;
     contents.trained_step = snapshot.trained_step;
-    const std::shared_ptr<const Trace<float>> trace = contents.stage ? trace_with(snapshot, *contents.stage) : snapshot.trace;
-    write_trace(path, *trace, texts_without_padding(snapshot.tokens), texts_without_padding(snapshot.source_tokens), contents);
+    const std::shared_ptr<const Trace<float>> trace = contents.stage ? trace_with(snapshot, *contents.stage, watch.stop) : snapshot.trace;
+    write_trace(path, *trace, texts_without_padding(snapshot.tokens), texts_without_padding(snapshot.source_tokens), contents, watch);
 }
 
 /// Computes the stages of an outline part by part as they are requested, and records the first non-finite number.
 class PartByPart {
 public:
     /// `room_mib`: memory that a part may take.
-    PartByPart(std::shared_ptr<const Trace<float>> outline, double room_mib)
-        : outline_(std::move(outline)), room_mib_(room_mib), again_(outline_),
+    PartByPart(std::shared_ptr<const Trace<float>> outline, double room_mib, std::stop_token stop)
+        : outline_(std::move(outline)), room_mib_(room_mib), stop_(std::move(stop)), again_(outline_),
           masks_(builder_.build(*outline_->plan, outline_->settings.masks, outline_->tokens,
                                 outline_->config.architecture == Architecture::EncoderDecoder ? &outline_->source_tokens : nullptr)) {}
 
@@ -206,7 +207,7 @@ public:
         if (part_.find(id) == nullptr) {
             part_ = {};  // before the next one is computed
             expect_room_for_part(*outline_, id, room_mib_);
-            part_ = again_.trace_around(id);
+            part_ = again_.trace_around(id, stop_);
             if (!not_finite_) not_finite_ = first_not_finite(part_);
         }
         return part_;
@@ -221,6 +222,7 @@ public:
 private:
     std::shared_ptr<const Trace<float>> outline_;
     double room_mib_;
+    std::stop_token stop_;
     Recomputation<float> again_;
     MaskBuilder builder_;
     const PassMasks& masks_;
@@ -230,12 +232,15 @@ private:
 
 }  // namespace
 
-Tensor<float> chosen_tensor(const Snapshot& snapshot, const TensorChoice& choice, const GradientTrace<float>* gradients) {
-    const Whole whole = whole_tensor(snapshot, choice, gradients);
+Tensor<float> chosen_tensor(const Snapshot& snapshot, const TensorChoice& choice, const GradientTrace<float>* gradients,
+                            const WriteWatch& watch) {
+    constexpr std::int64_t kCheckedAfter = 1 << 16;
+    const Whole whole = whole_tensor(snapshot, choice, gradients, watch.stop);
     const Part part = part_of(snapshot.trace->config, whole.shape, choice);
     Tensor<float> chosen(part.shape);
     std::vector<std::int64_t> index(part.fixed.size());
     for (std::int64_t i = 0; i < chosen.size(); ++i) {
+        if (i % kCheckedAfter == 0) watch.expect_wanted();
         std::int64_t rest = i, at = 0;
         for (std::size_t a = index.size(); a-- > 0;) {
             const std::int64_t size = whole.shape[static_cast<int>(a)].size;
@@ -249,9 +254,9 @@ Tensor<float> chosen_tensor(const Snapshot& snapshot, const TensorChoice& choice
 }
 
 void write_tensor_csv(const std::filesystem::path& path, const Snapshot& snapshot, const TensorChoice& choice,
-                      const GradientTrace<float>* gradients) {
+                      const GradientTrace<float>* gradients, const WriteWatch& watch) {
     constexpr std::size_t kChunk = 1 << 20;
-    const Tensor<float> tensor = chosen_tensor(snapshot, choice, gradients);
+    const Tensor<float> tensor = chosen_tensor(snapshot, choice, gradients, watch);
     const Shape& shape = tensor.shape();
     const Labels labels(snapshot, choice);
     const CsvLines lines(shape, labels, choice);
@@ -259,6 +264,7 @@ void write_tensor_csv(const std::filesystem::path& path, const Snapshot& snapsho
     AtomicFile file(path);
     std::string text = lines.header();
     for (std::int64_t row = 0; row < rows; ++row) {
+        watch.at(static_cast<std::uint64_t>(row), static_cast<std::uint64_t>(rows));
         text += lines.prefix(row);
         for (std::int64_t column = 0; column < columns; ++column) {
             if (column > 0) text += ',';
@@ -274,19 +280,20 @@ void write_tensor_csv(const std::filesystem::path& path, const Snapshot& snapsho
 }
 
 void write_tensor_npy(const std::filesystem::path& path, const Snapshot& snapshot, const TensorChoice& choice,
-                      const GradientTrace<float>* gradients) {
-    const Tensor<float> tensor = chosen_tensor(snapshot, choice, gradients);
+                      const GradientTrace<float>* gradients, const WriteWatch& watch) {
+    const Tensor<float> tensor = chosen_tensor(snapshot, choice, gradients, watch);
     const std::string name = path.stem().string();
     if (choice.stage.stage != Stage::Tokens || !choice.parameter.empty())
-        return write_npy(path, {name, DType::F32, sizes_of(tensor.shape()), std::as_bytes(tensor.values())});
+        return write_npy(path, {name, DType::F32, sizes_of(tensor.shape()), std::as_bytes(tensor.values())}, watch);
     std::vector<std::int32_t> ids;
     for (const float id : tensor.values()) ids.push_back(static_cast<std::int32_t>(std::lround(id)));
-    write_npy(path, view_of(make_array<std::int32_t>(name, sizes_of(tensor.shape()), ids)));
+    write_npy(path, view_of(make_array<std::int32_t>(name, sizes_of(tensor.shape()), ids)), watch);
 }
 
-void write_table(const std::filesystem::path& path, const NumberTable& table) {
+void write_table(const std::filesystem::path& path, const NumberTable& table, const WriteWatch& watch) {
     if (path.extension() == ".npy")
-        return write_npy(path, {path.stem().string(), DType::F32, {table.rows, table.columns}, std::as_bytes(std::span(table.numbers))});
+        return write_npy(path, {path.stem().string(), DType::F32, {table.rows, table.columns}, std::as_bytes(std::span(table.numbers))},
+                         watch);
     if (path.extension() != ".csv") throw Error("what is shown can be written as .csv or .npy");
     const auto text_at = [](const std::vector<std::string>& texts, std::int64_t i) {
         return escaped(texts[static_cast<std::size_t>(i)], 0);
@@ -300,6 +307,7 @@ void write_table(const std::filesystem::path& path, const NumberTable& table) {
     }
     text += "\r\n";
     for (std::int64_t row = 0; row < table.rows; ++row) {
+        watch.at(static_cast<std::uint64_t>(row), static_cast<std::uint64_t>(table.rows));
         text += table.rows_by_text ? quoted(text_at(table.row_texts, row)) : std::to_string(row);
         if (tokens) text += "," + quoted(text_at(table.row_texts, row));
         for (std::int64_t column = 0; column < table.columns; ++column) {
@@ -321,17 +329,17 @@ void write_tensor_safetensors(const std::filesystem::path& path, const Snapshot&
     write_contents(path, snapshot, choice.gradients ? gradients : nullptr, std::move(contents));
 }
 
-std::optional<NotFiniteCell> write_snapshot_trace(const std::filesystem::path& path, const Snapshot& snapshot) {
+std::optional<NotFiniteCell> write_snapshot_trace(const std::filesystem::path& path, const Snapshot& snapshot, const WriteWatch& watch) {
     if (snapshot.trace == nullptr) throw Error("nothing has been computed yet");
     if (snapshot.trace->whole()) {
-        write_contents(path, snapshot, nullptr, {});
+        write_contents(path, snapshot, nullptr, {}, watch);
         return first_not_finite(*snapshot.trace);
     }
-    PartByPart parts(complete_trace(snapshot), snapshot.budget_mib);
+    PartByPart parts(complete_trace(snapshot, watch.stop), snapshot.budget_mib, watch.stop);
     const StageSource source{[&](const StageId& id) -> const Trace<float>& { return parts.around(id); },
                              [&](const StageId& id) { return parts.mask(id); }};
     write_trace(path, *snapshot.trace, source, texts_without_padding(snapshot.tokens), texts_without_padding(snapshot.source_tokens),
-                snapshot.trained_step);
+                snapshot.trained_step, watch);
     return parts.not_finite();
 }
 

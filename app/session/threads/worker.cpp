@@ -26,6 +26,11 @@ void Worker::send(Job job) {
     changed_.notify_all();
 }
 
+void Worker::stop() {
+    const std::lock_guard lock(mutex_);
+    stop_.request_stop();
+}
+
 void Worker::interrupt(Job job) {
     {
         const std::lock_guard lock(mutex_);

@@ -18,7 +18,7 @@ namespace attn::app {
 class Worker {
 public:
     using Clock = std::chrono::steady_clock;
-    /// `stop` is requested by interrupt(), replace(), clear() and the destructor.
+    /// `stop` is requested by stop(), interrupt(), replace(), clear() and the destructor.
     using Job = std::function<void(const std::stop_token& stop)>;
     /// Called on the thread; either may be empty.
     struct Reports {
@@ -35,6 +35,8 @@ public:
     Worker& operator=(const Worker&) = delete;
 
     void send(Job job);
+    /// Asks the job in progress to stop; those that wait stay.
+    void stop();
     /// Sends a job for which the one in progress is asked to stop.
     void interrupt(Job job);
     /// Sends a job instead of the queue: the one in progress is asked to stop, those that wait are dropped. A later job stays.
