@@ -58,7 +58,9 @@ public:
         find_mask(intended);
         if (!out_.right) find_suspects(intended);
         const bool unexplained = !out_.right && (no_suspect_reproduces_all() || out_.suspects.front().scale_is_observed);
-        if (unexplained && !known_.assumed && find_hidden_rotation()) return std::move(out_);
+        // What the file says goes before dropout that is only fitted.
+        const bool unsure = unexplained || (!out_.right && out_.suspects.front().dropout_is_fitted);
+        if (unsure && !known_.assumed && find_hidden_rotation()) return std::move(out_);
         if (unexplained && (find_other_rotation() || find_backward_rotation())) return std::move(out_);
         if (unexplained && find_softcap()) return std::move(out_);
         if (!out_.right && (no_suspect_reproduces_all() || out_.suspects.front().scale_is_observed)) excuse();
@@ -125,7 +127,7 @@ private:
                     custom_scale_.emplace(candidate, outcome);
                 if (outcome.first_failure() > out_.outcome.first_failure() && covers(outcome))
                     add({*recipe.bug, recipe.detail, outcome.first_failure(), outcome.failures(), outcome.dropout_rate,
-                         recipe.scale_is_observed, deviation(recipe, outcome)});
+                         recipe.scale_is_observed, deviation(recipe, outcome), recipe.dropout == DropoutUse::InContext});
             }
         }
         std::stable_sort(out_.suspects.begin(), out_.suspects.end(), [](const Suspect& a, const Suspect& b) { return better(a, b); });

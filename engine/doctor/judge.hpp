@@ -24,6 +24,7 @@ struct Suspect {
     /// Root-mean-square distance of its numbers from the recorded ones at the first differing part, in units of the recording's rounding; 0
     /// if the mistake was fitted to them.
     double deviation = 0;
+    bool dropout_is_fitted = false;  ///< to the context, from weights that are not in the file
 };
 
 /// Among mistakes that explain equally much, moves those to the end whose numbers are clearly farther from the recording than others'.

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
 
 #include "engine/doctor/doctor.hpp"
@@ -59,6 +60,23 @@ TEST(DoctorContext, DropoutWithoutScalingIsNamed) {
                     else EXPECT_THAT(explanation, Not(HasSubstr("did not divide"))) << is_causal << heads;
                 }
             }
+        }
+}
+
+/// A context that is slightly off lacks nothing.
+TEST(DoctorContext, ASmallErrorIsNoDropout) {
+    for (const std::int64_t size : {4, 16})
+        for (const double factor : {1.00001, 1.002, 1.009}) {
+            const Example example({1, 2, 6, 6, size}, 14, 1 / std::sqrt(static_cast<double>(size)), causal);
+            Values context = example.context;
+            for (double& x : context) x *= factor;
+            ArrayFile file = example.file();
+            keep_only(file, {"q", "k", "v", "context"});
+            replace(file, "context", context);
+            file.metadata["causal"] = "true";
+            const Diagnosis found = examine(file);
+            EXPECT_NE(found.verdict, Verdict::Correct) << size << ' ' << factor;
+            EXPECT_THAT(found.explanation, Not(HasSubstr("ropout"))) << size << ' ' << factor;
         }
 }
 
