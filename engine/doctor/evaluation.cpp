@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "engine/doctor/dropout_evidence.hpp"
 #include "engine/doctor/emptied.hpp"
@@ -14,12 +15,17 @@ namespace {
 
 using MaybeEstimate = std::shared_ptr<const Estimate>;
 
+/// The first recorded stage that is taken as capped: the one that fits only if it is, or an earlier one that also fits without. A cap that
+/// changes less than the rounding of a product does still shows in the next stage, which is computed from the recorded numbers.
+enum class FirstCapped : std::uint8_t { AsFits, Scores, Scaled };
+
 MaybeEstimate share(Estimate estimate) { return std::make_shared<const Estimate>(std::move(estimate)); }
 
 class Evaluation {
 public:
-    Evaluation(const Sequence& sequence, const Recipe& recipe, const Rounding& rounding, SharedProducts& shared)
-        : sequence_(sequence), recipe_(recipe), rounding_(rounding), shared_(shared) {
+    Evaluation(const Sequence& sequence, const Recipe& recipe, const Rounding& rounding, SharedProducts& shared,
+               FirstCapped first_capped = FirstCapped::AsFits)
+        : sequence_(sequence), recipe_(recipe), rounding_(rounding), shared_(shared), first_capped_(first_capped) {
         if (recipe.bias_factor == 0) return;
         bias_ = sequence.intent.bias;
         for (double& x : bias_) x *= recipe.bias_factor;
@@ -203,7 +209,8 @@ private:
             partial_ = factor;
             outcome_.scores_scaled = true;
         }
-        return least > 1 && recipe_.cap > 0 ? capped_product(*product, least, best) : best;
+        const bool may_be_capped = recipe_.cap > 0 && (least > 1 || first_capped_ == FirstCapped::Scores);
+        return may_be_capped ? capped_product(*product, least, best) : best;
     }
 
     /// The recorded scores may even be capped. `best` and its distance `least` without that.
@@ -211,11 +218,14 @@ private:
         if (recipe_.cap_use == CapUse::AfterMask) return best;
         const bool scale_first = recipe_.cap_use == CapUse::AfterScale;
         MaybeEstimate capped = share(cap(scale_first ? doctor::scaled(product, recipe_.scale, rounding_) : product));
-        if (compare(sequence_[Part::Scores], *capped).max_excess >= least) return best;
+        if (!fits_better(compare(sequence_[Part::Scores], *capped).max_excess, least)) return best;
         scores_capped_ = true;
         partial_ = scale_first ? recipe_.scale : 1;
         return capped;
     }
+
+    /// Whether the capped numbers are taken instead of those that are not. If both fit, that was asked for.
+    static bool fits_better(double capped, double uncapped) { return uncapped <= 1 ? capped <= 1 : capped < uncapped; }
 
     Estimate cap(const Estimate& from) const { return softcapped(from, recipe_.cap, rounding_); }
 
@@ -229,9 +239,9 @@ private:
         if (!caps_after_scaling() || scores_capped_ || !sequence_.has(Part::Scaled)) return scaled;
         // So may the recorded scaled scores.
         const double excess = compare(sequence_[Part::Scaled], *scaled).max_excess;
-        if (excess <= 1) return scaled;
+        if (excess <= 1 && first_capped_ != FirstCapped::Scaled) return scaled;
         MaybeEstimate capped = share(cap(*scaled));
-        scaled_capped_ = compare(sequence_[Part::Scaled], *capped).max_excess < excess;
+        scaled_capped_ = fits_better(compare(sequence_[Part::Scaled], *capped).max_excess, excess);
         return scaled_capped_ ? capped : scaled;
     }
     bool caps_after_scaling() const { return recipe_.cap > 0 && recipe_.cap_use == CapUse::AfterScale; }
@@ -566,6 +576,7 @@ private:
     const Recipe& recipe_;
     const Rounding& rounding_;
     SharedProducts& shared_;
+    const FirstCapped first_capped_;
     Outcome outcome_;
     double partial_ = 1;
     bool scores_capped_ = false, scaled_capped_ = false, masked_capped_ = false;  ///< the recorded ones, as far as they are recorded
@@ -598,7 +609,14 @@ std::shared_ptr<const Estimate> scaled_scores(const Sequence& sequence, const Re
 }
 
 Outcome evaluate(const Sequence& sequence, const Recipe& recipe, const Rounding& rounding, SharedProducts& shared, int needed) {
-    return Evaluation(sequence, recipe, rounding, shared).run(needed);
+    Outcome best = Evaluation(sequence, recipe, rounding, shared).run(needed);
+    if (recipe.cap == 0 || recipe.cap_use != CapUse::AfterScale) return best;
+    for (const auto& [part, reading] : {std::pair{Part::Scores, FirstCapped::Scores}, std::pair{Part::Scaled, FirstCapped::Scaled}}) {
+        if (best.first_failure() == kPartCount || !sequence.has(part)) continue;
+        const Outcome other = Evaluation(sequence, recipe, rounding, shared, reading).run(needed);
+        if (other.first_failure() > best.first_failure()) best = other;
+    }
+    return best;
 }
 
 }  // namespace attn::doctor

@@ -53,6 +53,26 @@ ArrayFile capped_file(double cap, double times, const Sizes& n = {2, 3, 8, 8, 4}
     return out;
 }
 
+/// A stated cap may change small scores by less than their products are rounded; the numbers after it still show where it was applied.
+TEST(DoctorSoftcap, AStatedCapOfSmallScoresIsNotMissed) {
+    for (const double times : {0.05, 0.1, 0.15, 0.2, 0.3})
+        for (const std::string& capped : {std::string("scores"), std::string("scaled")}) {
+            ArrayFile file = capped_file(50, times, {2, 3, 8, 8, 64});
+            NamedArray numbers;
+            for (const NamedArray& array : file.arrays)
+                if (array.name == "scaled") numbers = array;
+            std::vector<float> after;
+            for (const double x : values_as<double>(numbers, "")) after.push_back(static_cast<float>(50 * std::tanh(x / 50)));
+            for (NamedArray& array : file.arrays)
+                if (array.name == capped) array = make_array<float>(capped, array.shape, after);
+            keep_only(file, {"q", "k", "v", capped, "masked", "weights"});
+            file.metadata["softcap"] = "50";
+            file.metadata["scale"] = "0.5";
+            const Diagnosis diagnosis = examine(file);
+            EXPECT_EQ(diagnosis.verdict, Verdict::Correct) << capped << " " << times << ": " << diagnosis.explanation;
+        }
+}
+
 TEST(DoctorSoftcap, ACapThatTheFileDoesNotStateIsFound) {
     for (const double cap : {4.0, 30.0, 50.0})
         for (const auto& names : std::vector<std::vector<std::string>>{{"q", "k", "v", "scores", "scaled", "masked", "weights", "context"},
