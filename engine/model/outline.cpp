@@ -49,7 +49,7 @@ Trace<Scalar> outline_at_once(std::shared_ptr<const Parameters<Scalar>> paramete
     const Plan& plan = *trace.plan;
     const Weights weights(*trace.parameters);
     const Form form = !each && can_leave_out_maps(plan, settings) ? Form::Outlined : Form::Staged;
-    Program<Scalar> program(plan, weights, form, Keep::OneLayer);
+    Program<Scalar> program(plan, weights, form, Keep::UntilRead);
     MaskBuilder builder;
     const std::vector<StageId> kept = outline_stages(plan, limits.attended);
     Tap<Scalar> tap(true, std::move(stop));

@@ -5,6 +5,7 @@
 #include "engine/attention/scaled_dot_product.hpp"
 #include "engine/model/steps/steps.hpp"
 #include "engine/ops/elementwise.hpp"
+#include "engine/plan/stage_shape.hpp"
 #include "engine/tensor/error.hpp"
 
 namespace attn {
@@ -17,6 +18,11 @@ std::int64_t readers_of(const Plan& plan, const StageId& id) {
     std::int64_t count = 0;
     for (const PlanNode& node : plan.nodes()) count += std::count(node.inputs.begin(), node.inputs.end(), id);
     return count;
+}
+
+/// Whether the node's step can write its result over its first input.
+bool overwrites_input(const PlanNode& node) {
+    return node.op == Op::Activate || (is_attention_map(node.id.stage) && node.op != Op::Scores);
 }
 
 }  // namespace
@@ -147,7 +153,7 @@ void Program<Scalar>::share_values(Keep keep) {
         const PlanNode& node = *nodes_[i].plan;
         value_slots_[i] = i;
         if (fused() && home(i) != i) value_slots_[i] = value_slots_[home(i)];
-        if (keep == Keep::Everything) continue;
+        if (keep != Keep::OneLayer) continue;
         // The current stream is computed from the previous one, so the two alternate.
         const int first = plan_.is_stream(node.id) ? node.id.layer % 2 : 0;
         const PlanNode* earlier = plan_.find({node.id.stage, first, node.id.stack});
@@ -156,6 +162,42 @@ void Program<Scalar>::share_values(Keep keep) {
             value_slots_[i] = value_slots_[static_cast<std::size_t>(earlier - plan_.nodes().data())];
         else if (!fused() && is_attention_map(node.id.stage) && node.op != Op::Scores) value_slots_[i] = value_slots_[nodes_[i].inputs[0]];
     }
+    if (keep == Keep::UntilRead) share_once_read();
+}
+
+/// Gives each result the memory of one of the same size that nothing reads any more.
+template <class Scalar>
+void Program<Scalar>::share_once_read() {
+    std::vector<std::int64_t> widths;
+    for (const Node<Scalar>& node : nodes_) widths.push_back(stage_shape(config(), *node.plan, {1, 1, 1}).count());
+    const std::vector<std::vector<std::size_t>> read_last = nodes_read_last();
+    std::vector<std::size_t> spare;  // nodes whose memory is free; that of the last one is the likeliest to be in the cache
+    for (std::size_t s = 0; s < steps_.size(); ++s) {
+        // Most steps may write a result before they have read all their inputs.
+        const bool overwrites = overwrites_input(*nodes_[steps_[s].first].plan);
+        if (overwrites) spare.insert(spare.end(), read_last[s].begin(), read_last[s].end());
+        for (std::size_t i = steps_[s].first; i <= steps_[s].last(); ++i) {
+            const auto found = std::find_if(spare.rbegin(), spare.rend(), [&](std::size_t one) { return widths[one] == widths[i]; });
+            if (found == spare.rend()) continue;
+            value_slots_[i] = value_slots_[*found];
+            spare.erase(std::next(found).base());
+        }
+        if (!overwrites) spare.insert(spare.end(), read_last[s].begin(), read_last[s].end());
+    }
+}
+
+/// For each step the nodes that no later step reads.
+template <class Scalar>
+std::vector<std::vector<std::size_t>> Program<Scalar>::nodes_read_last() const {
+    std::vector<std::size_t> last(nodes_.size());
+    for (std::size_t s = 0; s < steps_.size(); ++s)
+        for (std::size_t i = steps_[s].first; i <= steps_[s].last(); ++i) {
+            last[i] = s;
+            for (const std::size_t input : nodes_[i].inputs) last[input] = s;
+        }
+    std::vector<std::vector<std::size_t>> nodes(steps_.size());
+    for (std::size_t i = 0; i < nodes_.size(); ++i) nodes[last[i]].push_back(i);
+    return nodes;
 }
 
 /// In fused form, where nothing is shown, a layer's gradients are needed only until the layer below is done. All layers therefore use the

@@ -34,6 +34,7 @@ enum class Form : std::uint8_t {
 enum class Keep : std::uint8_t {
     Everything,  ///< until the next pass, so that a backward pass can follow
     OneLayer,    ///< results of a layer overwrite those of the previous layer
+    UntilRead,   ///< until the last step that reads them; for a pass over the whole plan, whose results only the tap sees
 };
 
 template <class Scalar>
@@ -180,6 +181,8 @@ private:
     void merge(std::size_t first, std::size_t count);
     std::size_t home(std::size_t place) const;
     void share_values(Keep keep);
+    void share_once_read();
+    std::vector<std::vector<std::size_t>> nodes_read_last() const;
     void share_gradients();
 
     const Plan& plan_;
