@@ -27,7 +27,7 @@ Config read_bloom_config(JsonObject& json) {
     json.read("tie_word_embeddings", config.tied_lm_head);
     config.position = PositionKind::Alibi;
     config.embedding_norm = true;
-    require_option(json, "apply_residual_connection_post_layernorm", false, false, "residual connections that start after the norm");
+    json.read("apply_residual_connection_post_layernorm", config.residual_from_norm);
     return config;
 }
 

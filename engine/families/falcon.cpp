@@ -1,5 +1,5 @@
 /// Falcon (Almazrouei et al., 2023), as in huggingface/transformers, models/falcon: multi- or grouped-query attention, parallel blocks, and
-/// q, k, v fused in one of three orders.
+/// q, k, v fused in one of three orders; or Falcon-RW, with ALiBi that is scaled like the scores.
 
 #include <fmt/format.h>
 
@@ -30,13 +30,13 @@ Config read_falcon_config(JsonObject& json) {
     std::int64_t norms = new_order ? 2 : 1;
     json.read("num_ln_in_parallel_attn", norms, 1, 2);
     if (new_order || parallel) config.order = norms == 2 && new_order ? BlockOrder::Parallel : BlockOrder::ParallelOneNorm;
-    require_option(json, "alibi", false, false, "ALiBi biases added before the scores are scaled");
     json.read("bias", config.qkv_bias);
     config.output_bias = config.ffn_bias = config.qkv_bias;
     config.d_ff = json.has("ffn_hidden_size") ? required_size(json, "ffn_hidden_size") : 4 * config.d_model;
     config.activation = read_activation_word(json, "activation", Activation::GeluErf);
     json.read("layer_norm_epsilon", config.layer_norm_eps, 1e-30, 1);
-    read_rotary(json, config);
+    if (json.read("alibi", config.scaled_alibi); config.scaled_alibi) config.position = PositionKind::Alibi;
+    else read_rotary(json, config);
     return config;
 }
 

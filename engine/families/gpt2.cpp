@@ -86,7 +86,9 @@ std::string gpt2_config_json(const Config& config) {
 void read_gpt2_arithmetic(JsonObject& json, Config& config) {
     config.activation = read_activation_word(json, "activation_function", Activation::GeluTanh);
     json.read("layer_norm_epsilon", config.layer_norm_eps, 1e-30, 1);
-    require_option(json, "scale_attn_weights", true, true, "scores that are not divided by √d_head");
+    bool scaled = true;
+    json.read("scale_attn_weights", scaled);
+    if (!scaled) config.score_factor = 1;
     json.read("scale_attn_by_inverse_layer_idx", config.scale_by_layer);
 }
 

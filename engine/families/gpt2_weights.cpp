@@ -68,6 +68,7 @@ private:
         if (!object.read("n_head", config_.num_heads, 1, 1 << 12)) object.fail_missing("n_head");
         read_gpt2_arithmetic(object, config_);
         if (config_.scale_by_layer) object.fail("scale_attn_by_inverse_layer_idx", "expected false: open such a model as a folder");
+        if (config_.score_factor != 0) object.fail("scale_attn_weights", "expected true: open such a model as a folder");
     }
 
     [[noreturn]] void fail(std::string_view tensor, std::string_view problem) const {

@@ -408,6 +408,8 @@ bool names_another_family(const ModelFolder& folder) {
 }
 
 void add_notes(ModelFolder& folder) {
+    if (folder.config.scaled_alibi)
+        folder.notes.emplace_back("transformers rounds the ALiBi biases of this model to bfloat16; here they are exact.");
     if (names_another_family(folder))
         folder.notes.push_back(fmt::format("\"architectures\" names {}, but the model is read as \"model_type\" says: {}.",
                                            escaped(folder.model_class, 60), folder.model_type));

@@ -120,6 +120,16 @@ void require_parallel(const Config& config) {
         throw ConfigError("attention and feed-forward can share a norm only if it comes before them");
 }
 
+/// Both sublayers need a norm of their own.
+void require_residual_from_norm(const Config& config) {
+    if (!config.residual_from_norm) return;
+    if (!config.residual || !config.norms_input() || config.order != BlockOrder::InTurn ||
+        config.architecture == Architecture::EncoderDecoder)
+        throw ConfigError(
+            "residual connections that start after the norm need a single stack, norms before the sublayers, and attention and "
+            "feed-forward one after the other");
+}
+
 void require_factor(std::string_view what, double value) {
     if (!(value >= 0 && std::isfinite(value)))
         throw ConfigError(std::string(what) + " is " + std::to_string(value) + "; expected a number of at least 0");
@@ -147,7 +157,7 @@ bool has_later_parts(const Config& config) {
     plain.qk_norm = QueryKeyNorm::None;
     plain.order = BlockOrder::InTurn;
     plain.score_factor = plain.score_cap = plain.logit_cap = 0;
-    plain.lm_head_bias = plain.embedding_norm = plain.head_transform = plain.stack_positions = false;
+    plain.residual_from_norm = plain.lm_head_bias = plain.embedding_norm = plain.head_transform = plain.stack_positions = false;
     plain.num_segments = plain.encoder_layers = plain.encoder_ff = 0;
     plain.head_factor = 1;
     plain.embedding_factor = 1;
@@ -174,6 +184,7 @@ void validate(const Config& config) {
     require_kinds(config);
     require_norm_of_results(config);
     require_parallel(config);
+    require_residual_from_norm(config);
     require_embedding(config);
     require_buckets(config);
     require_range("encoder_layers", config.encoder_layers, 0, std::int64_t{1} << 10);

@@ -104,10 +104,12 @@ struct Config {
     QueryKeyNorm qk_norm = QueryKeyNorm::None;
     double score_factor = 0;        ///< scores are multiplied by this; 0: 1 / sqrt(d_head)
     bool scale_by_layer = false;    ///< scores are also divided by the layer number, from 1 (an option of GPT-2)
+    bool scaled_alibi = false;      ///< Alibi: what it subtracts is scaled like the scores (Falcon)
     double score_cap = 0;           ///< soft cap: scaled scores x become cap tanh(x / cap); 0: off
     bool output_projection = true;  ///< W_O after concat; if off there is no attention_out
     bool output_bias = true;
     bool residual = true;
+    bool residual_from_norm = false;  ///< sublayers add to their normed input rather than to the stream (an option of BLOOM)
     BlockOrder order = BlockOrder::InTurn;
     bool feed_forward = true;
     bool ffn_gated = false;  ///< the hidden layer is multiplied by the activation of a second one, the gate (SwiGLU, GeGLU)

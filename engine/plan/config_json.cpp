@@ -105,6 +105,8 @@ Json to_json(const Config& config, ConfigFields fields) {
     add("norm_kind", name_of(kNormKinds, config.norm_kind), config.norm_kind != usual.norm_kind);
     add("ffn_gated", config.ffn_gated, config.ffn_gated != usual.ffn_gated);
     add("scale_by_layer", config.scale_by_layer, config.scale_by_layer);
+    add("scaled_alibi", config.scaled_alibi, config.scaled_alibi);
+    add("residual_from_norm", config.residual_from_norm, config.residual_from_norm);
     add("ffn_bias", config.ffn_bias, config.ffn_bias != usual.ffn_bias);
     add("rotary_base", finite("rotary_base", config.rotary_base), config.rotary_base != usual.rotary_base);
     add("qk_norm", name_of(kQueryKeyNorms, config.qk_norm), config.qk_norm != usual.qk_norm);
@@ -150,6 +152,8 @@ Config config_from_json(JsonObject object, Config config) {
     object.read("feed_forward", config.feed_forward);
     object.read("ffn_gated", config.ffn_gated);
     object.read("scale_by_layer", config.scale_by_layer);
+    object.read("scaled_alibi", config.scaled_alibi);
+    object.read("residual_from_norm", config.residual_from_norm);
     object.read("ffn_bias", config.ffn_bias);
     object.read("final_norm", config.final_norm);
     object.read("lm_head", config.lm_head);

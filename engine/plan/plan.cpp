@@ -137,6 +137,7 @@ private:
         StageId scaled = add(layer.at(Stage::Scaled), Op::Scale, {scores}, map_axes());
         last().factor = config_.score_factor > 0 ? config_.score_factor : 1 / std::sqrt(static_cast<double>(config_.head_size()));
         if (config_.scale_by_layer) last().factor /= layer.number + 1;
+        const double factor = last().factor;
         if (config_.score_cap > 0 && !layer.cross) {
             scaled = add(layer.at(Stage::Capped), Op::Cap, {scaled}, map_axes());
             last().cap = config_.score_cap;
@@ -144,6 +145,8 @@ private:
         if (config_.position == PositionKind::Alibi && !layer.cross) {
             scaled = add(layer.at(Stage::Biased), Op::Bias, {scaled}, map_axes());
             last().slopes = alibi_slopes(config_.num_heads);
+            if (config_.scaled_alibi) last().factor = factor;
+            for (double& slope : last().slopes) slope *= last().factor;
         }
         if (config_.position == PositionKind::Buckets && !layer.cross) {
             const std::string table = stack_prefix(layer.stack) + "position_bias.weight";
@@ -212,7 +215,8 @@ private:
         const bool attends = sublayer == Stage::AttentionOut;
         StageId x = found;
         if (config_.residual) {
-            x = add(layer.at(attends ? Stage::Residual1 : Stage::Residual2), Op::Add, {stream, found}, stream_axes());
+            const StageId onto = config_.residual_from_norm ? layer.at(attends ? Stage::Norm1 : Stage::Norm2) : stream;
+            x = add(layer.at(attends ? Stage::Residual1 : Stage::Residual2), Op::Add, {onto, found}, stream_axes());
             plan_.nodes_.back().dropout_site = layer.at(sublayer);
         }
         return config_.norm == NormPlacement::Post ? norm(layer, attends ? Stage::Norm1 : Stage::Norm2, x) : x;

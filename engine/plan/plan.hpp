@@ -69,7 +69,7 @@ struct OpSettings {
     double eps = 0;                                ///< Norm
     Activation activation = Activation::GeluTanh;  ///< Activate
     bool all_heads = false;                        ///< Norm of queries or keys: over all heads' numbers together
-    double factor = 1;                             ///< Scale, Embed
+    double factor = 1;                             ///< Scale, Embed; ALiBi: what the usual slopes were multiplied by
     double cap = 1;                                ///< Cap
     RotaryRule rotary{};                           ///< Rotate
     std::vector<double> slopes{};                  ///< Bias: ALiBi slope of each head; empty: T5's buckets

@@ -140,7 +140,7 @@ private:
         case Op::Cap:
             return each(input(node), [&](double x) { return capped(x, settings.cap); });
         case Op::Bias:
-            if (node.weight.empty()) return lowered_by_distance(input(node), rows_.first);
+            if (node.weight.empty()) return lowered_by_distance(input(node), settings.factor, rows_.first);
             return biased_by_range(input(node), parameter(node.weight), settings.buckets, rows_.first);
         case Op::Segments:
             return segments(node);

@@ -121,7 +121,7 @@ Tensor<double> rms_norm_of_all_heads(const Tensor<double>& x, const double* gamm
 
 double capped(double x, double cap) { return cap * std::tanh(x / cap); }
 
-Tensor<double> lowered_by_distance(const Tensor<double>& scaled, std::int64_t first) {
+Tensor<double> lowered_by_distance(const Tensor<double>& scaled, double factor, std::int64_t first) {
     const Shape& shape = scaled.shape();
     Tensor<double> y(shape);
     std::int64_t power = 1;
@@ -130,7 +130,7 @@ Tensor<double> lowered_by_distance(const Tensor<double>& scaled, std::int64_t fi
         for (std::int64_t h = 0; h < shape[1].size; ++h) {
             const double exponent = h < power ? 8.0 * static_cast<double>(h + 1) / static_cast<double>(power)
                                               : 8.0 * static_cast<double>(2 * (h - power) + 1) / static_cast<double>(2 * power);
-            const double slope = std::pow(2.0, -exponent);
+            const double slope = factor * std::pow(2.0, -exponent);
             for (std::int64_t t = 0; t < shape[2].size; ++t)
                 for (std::int64_t s = 0; s < shape[3].size; ++s)
                     y(b, h, t, s) = scaled(b, h, t, s) - slope * static_cast<double>(first + t - s);

@@ -43,9 +43,9 @@ Tensor<double> product(const Tensor<double>& a, const Tensor<double>& b);
 Tensor<double> rotated(const Tensor<double>& x, const RotaryRule& rule, std::int64_t first, std::int64_t tokens);
 /// cap tanh(x / cap)
 double capped(double x, double cap);
-/// ALiBi (Press et al., 2022): scaled [B,H,T,S] minus slope(h) (t - s). With n the largest power of two up to H, the slopes are 2^(-8/n),
-/// 2^(-16/n), ...; heads from n on use every other slope of a model with 2n heads. `first` is the position of the first query.
-Tensor<double> lowered_by_distance(const Tensor<double>& scaled, std::int64_t first = 0);
+/// ALiBi (Press et al., 2022): scaled [B,H,T,S] minus factor slope(h) (t - s). With n the largest power of two up to H, the slopes are
+/// 2^(-8/n), 2^(-16/n), ...; heads from n on use every other slope of a model with 2n heads. `first` is the position of the first query.
+Tensor<double> lowered_by_distance(const Tensor<double>& scaled, double factor = 1, std::int64_t first = 0);
 /// T5 (Raffel et al., 2020): scaled [B,H,T,S] plus table[bucket of s - t][h], table [buckets,H]; `first` is the position of the first
 /// query.
 Tensor<double> biased_by_range(const Tensor<double>& scaled, const double* table, const BucketRule& rule, std::int64_t first = 0);

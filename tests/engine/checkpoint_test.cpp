@@ -455,7 +455,7 @@ TEST(ForeignModel, IsRefusedWithTheReason) {
     EXPECT_NO_THROW(parse(good, config));
     refused("heads unknown", "config.json", good);
     refused("no heads in config.json", "/n_head", good, "{}");
-    refused("other attention", "/scale_attn_weights", good, R"({"n_head": 2, "scale_attn_weights": false})", FileFault::Unsupported);
+    refused("unscaled scores", "/scale_attn_weights", good, R"({"n_head": 2, "scale_attn_weights": false})", FileFault::Range);
     refused("scores by layer", "/scale_attn_by_inverse_layer_idx", good, R"({"n_head": 2, "scale_attn_by_inverse_layer_idx": true})",
             FileFault::Range);
     refused("activation", "/activation_function", good, R"({"n_head": 2, "activation_function": "mish"})", FileFault::Unsupported);

@@ -32,6 +32,7 @@ TEST(ConfigJson, EveryFieldSurvives) {
     config.d_ff = 11;
     config.separate_heads = true;
     config.qkv_bias = config.output_projection = config.output_bias = config.residual = config.feed_forward = false;
+    config.scaled_alibi = config.residual_from_norm = true;
     config.final_norm = config.lm_head = config.tied_lm_head = false;
     config.norm = NormPlacement::Post;
     config.activation = Activation::Relu;
@@ -69,8 +70,8 @@ TEST(ConfigJson, EveryFieldSurvives) {
     EXPECT_EQ(config_from_json("{}", "c"), Config{});
     config.rotary_stretch = {RotaryScaling::Yarn, 2, 0.5, 3, 77, false, 1.1, {}, {}};
     EXPECT_EQ(config_from_json(to_json(config).dump(), "c"), config);
-    EXPECT_EQ(to_json(config).size(), 51U) << "a field was added to Config: write and read it, and count it here";
-    EXPECT_EQ(to_json(Config{}, ConfigFields::All).size(), 49U);
+    EXPECT_EQ(to_json(config).size(), 53U) << "a field was added to Config: write and read it, and count it here";
+    EXPECT_EQ(to_json(Config{}, ConfigFields::All).size(), 51U);
     EXPECT_EQ(to_json(Config{}).size(), 23U);  // as in files written before some fields existed
 }
 

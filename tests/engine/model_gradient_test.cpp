@@ -121,6 +121,8 @@ std::vector<Case> cases() {
     });
     with("caps", [](Case& c) { c.config.score_cap = 0.5, c.config.logit_cap = 1.5, c.config.score_factor = 0.9; });
     with("distances counted", [](Case& c) { c.config.position = PositionKind::Alibi, c.config.num_heads = 3; });
+    with("distances scaled", [](Case& c) { c.config.position = PositionKind::Alibi, c.config.scaled_alibi = true; });
+    with("added to the norm", [](Case& c) { c.config.residual_from_norm = true; });
     with("windows and rotary positions that differ from layer to layer", [](Case& c) {
         c.config.d_head = 4;
         c.config.position = PositionKind::Rotary;

@@ -99,6 +99,9 @@ private:
         for (std::int64_t i = coin(0.3) ? between(1, 3) : 0; i > 0; --i)
             config.layer_kinds.push_back({between(0, 4), one_of<LayerRotary>(3)});
         if (config.position < PositionKind::Alibi && coin(0.6)) draw_rotary();
+        config.scaled_alibi = config.position == PositionKind::Alibi && coin();
+        config.residual_from_norm = config.residual && config.norms_input() && config.order == BlockOrder::InTurn &&
+                                    config.architecture != Architecture::EncoderDecoder && coin(0.3);
     }
 
     void draw_block() {
