@@ -2,12 +2,19 @@
 
 #include <utf8proc.h>
 
+#include "engine/tokenizer/later_characters.hpp"
+
 namespace attn {
 namespace {
 
 utf8proc_category_t category(char32_t c) { return utf8proc_category(static_cast<utf8proc_int32_t>(c)); }
 
 bool between(char32_t c, char32_t first, char32_t last) { return c >= first && c <= last; }
+
+bool has_mark_category(char32_t c) {
+    const utf8proc_category_t kind = category(c);
+    return kind >= UTF8PROC_CATEGORY_MN && kind <= UTF8PROC_CATEGORY_ME;
+}
 
 }  // namespace
 
@@ -22,8 +29,10 @@ bool is_number(char32_t c) {
 }
 
 bool is_punctuation(char32_t c) {
+    constexpr char32_t kCanadianChi = 0x166D, kSandhiMark = 0x111C9;  // were punctuation until Unicode 11 and 12
+    if (c == kCanadianChi || c == kSandhiMark) return true;
     const utf8proc_category_t kind = category(c);
-    return kind >= UTF8PROC_CATEGORY_PC && kind <= UTF8PROC_CATEGORY_PO;
+    return kind >= UTF8PROC_CATEGORY_PC && kind <= UTF8PROC_CATEGORY_PO && !lacks_category(c);
 }
 
 bool is_ascii_punctuation(char32_t c) {
@@ -31,13 +40,17 @@ bool is_ascii_punctuation(char32_t c) {
 }
 
 bool is_mark(char32_t c) {
-    const utf8proc_category_t kind = category(c);
-    return kind >= UTF8PROC_CATEGORY_MN && kind <= UTF8PROC_CATEGORY_ME;
+    if (between(c, 0x1CF2, 0x1CF3)) return true;  // were marks until Unicode 12
+    return has_mark_category(c) && !lacks_mark(c);
 }
 
-bool is_nonspacing_mark(char32_t c) { return category(c) == UTF8PROC_CATEGORY_MN; }
+bool is_nonspacing_mark(char32_t c) {
+    constexpr char32_t kHanunooPamudpod = 0x1734;  // was nonspacing until Unicode 14
+    return c == kHanunooPamudpod || (category(c) == UTF8PROC_CATEGORY_MN && !lacks_category(c));
+}
 
 bool is_other(char32_t c) {
+    if (lacks_category(c)) return false;
     switch (category(c)) {
     case UTF8PROC_CATEGORY_CC:
     case UTF8PROC_CATEGORY_CF:
@@ -54,7 +67,7 @@ bool is_word_character(char32_t c) {
     const bool digit = kind == UTF8PROC_CATEGORY_ND || kind == UTF8PROC_CATEGORY_NL;
     const bool circled_letter =
         between(c, 0x24B6, 0x24E9) || between(c, 0x1F130, 0x1F149) || between(c, 0x1F150, 0x1F169) || between(c, 0x1F170, 0x1F189);
-    return letter || digit || is_mark(c) || kind == UTF8PROC_CATEGORY_PC || circled_letter || c == 0x200C || c == 0x200D;
+    return letter || digit || has_mark_category(c) || kind == UTF8PROC_CATEGORY_PC || circled_letter || c == 0x200C || c == 0x200D;
 }
 
 bool is_cjk_ideograph(char32_t c) {

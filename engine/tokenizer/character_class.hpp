@@ -1,5 +1,6 @@
 #pragma once
-/// Character classes of code points, by utf8proc's version of Unicode.
+/// Character classes of code points, by utf8proc's version of Unicode. Punctuation, marks and others are those that Hugging Face's
+/// tokenizers knows, whose tables are older.
 
 namespace attn {
 

@@ -5,6 +5,8 @@
 #include <array>
 #include <string_view>
 
+#include "engine/tokenizer/later_characters.hpp"
+
 namespace attn {
 namespace {
 
@@ -146,7 +148,7 @@ constexpr std::array kScriptNames = std::to_array<std::string_view>({"Common",
                                                                      "Newa",
                                                                      "Osage",
                                                                      "Tangut"});
-constexpr int kHan = 3, kHiragana = 4, kKatakana = 5;
+constexpr int kCommon = 0, kHan = 3, kHiragana = 4, kKatakana = 5, kDevanagari = 11;
 
 struct ScriptClasses {
     std::array<int, kScriptNames.size()> classes{};
@@ -179,6 +181,10 @@ int script_for_words(char32_t character) {
     constexpr char32_t kProlongedSound = 0x30FC;  // belongs to Katakana, although Unicode assigns it to Common
     if (character == ' ') return kAnyScript;
     if (character == kProlongedSound) return kHan;
+    if (lacks_script(character)) return kAnyScript;
+    // These have changed their scripts since.
+    if (character == 0x589 || character == 0x61C) return kCommon;
+    if (character == 0x953 || character == 0x954) return kDevanagari;
     const int script = script_of(character);
     return script == kHiragana || script == kKatakana ? kHan : script;
 }

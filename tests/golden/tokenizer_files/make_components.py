@@ -60,6 +60,9 @@ TOKEN_LISTS = [["\u2581the", "\u2581c", "at", "."], ["the", "##se", "do", "n't",
 ALPHABET = list("aB \t\n'.,!-_19e") + ["\u00e9", "e\u0301", "\u0323", "\u00a0", "\u3000", "\u200b", "\u6f22", "\u5b57", "\u304b", "\u30fc", "\u30ab", "\ud55c",
             "\u1112\u1161", "\u0660", "\u00bd", "\u2167", "\ufb01", "\u0130", "\u00df", "\U0001f98a", "\u0421", "\u03a9", "\u0e01", "\u0627", "\u2581", "\ufffd", "\x00",
             "\u2026", "\u00a1", "\ufeff", "\u00ad", "\U00020000", "\u2460", "\u212b", "\u0391\u0345", "\u03a3", "\u0378"]
+# Characters that the library's tables do not have yet, or have in another class than newer ones, each between others.
+LATER = ["a" + "b".join("\u2e4e\u2e52\u166d\U000111c9\u1b7d\U00011660"), "a" + "\u0430".join("\U0001f972\U0001f90c\u20bf\u9fef\u1c90\ua7b8\u0589\u061c\u0953"),
+         "e" + "e".join("\u1abf\ua82c\U00010d24\u08e2\U000110cd\u1734\u1cf2\u08d3")]
 
 
 def tokenizer(model, **parts):
@@ -81,6 +84,7 @@ def main():
     if arguments.random is not None:
         draw = random.Random(arguments.random)
         texts = ["".join(draw.choice(ALPHABET) for _ in range(draw.randint(0, 14))) for _ in range(400)]
+    texts += LATER
     by_byte = {"type": "BPE", "vocab": {"<0x%02X>" % b: b for b in range(256)}, "merges": [], "byte_fallback": True}
     by_word = {"type": "WordLevel", "vocab": {"?": 0}, "unk_token": "?"}
     lines = []
