@@ -104,6 +104,8 @@ void print_model(const std::filesystem::path& path) {
     for (const TensorUse& use : folder.tensors)
         fmt::print("  {:<{}}  {:<4}  {:<{}}  {}\n", escaped(use.tensor->array.name), name_width, use.tensor->type_name(),
                    shape_text(use.tensor->array.shape), shape_width, tensor_use_text(use, folder.config));
+    // Last, because it reads the whole file.
+    expect_scales(folder);
     folder.weights->require_intact();
 }
 
@@ -120,7 +122,8 @@ void add_model_command(CliCommand program, int&) {
     std::string names;
     for (const Family* family : families()) names += fmt::format("{}{}", names.empty() ? "" : ", ", family->name);
     command.footer("Families: " + names +
-                   ".\nA tensor that is missing or has a different shape than its metadata say is an error.\nExamples:\n  attnscope model "
+                   ".\nA tensor that is missing or has a different shape than its metadata say is an error, and so is a block whose scale "
+                   "is not a finite number.\nExamples:\n  attnscope model "
                    "DIR\n  attnscope model FILE.gguf\n");
     command.on_run([path] { print_model(*path); });
 }

@@ -23,6 +23,7 @@
 #include "engine/io/file_error.hpp"
 #include "engine/io/gguf.hpp"
 #include "engine/io/json.hpp"
+#include "engine/io/utf8.hpp"
 #include "engine/tasks/dataset.hpp"
 #include "engine/tokenizer/gguf_tokenizer.hpp"
 #include "engine/train/checkpoint.hpp"
@@ -180,8 +181,21 @@ std::string_view name_of(Cut cut) {
     return "";
 }
 
+/// A token's id and text; its bytes, too, if they are not whole characters, since JSON cannot hold them as text.
+Json token_json(const ModelText& words, std::int32_t id) {
+    const std::string text = words.text(id);
+    Json json{{"id", id}, {"text", text}};
+    if (!find_invalid_utf8(text)) return json;
+    Json bytes = Json::list();
+    for (const char byte : text) bytes.push_back(static_cast<int>(static_cast<unsigned char>(byte)));
+    json["bytes"] = std::move(bytes);
+    return json;
+}
+
 Json to_json(const ModelText& words, const Candidate& candidate) {
-    Json json{{"id", candidate.id}, {"text", words.text(candidate.id)}, {"probability", candidate.predicted}, {"chance", candidate.chance}};
+    Json json = token_json(words, candidate.id);
+    json["probability"] = candidate.predicted;
+    json["chance"] = candidate.chance;
     if (candidate.cut != Cut::None) json["cut"] = std::string(name_of(candidate.cut));
     return json;
 }
@@ -192,19 +206,19 @@ Json to_json(const ModelText& words, const DrawnToken& drawn, const SamplingSett
     const Candidates candidates = candidates_of(drawn.logits, sampling, kNamedCandidates);
     Json named = Json::list();
     for (const Candidate& candidate : candidates.likeliest) named.push_back(to_json(words, candidate));
-    return {{"id", drawn.id},
-            {"text", words.text(drawn.id)},
-            {"probability", predicted_shares(drawn.logits)[id]},
-            {"chance", drawn.chances[id]},
-            {"kept", candidates.kept},
-            {"candidates", std::move(named)}};
+    Json json = token_json(words, drawn.id);
+    json["probability"] = predicted_shares(drawn.logits)[id];
+    json["chance"] = drawn.chances[id];
+    json["kept"] = candidates.kept;
+    json["candidates"] = std::move(named);
+    return json;
 }
 
 void print_json(const SampleOptions& options, Json tokens, const std::string& text, std::optional<bool> ended = {}) {
     Json line{{"prompt", options.prompt}, {"text", text}, {"tokens", std::move(tokens)}};
     if (ended) line["ended"] = *ended;
     if (!options.source.empty()) line["source"] = options.source;
-    // JSON must be UTF-8: incomplete characters appear as U+FFFD, and the ids remain exact.
+    // JSON must be UTF-8: incomplete characters appear as U+FFFD.
     fmt::print("{}\n", line.dump(-1, Json::InvalidUtf8::Replace));
 }
 
@@ -277,7 +291,7 @@ void print_filled_in(const SampleOptions& options, const Writer& writer) {
         Json tokens = Json::list();
         auto next = drawn.begin();
         for (std::size_t at = 0; at < filled.size(); ++at)
-            tokens.push_back(words.hides(prompt[at]) ? std::move(*next++) : Json{{"id", filled[at]}, {"text", words.text(filled[at])}});
+            tokens.push_back(words.hides(prompt[at]) ? std::move(*next++) : token_json(words, filled[at]));
         return print_json(options, std::move(tokens), words.whole(filled));
     }
     const std::string text = words.whole(filled);
@@ -387,7 +401,7 @@ void add_sample_command(CliCommand program, int&) {
     command.flag("--ignore-end", options->ignore_end, "Continue past the model's end tokens");
     command.flag("--json", options->json,
                  "Print one line of JSON: prompt, text, whether the model ended it, and for every token its probability, how many the "
-                 "sampler kept, and the likeliest");
+                 "sampler kept, and the likeliest; bytes, as numbers, for a token that is part of a character");
     command.footer(
         "Examples:\n  attnscope sample --preset stories --prompt \"Lily and Tom are in the park .\" --tokens 40\n  attnscope sample "
         "--preset translation --source \"the small cat often sees a red fox .\" --temperature 0\n  attnscope sample --model "

@@ -12,6 +12,7 @@
 
 #include "app/cli/commands.hpp"
 #include "app/cli/document_options.hpp"
+#include "app/cli/piped_file.hpp"
 #include "app/cli/text_tokenizer.hpp"
 #include "app/cli/tokenize_steps.hpp"
 #include "app/session/states/shipped_model.hpp"
@@ -35,8 +36,8 @@ struct TokenizeOptions {
 
 /// Reads a JSON list of strings.
 std::vector<std::string> read_text_list(const std::filesystem::path& path) {
-    const std::string source = escaped(path.native(), 0);
-    const Json list = Json::parse(read_whole_file(path, {.max_bytes = kMaxTextBytes, .stop = {}}), source, kMaxTextBytes);
+    const std::string source = piped_name(path);
+    const Json list = Json::parse(read_piped_file(path, kMaxTextBytes), source, kMaxTextBytes);
     const auto refuse = [&](const std::string& place) { return FileError(FileFault::Format, source, place, "expected a list of strings"); };
     if (!list.is_list()) throw refuse("/");
     std::vector<std::string> texts;
@@ -260,7 +261,7 @@ void add_tokenize_command(CliCommand program, int&) {
         .suggest(shipped_models());
     command.option("--text", options->texts, "A text; may be given several times").shown_as("TEXT").one_at_a_time();
     command.option("--pair", options->pair, "The second text of a pair; --text is the first").shown_as("TEXT");
-    command.option("--texts", options->texts_file, "A JSON file with a list of texts").shown_as("FILE.json");
+    command.option("--texts", options->texts_file, "A JSON file or pipe with a list of texts; -: standard input").shown_as("FILE.json|-");
     command.flag("--no-special", options->no_special, "Leave out the tokens that the template puts around a text");
     command.flag("--steps", options->steps, "Every step from the text to its tokens: stages, words, and each join with its rank");
     command.flag("--json", options->json,
@@ -272,6 +273,7 @@ void add_tokenize_command(CliCommand program, int&) {
                    "  attnscope tokenize --model DIR --model FILE.gguf --text \"unhappily\"\n"
                    "  attnscope tokenize --run runs/pieces --text \"The sea was calm\" --steps\n"
                    "  attnscope tokenize --model DIR --texts FILE.json --no-special --json\n"
+                   "  attnscope tokenize --model DIR --texts - < FILE.json\n"
                    "Two tokenizers are shown side by side with the first piece that differs: first that of --model, then that of --run, "
                    "then that\nof --preset.\n");
     command.on_run([options] { tokenize(*options); });

@@ -481,6 +481,11 @@ ModelFolder open_model_folder(const std::filesystem::path& place) {
     return folder;
 }
 
+void expect_scales(const ModelFolder& folder) {
+    for (const TensorUse& use : folder.tensors)
+        if (use.tensor->blocks && !use.parameters.empty()) expect_scales(*folder.weights, *use.tensor);
+}
+
 template <class Scalar>
 std::shared_ptr<const Parameters<Scalar>> load_parameters(const ModelFolder& folder) {
     const ParameterLayout layout(folder.config);
@@ -490,8 +495,7 @@ std::shared_ptr<const Parameters<Scalar>> load_parameters(const ModelFolder& fol
             const ParameterPlace place = layout.place(source.parameter);
             parts[place.whole].push_back({place, use.tensor, &source});
         }
-    for (const TensorUse& use : folder.tensors)
-        if (use.tensor->blocks && !use.parameters.empty()) expect_scales(*folder.weights, *use.tensor);
+    expect_scales(folder);
     auto holder = std::make_shared<Holder>(Holder{folder.weights, {}, {}});
     std::vector<std::vector<StoredColumns>> entries;
     for (const ParameterInfo& entry : layout.entries()) {

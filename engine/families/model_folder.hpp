@@ -56,9 +56,13 @@ bool is_gguf_file(const std::filesystem::path& path);
 /// whose shape contradicts config.json; and what the file readers throw.
 ModelFolder open_model_folder(const std::filesystem::path& folder);
 
+/// Reads every block that the model uses. Throws FileError(Range) naming the first tensor and block whose scale is infinite or NaN.
+void expect_scales(const ModelFolder& folder);
+
 /// The parameters, memory-mapped: left in the file's precision and orientation. Copied are only columns that are not adjacent in the file,
 /// in stored form; converted to float are vectors in another precision, F64, and unaligned floats. Throws FileError(Io) if a file changed
-/// since it was opened. Results computed with the parameters are valid only if weights->require_intact() succeeds afterwards.
+/// since it was opened, and what expect_scales() throws. Results computed with the parameters are valid only if weights->require_intact()
+/// succeeds afterwards.
 template <class Scalar>
 std::shared_ptr<const Parameters<Scalar>> load_parameters(const ModelFolder& folder);
 

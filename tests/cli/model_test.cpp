@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -48,6 +49,26 @@ TEST(ModelCommand, SaysWhatAModelHasAndWhatEveryTensorIsFor) {
     says(kFolders + "bert_hub", {"5 not used\n", "[1, 64]    not used: can be computed\n", "not used: a part that is not computed\n"});
     says(gguf + "llama3.gguf", {"  1 layer, ", " in 1 file\n", "not recorded in the file, so assumed: feed-forward activation SiLU\n",
                                 " 0 not used\n", "a setting: what rotary frequencies are divided by\n"});
+}
+
+TEST(ModelCommand, NamesABlockWithoutAScale) {
+    const std::string golden = std::string(ATTN_TEST_DATA) + "/golden/gguf/llama_q8_0.gguf";
+    EXPECT_EQ(attnscope({"model", golden}).exit_code, 0);
+    const ModelFolder model = open_model_folder(golden);
+    const auto packed = std::find_if(model.tensors.begin(), model.tensors.end(),
+                                     [](const TensorUse& use) { return use.tensor->blocks.has_value() && !use.parameters.empty(); });
+    ASSERT_NE(packed, model.tensors.end());
+    const ArrayView& array = packed->tensor->array;
+    std::string bytes = read_bytes(golden);
+    const std::size_t start = bytes.find(std::string(reinterpret_cast<const char*>(array.bytes.data()), array.bytes.size()));
+    ASSERT_NE(start, std::string::npos);
+    bytes.replace(start + 2 * 34, 2, std::string("\x01\x7E", 2));  // NaN as the scale of a Q8_0 block
+    const ScratchFolder folder;
+    const Outcome outcome = attnscope({"model", folder.file("damaged.gguf", bytes)});
+    EXPECT_NE(outcome.exit_code, 0);
+    EXPECT_THAT(outcome.out, HasSubstr(" tensors, ")) << "the list comes first";
+    EXPECT_THAT(outcome.err, HasSubstr(array.name + ": block 2, with the numbers 64 to 95, has a scale that is not finite\n"));
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
 }
 
 TEST(ModelCommand, NamesSettingsThatHaveNoEffect) {
@@ -124,11 +145,25 @@ TEST(ModelCommand, RefusesWhatIsNoModel) {
     EXPECT_THAT(nothing.err, HasSubstr("config.json: cannot be opened"));
     std::ifstream stream(kFolders + "gpt2/config.json");
     json config = json::parse(stream);
-    config["scale_attn_weights"] = false;
+    config["add_cross_attention"] = true;
     std::ofstream(folder.path("config.json")) << config.dump();
     const Outcome option = attnscope({"model", folder.path("")});
     EXPECT_EQ(option.exit_code, 2);
-    EXPECT_THAT(option.err, HasSubstr("/scale_attn_weights: is false, which would need scores that are not divided"));
+    EXPECT_THAT(option.err, HasSubstr("/add_cross_attention: is true, which would need cross-attention in a decoder-only model"));
+}
+
+TEST(TokenizeCommand, ReadsItsListFromAFileAPipeAndStandardInput) {
+    const ScratchFolder folder;
+    const std::string list = folder.file("list.json", R"(["The cat", "sat"])");
+    const std::string tokenize = "attnscope tokenize --model " + kFolders + "tokenizers/gpt2 --json --texts ";
+    const Outcome whole = in_shell(tokenize + list, folder.path(""));
+    EXPECT_EQ(std::count(whole.out.begin(), whole.out.end(), '\n'), 2) << whole.err;
+    EXPECT_EQ(in_shell(tokenize + "<(cat " + list + ")", folder.path("")).out, whole.out);
+    EXPECT_EQ(in_shell("cat " + list + " | " + tokenize + "-", folder.path("")).out, whole.out);
+    EXPECT_THAT(in_shell("echo '{}' | " + tokenize + "-", folder.path("")).err, HasSubstr("standard input, /: expected a list of strings"));
+    const Outcome endless = in_shell("yes | " + tokenize + "-", folder.path(""));
+    EXPECT_THAT(endless.err, HasSubstr("standard input: holds more than"));
+    EXPECT_EQ(endless.exit_code, 2);
 }
 
 TEST(TokenizeCommand, GivesIdsTokensAndRangesInCodePoints) {

@@ -302,6 +302,28 @@ TEST(SampleOfAPublishedModel, AnswersWhatItsEncoderReads) {
     EXPECT_NE(json::parse(one.out).at("text"), json::parse(other.out).at("text"));
 }
 
+/// Not being a terminal, the plain output has every byte.
+TEST(SampleOfAPublishedModel, GivesTheBytesOfPartsOfCharacters) {
+    const ScratchFolder folder;
+    put_model(folder, "gpt2", "gpt2");
+    const std::vector<std::string> asked{"sample", "--model", folder.path("."), "--prompt", "The", "--tokens", "30", "--temperature", "4"};
+    std::vector<std::string> with_json = asked;
+    with_json.push_back("--json");
+    const json line = json::parse(attnscope(with_json).out);
+    std::string joined = "The";
+    int parts = 0;
+    for (const json& token : line.at("tokens")) {
+        const std::string text = token.at("text");
+        EXPECT_EQ(token.contains("bytes"), text.find("\uFFFD") != std::string::npos) << token;
+        if (!token.contains("bytes")) joined += text;
+        else
+            for (const json& byte : token.at("bytes")) joined += static_cast<char>(byte.get<int>());
+        parts += token.contains("bytes") ? 1 : 0;
+    }
+    EXPECT_GT(parts, 0);
+    EXPECT_EQ(attnscope(asked).out, joined + "\n");
+}
+
 TEST(SampleOfAPublishedModel, FillsInWhatItsMaskHides) {
     const ScratchFolder folder;
     put_model(folder, "bert", "bert_uncased");
