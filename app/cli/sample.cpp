@@ -12,9 +12,11 @@
 #include <utility>
 
 #include "app/cli/commands.hpp"
+#include "app/cli/document_options.hpp"
 #include "app/cli/number_checks.hpp"
 #include "app/cli/standard_output.hpp"
 #include "app/cli/trained_example.hpp"
+#include "app/session/session.hpp"
 #include "app/session/states/model_tokens.hpp"
 #include "app/session/states/opened_model.hpp"
 #include "engine/families/model_folder.hpp"
@@ -33,8 +35,10 @@ namespace attn::app {
 namespace {
 
 struct SampleOptions {
-    std::filesystem::path model;
-    std::string preset;  ///< instead of a file
+    // One of these names the model.
+    std::filesystem::path model, document;
+    std::string preset;
+
     std::string prompt, source;
     SamplingSettings sampling;
     bool json = false, ignore_end = false;
@@ -54,6 +58,7 @@ public:
             tokenizer_ = Tokenizer::from_vocabulary(checkpoint.tokenizer, checkpoint.vocabulary, checkpoint.special_tokens);
     }
     explicit ModelText(std::shared_ptr<const OpenedModel> model) : model_(std::move(model)) {}
+    explicit ModelText(Tokenizer tokenizer) : tokenizer_(std::move(tokenizer)) {}
     /// Of a published model without a tokenizer.
     explicit ModelText(const ModelFolder& folder) : weights_(folder.weights), ends_(folder.ends), answer_start_(folder.decoder_start) {}
 
@@ -223,14 +228,14 @@ void print_json(const SampleOptions& options, Json tokens, const std::string& te
 }
 
 /// A model with its forward settings and vocabulary.
-struct Writer {
+struct TextWriter {
     std::shared_ptr<const Parameters<float>> parameters;
     ForwardSettings forward;
     ModelText words;
 };
 
 /// A published model without a tokenizer.
-Writer open_by_ids(const std::filesystem::path& path) {
+TextWriter open_by_ids(const std::filesystem::path& path) {
     const ModelFolder folder = open_model_folder(path);
     ForwardSettings forward;
     forward.masks.causal = folder.config.architecture != Architecture::Encoder;
@@ -244,7 +249,7 @@ bool is_published_folder(const std::filesystem::path& path) {
     return is_model_folder(folder) && !(std::filesystem::exists(weights, none) && is_checkpoint(weights));
 }
 
-Writer open_writer(const std::filesystem::path& path) {
+TextWriter open_writer(const std::filesystem::path& path) {
     if (is_gguf_file(path) && !has_gguf_tokenizer(GgufFile::read(path))) return open_by_ids(path);
     if (OpenedModel::is_in(path)) {
         std::shared_ptr<const OpenedModel> model = OpenedModel::open(path);
@@ -262,9 +267,28 @@ Writer open_writer(const std::filesystem::path& path) {
     return {checkpoint.parameters, checkpoint.settings.train.forward, ModelText(checkpoint)};
 }
 
-Writer open_example(const std::string& name) {
+TextWriter open_example(const std::string& name) {
     const std::shared_ptr<const ShippedModel> model = trained_example(name);
     return {model->checkpoint.parameters, model->checkpoint.settings.train.forward, ModelText(model->checkpoint)};
+}
+
+/// The model and settings of a document, whose first text is continued if the command line gives none.
+TextWriter open_document(SampleOptions& options) {
+    DocumentOptions named;
+    named.document = options.document;
+    Session session(
+        make_document(named), [] {}, memory_budget_mib(named));
+    const std::shared_ptr<const Snapshot> snapshot = session.wait();
+    if (!snapshot->problem.empty()) throw Error(snapshot->problem);
+    const Setup& setup = *snapshot->state->setup;
+    if (options.prompt.empty()) options.prompt = setup.texts.front();
+    if (options.source.empty() && !setup.source_texts.empty()) options.source = setup.source_texts.front();
+    const auto words = [&] {
+        if (setup.model != nullptr) return ModelText(setup.model);
+        const std::vector<std::string>& vocabulary = snapshot->vocabulary;
+        return ModelText(Tokenizer::from_vocabulary(setup.tokenizer, vocabulary, setup.special_tokens));
+    };
+    return {snapshot->trace->parameters, snapshot->trace->settings, words()};
 }
 
 /// The token's text, escaped if it goes to a terminal.
@@ -273,7 +297,7 @@ std::string printed(const ModelText& words, std::int32_t id) {
 }
 
 /// Prints the prompt with all masks filled in.
-void print_filled_in(const SampleOptions& options, const Writer& writer) {
+void print_filled_in(const SampleOptions& options, const TextWriter& writer) {
     const ModelText& words = writer.words;
     const std::vector<std::int32_t> prompt = words.ids(options.prompt, "--prompt");
     const auto blank = std::find_if(prompt.begin(), prompt.end(), [&](std::int32_t id) { return words.hides(id); });
@@ -312,7 +336,7 @@ void tell_forgotten(const Config& config, std::size_t prompt, std::size_t writte
 }
 
 /// Prints the prompt and its continuation; for a translation only the answer. Stops at an end token unless they are ignored.
-void print_written(SampleOptions options, const Writer& writer) {
+void print_written(SampleOptions options, const TextWriter& writer) {
     const ModelText& words = writer.words;
     const bool translates = writer.parameters->config().architecture == Architecture::EncoderDecoder;
     if (translates && options.source.empty())
@@ -353,11 +377,18 @@ void print_written(SampleOptions options, const Writer& writer) {
     tell_forgotten(writer.parameters->config(), prompt.size(), written.size());
 }
 
-void sample(const SampleOptions& options) {
+TextWriter open_named(SampleOptions& options) {
+    const int named =
+        static_cast<int>(!options.model.empty()) + static_cast<int>(!options.preset.empty()) + static_cast<int>(!options.document.empty());
+    if (named == 0) throw Error("say which model to use: --model FILE, --preset NAME or --document FILE.json");
+    if (named > 1) throw Error("--model, --preset and --document each name a model: give one of them");
+    if (!options.document.empty()) return open_document(options);
+    return options.preset.empty() ? open_writer(options.model) : open_example(options.preset);
+}
+
+void sample(SampleOptions options) {
     require_sampling(options.sampling);
-    if (options.model.empty() && options.preset.empty()) throw Error("say which model to use: --model FILE or --preset NAME");
-    if (!options.model.empty() && !options.preset.empty()) throw Error("--model and --preset both name a model: give one of them");
-    const Writer writer = options.preset.empty() ? open_writer(options.model) : open_example(options.preset);
+    const TextWriter writer = open_named(options);
     const Architecture architecture = writer.parameters->config().architecture;
     if (architecture != Architecture::EncoderDecoder && !options.source.empty())
         throw Error("--source: this model reads no source: only an encoder-decoder does");
@@ -379,6 +410,10 @@ void add_sample_command(CliCommand program, int&) {
     command.option("--preset", options->preset, "A trained example instead: stories, induction, addition, masked or translation")
         .shown_as("NAME")
         .suggest(shipped_models());
+    command
+        .option("--document", options->document,
+                "Document saved by the window: its model, masks and edits, and its first text as the prompt")
+        .shown_as("FILE.json");
     command
         .option("--prompt,--text", options->prompt,
                 "The text to continue, or to fill in where it has a _; token ids for a model without a vocabulary")
@@ -406,7 +441,8 @@ void add_sample_command(CliCommand program, int&) {
         "Examples:\n  attnscope sample --preset stories --prompt \"Lily and Tom are in the park .\" --tokens 40\n  attnscope sample "
         "--preset translation --source \"the small cat often sees a red fox .\" --temperature 0\n  attnscope sample --model "
         "runs/my/model.safetensors --prompt \"The sea \" --tokens 200 --temperature 0.8 --top-p 0.9\n  attnscope sample --preset stories "
-        "--prompt \"Lily and Tom are in the park .\" --min-p 0.05 --top-k 40 --seed 7 --json\n  attnscope train --task copy --out "
+        "--prompt \"Lily and Tom are in the park .\" --min-p 0.05 --top-k 40 --seed 7 --json\n  attnscope sample --document "
+        "my.attnscope.json --tokens 5\n  attnscope train --task copy --out "
         "runs/copy\n  attnscope sample --model runs/copy --prompt \"adbc>\" --tokens 4 --temperature 0\nThe last one prints adbc>adbc. A "
         "translation ends with the token that the source ends with; --prompt says how it begins, by\ndefault with \">\". A published model "
         "stops at the end tokens named in its files and says so on standard error; --ignore-end\ncontinues past them. Chat templates are "

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <nlohmann/json.hpp>
 
 #include "app/session/document/document_json.hpp"
 #include "app/session/document/model_document.hpp"
@@ -100,6 +101,26 @@ TEST_F(EditedDocument, IsTracedWithTheSessionsNumbers) {
     const ArrayFile file = read_safetensors(folder_.path("trace.safetensors"));
     EXPECT_EQ(different_stages(file, *edited_->trace), 0);
     EXPECT_GT(different_stages(file, *unedited_->trace), 20) << "the negative control: the edits reach most stages";
+}
+
+TEST_F(EditedDocument, IsContinuedWithItsEdits) {
+    const auto written = [&](const std::string& document, const std::string& prompt) {
+        std::vector<std::string> arguments{"sample", "--document", document, "--tokens", "3", "--temperature", "0", "--json"};
+        if (!prompt.empty()) arguments.insert(arguments.end(), {"--prompt", prompt});
+        const Outcome outcome = attnscope(arguments);
+        EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+        return nlohmann::json::parse(outcome.out);
+    };
+    const nlohmann::json line = written(path(), "");
+    EXPECT_EQ(line["prompt"], "one two three four");
+    const auto logits = edited_->trace->find({Stage::Logits, -1})->value.values();
+    const std::size_t vocabulary = edited_->vocabulary.size();
+    const auto row = logits.last(vocabulary);
+    const auto likeliest = static_cast<std::size_t>(std::max_element(row.begin(), row.end()) - row.begin());
+    EXPECT_EQ(line["tokens"][0]["id"], likeliest);
+    EXPECT_EQ(line["tokens"][0]["text"], edited_->vocabulary[likeliest]);
+    EXPECT_EQ(written(path(), "two three")["prompt"], "two three");
+    EXPECT_NE(line["tokens"], written(folder_.path("unedited.attnscope.json"), "")["tokens"]) << "the edits count";
 }
 
 TEST_F(EditedDocument, IsExportedWithTheSessionsNumbers) {

@@ -446,6 +446,10 @@ Group verdicts() {
               "attnscope trace --model tests/golden/hf/gpt2 --text \"The cat sat\" --out trace.safetensors"},
              {"attnscope sample --model DIR --prompt \"The cat sat\" --tokens 20 --temperature 0", says("The cat sat"),
               "attnscope sample --model tests/golden/hf/gpt2 --prompt \"The cat sat\" --tokens 20 --temperature 0"},
+             {"attnscope sample --document my.attnscope.json --tokens 5", says("one two"), "",
+              [](const Outcome&, const Place& place) {
+                  place.write("my.attnscope.json", R"({"format": "attnscope-document/1", "texts": ["one two"]})");
+              }},
              {"attnscope check DIR", says("one.logits"), "attnscope check tests/golden/hf/gpt2"},
              {"attnscope check tests/golden/hf/gemma2", says("one.logits")},
              {"attnscope model DIR", says("28 tensors, 0 not used"), "attnscope model tests/golden/hf/gpt2"},

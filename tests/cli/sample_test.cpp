@@ -172,10 +172,11 @@ TEST_F(SampleCommand, RefusesWhatItCannotDo) {
         EXPECT_THAT(outcome.err, HasSubstr(words));
     };
     const std::string model = folder_->path("run");
-    refused({"sample"}, "--model FILE or --preset NAME");
-    refused({"sample", "--prompt", "Lily"}, "--model FILE or --preset NAME");
+    refused({"sample"}, "--model FILE, --preset NAME or --document FILE.json");
+    refused({"sample", "--prompt", "Lily"}, "--model FILE, --preset NAME or --document FILE.json");
+    refused({"sample", "--document", folder_->path("none.json")}, "none.json: cannot be opened");
     refused({"sample", "--preset", "gpt-tiny", "--prompt", "a"}, "random weights");
-    refused({"sample", "--preset", "stories", "--model", model, "--prompt", "a"}, "--model and --preset both name a model");
+    refused({"sample", "--preset", "stories", "--model", model, "--prompt", "a"}, "--model, --preset and --document each name a model");
     refused({"sample", "--model", model}, "--prompt");
     refused({"sample", "--model", folder_->path("nothing"), "--prompt", "a"}, "nothing");
     refused({"sample", "--model", folder_->path("abcd.txt"), "--prompt", "a"}, "abcd.txt");
