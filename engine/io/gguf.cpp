@@ -272,10 +272,12 @@ private:
             if (tensor.begin % alignment != 0)
                 throw FileError(FileFault::Range, file_.source_, place,
                                 fmt::format("begins at {}, not a multiple of {}", tensor.begin, alignment));
-            if (data > source_.size() || tensor.begin > source_.size() - data || length > source_.size() - data - tensor.begin)
-                throw FileError(
-                    FileFault::Truncated, file_.source_, place,
-                    fmt::format("lies at {} with {} bytes, beyond the end of the file of {}", tensor.begin, length, source_.size()));
+            const std::uint64_t held = source_.size() - std::min(data, source_.size());
+            if (tensor.begin > held || length > held - tensor.begin)
+                throw FileError(FileFault::Truncated, file_.source_, place,
+                                fmt::format("takes {} bytes from {} on in the data of all tensors, of which the file has only {}: the file "
+                                            "is incomplete",
+                                            length, tensor.begin, held));
             tensor.begin += data;
             tensor.end = tensor.begin + length;
             by_place.push_back(&tensor);

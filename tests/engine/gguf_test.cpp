@@ -113,8 +113,9 @@ TEST(Gguf, RefusesWhatCannotBe) {
     EXPECT_THAT(first(tensor(1, le<std::uint64_t>(8), 99, 0)), HasSubstr("has type 99"));
     EXPECT_THAT(first(tensor(1, le<std::uint64_t>(31), 8, 0)), HasSubstr("rows of 31 numbers, which blocks of 32 (Q8_0) do not fill"));
     EXPECT_THAT(first(tensor(1, le<std::uint64_t>(4), 0, 4)), HasSubstr("not a multiple of 32"));
-    EXPECT_THAT(first(tensor(1, le<std::uint64_t>(4), 0, 1024)), HasSubstr("beyond the end"));
-    EXPECT_THAT(first(tensor(1, le<std::uint64_t>(4), 0, ~std::uint64_t{31})), HasSubstr("beyond the end"));
+    EXPECT_THAT(first(tensor(1, le<std::uint64_t>(4), 0, 1024)),
+                HasSubstr("takes 16 bytes from 1024 on in the data of all tensors, of which the file has only "));
+    EXPECT_THAT(first(tensor(1, le<std::uint64_t>(4), 0, ~std::uint64_t{31})), HasSubstr("the file is incomplete"));
     EXPECT_THAT(first(tensor(1, le<std::uint64_t>(16), 0, 0)), HasSubstr("\"b.weight\": overlaps \"a.weight\""));
     EXPECT_THAT(with([](GgufParts& p) {
                     p.second =
