@@ -6,7 +6,6 @@
 #include <tuple>
 
 #include "app/panels/compare/comparison.hpp"
-#include "app/panels/listed_terms.hpp"
 #include "app/panels/maps/gradients.hpp"
 #include "app/panels/maps/labels.hpp"
 #include "app/panels/maps/large_map.hpp"
@@ -62,24 +61,8 @@ void operand_number(PanelContext& context, const Operand& operand, ImVec2 right_
     end_tooltip();
 }
 
-/// The common scale of the bars in a list.
-struct BarScale {
-    double largest = 0;
-    bool any_negative = false;
-};
-
-BarScale bar_scale(const std::vector<Term>& terms) {
-    BarScale scale;
-    for (const Term& term : terms) {
-        if (term.masked || !std::isfinite(term.value)) continue;
-        scale.largest = std::max(scale.largest, std::abs(term.value));
-        scale.any_negative |= term.value < 0;
-    }
-    return scale;
-}
-
 /// A bar whose length is proportional to the number: to either side of a centre line, or from the left if no number is negative.
-void term_bar(const PanelContext& context, ImVec2 min, ImVec2 max, double value, const BarScale& bars) {
+void term_bar(const PanelContext& context, ImVec2 min, ImVec2 max, double value, const ListedTerms& bars) {
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const float middle = bars.any_negative ? (min.x + max.x) / 2 : min.x;
@@ -100,7 +83,7 @@ std::string term_label(const PanelContext& context, const CellRef& cell, const T
     return term.label + " " + index_label(context, cell.stage, axis, index);
 }
 
-void draw_term(PanelContext& context, const CellRef& cell, const Term& term, ImVec2 at, float width, const BarScale& bars, int id) {
+void draw_term(PanelContext& context, const CellRef& cell, const Term& term, ImVec2 at, float width, const ListedTerms& bars, int id) {
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const bool narrow = term.operands.size() > 1;
@@ -130,21 +113,17 @@ void draw_term(PanelContext& context, const CellRef& cell, const Term& term, ImV
                  term.operands.size() >= 2 ? signed_number(term.value) : number(term.value));
 }
 
-void draw_terms(PanelContext& context, const CellRef& cell, const Provenance& provenance) {
-    const std::vector<Term>& terms = provenance.terms;
+void draw_terms(PanelContext& context, const CellRef& cell, const std::vector<Term>& terms, const ListedTerms& listed) {
     if (terms.empty()) return;
     const float width = ImGui::GetContentRegionAvail().x;
-    const BarScale bars = bar_scale(terms);
     const ImVec2 origin = ImGui::GetCursorScreenPos();
-    const std::vector<std::size_t> shown = shown_terms(terms);
     float y = origin.y;
-    for (const std::size_t i : shown) {
-        draw_term(context, cell, terms[i], {origin.x, y}, width, bars, static_cast<int>(i));
+    for (const std::size_t i : listed.shown) {
+        draw_term(context, cell, terms[i], {origin.x, y}, width, listed, static_cast<int>(i));
         y += context.px(kLine);
     }
     ImGui::SetCursorScreenPos({origin.x, y});
-    const std::string rest = left_out(provenance, shown.size());
-    if (!rest.empty()) paragraph(context.ui(), context.theme.fonts.label, context.theme.colors.faint, rest);
+    if (!listed.left_out.empty()) paragraph(context.ui(), context.theme.fonts.label, context.theme.colors.faint, listed.left_out);
 }
 
 void draw_value_line(const PanelContext& context, std::string_view label, std::string_view value, Color ink, ImFont* font) {
@@ -394,7 +373,7 @@ void draw_inspector(PanelContext& context) {
     gap(ui, 4);
     paragraph(ui, context.theme.fonts.label, context.theme.colors.faint, provenance.sentence);
     gap(ui, 8);
-    draw_terms(context, *cell, provenance);
+    draw_terms(context, *cell, provenance.terms, explanation->listed);
     draw_steps(context, provenance);
     draw_gradient(context, *cell);
     draw_where_it_goes(context, explanation->next);

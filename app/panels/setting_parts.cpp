@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "app/panels/edit/edits.hpp"
 #include "app/panels/edit/paint_mask.hpp"
@@ -77,17 +78,17 @@ void draw_shown_maps(PanelContext& context) {
     }
 }
 
-/// Counts the computed layers only; for a large model the others are not computed just for this. 0 before the first trace.
-std::int64_t heads_showing(const PanelContext& context, const std::string& pattern) {
-    std::int64_t count = 0;
-    if (!context.ready()) return count;
+/// The scores of the computed layers; for a large model the others are not computed just for this. None before the first trace.
+std::vector<HeadScore> computed_scores(const PanelContext& context) {
+    std::vector<HeadScore> all_scores;
+    if (!context.ready()) return all_scores;
     const bool all = context.snapshot.trace->whole() || context.view.view == View::Grid;
     for (const PlanNode& node : context.trace().plan->nodes()) {
         if (to_self(node.id.stage) != Stage::Weights || (!all && node.id.layer != context.view.stage.layer)) continue;
-        for (std::int64_t head = 0; head < context.trace().config.num_heads; ++head)
-            count += head_pattern(context, node.id, head, pattern) > kShowsPattern ? 1 : 0;
+        const std::vector<HeadScore> scores = scores_of_heads(context, node.id);
+        all_scores.insert(all_scores.end(), scores.begin(), scores.end());
     }
-    return count;
+    return all_scores;
 }
 
 }  // namespace
@@ -258,9 +259,11 @@ void draw_memory_settings(PanelContext& context) {
 void draw_find_heads(PanelContext& context) {
     const Ui ui = context.ui();
     const bool crosses = context.ready() && context.trace().config.architecture == Architecture::EncoderDecoder;
+    const std::vector<HeadScore> scores = computed_scores(context);
     for (const PatternInfo& pattern : head_patterns()) {
         if (!crosses && std::string_view(pattern.name) == "alignment") continue;
-        const std::int64_t strong = heads_showing(context, pattern.name);
+        const auto strong = std::count_if(scores.begin(), scores.end(),
+                                          [&](const HeadScore& score) { return pattern_share(score, pattern.name) > kShowsPattern; });
         std::string shown = pattern.short_name;
         if (pattern.name == context.view.sort_heads_by) shown += " · sorted";
         if (value_row(ui, shown, std::to_string(strong), pattern.tooltip))

@@ -120,14 +120,15 @@ std::string part_words(const StageId& id) {
 }
 
 /// A line for each of the stages with the largest errors.
-std::string largest_errors(std::vector<reference::StageError> stages) {
+std::string largest_errors(const reference::Verification& verification) {
     constexpr std::size_t kListed = 12;
-    std::erase_if(stages, [](const reference::StageError& stage) { return stage.max_abs == 0; });
-    std::stable_sort(stages.begin(), stages.end(), [](const auto& a, const auto& b) { return a.max_abs > b.max_abs; });
+    const std::vector<std::size_t>& largest = verification.largest;
     std::string lines;
-    for (std::size_t i = 0; i < std::min(stages.size(), kListed); ++i)
-        lines += fmt::format("{}  {}\n", tensor_name(stages[i].id), format_scientific(stages[i].max_abs));
-    if (stages.size() > kListed) lines += fmt::format("{} other stages have smaller ones.", stages.size() - kListed);
+    for (std::size_t i = 0; i < std::min(largest.size(), kListed); ++i) {
+        const reference::StageError& stage = verification.stages[largest[i]];
+        lines += fmt::format("{}  {}\n", tensor_name(stage.id), format_scientific(stage.max_abs));
+    }
+    if (largest.size() > kListed) lines += fmt::format("{} other stages have smaller ones.", largest.size() - kListed);
     return lines;
 }
 
@@ -154,7 +155,7 @@ Badge badge_of(const PanelContext& context) {
                     "errors:\n",
                     whole ? "Every stage" : fmt::format("Every stage of {}{}", context.view.stage.layer >= 0 ? "" : "the ", part),
                     whole ? "" : "In a model this large, only the part on screen is checked, starting from its recorded input. ");
-    table += largest_errors(verification->stages);
+    table += largest_errors(*verification);
     // A green badge beside a warning would suggest that all is well.
     if (context.document.forward.mistake != Mistake::None)
         return {colors.bad, "broken on purpose", "",

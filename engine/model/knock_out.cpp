@@ -102,6 +102,41 @@ std::vector<std::int32_t> targets_of(const Trace<float>& trace, const KnockOutQu
     return targets;
 }
 
+WorthGrid empty_grid(const std::vector<PartWorth>& parts) {
+    WorthGrid grid;
+    if (parts.empty()) return grid;
+    grid.rows = parts.back().row + 1;
+    for (const PartWorth& part : parts) grid.columns = std::max(grid.columns, part.column + 1);
+    const auto cells = static_cast<std::size_t>(grid.rows * grid.columns);
+    grid.parts.assign(cells, WorthGrid::kNoPart);
+    grid.changes.resize(cells);
+    grid.measured.resize(cells);
+    for (std::size_t i = 0; i < parts.size(); ++i)
+        grid.parts[static_cast<std::size_t>(parts[i].row * grid.columns + parts[i].column)] = static_cast<std::int64_t>(i);
+    return grid;
+}
+
+double size_of_change(const KnockOut& result, const PartWorth& part) {
+    const double size = std::abs(result.change(part));
+    return std::isnan(size) ? std::numeric_limits<double>::infinity() : size;
+}
+
+/// Adds a measured part to the grid and to the order.
+void add_measured(KnockOut& out, std::size_t i) {
+    PartWorth& part = out.parts[i];
+    part.measured = true;
+    const auto cell = static_cast<std::size_t>(part.row * out.grid.columns + part.column);
+    const auto change = static_cast<float>(out.change(part));
+    out.grid.changes[cell] = change;
+    out.grid.measured[cell] = 1;
+    if (std::isfinite(change)) out.grid.reach = std::max(out.grid.reach, std::abs(change));
+    const auto stronger = [&](std::size_t a, std::size_t b) {
+        const double x = size_of_change(out, out.parts[a]), y = size_of_change(out, out.parts[b]);
+        return x > y || (x == y && a < b);
+    };
+    out.strongest.insert(std::upper_bound(out.strongest.begin(), out.strongest.end(), i, stronger), i);
+}
+
 }  // namespace
 
 std::vector<std::int32_t> next_tokens(const TokenBatch& tokens) {
@@ -140,6 +175,7 @@ KnockOut knock_out(const Trace<float>& trace, const KnockOutQuestion& question, 
     };
     KnockOut out;
     out.parts = replaced_parts(trace, question);
+    out.grid = empty_grid(out.parts);
     out.with_all = measure();
     if (question.patch && question.place && question.place->position < trace.tokens.lengths[static_cast<std::size_t>(question.patch->from)])
         out.in_other_text = measure_at({question.patch->from, question.place->position, question.place->token, question.place->against});
@@ -155,7 +191,7 @@ KnockOut knock_out(const Trace<float>& trace, const KnockOutQuestion& question, 
             for (Edit& edit : replacement_of(trace, part, question)) edits.push_back(edit);  // last, so that no other restores the part
             part.without = measure();
         }
-        part.measured = true;
+        add_measured(out, i);
         each(out, ++done);
     }
     return out;

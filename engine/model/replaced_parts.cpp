@@ -30,6 +30,22 @@ std::vector<PartWorth> heads_of(const Trace<float>& trace) {
     return heads;
 }
 
+/// Blocks of a layer are side by side; other parts have a row for each stage and a column for each head or position.
+void place_in_grid(std::vector<PartWorth>& parts, ReplacedParts kind) {
+    const PartWorth* before = nullptr;
+    for (PartWorth& part : parts) {
+        const StageId& id = part.stage;
+        const bool blocks = kind == ReplacedParts::Blocks, feed_forward = id.stage == Stage::FfnOut || id.stage == Stage::FfnNorm;
+        part.column = !blocks ? part.index : feed_forward ? kFeedForwardColumn : is_cross(id.stage) ? kCrossColumn : kAttentionColumn;
+        if (before != nullptr) {
+            const StageId& last = before->stage;
+            const bool same_row = blocks ? last.layer == id.layer && last.stack == id.stack : last == id;
+            part.row = before->row + (same_row ? 0 : 1);
+        }
+        before = &part;
+    }
+}
+
 /// Whether this stage is what an attention adds to the stream: its result after the norm and the projection, as far as it has them.
 bool ends_attention(const Plan& plan, const StageId& id) {
     const auto has = [&](Stage stage) { return plan.find(of_same_attention(id, stage)) != nullptr; };
@@ -59,6 +75,15 @@ std::vector<StageId> replaced_stages(const Plan& plan, ReplacedParts parts) {
     for (const PlanNode& node : plan.nodes())
         if ((attention && ends_attention(plan, node.id)) || (feed_forward && ends_feed_forward(plan, node.id))) stages.push_back(node.id);
     return stages;
+}
+
+std::vector<PartWorth> stages_of(const Trace<float>& trace, const KnockOutQuestion& question) {
+    std::vector<PartWorth> parts;
+    for (const StageId& id : replaced_stages(*trace.plan, question.parts)) {
+        const std::int64_t count = at_positions(question.parts) ? shared_length(trace.tokens_of(id.stack), *question.patch) : 1;
+        for (std::int64_t index = 0; index < count; ++index) parts.push_back({id, index});
+    }
+    return parts;
 }
 
 /// Collects the changes from the stages of a pass.
@@ -150,12 +175,8 @@ bool knocks_out_in_rows(const Trace<float>& trace) {
 }
 
 std::vector<PartWorth> replaced_parts(const Trace<float>& trace, const KnockOutQuestion& question) {
-    if (question.parts == ReplacedParts::Heads) return heads_of(trace);
-    std::vector<PartWorth> parts;
-    for (const StageId& id : replaced_stages(*trace.plan, question.parts)) {
-        const std::int64_t count = at_positions(question.parts) ? shared_length(trace.tokens_of(id.stack), *question.patch) : 1;
-        for (std::int64_t index = 0; index < count; ++index) parts.push_back({id, index});
-    }
+    std::vector<PartWorth> parts = question.parts == ReplacedParts::Heads ? heads_of(trace) : stages_of(trace, question);
+    place_in_grid(parts, question.parts);
     return parts;
 }
 

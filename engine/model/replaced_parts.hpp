@@ -16,7 +16,8 @@ bool knocks_out_in_rows(const Trace<float>& trace);
 /// Whether a stage after the layers is edited.
 bool edits_behind_layers(const Trace<float>& trace);
 
-/// The parts that the question is about, in the order of the plan. Of positions, only those that both texts of a patch have.
+/// The parts that the question is about, in the order of the plan and with their places in the grid. Of positions, only those that both
+/// texts of a patch have.
 std::vector<PartWorth> replaced_parts(const Trace<float>& trace, const KnockOutQuestion& question);
 
 /// The edits that replace a part: by zeros, or by the numbers of another text, of which no padding is taken.

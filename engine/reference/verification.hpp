@@ -1,6 +1,7 @@
 #pragma once
 /// The result of comparing a trace with the reference; plain data.
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -23,7 +24,8 @@ struct StageError {
 };
 
 struct Verification {
-    std::vector<StageError> stages;  ///< in the trace's order; stages that the trace lacks come last
+    std::vector<StageError> stages;      ///< in the trace's order; stages that the trace lacks come last
+    std::vector<std::size_t> largest{};  ///< indices of the stages with an error, the largest max_abs first
     double max_abs = 0;
     bool ok = true;
     /// The first failing stage; nullptr if all agree.

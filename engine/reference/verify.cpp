@@ -59,12 +59,18 @@ StageError compare_stage(const StageId& id, const Tensor<Scalar>& value, const M
     return error;
 }
 
-void conclude(StageError& stage, Verification& result) {
-    stage.ok = stage.problem.empty();
-    if (!stage.ok && stage.max_excess == 0)
-        stage.max_abs = stage.max_excess = std::numeric_limits<double>::infinity();  // nothing could be compared
-    result.max_abs = std::max(result.max_abs, stage.max_abs);
-    result.ok = result.ok && stage.ok;
+void conclude(Verification& result) {
+    for (std::size_t i = 0; i < result.stages.size(); ++i) {
+        StageError& stage = result.stages[i];
+        stage.ok = stage.problem.empty();
+        if (!stage.ok && stage.max_excess == 0)
+            stage.max_abs = stage.max_excess = std::numeric_limits<double>::infinity();  // nothing could be compared
+        result.max_abs = std::max(result.max_abs, stage.max_abs);
+        result.ok = result.ok && stage.ok;
+        if (stage.max_abs != 0) result.largest.push_back(i);
+    }
+    std::stable_sort(result.largest.begin(), result.largest.end(),
+                     [&](std::size_t a, std::size_t b) { return result.stages[a].max_abs > result.stages[b].max_abs; });
 }
 
 StageError structural_failure(const StageId& id, std::string problem) {
@@ -86,7 +92,7 @@ Verification compare(const std::vector<RecordedStage<Scalar>>& recorded, const s
                                                     : structural_failure(recorded[i].id, "the model has no such stage"));
     for (std::size_t i = recorded.size(); i < expected.size(); ++i)
         result.stages.push_back(structural_failure(expected[i].id, "missing from the trace"));
-    for (StageError& stage : result.stages) conclude(stage, result);
+    conclude(result);
     return result;
 }
 
@@ -162,7 +168,7 @@ public:
             result.stages.push_back(std::move(stages_[i]));
         }
         for (StageError& stranger : strangers_) result.stages.push_back(std::move(stranger));
-        for (StageError& stage : result.stages) conclude(stage, result);
+        conclude(result);
         return result;
     }
 

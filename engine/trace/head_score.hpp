@@ -1,7 +1,10 @@
 #pragma once
 /// What kind of attention a head pays, as a few numbers; plain data.
 
+#include <algorithm>
 #include <cstdint>
+#include <span>
+#include <tuple>
 
 #include "engine/plan/stage.hpp"
 
@@ -25,5 +28,16 @@ struct HeadScore {
     std::int64_t rows = 0;            ///< rows averaged; 0: no row to score
     std::int64_t induction_rows = 0;  ///< rows whose token occurred before
 };
+
+/// The scores of one attention's heads among those of a model, which are in the order of its plan; empty if they are not there.
+inline std::span<const HeadScore> scores_of(std::span<const HeadScore> scores, const StageId& weights) {
+    const auto before = [](const StageId& a, const StageId& b) {
+        return std::tie(a.stack, a.layer, a.stage) < std::tie(b.stack, b.layer, b.stage);
+    };
+    const auto first =
+        std::partition_point(scores.begin(), scores.end(), [&](const HeadScore& score) { return before(score.id, weights); });
+    const auto last = std::partition_point(first, scores.end(), [&](const HeadScore& score) { return !before(weights, score.id); });
+    return {first, last};
+}
 
 }  // namespace attn

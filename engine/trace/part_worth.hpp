@@ -1,6 +1,7 @@
 #pragma once
 /// The importance of parts of a model, measured by removing them or by replacing them with those of another text; plain data.
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -51,13 +52,27 @@ struct KnockOutQuestion {
     bool operator==(const KnockOutQuestion&) const = default;
 };
 
+/// The columns of the grid of blocks.
+enum BlockColumn : std::int64_t { kAttentionColumn, kFeedForwardColumn, kCrossColumn };
+
 /// A part, and the measure of the model with it replaced.
 struct PartWorth {
     StageId stage;           ///< the stage whose numbers are replaced
     std::int64_t index = 0;  ///< of the head or position; of a whole stage 0
     double without = 0;
-    bool measured = false;  ///< false: not measured yet, `without` is meaningless
+    bool measured = false;             ///< false: not measured yet, `without` is meaningless
+    std::int64_t row = 0, column = 0;  ///< its place in KnockOut::grid
     bool operator==(const PartWorth&) const = default;
+};
+
+/// The changes as a matrix: a row for every layer or attention in it, a column for every head, block or position.
+struct WorthGrid {
+    static constexpr std::int64_t kNoPart = -1;  ///< where a row has fewer parts than another
+    std::int64_t rows = 0, columns = 0;
+    std::vector<std::int64_t> parts;     ///< [rows,columns] indices of KnockOut::parts
+    std::vector<float> changes;          ///< [rows,columns], 0 where nothing is measured
+    std::vector<std::uint8_t> measured;  ///< [rows,columns]
+    float reach = 0;                     ///< largest finite magnitude
 };
 
 struct KnockOut {
@@ -65,6 +80,12 @@ struct KnockOut {
     std::vector<PartWorth> parts;  ///< in the order of the plan
     /// Of a patch: the same measure in the text taken from; none for the loss and where that text is shorter.
     std::optional<double> in_other_text{};
+    std::vector<std::size_t> strongest{};  ///< indices of the measured parts, the largest change first; NaN counts as infinite
+    WorthGrid grid{};
+
+    /// The measure with the part replaced, minus that with nothing replaced.
+    double change(const PartWorth& part) const { return part.without - with_all; }
+    bool whole() const { return strongest.size() == parts.size(); }
 };
 
 }  // namespace attn

@@ -50,6 +50,39 @@ double answer_of(const Trace<float>& trace, const KnockOutQuestion::Place& place
     return number(trace.plan->logits(), place.token) - number(trace.plan->logits(), *place.against);
 }
 
+/// The measured parts are listed by the size of their change, and every part stands in a cell of its own, with its change.
+void expect_in_order_and_in_grid(const KnockOut& found) {
+    std::vector<bool> listed(found.parts.size());
+    for (std::size_t i = 0; i < found.strongest.size(); ++i) {
+        const PartWorth& part = found.parts[found.strongest[i]];
+        EXPECT_TRUE(part.measured);
+        EXPECT_FALSE(listed[found.strongest[i]]) << "listed twice";
+        listed[found.strongest[i]] = true;
+        const double change = std::abs(part.without - found.with_all);
+        const double before = i == 0 ? HUGE_VAL : std::abs(found.parts[found.strongest[i - 1]].without - found.with_all);
+        EXPECT_FALSE(change > before);
+    }
+    const WorthGrid& grid = found.grid;
+    ASSERT_EQ(grid.parts.size(), static_cast<std::size_t>(grid.rows * grid.columns));
+    std::size_t placed = 0;
+    for (std::int64_t row = 0; row < grid.rows; ++row)
+        for (std::int64_t column = 0; column < grid.columns; ++column) {
+            const auto cell = static_cast<std::size_t>(row * grid.columns + column);
+            if (grid.parts[cell] == WorthGrid::kNoPart) continue;
+            const auto index = static_cast<std::size_t>(grid.parts[cell]);
+            const PartWorth& part = found.parts[index];
+            EXPECT_EQ(part.row, row);
+            EXPECT_EQ(part.column, column);
+            EXPECT_EQ(part.measured, listed[index]);
+            EXPECT_EQ(part.measured, grid.measured[cell] != 0);
+            const auto change = static_cast<float>(part.without - found.with_all);
+            EXPECT_TRUE(grid.changes[cell] == (part.measured ? change : 0) || std::isnan(change));
+            EXPECT_FALSE(std::isfinite(grid.changes[cell]) && std::abs(grid.changes[cell]) > grid.reach);
+            ++placed;
+        }
+    EXPECT_EQ(placed, found.parts.size());
+}
+
 /// The model with the rows of W_O for one head set to 0.
 Trace<float> without_head(const Trace<float>& trace, const PartWorth& head) {
     auto parameters = std::make_shared<Parameters<float>>(*trace.parameters);
@@ -138,6 +171,8 @@ TEST(KnockOut, OfBlocksAgreesWithTracesInWhichTheyAddNothing) {
         if (model.coin()) place.against = static_cast<std::int32_t>(model.between(0, trace.config.vocab_size - 1));
         const KnockOut found = knock_out(trace, {.place = place, .parts = ReplacedParts::Blocks}, kQuietly);
         ASSERT_TRUE(near(found.with_all, answer_of(trace, place))) << seed;
+        expect_in_order_and_in_grid(found);
+        EXPECT_LE(found.grid.columns, 3) << "attention, feed-forward and cross-attention";
         const std::vector<StageId> added = added_stages(*trace.plan);
         if (!added.empty()) {
             ASSERT_EQ(found.parts.size(), added.size()) << seed;
@@ -240,6 +275,7 @@ TEST(KnockOut, TellsTheHeadsThatAddMostFirstAndInTheEndTheSame) {
         const auto each = [&](const KnockOut& so_far, std::size_t done) {
             ASSERT_EQ(std::count_if(so_far.parts.begin(), so_far.parts.end(), [](const PartWorth& head) { return head.measured; }),
                       static_cast<std::ptrdiff_t>(done));
+            expect_in_order_and_in_grid(so_far);
             with_all = so_far.with_all;
             for (std::size_t i = 0; i < so_far.parts.size() && !before.empty(); ++i)
                 if (so_far.parts[i].measured && !before[i].measured) additions.push_back(addition_of(trace, so_far.parts[i]));
@@ -250,6 +286,8 @@ TEST(KnockOut, TellsTheHeadsThatAddMostFirstAndInTheEndTheSame) {
         EXPECT_EQ(worth.parts, before) << "the last one told is what is returned";
         EXPECT_EQ(worth.with_all, with_all);
         ASSERT_EQ(additions.size(), worth.parts.size());
+        EXPECT_TRUE(worth.whole());
+        EXPECT_EQ(worth.grid.columns, trace.config.num_heads);
         for (std::size_t i = 1; i < additions.size(); ++i) EXPECT_LE(additions[i], additions[i - 1] * 1.0001 + 1e-6) << seed;
         for (std::size_t i = 1; i < worth.parts.size(); ++i)
             EXPECT_TRUE(worth.parts[i].index == worth.parts[i - 1].index + 1 || worth.parts[i].index == 0) << "in the order of the plan";
@@ -299,6 +337,7 @@ TEST(KnockOut, OfAnotherTextsPartsAgreesWithTracesWhoseNumbersAreSetOneByOne) {
             question.place->against = static_cast<std::int32_t>(model.between(0, trace.config.vocab_size - 1));
         const auto answer = [&](const Trace<float>& of) { return question.place ? answer_of(of, *question.place) : loss_of(of, sequence); };
         const KnockOut found = knock_out(trace, question, kQuietly);
+        expect_in_order_and_in_grid(found);
         ASSERT_TRUE(near(found.with_all, answer(trace))) << seed;
         const bool same_place = question.place && question.place->position < trace.tokens.lengths[static_cast<std::size_t>(from)];
         ASSERT_EQ(found.in_other_text.has_value(), same_place);

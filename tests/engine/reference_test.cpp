@@ -119,6 +119,11 @@ protected:
         ASSERT_NE(verification.first_failure(), nullptr) << why;
         EXPECT_EQ(verification.first_failure(), &verification.stages.at(stage)) << why << ": " << describe(verification);
         EXPECT_GT(verification.max_abs, 0) << why;
+        ASSERT_FALSE(verification.largest.empty());
+        EXPECT_EQ(verification.largest.front(), stage) << why;
+        EXPECT_TRUE(std::is_sorted(verification.largest.begin(), verification.largest.end(), [&](std::size_t a, std::size_t b) {
+            return verification.stages[a].max_abs > verification.stages[b].max_abs;
+        }));
     }
 };
 

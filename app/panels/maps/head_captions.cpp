@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <span>
 
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/maps/head_search.hpp"
@@ -15,12 +17,8 @@ namespace attn::app {
 namespace {
 
 const HeadScore* find_score(const Snapshot& snapshot, const StageId& weights, std::int64_t head) {
-    if (snapshot.trace == nullptr) return nullptr;
-    // The heads of a stage are side by side.
-    const auto heads = static_cast<std::size_t>(snapshot.trace->config.num_heads);
-    for (auto i = static_cast<std::size_t>(head); i < snapshot.head_scores.size(); i += heads)
-        if (const HeadScore& score = snapshot.head_scores[i]; score.id == weights && score.head == head) return &score;
-    return nullptr;
+    const std::span<const HeadScore> scores = scores_of(snapshot.head_scores, weights);
+    return head >= 0 && head < std::ssize(scores) ? &scores[static_cast<std::size_t>(head)] : nullptr;
 }
 
 }  // namespace
@@ -29,6 +27,21 @@ const HeadScore* head_score(const PanelContext& context, const StageId& weights,
     if (!side_in_place(context).empty())
         if (const ComparedSide a = reference_side(context, weights, head); !a.empty()) return find_score(*a.snapshot, a.stage, a.head);
     return find_score(context.snapshot_with(weights), weights, head);
+}
+
+std::vector<HeadScore> scores_of_heads(const PanelContext& context, const StageId& weights) {
+    const std::int64_t heads = context.trace().config.num_heads;
+    std::vector<HeadScore> all;
+    if (side_in_place(context).empty()) {
+        const std::span<const HeadScore> known = scores_of(context.snapshot_with(weights).head_scores, weights);
+        all.assign(known.begin(), known.end());
+    } else
+        for (std::int64_t head = 0; head < heads; ++head) {
+            const HeadScore* score = head_score(context, weights, head);
+            all.push_back(score == nullptr ? HeadScore{.id = weights, .head = head} : *score);
+        }
+    for (std::int64_t head = std::ssize(all); head < heads; ++head) all.push_back({.id = weights, .head = head});
+    return all;
 }
 
 HeadCaption head_caption(const PanelContext& context, const StageId& weights, std::int64_t head) {
@@ -81,12 +94,6 @@ std::string caption_that_fits(const HeadCaption& caption, const ImFont* font, fl
         if (!text.empty() && fits(text)) return text;
     std::string figure = caption.text.substr(caption.text.rfind(' ') + 1);
     return fits(figure) ? figure : "";
-}
-
-double head_pattern(const PanelContext& context, const StageId& weights, std::int64_t head, const std::string& pattern) {
-    const HeadScore* score = head_score(context, weights, head);
-    if (score == nullptr) return 0;
-    return pattern_share(*score, pattern);
 }
 
 }  // namespace attn::app

@@ -2,6 +2,7 @@
 /// Short captions that describe the behaviour of heads.
 
 #include <string>
+#include <vector>
 
 #include "app/panels/panel_context.hpp"
 #include "engine/trace/head_score.hpp"
@@ -17,6 +18,9 @@ struct HeadCaption {
 /// The head's scores in the state shown: of A while a comparison shows it in place; null if they are not known.
 const HeadScore* head_score(const PanelContext& context, const StageId& weights, std::int64_t head);
 
+/// The same of every head of an attention; those that are not known have no rows.
+std::vector<HeadScore> scores_of_heads(const PanelContext& context, const StageId& weights);
+
 /// The pattern that has more than half of the head's weight, otherwise its entropy; empty if nothing is known, or if the
 /// weights are shown rescaled, whose entropy is another.
 HeadCaption head_caption(const PanelContext& context, const StageId& weights, std::int64_t head);
@@ -26,8 +30,5 @@ HeadCaption pattern_caption(const PanelContext& context, const StageId& weights,
 
 /// With a shortened word or as the number alone if needed; "" if not even that fits.
 std::string caption_that_fits(const HeadCaption& caption, const ImFont* font, float room);
-
-/// The head's score for a pattern ("previous token", "first token", "same token", "after a repeat", "alignment"); 0 for unknown heads.
-double head_pattern(const PanelContext& context, const StageId& weights, std::int64_t head, const std::string& pattern);
 
 }  // namespace attn::app

@@ -33,6 +33,7 @@ struct Tile {
     StageId weights;  ///< the weights stage of the same attention, for captions and sorting
     std::int64_t head = 0;
     HeadScore score{};  ///< without rows if not known yet; for a mean only its position
+    double share = 0;   ///< of the pattern by which heads are sorted
 };
 
 /// Whether there is a last column with means over the heads: for weights in layer order, if values are shown.
@@ -44,15 +45,9 @@ bool shows_mean(const PanelContext& context) {
 
 /// Adds a tile for each head of an attention.
 void add_tiles(const PanelContext& context, const StageId& id, const StageId& weights, std::vector<Tile>& tiles) {
-    const std::size_t first = tiles.size();
-    const std::int64_t heads = context.trace().config.num_heads;
-    for (std::int64_t head = 0; head < heads; ++head) tiles.push_back({id, weights, head, {.id = weights, .head = head}});
-    if (!side_in_place(context).empty()) {
-        for (std::int64_t head = 0; head < heads; ++head)
-            if (const HeadScore* score = head_score(context, weights, head)) tiles[first + static_cast<std::size_t>(head)].score = *score;
-    } else
-        for (const HeadScore& score : context.snapshot_with(weights).head_scores)
-            if (score.id == weights && score.head < heads) tiles[first + static_cast<std::size_t>(score.head)].score = score;
+    const std::vector<HeadScore> scores = scores_of_heads(context, weights);
+    for (std::int64_t head = 0; head < context.trace().config.num_heads; ++head)
+        tiles.push_back({id, weights, head, scores[static_cast<std::size_t>(head)]});
     if (shows_mean(context)) tiles.push_back({id, weights, kMeanHead, {.id = weights, .head = kMeanHead}});
 }
 
@@ -64,9 +59,9 @@ std::vector<Tile> tiles_of(const PanelContext& context) {
         add_tiles(context, stage.id, weights_of(stage.id), tiles);
     }
     const std::string& pattern = context.view.sort_heads_by;
-    if (!pattern.empty())
-        std::stable_sort(tiles.begin(), tiles.end(),
-                         [&](const Tile& a, const Tile& b) { return pattern_share(a.score, pattern) > pattern_share(b.score, pattern); });
+    if (pattern.empty()) return tiles;
+    for (Tile& tile : tiles) tile.share = pattern_share(tile.score, pattern);
+    std::stable_sort(tiles.begin(), tiles.end(), [](const Tile& a, const Tile& b) { return a.share > b.share; });
     return tiles;
 }
 

@@ -25,16 +25,9 @@ constexpr std::array<PartWords, 5> kPartWords = {{
 
 const PartWords& words_of(ReplacedParts parts) { return kPartWords[static_cast<std::size_t>(parts)]; }
 
-/// The columns of blocks.
-enum : std::int64_t { kAttentionColumn, kFeedForwardColumn, kCrossColumn };
+// In the order of BlockColumn.
 constexpr std::array<std::string_view, 3> kBlocks = {"attention", "feed-forward", "cross-attention"};
 constexpr std::array<std::string_view, 3> kBlockColumns = {"attention", "ffn", "cross"};
-
-std::int64_t block_of(const StageId& id) {
-    return id.stage == Stage::FfnOut || id.stage == Stage::FfnNorm ? kFeedForwardColumn
-           : is_cross(id.stage)                                    ? kCrossColumn
-                                                                   : kAttentionColumn;
-}
 
 /// An encoder-decoder has up to three attentions per layer, whose names must fit beside the picture.
 std::string short_name(const StageId& id) { return id.stack == Stack::Main ? place_words(id, -1) : attention_name(id, {}, true); }
@@ -74,17 +67,8 @@ std::string row_name(const PartWorth& part, ReplacedParts parts) {
     return short_name(id);
 }
 
-bool in_one_row(const PartWorth& a, const PartWorth& b, ReplacedParts parts) {
-    if (parts == ReplacedParts::Blocks) return a.stage.layer == b.stage.layer && a.stage.stack == b.stage.stack;
-    return a.stage == b.stage;
-}
-
 bool has_two_texts(const KnockOut& result) {
     return !result.parts.empty() && result.parts.front().stage.stack != result.parts.back().stage.stack;
-}
-
-std::int64_t column_of(const PartWorth& part, ReplacedParts parts) {
-    return parts == ReplacedParts::Blocks ? block_of(part.stage) : part.index;
 }
 
 std::string column_name(const PanelContext& context, const KnockOut& result, ReplacedParts parts, std::int64_t column) {
@@ -97,8 +81,7 @@ std::string column_name(const PanelContext& context, const KnockOut& result, Rep
 std::string part_name(const PanelContext& context, const PartWorth& part, ReplacedParts parts) {
     if (parts == ReplacedParts::Heads)
         return part.stage.stack == Stack::Main ? place_words(part.stage, part.index) : attention_name(part.stage, part.index, true);
-    if (parts == ReplacedParts::Blocks)
-        return fmt::format("{}, {}", row_name(part, parts), kBlocks[static_cast<std::size_t>(block_of(part.stage))]);
+    if (parts == ReplacedParts::Blocks) return fmt::format("{}, {}", row_name(part, parts), kBlocks[static_cast<std::size_t>(part.column)]);
     return fmt::format("{}, {} ‘{}’", row_name(part, parts), part.index, position_name(context, part));
 }
 

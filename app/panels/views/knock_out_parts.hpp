@@ -23,11 +23,8 @@ std::string_view opened_name(ReplacedParts parts);
 
 /// The row of the picture: a layer, or one of the attentions in it.
 std::string row_name(const PartWorth& part, ReplacedParts parts);
-bool in_one_row(const PartWorth& a, const PartWorth& b, ReplacedParts parts);
 /// Whether the columns of an encoder and a decoder are different words.
 bool has_two_texts(const KnockOut& result);
-/// The column of the picture.
-std::int64_t column_of(const PartWorth& part, ReplacedParts parts);
 std::string column_name(const PanelContext& context, const KnockOut& result, ReplacedParts parts, std::int64_t column);
 std::string part_name(const PanelContext& context, const PartWorth& part, ReplacedParts parts);
 

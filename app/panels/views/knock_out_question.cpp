@@ -231,8 +231,7 @@ std::string measured_whole(const PanelContext& context, const KnockOutQuestion& 
     if (result.in_other_text)
         words += fmt::format(" · in text {}{}: {}", question.patch->from + 1, other_place(context, question),
                              format_number(*result.in_other_text, {.decimals = 4}));
-    const bool changed =
-        std::any_of(result.parts.begin(), result.parts.end(), [&](const PartWorth& part) { return part.without != result.with_all; });
+    const bool changed = !result.strongest.empty() && result.change(result.parts[result.strongest.front()]) != 0;
     if (!changed) return fmt::format("{} {} · {}", measure, value, why_unchanged(context.trace(), question));
     return words;
 }

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "app/panels/edit/edits.hpp"
@@ -33,10 +34,6 @@ constexpr std::size_t kMostListed = 200;
 constexpr float kWorthWriting = 1e-5F;       // of the largest change
 constexpr float kListBesidePositions = 860;  // from this width on, because a map of positions is wide
 constexpr float kLabelColumn = 66, kRowHeight = 30, kTokenWidth = 108;
-
-bool is_whole(const KnockOut& result) {
-    return std::all_of(result.parts.begin(), result.parts.end(), [](const PartWorth& part) { return part.measured; });
-}
 
 /// Back from an opened position, the question is the one before, unless another position was selected meanwhile.
 void take_up_question(ViewState& view) {
@@ -205,13 +202,13 @@ void draw_state(PanelContext& context, const KnockOutQuestion& question, const A
     const bool fresh = answer.value != nullptr;
     std::string words;
     if (fresh) words = measured_whole(context, question, *answer.value);
-    else if (state.stopped) words = state.last == nullptr || is_whole(*state.last) ? "not measured" : "stopped before all were measured";
+    else if (state.stopped) words = state.last == nullptr || state.last->whole() ? "not measured" : "stopped before all were measured";
     else if (!answer.problem.empty()) words = answer.problem;
     else if (answer.total == 0) words = "measuring with nothing replaced";
     else
         words = fmt::format("{} of {} {}, strongest first{}", answer.done, answer.total, counted_name(question.parts),
                             time_left(context, question, answer));
-    if (!fresh && answer.so_far == nullptr && state.last != nullptr && is_whole(*state.last)) words += " · below: an earlier state";
+    if (!fresh && answer.so_far == nullptr && state.last != nullptr && state.last->whole()) words += " · below: an earlier state";
     float x = at.x;
     if (!state.stopped && answer.computing()) {
         ImGui::SetCursorScreenPos({x, at.y + context.px(11)});
@@ -232,25 +229,26 @@ void draw_state(PanelContext& context, const KnockOutQuestion& question, const A
 }
 
 /// Draws the changes in their cells, small ones in scientific notation.
-void draw_numbers(const PanelContext& context, const WorthMap& map, const HeatmapStyle& style, const Box& box) {
+void draw_numbers(const PanelContext& context, const WorthGrid& grid, const HeatmapStyle& style, const Box& box) {
     ImFont* font = context.theme.fonts.mono_small;
-    const float width = box.width() / static_cast<float>(map.width), height = box.height() / static_cast<float>(map.rows.size());
+    const float width = box.width() / static_cast<float>(grid.columns), height = box.height() / static_cast<float>(grid.rows);
     if (text_width(font, "−0.0000") + context.px(6) > width || height < context.px(16)) return;
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    for (std::size_t i = 0; i < map.values.size(); ++i) {
+    for (std::size_t i = 0; i < grid.changes.size(); ++i) {
+        const float change = grid.changes[i];
         // Beside the strong ones, numbers of rounding would only be noise; the tooltip gives them.
-        if (map.measured[i] == 0 || (map.values[i] != 0 && std::abs(map.values[i]) < kWorthWriting * map.reach)) continue;
-        const auto row = static_cast<float>(i / static_cast<std::size_t>(map.width));
-        const auto column = static_cast<float>(i % static_cast<std::size_t>(map.width));
+        if (grid.measured[i] == 0 || (change != 0 && std::abs(change) < kWorthWriting * grid.reach)) continue;
+        const auto row = static_cast<float>(i / static_cast<std::size_t>(grid.columns));
+        const auto column = static_cast<float>(i % static_cast<std::size_t>(grid.columns));
         const ImVec2 min{box.min.x + column * width, box.min.y + row * height};
-        draw_text_in(list, font, min, {min.x + width, min.y + height}, {0.5F, 0.5F}, ink_on(context.canvas.color(style, map.values[i])),
-                     format_number(static_cast<double>(map.values[i]), {.decimals = 4}));
+        draw_text_in(list, font, min, {min.x + width, min.y + height}, {0.5F, 0.5F}, ink_on(context.canvas.color(style, change)),
+                     format_number(static_cast<double>(change), {.decimals = 4}));
     }
 }
 
 /// How much of the difference between the two texts the part makes alone; "" where that is not known.
 std::string way_to_other_text(const KnockOut& result, const PartWorth& part, const KnockOutQuestion& question) {
-    const double whole = result.in_other_text.value_or(result.with_all) - result.with_all, share = change(result, part) / whole;
+    const double whole = result.in_other_text.value_or(result.with_all) - result.with_all, share = result.change(part) / whole;
     if (whole == 0 || !std::isfinite(share)) return "";
     return fmt::format("{} % of the way to text {}", format_number(100 * share, {.decimals = 1}), question.patch->from + 1);
 }
@@ -266,7 +264,7 @@ void draw_tooltip(PanelContext& context, const KnockOut& result, const PartWorth
         text_line(ui, fonts.mono, colors.muted,
                   fmt::format("{} with it, {} {}: {}", format_number(result.with_all, {.decimals = 4}),
                               format_number(part.without, {.decimals = 4}), question.patch ? "with the other text's" : "without",
-                              format_number(change(result, part), {.decimals = 4, .plus = true})));
+                              format_number(result.change(part), {.decimals = 4, .plus = true})));
     if (const std::string way = part.measured ? way_to_other_text(result, part, question) : ""; !way.empty())
         text_line(ui, fonts.label, colors.muted, way);
     text_line(ui, fonts.label, colors.faint, fmt::format("click to open {}", opened_name(question.parts)));
@@ -275,60 +273,43 @@ void draw_tooltip(PanelContext& context, const KnockOut& result, const PartWorth
 
 void draw_map(PanelContext& context, const KnockOut& result, ImVec2 at, ImVec2 room, bool fresh) {
     const ReplacedParts parts = context.view.knock_out.last_question.parts;
-    const WorthMap map = map_of(context, result, parts);
-    if (map.values.empty()) return;
-    const auto rows = static_cast<std::int64_t>(map.rows.size());
+    const WorthGrid& grid = result.grid;
+    if (result.parts.empty()) return;
     const HeatmapData data{
-        .values = map.values.data(), .rows = rows, .cols = map.width, .row_stride = map.width, .keep = map.measured.data()};
-    const float reach = map.reach > 0 ? map.reach : 1;
+        .values = grid.changes.data(), .rows = grid.rows, .cols = grid.columns, .row_stride = grid.columns, .keep = grid.measured.data()};
+    const float reach = grid.reach > 0 ? grid.reach : 1;
     const HeatmapStyle style{.map = ColorMap::Diverging, .lo = -reach, .hi = reach};
+    const std::vector<std::string> rows = row_names(result, parts);
     float label = 0;
-    for (const std::string& row : map.rows) label = std::max(label, text_width(context.theme.fonts.mono_small, row) + context.px(24));
+    for (const std::string& row : rows) label = std::max(label, text_width(context.theme.fonts.mono_small, row) + context.px(24));
     label = std::min(label, context.px(kLayerLabels));
     const float bar = context.px(kWorthBar);
-    const float cell_w = std::min((room.x - label - bar) / static_cast<float>(map.width), context.px(kMaxHeadCell));
+    const float cell_w = std::min((room.x - label - bar) / static_cast<float>(grid.columns), context.px(kMaxHeadCell));
     // Many heads make narrow columns; their rows stay high enough to read a layer's name.
     const bool of_positions = at_positions(parts);
     const float names = context.px(of_positions ? 60 : 24);
-    const float cell_h = std::min({(room.y - names - context.px(6)) / static_cast<float>(rows), context.px(104),
+    const float cell_h = std::min({(room.y - names - context.px(6)) / static_cast<float>(grid.rows), context.px(104),
                                    std::max(cell_w, context.px(of_positions ? kPositionRow : kLeastHeadRow))});
     const ImVec2 min{at.x + label, at.y + names};
-    const ImVec2 max{min.x + cell_w * static_cast<float>(map.width), min.y + cell_h * static_cast<float>(rows)};
+    const ImVec2 max{min.x + cell_w * static_cast<float>(grid.columns), min.y + cell_h * static_cast<float>(grid.rows)};
     HeatmapOptions options;
-    options.rows = {.label = labels_in(map.rows), .room = label - context.px(8)};
-    options.cols = {.label = labels_in(map.columns), .room = names - context.px(4)};
+    options.rows = {.label = labels_in(rows), .room = label - context.px(8)};
+    options.cols = {.label = [&](std::int64_t column) { return column_name(context, result, parts, column); },
+                    .room = names - context.px(4)};
     options.zoom = options.pan = options.numbers = false;
     HeatmapViewState whole;
     const HeatmapResult hit = heatmap_view(context.ui(), "##worth", min, max, data, style, whole, options);
-    draw_numbers(context, map, style, {min, max});
+    draw_numbers(context, grid, style, {min, max});
     if (!fresh) ImGui::GetWindowDrawList()->AddRectFilled(min, max, with_alpha(context.theme.colors.pane, 0.65F));
     const float bar_end = std::min(min.y + std::max(max.y - min.y, context.px(100)), at.y + room.y - context.px(8));
     color_bar(context.ui(), {max.x + context.px(20), min.y}, bar_end, style, {});
-    const auto part_at = [&](const HeatmapCell& cell) { return map.parts[static_cast<std::size_t>(cell.row * map.width + cell.col)]; };
+    const auto part_at = [&](const HeatmapCell& cell) {
+        const std::int64_t part = grid.parts[static_cast<std::size_t>(cell.row * grid.columns + cell.col)];
+        return part == WorthGrid::kNoPart ? nullptr : &result.parts[static_cast<std::size_t>(part)];
+    };
     if (hit.clicked && part_at(*hit.clicked) != nullptr) open_part(context, *part_at(*hit.clicked), parts);
     if (!hit.hovered || part_at(*hit.hovered) == nullptr) return;
     draw_tooltip(context, result, *part_at(*hit.hovered));
-}
-
-/// The size of a change; NaN counts as infinite.
-double effect(const KnockOut& result, const PartWorth& part) {
-    const double value = std::abs(change(result, part));
-    return std::isnan(value) ? HUGE_VAL : value;
-}
-
-/// The measured parts with the largest effects, in order; of a long text there are thousands of others.
-std::vector<const PartWorth*> strongest_parts(const KnockOut& result) {
-    std::vector<const PartWorth*> order;
-    for (const PartWorth& part : result.parts)
-        if (part.measured) order.push_back(&part);
-    const auto stronger = [&](const PartWorth* a, const PartWorth* b) {
-        const double x = effect(result, *a), y = effect(result, *b);
-        return x > y || (x == y && a < b);
-    };
-    const std::size_t listed = std::min(order.size(), kMostListed);
-    std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(listed), order.end(), stronger);
-    order.resize(listed);
-    return order;
 }
 
 const char* list_heading(ReplacedParts parts) {
@@ -337,13 +318,13 @@ const char* list_heading(ReplacedParts parts) {
                                             : "Heads by their effect";
 }
 
-/// Draws the list of parts by effect, largest first.
+/// Draws the list of the parts with the largest effects; of a long text there are thousands of others.
 void draw_list(PanelContext& context, const KnockOut& result, bool fresh) {
     const auto& [colors, fonts, scale] = context.theme;
     const ReplacedParts parts = context.view.knock_out.last_question.parts;
     section_heading(context.ui(), list_heading(parts));
-    const std::vector<const PartWorth*> order = strongest_parts(result);
-    const double largest = order.empty() ? 0 : effect(result, *order.front());
+    const std::span order(result.strongest.data(), std::min(result.strongest.size(), kMostListed));
+    const double largest = order.empty() ? 0 : std::abs(result.change(result.parts[order.front()]));
     const float width = ImGui::GetContentRegionAvail().x, line = context.px(kListLine);
     const std::string opens = fmt::format("Click to open {}.", opened_name(parts));
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -352,10 +333,11 @@ void draw_list(PanelContext& context, const KnockOut& result, bool fresh) {
         const Item item = begin_item(context.ui(), "##part", {width, line}, {.tooltip = opens});
         draw_focus_ring(context.ui(), item, context.px(3));
         ImGui::PopID();
-        const double value = change(result, *order[i]);
+        const PartWorth& part = result.parts[order[i]];
+        const double value = result.change(part);
         const Color ink = !fresh ? colors.faint : item.hovered ? colors.accent : colors.text;
         draw_text_in(list, fonts.label, item.min, item.max, {0, 0.5F}, ink,
-                     elide(fonts.label, part_name(context, *order[i], parts), width * 0.54F));
+                     elide(fonts.label, part_name(context, part, parts), width * 0.54F));
         draw_text_in(list, fonts.mono_small, item.min, item.max, {1, 0.5F}, ink, format_number(value, {.decimals = 4, .plus = true}));
         const float left = item.min.x + width * 0.56F, right = item.max.x - context.px(74), middle = (left + right) / 2;
         if (std::isfinite(value) && largest > 0 && std::isfinite(largest)) {
@@ -365,7 +347,7 @@ void draw_list(PanelContext& context, const KnockOut& result, bool fresh) {
                                with_alpha(bar, fresh ? 1.F : 0.35F), context.px(2));
         }
         list.AddLine({middle, item.min.y + context.px(4)}, {middle, item.max.y - context.px(4)}, colors.line);
-        if (item.pressed) open_part(context, *order[i], parts);
+        if (item.pressed) open_part(context, part, parts);
     }
 }
 
@@ -388,7 +370,7 @@ void draw_knock_out_view(PanelContext& context) {
     // Partial results replace those of an earlier state, except while a run is followed, when a complete earlier result is better.
     const bool partly = !earlier && answer.so_far != nullptr;
     if (partly) state.last = answer.so_far;
-    else if (state.last != nullptr && !is_whole(*state.last) && !state.stopped) state.last = nullptr;
+    else if (state.last != nullptr && !state.last->whole() && !state.stopped) state.last = nullptr;
     if (earlier || partly) state.last_question = question;
     if (answer.value != nullptr || partly) state.last_state = context.states.shown;
     draw_state(context, question, answer);
@@ -401,9 +383,7 @@ void draw_knock_out_view(PanelContext& context) {
     const float list_width = listed ? std::min(context.px(kListWidth), room.x * 0.4F) + context.px(24) : 0;
     draw_map(context, *state.last, at, {room.x - list_width, room.y}, fresh);
     if (!listed) return;
-    std::int64_t columns = 1;
-    for (const PartWorth& part : state.last->parts) columns = std::max(columns, column_of(part, state.last_question.parts) + 1);
-    const float widest_map = context.px(kLayerLabels + kWorthBar) + static_cast<float>(columns) * context.px(kMaxHeadCell);
+    const float widest_map = context.px(kLayerLabels + kWorthBar) + static_cast<float>(state.last->grid.columns) * context.px(kMaxHeadCell);
     ImGui::SetCursorScreenPos({at.x + std::min(room.x - list_width, widest_map) + context.px(24), at.y});
     ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
     ImGui::BeginChild("##parts_in_order", {list_width - context.px(24), room.y}, false,

@@ -43,6 +43,7 @@ std::string in_lower_case(std::string_view text) {
 
 /// Whether every word of the filter occurs in the name; the "*" of a merged line matches any layer.
 bool passes(const std::string& filter, const std::string& name, const std::string& kind) {
+    if (filter.empty()) return true;
     const std::string all = in_lower_case(name + " " + kind), typed = in_lower_case(filter);
     for (std::size_t at = 0; at < typed.size();) {
         const std::size_t end = std::min(typed.find(' ', at), typed.size());

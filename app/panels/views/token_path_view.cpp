@@ -83,7 +83,7 @@ void draw_words(PanelContext& context, const PlacedColumns& columns, const Token
     for (std::size_t i = 0; i < path.words.size(); ++i) {
         const TokenPath::Word& word = path.words[i];
         const ImVec2 min{columns.at(word.first) + gap, y}, max{columns.at(word.last) - gap, y + high};
-        if (word.steps.empty() || max.x <= min.x) continue;
+        if (word.steps.empty() || max.x <= min.x || !ImGui::IsRectVisible(min, max)) continue;
         ImGui::PushID(static_cast<int>(i));
         const Item item = item_at(context.ui(), "##word", min, {max.x - min.x, high}, {.tooltip = "See how this word is made of pieces."});
         ImGui::PopID();
@@ -146,7 +146,7 @@ void draw_piece_row(PanelContext& context, const PlacedColumns& columns, const T
     for (std::size_t i = 0; i < std::min(path.pieces.size(), tokens.size()); ++i) {
         const TokenPath::Piece& piece = path.pieces[i];
         const ImVec2 min{columns.at(piece.first) + gap, y}, max{columns.at(piece.last) - gap, y + high};
-        if (piece.word < 0 || max.x <= min.x) continue;
+        if (piece.word < 0 || max.x <= min.x || !ImGui::IsRectVisible(min, max)) continue;
         ImGui::PushID(static_cast<int>(i));
         const std::string tooltip = ids.tooltip(i);
         const Item item = item_at(context.ui(), "##piece", min, {max.x - min.x, high}, {.tooltip = tooltip});
@@ -166,8 +166,8 @@ void draw_piece_row(PanelContext& context, const PlacedColumns& columns, const T
 }
 
 std::string pieces_words(const TokenPath& path) {
-    const auto added = std::count_if(path.pieces.begin(), path.pieces.end(), [](const auto& piece) { return piece.word < 0; });
-    return added == 0 ? fmt::format("{} pieces", path.pieces.size()) : fmt::format("{} pieces, {} added", path.pieces.size(), added);
+    const std::string pieces = fmt::format("{} pieces", path.pieces.size());
+    return path.added_pieces == 0 ? pieces : fmt::format("{}, {} added", pieces, path.added_pieces);
 }
 
 std::string own_name(const PanelContext& context) {
@@ -385,9 +385,7 @@ std::size_t shown_word(const PanelContext& context, const TokenPath& path) {
     const auto t = state.of_other ? std::nullopt : context.view.locked.on(Axis::T);
     if (t && *t < static_cast<std::int64_t>(path.pieces.size()))
         if (const std::int32_t word = path.pieces[static_cast<std::size_t>(*t)].word; word >= 0) return static_cast<std::size_t>(word);
-    const auto most = std::max_element(path.words.begin(), path.words.end(),
-                                       [](const auto& a, const auto& b) { return a.steps.size() < b.steps.size(); });
-    return static_cast<std::size_t>(most - path.words.begin());
+    return path.longest_word;
 }
 
 bool has_token_path(const PanelContext& context) {

@@ -57,9 +57,8 @@ void keep(const PanelContext& context, std::shared_ptr<const HeadRows> rows, std
 void draw_rows(PanelContext& context, const HeadRowsOf& rows, const std::vector<std::string>& keys, std::optional<std::int64_t> position,
                float height, float largest) {
     const auto count = static_cast<std::int64_t>(rows.maps.size());
-    std::vector<std::string> heads;
-    for (std::size_t row = 0; row < rows.maps.size(); ++row) heads.push_back(head_label(rows, row));
-    const float longest = heads.empty() ? 0 : text_width(context.theme.fonts.mono_small, heads.back());  // has the most digits
+    const auto head = [&](std::int64_t row) { return head_label(rows, static_cast<std::size_t>(row)); };
+    const float longest = count == 0 ? 0 : text_width(context.theme.fonts.mono_small, head(count - 1));  // has the most digits
     const float width = ImGui::GetContentRegionAvail().x, labels = std::max(context.px(kHeadLabels), longest + context.px(18)),
                 above = context.px(kKeyLabels);
     const float cell_w =
@@ -68,7 +67,7 @@ void draw_rows(PanelContext& context, const HeadRowsOf& rows, const std::vector<
     const ImVec2 at = ImGui::GetCursorScreenPos(), min{at.x + labels, at.y + above};
     const ImVec2 max{min.x + cell_w * static_cast<float>(rows.keys), min.y + cell_h * static_cast<float>(count)};
     HeatmapOptions options;
-    options.rows = {.label = labels_in(heads), .room = labels - context.px(6)};
+    options.rows = {.label = head, .room = labels - context.px(6)};
     options.cols = {.label = labels_in(keys), .room = above - context.px(4)};
     options.zoom = options.pan = options.numbers = false;
     HeatmapViewState whole;

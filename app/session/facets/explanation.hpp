@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "app/session/facets/listed_terms.hpp"
 #include "engine/explain/provenance.hpp"
 
 namespace attn::app {
@@ -18,6 +19,7 @@ struct LikelyToken {
 struct Explanation {
     CellRef cell;
     Provenance provenance;
+    ListedTerms listed;                      ///< of the provenance
     std::vector<Operand> next;               ///< one cell of every stage that reads this cell
     std::vector<LikelyToken> likely_next{};  ///< logits and probabilities: the likeliest tokens of the row, likeliest first
 };

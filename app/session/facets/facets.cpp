@@ -295,7 +295,9 @@ struct FacetMaker::Make {
     FacetValue operator()(const facet::Explanation& facet) const {
         const Trace<float>& held = trace_for(facet);
         const std::vector<ReducedMap> rows = rows_of_maps(held, facet.cell);
-        return value(app::Explanation{facet.cell, explain(held, facet.cell, rows), where_it_goes(held, facet.cell, rows),
+        Provenance provenance = explain(held, facet.cell, rows);
+        ListedTerms listed = listed_terms(provenance);
+        return value(app::Explanation{facet.cell, std::move(provenance), std::move(listed), where_it_goes(held, facet.cell, rows),
                                       likely_tokens(held, facet.cell)});
     }
     FacetValue operator()(const facet::HeadMean& facet) const {

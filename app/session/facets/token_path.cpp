@@ -142,6 +142,11 @@ public:
         const StageCells last(steps_.stages.back().list, columns_);
         for (const TokenSteps::Word& word : steps_.words) add_word(word, last);
         add_pieces(last);
+        const auto longest = std::max_element(path_.words.begin(), path_.words.end(),
+                                              [](const auto& a, const auto& b) { return a.steps.size() < b.steps.size(); });
+        path_.longest_word = static_cast<std::size_t>(longest - path_.words.begin());
+        path_.added_pieces = static_cast<std::size_t>(
+            std::count_if(path_.pieces.begin(), path_.pieces.end(), [](const auto& piece) { return piece.word < 0; }));
         say_rule();
         return std::move(path_);
     }
@@ -484,6 +489,7 @@ TokenPath token_path(const Setup& setup, const TextOfState& which, KeptTokenizer
     if (reader == Reader::Decoder) {
         TokenPath::Piece& start = *path.pieces.insert(path.pieces.begin(), TokenPath::Piece{});
         start.origin = "Not typed: the decoder begins every text with it.";
+        ++path.added_pieces;
     }
     return path;
 }

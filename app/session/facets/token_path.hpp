@@ -84,14 +84,16 @@ struct TokenPath {
     };
 
     TokenizerFacts tokenizer;
-    std::string rule;  ///< one sentence saying how the model splits a word
+    std::string rule;         ///< one sentence saying how the model splits a word
     std::string steps_title;  ///< what the steps of a word are, such as "Merges"
     std::string candidates_title;
     std::string number_title;  ///< what the numbers of the steps are: "rank" or "score"; "" if they say it themselves
     std::vector<Column> columns;
     std::vector<Row> rows;
     std::vector<Word> words;
-    std::vector<Piece> pieces;  ///< one per token
+    std::size_t longest_word = 0;  ///< index of the first word with the most steps
+    std::vector<Piece> pieces;     ///< one per token
+    std::size_t added_pieces = 0;  ///< how many of them the template added
 };
 
 /// A text of a setup, and which stack reads it.

@@ -1,4 +1,4 @@
-#include "app/panels/listed_terms.hpp"
+#include "app/session/facets/listed_terms.hpp"
 
 #include <fmt/format.h>
 
@@ -18,8 +18,6 @@ bool shows_small_own(const std::vector<Term>& terms, std::size_t shown) {
                                       [&](const Term& term) { return !term.masked && std::abs(term.value) > std::abs(own->value); });
     return static_cast<std::size_t>(larger) >= shown;
 }
-
-}  // namespace
 
 std::vector<std::size_t> shown_terms(const std::vector<Term>& terms) {
     std::vector<std::size_t> order;
@@ -48,6 +46,20 @@ std::string left_out(const Provenance& provenance, std::size_t shown) {
     if (provenance.omitted_terms > 0)
         text += fmt::format("{}{} terms that are 0 are not listed.", text.empty() ? "" : " ", provenance.omitted_terms);
     return text;
+}
+
+}  // namespace
+
+ListedTerms listed_terms(const Provenance& provenance) {
+    ListedTerms listed;
+    listed.shown = shown_terms(provenance.terms);
+    listed.left_out = left_out(provenance, listed.shown.size());
+    for (const Term& term : provenance.terms) {
+        if (term.masked || !std::isfinite(term.value)) continue;
+        listed.largest = std::max(listed.largest, std::abs(term.value));
+        listed.any_negative |= term.value < 0;
+    }
+    return listed;
 }
 
 }  // namespace attn::app
