@@ -157,7 +157,7 @@ Badge badge_of(const PanelContext& context) {
                     whole ? "" : "In a model this large, only the part on screen is checked, starting from its recorded input. ");
     table += largest_errors(*verification);
     // A green badge beside a warning would suggest that all is well.
-    if (context.document.forward.mistake != Mistake::None)
+    if (context.document.forward.mistaken())
         return {colors.bad, "broken on purpose", "",
                 "These numbers contain the deliberate mistake; the reference makes it too, and agrees.\n" + table};
     if (const reference::StageError* stage = verification->first_nan())

@@ -19,7 +19,7 @@ void Session::Impl::carry_out(const command::OpenCheckpoint& open, const std::st
 // The correct run goes first, so that the broken one can be watched against its curve.
 void Session::Impl::carry_out(const command::TrainBoth&, const std::string&) {
     const RunSettings& broken = document().run;
-    if (broken.train.forward.mistake == Mistake::None) throw Error("choose a mistake for the second run");
+    if (!broken.train.forward.mistaken()) throw Error("choose a mistake for the second run");
     RunSettings right = broken;
     right.train.forward.mistake = Mistake::None;
     const auto complete = [&](const RunCurves& curves) {

@@ -246,7 +246,7 @@ Provenance explain(const Trace<Scalar>& trace, const CellRef& cell, const std::v
     const double recorded = cells.value(cell);
     Provenance out =
         cell.parameter.empty() ? provenance::explain_stage(cells, cell.stage, cell.index) : provenance::explain_parameter(cells, cell);
-    if (cell.parameter.empty() && trace.settings.mistake != Mistake::None) {
+    if (cell.parameter.empty() && trace.settings.mistaken()) {
         const Plan right(trace.config);
         const provenance::CellsOf<Scalar> right_cells(trace, rows, right);
         provenance::admit_mistake(out, provenance::explain_stage(right_cells, cell.stage, cell.index), trace.settings.mistake,

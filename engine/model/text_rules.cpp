@@ -31,7 +31,7 @@ bool prefix_stays(const Config& config, const ForwardSettings& settings) {
     MaskSettings causal;
     causal.causal = true;
     causal.padding = settings.masks.padding;
-    return only_attends(config, settings) && settings.masks == causal && settings.mistake == Mistake::None && settings.edits.empty();
+    return only_attends(config, settings) && settings.masks == causal && !settings.mistaken() && settings.edits.empty();
 }
 
 bool same_frequencies(const Plan& plan, std::int64_t before, std::int64_t after) {

@@ -97,9 +97,7 @@ private:
 };
 
 /// Whether later positions are never seen.
-bool is_causal(const ForwardSettings& settings) {
-    return settings.masks.causal && settings.masks.prefix == 0 && settings.mistake == Mistake::None;
-}
+bool is_causal(const ForwardSettings& settings) { return settings.masks.causal && settings.masks.prefix == 0 && !settings.mistaken(); }
 
 /// A rollout or a mean may reach further than the mask of its last layer.
 void keep_what_is_not_zero(const Tensor<float>& rows, Mask& keep) {

@@ -65,6 +65,8 @@ const MistakeInfo& mistake_info(Mistake mistake) { return kMistakes.at(static_ca
 
 std::string_view mistake_name(Mistake mistake) { return mistake == Mistake::None ? "none" : mistake_info(mistake).name; }
 
+bool drops_outside_training(Mistake mistake) { return mistake == Mistake::DropoutLeftOn; }
+
 Mistake mistake_by_name(std::string_view name) {
     if (name == "none") return Mistake::None;
     std::string names = "none";

@@ -47,6 +47,8 @@ std::span<const MistakeInfo> mistakes();
 const MistakeInfo& mistake_info(Mistake mistake);
 /// "none" or the name in MistakeInfo.
 std::string_view mistake_name(Mistake mistake);
+/// Whether dropout stays on when the model is used, not only while it is trained.
+bool drops_outside_training(Mistake mistake);
 /// Throws ConfigError listing the valid names.
 Mistake mistake_by_name(std::string_view name);
 

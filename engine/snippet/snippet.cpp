@@ -78,7 +78,7 @@ std::string heading_of(const Trace<float>& trace, const StageId& id, const Snipp
 
 Snippet make_snippet(const Trace<float>& trace, const StageId& id, const SnippetTexts& texts, const SnippetOptions& options) {
     // The formulas below are the correct ones.
-    if (trace.settings.mistake != Mistake::None)
+    if (trace.settings.mistaken())
         throw Error(fmt::format("a snippet computes a stage correctly, but a deliberate mistake is active: {}",
                                 mistake_info(trace.settings.mistake).words));
     snippet::Script script(trace, id, options.dialect);

@@ -36,6 +36,8 @@ struct ForwardSettings {
     DropoutSettings dropout;
     std::vector<Edit> edits;          ///< applied in this order
     Mistake mistake = Mistake::None;  ///< made on purpose
+
+    bool mistaken() const { return mistake != Mistake::None; }
     bool operator==(const ForwardSettings&) const = default;
 };
 

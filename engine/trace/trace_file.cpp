@@ -148,7 +148,7 @@ private:
 void collect(const Trace<float>& trace, Collector& collector) {
     for (const RecordedStage<float>& stage : trace.stages) {
         collector.add(stage);
-        if (trace.settings.mistake != Mistake::None) collector.add_meant(trace, stage.id);
+        if (trace.settings.mistaken()) collector.add_meant(trace, stage.id);
     }
 }
 
@@ -204,7 +204,7 @@ public:
     StagePlan(const Trace<float>& outline, const StageSource& source) : outline_(outline), source_(source) {
         for (const PlanNode& node : outline.plan->nodes()) {
             add_stage(node.id);
-            if (outline.settings.mistake != Mistake::None) add_meant(node.id);
+            if (outline.settings.mistaken()) add_meant(node.id);
         }
     }
     const std::vector<PlannedArray>& arrays() const { return arrays_; }

@@ -186,7 +186,7 @@ template <class Scalar>
 CrossEntropy TrainingState<Scalar>::evaluate(const TokenBatch& tokens, const TokenBatch& source, std::span<const std::int32_t> targets,
                                              const TrainSettings& settings, std::stop_token stop) {
     forward_ = settings.forward;
-    if (settings.forward.mistake != Mistake::DropoutLeftOn) forward_.dropout = {};
+    if (!drops_outside_training(settings.forward.mistake)) forward_.dropout = {};
     return run(tokens, source, targets, false, std::move(stop));
 }
 

@@ -405,7 +405,7 @@ TEST(Outline, TheReferenceAgreesInRowsUnderAnyMaskAndMistake) {
         RandomModel model = model_of_rows(seed, 1 + seed % 11);
         model.unruly = false;
         if (seed % 3 == 0) edit_rows(model);
-        others += model.settings.masks.causal && model.settings.mistake == Mistake::None ? 0 : 1;
+        others += model.settings.masks.causal && !model.settings.mistaken() ? 0 : 1;
         const auto parameters = std::make_shared<const Parameters<float>>(model.parameters<float>());
         const auto outline =
             std::make_shared<const Trace<float>>(trace_outline<float>(parameters, model.tokens, {}, model.settings, {}, {}, {false, 2}));

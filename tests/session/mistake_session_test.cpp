@@ -104,7 +104,7 @@ TEST(MistakeSession, ReadsADumpAwayFromTheWindow) {
     session.apply({command::OpenDump{folder.path() / "missing.npz"}, ""});
     session.wait_for_dump();
     EXPECT_NE(session.dump()->problem.find("missing.npz"), std::string::npos) << "the newest file counts";
-    EXPECT_FALSE(session.can_undo() && session.document().forward.mistake == Mistake::None) << "a file is no change of the document";
+    EXPECT_FALSE(session.can_undo() && !session.document().forward.mistaken()) << "a file is no change of the document";
 }
 
 }  // namespace

@@ -185,7 +185,7 @@ bool can_compare(const PanelContext& context, Compare source) {
     case Compare::Plain:
         return std::any_of(document.forward.edits.begin(), document.forward.edits.end(), active);
     case Compare::Correct:
-        return document.forward.mistake != Mistake::None;
+        return document.forward.mistaken();
     case Compare::Moment:
         return document.trained && document.trained->run == context.training.snapshot->run && !context.training.snapshot->moments.empty();
     case Compare::Pinned:

@@ -61,7 +61,7 @@ void count_slider(PanelContext& context, const char* label, std::int64_t value, 
 bool is_pending(const PanelContext& context) {
     const RunSettings &set = context.document.run, &now = context.training.snapshot->settings;
     return context.training.snapshot->run != 0 && !pair_is_under_way(context) &&
-           (!same_model(set, now) || (set.train.forward.mistake == Mistake::None && now.train.forward.mistake != Mistake::None));
+           (!same_model(set, now) || (!set.train.forward.mistaken() && now.train.forward.mistaken()));
 }
 
 /// A section with a separator above, since the previous section may be collapsed.

@@ -56,7 +56,7 @@ std::vector<std::string> described(const RunSettings& run) {
         "dropout " + format_number(std::max({dropout.attention, dropout.residual, dropout.embedding}), {.decimals = 2}),
         fmt::format("batch {}", run.batch_size),
         fmt::format("seed {}", run.seed),
-        run.train.forward.mistake == Mistake::None ? "correct" : std::string(mistake_info(run.train.forward.mistake).title),
+        run.train.forward.mistaken() ? std::string(mistake_info(run.train.forward.mistake).title) : "correct",
         pieces_of(run.task)};
     const std::vector<std::string> parts = part_phrases(run.model);
     all.insert(all.end(), parts.begin(), parts.end());

@@ -27,7 +27,7 @@ void go_there(const PanelContext& context) {
 std::string sentence_of(const PanelContext& context) {
     const std::string_view sentence = look_at(context.document, context.view.stage.stage);
     const std::optional<Look> look = look_of(context.document);
-    const bool of_mistake = context.document.forward.mistake != Mistake::None;  // which is made in every layer
+    const bool of_mistake = context.document.forward.mistaken();  // which is made in every layer
     const bool elsewhere = !of_mistake && look && is_layer_stage(look->stage.stage) && look->stage.layer != context.view.stage.layer;
     return sentence.empty() || !elsewhere ? std::string(sentence) : fmt::format("Layer {}: {}", look->stage.layer, sentence);
 }

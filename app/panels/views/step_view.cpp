@@ -315,7 +315,7 @@ const char* difference_words(const PanelContext& context, const Matrix& shown) {
 /// Whether a setting may change the sums of a stage's rows, which are otherwise 1.
 bool may_change_sums(const ForwardSettings& settings, Stage stage) {
     const bool drops = to_self(stage) == Stage::Dropped && settings.dropout.attention > 0;
-    return drops || settings.mistake != Mistake::None ||
+    return drops || settings.mistaken() ||
            std::any_of(settings.edits.begin(), settings.edits.end(), [](const Edit& edit) { return edit.on; });
 }
 

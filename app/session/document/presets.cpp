@@ -136,7 +136,7 @@ Look opening_look(const Preset& preset, std::size_t sentence) {
 }
 
 std::string_view look_at(const Document& document, std::optional<Stage> at) {
-    if (document.forward.mistake != Mistake::None) return mistake_info(document.forward.mistake).look;
+    if (document.forward.mistaken()) return mistake_info(document.forward.mistake).look;
     if (document.trained) return {};
     const PresetSentence* sentence = shown_sentence(document);
     if (sentence == nullptr) return {};

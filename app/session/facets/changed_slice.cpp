@@ -36,7 +36,7 @@ ChangedSlice counted(ChangedSlice slice, const NumberGrid& like) {
 std::optional<Mask> mask_of_weights(const Trace<float>& trace, const StageId& id) {
     if (const RecordedStage<float>* weights = trace.find(id))
         return weights->mask != nullptr ? std::optional(*weights->mask) : std::nullopt;
-    const bool known = trace.plan != nullptr && trace.plan->find(id) != nullptr && trace.settings.mistake == Mistake::None;
+    const bool known = trace.plan != nullptr && trace.plan->find(id) != nullptr && !trace.settings.mistaken();
     return known ? std::optional(meant_mask(trace, id)) : std::nullopt;
 }
 

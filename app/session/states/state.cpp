@@ -42,7 +42,7 @@ State without_masks(const State& state) { return with_forward(state, without_mas
 
 std::optional<State> without_mistake(const State& state) {
     ForwardSettings forward = state.setup->forward;
-    if (forward.mistake == Mistake::None) return {};
+    if (!forward.mistaken()) return {};
     forward.mistake = Mistake::None;
     return with_forward(state, std::move(forward));
 }
