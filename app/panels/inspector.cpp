@@ -126,6 +126,20 @@ void draw_terms(PanelContext& context, const CellRef& cell, const std::vector<Te
     if (!listed.left_out.empty()) paragraph(context.ui(), context.theme.fonts.label, context.theme.colors.faint, listed.left_out);
 }
 
+/// Says how the file packs the weight of the largest product, if it packs weights in blocks.
+void draw_packing(const PanelContext& context, const std::vector<Term>& terms, const std::vector<std::size_t>& shown) {
+    const Term* largest = nullptr;
+    for (const std::size_t i : shown)
+        if (largest == nullptr || std::abs(terms[i].value) > std::abs(largest->value)) largest = &terms[i];
+    if (largest == nullptr || largest->operands.empty()) return;
+    const Operand& weight = largest->operands.back();
+    const std::string packed = packed_words(context.trace(), weight.cell);
+    if (packed.empty()) return;
+    gap(context.ui(), 4);
+    paragraph(context.ui(), context.theme.fonts.label, context.theme.colors.faint,
+              fmt::format("{} is unpacked from {}. Point at another weight to see its block.", weight.label, packed));
+}
+
 void draw_value_line(const PanelContext& context, std::string_view label, std::string_view value, Color ink, ImFont* font) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x;
@@ -374,6 +388,7 @@ void draw_inspector(PanelContext& context) {
     paragraph(ui, context.theme.fonts.label, context.theme.colors.faint, provenance.sentence);
     gap(ui, 8);
     draw_terms(context, *cell, provenance.terms, explanation->listed);
+    draw_packing(context, provenance.terms, explanation->listed.shown);
     draw_steps(context, provenance);
     draw_gradient(context, *cell);
     draw_where_it_goes(context, explanation->next);

@@ -150,6 +150,7 @@ public:
             draw(ui, width, height);
             ++frame;
         }
+        while (!take_pictures(ui)) glfwWaitEventsTimeout(kFontsPeriod);
         remember();
     }
 
@@ -200,7 +201,7 @@ private:
     }
 
     void draw(const DrawUi& ui, int width, int height) {
-        const Screen::Target target{width, height, display_scale(window_.get()), glfwGetTime(), 0};
+        target_ = {width, height, display_scale(window_.get()), glfwGetTime(), 0};
         // A key pressed and released between two frames would be missed, so report it as down for this frame.
         events_.pressed.clear();
         const std::set<int> short_presses = std::exchange(events_.short_presses, {});
@@ -210,7 +211,7 @@ private:
         if (modifiers != 0) imgui_compat::hold_modifiers((modifiers & GLFW_MOD_CONTROL) != 0, (modifiers & GLFW_MOD_SHIFT) != 0);
         const double begun = glfwGetTime();
         const Screen::Requests requests = screen_->draw(
-            ui, settings_, target, {std::exchange(events_.dropped_files, {}), std::exchange(close_asked_, false), events_.mouse.take()});
+            ui, settings_, target_, {std::exchange(events_.dropped_files, {}), std::exchange(close_asked_, false), events_.mouse.take()});
         for (const int key : short_presses) imgui_compat::hold_key(key, false);
         if (modifiers != 0) imgui_compat::read_modifiers();
         if (!short_presses.empty()) frames_due_ = kFramesPerEvent;
@@ -224,7 +225,7 @@ private:
         if (requests.maps_pending) frames_due_ = std::max(frames_due_, 1);
         if (requests.picture) orders_.push_back(*requests.picture);
         double next = requests.hold > 0 ? requests.hold : requests.redraw_after;
-        if (!take_pictures(ui, target) || requests.fonts_pending) next = std::min(next, kFontsPeriod);
+        if (!take_pictures(ui) || requests.fonts_pending) next = std::min(next, kFontsPeriod);
         typing_ = requests.typing;
         if (typing_) next = std::min(next, kCaretPeriod);
         next = std::min(next, settle_at_ - glfwGetTime());
@@ -238,11 +239,11 @@ private:
     }
 
     /// False while the first picture is waiting for its fonts; the window continues meanwhile.
-    bool take_pictures(const DrawUi& ui, const Screen::Target& target) {
+    bool take_pictures(const DrawUi& ui) {
         while (!orders_.empty()) {
             try {
                 if (!screen_->ready_for(orders_.front())) return false;
-                orders_.front().take(screen_->take_picture(ui, settings_, target, orders_.front()));
+                orders_.front().take(screen_->take_picture(ui, settings_, target_, orders_.front()));
             } catch (const std::exception& error) {
                 orders_.front().fail(error.what());
             }
@@ -284,6 +285,7 @@ private:
     bool typing_ = false;                                         ///< a text field has the focus
     bool close_asked_ = false, quit_ = false;
     std::string reported_, title_;
+    Screen::Target target_;            ///< of the last frame
     std::deque<PictureOrder> orders_;  // not done yet
 };
 

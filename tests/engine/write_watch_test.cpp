@@ -50,6 +50,10 @@ std::vector<WatchedWriter> watched_writers() {
          [=](const auto& path, const WriteWatch& watch) {
              write_npz(path, std::vector{a, b}, false, watch);
          }},
+        {"deflated.npz",
+         [=](const auto& path, const WriteWatch& watch) {
+             write_npz(path, std::vector{a, b}, true, watch);
+         }},
     };
 }
 
@@ -86,6 +90,18 @@ TEST(WriteWatch, WhatIsCancelledLeavesTheFileAsItWas) {
         std::ifstream file(folder / name);
         EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), old);
         std::filesystem::remove(folder / name);
+    }
+}
+
+/// Packing takes about as long as writing, or much longer.
+TEST(WriteWatch, IsToldHowMuchOfAnArchiveIsPacked) {
+    const test::TemporaryFolder folder;
+    for (const auto& [name, write] : watched_writers()) {
+        if (!name.ends_with(".npz")) continue;
+        SCOPED_TRACE(name);
+        std::vector<double> shares;
+        write(folder / name, {{}, [&](double share) { shares.push_back(share); }});
+        EXPECT_GT(std::count_if(shares.begin(), shares.end(), [](double share) { return share < 0.5; }), 10);
     }
 }
 

@@ -43,7 +43,7 @@ protected:
 
     /// The list of tokens that can be asked about.
     void open_token_list() {
-        const auto button = find_item("##centre", {"of", "button"}, [&](float x, float y) {
+        const auto button = find_item("##knock_out", {"of", "button"}, [&](float x, float y) {
             ImGui::GetIO().MousePos = {x, y};
             frames(1, ui_frame);
         });
@@ -265,6 +265,22 @@ TEST_F(CountedTest, AnyTokenCanBeTypedInTheList) {
     type("Mia", ui_frame);
     press(Key::Enter, ui_frame);
     EXPECT_EQ(view.locked.on(Axis::V), tokens_named(session->snapshot()->vocabulary, "Mia").at(0));
+}
+
+TEST_F(CountedTest, TheViewScrollsWhereItsPictureHasNoRoom) {
+    open_two_texts("the cat sat", "the dog sat");
+    view.knock_out.from = 1;
+    const auto scrolls = [&](ImVec2 size) {
+        ImGui::GetIO().DisplaySize = size;
+        frames(3, ui_frame);
+        session->wait();
+        frames(3, ui_frame);
+        const ImGuiWindow* window = find_window("##knock_out");
+        return window != nullptr && window->ScrollMax.y > 0;
+    };
+    EXPECT_FALSE(scrolls({1600, 1000}));
+    EXPECT_TRUE(scrolls({680, 420}));
+    ImGui::GetIO().DisplaySize = {1600, 1000};
 }
 
 /// Every kind of part that the menu offers is measured, drawn and listed; the others are not offered.

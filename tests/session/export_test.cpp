@@ -97,19 +97,28 @@ TEST_F(LongExport, CancelledItLeavesNothing) {
     session->wait_for_files();
     EXPECT_FALSE(files().exporting);
     EXPECT_EQ(folder.entries(), 0);
-    EXPECT_EQ(files().notices, 0U) << "it was asked for";
+    EXPECT_EQ(files().notice, "Cancelled: " + (folder / "long.bin").string() + " was not written, and no part of it is left behind.");
+    EXPECT_FALSE(files().failed) << "it was asked for";
 }
 
-TEST_F(LongExport, CancelledItLeavesTheFileAsItWasAndTheNextIsWritten) {
+TEST_F(LongExport, CancelledItLeavesTheFileAsItWas) {
     std::ofstream(folder / "long.bin") << kOldContents;
+    begin();
+    session->wait();
+    session->apply({command::CancelExport{}, ""});
+    session->wait_for_files();
+    EXPECT_EQ(files().notice, "Cancelled: " + (folder / "long.bin").string() + " stays as it was before.");
+    EXPECT_EQ(written(), kOldContents);
+}
+
+TEST_F(LongExport, TheNextIsWrittenAfterItWasCancelled) {
     begin();
     session->wait();
     session->apply({command::ExportTensor{folder / "next.csv", {{Stage::Weights, 0}, 0, 0, false}}, ""});
     session->apply({command::CancelExport{}, ""});
     session->wait_for_files();
-    EXPECT_EQ(written(), kOldContents);
     EXPECT_TRUE(std::filesystem::exists(folder / "next.csv"));
-    EXPECT_EQ(folder.entries(), 2);
+    EXPECT_EQ(folder.entries(), 1);
 }
 
 TEST_F(LongExport, NothingElseWaitsForIt) {
@@ -130,12 +139,14 @@ TEST_F(LongExport, NothingElseWaitsForIt) {
 TEST_F(LongExport, EndsWithTheSession) {
     std::ofstream(folder / "long.bin") << kOldContents;
     begin();
-    session->write_file(folder / "next.bin", [](const auto& path, const WriteWatch&) { write_whole_file(path, "next"); });
+    session->write_file(folder / "picture.svg", [](const auto& path, const WriteWatch&) { write_whole_file(path, "drawn"); });
+    session->apply({command::ExportTensor{folder / "next.csv", {{Stage::Weights, 0}, 0, 0, false}}, ""});
     session->apply({command::SaveDocument{folder / "mine.json"}, ""});
     session.reset();
     EXPECT_EQ(written(), kOldContents);
     EXPECT_TRUE(std::filesystem::exists(folder / "mine.json")) << "a document is saved all the same";
-    EXPECT_EQ(folder.entries(), 2);
+    EXPECT_TRUE(std::filesystem::exists(folder / "picture.svg")) << "what is written at once is not dropped either";
+    EXPECT_EQ(folder.entries(), 3);
 }
 
 /// A budget with room for an outline and one part, but not for all stages.

@@ -16,8 +16,9 @@ namespace attn::app {
 /// What is typed in a list of tokens, and what was found for it.
 struct TokenSearch {
     std::string text, listed_for;
-    std::ptrdiff_t chosen = 0;  ///< the line that Enter takes
-    bool entered = false;       ///< Enter was pressed; takes effect once the search is done
+    std::vector<std::int32_t> listed{};  ///< what is listed: while a search runs, what was listed before
+    std::ptrdiff_t chosen = 0;           ///< the line that Enter takes
+    bool entered = false;                ///< Enter was pressed; takes effect once the search is done
 };
 
 /// A chosen token and its text in the vocabulary it was chosen from.

@@ -30,10 +30,11 @@ namespace {
 
 constexpr float kListWidth = 300, kListLine = 26, kMaxHeadCell = 150, kLeastHeadRow = 22, kLayerLabels = 96, kWorthBar = 110;
 constexpr float kPositionRow = 40;
+constexpr float kLeastPicture = 200;  // in a lower window the view scrolls
 constexpr std::size_t kMostListed = 200;
 constexpr float kWorthWriting = 1e-5F;       // of the largest change
 constexpr float kListBesidePositions = 860;  // from this width on, because a map of positions is wide
-constexpr float kLabelColumn = 66, kRowHeight = 30, kTokenWidth = 108;
+constexpr float kLabelColumn = 66, kRowHeight = 30, kTokenWidth = 108, kOtherTexts = 92;
 
 /// Back from an opened position, the question is the one before, unless another position was selected meanwhile.
 void take_up_question(ViewState& view) {
@@ -47,14 +48,17 @@ void begin_with_copy(PanelContext& context) {
     context.view.knock_out.from = 0;
 }
 
-void offer_second_text(PanelContext& context) {
+/// Returns the right end.
+float offer_second_text(PanelContext& context) {
     const auto& texts = context.document.texts;
-    if (texts.size() != 1 || context.view.lesson.open()) return;
+    if (texts.size() != 1 || context.view.lesson.open()) return ImGui::GetCursorScreenPos().x;
     if (link(context.ui(), "Take numbers from another text instead: add one",
              "Adds a copy of the text: change a word in it. Heads, blocks or positions can then be replaced by those of the other text "
              "(activation patching)."))
         begin_with_copy(context);
+    const float right = ImGui::GetItemRectMax().x;
     gap(context.ui(), 6);
+    return right;
 }
 
 /// Which parts are replaced.
@@ -82,11 +86,12 @@ void draw_other_texts(PanelContext& context, const KnockOutQuestion& question) {
     }
     const std::vector<std::string_view> shown(names.begin(), names.end());
     int other = static_cast<int>(std::find(others.begin(), others.end(), question.patch->from) - others.begin());
-    if (drop_down(context.ui(), "##from_text", shown, other, 92)) context.view.knock_out.from = others[static_cast<std::size_t>(other)];
+    if (drop_down(context.ui(), "##from_text", shown, other, kOtherTexts))
+        context.view.knock_out.from = others[static_cast<std::size_t>(other)];
 }
 
-/// What replaces the parts: pills and, with more than two texts, a list of the others.
-void draw_replacement(PanelContext& context, const KnockOutQuestion& question) {
+/// What replaces the parts: pills and, with more than two texts, a list of the others. Returns their right end.
+float draw_replacement(PanelContext& context, const KnockOutQuestion& question) {
     const std::int64_t texts = context.trace().tokens.size();
     if (texts < 2) return offer_second_text(context);
     constexpr std::array<std::string_view, 2> kReplacements = {"zero", "another text's"};
@@ -100,11 +105,14 @@ void draw_replacement(PanelContext& context, const KnockOutQuestion& question) {
         state.last.reset();
     }
     const ImVec2 below = ImGui::GetCursorScreenPos();
+    float right = at.x + context.px(kLabelColumn) + segmented_width(context.ui(), kReplacements);
     if (question.patch && texts > 2) {
-        ImGui::SetCursorScreenPos({at.x + context.px(kLabelColumn + 12) + segmented_width(context.ui(), kReplacements), at.y});
+        ImGui::SetCursorScreenPos({right + context.px(12), at.y});
         draw_other_texts(context, question);
+        right += context.px(12 + kOtherTexts);
     }
     ImGui::SetCursorScreenPos({at.x, below.y + context.px(4)});
+    return right;
 }
 
 /// A label and, after it, a list of tokens; the cursor moves on behind it.
@@ -120,14 +128,20 @@ std::optional<std::int32_t> token_after(PanelContext& context, const char* label
     return chosen;
 }
 
-/// The token asked about and, of a logit difference, the other, at the right end of the line that begins at `line`.
-void draw_tokens(PanelContext& context, const KnockOutQuestion& question, ImVec2 line) {
+/// The token asked about and, of a logit difference, the other, at the right end of the line that begins at `line` and is taken up to
+/// `taken`, or below it.
+void draw_tokens(PanelContext& context, const KnockOutQuestion& question, ImVec2 line, float taken) {
     const auto& place = *question.place;
-    const ImVec2 below = ImGui::GetCursorScreenPos();
+    ImVec2 below = ImGui::GetCursorScreenPos();
     const ImFont* font = context.theme.fonts.label;
     float width = text_width(font, "of") + context.px(8 + kTokenWidth);
     if (place.against) width += text_width(font, "against") + context.px(8 + kTokenWidth + 12);
-    ImGui::SetCursorScreenPos({line.x + ImGui::GetContentRegionAvail().x - width, line.y});
+    const float left = line.x + ImGui::GetContentRegionAvail().x - width;
+    if (left < taken + context.px(12)) {
+        line.y = below.y;
+        below.y += context.px(kRowHeight + 4);
+    }
+    ImGui::SetCursorScreenPos({left, line.y});
     // The text's own token is the answer while none is chosen.
     const std::int32_t own = own_answer(context).value_or(place.token);
     std::vector<std::int32_t> likely = likely_answers(context, question);
@@ -168,8 +182,8 @@ void draw_heading(PanelContext& context, const KnockOutQuestion& question) {
     if (!context.picture_alone) {
         draw_parts(context, question);
         const ImVec2 second_line = ImGui::GetCursorScreenPos();
-        draw_replacement(context, question);
-        if (question.place) draw_tokens(context, question, second_line);
+        const float taken = draw_replacement(context, question);
+        if (question.place) draw_tokens(context, question, second_line, taken);
     }
     // A lesson explains it itself, and leaves little room.
     if (!context.view.lesson.open()) paragraph(context.ui(), fonts.label, colors.muted, measured_words(context.trace(), question));
@@ -312,6 +326,12 @@ void draw_map(PanelContext& context, const KnockOut& result, ImVec2 at, ImVec2 r
     draw_tooltip(context, result, *part_at(*hit.hovered));
 }
 
+/// Makes the pane scroll down to the end of what was drawn there.
+void leave_room(ImVec2 at, float height) {
+    ImGui::SetCursorScreenPos({at.x, at.y + height - 1});
+    ImGui::Dummy({1, 1});
+}
+
 const char* list_heading(ReplacedParts parts) {
     return at_positions(parts)              ? "Positions by their effect"
            : parts == ReplacedParts::Blocks ? "Blocks by their effect"
@@ -351,16 +371,10 @@ void draw_list(PanelContext& context, const KnockOut& result, bool fresh) {
     }
 }
 
-}  // namespace
-
-void draw_knock_out_view(PanelContext& context) {
-    if (!context.ready()) return;
-    const auto& [colors, fonts, scale] = context.theme;
-    take_up_question(context.view);
-    const KnockOutQuestion question = knock_out_question(context);
-    draw_heading(context, question);
+/// Asks for the changes and draws them.
+void draw_changes(PanelContext& context, const KnockOutQuestion& question) {
     if (const std::string why = why_not_measured(context, question); !why.empty())
-        return paragraph(context.ui(), fonts.body, colors.muted, why);
+        return paragraph(context.ui(), context.theme.fonts.body, context.theme.colors.muted, why);
     // After cancelling, nothing is requested until the button is pressed.
     KnockOutState& state = context.view.knock_out;
     Answer<facet::KnockOut> answer;
@@ -378,11 +392,13 @@ void draw_knock_out_view(PanelContext& context) {
     // What was measured before cancelling still holds.
     const bool kept = state.stopped && state.last_question == question && state.last_state == context.states.shown;
     const bool fresh = answer.value != nullptr || partly || kept;
-    const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    ImVec2 room = ImGui::GetContentRegionAvail();
+    if (!context.picture_alone) room.y = std::max(room.y, context.px(kLeastPicture));
     const bool listed = !at_positions(state.last_question.parts) || room.x >= context.px(kListBesidePositions);
     const float list_width = listed ? std::min(context.px(kListWidth), room.x * 0.4F) + context.px(24) : 0;
     draw_map(context, *state.last, at, {room.x - list_width, room.y}, fresh);
-    if (!listed) return;
+    if (!listed) return leave_room(at, room.y);
     const float widest_map = context.px(kLayerLabels + kWorthBar) + static_cast<float>(state.last->grid.columns) * context.px(kMaxHeadCell);
     ImGui::SetCursorScreenPos({at.x + std::min(room.x - list_width, widest_map) + context.px(24), at.y});
     ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
@@ -390,6 +406,22 @@ void draw_knock_out_view(PanelContext& context) {
                       ImGuiWindowFlags_NoNav | (context.picture_alone ? ImGuiWindowFlags_NoScrollbar : ImGuiWindowFlags_None));
     ImGui::PopStyleColor();
     draw_list(context, *state.last, fresh);
+    fade_scrolled_edges(context.ui());
+    ImGui::EndChild();
+}
+
+}  // namespace
+
+void draw_knock_out_view(PanelContext& context) {
+    if (!context.ready()) return;
+    take_up_question(context.view);
+    const KnockOutQuestion question = knock_out_question(context);
+    ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
+    ImGui::BeginChild("##knock_out", {0, 0}, false,
+                      ImGuiWindowFlags_NoNav | (context.picture_alone ? ImGuiWindowFlags_NoScrollbar : ImGuiWindowFlags_None));
+    ImGui::PopStyleColor();
+    draw_heading(context, question);
+    draw_changes(context, question);
     fade_scrolled_edges(context.ui());
     ImGui::EndChild();
 }

@@ -55,27 +55,31 @@ std::optional<std::int32_t> choose_token(const PanelContext& context, const char
         search.entered = entered;
     }
     const auto found = search.text.empty() ? Answer<facet::FoundTokens>{} : context.ask(facet::FoundTokens{search.text});
-    const std::span<const std::int32_t> listed = search.text.empty() ? likely
-                                                 : found             ? std::span(found->ids)
-                                                                     : std::span<const std::int32_t>();
+    const bool searching = !search.text.empty() && found.computing();
+    if (search.text.empty()) search.listed.assign(likely.begin(), likely.end());
+    else if (!searching) search.listed = found ? found->ids : std::vector<std::int32_t>();
+    const std::vector<std::int32_t>& listed = search.listed;
     if (key_pressed(Key::Down)) ++search.chosen;
     if (key_pressed(Key::Up)) --search.chosen;
     search.chosen = std::clamp<std::ptrdiff_t>(search.chosen, 0, std::max<std::ptrdiff_t>(std::ssize(listed) - 1, 0));
     std::optional<std::int32_t> chosen;
-    if (search.entered && !listed.empty()) {
+    if (search.entered && !searching && !listed.empty()) {
         chosen = listed[static_cast<std::size_t>(search.chosen)];
         ImGui::CloseCurrentPopup();
     }
-    if (!found.computing() || search.text.empty()) search.entered = false;
+    if (!searching) search.entered = false;
     if (found && listed.empty()) text_line(ui, context.theme.fonts.label, context.theme.colors.muted, "No token contains this.");
+    const ImVec2 top = ImGui::GetCursorScreenPos();
     for (std::size_t i = 0; i < listed.size(); ++i) {
         ImGui::PushID(listed[i]);
         const ImVec2 at = ImGui::GetCursorScreenPos();
-        if (menu_item(ui, token_words(context, listed[i]), listed[i] == shown)) chosen = listed[i];
-        if (static_cast<std::ptrdiff_t>(i) == search.chosen)
+        if (menu_item(ui, token_words(context, listed[i]), listed[i] == shown, {}, {}, searching) && !searching) chosen = listed[i];
+        if (!searching && static_cast<std::ptrdiff_t>(i) == search.chosen)
             ImGui::GetWindowDrawList()->AddRect(at, ImGui::GetItemRectMax(), context.theme.colors.accent, context.px(4));
         ImGui::PopID();
     }
+    if (searching && !listed.empty())
+        ImGui::GetWindowDrawList()->AddRectFilled(top, ImGui::GetItemRectMax(), with_alpha(context.theme.colors.raised, 0.6F));
     end_menu_button();
     return chosen;
 }

@@ -79,6 +79,13 @@ std::string export_numbers(const std::filesystem::path& path, const Snapshot& sn
     return (choice.gradients ? "the gradients of " : "") + name;
 }
 
+/// Said after an export was cancelled, which leaves no part of a file behind.
+std::string cancelled_words(const std::filesystem::path& path) {
+    std::error_code unknown;
+    if (std::filesystem::exists(path, unknown)) return fmt::format("Cancelled: {} stays as it was before.", shown(path));
+    return fmt::format("Cancelled: {} was not written, and no part of it is left behind.", shown(path));
+}
+
 /// Moves a path to the front.
 void remember(std::vector<std::string>& recent, const std::filesystem::path& path) {
     std::erase(recent, path.string());
@@ -256,9 +263,13 @@ void FileDesk::send_export(const std::filesystem::path& path, std::function<std:
             FileDesk& desk;
             ~AtEnd() { desk.show_export({}); }
         } const at_end{*this};
+        show_export(ExportUnderWay{path, 0});
         const WriteWatch watch{stop, [&](double share) { show_export(ExportUnderWay{path, share}); }};
-        watch.at(0, 1);
-        deliver(told(write(watch)));
+        try {
+            deliver(told(write(watch)));
+        } catch (const Cancelled&) {
+            deliver(told(cancelled_words(path)));
+        }
     });
 }
 
