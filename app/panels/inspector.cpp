@@ -341,7 +341,7 @@ void draw_measured(PanelContext& context, const CellRef& cell) {
                   std::string(stage_name(cell.stage.stage)) + words + ".");
 }
 
-/// What is known of a piece, and where it goes.
+/// What is known about a piece, and where it goes.
 void draw_piece(PanelContext& context) {
     draw_token_piece(context);
     const std::optional<ChosenPiece> chosen = chosen_piece(context);

@@ -49,7 +49,7 @@ void emit(PanelContext& context, Edits of, const Config& config, const char* ges
     emit_run(context, std::move(run), gesture);
 }
 
-/// The error of a setting of the document; those of a run are told when it begins.
+/// The error of a setting of the document; those of a run are reported when it begins.
 std::string_view error_of(const PanelContext& context, Edits of, Field field) {
     return of == Edits::Document ? error_at(context, field) : std::string_view();
 }
@@ -138,7 +138,7 @@ void draw_feed_forward(PanelContext& context, Edits of) {
     config_choice(context, of, "feed-forward layer", &Config::ffn_gated, kKinds,
                   "Gated: the hidden units are multiplied by the activation of a second linear map, the gate. With SiLU this is SwiGLU.");
     config_choice(context, of, "activation", &Config::activation, kActivationNames,
-                  "ReLU; GELU with the error function, by its tanh formula, or never above 10; SiLU, which is x times its sigmoid; "
+                  "ReLU; GELU by the error function, by its tanh formula, or capped at 10; SiLU, which is x times its sigmoid; "
                   "QuickGELU, which is x "
                   "times the sigmoid of 1.702 x.");
     config_toggle(context, of, "Feed-forward bias", &Config::ffn_bias, "", "A constant added to every hidden unit and to the result.");
@@ -181,7 +181,7 @@ void draw_model_settings(PanelContext& context) {
 
 namespace {
 
-/// What a model consists of, but for its sizes, its output head and its seed.
+/// What a model consists of, except its sizes, its output head and its seed.
 void draw_parts(PanelContext& context, Edits of) {
     static constexpr Names<3> kPlaces = {"none", "pre", "post"};
     static constexpr Names<2> kNorms = {"LayerNorm", "RMSNorm"};

@@ -20,7 +20,7 @@ namespace {
 constexpr float kNextRowHeight = 44, kNextRowFrom = 680;  // the latter: minimum window height for the row
 constexpr float kNextChip = 32, kTemperature = 170, kWriteButton = 104, kCutGap = 8;
 
-/// The last step of a lesson leaves it to the learner to change the model's answer, which must then be in sight.
+/// In the last step of a lesson the learner is asked to change the model's answer, so it must be visible.
 bool lesson_hides_answer(const LessonView& lesson) { return lesson.open() && lesson.step + 1 < lesson.lesson->steps.size(); }
 
 /// Whether the next-token candidates are shown.

@@ -48,7 +48,7 @@ void draw_opened_model(PanelContext& context) {
     value_row(ui, "d_ff", format_count(config.d_ff), "Width of the feed-forward layer.");
     value_row(ui, "context", format_count(config.context_length),
               config.any_length ? "The longest text the model was made for, in tokens. Longer ones are computed all the same."
-                                : "The longest text, in tokens: the model has no positions beyond.");
+                                : "The longest text, in tokens: the model has no positions beyond it.");
     if (const std::string windows = window_words(config); !windows.empty())
         value_row(ui, "window", windows,
                   "How many tokens a query sees in some layers, itself included. The Masked stage of a layer says whether it has one.");

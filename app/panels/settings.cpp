@@ -145,7 +145,7 @@ void hold_section(const PanelContext& context, const char* name, float top) {
     if (held.name == name && context.now < held.until && top != held.top) ImGui::SetScrollY(ImGui::GetScrollY() + top - held.top);
 }
 
-/// Keeps what lies between `top` and the cursor in place if it is clicked; lets go of it if the user scrolls.
+/// Keeps the section between `top` and the cursor in place after a click on it, until the user scrolls.
 void hold_if_clicked(PanelContext& context, const char* name, float top) {
     constexpr double kSeconds = 0.5;
     HeldSection& held = context.view.held_section;

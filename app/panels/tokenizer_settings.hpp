@@ -11,7 +11,7 @@ namespace attn::app {
 bool shows_token_path(const PanelContext& context);
 /// The kind of the tokenizer; "" if it is not known yet.
 std::string tokenizer_value(const PanelContext& context);
-/// What is known of the tokenizer and, where the centre shows both, of the one beside it.
+/// What is known about the tokenizer and, where the centre shows both, about the one beside it.
 void draw_tokenizer_facts(PanelContext& context);
 
 }  // namespace attn::app

@@ -74,7 +74,7 @@ std::string menu_words(const Preset& preset) {
     return fmt::format("{} · {}", preset.title, origin);
 }
 
-/// What the model is known by: a document of no example by its file.
+/// The name shown for the model; a document that is not from an example has that of its file.
 std::string shown_model_name(const PanelContext& context) {
     if (context.document.trained) return "training run";
     if (context.document.model) return visible_text(context.document.model->name());

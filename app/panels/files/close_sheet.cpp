@@ -23,7 +23,7 @@ std::string run_words(const PanelContext& context) {
 }
 
 std::string left_words(const PanelContext& context) {
-    return fmt::format("\"{}\", open before, has changes that are not saved.",
+    return fmt::format("\"{}\", which was open before, has changes that are not saved.",
                        visible_text(context.files.left_document.filename().string()));
 }
 

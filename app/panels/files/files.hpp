@@ -11,8 +11,8 @@ float draw_file_menu(PanelContext& context);
 bool file_sheet_is_open(const PanelContext& context);
 /// Whether a notice shows an error.
 bool refusal_is_shown(const PanelContext& context);
-/// Draws the open sheet, if any, how far a long export is, and the notice about the last file operation.
-/// `picture_bottom`: where the picture ends, above which news of files is shown.
+/// Draws the open sheet, if any, the progress of a long export, and the notice about the last file operation. `picture_bottom`: the lower
+/// edge of the picture, above which these are shown.
 void draw_file_sheet(PanelContext& context, float picture_bottom);
 
 /// Opens the Open sheet at the folder used last, or at the models if nothing has been opened yet.

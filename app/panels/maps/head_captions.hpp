@@ -22,7 +22,7 @@ const HeadScore* head_score(const PanelContext& context, const StageId& weights,
 std::vector<HeadScore> scores_of_heads(const PanelContext& context, const StageId& weights);
 
 /// The pattern that has more than half of the head's weight, otherwise its entropy; empty if nothing is known, or if the
-/// weights are shown rescaled, whose entropy is another.
+/// weights are shown rescaled, whose entropy is different.
 HeadCaption head_caption(const PanelContext& context, const StageId& weights, std::int64_t head);
 
 /// The head's share of a pattern of head_patterns(), "–" where it cannot show it; empty if nothing is known.

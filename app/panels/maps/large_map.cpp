@@ -10,7 +10,7 @@ namespace {
 /// Regions are aligned to multiples of this many cells (at their level), so that panning often finds them cached.
 constexpr std::int64_t kAlignment = 64;
 constexpr std::int64_t kMostRegionBytes = 32 << 20;
-/// So many are read within a fraction of a millisecond.
+/// This many are read within a fraction of a millisecond.
 constexpr std::int64_t kFewCells = std::int64_t{1} << 18;
 
 std::int64_t bytes_of(const MapRegion& region, std::int64_t maps) {

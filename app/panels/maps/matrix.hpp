@@ -106,7 +106,7 @@ public:
     /// Sets the inputs and drops what was computed from others. Tensors are identified by address, so `others` are kept alive until the
     /// next call to prevent addresses from being reused.
     void use(const Snapshot& snapshot, OtherStates others = {});
-    /// At the end of a frame: lets go of the tensors that it did not draw, and keeps `others` until the next call.
+    /// At the end of a frame: releases the tensors that it did not draw, and keeps `others` until the next call.
     void keep(OtherStates others);
 
     /// A slice of a recorded stage, or of its reduced map, for one sequence and query head; empty if the trace does not contain the stage.

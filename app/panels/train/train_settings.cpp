@@ -335,7 +335,7 @@ void draw_adoption(PanelContext& context) {
     if (context.document.model != nullptr || context.document.trained) return;
     if (shown.architecture != context.document.run.model.architecture)
         return void(paragraph(context.ui(), context.theme.fonts.caption, context.theme.colors.faint,
-                              "The model shown has another architecture than this task needs."));
+                              "This task needs a different architecture from that of the model shown."));
     if (!link(context.ui(), "as in the model shown",
               "The next run trains a model with the sizes and parts of the one that the other views show, from random weights."))
         return;

@@ -436,7 +436,7 @@ Search draw_search(PanelContext& context, const std::vector<Tile>& tiles, float 
     const auto& fonts = context.theme.fonts;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const auto count = std::count(found.begin(), found.end(), 1);
-    // In the field, so that chips and maps stay where they are while one types.
+    // In the field, so that chips and maps do not move while the user types.
     const std::string counted = fmt::format("{} head{}", count, count == 1 ? "" : "s");
     const bool has_room = text_width(fonts.mono_small, view.find) + text_width(fonts.mono_small, counted) < context.px(field_width - 30);
     if (!query.empty() && query.unknown.empty() && has_room)

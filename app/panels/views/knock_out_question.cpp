@@ -113,7 +113,7 @@ KnockOutQuestion knock_out_question(const PanelContext& context) {
 }
 
 void keep_up_with_vocabulary(PanelContext& context) {
-    // Until then, what was chosen belongs to a vocabulary that is not here yet.
+    // Until then, the chosen token belongs to a vocabulary that is not available yet.
     if (!context.up_to_date || context.view.opening) return;
     KnockOutState& state = context.view.knock_out;
     state.against = followed_token(context.snapshot.vocabulary, state.against, state.against_was);

@@ -33,7 +33,8 @@ struct KnockOutState {
     std::optional<NamedToken> against_was{};  ///< the same as last seen, to notice another vocabulary
     ReplacedParts parts = ReplacedParts::Heads;
     std::optional<std::int64_t> from{};  ///< the text to take their numbers from; none: they become zero
-    /// Set while a position that was opened is looked at elsewhere: it, and the position that was selected before and is asked about.
+    /// Set while an opened position is shown in another view: that position, and the one that was selected before, which the question is
+    /// about.
     struct Opened {
         std::int64_t position;
         std::optional<std::int64_t> before;

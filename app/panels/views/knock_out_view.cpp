@@ -151,7 +151,7 @@ void draw_tokens(PanelContext& context, const KnockOutQuestion& question, ImVec2
         context.view.locked.set(Axis::V, *chosen == own ? std::nullopt : std::optional<std::int64_t>(*chosen));
     if (place.against) {
         const auto chosen = token_after(context, "against", *place.against, other_answers(context, question),
-                                        "The token whose logit is subtracted: the other text's answer, or what else is likely here.");
+                                        "The token whose logit is subtracted: the other text's answer, or another likely token here.");
         if (chosen) context.view.knock_out.against = *chosen;
     }
     ImGui::SetCursorScreenPos(below);
@@ -185,12 +185,12 @@ void draw_heading(PanelContext& context, const KnockOutQuestion& question) {
         const float taken = draw_replacement(context, question);
         if (question.place) draw_tokens(context, question, second_line, taken);
     }
-    // A lesson explains it itself, and leaves little room.
+    // A lesson explains this itself, and leaves little room.
     if (!context.view.lesson.open()) paragraph(context.ui(), fonts.label, colors.muted, measured_words(context.trace(), question));
     gap(context.ui(), 6);
 }
 
-/// How long it will still take at the pace so far, if that is worth telling: " · about 3 min left".
+/// The time left at the pace so far, if it is long enough to be worth showing: " · about 3 min left".
 std::string time_left(PanelContext& context, const KnockOutQuestion& question, const Answer<facet::KnockOut>& answer) {
     constexpr std::size_t kLeastDone = 3;
     constexpr double kWorthTelling = 15, kMinute = 60;

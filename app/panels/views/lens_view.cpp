@@ -435,13 +435,13 @@ void draw_lens_view(PanelContext& context) {
     if (!both_ways && !context.snapshot.asked.empty()) legend += " Only what the task asks for is counted: the rest cannot be predicted.";
     if (!other.problem.empty()) legend = other.problem + (compare.swapped ? " The table shows B." : "");
     else if (other.lens != nullptr && !in_place)
-        legend =
-            fmt::format("Colour: how much more (orange) or less (blue) likely the correct token is than in A: {}; the strongest stands for "
-                        "{}. Small: A's own first choice where it differs. Hold X for A itself.",
-                        other.name,
-                        format_number(static_cast<double>(largest_change(context.view.lens, *so_far.readings,
-                                                                         std::min(context.view.batch, lens->batches - 1), other)),
-                                      {.decimals = 4}));
+        legend = fmt::format(
+            "Colour: how much more (orange) or less (blue) likely the correct token is than in A: {}; the strongest colour stands for "
+            "{}. Small: A's own first choice where it differs. Hold X for A itself.",
+            other.name,
+            format_number(static_cast<double>(
+                              largest_change(context.view.lens, *so_far.readings, std::min(context.view.batch, lens->batches - 1), other)),
+                          {.decimals = 4}));
     else if (other.lens != nullptr)
         legend = fmt::format("{}: {}. Hold X to swap A and B.", compare.swapped ? "A" : "B", compare.swapped ? other.name : "shown");
     const float foot = wrapped_height(fonts.label, room.x, legend);

@@ -96,7 +96,7 @@ float draw_chip(PanelContext& context, std::int64_t head, ImVec2 at) {
     const ImVec2 spot{at.x + context.px(14), at.y + height / 2};
     if (on) list.AddCircleFilled(spot, context.px(5), color);
     else list.AddCircle(spot, context.px(5), color, 0, context.px(1.5F));
-    // Dots of heads with dashed lines are cut in the same rhythm.
+    // The dots of heads with dashed lines are cut like their lines.
     for (std::int64_t cut = 0; !mean && cut < std::min<std::int64_t>(head_round(head), 2); ++cut) {
         const float x = spot.x + context.px(head_round(head) == 1 ? 0 : cut == 0 ? -2 : 2);
         list.AddLine({x, spot.y - context.px(6)}, {x, spot.y + context.px(6)}, on ? colors.raised : colors.pane, context.px(1.5F));

@@ -23,7 +23,7 @@ void go_there(const PanelContext& context) {
     keep_view_valid(context.view, *context.snapshot.trace);
 }
 
-/// The sentence, which takes its own layer for granted; at any other, it names it.
+/// The sentence. In its own layer it does not name the layer; in any other it does.
 std::string sentence_of(const PanelContext& context) {
     const std::string_view sentence = look_at(context.document, context.view.stage.stage);
     const std::optional<Look> look = look_of(context.document);

@@ -418,7 +418,7 @@ void draw_step_view(PanelContext& context) {
         ImGui::SetCursorScreenPos({origin.x, origin.y + context.px(kStepHeader)});
         return void(paragraph(context.ui(), context.theme.fonts.body, context.theme.colors.muted, missing));
     }
-    // While a mask is painted the picture stays in place: the line below goes and the sums appear with the first cell otherwise.
+    // While a mask is painted the picture stays in place. Otherwise the first painted cell would remove the line below and add the sums.
     const float foot = context.view.painting ? 0 : draw_look_at(context, {origin.x, origin.y + room.y}, room.x);
     Box area{{origin.x, origin.y + context.px(kStepHeader)}, {origin.x + room.x, origin.y + room.y - foot}};
     area.min.y += draw_remark(context, area, picture.problem, problem_color(context, picture.problem));

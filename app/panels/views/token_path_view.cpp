@@ -300,7 +300,7 @@ bool same_text(const TokenPath& a, const TokenPath& b) {
                       [](const auto& one, const auto& other) { return one.text == other.text; });
 }
 
-/// The other tokenizer's pieces of the shown text; those of the previous text until the new ones are ready. A problem is written at the top
+/// The other tokenizer's pieces of the shown text; those of the previous text until the new ones are ready. A problem is shown at the top
 /// of `area`, which shrinks accordingly.
 const OtherTokens* other_of_text(PanelContext& context, Box& area) {
     const auto& [colors, fonts, scale] = context.theme;
@@ -358,14 +358,14 @@ const TokenPath* own_token_path(PanelContext& context) {
     return asked.problem.empty() ? state.last.get() : nullptr;
 }
 
-/// Tells of tokens written after the text; returns its height.
+/// Draws a note if tokens were generated after the text; returns its height.
 float draw_written_note(const PanelContext& context, const Box& area) {
     const std::int64_t written = written_after_text(context);
     if (written == 0) return 0;
     ImFont* font = context.theme.fonts.label;
     const std::string words =
-        written == 1 ? "The last token is not from the text: it was written after it."
-                     : fmt::format("The last {} tokens are not from the text: they were written after it.", format_count(written));
+        written == 1 ? "The last token is not part of the text: it was generated after it."
+                     : fmt::format("The last {} tokens are not part of the text: they were generated after it.", format_count(written));
     draw_text(*ImGui::GetWindowDrawList(), font, area.min, context.theme.colors.muted, elide(font, words, area.width()));
     return context.px(kRule);
 }

@@ -22,7 +22,7 @@ namespace {
 /// Beyond so many bytes, a character spread over several pieces is not drawn.
 constexpr std::size_t kMostDrawnBytes = 12;
 
-/// The tokens of the shown text, and how they came about.
+/// The tokens of the shown text, and how they were made.
 struct PiecesShown {
     const std::vector<Token>* tokens = nullptr;
     std::shared_ptr<const TokenPath> path;            ///< null: not known (yet)
@@ -149,7 +149,7 @@ std::pair<std::size_t, std::size_t> bytes_of(const TokenPath& path, std::size_t 
     return {begin + before, begin + before + piece.bytes.size()};
 }
 
-/// Where the piece stands in the typed text.
+/// Where the piece is in the typed text.
 void draw_place(const PanelContext& context, const TokenPath& path, std::size_t place, const Token& token, bool shared) {
     const TokenPath::Piece& piece = path.pieces[place];
     if (piece.last_character == 0) return;
@@ -159,13 +159,13 @@ void draw_place(const PanelContext& context, const TokenPath& path, std::size_t 
     }
     if (const std::string typed = piece_text(piece.typed); shared || typed != chip_text(token))
         draw_fact(context, shared ? "part of" : "typed", typed, "The typed characters that it comes from.");
-    constexpr std::string_view kCounted = "In the typed text, counted from 0; the end does not belong to it.";
+    constexpr std::string_view kCounted = "In the typed text, counted from 0; the end is not included.";
     draw_fact(context, "characters", range_words(piece.first_character - 1, piece.last_character), kCounted);
     const auto [begin, end] = bytes_of(path, place);
     draw_fact(context, "bytes of the text", range_words(begin, end), kCounted);
 }
 
-/// How the piece came about, in numbers.
+/// How the piece was made, in numbers.
 void draw_making(const PanelContext& context, const TokenPath::Piece& piece, const TokenizerFacts& tokenizer) {
     if (!piece.merges.empty())
         draw_fact(
@@ -175,7 +175,7 @@ void draw_making(const PanelContext& context, const TokenPath::Piece& piece, con
     if (piece.score) draw_fact(context, "score", format_number(*piece.score, {.decimals = 3}), "The logarithm of its probability.");
     if (piece.tried > 0)
         draw_fact(context, "look-ups", fmt::format("{}", piece.tried),
-                  "So many texts were looked up in the vocabulary until one was found.");
+                  "How many candidates were looked up in the vocabulary until one was found.");
     if (piece.added) draw_fact(context, "added token", piece.special ? "special" : "yes", "Special tokens are left out of decoded text.");
     else if (piece.word >= 0) draw_fact(context, "starts a word", piece.starts_word ? "yes" : "no");
     if (piece.times > 0) draw_fact(context, "in this text", times_words(piece.times), "How often its id occurs.");
@@ -254,7 +254,7 @@ void draw_shared_characters(const PanelContext& context, const PiecesShown& show
     section_heading(context.ui(), "Half a character");
     if (bytes.size() <= kMostDrawnBytes) draw_byte_boxes(context, *shown.path, *shown.tokens, places, bytes);
     paragraph(context.ui(), context.theme.fonts.label, context.theme.colors.faint,
-              fmt::format("{} pieces share these bytes. A piece that ends within a character is no text by itself.",
+              fmt::format("{} pieces share these bytes. A piece that ends within a character is not text by itself.",
                           places.second - places.first + 1));
 }
 
@@ -270,7 +270,7 @@ void draw_facts(const PanelContext& context, const PiecesShown& shown, std::size
         const bool written = static_cast<std::int64_t>(place) >= real - written_after_text(context);
         return paragraph(context.ui(), context.theme.fonts.label, context.theme.colors.faint,
                          written                   ? "Written after the text: chosen from what the model predicted."
-                         : has_token_path(context) ? "How it came about is being found."
+                         : has_token_path(context) ? "How it was made is being worked out."
                                                    : "This tokenizer finds its tokens in one step: there are no merges and no scores.");
     }
     const bool shared = shares_next(*shown.path, place) || (place > 0 && shares_next(*shown.path, place - 1));
@@ -293,7 +293,7 @@ void draw_nearest(const PanelContext& context, const Token& token) {
     section_heading(context.ui(), "Nearest by vector");
     const auto& [colors, fonts, scale] = context.theme;
     if (!near || near->nearest.empty()) {
-        const char* none = "Its vector is 0 or not a number, so that none is near it.";
+        const char* none = "Its vector is 0 or not a number, so no other is near it.";
         return paragraph(context.ui(), fonts.label, colors.faint, near ? none : near.computing() ? "Computing …" : near.problem.c_str());
     }
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -364,7 +364,7 @@ void draw_token_piece(PanelContext& context) {
     section_heading(context.ui(), (context.view.hovered.empty() && chosen ? "Selected " : "This ") + noun + whose);
     if (!chosen || shown.token(chosen->place) == nullptr) {
         paragraph(context.ui(), context.theme.fonts.body, context.theme.colors.muted,
-                  fmt::format("Point at a {} to see what is known of it. Click to select it, Esc to deselect.", noun));
+                  fmt::format("Point at a {} to see what is known about it. Click to select it, Esc to deselect.", noun));
     } else {
         draw_title_of_piece(context, *shown.token(chosen->place));
         draw_facts(context, shown, chosen->place, *shown.token(chosen->place));

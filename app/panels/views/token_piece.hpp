@@ -1,5 +1,5 @@
 #pragma once
-/// The right pane of the tokens stage: what is known of a piece.
+/// The right pane of the tokens stage: what is known about a piece.
 
 #include <cstddef>
 #include <cstdint>

@@ -19,7 +19,7 @@ namespace {
 using Cell = TokenPath::Cell;
 
 constexpr float kStepRow = 25, kStepUnit = 24, kCandidateRow = 21, kStepNumber = 30, kStepButton = 32, kStepSlider = 200;
-/// The scrollbar of the steps stands so far outside of the picture's area, near the panel's edge.
+/// How far outside of the picture's area, near the panel's edge, the scrollbar of the steps is.
 constexpr float kBarOutside = 12;
 
 float first_column(const TokenPath::Word& word) { return std::floor(word.first); }

@@ -14,7 +14,7 @@
 namespace attn::app {
 namespace {
 
-/// What a row of the table of tokens takes, in pixels. Five digits fit beside a token's box.
+/// The size of a row of the table of tokens, in pixels. Five digits fit beside a token's box.
 struct TokenTable {
     float line, id_room, column;
     explicit TokenTable(const PanelContext& context) : line(context.px(34)), id_room(context.px(44)), column(context.px(234) + id_room) {}

@@ -18,7 +18,7 @@ namespace attn::app {
 namespace {
 
 constexpr float kBranch = 46, kBranchButtons = 104;
-/// So many tokens are enough to tell branches apart on one line.
+/// This many tokens are enough to tell branches apart on one line.
 constexpr std::size_t kTold = 24;
 
 /// A branch as listed.

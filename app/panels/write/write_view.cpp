@@ -78,7 +78,7 @@ void draw_heading(PanelContext& context) {
         ImGui::SetCursorScreenPos({right, at.y});
         if (button(ui, "Something else##view",
                    {.width = kOtherWidth,
-                    .notes = {.tooltip = "Continues from here with the next seed; as a new branch if tokens follow already.",
+                    .notes = {.tooltip = "Continues from here with the next seed, as a new branch if tokens already follow.",
                               .disabled = full}}))
             write_otherwise(context);
     }
