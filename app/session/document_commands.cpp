@@ -29,7 +29,7 @@ void Session::Impl::carry_out(const command::SetTexts& set, const std::string& m
     next.source_texts = set.source_texts;
     next.written = {};
     next.writing = {};
-    expect_bearable_texts(next);
+    expect_short_texts(next);
     if (!document().writing.tokens.empty()) files.tell("The generated text belonged to the previous text. Undo brings it back.", false);
     change(std::move(next), merge);
 }
@@ -105,7 +105,7 @@ void Session::Impl::carry_out(const command::OpenPreset& open, const std::string
 }
 
 void Session::Impl::carry_out(const command::OpenDocument& open, const std::string& merge) {
-    expect_bearable_texts(open.document);
+    expect_short_texts(open.document);
     Document next = ready_to_open(open.document);
     if (open.is_model) {
         // Keep the pinned states, so that one model can be compared at two precisions.

@@ -40,8 +40,8 @@ public:
     /// Makes `next` current. Merges it into the last step if both carry the same non-empty `merge` name; a step that ends where it began is
     /// removed. Returns false if nothing changed.
     bool change(Document next, const std::string& merge);
-    /// What follows is shown for a while. end_visit() makes one step of it, or none if the document from before is current again. Nothing
-    /// is joined if something else was opened meanwhile: undo then leads back to it first.
+    /// What follows is shown only temporarily. end_visit() turns it into one step, or none if the document from before is current again.
+    /// Nothing is joined if something else was opened meanwhile: undo then leads back to it first.
     void begin_visit();
     void end_visit();
     /// Whether a document can still be shown; undo and redo skip those that cannot.

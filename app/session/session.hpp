@@ -111,7 +111,7 @@ public:
     /// Passes training runs to `keep` from now on, called on the training worker.
     void hand_runs_over_to(KeepRun keep);
 
-    /// Exports a file in the background and tells when it is done, or why it could not be written.
+    /// Exports a file in the background. A notice says when it is done, or why it could not be written.
     void write_file(const std::filesystem::path& path, WriteFile write);
     /// Sets the files and models opened in earlier sessions.
     void set_recent_files(std::vector<std::string> recent, std::vector<std::string> models = {});

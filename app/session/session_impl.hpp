@@ -140,7 +140,7 @@ struct Session::Impl {
     void adopt_new_run();
     void adopt_run_of_document();
     void follow();
-    /// Tells what the trainer has saved, opened, restored or refused.
+    /// Shows notices of what the trainer has saved, opened, restored or refused.
     void tell_notice_of_run();
     void take_up(KeptWork work);
     /// Gives pinned moments of the loaded run (`run_in_file`: its number in the file) their parameters; all others lose theirs.

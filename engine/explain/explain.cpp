@@ -153,7 +153,7 @@ Index nearest_index(const TraceCells& cells, const StageId& from, const Index& i
 }
 
 /// Notes where a deliberate mistake takes effect, and what the same operands give without it.
-void admit_mistake(Provenance& out, const Provenance& right, Mistake mistake, const PlanNode& node) {
+void explain_mistake(Provenance& out, const Provenance& right, Mistake mistake, const PlanNode& node) {
     const bool alike = out.result == right.result || (std::isnan(out.result) && std::isnan(right.result));
     const bool differs = !alike && !(std::abs(out.result - right.result) <= 1e-9 * (std::abs(out.result) + std::abs(right.result)));
     const bool acts_here = out.formula != right.formula || (differs && !out.masked) || node.settings.mask_rule != MaskRule::Right;
@@ -249,7 +249,7 @@ Provenance explain(const Trace<Scalar>& trace, const CellRef& cell, const std::v
     if (cell.parameter.empty() && trace.settings.mistaken()) {
         const Plan right(trace.config);
         const provenance::CellsOf<Scalar> right_cells(trace, rows, right);
-        provenance::admit_mistake(out, provenance::explain_stage(right_cells, cell.stage, cell.index), trace.settings.mistake,
+        provenance::explain_mistake(out, provenance::explain_stage(right_cells, cell.stage, cell.index), trace.settings.mistake,
                                   trace.plan->at(cell.stage));
     }
     if (cell.parameter.empty()) provenance::explain_edits(out, cells, cell.stage, cell.index);

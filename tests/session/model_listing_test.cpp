@@ -152,11 +152,11 @@ TEST_F(Shelf, WhatCannotBeOpenedSaysSo) {
     put_file("models--some--weightless/snapshots/abc/config.json", R"({"model_type": "gpt2"})");
     const ModelShelf shelf = list_models(folder.path(), {}, {});
     EXPECT_THAT(names(shelf), ElementsAre("a", "b", "c", "d", "d2", "e", "f", "some/adapter", "some/weightless"));
-    EXPECT_EQ(shelf.models[0].problem, "models of type whisper are not read");
+    EXPECT_EQ(shelf.models[0].problem, "models of type whisper are not supported");
     EXPECT_EQ(shelf.models[1].problem, "its weights are quantized for PyTorch");
     EXPECT_THAT(shelf.models[2].problem, HasSubstr("config.json"));
-    EXPECT_EQ(shelf.models[3].problem, "its config.json names no type");
-    EXPECT_EQ(shelf.models[4].problem, "its config.json is no object");
+    EXPECT_EQ(shelf.models[3].problem, "its config.json does not name a model type");
+    EXPECT_EQ(shelf.models[4].problem, "its config.json is not a JSON object");
     EXPECT_EQ(shelf.models[5].problem, "");
     EXPECT_EQ(shelf.models[6].problem, "it has no tokenizer");
     EXPECT_EQ(shelf.models[6].bytes, kNoTensors.size());

@@ -37,8 +37,7 @@ struct OpenPreset {
 struct OpenDocument {
     Document document;
     bool is_model = false;  ///< show a published model: keep the pinned states, and the current text if the model can read it
-    /// The file it was read from, "" for a model. None: shown only for a while, as in a lesson; what was there before remains what is
-    /// saved.
+    /// The file it was read from, "" for a model. None: shown only temporarily, as in a lesson; saving still means what was there before.
     std::optional<std::filesystem::path> file{};
 };
 
@@ -191,8 +190,8 @@ struct Undo {};
 struct Redo {};
 /// Undoes or redoes as far as FilesState::left.
 struct GoBackToLeft {};
-/// What is shown from here on is shown for a while, as in a lesson. At its end, undo leads back over it at once, or not into it at all if
-/// the document from before is shown again.
+/// From here on, documents are shown only temporarily, as in a lesson. Once this ends, a single undo goes back over all of them; if the
+/// document from before is shown again, there is no such undo step.
 struct BeginVisit {};
 struct EndVisit {};
 }  // namespace command

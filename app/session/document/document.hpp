@@ -42,8 +42,8 @@ struct Document : Setup {
     bool operator==(const Document&) const = default;
 };
 
-/// The most that a document's texts and source texts may hold together. A trace of one text this long would not fit into memory by far, and
-/// every undo step stores the texts.
+/// The most that a document's texts and source texts may hold together. A trace of one text this long would be far too large for memory,
+/// and every undo step stores the texts.
 inline constexpr std::size_t kTextLimitBytes = 128 << 10;
 
 inline std::size_t bytes_of(const std::vector<std::string>& texts) {

@@ -228,7 +228,7 @@ void expect_room(double mib, double room_mib) {
             Field::None);
 }
 
-void expect_bearable_texts(const Setup& setup) {
+void expect_short_texts(const Setup& setup) {
     expect_at_most(kTextLimitBytes, text_bytes(setup), "text is");
     expect_at_most(kVocabularyTextLimitBytes, bytes_of(setup.vocabulary_texts), "texts of the vocabulary are");
 }
@@ -264,7 +264,7 @@ Prepared prepare_for(const OpenedModel& model, const Setup& setup, double room_m
 }  // namespace
 
 Prepared prepare(const Setup& setup, double room_mib, KeptTokenizer* kept) {
-    expect_bearable_texts(setup);
+    expect_short_texts(setup);
     if (setup.model != nullptr) return prepare_for(*setup.model, setup, room_mib);
     KeptTokenizer own;
     const Tokenizer& tokenizer = tokenizer_of(setup, kept != nullptr ? *kept : own);

@@ -24,10 +24,10 @@ inline constexpr std::size_t kVocabularyTextLimitBytes = 1 << 20;
 struct TraceSize {
     double weights = 0;     ///< all parameters
     double parameters = 0;  ///< those held in memory: all, or none if they are read from a file
-    double whole = 0;      ///< every stage
-    double outline = 0;    ///< the residual stream, and keys and values if `attended` (see engine/model/outline.hpp)
-    double part = 0;       ///< the largest part that is recomputed at once
-    bool attended = true;  ///< keys and values are small enough to be held
+    double whole = 0;       ///< every stage
+    double outline = 0;     ///< the residual stream, and keys and values if `attended` (see engine/model/outline.hpp)
+    double part = 0;        ///< the largest part that is recomputed at once
+    bool attended = true;   ///< keys and values are small enough to be held
 };
 
 /// A lower bound for a float trace of `sequences` sequences. `source_positions` is 0 without an encoder. `in_rows`: parts are computed a
@@ -49,7 +49,7 @@ struct Prepared {
 };
 
 /// Throws DocumentError if the texts exceed kTextLimitBytes or the vocabulary texts kVocabularyTextLimitBytes.
-void expect_bearable_texts(const Setup& setup);
+void expect_short_texts(const Setup& setup);
 
 /// Throws DocumentError for text that is empty, longer than the context, or too large for even an outline in `room_mib`, and for an invalid
 /// configuration. Nothing large is allocated before the sizes are checked. `kept` caches the tokenizer between calls.

@@ -13,7 +13,7 @@ constexpr std::array kViews = {
     ViewInfo{View::Totals, "totals", "Totals", 'o', "Attention from token to token through all layers."},
     ViewInfo{View::Lens, "lens", "Lens", 'w', "What each layer would predict."},
     ViewInfo{View::KnockOut, "knock-out", "Knock-out", 'k',
-             "What each head, block or position is worth, alone or exchanged for another text's."},
+             "How much each head, block or position matters when it is removed or replaced by another text's."},
     ViewInfo{View::Write, "write", "Write", 'e', "The model's continuation, token by token, and what it might have written instead."},
     ViewInfo{View::Precision, "precision", "Precision", 'q', "The same model at two precisions: how much its weights differ."},
     ViewInfo{View::Train, "train", "Train", 'r', "A training run: its curves, its heads, and the model at every step."},

@@ -1,5 +1,5 @@
 #pragma once
-/// What is known of a piece: where it stands in the typed text, and how the tokenizer came to it.
+/// What is known about a piece: where it is in the typed text, and how the tokenizer arrived at it.
 
 #include <cstdint>
 #include <string>

@@ -20,8 +20,8 @@ constexpr double kMostIdleMiB = 24;
 /// How long a begun pass waits for the picture of its beginning. Usually the picture takes less, and the pass goes on as soon as it is
 /// drawn.
 constexpr std::chrono::milliseconds kLongestPicture{60};
-/// After so long without work, the memory kept for the next pass is returned. Longer than freed memory is kept at all, so that nothing
-/// is left: see keep_spare_memory().
+/// After this long without work, the memory kept for the next pass is returned. Freed memory is kept for less time than this, so that
+/// nothing is left: see keep_spare_memory().
 constexpr std::chrono::milliseconds kRest{1000};
 
 /// Whether both ask for the same facet of the same state, except for the moment of the training run.

@@ -14,8 +14,8 @@
 
 #include "app/session/document/memory_budget.hpp"
 #include "app/session/facets/facets.hpp"
-#include "app/session/threads/quiet_thread.hpp"
 #include "app/session/facets/results.hpp"
+#include "app/session/threads/quiet_thread.hpp"
 
 namespace attn::app {
 
@@ -32,7 +32,7 @@ public:
     /// Replaces the previous requests. `following`: the states are moments of a running training run and will soon be superseded. Slow
     /// facets are then allowed to finish, and are recomputed only from time to time.
     void want(std::vector<Request> wanted, bool following = false);
-    /// Tells that what is known of a begun pass has been drawn: the pass, which waits for that for a moment, goes on.
+    /// To be called when the beginning of a pass has been drawn: the pass, which waits briefly for this, goes on.
     void picture_drawn();
     /// Takes effect at once: all results are dropped and computed again.
     void set_budget(double mib);

@@ -19,7 +19,7 @@ struct TokenizerFacts {
     bool operator==(const TokenizerFacts&) const = default;
 };
 
-/// Takes no longer for a large vocabulary.
+/// Takes the same time for any size of vocabulary.
 TokenizerFacts facts_of(const ModelTokenizer& tokenizer);
 
 }  // namespace attn::app

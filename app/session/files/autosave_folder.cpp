@@ -210,7 +210,7 @@ KeptWork AutosaveFolder::read(const fs::path& path) {
     } catch (const std::exception&) {
         // The work is then restored without its own files.
     }
-    if (!work.document && work.run.empty()) throw FileError(FileFault::Schema, escaped(path.native(), 0), "", "it holds no work");
+    if (!work.document && work.run.empty()) throw FileError(FileFault::Schema, escaped(path.native(), 0), "", "it contains no saved work");
     return work;
 }
 

@@ -174,7 +174,7 @@ void FileDesk::save(const command::SaveDocument& save, std::shared_ptr<const Doc
 void FileDesk::open(const command::OpenFile& open) {
     send([this, path = open.path](const std::stop_token& stop) -> Outcome {
         auto file = std::make_shared<ReadableFile>(read_any_file(path, stop));
-        if (file->document) expect_bearable_texts(*file->document);
+        if (file->document) expect_short_texts(*file->document);
         if (file->kind == FileKind::Document && file->document->trained)
             if (std::optional<KeptWork> work = with_its_run(*file); work) return opened_with_run(std::move(*work));
         return [this, path, file](Opened& opened) { take(path, *file, opened); };
@@ -398,7 +398,7 @@ void FileDesk::look_at(std::size_t subject) {
 }
 
 void FileDesk::set_document(std::filesystem::path path, std::shared_ptr<const Document> document) {
-    // Opening a file again, or replacing it, gives up what was changed before.
+    // Opening a file again, or replacing it, discards earlier changes.
     for (auto& [subject, file] : subjects_)
         if (file.path == path) file.left.reset();
     subjects_[subject_] = {std::move(path), std::move(document)};

@@ -29,7 +29,7 @@ struct ReadableFile;
 /// (the UI's).
 class FileDesk {
 public:
-    /// `wake` is called from the workers after every job, and when there is something new to tell of an export.
+    /// `wake` is called from the workers after every job, and when an export has made progress.
     explicit FileDesk(std::function<void()> wake);
     ~FileDesk();  ///< asks the jobs to stop; those that save documents are completed
     FileDesk(const FileDesk&) = delete;
@@ -66,7 +66,7 @@ public:
     void look_at(std::size_t subject);
     /// The subject of FilesState::left.
     std::optional<std::size_t> left_subject() const;
-    /// Forgets the files of other subjects, which nothing leads to any more.
+    /// Forgets the files of other subjects, which can no longer be reached.
     void forget_subjects_except(const std::set<std::size_t>& subjects);
     /// Declares the subject's document identical to this file (empty: to an example or a model). Null: it differs from the file.
     void set_document(std::filesystem::path path, std::shared_ptr<const Document> document);
@@ -90,14 +90,14 @@ private:
     void send_export(const std::filesystem::path& path, std::function<std::string(const WriteWatch&)> write);
     void show_export(std::optional<ExportUnderWay> shown);
     void deliver(Outcome outcome);
-    /// The outcome of a job that only tells something.
+    /// The outcome of a job that only shows a notice.
     Outcome told(std::string notice, bool failed = false);
     /// A document and the run that it names, for the session to open together.
     Outcome opened_with_run(KeptWork work);
     /// Takes an opened file.
     void take(const std::filesystem::path& path, ReadableFile& file, Opened& opened);
     bool would_be_lost(const Document& document) const;
-    /// Says what of an opened text's lines is left out, if anything.
+    /// Shows a notice about lines of an opened text that are left out, if any are.
     void tell_what_is_shown(std::size_t all, const std::vector<std::string>& whole, const std::vector<std::string>& lines);
     void show_subject();
 

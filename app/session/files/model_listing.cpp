@@ -95,11 +95,11 @@ std::string problem_of(const fs::path& folder) {
     try {
         const std::string source = escaped((folder / "config.json").native(), 0);
         const Json config = Json::parse(read_whole_file(folder / "config.json", {.max_bytes = kMaxJsonBytes, .stop = {}}), source);
-        if (!config.is_object()) return "its config.json is no object";
+        if (!config.is_object()) return "its config.json is not a JSON object";
         const Json* type = config.find("model_type");
         const std::string name = type != nullptr && type->is_string() ? type->text() : "";
-        if (name.empty()) return "its config.json names no type";
-        if (find_family(name) == nullptr) return fmt::format("models of type {} are not read", escaped(name, kMostTypeLetters));
+        if (name.empty()) return "its config.json does not name a model type";
+        if (find_family(name) == nullptr) return fmt::format("models of type {} are not supported", escaped(name, kMostTypeLetters));
         if (const Json* packed = config.find("quantization_config"); packed != nullptr && packed->is_object())
             return "its weights are quantized for PyTorch";
     } catch (const FileError& error) {

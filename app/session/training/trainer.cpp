@@ -265,7 +265,7 @@ void Trainer::carry_out(const Open& open, const std::stop_token& job) {
     } catch (const std::exception& error) {
         return notice(error.what(), true);
     }
-    // Told together with the run, so that what else is said about the new run is said later.
+    // Published together with the run, so that later notices about the new run follow it.
     const std::string told = open.kept ? fmt::format("Restored step {}.", run->steps())
                                        : fmt::format("Opened {} at step {}.", escaped(open.path.native(), 0), run->steps());
     take_up(std::move(run), TrainingPhase::Paused, job, told);

@@ -120,7 +120,7 @@ private:
     void note_kept_runs();
     /// Throws ConfigError as the engine does, and if a run that is to start (`runs`) would never learn.
     std::unique_ptr<LiveRun> new_run(RunSettings settings, bool runs);
-    /// `opened`: what is told of a run from a file; "" for a new run.
+    /// `opened`: the notice about a run from a file; "" for a new run.
     void take_up(std::unique_ptr<LiveRun> run, TrainingPhase phase, const std::stop_token& job, const std::string& opened = "");
     /// Takes over the curves of a resumed run.
     void add_past();
