@@ -81,7 +81,7 @@ private:
 /// The command line is invalid.
 struct ArgumentError : std::runtime_error {
     ArgumentError(const std::string& problem, std::string of) : std::runtime_error(problem), command(std::move(of)) {}
-    std::string command;  ///< whose help tells more, such as "attnscope render"
+    std::string command;  ///< whose help says more, such as "attnscope render"
 };
 
 class CommandLine {

@@ -420,7 +420,7 @@ void add_sample_command(CliCommand program, int&) {
         .shown_as("TEXT");
     command.option("--source", options->source, "The text to translate, for an encoder-decoder").shown_as("TEXT");
     command.option("--tokens", sampling.tokens, "Tokens to generate (default: 40)").shown_as("N").between(0, kMaxSampledTokens);
-    command.option("--temperature", sampling.temperature, "0: always the likeliest; 1 (default): as the model predicts; above: bolder")
+    command.option("--temperature", sampling.temperature, "0: always the likeliest; 1 (default): as the model predicts; above: more varied")
         .shown_as("X")
         .check(check_number);
     command.option("--top-k", sampling.top_k, "Sample from the K likeliest only; 0 (default): from all")

@@ -60,7 +60,7 @@ Enum named_in(const std::vector<std::string>& names, const std::string& name) {
 
 void set_knock_out(const ViewOptions& options, const Trace<float>& trace, ViewState& view) {
     KnockOutState& state = view.knock_out;
-    // What a text says last is what is asked about, wherever its example looks.
+    // The question is about the end of the text, wherever its example looks.
     const std::int64_t shown = shown_text(view, trace);
     const bool asks_a_place = options.replace_from || !options.token.empty() || !options.against.empty() ||
                               (!options.measure.empty() && options.measure != kMeasureNames.front());

@@ -130,15 +130,15 @@ struct FadedEdges {
     float inset = 0;        ///< of the upper and lower edge from the sides
     bool sideways = false;  ///< the window also scrolls sideways
 };
-/// Lets what is cut off at the edges of a scrolling window fade into a pane's background; to be called last in it.
+/// Fades what is cut off at the edges of a scrolling window into a pane's background; to be called last in it.
 void fade_scrolled_edges(const Ui& ui, const FadedEdges& edges = {});
 
 /// A wrapped tooltip after the last item has been hovered for a moment; none if `text` is empty.
 void tooltip_for_last(const Ui& ui, std::string_view text);
 /// Seconds until the tooltip of the hovered item is due; infinite if there is none.
 double seconds_until_tooltip();
-/// Begins a tooltip at the mouse with custom contents; end with end_tooltip(). Nothing is drawn of it behind a sheet, and between a move of
-/// the keyboard focus and the next of the mouse.
+/// Begins a tooltip at the mouse with custom contents; end with end_tooltip(). It is not drawn behind a sheet, nor between a move of the
+/// keyboard focus and the next move of the mouse.
 void begin_tooltip(const Ui& ui);
 void end_tooltip();
 /// The same for the control that has the keyboard focus, at the next window position.

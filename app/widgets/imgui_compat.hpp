@@ -164,7 +164,7 @@ inline bool something_is_hovered() { return ImGui::GetCurrentContext()->HoveredI
 inline bool any_popup_open() { return ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel); }
 /// Whether the current window belongs to a popup.
 inline bool in_popup() { return (ImGui::GetCurrentWindow()->RootWindow->Flags & ImGuiWindowFlags_Popup) != 0; }
-/// Whether what is drawn now belongs to the frame while a sheet before it has the keyboard.
+/// Whether the current window belongs to the frame while a sheet in front of it has the keyboard.
 inline bool behind_sheet() {
     const ImGuiWindow *focused = ImGui::GetCurrentContext()->NavWindow, *current = ImGui::GetCurrentWindow()->RootWindow;
     const bool of_frame = (current->Flags & ImGuiWindowFlags_NoBringToFrontOnFocus) != 0;

@@ -201,7 +201,7 @@ void fade_scrolled_edges(const Ui& ui, const FadedEdges& edges) {
 
 void tooltip_for_last(const Ui& ui, std::string_view text) {
     if (text.empty() || !ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) return;
-    // Who has clicked knows the control, and wants to see what the click did.
+    // A user who has clicked knows the control and wants to see what the click did.
     if (hovered_seconds() < kTooltipDelay || behind_sheet() || clicked_while_hovered()) return;
     begin_tooltip(ui);
     const float width = std::min(text_width(ui.fonts().label, text), ui.px(kTooltipWidth));

@@ -37,7 +37,7 @@ struct ChipResult {
 std::string shown_bytes(std::string_view text);
 /// Whether the text contains bytes that are not complete characters.
 bool has_part_of_character(std::string_view text);
-/// Draws the outline of a token that is no text of its own: dashes (4 on, 3 off) along the four sides, leaving out the corners.
+/// Draws the outline of a token that is not text on its own: dashes (4 on, 3 off) along the four sides, leaving out the corners.
 void dashed_rect(const Ui& ui, ImDrawList& list, ImVec2 min, ImVec2 max, Color color);
 /// A token's text as shown on its chip: as visible_text() does, with the bytes of incomplete characters in hexadecimal, "␣F0 9F 98".
 std::string chip_text(const Token& token);

@@ -12,7 +12,7 @@ bool is_digit_at(std::string_view text, std::size_t at) {
     return at < text.size() && std::isdigit(static_cast<unsigned char>(text[at])) != 0;
 }
 
-/// Two slashes at least: "3/4" and "and/or" are no paths.
+/// Two slashes at least: "3/4" and "and/or" are not paths.
 bool is_path(std::string_view word) { return std::count(word.begin(), word.end(), '/') > 1; }
 
 /// The end of the piece of a paragraph that begins at `from`, with the spaces after it: a word, or a path's next folder.
