@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cerrno>
-#include <cstdio>
-#include <memory>
+#include <fstream>
+#include <iostream>
 #include <system_error>
 
 #include "engine/io/file_error.hpp"
@@ -14,15 +13,16 @@
 namespace attn::app {
 namespace {
 
-std::string read_to_end(std::FILE* file, const std::string& name, std::uint64_t max_bytes) {
+std::string read_to_end(std::istream& stream, const std::string& name, std::uint64_t max_bytes) {
     std::string contents;
     std::array<char, 1 << 16> piece{};
-    while (const std::size_t got = std::fread(piece.data(), 1, piece.size(), file)) {
-        contents.append(piece.data(), got);
+    while (stream) {
+        stream.read(piece.data(), piece.size());
+        contents.append(piece.data(), static_cast<std::size_t>(stream.gcount()));
         if (contents.size() > max_bytes)
             throw FileError(FileFault::Limit, name, "", fmt::format("holds more than {} bytes, which is the most that is read", max_bytes));
     }
-    if (std::ferror(file) != 0) throw FileError(FileFault::Io, name, "", "cannot be read: " + std::generic_category().message(errno));
+    if (!stream.eof()) throw FileError(FileFault::Io, name, "", "cannot be read");
     return contents;
 }
 
@@ -38,12 +38,10 @@ std::string piped_name(const std::filesystem::path& path) { return path == kStan
 
 std::string read_piped_file(const std::filesystem::path& path, std::uint64_t max_bytes) {
     const std::string name = piped_name(path);
-    if (path == kStandardInput) return read_to_end(stdin, name, max_bytes);
+    if (path == kStandardInput) return read_to_end(std::cin, name, max_bytes);
     if (!is_stream(path)) return read_whole_file(path, {.max_bytes = max_bytes, .stop = {}});
-    const auto close = [](std::FILE* file) { std::fclose(file); };
-    const std::unique_ptr<std::FILE, decltype(close)> file(std::fopen(path.c_str(), "re"), close);
-    if (file == nullptr) throw FileError(FileFault::Io, name, "", "cannot be opened: " + std::generic_category().message(errno));
-    return read_to_end(file.get(), name, max_bytes);
+    std::ifstream stream(path, std::ios::binary);
+    return read_to_end(stream, name, max_bytes);
 }
 
 }  // namespace attn::app

@@ -47,13 +47,15 @@ Provenance residual(const TraceCells& cells, const PlanNode& node, const Index& 
     const double rate = cells.settings().dropout.residual;
     const double factor = rate == 0 ? 1 : cells.dropout_factor(node.dropout_site, cells.shape(id), index, rate);
     const std::string added = cell(cells, result, index);
-    const bool replaces = node.inputs.size() == 1;
+    const bool replaces = node.inputs.size() == 1, normed = cells.config().residual_from_norm;
     Provenance out;
     out.formula = cell(cells, id, index) + " = " + (replaces ? "" : cell(cells, node.inputs.front(), index) + " + ") +
                   (rate == 0 ? added : "dropout(" + added + ")");
-    out.sentence = replaces ? "The stream becomes the sublayer's result." : "The stream keeps its value and adds the sublayer's result.";
+    out.sentence = replaces ? "The stream becomes the sublayer's result."
+                   : normed ? "The sublayer's result is added to the norm that the sublayer has read."
+                            : "The stream keeps its value and adds the sublayer's result.";
     if (rate != 0) out.sentence += " " + fate(factor);
-    if (!replaces) out.terms.push_back(single("stream", cells.operand(node.inputs.front(), index)));
+    if (!replaces) out.terms.push_back(single(normed ? "norm" : "stream", cells.operand(node.inputs.front(), index)));
     out.terms.push_back(through_dropout("sublayer", cells.operand(result, index), rate, factor));
     out.result = sum_of(out.terms);
     out.steps.push_back({"sum", out.result, {}});

@@ -174,6 +174,14 @@ TEST(Provenance, SoftmaxTermsAreExponentialsOfWhatMayBeAttended) {
     EXPECT_EQ(largest, 1);  // exp(max - max)
 }
 
+TEST(Provenance, ResidualsFromTheNormSaySo) {
+    const CellRef cell{{Stage::Residual1, 0}, "", {0, 2, 1, 0}};
+    EXPECT_EQ(explain(small_trace(), cell).terms[0].label, "stream");
+    const Provenance normed = explain(small_trace([](Config& config, ForwardSettings&) { config.residual_from_norm = true; }), cell);
+    EXPECT_EQ(normed.terms[0].label, "norm");
+    EXPECT_NE(normed.formula.find("= norm_1[2,1] + "), std::string::npos) << normed.formula;
+}
+
 TEST(Provenance, DropoutSaysWhatItDid) {
     const Trace<double> trace = small_trace([](Config&, ForwardSettings& settings) { settings.dropout = {0.5, 0.5, 0.5, 3}; });
     int dropped = 0, kept = 0;
