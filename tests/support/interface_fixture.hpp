@@ -44,6 +44,19 @@ protected:
             if (const auto* what = std::get_if<What>(&command.what)) found.push_back(*what);
         return found;
     }
+    /// Where the canvas drew the map of the current stage: the largest one.
+    NullCanvas::Call largest_map() const {
+        NullCanvas::Call best;
+        float area = -1;
+        for (const auto& call : canvas.calls) {
+            const float size = (call.max.x - call.min.x) * (call.max.y - call.min.y);
+            if (size > area) {
+                area = size;
+                best = call;
+            }
+        }
+        return best;
+    }
     /// Draws one frame of the whole interface.
     virtual void draw();
 
