@@ -159,13 +159,15 @@ void draw_examples(PanelContext& context, const Box& box) {
     std::string note = answers == nullptr ? "" : fmt::format("never trained on · answers at step {}", format_count(answers->step));
     const std::vector<RunCurves>& runs = context.training.runs;
     if (answers != nullptr && !runs.empty())
-        for (const ValidationPoint& point : runs.back().validations)
-            if (const std::string lengths = accuracy_by_length(point.by_length); point.step == answers->step && !lengths.empty())
-                note += " · right by length " + lengths;
+        for (const ValidationPoint& point : runs.back().validations) {
+            if (point.step != answers->step) continue;
+            if (const std::string lengths = accuracy_by_length(point.by_length); !lengths.empty()) note += " · right by length " + lengths;
+        }
     heading(context, box, "held out", note);
     const float top = box.min.y + context.px(kHeading);
+    if (answers == nullptr) return;
     float x = box.min.x, y = top, widest = 0;
-    for (const HeldOutExample& example : answers == nullptr ? std::vector<HeldOutExample>() : answers->examples) {
+    for (const HeldOutExample& example : answers->examples) {
         if (example.tokens.empty()) continue;
         const std::vector<ExampleCell> cells = cells_of(context, example, box.width());
         const bool wrong = std::any_of(cells.begin(), cells.end(), [](const ExampleCell& cell) { return !cell.said.empty(); });
