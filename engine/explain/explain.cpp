@@ -250,7 +250,7 @@ Provenance explain(const Trace<Scalar>& trace, const CellRef& cell, const std::v
         const Plan right(trace.config);
         const provenance::CellsOf<Scalar> right_cells(trace, rows, right);
         provenance::explain_mistake(out, provenance::explain_stage(right_cells, cell.stage, cell.index), trace.settings.mistake,
-                                  trace.plan->at(cell.stage));
+                                    trace.plan->at(cell.stage));
     }
     if (cell.parameter.empty()) provenance::explain_edits(out, cells, cell.stage, cell.index);
     out.recorded = recorded;
