@@ -267,6 +267,28 @@ TEST_F(CountedTest, AnyTokenCanBeTypedInTheList) {
     EXPECT_EQ(view.locked.on(Axis::V), tokens_named(session->snapshot()->vocabulary, "Mia").at(0));
 }
 
+TEST_F(CountedTest, AModelWithoutAHeadOffersNoTokens) {
+    open_example("gpt-tiny");
+    view.view = View::KnockOut;
+    const auto offers_tokens = [&](AnswerMeasure measure) {
+        view.knock_out.measure = measure;
+        frames(3, ui_frame);
+        session->wait();
+        frames(3, ui_frame);
+        const auto move = [&](float x, float y) {
+            ImGui::GetIO().MousePos = {x, y};
+            frames(1, ui_frame);
+        };
+        return find_item("##knock_out", {"of", "button"}, move).has_value();
+    };
+    ASSERT_TRUE(offers_tokens(AnswerMeasure::Probability));
+    Config config = session->document().config;
+    config.lm_head = false;
+    session->apply({command::SetConfig{config}, ""});
+    EXPECT_FALSE(offers_tokens(AnswerMeasure::Probability));
+    EXPECT_FALSE(offers_tokens(AnswerMeasure::LogitDifference));
+}
+
 TEST_F(CountedTest, TheViewScrollsWhereItsPictureHasNoRoom) {
     open_two_texts("the cat sat", "the dog sat");
     view.knock_out.from = 1;

@@ -183,7 +183,7 @@ void draw_heading(PanelContext& context, const KnockOutQuestion& question) {
         draw_parts(context, question);
         const ImVec2 second_line = ImGui::GetCursorScreenPos();
         const float taken = draw_replacement(context, question);
-        if (question.place) draw_tokens(context, question, second_line, taken);
+        if (question.place && context.trace().config.lm_head) draw_tokens(context, question, second_line, taken);
     }
     // A lesson explains this itself, and leaves little room.
     if (!context.view.lesson.open()) paragraph(context.ui(), fonts.label, colors.muted, measured_words(context.trace(), question));
