@@ -121,6 +121,9 @@ StageId named_stage(const std::string& name, std::optional<std::int64_t> layer, 
     const int own_layer = is_layer_stage(*stage) ? static_cast<int>(layer.value_or(0)) : -1;
     for (const Stack stack : {Stack::Main, Stack::Decoder, Stack::Encoder})
         if (const StageId id{*stage, own_layer, stack}; trace.plan->find(id) != nullptr) return id;
+    const auto& nodes = trace.plan->nodes();
+    if (std::any_of(nodes.begin(), nodes.end(), [&](const PlanNode& node) { return node.id.stage == *stage; }))
+        throw Error(fmt::format("layer {} of this model has no stage {}, though others have", own_layer, escaped(name)));
     throw Error(fmt::format("this model has no stage {}; it has {}", escaped(name), stages_of(*trace.plan)));
 }
 

@@ -250,6 +250,20 @@ TEST(Export, KeepsToTheMemoryThatTheUserSet) {
     EXPECT_EQ(more.exit_code, 0) << more.err;
 }
 
+TEST(Export, SaysWhichLayerLacksTheStage) {
+    // Two encoder layers, one decoder layer.
+    const ScratchFolder folder;
+    const std::filesystem::path golden = std::filesystem::path(ATTN_TEST_DATA) / "golden/hf", model = folder.path("model");
+    std::filesystem::copy(golden / "t5", model);
+    std::filesystem::copy(golden / "tokenizers/t5/tokenizer.json", model);
+    const auto exported = [&](const std::string& layer) {
+        return attnscope({"export", "--model", model, "--text", "the", "--source", "dog", "--stage", "cross_weights", "--layer", layer,
+                          "--out", folder.path("x.npy")});
+    };
+    EXPECT_EQ(exported("0").exit_code, 0);
+    EXPECT_EQ(exported("1").err, "attnscope: layer 1 of this model has no stage cross_weights, though others have\n");
+}
+
 TEST(Export, RefusesWhatIsNotThereAndWritesNothing) {
     const ScratchFolder folder;
     const auto refused = [&](std::vector<std::string> arguments, const std::string& words) {
