@@ -220,6 +220,9 @@ private:
                    "to judge it.";
         case Undecided::Scale:
             return "from the scores, whatever their scale: q and k, or head_dim in the metadata, and mask are needed to judge it.";
+        case Undecided::Softcap:
+            return "from what the file says, but a soft cap and another scale explain it equally well: softcap, scale or more numbers are "
+                   "needed to judge it.";
         case Undecided::Nothing:
             break;
         }

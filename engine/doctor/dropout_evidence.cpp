@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/doctor/keep_patterns.hpp"
+
 namespace attn::doctor {
 namespace {
 
@@ -136,21 +138,6 @@ std::vector<Row> rows_of(const std::vector<double>& context, const Estimate& wei
     return rows;
 }
 
-/// See keep_zeros().
-bool looks_like_mask(const std::vector<std::uint8_t>& gone, const Sequence& sizes) {
-    const auto keys = static_cast<std::size_t>(sizes.keys), map = static_cast<std::size_t>(sizes.queries) * keys;
-    if (sizes.heads > 1) return std::equal(gone.begin() + static_cast<std::ptrdiff_t>(map), gone.end(), gone.begin());
-    const auto first = static_cast<std::size_t>(sizes.first_query());
-    bool later = true, earlier = true, columns = true;
-    for (std::size_t i = 0; i < gone.size(); ++i) {
-        const std::size_t own = i / keys + first, s = i % keys;
-        later = later && (gone[i] == 0 || s > own);
-        earlier = earlier && (gone[i] == 0 || s < own);
-        columns = columns && gone[i] == gone[s];
-    }
-    return later || earlier || columns;
-}
-
 }  // namespace
 
 DropoutEvidence find_dropout(const std::vector<double>& dropped, const Estimate& weights, const Rounding& rounding) {
@@ -181,9 +168,9 @@ DropoutEvidence find_dropout(const std::vector<double>& dropped, const Estimate&
             slack = slack * out.factor + 12 * rounding.unit * std::fabs(value) + least(rounding);
         }
     }
-    // With only a few weights it is plausible that none was dropped.
-    constexpr double kLuck = 0.01;
-    out.spared = out.zeros == 0 && std::pow(out.factor, static_cast<double>(-kept)) > kLuck;
+    // With only a few weights it is plausible that none was dropped; a factor close to 1 is a small error.
+    constexpr double kLuck = 0.01, kLeastFactor = 1.02;
+    out.spared = out.zeros == 0 && out.factor > kLeastFactor && std::pow(out.factor, static_cast<double>(-kept)) > kLuck;
     if (all_gone && out.zeros > 0) out.factor = std::numeric_limits<double>::infinity();
     return out;
 }
@@ -191,7 +178,7 @@ DropoutEvidence find_dropout(const std::vector<double>& dropped, const Estimate&
 void keep_zeros(Estimate& weights, const std::vector<double>& dropped, const Sequence& sizes) {
     std::vector<std::uint8_t> gone;
     for (std::size_t i = 0; i < dropped.size(); ++i) gone.push_back(dropped[i] == 0 && weights.value[i] > weights.slack_at(i));
-    if (looks_like_mask(gone, sizes)) return;
+    if (cells_beside_masks(sizes, gone) == 0) return;
     for (std::size_t i = 0; i < gone.size(); ++i) {
         if (gone[i] == 0) continue;
         weights.value[i] = 0;

@@ -20,8 +20,7 @@ struct DropoutEvidence {
 /// The dropout rate that best fits `dropped`, given the map before.
 DropoutEvidence find_dropout(const std::vector<double>& dropped, const Estimate& weights, const Rounding& rounding);
 
-/// Sets an estimate to 0 where `dropped` is 0, unless those cells look like a mask: the same in all heads or, in a single head, whole
-/// columns or one side of the diagonal.
+/// Sets an estimate to 0 where `dropped` is 0, unless those cells look like a mask.
 void keep_zeros(Estimate& weights, const std::vector<double>& dropped, const Sequence& sizes);
 
 /// The rate at which some pattern of dropped weights gives exactly this context; nullopt if no pattern does, or if rows are too long to

@@ -103,6 +103,14 @@ public:
     std::optional<double> number(std::initializer_list<const char*> keys) const {
         return read<double>(keys, as_number, "is not a number of at least 0");
     }
+    /// 0 and None, as programs write them, stand for none.
+    std::optional<double> number_or_none(std::initializer_list<const char*> keys) const {
+        const auto zero_if_none = [](std::string_view text) {
+            return text == "None" || text == "null" ? std::optional(0.0) : as_number(text);
+        };
+        const std::optional<double> value = read<double>(keys, zero_if_none, "is neither a number of at least 0 nor None");
+        return value && *value > 0 ? value : std::nullopt;
+    }
     std::optional<std::int64_t> count(std::initializer_list<const char*> keys) const {
         return read<std::int64_t>(keys, as_count, "is not a whole number of at least 1");
     }
@@ -157,8 +165,10 @@ bool turns_by_base_alone(const Config& config) {
 /// Whether the attention has steps that are not recomputed here.
 bool has_other_attention(const Config& config) {
     const auto& kinds = config.layer_kinds;
-    return config.qk_norm != QueryKeyNorm::None || config.position >= PositionKind::Alibi || config.scale_by_layer ||
-           config.rotary_stretch.kind > RotaryScaling::Llama3 ||
+    const RotaryScaling stretch = config.rotary_stretch.kind;
+    const bool has_biases = config.position == PositionKind::Alibi || config.position == PositionKind::Buckets;
+    const bool turns_otherwise = stretch == RotaryScaling::Yarn || stretch == RotaryScaling::LongRope || stretch == RotaryScaling::Dynamic;
+    return config.qk_norm != QueryKeyNorm::None || has_biases || turns_otherwise || config.scale_by_layer ||
            std::any_of(kinds.begin(), kinds.end(), [](const LayerKind& kind) { return kind.rotary == LayerRotary::Local; });
 }
 
@@ -194,8 +204,7 @@ Hints read_hints(const ArrayFile& file) {
     hints.training = facts.flag({"training", "train", "mode"});
     hints.dropout = facts.number({"dropout", "dropout_p", "attn_dropout", "attention_dropout"});
     hints.scale = facts.number({"scale", "softmax_scale"});
-    hints.softcap = facts.number({"softcap", "attn_logit_softcapping", "attn_logit_softcap", "logits_soft_cap"});
-    if (hints.softcap && !(*hints.softcap > 0)) hints.softcap.reset();  // 0, as programs write it, stands for none
+    hints.softcap = facts.number_or_none({"softcap", "attn_logit_softcapping", "attn_logit_softcap", "logits_soft_cap"});
     hints.rotary_base = facts.number({"rope_theta", "rope_base", "rotary_base", "rotary_emb_base"});
     if (hints.rotary_base && !(*hints.rotary_base > 1))
         throw FileError(FileFault::Schema, file.source, "metadata", "rope_theta must be above 1");

@@ -248,7 +248,9 @@ private:
 
     MaybeEstimate capped_scores() {
         MaybeEstimate from = input(Part::Scaled);
-        if (from == nullptr || !caps_after_scaling()) return from;
+        if (from == nullptr) return from;
+        // Both may be recorded with less precision than they were computed with.
+        if (!caps_after_scaling()) return sequence_.has(Part::Capped) ? share(doctor::scaled(*from, 1, rounding_)) : from;
         // Determines whether the scaled scores are capped.
         if (sequence_.has(Part::Scaled) && recomputed(Part::Scaled) == nullptr) scaled_capped_ = scaled_are_capped(sequence_, recipe_.cap);
         return scaled_capped_ ? from : share(cap(*from));

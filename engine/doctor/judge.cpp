@@ -56,6 +56,7 @@ public:
     Judgement run() {
         const std::vector<IntendedMask> intended = intended_masks(sequence_);
         find_mask(intended);
+        if (!out_.right && find_stated_rotation()) return std::move(out_);
         if (!out_.right) find_suspects(intended);
         const bool unexplained = !out_.right && (no_suspect_reproduces_all() || out_.suspects.front().scale_is_observed);
         // What the file says goes before dropout that is only fitted.
@@ -263,7 +264,7 @@ private:
 
     /// Whether a rotation explains the numbers that differs from the file's in one thing.
     bool find_other_rotation() {
-        if (sequence_.rotation || known_.assumed || known_.other_rotation) return false;
+        if (sequence_.rotation || known_.assumed || known_.other_rotation || !differs_in_many_cells()) return false;
         for (const OtherRotation& try_this : other_rotations()) {
             Sequence other = sequence_;
             other.rotary_base = try_this.base;
@@ -357,7 +358,9 @@ private:
             return part && std::isfinite(part->squares) ? part->squares : std::numeric_limits<double>::infinity();
         };
         const double without = std::min(squares(std::nullopt), squares(sequence_.softcap));
-        if (without > 0 && std::isfinite(without)) seen_cap_ = best_cap(without, squares);
+        // Of 16-bit numbers rounding may be as large as what a cap changes; whether it explains them all is judged afterwards.
+        const double left = rounding_.unit >= 0x1p-12 ? 1 : 0.125;
+        if (without > 0 && std::isfinite(without)) seen_cap_ = best_cap(without, left, squares);
         return seen_cap_;
     }
 
@@ -365,7 +368,22 @@ private:
     bool may_show_cap() const {
         constexpr std::int64_t kSome = 4;
         const Comparison* difference = first_difference(out_.outcome);
-        return difference != nullptr && (difference->differing >= kSome || sequence_.has(Part::Capped));
+        if (difference == nullptr) return false;
+        const bool most = difference->differing * 2 > difference->judged - difference->exact;
+        return difference->differing >= kSome || most || sequence_.has(Part::Capped);
+    }
+
+    /// Whether a constant factor explains the numbers as well as this cap does, or whether they are so few that most caps and factors do.
+    enum class CapOrScale : std::uint8_t { Cap, Scale, Either };
+    CapOrScale cap_or_scale(const Judgement& capped) const {
+        constexpr std::int64_t kFew = 8;
+        constexpr double kClearly = 1.5;
+        const auto first = static_cast<std::size_t>(out_.outcome.first_failure());
+        const auto& difference = out_.outcome.parts[first];
+        if (difference->judged - difference->exact < kFew && !sequence_.has(Part::Capped)) return CapOrScale::Either;
+        if (!custom_scale_ || !custom_scale_->second.parts[first] || !capped.outcome.parts[first]) return CapOrScale::Cap;
+        const double scale = custom_scale_->second.parts[first]->squares, cap = capped.outcome.parts[first]->squares;
+        return cap * kClearly < scale ? CapOrScale::Cap : scale * kClearly < cap ? CapOrScale::Scale : CapOrScale::Either;
     }
 
     /// Repeats the judgement with a soft cap that the numbers show but the file does not state. Accepted only if that explains everything.
@@ -382,6 +400,15 @@ private:
                 out_.suspects = {{Bug::Other, fmt::format("The scores are soft-capped at {:.6g}, but the file says softcap = {:.6g}.", cap,
                                                           *sequence_.softcap)}};
                 return true;
+            }
+            if (judgement.right && !known_.softcap && !sequence_.softcap) {
+                const CapOrScale better = cap_or_scale(judgement);
+                if (better == CapOrScale::Scale) return false;
+                if (better == CapOrScale::Either) {
+                    out_.suspects.clear();
+                    out_.undecided = Undecided::Softcap;
+                    return true;
+                }
             }
             if (sequence_.softcap ||
                 !adopt(std::move(judgement),
@@ -412,19 +439,49 @@ private:
                            rotation_words(rotation, sequence_.head_size));
     }
 
-    /// Rotations to try if no recorded tensor shows one.
+    /// Rotations to try if no recorded tensor shows one; first those that the file states.
     std::vector<Rotation> possible_rotations() const {
         const int first = out_.outcome.first_failure();
-        if (first >= static_cast<int>(Part::Scores) && first <= static_cast<int>(Part::Weights)) return hidden_rotations(sequence_);
-        // Only the context can tell.
-        if (first < static_cast<int>(Part::Context) || sequence_.has(Part::Weights) || sequence_.head_size == 0) return {};
-        std::vector<Rotation> out;
-        for (const Rotation& rotation : usual_rotations(sequence_)) {
-            Sequence turned = sequence_;
-            turned.rotation = rotation;
-            if (explains_more(turned)) out.push_back(rotation);
-        }
+        const bool only_context = first >= static_cast<int>(Part::Context) && !sequence_.has(Part::Weights) && sequence_.head_size > 0;
+        if (!only_context && (first < static_cast<int>(Part::Scores) || first > static_cast<int>(Part::Weights))) return {};
+        std::vector<Rotation> out = stated_rotations();
+        for (const Rotation& rotation : only_context ? usual_rotations(sequence_) : hidden_rotations(sequence_))
+            if (!only_context || explains_more(with_rotation(rotation))) out.push_back(rotation);
         return out;
+    }
+
+    Sequence with_rotation(const Rotation& rotation) const {
+        Sequence turned = sequence_;
+        turned.rotation = rotation;
+        return turned;
+    }
+
+    bool states_rotation() const { return sequence_.rotary_base || sequence_.rotary_width; }
+
+    /// The rotations that agree with what the file says and are over the width that it gives, or whole heads.
+    std::vector<Rotation> stated_rotations() const {
+        if (!states_rotation()) return {};
+        std::vector<Rotation> out = usual_rotations(sequence_);
+        std::erase_if(out, [&](const Rotation& rotation) { return is_guess(rotation); });
+        return out;
+    }
+
+    /// Whether a rotation that the file states, but no tensor shows, leaves nothing wrong. What is stated comes before any suspect.
+    bool find_stated_rotation() {
+        if (known_.assumed || shows_rotation() || sequence_.head_size == 0) return false;
+        for (const Rotation& rotation : stated_rotations()) {
+            const Sequence turned = with_rotation(rotation);
+            if (explains_all(turned) && take_rotation(rotation, Judge(turned, assuming()).run())) return true;
+        }
+        return false;
+    }
+
+    bool explains_all(const Sequence& assumed) const {
+        SharedProducts shared;
+        const std::vector<IntendedMask> intended = intended_masks(assumed);
+        return std::any_of(intended.begin(), intended.end(), [&](const IntendedMask& candidate) {
+            return evaluate(assumed, correct_recipe(assumed, candidate), rounding_, shared, kPartCount).first_failure() == kPartCount;
+        });
     }
 
     /// Tests whether the weights were saved with queries as columns, although everything was computed from the right ones.
@@ -465,30 +522,31 @@ private:
     /// Repeats the judgement assuming that q and k were rotated before their product, although no recorded tensor shows it. Accepted only
     /// if that explains everything.
     bool find_hidden_rotation() {
-        if (sequence_.rotation || sequence_.has(Part::QRotated) || sequence_.has(Part::KRotated)) return false;
+        if (shows_rotation()) return false;
         const std::vector<Rotation> possible = known_.rotation != nullptr ? std::vector<Rotation>{*known_.rotation} : possible_rotations();
         const auto guess = [&](const Rotation& rotation) { return is_guess(rotation); };
         const bool guesses = differs_in_many_cells() && std::any_of(possible.begin(), possible.end(), guess);
         return adopt_rotation(possible, false) || (guesses && (find_swap() || adopt_rotation(possible, true)));
     }
 
+    bool shows_rotation() const { return sequence_.rotation || sequence_.has(Part::QRotated) || sequence_.has(Part::KRotated); }
+
+    bool take_rotation(const Rotation& rotation, Judgement judgement) {
+        if (!adopt(std::move(judgement), words_of(rotation))) return false;
+        out_.rotation = rotation;
+        return true;
+    }
+
     /// Tries those that are guesses, or the others; those that leave nothing wrong count first.
     bool adopt_rotation(const std::vector<Rotation>& possible, bool guesses) {
         std::vector<std::pair<Rotation, Judgement>> wrong;
-        const auto take = [&](const Rotation& rotation, Judgement judgement) {
-            if (!adopt(std::move(judgement), words_of(rotation))) return false;
-            out_.rotation = rotation;
-            return true;
-        };
         for (const Rotation& rotation : possible) {
             if (is_guess(rotation) != guesses) continue;
-            Sequence turned = sequence_;
-            turned.rotation = rotation;
-            Judgement judgement = Judge(turned, assuming()).run();
-            if (judgement.right) return take(rotation, std::move(judgement));
+            Judgement judgement = Judge(with_rotation(rotation), assuming()).run();
+            if (judgement.right) return take_rotation(rotation, std::move(judgement));
             wrong.emplace_back(rotation, std::move(judgement));
         }
-        return std::any_of(wrong.begin(), wrong.end(), [&](auto& each) { return take(each.first, std::move(each.second)); });
+        return std::any_of(wrong.begin(), wrong.end(), [&](auto& each) { return take_rotation(each.first, std::move(each.second)); });
     }
 
     /// Whether a rotation has a width that nothing but the scores shows.

@@ -37,7 +37,7 @@ void farther_last(Iterator begin, Iterator end, const Deviation& deviation) {
     std::stable_partition(begin, end, [&](const auto& one) { return !(deviation(one) > 2 * std::max(least, 0.5)); });
 }
 
-enum class Undecided : std::uint8_t { Nothing, Mask, Scale };
+enum class Undecided : std::uint8_t { Nothing, Mask, Scale, Softcap };
 
 struct Judgement {
     bool right = false;

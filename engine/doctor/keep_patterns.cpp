@@ -25,6 +25,21 @@ bool has_equal_shares(const double* weights, std::int64_t keys) {
     return is_uniform(weights, keys) && std::fabs(weights[0] * static_cast<double>(keys) - 1) < 0.05;
 }
 
+/// The cells that are kept in at least one head.
+Keep in_any_head(const Sequence& sizes, const Keep& keep) {
+    const auto map = static_cast<std::size_t>(sizes.queries * sizes.keys);
+    Keep out(keep.size(), 0);
+    for (std::size_t i = 0; i < keep.size(); ++i) out[i % map] |= keep[i];
+    for (std::size_t i = map; i < out.size(); ++i) out[i] = out[i % map];
+    return out;
+}
+
+std::int64_t count_outside(const Keep& cells, const Keep& others) {
+    std::int64_t count = 0;
+    for (std::size_t i = 0; i < cells.size(); ++i) count += cells[i] != 0 && others[i] == 0;
+    return count;
+}
+
 }  // namespace
 
 Keep causal_keep(const Sequence& sizes, std::int64_t offset) {
@@ -76,6 +91,15 @@ Keep along_diagonals(const Sequence& sizes, const Keep& keep) {
     for (std::size_t i = 0; i < keep.size(); ++i) seen[diagonal_of(i)] |= keep[i];
     for (std::size_t i = 0; i < keep.size(); ++i) out[i] = seen[diagonal_of(i)];
     return out;
+}
+
+std::int64_t cells_beside_masks(const Sequence& sizes, const Keep& gone) {
+    const Keep left = complement(gone);
+    if (sizes.heads > 1) return count_outside(gone, complement(in_any_head(sizes, left)));
+    const Keep from_itself = causal_keep(sizes, sizes.first_query()), before = causal_keep(sizes, sizes.first_query() - 1);
+    return std::min({count_outside(gone, complement(from_itself)), count_outside(gone, before),
+                     count_outside(gone, complement(keep_of_keys(sizes, keys_used(sizes, left)))),
+                     count_outside(gone, complement(along_diagonals(sizes, left)))});
 }
 
 std::optional<Keep> observed_keep(const Sequence& sequence) {

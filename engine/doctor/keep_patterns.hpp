@@ -26,6 +26,10 @@ Keep keep_of_queries(const Sequence& sizes, const std::vector<std::uint8_t>& use
 /// All cells on diagonals on which the head has at least one kept cell.
 Keep along_diagonals(const Sequence& sizes, const Keep& keep);
 
+/// How many of the cells that are `gone` no mask explains: with several heads those that are not gone in all of them; with one head, of
+/// masks that hide whole keys, whole diagonals, or one side of the main diagonal, the mask is taken that explains most.
+std::int64_t cells_beside_masks(const Sequence& sizes, const Keep& gone);
+
 /// Where the recorded masked scores or weights are open: cells that are not -inf, or not 0. nullopt if neither is recorded.
 std::optional<Keep> observed_keep(const Sequence& sequence);
 

@@ -345,6 +345,8 @@ private:
         if (padded && sequence_.queries == sequence_.keys) padding_on_queries(used);
         if (!sequence_.intent.wrong_sign) wrong_sign(keep);
         inverted_parts(keys, padded);
+        // Cells without any pattern were dropped, which setting masked weights to 0 would also reproduce.
+        if (intended_.observed && is_scattered(complement(keep))) return;
         for (const MaskUse use : {MaskUse::AfterSoftmax, MaskUse::AfterWeights, MaskUse::OfWeights}) {
             add(Bug::MaskAfterSoftmax).mask = use;
             if (use == MaskUse::OfWeights) continue;
@@ -352,6 +354,11 @@ private:
             shown.mask = use;
             shown.shown = intended_.keep;
         }
+    }
+
+    /// Whether more than a few cells, which may have underflowed, are not those of a mask.
+    bool is_scattered(const Keep& gone) const {
+        return 16 * cells_beside_masks(sequence_, gone) > std::count(gone.begin(), gone.end(), std::uint8_t{1});
     }
 
     /// One of two combined masks is inverted, or the causal one including the diagonal.

@@ -99,10 +99,17 @@ std::vector<double> bases(const Sequence& sequence) {
     return sequence.rotary_base ? std::vector<double>{*sequence.rotary_base} : std::vector<double>{10000, 500000, 1000000};
 }
 
-/// How pairs may be formed, with every width that heads of this size may be rotated over; the base is left open.
-std::vector<Rotation> pairings(const Sequence& sequence, std::int64_t size) {
-    const std::vector<std::int64_t> widths =
-        sequence.rotary_width ? std::vector<std::int64_t>{std::min(*sequence.rotary_width, size)} : usual_rotary_widths(size);
+/// The widths that models use, then all others.
+std::vector<std::int64_t> all_widths(std::int64_t size) {
+    std::vector<std::int64_t> out = usual_rotary_widths(size);
+    for (std::int64_t width = 2; width < size; width += 2)
+        if (std::find(out.begin(), out.end(), width) == out.end()) out.push_back(width);
+    return out;
+}
+
+/// How pairs may be formed with each of these widths, or the one that the file states; the base is left open.
+std::vector<Rotation> pairings(const Sequence& sequence, std::int64_t size, std::vector<std::int64_t> widths) {
+    if (sequence.rotary_width) widths = {std::min(*sequence.rotary_width, size)};
     std::vector<Rotation> out;
     for (const std::int64_t width : widths)
         for (const bool halves : {true, false}) {
@@ -118,7 +125,7 @@ std::vector<Rotation> pairings(const Sequence& sequence, std::int64_t size) {
 /// The same with every base that may be meant.
 std::vector<Rotation> candidates(const Sequence& sequence, std::int64_t size) {
     std::vector<Rotation> out;
-    for (Rotation rotation : pairings(sequence, size))
+    for (Rotation rotation : pairings(sequence, size, usual_rotary_widths(size)))
         for (const double base : bases(sequence)) {
             rotation.base = base;
             out.push_back(rotation);
@@ -146,7 +153,7 @@ std::optional<Turned> turned(const Sequence& sequence, Part projection, Part pla
     if (out.before.empty() || out.before.size() != out.after.size()) return std::nullopt;
     // Which shared head a query head received is a separate question.
     const std::int64_t from = sequence.heads_stored(named && sequence.has(plain) ? plain : projection);
-    const std::vector<Rotation> possible = pairings(sequence, out.size);
+    const std::vector<Rotation> possible = pairings(sequence, out.size, all_widths(out.size));
     const auto may_be = [&](const Rotation& rotation) { return keeps_lengths(out, rotation, rounding_of(sequence)); };
     if (from < sequence.heads_stored(named ? rotated : plain) && std::none_of(possible.begin(), possible.end(), may_be))
         out.before = tile_heads({out.before, {}}, from, sequence.heads).value;
@@ -224,13 +231,35 @@ public:
     }
 
     /// The fraction of the observed variation that scores under this rotation leave unexplained, up to a factor.
-    double unexplained(Turns& turns, std::int64_t shift) const {
-        if (cells_.size() < 2) return 1;
-        std::vector<double> x, y;
-        for (const Cell& cell : cells_) {
-            x.push_back(cell.at(turns, shift));
-            y.push_back(cell.seen);
+    double unexplained(Turns& turns, std::int64_t shift) const { return left_by(scores(turns, shift)); }
+
+    /// The same if the scores may be soft-capped at any number.
+    double unexplained_if_capped(Turns& turns, std::int64_t shift) const {
+        const std::vector<double> plain = scores(turns, shift);
+        double squares = 0;
+        for (const double x : plain) squares += x * x;
+        const double spread = std::sqrt(squares / std::max(1.0, static_cast<double>(plain.size())));
+        double least = left_by(plain);
+        for (const double part : {2.0, 1.0, 0.5, 0.25, 0.125, 0.0625}) {
+            std::vector<double> capped = plain;
+            for (double& x : capped) x = std::tanh(x / (part * spread));
+            least = std::min(least, left_by(std::move(capped)));
         }
+        return least;
+    }
+
+private:
+    std::vector<double> scores(Turns& turns, std::int64_t shift) const {
+        std::vector<double> out;
+        for (const Cell& cell : cells_) out.push_back(cell.at(turns, shift));
+        return out;
+    }
+
+    /// The fraction of the observed variation that `x`, times a factor, leaves unexplained.
+    double left_by(std::vector<double> x) const {
+        if (cells_.size() < 2) return 1;
+        std::vector<double> y;
+        for (const Cell& cell : cells_) y.push_back(cell.seen);
         if (within_rows_) {
             take_off_means(x);
             take_off_means(y);
@@ -244,7 +273,6 @@ public:
         return xx > 0 && yy > 0 && xy > 0 ? std::max(0.0, 1 - xy / xx * xy / yy) : 1;
     }
 
-private:
     static std::optional<Part> stage(const Sequence& sequence) {
         for (const Part part : {Part::Scores, Part::Scaled, Part::Masked, Part::Weights})
             if (sequence.has(part)) return part;
@@ -348,7 +376,7 @@ std::optional<Turning> turning_of(const std::optional<Turned>& rows, const Seque
     if (rows->before == rows->after) return Turning{true};
     Turned back = *rows;
     std::swap(back.before, back.after);
-    for (const Rotation& pairing : pairings(sequence, rows->size)) {
+    for (const Rotation& pairing : pairings(sequence, rows->size, all_widths(rows->size))) {
         if (!keeps_lengths(*rows, pairing, rounding)) continue;
         Rotation rotation = pairing;
         for (const double base : bases(sequence)) {
@@ -419,7 +447,7 @@ std::optional<Rotation> visible_rotation(const Sequence& sequence, const Roundin
     if (!differs(q) && !differs(k) && !differs(v)) return std::nullopt;
     const auto& keys = differs(k) || differs(q) ? k : v;
     const std::int64_t size = keys ? keys->size : q->size;
-    for (const Rotation& pairing : pairings(sequence, size)) {
+    for (const Rotation& pairing : pairings(sequence, size, all_widths(size))) {
         if ((keys && !keeps_lengths(*keys, pairing, rounding)) || (q && !keeps_lengths(*q, pairing, rounding))) continue;
         for (const double base : bases(sequence)) {
             Rotation rotation = pairing;
@@ -468,7 +496,8 @@ std::optional<UnequalRotations> unequal_rotations(const Sequence& sequence, cons
 bool turned_alike(const Sequence& sequence, const Rounding& rounding) {
     const auto q = turned(sequence, Part::QProj, Part::Q, Part::QRotated), k = turned(sequence, Part::KProj, Part::K, Part::KRotated);
     if ((!q || q->before == q->after) && (!k || k->before == k->after)) return false;
-    for (const Rotation& pairing : pairings(sequence, k ? k->size : q->size)) {
+    const std::int64_t size = k ? k->size : q->size;
+    for (const Rotation& pairing : pairings(sequence, size, all_widths(size))) {
         if ((q && !keeps_lengths(*q, pairing, rounding)) || (k && !keeps_lengths(*k, pairing, rounding))) continue;
         if (same_angles(q, k, sequence, pairing, rounding)) return true;
     }
@@ -497,23 +526,25 @@ std::optional<Rotation> backward_rotation(const Sequence& sequence, const Roundi
 std::vector<Rotation> hidden_rotations(const Sequence& sequence) {
     constexpr double kMaxUnexplained = 0.02;
     std::vector<Candidate> right, shifted;
-    for (const Rotation& pairing : pairings(sequence, sequence.head_size)) {
+    const std::vector<std::int64_t> usual = usual_rotary_widths(sequence.head_size);
+    for (const Rotation& pairing : pairings(sequence, sequence.head_size, all_widths(sequence.head_size))) {
         const Sample sample(sequence, pairing);
         for (const double base : bases(sequence)) {
             Rotation rotation = pairing;
             rotation.base = base;
             Turns turns(rotation, sequence.head_size);
-            const auto look = [&](std::int64_t shift, std::vector<Candidate>& found) {
+            const auto look = [&](std::int64_t shift, double unexplained, std::vector<Candidate>& found) {
                 rotation.first_query = shift;
-                const Candidate candidate{rotation, sample.unexplained(turns, shift)};
-                if (candidate.unexplained < kMaxUnexplained) found.push_back(candidate);
+                if (unexplained < kMaxUnexplained) found.push_back({rotation, unexplained});
             };
             const std::int64_t meant = sequence.first_query();
-            look(meant, right);
+            look(meant, sample.unexplained_if_capped(turns, meant), right);
+            // Two unusual things at once are not looked for.
+            if (!sequence.rotary_width && std::find(usual.begin(), usual.end(), rotation.width) == usual.end()) continue;
             constexpr std::int64_t kFarthest = 128;
             for (std::int64_t away = 1; away <= kFarthest; ++away)
-                for (const std::int64_t shift : {meant + away, meant - away}) look(shift, shifted);
-            if (meant > kFarthest) look(0, shifted);
+                for (const std::int64_t shift : {meant + away, meant - away}) look(shift, sample.unexplained(turns, shift), shifted);
+            if (meant > kFarthest) look(0, sample.unexplained(turns, 0), shifted);
         }
     }
     const auto likelier = [](const Candidate& a, const Candidate& b) { return a.unexplained < b.unexplained; };

@@ -50,14 +50,15 @@ Estimate softcapped(const Estimate& x, double cap, const Rounding& rounding) {
 bool scaled_are_capped(const Sequence& sequence, double cap) {
     const std::vector<double>& scaled = sequence[Part::Scaled];
     if (std::any_of(scaled.begin(), scaled.end(), [&](double x) { return std::fabs(x) > cap * (1 + 4 * sequence.unit); })) return false;
+    // Of two recordings of the same stage neither is rounded differently.
+    if (sequence.has(Part::Capped)) return sequence[Part::Capped] == scaled;
     std::vector<double> once = scaled;
     for (double& x : once) x = capped(x, cap);
-    for (const Part next : {Part::Capped, Part::Masked})
-        if (sequence.has(next)) return distance_from(sequence[next], scaled) < distance_from(sequence[next], once);
+    if (sequence.has(Part::Masked)) return distance_from(sequence[Part::Masked], scaled) < distance_from(sequence[Part::Masked], once);
     return sequence.has(Part::Weights) && distance_from_weights(sequence, scaled) < distance_from_weights(sequence, once);
 }
 
-std::optional<double> best_cap(double without, const std::function<double(double)>& squares) {
+std::optional<double> best_cap(double without, double left, const std::function<double(double)>& squares) {
     constexpr double kLeast = 1, kMost = 500, kStep = 1.5;
     double best = 0, least = std::numeric_limits<double>::infinity();
     for (double cap = kLeast; cap < kMost; cap *= kStep) {
@@ -66,7 +67,7 @@ std::optional<double> best_cap(double without, const std::function<double(double
         least = sum;
         best = cap;
     }
-    if (!(least < without / 2)) return std::nullopt;
+    if (!(least < without * std::max(0.5, left))) return std::nullopt;
     // Golden-section search in the logarithm.
     const double share = (std::sqrt(5.0) - 1) / 2;
     double low = std::log(best / kStep), high = std::log(best * kStep);
@@ -87,8 +88,7 @@ std::optional<double> best_cap(double without, const std::function<double(double
             at_b = squares(std::exp(b));
         }
     }
-    constexpr double kFarBelow = 0.125;
-    return std::min(at_a, at_b) < kFarBelow * without ? std::optional(std::exp((low + high) / 2)) : std::nullopt;
+    return std::min(at_a, at_b) < left * without ? std::optional(std::exp((low + high) / 2)) : std::nullopt;
 }
 
 std::vector<double> likely_caps(double measured) {

@@ -54,7 +54,14 @@ TEST(DoctorContext, DropoutWithoutScalingIsNamed) {
                 replace(in_context, "context", context_of(after, example));
                 for (ArrayFile* each : {&file, &in_weights, &in_context}) {
                     if (is_causal) each->metadata["causal"] = "true";
-                    const std::string explanation = examine(*each).explanation;
+                    const Diagnosis found = examine(*each);
+                    const std::string& explanation = found.explanation;
+                    const bool is_training = factor != 1 && each == &file;  // what dropout does between weights and dropped
+                    EXPECT_EQ(found.verdict, is_training ? Verdict::Correct : Verdict::Wrong) << is_causal << heads << explanation;
+                    const std::optional<Bug> bug = factor == 1   ? std::optional(Bug::Other)
+                                                   : is_training ? std::nullopt
+                                                                 : std::optional(Bug::DropoutLeftOn);
+                    EXPECT_EQ(found.bug, bug) << is_causal << heads << explanation;
                     const bool unscaled = factor == 1;
                     if (unscaled) EXPECT_THAT(explanation, HasSubstr("did not divide the others by 1 - rate")) << is_causal << heads;
                     else EXPECT_THAT(explanation, Not(HasSubstr("did not divide"))) << is_causal << heads;

@@ -2,6 +2,7 @@
 /// Random attention as a dump for the doctor, with ways to modify it.
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -85,6 +86,26 @@ struct Example {
         return out;
     }
 };
+
+/// The numbers in a format with `bits` significant bits, 11 for float16 and 8 for bfloat16; they must be normal in it.
+inline Values rounded_to(int bits, Values values) {
+    for (double& x : values) {
+        int exponent = 0;
+        const double fraction = std::frexp(x, &exponent);
+        if (std::isfinite(x)) x = std::ldexp(std::nearbyint(std::ldexp(fraction, bits)), exponent - bits);
+    }
+    return values;
+}
+
+inline NamedArray as_bfloat16(const std::string& name, const std::vector<std::int64_t>& shape, const Values& values) {
+    NamedArray out{name, DType::BF16, shape, {}};
+    for (const double x : rounded_to(8, values)) {
+        const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(x));
+        out.bytes.push_back(static_cast<std::byte>(bits >> 16));
+        out.bytes.push_back(static_cast<std::byte>(bits >> 24));
+    }
+    return out;
+}
 
 inline bool everywhere(std::int64_t, std::int64_t) { return true; }
 inline bool causal(std::int64_t t, std::int64_t s) { return s <= t; }

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
 #include <random>
 
 #include "engine/doctor/doctor.hpp"
@@ -16,20 +15,6 @@ namespace {
 Values shortened(Values values) {
     for (double& x : values) x = static_cast<double>(static_cast<float>(x));
     return values;
-}
-
-/// The numbers rounded to bfloat16 (8 significant bits).
-NamedArray as_bfloat16(const std::string& name, const std::vector<std::int64_t>& shape, const Values& values) {
-    NamedArray out{name, DType::BF16, shape, {}};
-    for (const double x : values) {
-        const float single = static_cast<float>(x);
-        std::uint32_t bits = 0;
-        std::memcpy(&bits, &single, sizeof bits);
-        bits += 0x7FFF + (bits >> 16 & 1);
-        out.bytes.push_back(static_cast<std::byte>(bits >> 16));
-        out.bytes.push_back(static_cast<std::byte>(bits >> 24));
-    }
-    return out;
 }
 
 /// For nearly uniform 16-bit weights, many mistakes are within rounding, but the one made is closest.
