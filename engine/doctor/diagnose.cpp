@@ -75,27 +75,34 @@ private:
             if (judgement.bias && (!most || judgement.bias->distances > most->distances)) most = judgement.bias;
         if (!most) return;
         known.bias = &*most;
-        for (std::size_t b = 0; b < judged_.size(); ++b)
-            if (!judged_[b].right && !judged_[b].bias) judged_[b] = judge(attention_.sequences[b], known);
+        judge_again(&Judgement::bias, known);
     }
 
-    /// Nor does a short one show for certain over which part of the heads q and k are rotated.
+    /// A short one does not show for certain either over which part of the heads q and k are rotated.
     void share_rotation(Known known) {
-        const auto seen = std::find_if(judged_.begin(), judged_.end(), [](const Judgement& j) { return j.rotation.has_value(); });
-        if (seen == judged_.end()) return;
-        const Rotation rotation = *seen->rotation;
-        known.rotation = &rotation;
-        for (std::size_t b = 0; b < judged_.size(); ++b)
-            if (!judged_[b].right && !judged_[b].rotation) judged_[b] = judge(attention_.sequences[b], known);
+        const std::optional<Rotation> rotation = first_seen(&Judgement::rotation);
+        if (!rotation) return;
+        known.rotation = &*rotation;
+        judge_again(&Judgement::rotation, known);
     }
 
-    /// Nor the cap of scores.
+    /// The cap of scores may show in some sequences only, too.
     void share_softcap(Known known) {
-        const auto seen = std::find_if(judged_.begin(), judged_.end(), [](const Judgement& j) { return j.softcap.has_value(); });
-        if (seen == judged_.end()) return;
-        known.softcap = *seen->softcap;
+        known.softcap = first_seen(&Judgement::softcap);
+        if (known.softcap) judge_again(&Judgement::softcap, known);
+    }
+
+    template <class Fact>
+    std::optional<Fact> first_seen(std::optional<Fact> Judgement::*fact) const {
+        const auto seen = std::find_if(judged_.begin(), judged_.end(), [&](const Judgement& j) { return (j.*fact).has_value(); });
+        return seen == judged_.end() ? std::nullopt : (*seen).*fact;
+    }
+
+    /// Repeats the judgements that are not right and did not find the fact by themselves.
+    template <class Fact>
+    void judge_again(std::optional<Fact> Judgement::*fact, const Known& known) {
         for (std::size_t b = 0; b < judged_.size(); ++b)
-            if (!judged_[b].right && !judged_[b].softcap) judged_[b] = judge(attention_.sequences[b], known);
+            if (!judged_[b].right && !(judged_[b].*fact)) judged_[b] = judge(attention_.sequences[b], known);
     }
 
     /// Finds the sequence whose first difference is at the earliest stage.

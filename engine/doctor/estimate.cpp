@@ -202,22 +202,21 @@ Estimate weighted_rows(const Estimate& map, const Estimate& rows, std::int64_t h
     out.value.resize(static_cast<std::size_t>(heads * queries * size));
     out.slack.resize(out.value.size());
     const double share = (static_cast<double>(keys) + 4) * rounding.accumulated + rounding.product;
+    const auto width = static_cast<std::size_t>(size);
     parallel_for(heads * queries, keys * size, [&](std::int64_t row) {
-        const std::int64_t h = row / queries;
-        for (std::int64_t d = 0; d < size; ++d) {
-            double sum = 0, absolute = 0, carried = 0;
-            for (std::int64_t s = 0; s < keys; ++s) {
-                const std::size_t i = static_cast<std::size_t>(row * keys + s), j = static_cast<std::size_t>((h * keys + s) * size + d);
-                const double w = map.value[i], x = rows.value[j];
-                sum += w * x;
-                absolute += std::fabs(w * x);
-                if (!map.slack.empty()) carried += map.slack[i] * (std::isinf(map.slack[i]) ? 1 : std::fabs(x));
-                if (!rows.slack.empty()) carried += rows.slack[j] * std::fabs(w);
+        double *sum = &out.value[static_cast<std::size_t>(row) * width], *slack = &out.slack[static_cast<std::size_t>(row) * width];
+        for (std::int64_t s = 0; s < keys; ++s) {
+            const auto i = static_cast<std::size_t>(row * keys + s), j = static_cast<std::size_t>(row / queries * keys + s) * width;
+            const double w = map.value[i], *x = &rows.value[j];
+            for (std::size_t d = 0; d < width; ++d) {
+                sum[d] += w * x[d];
+                slack[d] += kSafety * share * std::fabs(w * x[d]);
             }
-            const std::size_t at = static_cast<std::size_t>(row * size + d);
-            out.value[at] = sum;
-            out.slack[at] = kSafety * (share * absolute + 2 * rounding.unit * std::fabs(sum)) + carried + least(rounding);
+            const bool open = !map.slack.empty() && std::isinf(map.slack[i]);
+            for (std::size_t d = 0; d < width && !map.slack.empty(); ++d) slack[d] += map.slack[i] * (open ? 1 : std::fabs(x[d]));
+            for (std::size_t d = 0; d < width && !rows.slack.empty(); ++d) slack[d] += rows.slack[j + d] * std::fabs(w);
         }
+        for (std::size_t d = 0; d < width; ++d) slack[d] += kSafety * 2 * rounding.unit * std::fabs(sum[d]) + least(rounding);
     });
     return out;
 }

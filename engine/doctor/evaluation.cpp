@@ -70,7 +70,12 @@ private:
     /// The input of a later stage: the recording, or else its recomputed value.
     MaybeEstimate input(Part part) {
         MaybeEstimate& known = inputs_[static_cast<std::size_t>(part)];
-        if (known == nullptr) known = sequence_.has(part) ? share({sequence_[part], {}}) : recomputed(part);
+        if (known == nullptr) known = sequence_.has(part) ? recorded(part) : recomputed(part);
+        return known;
+    }
+    const MaybeEstimate& recorded(Part part) {
+        MaybeEstimate& known = shared_.recorded[static_cast<std::size_t>(part)];
+        if (known == nullptr) known = share({sequence_[part], {}});
         return known;
     }
 
@@ -234,7 +239,7 @@ private:
         if (from == nullptr) return nullptr;
         if (sequence_.has(Part::Scores)) recomputed(Part::Scores);  // determines how much of the scaling they include
         const bool cap_first = recipe_.cap > 0 && recipe_.cap_use == CapUse::BeforeScale && !scores_capped_;
-        MaybeEstimate scaled = share(doctor::scaled(cap_first ? cap(*from) : *from, recipe_.scale / partial_, rounding_));
+        MaybeEstimate scaled = cap_first ? share(doctor::scaled(cap(*from), recipe_.scale / partial_, rounding_)) : scaled_by_scale(from);
         scaled_capped_ = scores_capped_;
         if (!caps_after_scaling() || scores_capped_ || !sequence_.has(Part::Scaled)) return scaled;
         // So may the recorded scaled scores.
@@ -243,6 +248,12 @@ private:
         MaybeEstimate capped = share(cap(*scaled));
         scaled_capped_ = fits_better(compare(sequence_[Part::Scaled], *capped).max_excess, excess);
         return scaled_capped_ ? capped : scaled;
+    }
+    MaybeEstimate scaled_by_scale(const MaybeEstimate& from) {
+        const double factor = recipe_.scale / partial_;
+        SharedProducts::Scaled& last = shared_.scaled;
+        if (last.from != from || last.factor != factor) last = {from, share(doctor::scaled(*from, factor, rounding_)), factor};
+        return last.result;
     }
     bool caps_after_scaling() const { return recipe_.cap > 0 && recipe_.cap_use == CapUse::AfterScale; }
 
@@ -552,9 +563,8 @@ private:
     }
     Estimate transposed(const Estimate& map) const {
         Estimate out = map;
-        const auto n = static_cast<std::size_t>(sequence_.keys);
         for (std::size_t i = 0; i < map.value.size(); ++i) {
-            const std::size_t to = i / (n * n) * n * n + i % n * n + i / n % n;
+            const std::size_t to = sequence_.transposed(i);
             out.value[to] = map.value[i];
             if (!map.slack.empty()) out.slack[to] = map.slack[i];
         }

@@ -17,6 +17,12 @@ struct SharedProducts {
     /// positions_as_seen.
     std::map<std::tuple<Packing, bool, bool, bool, bool, bool, bool>, std::shared_ptr<const Estimate>> scores;
     std::shared_ptr<const Estimate> context;  ///< from the recorded weights and v, without any mistake
+    std::array<std::shared_ptr<const Estimate>, kPartCount> recorded;
+    /// Of scores that were scaled last, because most recipes scale the same ones by the same factor.
+    struct Scaled {
+        std::shared_ptr<const Estimate> from, result;
+        double factor = 0;
+    } scaled;
 };
 
 /// The comparison of every part that is recorded and can be recomputed.

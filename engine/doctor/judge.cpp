@@ -141,17 +141,63 @@ private:
         if (known_.stop.stop_requested()) throw Cancelled();
     }
 
-    /// Whether a mistake does not even explain the first difference in the head that shows it. For a long text that is found out much
-    /// faster than for all heads.
+    bool is_long() const { return sequence_.map_size() >= kLongMaps && is_separable(sequence_); }
+
+    /// In a long text, what does not even explain the head with the first difference is refuted much faster there than in all heads.
+    std::int64_t telling_head() const {
+        const auto cells = static_cast<std::int64_t>(sequence_[static_cast<Part>(out_.outcome.first_failure())].size()) / sequence_.heads;
+        return first_difference(out_.outcome)->first / cells;
+    }
+    /// That head of a long text, or else all heads.
+    Sequence telling_part(const Sequence& assumed) const { return is_long() ? head_of(assumed, telling_head()) : assumed; }
+
+    /// Whether a mistake does not even explain the first difference in that head.
     bool fails_in_one_head(const Recipe& recipe) {
+        if (!is_long()) return false;
+        if (recipe.axis == SoftmaxAxis::Heads) return !heads_may_sum_to_one();
+        if (recipe.mixes_heads()) return false;
+        if (!one_head_) one_head_ = head_of(sequence_, telling_head());
         const int first = out_.outcome.first_failure();
-        if (sequence_.map_size() < kLongMaps || !is_separable(sequence_) || recipe.mixes_heads()) return false;
-        if (!one_head_) {
-            const auto cells = static_cast<std::int64_t>(sequence_[static_cast<Part>(first)].size()) / sequence_.heads;
-            head_ = first_difference(out_.outcome)->first / cells;
-            one_head_ = head_of(sequence_, head_);
-        }
-        return evaluate(*one_head_, head_of(recipe, sequence_, head_), rounding_, shared_of_head_, first).first_failure() <= first;
+        const Recipe of_head = head_of(recipe, sequence_, telling_head());
+        return evaluate(*one_head_, of_head, rounding_, shared_of_head_, first).first_failure() <= first;
+    }
+
+    /// Whether the weights of a softmax over the heads may be recorded, judged by the cell that differs first.
+    bool heads_may_sum_to_one() const {
+        if (!sequence_.has(Part::Weights) || out_.outcome.first_failure() != static_cast<int>(Part::Weights)) return true;
+        const auto map = static_cast<std::size_t>(sequence_.queries * sequence_.keys);
+        const auto cell = static_cast<std::size_t>(first_difference(out_.outcome)->first) % map;
+        double sum = 0;
+        for (std::size_t i = cell; i < sequence_[Part::Weights].size(); i += map) sum += sequence_[Part::Weights][i];
+        return !(std::fabs(sum - 1) > 0.1);
+    }
+
+    /// Whether all of an assumed sequence may be right.
+    bool may_be_right(const Sequence& assumed, const Known& known) const {
+        return !is_long() || Judge(telling_part(assumed), without_bias(known)).run().right;
+    }
+
+    /// Whether a judgement of an assumed sequence may explain everything, even if only by a mistake.
+    bool may_explain(const Sequence& assumed, const Known& known) const {
+        if (!is_long() || shares_heads() || explained(Judge(telling_part(assumed), without_bias(known)).run())) return true;
+        if (!heads_may_sum_to_one()) return false;
+        SharedProducts shared;
+        const int first = out_.outcome.first_failure();
+        const std::vector<IntendedMask> intended = intended_masks(assumed);
+        return std::any_of(intended.begin(), intended.end(), [&](const IntendedMask& candidate) {
+            Recipe recipe = correct_recipe(assumed, candidate);
+            recipe.axis = SoftmaxAxis::Heads;
+            return !candidate.guessed && evaluate(assumed, recipe, rounding_, shared, first).first_failure() > first;
+        });
+    }
+    /// A bias found in another sequence has numbers for all heads.
+    static Known without_bias(Known known) {
+        known.bias = nullptr;
+        return known;
+    }
+    bool shares_heads() const {
+        return std::any_of(sequence_.stored_heads.begin(), sequence_.stored_heads.end(),
+                           [&](std::int64_t stored) { return stored > 0 && stored < sequence_.heads; });
     }
 
     /// See Suspect::deviation.
@@ -277,7 +323,7 @@ private:
             }
             Known known = assuming();
             known.other_rotation = true;
-            if (!other.rotation || !Judge(other, known).run().right) continue;
+            if (!other.rotation || !may_be_right(other, known) || !Judge(other, known).run().right) continue;
             blame_rotation(*other.rotation, try_this.words);
             return true;
         }
@@ -291,10 +337,9 @@ private:
         seen.width = sequence_.rotary_width.value_or(seen.width);
         seen.halves = sequence_.rotary_halves.value_or(seen.halves);
         meant.rotation = seen;
-        Known known = assuming();
-        known.other_rotation = true;
-        Judgement judged = Judge(meant, known).run();
-        if (judged.outcome.first_failure() < kPartCount) out_ = std::move(judged);
+        Judge judge(meant, known_);
+        judge.find_mask(intended_masks(meant));
+        if (!judge.out_.right) out_ = std::move(judge.out_);
         out_.right = false;
         out_.suspects = {{Bug::Other, words}};
     }
@@ -359,7 +404,7 @@ private:
         };
         const double without = std::min(squares(std::nullopt), squares(sequence_.softcap));
         // Of 16-bit numbers rounding may be as large as what a cap changes; whether it explains them all is judged afterwards.
-        const double left = rounding_.unit >= 0x1p-12 ? 1 : 0.125;
+        const double left = rounding_.unit >= 0x1p-12 && first <= static_cast<int>(Part::Weights) ? 1 : 0.125;
         if (without > 0 && std::isfinite(without)) seen_cap_ = best_cap(without, left, squares);
         return seen_cap_;
     }
@@ -394,8 +439,9 @@ private:
         for (const double cap : likely_caps(*seen)) {
             Known known = assuming();
             known.other_softcap = true;
-            if (!explains_more(with_cap(sequence_, cap))) continue;
-            Judgement judgement = Judge(with_cap(sequence_, cap), known).run();
+            const Sequence capped = with_cap(sequence_, cap);
+            if (!explains_more(capped) || !may_explain(capped, known)) continue;
+            Judgement judgement = Judge(capped, known).run();
             if (sequence_.softcap && judgement.right) {
                 out_.suspects = {{Bug::Other, fmt::format("The scores are soft-capped at {:.6g}, but the file says softcap = {:.6g}.", cap,
                                                           *sequence_.softcap)}};
@@ -471,7 +517,7 @@ private:
         if (known_.assumed || shows_rotation() || sequence_.head_size == 0) return false;
         for (const Rotation& rotation : stated_rotations()) {
             const Sequence turned = with_rotation(rotation);
-            if (explains_all(turned) && take_rotation(rotation, Judge(turned, assuming()).run())) return true;
+            if (explains_more(turned) && explains_all(turned) && take_rotation(rotation, Judge(turned, assuming()).run())) return true;
         }
         return false;
     }
@@ -491,10 +537,9 @@ private:
         if (known_.assumed || sequence_.queries != sequence_.keys || !sequence_.has(Part::Weights) || !may_be) return false;
         Sequence upright = sequence_;
         const std::vector<double>& weights = sequence_[Part::Weights];
-        const auto n = static_cast<std::size_t>(sequence_.keys);
         for (std::size_t i = 0; i < weights.size(); ++i)
-            upright.values[static_cast<std::size_t>(Part::Weights)][i / (n * n) * n * n + i % n * n + i / n % n] = weights[i];
-        if (!Judge(upright, assuming()).run().right) return false;
+            upright.values[static_cast<std::size_t>(Part::Weights)][sequence_.transposed(i)] = weights[i];
+        if (!may_be_right(upright, assuming()) || !Judge(upright, assuming()).run().right) return false;
         out_.suspects = {{Bug::Other, "The weights are transposed: their columns are queries and their rows are keys."}};
         return true;
     }
@@ -542,7 +587,9 @@ private:
         std::vector<std::pair<Rotation, Judgement>> wrong;
         for (const Rotation& rotation : possible) {
             if (is_guess(rotation) != guesses) continue;
-            Judgement judgement = Judge(with_rotation(rotation), assuming()).run();
+            const Sequence turned = with_rotation(rotation);
+            if (!may_explain(turned, assuming())) continue;
+            Judgement judgement = Judge(turned, assuming()).run();
             if (judgement.right) return take_rotation(rotation, std::move(judgement));
             wrong.emplace_back(rotation, std::move(judgement));
         }
@@ -573,7 +620,8 @@ private:
         if (comparison.differing * 4 < comparison.judged - comparison.exact || seen_cap()) return false;
         Known known = known_;
         known.short_products = kShort;
-        return adopt(Judge(sequence_, known).run(), "The products were computed with about 11 bits, as GPUs do in TF32.");
+        return may_explain(sequence_, known) &&
+               adopt(Judge(sequence_, known).run(), "The products were computed with about 11 bits, as GPUs do in TF32.");
     }
 
     Known assuming() const {
@@ -626,7 +674,8 @@ private:
     bool is_small() const { return sequence_.map_size() <= 1 << 14; }
 
     /// Whether the first difference disappears under some plausible mask: the cheap part of judging again.
-    bool explains_more(const Sequence& assumed) const {
+    bool explains_more(const Sequence& all) const {
+        const Sequence assumed = telling_part(all);
         SharedProducts shared;
         const int first = out_.outcome.first_failure();
         const auto explains = [&](const IntendedMask& candidate) {
@@ -649,7 +698,9 @@ private:
     }
 
     bool judge_with(const PositionBias& bias, const char* warning) {
-        return !bias.values.empty() && adopt(Judge(with_bias(bias), assuming()).run(), warning);
+        if (bias.values.empty()) return false;
+        const Sequence biased = with_bias(bias);
+        return may_explain(biased, assuming()) && adopt(Judge(biased, assuming()).run(), warning);
     }
 
     /// The difference between masked and scaled in every cell, if most cells have one: a mistake in a single cell is not a bias. At
@@ -765,8 +816,7 @@ private:
     SharedProducts shared_;
     bool cap_is_known_ = false;
     std::optional<double> seen_cap_;
-    std::optional<Sequence> one_head_;  ///< the head `head_` alone
-    std::int64_t head_ = 0;
+    std::optional<Sequence> one_head_;  ///< the telling head alone
     SharedProducts shared_of_head_;
     std::optional<std::pair<IntendedMask, Outcome>> custom_scale_;  ///< a mask under which a custom factor reproduces everything
     Judgement out_;

@@ -69,10 +69,9 @@ struct Recipe {
     bool context_ignores_dropout = false;
     bool context_transposed = false;  ///< weights^T v
 
-    /// Whether what it gives for one head depends on others, or is fitted to all of them.
+    /// Whether what it gives for one head depends on others.
     bool mixes_heads() const {
-        return split != Packing::Heads || join != Packing::Heads || keys_tiled || values_tiled || axis == SoftmaxAxis::Heads ||
-               dropout != DropoutUse::AsRecorded || dropout_unscaled;
+        return split != Packing::Heads || join != Packing::Heads || keys_tiled || values_tiled || axis == SoftmaxAxis::Heads;
     }
 };
 

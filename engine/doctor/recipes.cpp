@@ -177,10 +177,12 @@ private:
     }
 
     void packing() {
-        add(Bug::HeadsSplitWithoutTranspose).split = Packing::Reshape;
-        add(Bug::HeadsJoinedWithoutTranspose).join = Packing::Reshape;
-        add(Bug::Other, "The columns of the heads are interleaved in the split.").split = Packing::Interleave;
-        add(Bug::Other, "The columns of the heads are interleaved in the join.").join = Packing::Interleave;
+        const bool split = sequence_.has(Part::QProj) || sequence_.has(Part::KProj) || sequence_.has(Part::VProj);
+        const bool joined = sequence_.has(Part::Concat);
+        if (split) add(Bug::HeadsSplitWithoutTranspose).split = Packing::Reshape;
+        if (joined) add(Bug::HeadsJoinedWithoutTranspose).join = Packing::Reshape;
+        if (split) add(Bug::Other, "The columns of the heads are interleaved in the split.").split = Packing::Interleave;
+        if (joined) add(Bug::Other, "The columns of the heads are interleaved in the join.").join = Packing::Interleave;
     }
 
     void scale() {

@@ -69,6 +69,11 @@ struct Sequence {
     }
     /// Offset of the first query from the first key: with cached keys the queries are the last positions.
     std::int64_t first_query() const { return keys > queries ? keys - queries : 0; }
+    /// Flat index of a square map's cell in the transposed map.
+    std::size_t transposed(std::size_t cell) const {
+        const auto n = static_cast<std::size_t>(keys);
+        return cell / (n * n) * n * n + cell % n * n + cell / n % n;
+    }
     /// Sizes of a part in the standard layout, without the batch: [H,T,S], [H,T,D], [T,C].
     std::vector<std::int64_t> sizes(Part part) const;
 };
