@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <limits>
 #include <span>
 
 #include "engine/doctor/diagnose.hpp"
@@ -165,7 +166,10 @@ namespace {
 /// Tells the usual wrong files apart from damaged ones.
 ArrayFile read_dump(const std::filesystem::path& path, const std::stop_token& stop) {
     const auto refuse = [&](const char* problem) { return FileError(FileFault::Unsupported, escaped(path.native(), 0), "", problem); };
-    InputFile input(path, {.stop = stop});
+    InputFile input(path, {.max_bytes = std::numeric_limits<std::uint64_t>::max(), .stop = stop});
+    if (input.size() > ReadLimits{}.max_bytes)
+        throw FileError(FileFault::Limit, input.name(), "",
+                        "is larger than 4 GiB: a dump is read into memory as a whole, so save fewer layers or shorter texts in one file");
     std::string start(std::min<std::uint64_t>(6, input.size()), '\0');
     input.read(std::as_writable_bytes(std::span(start)));
     if (start == "\x93NUMPY") throw refuse("a single array has no name: put it into an .npz with numpy.savez(..., q=q, k=k)");

@@ -19,8 +19,8 @@ std::vector<std::int64_t> usual_rotary_widths(std::int64_t size);
 std::string rotation_words(const Rotation& rotation, std::int64_t size);
 
 /// The rotation between the recorded tensors before and after it (q_proj and q, or q and q_rotated, and the same for k, else v). nullopt if
-/// they are equal, not both recorded, or differ in another way. Tries what the file says, or both pairings, the usual widths and the bases
-/// 10000, 500000 and 1000000, and determines the positions.
+/// they are equal, not both recorded, or differ in another way. Tries what the file says, or both pairings, every even width, the usual
+/// ones first, and the bases 10000, 500000 and 1000000, and determines the positions.
 std::optional<Rotation> visible_rotation(const Sequence& sequence, const Rounding& rounding);
 
 /// A rotation of q and k that differ in how, or whether, they were rotated.
@@ -39,7 +39,8 @@ bool turned_alike(const Sequence& sequence, const Rounding& rounding);
 std::optional<Rotation> backward_rotation(const Sequence& sequence, const Rounding& rounding);
 
 /// Rotations under which q kᵀ, from unrotated recorded q and k, approximates the recorded scores, scaled, masked or weights; judged by a
-/// few rows, best first. Rotations with correct positions come before those that shift q against k.
+/// few rows, best first. Rotations with correct positions, even if the scores are soft-capped or the width is unusual, come before those that
+/// shift q against k.
 std::vector<Rotation> hidden_rotations(const Sequence& sequence);
 
 /// Rotations to try for values, which nothing else reveals.

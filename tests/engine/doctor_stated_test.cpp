@@ -5,10 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <limits>
 #include <optional>
 
 #include "engine/doctor/doctor.hpp"
+#include "engine/io/file_error.hpp"
 #include "tests/engine/doctor_example.hpp"
 
 namespace attn::doctor {
@@ -227,6 +230,21 @@ TEST(DoctorStated, ACapThatIsNoneIsNone) {
     ArrayFile file = Stages({.n = {}, .times = 3}).file(24, names);
     file.metadata["softcap"] = "some";
     EXPECT_THROW(examine(file), std::exception);
+}
+
+/// The file is sparse, so that it takes no space.
+TEST(DoctorStated, AFileThatIsTooLargeIsRefusedWithTheReason) {
+    const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "large-dump.safetensors";
+    std::ofstream(path) << "a";
+    std::filesystem::resize_file(path, (std::uint64_t{4} << 30) + 1);
+    std::string problem;
+    try {
+        examine_file(path);
+    } catch (const FileError& error) {
+        problem = error.what();
+    }
+    std::filesystem::remove(path);
+    EXPECT_THAT(problem, HasSubstr("is larger than 4 GiB: a dump is read into memory as a whole"));
 }
 
 }  // namespace
