@@ -37,7 +37,7 @@ std::string tensor_use_text(const TensorUse& use, const Config& config) {
         case Leftover::Copy:
             return "not used: tied to the token embedding";
         case Leftover::Other:
-            return "not used: a part that is not computed";
+            return "not used: nothing shown is computed with it";
         case Leftover::Setting:
             return "a setting: what rotary frequencies are divided by";
         case Leftover::Unknown:
@@ -120,7 +120,9 @@ void add_model_command(CliCommand program, int&) {
                 "Folder in Hugging Face's layout (config.json, model.safetensors, a tokenizer), or a GGUF file (any part of a split one)")
         .required();
     std::string names;
-    for (const Family* family : families()) names += fmt::format("{}{}", names.empty() ? "" : ", ", family->name);
+    std::string_view listed;  // Phi is a family twice, under its old and its present names
+    for (const Family* family : families())
+        if (family->name != listed) names += fmt::format("{}{}", names.empty() ? "" : ", ", listed = family->name);
     command.footer("Families: " + names +
                    ".\nA tensor that is missing or has a different shape than its metadata say is an error, and so is a block whose scale "
                    "is not a finite number.\nExamples:\n  attnscope model "

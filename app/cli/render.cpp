@@ -140,7 +140,7 @@ std::shared_ptr<const Snapshot> prepare(const RenderOptions& options, Applicatio
         if (!application.session().document().trained) throw Error("--compare-step needs a training run: --task or --run");
         application.session().apply({command::CompareMoment{kept_step(application.session(), *options.view.compare_step)}, ""});
     }
-    if (options.view.compare == "pinned" && application.session().states().pinned_a == nullptr)
+    if (options.view.compare == "pinned" && !application.session().document().pins.a)
         throw Error("--compare pinned: no state is pinned; give a --document that has one");
     if (!options.dump.empty()) {
         application.session().apply({command::OpenDump{options.dump}, ""});

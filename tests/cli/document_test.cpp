@@ -158,6 +158,20 @@ TEST_F(EditedDocument, OpensWhereItWasSaved) {
     EXPECT_NE(drawn({"--view", "totals"}).find("mean attention of layers 0 to 1"), std::string::npos) << drawn({"--view", "totals"});
 }
 
+TEST_F(EditedDocument, IsComparedWithItsPinnedState) {
+    if (std::getenv("DISPLAY") == nullptr && std::getenv("ATTN_REQUIRE_GL") == nullptr) GTEST_SKIP() << "there is no screen";
+    app::Document document = edited_document_;
+    document.pins.a = app::State{std::make_shared<const app::Setup>(unedited_document_), app::Drawn{}};
+    app::save_document(path(), document);
+    const std::string svg = folder_.path("pinned.svg");
+    const auto drawn = [&](const std::string& compared) {
+        run({"render", "--document", path(), "--stage", "residual_2", "--compare", compared, "--out", svg});
+        return read_bytes(svg);
+    };
+    EXPECT_NE(drawn("pinned").find("pinned"), std::string::npos);
+    EXPECT_EQ(drawn("unedited").find("pinned"), std::string::npos) << "the negative control";
+}
+
 TEST_F(EditedDocument, IsDrawnWithTheSessionsNumbers) {
     if (std::getenv("DISPLAY") == nullptr && std::getenv("ATTN_REQUIRE_GL") == nullptr) GTEST_SKIP() << "there is no screen";
     for (const auto& [document, planted] : {std::pair{path(), true}, std::pair{folder_.path("unedited.attnscope.json"), false}}) {

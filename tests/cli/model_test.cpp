@@ -46,7 +46,7 @@ TEST(ModelCommand, SaysWhatAModelHasAndWhatEveryTensorIsFor) {
     says(kFolders + "t5", {"  2 + 1 layers, "});
     says(kFolders + "bart", {"feed-forward 68 and 76, "});
     says(kFolders + "gpt_neox", {"  layers.0.attention.q.weight (transposed, in another order), "});
-    says(kFolders + "bert_hub", {"5 not used\n", "[1, 64]    not used: can be computed\n", "not used: a part that is not computed\n"});
+    says(kFolders + "bert_hub", {"5 not used\n", "[1, 64]    not used: can be computed\n", "not used: nothing shown is computed with it\n"});
     says(gguf + "llama3.gguf", {"  1 layer, ", " in 1 file\n", "not recorded in the file, so assumed: feed-forward activation SiLU\n",
                                 " 0 not used\n", "a setting: what rotary frequencies are divided by\n"});
 }

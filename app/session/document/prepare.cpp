@@ -223,8 +223,8 @@ double stage_numbers(const Config& config, const PlanNode& node, double position
 void expect_room(double mib, double room_mib) {
     if (!(mib <= room_mib))
         throw DocumentError(
-            fmt::format("this would take {:.0f} MiB, but the memory budget leaves {:.0f} MiB; set more under Model, or with --memory", mib,
-                        std::max(room_mib, 0.0)),
+            fmt::format("this would take {:.0f} MiB, but the memory budget leaves {:.0f} MiB; set more under Model, or with --memory",
+                        std::ceil(mib), std::floor(std::max(room_mib, 0.0))),
             Field::None);
 }
 
