@@ -9,6 +9,7 @@
 #include "engine/doctor/keep_patterns.hpp"
 #include "engine/doctor/one_head.hpp"
 #include "engine/doctor/position_bias.hpp"
+#include "engine/doctor/rotary_pairs.hpp"
 #include "engine/doctor/rotation.hpp"
 #include "engine/doctor/softcap.hpp"
 #include "engine/doctor/weights_alone.hpp"

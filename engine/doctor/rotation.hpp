@@ -12,9 +12,6 @@ namespace attn::doctor {
 Estimate rotate(const Estimate& rows, std::int64_t positions, std::int64_t size, const Rotation& rotation, std::int64_t first,
                 const Rounding& rounding);
 
-/// The numbers of a head's `size` dimensions that models rotate: all first, then the usual parts of them.
-std::vector<std::int64_t> usual_rotary_widths(std::int64_t size);
-
 /// "half-split over 16 of 64 dimensions with base 10000".
 std::string rotation_words(const Rotation& rotation, std::int64_t size);
 
@@ -39,8 +36,8 @@ bool turned_alike(const Sequence& sequence, const Rounding& rounding);
 std::optional<Rotation> backward_rotation(const Sequence& sequence, const Rounding& rounding);
 
 /// Rotations under which q kᵀ, from unrotated recorded q and k, approximates the recorded scores, scaled, masked or weights; judged by a
-/// few rows, best first. Rotations with correct positions, even if the scores are soft-capped or the width is unusual, come before those that
-/// shift q against k.
+/// few rows, best first. Rotations with correct positions, even if the scores are soft-capped or the width is unusual, come before those
+/// that shift q against k.
 std::vector<Rotation> hidden_rotations(const Sequence& sequence);
 
 /// Rotations to try for values, which nothing else reveals.
