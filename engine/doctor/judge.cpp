@@ -69,6 +69,11 @@ public:
         if (!out_.right && no_suspect_reproduces_all() && find_transposed_weights()) return std::move(out_);
         const bool doubtful = !out_.right && (no_suspect_reproduces_all() || out_.suspects.front().scale_is_observed);
         if (doubtful && !known_.assumed && (find_position_bias() || allow_short_products() || find_swap())) return std::move(out_);
+        if (!out_.right && cap_is_undecided_) {
+            out_.suspects.clear();
+            out_.undecided = Undecided::Softcap;
+            return std::move(out_);
+        }
         if (!out_.right && no_suspect_reproduces_all() && out_.outcome.first_failure() == static_cast<int>(Part::Weights))
             suspect_sums_of_weights(sequence_, intended, out_);
         if (out_.right && !out_.intended.warning.empty()) out_.warnings.push_back(out_.intended.warning);
@@ -450,12 +455,8 @@ private:
             }
             if (judgement.right && !known_.softcap && !sequence_.softcap) {
                 const CapOrScale better = cap_or_scale(judgement);
-                if (better == CapOrScale::Scale) return false;
-                if (better == CapOrScale::Either) {
-                    out_.suspects.clear();
-                    out_.undecided = Undecided::Softcap;
-                    return true;
-                }
+                cap_is_undecided_ = better == CapOrScale::Either;
+                if (better != CapOrScale::Cap) return false;
             }
             if (sequence_.softcap ||
                 !adopt(std::move(judgement),
@@ -816,6 +817,7 @@ private:
     Rounding rounding_;
     SharedProducts shared_;
     bool cap_is_known_ = false;
+    bool cap_is_undecided_ = false;  ///< a cap and another scale explain everything
     std::optional<double> seen_cap_;
     std::optional<Sequence> one_head_;  ///< the telling head alone
     SharedProducts shared_of_head_;
