@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "engine/families/end_tokens.hpp"
+#include "engine/families/foreign_options.hpp"
 #include "engine/families/gguf_model.hpp"
 #include "engine/families/shared_parts.hpp"
 #include "engine/families/tensor_numbers.hpp"
@@ -369,6 +370,11 @@ std::vector<TensorSource> read_folder(ModelFolder& folder) {
     if (writes_text(folder.config))
         adopt_ends(folder, folder_end_tokens(folder.path, json, folder.tokenizer.get(), folder.config.vocab_size));
     folder.unread = json.unread();
+    if (const std::vector<std::string> foreign = foreign_options(json); !foreign.empty())
+        folder.notes.push_back(fmt::format("config.json sets {}, which other families compute with and {} does not: it has no effect here.",
+                                           fmt::join(foreign, ", "), folder.family->name));
+    if (std::find(folder.unread.begin(), folder.unread.end(), "auto_map") != folder.unread.end())
+        folder.notes.emplace_back("config.json names code of its own (auto_map), which is not run.");
     return folder.family->tensors(folder.config);
 }
 

@@ -33,6 +33,24 @@ TEST(ModelCommand, ListsEveryTensor) {
         EXPECT_THAT(outcome.out, HasSubstr(text));
 }
 
+TEST(ModelCommand, NamesOptionsOfOtherFamilies) {
+    const ScratchFolder folder;
+    const std::filesystem::path model = folder.path("model");
+    std::filesystem::copy(kFolders + "gpt2", model);
+    const auto with_options = [&](const json& options) {
+        json config = json::parse(read_bytes(kFolders + "gpt2/config.json"));
+        config.update(options);
+        std::ofstream(model / "config.json") << config.dump();
+        return attnscope({"model", model}).out;
+    };
+    const std::string set = with_options({{"num_local_experts", 8}, {"clip_qkv", 6.5}, {"auto_map", {{"AutoModel", "own.Model"}}}});
+    EXPECT_THAT(set, HasSubstr("config.json sets clip_qkv, num_local_experts, which other families compute with and GPT-2 does not"));
+    EXPECT_THAT(set, HasSubstr("code of its own (auto_map), which is not run"));
+    const std::string off = with_options({{"num_local_experts", 1}, {"clip_qkv", nullptr}, {"residual_multiplier", 1.0}});
+    EXPECT_EQ(off.find("other families"), std::string::npos) << off;
+    EXPECT_EQ(off.find("auto_map), which"), std::string::npos) << off;
+}
+
 TEST(ModelCommand, SaysWhatAModelHasAndWhatEveryTensorIsFor) {
     const auto says = [](const std::string& model, const std::vector<std::string>& texts) {
         const Outcome outcome = attnscope({"model", model});
@@ -46,7 +64,8 @@ TEST(ModelCommand, SaysWhatAModelHasAndWhatEveryTensorIsFor) {
     says(kFolders + "t5", {"  2 + 1 layers, "});
     says(kFolders + "bart", {"feed-forward 68 and 76, "});
     says(kFolders + "gpt_neox", {"  layers.0.attention.q.weight (transposed, in another order), "});
-    says(kFolders + "bert_hub", {"5 not used\n", "[1, 64]    not used: can be computed\n", "not used: nothing shown is computed with it\n"});
+    says(kFolders + "bert_hub",
+         {"5 not used\n", "[1, 64]    not used: can be computed\n", "not used: nothing shown is computed with it\n"});
     says(gguf + "llama3.gguf", {"  1 layer, ", " in 1 file\n", "not recorded in the file, so assumed: feed-forward activation SiLU\n",
                                 " 0 not used\n", "a setting: what rotary frequencies are divided by\n"});
 }
