@@ -112,7 +112,7 @@ int main(int argc, char** argv) {
     std::signal(SIGXFSZ, SIG_IGN);  // so that a file size limit fails the write, which is reported
     reserve_standard_streams();
     attn::return_large_memory();
-    constexpr std::size_t kMostSpare = std::size_t{32} << 20;  // more was hardly faster and raised the peak with long texts
+    constexpr std::size_t kMostSpare = std::size_t{16} << 20;  // more was hardly faster and raised the peak with long texts
     attn::keep_spare_memory(kMostSpare);
     try {
         try {
