@@ -29,7 +29,7 @@ bool writes(const PanelContext& context) {
 }
 
 std::string shown_word(const PanelContext& context, const NextWord& word) {
-    return elide(context.theme.fonts.mono_body, shown_bytes(word.text), context.px(110));
+    return elide(context.theme.fonts.mono_body, shown_token(word.text, word.id), context.px(110));
 }
 
 float next_word_width(const PanelContext& context, const NextWord& word) {

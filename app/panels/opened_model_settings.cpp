@@ -55,8 +55,7 @@ void draw_opened_model(PanelContext& context) {
     value_row(ui, "vocabulary", format_count(config.vocab_size), "How many different tokens the model knows.");
     if (!model.ends().empty()) {
         std::string ends;
-        for (const std::int32_t id : model.ends())
-            ends += (ends.empty() ? "" : ", ") + shown_bytes(model.vocabulary()[static_cast<std::size_t>(id)]);
+        for (const std::int32_t id : model.ends()) ends += (ends.empty() ? "" : ", ") + shown_token(model.vocabulary(), id);
         value_row(ui, "text ends with", ends, "Writing stops at these tokens; Write on continues past them.");
     }
     const Trace<float>* trace = context.snapshot.trace.get();

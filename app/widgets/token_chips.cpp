@@ -23,22 +23,21 @@ struct Layout {
     std::vector<float> widths;
 };
 
-/// Shows the bytes of incomplete characters in hexadecimal: "␣F0 9F 98".
+/// Shows the bytes of incomplete characters in hexadecimal, each apart from what is beside it: "h F0 9F 98".
 std::string text_with_bytes(std::string_view text) {
     std::string shown;
-    bool byte_before = false;
     for (std::size_t at = 0; at < text.size();) {
-        const std::size_t length = character_length(text.substr(at));
-        if (length > 0) {
-            shown += visible_text(text.substr(at, length));
+        std::size_t end = at;
+        while (end < text.size() && character_length(text.substr(end)) > 0) end += character_length(text.substr(end));
+        if (at > 0) shown += ' ';
+        if (end > at) {
+            shown += visible_text(text.substr(at, end - at));
         } else {
-            std::array<char, 8> byte{};
-            std::snprintf(byte.data(), byte.size(), byte_before ? " %02X" : "%02X",
-                          static_cast<unsigned>(static_cast<unsigned char>(text[at])));
+            std::array<char, 4> byte{};
+            std::snprintf(byte.data(), byte.size(), "%02X", static_cast<unsigned>(static_cast<unsigned char>(text[end++])));
             shown += byte.data();
         }
-        byte_before = length == 0;
-        at += std::max<std::size_t>(length, 1);
+        at = end;
     }
     return shown;
 }
@@ -56,9 +55,16 @@ bool has_part_of_character(std::string_view text) {
 
 std::string shown_bytes(std::string_view text) { return has_part_of_character(text) ? text_with_bytes(text) : visible_text(text); }
 
+std::string shown_token(std::string_view text, std::int64_t id) { return text.empty() ? "#" + std::to_string(id) : shown_bytes(text); }
+
+std::string shown_token(const std::vector<std::string>& vocabulary, std::int64_t id) {
+    return shown_token(id >= 0 && id < std::ssize(vocabulary) ? std::string_view(vocabulary[static_cast<std::size_t>(id)]) : "", id);
+}
+
 std::string chip_text(const Token& token) {
     if (token.padding) return "pad";
-    return has_part_of_character(token.text) ? text_with_bytes(token.text) : visible_text(token.text, true);
+    if (token.text.empty() || has_part_of_character(token.text)) return shown_token(token.text, token.id);
+    return visible_text(token.text, true);
 }
 
 namespace {
@@ -176,7 +182,7 @@ void draw_chip(const Ui& ui, const Item& item, const Token& token, int index, co
 std::string chip_tooltip(const Token& token, int index, const ChipOptions& options) {
     std::string text = "position " + std::to_string(index) + ", id " + std::to_string(token.id);
     if (token.padding) return text + "\npadding: fills this sequence up to the length of the longest in the batch";
-    text = "\u201C" + shown_bytes(token.text) + "\u201D\n" + text;
+    text = "\u201C" + shown_token(token.text, token.id) + "\u201D\n" + text;
     if (visible_text(token.text).find("U+") != std::string::npos && token.text.find("U+") == std::string::npos)
         text += "\nU+ and hexadecimal digits: a character missing from the program's fonts";
     if (has_part_of_character(token.text)) text += "\npart of a character, shown as its bytes";

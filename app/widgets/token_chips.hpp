@@ -33,13 +33,18 @@ struct ChipResult {
     float width = 0;                  ///< width of the chips in pixels, for placing what follows
 };
 
-/// A text that may contain incomplete characters, whose bytes are shown in hexadecimal. All spaces are visible.
+/// A text that may contain incomplete characters, whose bytes are shown in hexadecimal, apart from the characters: "h C3". All spaces are
+/// visible.
 std::string shown_bytes(std::string_view text);
+/// The same for a token: "#73069" if its id has no text, as where a model has more ids than its tokenizer has tokens.
+std::string shown_token(std::string_view text, std::int64_t id);
+std::string shown_token(const std::vector<std::string>& vocabulary, std::int64_t id);
 /// Whether the text contains bytes that are not complete characters.
 bool has_part_of_character(std::string_view text);
 /// Draws the outline of a token that is not text on its own: dashes (4 on, 3 off) along the four sides, leaving out the corners.
 void dashed_rect(const Ui& ui, ImDrawList& list, ImVec2 min, ImVec2 max, Color color);
-/// A token's text as shown on its chip: as visible_text() does, with the bytes of incomplete characters in hexadecimal, "␣F0 9F 98".
+/// A token's text as shown on its chip: its id if it has none, otherwise as visible_text() does, with the bytes of incomplete characters in
+/// hexadecimal, "␣ F0 9F 98".
 std::string chip_text(const Token& token);
 
 /// The tokens' texts in readable form: tokens that only together form a character are merged, and bytes that never form one are shown as on

@@ -8,6 +8,7 @@
 #include "app/session/document/presets.hpp"
 #include "app/session/files/model_shelf.hpp"
 #include "app/session/session.hpp"
+#include "app/widgets/text.hpp"
 #include "app/widgets/token_chips.hpp"
 #include "tests/support/interface_fixture.hpp"
 #include "tests/support/item_finder.hpp"
@@ -180,8 +181,24 @@ TEST_F(ModelList, AModelsFolderIsAskedForAnew) {
 
 TEST(ShownBytes, PartsOfCharactersAreHexadecimal) {
     EXPECT_EQ(shown_bytes("\x88"), "88");
-    EXPECT_EQ(shown_bytes(" \xF0\x9F"), "\u2423F0 9F");
+    EXPECT_EQ(shown_bytes(" \xF0\x9F"), "\u2423 F0 9F");
+    EXPECT_EQ(shown_bytes("h\xC3"), "h C3");
+    EXPECT_EQ(shown_bytes("\x81"
+                          "a\xE5"),
+              "81 a E5");
+    EXPECT_EQ(shown_bytes("\xE3\x81\xAE\xE5"), visible_text("\xE3\x81\xAE") + " E5");
+    EXPECT_EQ(shown_bytes("\xE3\x81\xAE\xE3\x81\xAE\xE5"), visible_text("\xE3\x81\xAE\xE3\x81\xAE") + " E5");
     EXPECT_EQ(shown_bytes(" the"), "\u2423the");
+}
+
+TEST(ShownTokens, AnIdWithoutATextIsNamedByItsNumber) {
+    const std::vector<std::string> vocabulary = {"a", "", " b"};
+    EXPECT_EQ(shown_token(vocabulary, 0), "a");
+    EXPECT_EQ(shown_token(vocabulary, 1), "#1");
+    EXPECT_EQ(shown_token(vocabulary, 2), "\u2423b");
+    EXPECT_EQ(shown_token(vocabulary, 3), "#3");
+    EXPECT_EQ(chip_text({"", 73069, false, false}), "#73069");
+    EXPECT_EQ(chip_text({" b c", 2, false, false}), "\u2423b c");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/look.hpp"
 #include "app/panels/maps/head_captions.hpp"
+#include "app/panels/maps/labels.hpp"
 #include "app/panels/write/fill_in_view.hpp"
 #include "app/panels/write/writing_actions.hpp"
 #include "app/session/document/model_document.hpp"
@@ -291,6 +292,28 @@ TEST_F(OpenedInWrite, AnEncoderHidesAWordAndFillsItInByTwoClicks) {
         << "the first is the likeliest";
 }
 
+/// Published vocabularies are often padded to a round number.
+TEST_F(OpenedInWrite, AnIdThatTheTokenizerLacksIsNamedEverywhereButDecodesToNothing) {
+    open_model("bloom", "gpt2", "the cat");
+    const std::int32_t last = static_cast<std::int32_t>(trace().config.vocab_size) - 1;
+    const std::string name = "#" + std::to_string(last);
+    ASSERT_FALSE(session->document().model->tokenizer().token_text(last));
+    with_context([&](PanelContext& context) {
+        EXPECT_EQ(index_label(context, context.trace().plan->logits(), Axis::V, last), name);
+        EXPECT_EQ(index_label(context, context.trace().plan->logits(), Axis::V, 5).find('#'), std::string::npos) << "which has a text";
+    });
+    const std::size_t typed = session->snapshot()->tokens[0].size();
+    session->apply({command::WriteToken{0, last, 0.1, 0.1}, ""});
+    const auto snapshot = session->wait();
+    ASSERT_EQ(snapshot->tokens[0].size(), typed + 1);
+    EXPECT_EQ(chip_text(snapshot->tokens[0].back()), name);
+    EXPECT_EQ(whole_texts(session->document())[0], "the cat");
+    with_context([&](PanelContext& context) {
+        const StageId weights{Stage::Weights, 0};
+        EXPECT_EQ(index_label(context, weights, Axis::T, static_cast<std::int64_t>(typed)), name);
+    });
+}
+
 TEST_F(OpenedInWrite, ItsHiddenWordIsAskedAboutFirst) {
     open_model("bert", "bert_uncased", "the [MASK] sat on the mat");
     look_afresh(view, Look{});
@@ -352,7 +375,7 @@ TEST_F(WriteViewTest, ReadsWholeCharactersWhereTokensHoldParts) {
     EXPECT_EQ(pieces({"x\xF0\x9F", "\x98", "\x80y"}).size(), 1U) << "three tokens, one character";
     EXPECT_EQ(pieces({"\xD1"}), Pieces{"D1"}) << "the rest may never come";
     EXPECT_EQ(pieces({"\x8F", "a"}), (Pieces{"8F", "a"})) << "nothing begins with it";
-    EXPECT_EQ(pieces({"\xD1", "a"}), Pieces{"D1a"}) << "what follows is no part of it";
+    EXPECT_EQ(pieces({"\xD1", "a"}), Pieces{"D1 a"}) << "what follows is no part of it";
     EXPECT_EQ(pieces({"\xFF", "a"}), (Pieces{"FF", "a"}));
 }
 

@@ -156,9 +156,7 @@ std::string name_of_branch(const PanelContext& context, const StateRef& state) {
     const std::vector<std::int32_t>&here = shown->setup->written.ids, &there = state->setup->written.ids;
     const auto differs = std::mismatch(there.begin(), there.end(), here.begin(), here.end()).first;
     if (differs == there.end()) return "";
-    const auto id = static_cast<std::size_t>(*differs);
-    const auto& vocabulary = context.snapshot.vocabulary;
-    return id < vocabulary.size() ? fmt::format("branch “{}”", shown_bytes(vocabulary[id])) : "";
+    return fmt::format("branch “{}”", shown_token(context.snapshot.vocabulary, *differs));
 }
 
 std::string name_of_source(const PanelContext& context, const CompareSource& source) {

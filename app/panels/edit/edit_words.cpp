@@ -30,13 +30,13 @@ std::string token_name(const PanelContext& context, const Edit& edit, Axis axis,
     const auto& tokens = sequences[static_cast<std::size_t>(b)];
     if (position >= static_cast<std::int64_t>(tokens.size())) return fmt::format("{}", position);
     const Token& token = tokens[static_cast<std::size_t>(position)];
-    return fmt::format("{} ‘{}’", position, token.padding ? "pad" : shown_bytes(token.text));
+    return fmt::format("{} ‘{}’", position, token.padding ? "pad" : shown_token(token.text, token.id));
 }
 
 std::string column_name(const PanelContext& context, const Edit& edit, Axis axis) {
     if (axis == Axis::S || axis == Axis::T) return "key " + token_name(context, edit, axis, edit.column);
     if (axis == Axis::V && edit.column < static_cast<std::int64_t>(context.snapshot.vocabulary.size()))
-        return fmt::format("token ‘{}’", shown_bytes(context.snapshot.vocabulary[static_cast<std::size_t>(edit.column)]));
+        return fmt::format("token ‘{}’", shown_token(context.snapshot.vocabulary, edit.column));
     return fmt::format("column {}", edit.column);
 }
 

@@ -24,13 +24,12 @@ std::string label_in_one_state(const PanelContext& context, const StageId& id, A
             const auto& row = tokens[static_cast<std::size_t>(std::min(batch, static_cast<std::int64_t>(tokens.size()) - 1))];
             if (i < static_cast<std::int64_t>(row.size())) {
                 const Token& token = row[static_cast<std::size_t>(i)];
-                return token.padding ? "pad" : shown_bytes(token.text);
+                return token.padding ? "pad" : shown_token(token.text, token.id);
             }
         }
     }
     const auto& vocabulary = by.snapshot != nullptr ? by.snapshot->vocabulary : context.snapshot.vocabulary;
-    if (axis == Axis::V && i < static_cast<std::int64_t>(vocabulary.size())) return shown_bytes(vocabulary[static_cast<std::size_t>(i)]);
-    return std::to_string(i);
+    return axis == Axis::V ? shown_token(vocabulary, i) : std::to_string(i);
 }
 
 }  // namespace

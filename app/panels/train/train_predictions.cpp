@@ -85,13 +85,14 @@ void draw_next(PanelContext& context, const Box& box) {
     const auto room = static_cast<std::size_t>(std::max((box.height() - context.px(kHeading)) / line, 0.F));
     const std::size_t shown = std::min({room, words->likeliest.size(), std::size_t{10}});
     float widest = 0;
-    for (std::size_t i = 0; i < shown; ++i) widest = std::max(widest, text_width(fonts.mono, shown_bytes(words->likeliest[i].text)));
+    for (std::size_t i = 0; i < shown; ++i)
+        widest = std::max(widest, text_width(fonts.mono, shown_token(words->likeliest[i].text, words->likeliest[i].id)));
     const float label = std::min(std::max(widest + context.px(8), context.px(40)), box.width() / 2), figure = context.px(46);
     const float left = box.min.x + label, right = box.max.x - figure;
     for (std::size_t i = 0; i < shown; ++i) {
         const NextWord& word = words->likeliest[i];
         const float y = box.min.y + context.px(kHeading) + static_cast<float>(i) * line;
-        const std::string name = shown_bytes(word.text);
+        const std::string name = shown_token(word.text, word.id);
         draw_text_in(list, fonts.mono, {box.min.x, y}, {left - context.px(8), y + line}, {1, 0.5F}, colors.text,
                      elide(fonts.mono, name, label - context.px(8)));
         list.AddRectFilled({left, y + context.px(4)}, {right, y + line - context.px(4)}, colors.raised, context.px(3));

@@ -125,10 +125,10 @@ void draw_future(PanelContext& context, const DoctorReport& report) {
             positions.push_back(leak.position);
             change = std::max(change, leak.change);
         }
-        const std::string token = shown_bytes(context.snapshot.tokens.at(0).at(static_cast<std::size_t>(test.changed)).text);
+        const Token& token = context.snapshot.tokens.at(0).at(static_cast<std::size_t>(test.changed));
         ImGui::PushID(static_cast<int>(test.changed));
         row(context, "##leak", colors.bad,
-            fmt::format("A different token at {} ({}) changes position{} {} by up to {}.", test.changed, token,
+            fmt::format("A different token at {} ({}) changes position{} {} by up to {}.", test.changed, shown_token(token.text, token.id),
                         positions.size() == 1 ? "" : "s", fmt::join(positions, ", "), format_number(change)),
             "", "");
         ImGui::PopID();

@@ -49,11 +49,7 @@ LensSoFar lens_of(const PanelContext& context) {
     return out;
 }
 
-std::string token_text(const PanelContext& context, std::int32_t id) {
-    const auto& vocabulary = context.snapshot.vocabulary;
-    return id >= 0 && static_cast<std::size_t>(id) < vocabulary.size() ? shown_bytes(vocabulary[static_cast<std::size_t>(id)])
-                                                                       : std::to_string(id);
-}
+std::string token_text(const PanelContext& context, std::int32_t id) { return shown_token(context.snapshot.vocabulary, id); }
 
 /// A part of a character has the colour of its chip, mixed with the usual one until it can be read on `background`.
 Color token_ink(const PanelContext& context, std::int32_t id, Color usual, Color background) {

@@ -302,7 +302,8 @@ void draw_nearest(const PanelContext& context, const Token& token) {
     for (const NearToken& one : near->nearest) {
         const ImVec2 at = ImGui::GetCursorScreenPos(), end{at.x + width, at.y + line};
         const float left = at.x + name + context.px(8), room = end.x - figure - left;
-        draw_text_in(list, fonts.mono, at, {at.x + name, end.y}, {1, 0.5F}, colors.text, elide(fonts.mono, piece_text(one.text), name));
+        draw_text_in(list, fonts.mono, at, {at.x + name, end.y}, {1, 0.5F}, colors.text,
+                     elide(fonts.mono, chip_text({one.text, one.id, false, false}), name));
         list.AddRectFilled({left, at.y + context.px(5)},
                            {left + room * static_cast<float>(std::clamp(one.cosine, 0.0, 1.0)), end.y - context.px(5)}, colors.accent,
                            context.px(2));

@@ -57,7 +57,6 @@ std::string words_that_fit(const ImFont* font, std::string before, const std::ve
 /// The text from where it leaves the shown branch; for the shown branch, its end. Shortened to `room` pixels.
 std::string words_of_branch(const PanelContext& context, const Branch& branch, float room) {
     const Writing& writing = shown_writing(context);
-    const auto& vocabulary = context.snapshot.vocabulary;
     const bool spaced = context.document.model == nullptr && context.document.tokenizer == TokenizerKind::Word;
     const std::vector<std::int64_t> way = way_to(writing, branch.end);
     std::size_t first = depth_of(writing, branch.leaves_at);
@@ -68,8 +67,8 @@ std::string words_of_branch(const PanelContext& context, const Branch& branch, f
             words.emplace_back("…");
             i = way.size() - kTold;  // only the ends can be seen
         }
-        const auto id = static_cast<std::size_t>(writing.tokens[static_cast<std::size_t>(way[i])].id);
-        if (id < vocabulary.size()) words.push_back((spaced && i > first ? " " : "") + shown_bytes(vocabulary[id]));
+        const std::int32_t id = writing.tokens[static_cast<std::size_t>(way[i])].id;
+        words.push_back((spaced && i > first ? " " : "") + shown_token(context.snapshot.vocabulary, id));
     }
     return words_that_fit(context.theme.fonts.mono, first == 0 ? "" : "…", words, room);
 }

@@ -37,7 +37,7 @@ Following following(const Writing& writing) {
 }
 
 std::string word_tooltip(const PanelContext& context, const NextWord& word, const WordList& list) {
-    std::string words = fmt::format("“{}”, id {}\nthe model: {}", shown_bytes(word.text), word.id, share_words(word.predicted));
+    std::string words = fmt::format("“{}”, id {}\nthe model: {}", shown_token(word.text, word.id), word.id, share_words(word.predicted));
     if (list.drawn) {
         words += fmt::format("\nat this temperature: {}\n", share_words(word.probability));
         words += word.cut == Cut::None ? "drawn with: " + share_words(word.chance) : cut_words(word.cut, context.document.sampling);
@@ -62,7 +62,7 @@ void draw_word(PanelContext& context, const NextWord& word, double largest, cons
     const float word_end = item.min.x + std::min(context.px(kWord), item.width() * 0.36F);
     const float bar_end = item.max.x - columns * context.px(kFigures);
     draw_text_in(list, fonts.mono_body, {item.min.x + context.px(14), item.min.y}, {word_end, item.max.y}, {0, 0.5F}, ink,
-                 elide(fonts.mono_body, shown_bytes(word.text), word_end - item.min.x - context.px(20)));
+                 elide(fonts.mono_body, shown_token(word.text, word.id), word_end - item.min.x - context.px(20)));
     if (mark > 0)
         list.AddCircleFilled({item.min.x + context.px(6), (item.min.y + item.max.y) / 2}, context.px(mark >= 1 ? 4 : 2.5F),
                              mark >= 1 ? colors.chosen : colors.accent, 16);

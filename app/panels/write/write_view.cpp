@@ -24,18 +24,14 @@ namespace {
 constexpr float kHead = 44, kWriteWidth = 104, kOtherWidth = 132, kAnswerWidth = 168, kColumnsFrom = 560, kChipsMost = 210,
                 kChipsLeast = 76;
 
-std::string word_of(const PanelContext& context, std::int32_t id) {
-    const auto place = static_cast<std::size_t>(id);
-    return place < context.snapshot.vocabulary.size() ? shown_bytes(context.snapshot.vocabulary[place]) : std::to_string(id);
-}
-
 /// A problem, or a hint on what to do here.
 std::string words_below(const PanelContext& context) {
     if (!context.writing_problem.empty()) return std::string(context.writing_problem);
     const Writing& writing = shown_writing(context);
     if (!context.writing && writing.shown != kPrompt)
         if (const std::int32_t id = writing.tokens[static_cast<std::size_t>(writing.shown)].id; ends_text(context, id))
-            return fmt::format("The model ended its text here, with “{}”. “Write on” continues anyway.", word_of(context, id));
+            return fmt::format("The model ended its text here, with “{}”. “Write on” continues anyway.",
+                               shown_token(context.snapshot.vocabulary, id));
     if (writing.tokens.empty() && can_answer_from_start(context))
         return "The encoder reads the source, the decoder has the text below. “Answer from the start” clears that text and lets the model "
                "write the whole answer, token by token.";

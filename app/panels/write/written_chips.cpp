@@ -47,7 +47,7 @@ std::vector<WrittenChip> chips_of_branch(const PanelContext& context) {
     for (std::size_t i = 0; i < way.size(); ++i) {
         const WrittenToken& one = writing.tokens[static_cast<std::size_t>(way[i])];
         const auto id = static_cast<std::size_t>(one.id);
-        WrittenChip chip{.token = {id < vocabulary.size() ? vocabulary[id] : std::to_string(one.id), one.id, false, false}};
+        WrittenChip chip{.token = {id < vocabulary.size() ? vocabulary[id] : "", one.id, false, false}};
         chip.place = way[i];
         chip.later = i >= moment;
         chips.push_back(chip);
@@ -96,7 +96,8 @@ float lay_out_chips(const PanelContext& context, std::vector<WrittenChip>& chips
 std::string tooltip_of(const PanelContext& context, const WrittenChip& chip) {
     if (chip.place == kPrompt) return "Part of the prompt. Click: go back to before anything was written.";
     const WrittenToken& token = shown_writing(context).tokens[static_cast<std::size_t>(chip.place)];
-    std::string words = fmt::format("“{}”, id {}\nthe model: {}\n", shown_bytes(chip.token.text), token.id, share_words(token.predicted));
+    std::string words =
+        fmt::format("“{}”, id {}\nthe model: {}\n", shown_token(chip.token.text, token.id), token.id, share_words(token.predicted));
     words += token.chance > 0 ? "drawn with: " + share_words(token.chance) : std::string("chosen by hand");
     if (ends_text(context, token.id)) words += "\nAn end token: the model ended its text here.";
     if (chip.others > 0) words += fmt::format("\n{} other{} in its place: see the branches.", chip.others, chip.others == 1 ? "" : "s");

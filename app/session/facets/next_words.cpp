@@ -60,8 +60,8 @@ NextWords next_words(const Snapshot& snapshot, std::int64_t sequence, const Samp
         if (special && candidate.id < 2) continue;
         if (words.likeliest.size() == kMostNextWords) break;
         const auto id = static_cast<std::size_t>(candidate.id);
-        words.likeliest.push_back({candidate.id, id < snapshot.vocabulary.size() ? snapshot.vocabulary[id] : std::to_string(id),
-                                   candidate.heated, candidate.predicted, candidate.chance, candidate.cut});
+        words.likeliest.push_back({candidate.id, id < snapshot.vocabulary.size() ? snapshot.vocabulary[id] : "", candidate.heated,
+                                   candidate.predicted, candidate.chance, candidate.cut});
         words.rest -= candidate.heated;
     }
     words.others = static_cast<std::int64_t>(logits.size() - words.likeliest.size());
