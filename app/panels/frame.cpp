@@ -275,6 +275,8 @@ void draw_frame(PanelContext& context) {
     view.focus.begin_frame();
     if (view.next_words.model != context.document.model) view.next_words = {};
     end_stale_comparison(context);
+    // Before anything in this frame selects a position of a text that is yet to be computed.
+    if (context.ready() && !context.outdated) keep_selection_in_text(view, context.trace());
     keep_up_with_lesson(context);
     if (context.ready()) {
         keep_view_valid(view, context.trace());

@@ -69,6 +69,14 @@ void keep_view_valid(ViewState& view, const Trace<float>& trace) {
     view.batch = std::clamp<std::int64_t>(view.batch, 0, batch_size(trace) - 1);
 }
 
+void keep_selection_in_text(ViewState& view, const Trace<float>& trace) {
+    if (trace.plan->find(view.stage) == nullptr) return;
+    for (const Dim& dim : trace.shape_of(view.stage)) {
+        if (dim.axis != Axis::T && dim.axis != Axis::S) continue;
+        if (const auto index = view.locked.on(dim.axis); index && *index >= dim.size) view.locked.set(dim.axis, dim.size - 1);
+    }
+}
+
 bool step_stage(ViewState& view, const Trace<float>& trace, int direction) {
     const std::int64_t next = position_of(trace, view.stage) + direction;
     if (next < 0 || next >= std::ssize(trace.plan->nodes())) return false;

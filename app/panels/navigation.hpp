@@ -12,6 +12,9 @@ namespace attn::app {
 /// Adjusts stage, layer, head and sequence of the view to what exists in the trace, keeping as much as possible.
 void keep_view_valid(ViewState& view, const Trace<float>& trace);
 
+/// Moves a query or key selected beyond the end of the shown stage's text to its last token.
+void keep_selection_in_text(ViewState& view, const Trace<float>& trace);
+
 /// Moves to the next (+1) or previous (-1) stage in computation order. Returns false at the ends.
 bool step_stage(ViewState& view, const Trace<float>& trace, int direction);
 void go_to_first_stage(ViewState& view, const Trace<float>& trace);

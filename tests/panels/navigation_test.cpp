@@ -46,6 +46,47 @@ TEST(Navigation, KeepsTheClosestStageWhenTheModelChanges) {
     EXPECT_EQ(view.batch, 0);
 }
 
+TEST(Navigation, APositionBeyondTheTextGivesWayToTheLastToken) {
+    const Trace<float> trace = small_trace();
+    ViewState view;
+    view.stage = {Stage::Weights, 0};
+    keep_selection_in_text(view, trace);
+    EXPECT_TRUE(view.locked.empty()) << "nothing selected stays nothing";
+    view.locked.set(Axis::T, 1);
+    view.locked.set(Axis::S, 22);
+    view.locked.set(Axis::V, 4);
+    keep_selection_in_text(view, trace);
+    EXPECT_EQ(view.locked.on(Axis::T), 1);
+    EXPECT_EQ(view.locked.on(Axis::S), 2);
+    EXPECT_EQ(view.locked.on(Axis::V), 4) << "no position";
+    view.locked.set(Axis::T, 3);
+    keep_selection_in_text(view, trace);
+    EXPECT_EQ(view.locked.on(Axis::T), 2);
+}
+
+class TextOfSelection : public test::InterfaceFixture {};
+
+/// And it stays there when the text grows again.
+TEST_F(TextOfSelection, AShorterTextKeepsATokenSelected) {
+    open_example("gpt-tiny");
+    const std::string text = session->document().texts[0];
+    const auto last = static_cast<std::int64_t>(session->snapshot()->tokens[0].size()) - 1;
+    ASSERT_GT(last, 2);
+    view.locked.set(Axis::T, last);
+    const auto type = [&](const std::string& words) {
+        session->apply({command::SetTexts{{words}, {}}, ""});
+        session->wait();
+        frames(3, ui_frame);
+    };
+    type(text.substr(0, text.find(' ')));
+    const auto shorter = static_cast<std::int64_t>(session->snapshot()->tokens[0].size()) - 1;
+    ASSERT_LT(shorter, last);
+    EXPECT_EQ(view.locked.on(Axis::T), shorter);
+    EXPECT_TRUE(selected_cell(view, trace(), view.locked));
+    type(text);
+    EXPECT_EQ(view.locked.on(Axis::T), shorter);
+}
+
 TEST(Navigation, ChangesTheLayerButNotTheStage) {
     const Trace<float> trace = small_trace();
     ViewState view;
