@@ -197,18 +197,34 @@ void draw_tour_button(PanelContext& context) {
         open_tour(context);
 }
 
+/// After a change of the search, scrolls to the first control found by its name, unless a section of that name is at the top.
+void reveal_found(PanelContext& context, bool found_section) {
+    SettingsSearch& search = context.view.search;
+    if (std::exchange(search.revealed, search.text) == search.text || search.text.empty() || found_section) return;
+    const ImGuiWindow& window = *ImGui::GetCurrentWindow();
+    const std::string sought = lower_case(search.text);
+    const auto& drawn = context.view.focus.drawn();
+    const auto found = std::find_if(drawn.begin(), drawn.end(), [&](const FocusStop& stop) {
+        return stop.window == window.Name && lower_case(stop.words).find(sought) != std::string::npos;
+    });
+    if (found == drawn.end() || (found->top >= window.InnerRect.Min.y && found->bottom <= window.InnerRect.Max.y)) return;
+    ImGui::SetScrollFromPosY((found->top + found->bottom) / 2 - window.Pos.y, 0.5F);
+}
+
 void draw_sections(PanelContext& context) {
     const Ui ui = context.ui();
     const LessonView& lesson = context.view.lesson;
     // A lesson that hides sections has chosen the rest to be visible.
     const bool chosen = lesson.open() && !lesson.shown().look.controls.all(), searching = !context.view.search.text.empty();
     if (!chosen) draw_search(context);
-    bool first = true;
+    bool first = true, found_section = false;
     for (const SettingSection& section : kSections) {
         if (!is_listed(context, section)) continue;
         draw_section(context, section, first, chosen || searching);
+        if (first) found_section = lower_case(section.title).find(lower_case(context.view.search.text)) != std::string::npos;
         first = false;
     }
+    reveal_found(context, found_section);
     if (first) paragraph(ui, context.theme.fonts.label, context.theme.colors.faint, "No setting of this name. Ctrl+K searches everything.");
 }
 

@@ -67,8 +67,9 @@ struct PaneState {
 
 /// The search in the settings.
 struct SettingsSearch {
-    std::string text;    ///< "": no search
-    bool focus = false;  ///< the field takes the focus in the next frame
+    std::string text;      ///< "": no search
+    std::string revealed;  ///< the text whose first finding has been scrolled to
+    bool focus = false;    ///< the field takes the focus in the next frame
 };
 
 /// Another head shown while the mouse is on its map.

@@ -1,5 +1,7 @@
 #include "app/widgets/controls.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "app/widgets/imgui_compat.hpp"
@@ -105,10 +107,13 @@ bool segmented(const Ui& ui, const char* id, std::span<const std::string_view> n
     const float left = ImGui::GetCursorScreenPos().x, between = ui.px(kPillGap);
     bool changed = false;
     float x = 0;
+    ControlNotes of_pill = notes;
     ImGui::PushID(id);
     ImGui::BeginGroup();
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(between, between));
     for (std::size_t i = 0; i < names.size(); ++i) {
+        const std::string words = fmt::format("{} {}", shown_label(id), names[i]);
+        of_pill.words = words;
         const float pill_w = std::min(pill_width(ui, names[i]), available);
         if (i > 0 && x + between + pill_w <= available + 0.5f) {
             ImGui::SameLine(0, between);
@@ -117,7 +122,7 @@ bool segmented(const Ui& ui, const char* id, std::span<const std::string_view> n
             ImGui::SetCursorScreenPos(ImVec2(left, ImGui::GetCursorScreenPos().y));
             x = pill_w;
         }
-        if (pill(ui, static_cast<int>(i), names[i], chosen == static_cast<int>(i), pill_w, notes) && chosen != static_cast<int>(i)) {
+        if (pill(ui, static_cast<int>(i), names[i], chosen == static_cast<int>(i), pill_w, of_pill) && chosen != static_cast<int>(i)) {
             chosen = static_cast<int>(i);
             changed = true;
         }

@@ -21,6 +21,7 @@ struct ControlNotes {
     std::string_view disabled{};   ///< why it is unavailable; greys the control out and becomes its tooltip
     bool explains_itself = false;  ///< it draws its own tooltip, or is a menu item
     bool keyboard = true;          ///< reachable with Tab
+    std::string_view words{};      ///< what it is found by, if its label does not tell
 };
 
 enum class Icon {

@@ -16,7 +16,9 @@ struct FocusStop {
     bool explained = false;  ///< it has a tooltip, or is a menu item, which needs none
     bool reachable = true;   ///< Tab stops here; false if it is disabled or redundant
     bool in_popup = false;
-    ImVec2 pane{0, 0};  ///< corner of the pane that contains it
+    ImVec2 pane{0, 0};          ///< corner of the pane that contains it
+    std::string words{};        ///< what it is found by: its label, or what ControlNotes say
+    float top = 0, bottom = 0;  ///< on the screen
 };
 
 /// Controls register while they are drawn; Tab moves through those of the previous frame, pane by pane in reading order.
@@ -24,6 +26,8 @@ class KeyboardFocus {
 public:
     void begin_frame();
     void note(FocusStop stop) { gathered_.push_back(std::move(stop)); }
+    /// The controls drawn in this frame so far.
+    const std::vector<FocusStop>& drawn() const { return gathered_; }
     /// The controls of the previous frame, in tab order.
     const std::vector<FocusStop>& stops() const { return stops_; }
 

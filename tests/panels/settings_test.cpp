@@ -75,6 +75,29 @@ TEST_F(SettingsPane, TheSearchFindsPartsByWhatIsInThem) {
     EXPECT_EQ(view.folded.size(), 7U) << "searching folds and opens nothing";
 }
 
+/// Long sections would otherwise hide what was found below the edge of the pane.
+TEST_F(SettingsPane, TheSearchScrollsToTheControlItFinds) {
+    ImGui::GetIO().DisplaySize = {1280, 560};
+    frames(3, ui_frame);
+    const auto place = [&](const std::string& text, const std::string& words) {
+        found(text);
+        const auto stop =
+            std::find_if(view.focus.stops().begin(), view.focus.stops().end(), [&](const FocusStop& one) { return one.words == words; });
+        const ImGuiWindow* pane = find_window("##sections");
+        return std::tuple(stop != view.focus.stops().end() && stop->top >= pane->InnerRect.Min.y && stop->bottom <= pane->InnerRect.Max.y,
+                          pane->Scroll.y);
+    };
+    for (const auto& [text, words] :
+         {std::pair("gate", "feed-forward layer gated"), std::pair("tied", "Tied head"), std::pair("positions", "positions none")}) {
+        const auto [visible, scroll] = place(text, words);
+        EXPECT_TRUE(visible) << text;
+        EXPECT_EQ(scroll > 0, words != std::string("positions none")) << text;
+    }
+    const auto [visible, scroll] = place("parts", "Tied head");
+    EXPECT_EQ(scroll, 0) << "the whole section was asked for";
+    EXPECT_FALSE(visible);
+}
+
 /// A mistake turns the comparison on, whose section lies above and grows.
 TEST_F(SettingsPane, WhatIsClickedStaysInPlaceWhenTheSectionAboveGrows) {
     for (const char* name : {"shown", "masks", "model", "tokens", "parts", "softmax", "edits", "other masks"}) view.folded.insert(name);
