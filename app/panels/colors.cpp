@@ -12,6 +12,18 @@ const ColorOptions& options_of(const PanelContext& context, const Matrix& matrix
     return matrix.content == Content::Probability ? context.view.probability_colors : context.view.signed_colors;
 }
 
+/// The largest weight of all maps that have the same range as this one's; 0 if unknown.
+float largest_weight(const PanelContext& context, const StageId& id) {
+    const ViewState& view = context.view;
+    if (view.view == View::Step || view.view == View::Heads) return shared_range(context, id).hi;
+    // A range must neither move while a model learns nor differ between the two sides of a comparison.
+    if (view.view == View::Train || view.compare.on()) return 0;
+    float largest = 0;
+    for (const StageRange& range : context.snapshot.ranges)
+        if (to_self(range.id.stage) == to_self(id.stage)) largest = std::max(largest, range.hi);
+    return largest;
+}
+
 }  // namespace
 
 std::int64_t keys_of(const Matrix& matrix) {
@@ -25,10 +37,10 @@ HeatmapStyle style_of(const PanelContext& context, const Matrix& matrix, const S
     HeatmapStyle style = resolve_style(options, matrix.content == Content::Probability, lo, hi, keys_of(matrix));
     // Dropout scales up what it keeps, so weights may exceed 1.
     if (to_self(id.stage) == Stage::Dropped && options.range == RangeMode::Auto && style.hi == 1) style.hi = std::max(1.F, hi);
-    // Weights of a long text may all be smaller than the usual end of the range. Views of several layers have one range for all of them.
-    const bool automatic = options.range == RangeMode::Auto && matrix.content == Content::Probability,
-               one_layer = context.view.view == View::Step || context.view.view == View::Heads;
-    if (automatic && one_layer && keys_of(matrix) > kManyKeys && hi > 0) style.hi = std::min(style.hi, hi);
+    // Weights of a long text may all be smaller than the usual end of the range.
+    const bool automatic = options.range == RangeMode::Auto && matrix.content == Content::Probability;
+    if (!automatic || keys_of(matrix) <= kManyKeys) return style;
+    if (const float largest = largest_weight(context, id); largest > 0) style.hi = std::min(style.hi, largest);
     return style;
 }
 

@@ -53,6 +53,20 @@ protected:
         view.compare.choose(Compare::Pinned);
         view.compare.layout = CompareLayout::Difference;
     }
+    /// Shows all heads of a layer whose weights are all small.
+    void show_small_weights() {
+        ForwardSettings settings = session->document().forward;
+        settings.masks.causal = false;
+        settings.temperature = 100;
+        session->apply({command::SetForward{settings}, ""});
+        session->wait();
+        view.view = View::Heads;
+        view.stage = kWeights;
+    }
+    float largest_weight_of(const StageId& id) {
+        const Tensor<float>& values = trace().find(id)->value;
+        return *std::max_element(values.data(), values.data() + values.size());
+    }
     template <class F>
     bool is_known(const F& facet) {
         return static_cast<bool>(session->results().find(session->states().shown, facet));
@@ -109,24 +123,35 @@ TEST_F(LongMap, RowsThatMustSumToOneAreNotSummed) {
 }
 
 TEST_F(LongMap, TheRangeEndsAtTheLargestNumberIfThatIsSmall) {
-    ForwardSettings settings = session->document().forward;
-    settings.masks.causal = false;
-    settings.temperature = 100;
-    session->apply({command::SetForward{settings}, ""});
-    session->wait();
-    view.view = View::Heads;
-    view.stage = kWeights;
+    show_small_weights();
+    const StageId first{Stage::Weights, 0};
+    const float largest = largest_weight_of(kWeights), in_first = largest_weight_of(first);
+    ASSERT_LT(in_first, largest) << "the ranges could not be told apart";
     with_context([&](PanelContext& context) {
-        const Matrix map = slice_of(context, shown_side(context, kWeights, 0));
-        const Tensor<float>& values = trace().find(kWeights)->value;
-        const float largest = *std::max_element(values.data(), values.data() + values.size());
+        const Matrix map = slice_of(context, shown_side(context, first, 0));
         ASSERT_LT(largest, most_of_weights(keys_of(map)));
         EXPECT_EQ(style_of(context, map, kWeights).hi, largest);
-        for (const View several : {View::Grid, View::Train}) {
-            view.view = several;
-            EXPECT_EQ(style_of(context, map, kWeights).hi, most_of_weights(keys_of(map))) << "the same for all layers";
-        }
+        EXPECT_EQ(style_of(context, map, first).hi, in_first);
+        view.view = View::Grid;
+        for (const StageId& id : {first, kWeights}) EXPECT_EQ(style_of(context, map, id).hi, largest) << "the same for all layers";
+        view.view = View::Train;
+        EXPECT_EQ(style_of(context, map, first).hi, most_of_weights(keys_of(map))) << "it must not move during training";
     });
+}
+
+TEST_F(LongMap, TheMeanOfTheHeadsHasTheirRange) {
+    show_small_weights();
+    frames(3, ui_frame);
+    canvas.calls.clear();
+    frame(ui_frame);
+    const float largest = largest_weight_of(kWeights);
+    std::int64_t maps = 0;
+    for (const auto& call : canvas.calls) {
+        if (call.max.y - call.min.y < 80) continue;  // a picture of a stage below
+        EXPECT_EQ(call.request.style.hi, largest);
+        ++maps;
+    }
+    EXPECT_EQ(maps, trace().config.num_heads + 1);
 }
 
 TEST_F(LongMap, MeansAreCountedByAWorker) {

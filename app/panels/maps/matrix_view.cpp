@@ -133,10 +133,10 @@ void draw_row_title(const PanelContext& context, const Matrix& matrix, const Box
 
 HeatmapStyle style_for(PanelContext& context, const Matrix& matrix, const MatrixViewOptions& options) {
     if (matrix.is_gradient) return style_of(context, matrix);
-    if ((matrix.is_difference || matrix.is_moved) && options.reach > 0)
-        return shown_style(context, matrix, options.stage, options.reach);
+    if ((matrix.is_difference || matrix.is_moved) && options.reach > 0) return shown_style(context, matrix, options.stage, options.reach);
     if (options.comparing && matrix.name.ends_with(" before")) return style_of(context, matrix, options.stage);
     if (matrix.origin && matrix.origin->parameter.empty() && !matrix.is_difference) return style_of(context, matrix, matrix.origin->stage);
+    if (matrix.mean_of && !matrix.is_difference) return style_of(context, matrix, *matrix.mean_of);
     if (matrix.large && !matrix.large->in_blocks_alone)
         return style_of(context, matrix, matrix.large->stage);  // the mean's own range is not known
     return style_of(context, matrix);
