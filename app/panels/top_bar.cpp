@@ -25,6 +25,7 @@ constexpr float kBarHeight = 48;
 constexpr const char* kVerified = "verified";
 constexpr float kButtons = 4, kButton = 38;  ///< at the right: their number and distance
 constexpr float kSpot = 52;                  ///< width of the badge without text
+constexpr float kMenus = 176;                ///< from the left edge of the lessons' menu to the tabs
 
 void place(float x, float y) { ImGui::SetCursorScreenPos({x, y}); }
 
@@ -179,17 +180,6 @@ void draw_top_bar(PanelContext& context) {
     // On a narrow window the preset's name is shortened before the tabs reach the badge.
     const float presets_width = width < context.px(1400) ? 112 : 176;
     draw_preset_menu(context, {menu_x, origin.y}, presets_width);
-    const float origin_x = menu_x + context.px(presets_width + 8);
-    const float menus_x = origin_x +
-                          draw_origin(context, {origin_x, origin.y},
-                                      context.px(width < context.px(860)    ? 0
-                                                 : width < context.px(1900) ? 128
-                                                                            : 240)) +
-                          context.px(8);
-    draw_lesson_menu(context, {menus_x, origin.y + context.px(9)});
-    place(menus_x + context.px(100), origin.y + context.px(9));
-    const float file_width = draw_file_menu(context);
-
     std::vector<std::string_view> titles;
     std::vector<std::string> words;
     for (const ViewInfo& info : views()) {
@@ -198,10 +188,18 @@ void draw_top_bar(PanelContext& context) {
     }
     const std::vector<std::string_view> tooltips(words.begin(), words.end());
     int view = static_cast<int>(context.view.view);
-    const float wanted = origin.x + (width - tabs_width(ui, titles)) / 2;
-    const float tabs_left = std::max(wanted, menus_x + context.px(112) + file_width);
-    const float tabs_room = origin.x + width - context.px(kButtons * kButton + kSpot) - tabs_left;
-    const float tabs_right = tabs_left + std::max(std::min(tabs_width(ui, titles), tabs_room), least_tabs_width(ui, titles, view));
+    const float tabs_end = origin.x + width - context.px(kButtons * kButton + kSpot), all_tabs = tabs_width(ui, titles);
+    // The origin's words give way before any tab does.
+    const float origin_x = menu_x + context.px(presets_width + 8), spare = tabs_end - all_tabs - context.px(kMenus + 8) - origin_x;
+    const float menus_x = origin_x +
+                          draw_origin(context, {origin_x, origin.y}, std::min(spare, context.px(width < context.px(1900) ? 128 : 240))) +
+                          context.px(8);
+    draw_lesson_menu(context, {menus_x, origin.y + context.px(9)});
+    place(menus_x + context.px(100), origin.y + context.px(9));
+    draw_file_menu(context);
+    const float tabs_left = std::max(origin.x + (width - all_tabs) / 2, menus_x + context.px(kMenus));
+    const float tabs_room = tabs_end - tabs_left;
+    const float tabs_right = tabs_left + std::max(std::min(all_tabs, tabs_room), least_tabs_width(ui, titles, view));
     place(tabs_left, origin.y);
     if (tabs(ui, "##views", titles, view, kBarHeight, tooltips, tabs_room, static_cast<std::size_t>(View::Train)))
         context.view.view = static_cast<View>(view);

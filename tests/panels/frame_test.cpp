@@ -408,6 +408,33 @@ TEST_F(FrameTest, NothingOverlapsInTheTopBarOfANarrowWindow) {
     }
 }
 
+TEST_F(FrameTest, TheWordsOnTheWeightsGiveWayBeforeATab) {
+    open_example("causal-attention");
+    const auto control = [](std::initializer_list<const char*> path) {
+        ImGuiID id = find_window("##top")->ID;
+        for (const char* part : path) id = ImHashStr(part, 0, id);
+        return id;
+    };
+    bool words_seen = false, more_seen = false;
+    for (float width = 1000; width <= 1700; width += 50) {
+        ImGui::GetIO().DisplaySize = {width, 600};
+        frames(2, ui_frame);
+        int badge = 0;
+        bool more = false;
+        for (const auto& [id, pixels] : controls_at(24, width, [&](float x, float y) {
+                 move_mouse(x, y);
+                 frames(2, ui_frame);
+             })) {
+            if (id == control({"##origin"})) badge = pixels;
+            more |= id == control({"##views", "more", "button"});
+        }
+        EXPECT_FALSE(badge > 30 && more) << width;
+        words_seen |= badge > 30;
+        more_seen |= more;
+    }
+    EXPECT_TRUE(words_seen && more_seen);
+}
+
 TEST_F(FrameTest, SurvivesARestlessPerson) {
     open_example("multi-head");
     carry_out = true;

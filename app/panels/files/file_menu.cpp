@@ -160,12 +160,11 @@ void copy_snippet(PanelContext& context, bool torch) {
     if (can_compute_again(context)) context.commands.push_back({command::CopySnippet{context.view.stage, torch}, ""});
 }
 
-float draw_file_menu(PanelContext& context) {
+void draw_file_menu(PanelContext& context) {
     const Ui ui = context.ui();
-    constexpr float kWidth = 64;
-    if (!begin_menu_button(ui, "##file", "File", kWidth,
+    if (!begin_menu_button(ui, "##file", "File", 64,
                            {.tooltip = "Open, save, export pictures and numbers, copy numbers, a picture or a program."}))
-        return context.px(kWidth);
+        return;
     if (menu_item(ui, "Open…", false, "A document, training run or text; files can also be dropped on the window.", "Ctrl + O"))
         begin_open(context);
     if (menu_item(ui, "Open a model…", false, kListedModels)) begin_open_model(context);
@@ -188,7 +187,6 @@ float draw_file_menu(PanelContext& context) {
         menu_item(ui, "Prefer the desktop's dialog", desktop.preferred, "For opening and saving; a button leads to the other dialog."))
         desktop.preferred = !desktop.preferred;
     end_menu_button();
-    return context.px(kWidth);
 }
 
 bool file_sheet_is_open(const PanelContext& context) {

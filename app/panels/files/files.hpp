@@ -5,8 +5,8 @@
 
 namespace attn::app {
 
-/// Draws the button of the File menu at the cursor; returns its width in pixels.
-float draw_file_menu(PanelContext& context);
+/// Draws the button of the File menu at the cursor.
+void draw_file_menu(PanelContext& context);
 /// Whether a file sheet is open, which then receives all keys.
 bool file_sheet_is_open(const PanelContext& context);
 /// Whether a notice shows an error.
