@@ -432,6 +432,28 @@ TEST_F(TokenViews, TheLensScrollsToAPositionThatIsChosenElsewhere) {
     EXPECT_EQ(scrolled_to(last - 1), 0) << "who has scrolled away stays there";
 }
 
+TEST_F(TokenViews, FramesOfScrolledLensCellsStayOutOfTheLabels) {
+    open_example("stories");
+    ImGui::GetIO().DisplaySize = {900, 600};
+    view.view = View::Lens;
+    view.locked.set(Axis::T, trace().tokens.lengths[0] - 1);
+    frames(4, ui_frame);
+    const ImGuiWindow* window = find_window("##lens");
+    ASSERT_GT(window->Scroll.x, 100);
+    const ImDrawList& list = *window->DrawList;
+    const float labels = window->Pos.x + theme.px(150) - 1;
+    int behind = 0;
+    for (const ImDrawCmd& command : list.CmdBuffer)
+        for (unsigned i = 0; i < command.ElemCount; ++i) {
+            const ImDrawVert& corner =
+                list.VtxBuffer[static_cast<int>(command.VtxOffset) + list.IdxBuffer[static_cast<int>(command.IdxOffset + i)]];
+            if (corner.col != theme.colors.good || corner.pos.x >= labels) continue;
+            ++behind;
+            EXPECT_GE(command.ClipRect.x, labels) << "a frame is drawn among the labels";
+        }
+    EXPECT_GT(behind, 0) << "otherwise no framed cell is cut";
+}
+
 /// A product of a query and a key below the lines must not push tokens out of sight before one is chosen.
 TEST_F(TokenViews, AllTokensHaveLinesUntilOneIsChosen) {
     open_example("stories");

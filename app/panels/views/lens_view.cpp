@@ -350,10 +350,12 @@ void draw_table(PanelContext& context, const Readings& readings, std::int64_t ba
     const ImVec2 mouse = ImGui::GetIO().MousePos;
     const bool inside = ImGui::IsItemHovered() && mouse.x > window.x + labels && mouse.y > window.y + heads;
     const auto first = static_cast<std::int64_t>(std::max((low.x - table.origin.x) / table.cell, 0.F));
+    ImGui::PushClipRect({std::floor(window.x + labels), std::floor(window.y + heads)}, high, true);
     for (std::size_t row = 0; row < lens.stages.size(); ++row) {
         if (table.at(0, row + 1).y < low.y || table.at(0, row).y > high.y) continue;
         for (std::int64_t t = first; t < lens.positions && table.at(t, row).x < high.x; ++t) draw_cell(context, lens, table, row, t);
     }
+    ImGui::PopClipRect();
     draw_row_labels(context, readings, table, {window.x, window.y + heads}, {window.x + labels, high.y});
     draw_column_heads(context, lens, table, {window.x + labels, window.y}, {high.x, window.y + heads});
     ImGui::GetWindowDrawList()->AddRectFilled(window, {window.x + labels, window.y + heads}, context.theme.colors.pane);
