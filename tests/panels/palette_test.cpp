@@ -13,6 +13,7 @@
 #include "app/session/document/presets.hpp"
 #include "app/session/session.hpp"
 #include "tests/support/interface_fixture.hpp"
+#include "tests/support/item_finder.hpp"
 
 namespace attn::app::test {
 namespace {
@@ -205,6 +206,26 @@ TEST_F(PaletteTest, ArrowsChooseEscapeClosesAndLettersAreNoShortcuts) {
     type("no such thing at all", ui_frame);
     press(Key::Enter, ui_frame);
     EXPECT_FALSE(view.palette.open);
+}
+
+/// A tooltip would cover the lines that follow.
+TEST_F(PaletteTest, ExplainsALineBelowTheList) {
+    const auto below_the_list = [&](const char* query) {
+        open();
+        type(query, ui_frame);
+        frames(3, ui_frame);
+        const ImGuiWindow *palette = find_window("##palette"), *list = find_window("##palette_lines");
+        move_mouse(list->Pos.x + 200, list->Pos.y + 10);
+        frames(120, ui_frame);
+        EXPECT_EQ(find_window("##Tooltip"), nullptr) << query;
+        const float height = palette->Pos.y + palette->Size.y - (list->Pos.y + list->Size.y);
+        press(Key::Escape, ui_frame);
+        frames(2, ui_frame);
+        return height;
+    };
+    const float nothing = below_the_list("everything larger");
+    EXPECT_NEAR(nothing, theme.px(14), 2) << "its name says it all";
+    EXPECT_GT(below_the_list("remove the deliberate mistake"), nothing + theme.px(14)) << "\"Computes correctly again.\"";
 }
 
 TEST_F(PaletteTest, WhatWasDoneLastStandsFirst) {

@@ -84,27 +84,42 @@ void remember(PaletteState& palette, const std::string& name) {
     if (palette.recent.size() > kMostRecent) palette.recent.pop_back();
 }
 
-/// A line with group, name and key. True if pressed.
-bool draw_line(const PanelContext& context, const Action& action, int index, float width) {
+constexpr float kNameAt = 96;
+
+float key_width(const PanelContext& context, const Action& action) {
+    return action.chords.empty() ? 0 : text_width(context.theme.fonts.mono_small, action.chords.front().text()) + context.px(24);
+}
+
+/// The room for an action's name in a line of this width.
+float name_room(const PanelContext& context, const Action& action, float width) {
+    return width - key_width(context, action) - context.px(kNameAt + 8);
+}
+
+/// What the line does not say; "" if nothing.
+std::string_view unsaid(const PanelContext& context, const Action& action, float width) {
+    const bool cut = text_width(context.theme.fonts.body, action.name) > name_room(context, action, width);
+    return !action.detail.empty() || !cut ? action.detail : action.name;
+}
+
+/// A line with group, name and key.
+Item draw_line(const PanelContext& context, const Action& action, int index, float width) {
     const auto& [colors, fonts, scale] = context.theme;
     ImGui::PushID(index);
-    const Item item = begin_item(context.ui(), "line", {width, context.px(kLine)},
-                                 {.tooltip = action.detail.empty() ? std::string_view(action.name) : std::string_view(action.detail)});
+    const Item item = begin_item(context.ui(), "line", {width, context.px(kLine)}, {.explains_itself = true});
     ImGui::PopID();
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const bool chosen = context.view.palette.chosen == index;
     if (chosen || item.hovered)
         list.AddRectFilled(item.min, item.max, chosen ? with_alpha(colors.accent, 0.18F) : with_alpha(colors.text, 0.06F), context.px(6));
     if (chosen) list.AddRectFilled(item.min, {item.min.x + context.px(3), item.max.y}, colors.accent, context.px(1.5F));
-    const float key = action.chords.empty() ? 0 : text_width(fonts.mono_small, action.chords.front().text()) + context.px(24);
-    const float name_x = item.min.x + context.px(96);
     draw_text_in(list, fonts.label, {item.min.x + context.px(12), item.min.y}, item.max, {0, 0.5F}, colors.faint, action.group);
-    draw_text_in(list, fonts.body, {name_x, item.min.y}, item.max, {0, 0.5F}, colors.text,
-                 elide(fonts.body, action.name, item.max.x - key - name_x - context.px(8)));
-    if (key > 0)
-        draw_key_cap(context.ui(), list, {item.max.x - key + context.px(4), item.min.y + context.px(5)}, action.chords.front().text());
+    draw_text_in(list, fonts.body, {item.min.x + context.px(kNameAt), item.min.y}, item.max, {0, 0.5F}, colors.text,
+                 elide(fonts.body, action.name, name_room(context, action, width)));
+    if (!action.chords.empty())
+        draw_key_cap(context.ui(), list, {item.max.x - key_width(context, action) + context.px(4), item.min.y + context.px(5)},
+                     action.chords.front().text());
     draw_focus_ring(context.ui(), item, context.px(6));
-    return item.pressed;
+    return item;
 }
 
 void choose_by_keys(PaletteState& palette, int count) {
@@ -117,24 +132,33 @@ void choose_by_keys(PaletteState& palette, int count) {
     palette.reveal |= palette.chosen != before;
 }
 
-/// Draws the lines that fit, scrolled to the selected one. Returns the action to run, nullptr for none.
+/// Draws the lines that fit, scrolled to the selected one, and below them what the one under the mouse, or else the selected one, does not
+/// say. Returns the action to run, nullptr for none.
 const Action* draw_lines(PanelContext& context, const std::vector<const Action*>& lines) {
     PaletteState& palette = context.view.palette;
     const float high = context.px(kLine) * static_cast<float>(std::clamp<int>(static_cast<int>(lines.size()), 1, kMostLines));
-    const Action* run = nullptr;
+    const Action *run = nullptr, *explained = lines.empty() ? nullptr : lines[static_cast<std::size_t>(palette.chosen)];
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
     ImGui::BeginChild("##palette_lines", {0, high}, false, ImGuiWindowFlags_NoNav);
     if (lines.empty()) text_line(context.ui(), context.theme.fonts.body, context.theme.colors.muted, "Nothing has that name.");
     const float width = ImGui::GetContentRegionAvail().x;
     for (int i = 0; i < static_cast<int>(lines.size()); ++i) {
-        if (draw_line(context, *lines[static_cast<std::size_t>(i)], i, width)) run = lines[static_cast<std::size_t>(i)];
+        const Action* const action = lines[static_cast<std::size_t>(i)];
+        const Item line = draw_line(context, *action, i, width);
+        if (line.pressed) run = action;
+        if (line.hovered) explained = action;
         if (palette.reveal && palette.chosen == i && !ImGui::IsItemVisible()) ImGui::SetScrollHereY(0.5F);
     }
     palette.reveal = false;
     fade_scrolled_edges(context.ui());
     ImGui::EndChild();
     ImGui::PopStyleVar(2);
+    const std::string_view more = explained == nullptr ? std::string_view() : unsaid(context, *explained, width);
+    if (!more.empty()) {
+        gap(context.ui(), 8);
+        paragraph(context.ui(), context.theme.fonts.label, context.theme.colors.muted, more);
+    }
     return run;
 }
 
