@@ -9,11 +9,10 @@
 #include <cstdio>
 #include <deque>
 #include <limits>
-#include <set>
 #include <utility>
 
 #include "app/platform/gl_window.hpp"
-#include "app/platform/imgui_compat.hpp"
+#include "app/platform/key_queue.hpp"
 #include "app/platform/mouse_buttons.hpp"
 #include "app/platform/screen.hpp"
 #include "engine/tensor/error.hpp"
@@ -52,10 +51,8 @@ void remember_placement(GLFWwindow* window, Settings& settings) {
 /// Events collected by GLFW's callbacks.
 struct Events {
     bool any = true;
-    bool letter = false;          ///< a character was typed; unless `any` is set, that is all that happened
-    std::set<int> pressed;        ///< keys pressed since the last frame
-    int modifiers = 0;            ///< modifiers held at the time
-    std::set<int> short_presses;  ///< keys pressed and released since the last frame
+    bool letter = false;  ///< a character was typed; unless `any` is set, that is all that happened
+    KeyQueue keys;
     MouseQueue mouse;
     double blind = 0;  ///< duration of the last frame in seconds, during which no events were polled
     std::vector<std::string> dropped_files;
@@ -82,9 +79,7 @@ void listen(GLFWwindow* window, Events& events) {
     glfwSetKeyCallback(window, [](GLFWwindow* w, int key, int, int action, int modifiers) {
         Events& found = events_of(w);
         (is_letter_key(key, modifiers) ? found.letter : found.any) = true;
-        if (action == GLFW_PRESS) found.pressed.insert(key);
-        if (action == GLFW_PRESS && key < GLFW_KEY_LEFT_SHIFT) found.modifiers |= modifiers;
-        if (action == GLFW_RELEASE && found.pressed.count(key) > 0) found.short_presses.insert(key);
+        found.keys.add_key(key, action, modifiers);
     });
     glfwSetWindowFocusCallback(window, [](GLFWwindow* w, int) { events_of(w).any = true; });
     glfwSetFramebufferSizeCallback(window, [](GLFWwindow* w, int, int) { events_of(w).any = true; });
@@ -100,7 +95,7 @@ void listen(GLFWwindow* window, Events& events) {
 void listen_to_letters(GLFWwindow* window) {
     glfwSetCharCallback(window, [](GLFWwindow* w, unsigned code) {
         events_of(w).letter = true;
-        imgui_compat::add_character(code);
+        events_of(w).keys.add_character(code);
     });
 }
 
@@ -202,19 +197,12 @@ private:
 
     void draw(const DrawUi& ui, int width, int height) {
         target_ = {width, height, display_scale(window_.get()), glfwGetTime(), 0};
-        // A key pressed and released between two frames would be missed, so report it as down for this frame.
-        events_.pressed.clear();
-        const std::set<int> short_presses = std::exchange(events_.short_presses, {});
-        for (const int key : short_presses) imgui_compat::hold_key(key, true);
-        // Ctrl + K must not become a plain K because Ctrl was released before the frame.
-        const int modifiers = std::exchange(events_.modifiers, 0);
-        if (modifiers != 0) imgui_compat::hold_modifiers((modifiers & GLFW_MOD_CONTROL) != 0, (modifiers & GLFW_MOD_SHIFT) != 0);
         const double begun = glfwGetTime();
-        const Screen::Requests requests = screen_->draw(
-            ui, settings_, target_, {std::exchange(events_.dropped_files, {}), std::exchange(close_asked_, false), events_.mouse.take()});
-        for (const int key : short_presses) imgui_compat::hold_key(key, false);
-        if (modifiers != 0) imgui_compat::read_modifiers();
-        if (!short_presses.empty()) frames_due_ = kFramesPerEvent;
+        const Screen::Requests requests = screen_->draw(ui, settings_, target_,
+                                                        {std::exchange(events_.dropped_files, {}), std::exchange(close_asked_, false),
+                                                         events_.mouse.take(), events_.keys.take(typing_)});
+        // What does not fit into a frame follows in the next ones.
+        if (!events_.keys.empty()) frames_due_ = kFramesPerEvent;
         if (!requests.title.empty() && requests.title != title_) glfwSetWindowTitle(window_.get(), (title_ = requests.title).c_str());
         if (requests.hold > 0) held_frames_ = std::max(held_frames_, std::exchange(frames_due_, 0) + 1);
         else {

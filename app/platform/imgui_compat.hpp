@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "app/platform/key_queue.hpp"
 #include "app/platform/mouse_buttons.hpp"
 
 namespace attn::app::imgui_compat {
@@ -100,34 +101,17 @@ inline void add_character(unsigned code) {
     io.AddInputCharacter(0xDC00 + ((code - 0x10000) & 0x3FF));
 }
 
-/// Overrides the state of a key (GLFW code) for the next frame. Later versions queue key events themselves.
-inline void hold_key(int key, bool down) {
-#if IMGUI_VERSION_NUM < 18700
-    if (key >= 0 && key < IM_ARRAYSIZE(ImGui::GetIO().KeysDown)) ImGui::GetIO().KeysDown[key] = down;
-#else
-    (void)key;
-    (void)down;
-#endif
-}
-
-/// Holds modifiers for the next frame even if they have been released. Later versions queue key events themselves.
-inline void hold_modifiers(bool ctrl, bool shift) {
-#if IMGUI_VERSION_NUM < 18700
-    ImGui::GetIO().KeyCtrl |= ctrl;
-    ImGui::GetIO().KeyShift |= shift;
-#else
-    (void)ctrl;
-    (void)shift;
-#endif
-}
-
-/// Sets the modifiers to their current state.
-inline void read_modifiers() {
+/// To be called after the window backend's NewFrame: sets which keys are down in this frame, and adds the characters typed. Later versions
+/// queue key events themselves.
+inline void use_keys(const Keys& keys) {
 #if IMGUI_VERSION_NUM < 18700
     ImGuiIO& io = ImGui::GetIO();
-    io.KeyCtrl = io.KeysDown[GLFW_KEY_LEFT_CONTROL] || io.KeysDown[GLFW_KEY_RIGHT_CONTROL];
-    io.KeyShift = io.KeysDown[GLFW_KEY_LEFT_SHIFT] || io.KeysDown[GLFW_KEY_RIGHT_SHIFT];
+    for (std::size_t i = 0; i < keys.down.size(); ++i) io.KeysDown[i] = keys.down[i];
+    // Ctrl + K must not become a plain K because Ctrl was released before the frame.
+    io.KeyCtrl = keys.down[GLFW_KEY_LEFT_CONTROL] || keys.down[GLFW_KEY_RIGHT_CONTROL] || (keys.modifiers & GLFW_MOD_CONTROL) != 0;
+    io.KeyShift = keys.down[GLFW_KEY_LEFT_SHIFT] || keys.down[GLFW_KEY_RIGHT_SHIFT] || (keys.modifiers & GLFW_MOD_SHIFT) != 0;
 #endif
+    for (const unsigned code : keys.characters) add_character(code);
 }
 
 }  // namespace attn::app::imgui_compat

@@ -6,6 +6,7 @@
 
 #include "app/platform/frame.hpp"
 #include "app/platform/gl_canvas.hpp"
+#include "app/platform/key_queue.hpp"
 #include "app/platform/mouse_buttons.hpp"
 
 struct GLFWwindow;
@@ -36,6 +37,7 @@ public:
         std::vector<std::string> dropped_files{};
         bool close_asked = false;
         MouseButtons mouse{};
+        Keys keys{};
     };
     struct Requests {
         bool quit = false;

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "app/platform/app_loop.hpp"
+#include "app/platform/key_queue.hpp"
 #include "app/platform/mouse_buttons.hpp"
 #include "app/platform/platform_error.hpp"
 #include "app/widgets/controls.hpp"
@@ -222,6 +223,70 @@ TEST(MouseQueue, TellsDoubleClicksByWhenTheyWerePressed) {
     EXPECT_FALSE(press(3.5, 0.3));
     queue.add(7, true, 4, 0);
     EXPECT_TRUE(queue.empty());
+}
+
+TEST(Window, CountsEveryPressOfAKeyBeforeAFrameIsDrawn) {
+    int frames = 0, presses = 0, with_ctrl = 0, characters = 0, frames_with_characters = 0;
+    run_with_button([&](const Frame&) { return frames > 20; },
+                    [&] {
+                        presses += key_pressed(Key::Right, false) ? 1 : 0;
+                        with_ctrl += key_pressed('K') && ImGui::GetIO().KeyCtrl ? 1 : 0;
+                        characters += ImGui::GetIO().InputQueueCharacters.Size;
+                        frames_with_characters += ImGui::GetIO().InputQueueCharacters.empty() ? 0 : 1;
+                        GLFWwindow* window = glfwGetCurrentContext();
+                        if (++frames != 4) return void(glfwPostEmptyEvent());
+                        const GLFWkeyfun key = glfwSetKeyCallback(window, nullptr);
+                        glfwSetKeyCallback(window, key);
+                        const GLFWcharfun character = glfwSetCharCallback(window, nullptr);
+                        glfwSetCharCallback(window, character);
+                        for (int press = 0; press < 3; ++press) {
+                            for (const int action : {GLFW_PRESS, GLFW_RELEASE}) key(window, GLFW_KEY_RIGHT, 0, action, 0);
+                            character(window, 'c');
+                        }
+                        key(window, GLFW_KEY_LEFT_CONTROL, 0, GLFW_PRESS, GLFW_MOD_CONTROL);
+                        for (const int action : {GLFW_PRESS, GLFW_RELEASE}) key(window, GLFW_KEY_K, 0, action, GLFW_MOD_CONTROL);
+                        key(window, GLFW_KEY_LEFT_CONTROL, 0, GLFW_RELEASE, 0);
+                    });
+    EXPECT_EQ(presses, 3);
+    EXPECT_EQ(with_ctrl, 1);
+    EXPECT_EQ(characters, 3);
+    EXPECT_EQ(frames_with_characters, 3) << "each may be a shortcut";
+}
+
+TEST(KeyQueue, GivesATextFieldItsCharactersAtOnceButInOrderWithOtherKeys) {
+    KeyQueue queue;
+    const auto press = [&](int key, unsigned character) {
+        queue.add_key(key, GLFW_PRESS, 0);
+        if (character != 0) queue.add_character(character);
+        queue.add_key(key, GLFW_RELEASE, 0);
+    };
+    press(GLFW_KEY_A, 'a');
+    press(GLFW_KEY_A, 'a');
+    press(GLFW_KEY_BACKSPACE, 0);
+    press(GLFW_KEY_BACKSPACE, 0);
+    press(GLFW_KEY_B, 'b');
+    const Keys first = queue.take(true);
+    EXPECT_THAT(first.characters, testing::ElementsAre('a', 'a'));
+    EXPECT_TRUE(first.down[GLFW_KEY_BACKSPACE]);
+    EXPECT_FALSE(first.down[GLFW_KEY_A]);
+    EXPECT_FALSE(queue.take(true).down[GLFW_KEY_BACKSPACE]);
+    EXPECT_TRUE(queue.take(true).down[GLFW_KEY_BACKSPACE]);
+    EXPECT_THAT(queue.take(true).characters, testing::IsEmpty()) << "the second one is only released here";
+    EXPECT_THAT(queue.take(true).characters, testing::ElementsAre('b'));
+    EXPECT_TRUE(queue.empty());
+    queue.add_key(-1, GLFW_PRESS, 0);
+    EXPECT_TRUE(queue.empty()) << "an unknown key";
+}
+
+TEST(KeyQueue, DropsRepetitionsThatNoFrameHasTimeFor) {
+    KeyQueue queue;
+    for (const int action : {GLFW_PRESS, GLFW_REPEAT, GLFW_REPEAT, GLFW_RELEASE}) {
+        queue.add_key(GLFW_KEY_C, action, 0);
+        if (action != GLFW_RELEASE) queue.add_character('c');
+    }
+    EXPECT_THAT(queue.take(false).characters, testing::ElementsAre('c'));
+    EXPECT_FALSE(queue.take(false).down[GLFW_KEY_C]);
+    EXPECT_TRUE(queue.empty()) << "nothing goes on once the key is released";
 }
 
 TEST(Window, GoesOnWhileTheFontsOfALargePictureAreMade) {
