@@ -23,7 +23,13 @@ Document ready_to_open(Document document) {
 
 void Session::Impl::carry_out(const command::SetTexts& set, const std::string& merge) {
     // The new texts may equal the old ones including generated text; then nothing has changed.
-    if (set.texts == whole_texts(document()) && set.source_texts == document().source_texts) return;
+    const auto are_those_of = [&set](const Document& d) { return set.texts == whole_texts(d) && set.source_texts == d.source_texts; };
+    if (are_those_of(document())) return;
+    // An edit that was cancelled, or ends where it began, brings back the generated text with its branches.
+    if (const std::shared_ptr<const Document> before = history.before_joined(merge); before != nullptr && are_those_of(*before)) {
+        if (!before->writing.tokens.empty()) files.tell("The generated text is back.", false);
+        return replace(*before, merge);
+    }
     Document next = document();
     next.texts = set.texts;
     next.source_texts = set.source_texts;

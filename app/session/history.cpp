@@ -35,7 +35,7 @@ void DocumentHistory::end_visit() {
 
 bool DocumentHistory::change(Document next, const std::string& merge) {
     if (next == *current_.document) return false;
-    const bool joins = !merge.empty() && merge == merge_ && !undo_.empty();
+    const bool joins = before_joined(merge) != nullptr;
     redo_.clear();
     merge_ = merge;
     if (joins && *undo_.back().document == next) {
@@ -49,6 +49,10 @@ bool DocumentHistory::change(Document next, const std::string& merge) {
     current_.document = std::make_shared<const Document>(std::move(next));
     current_.changed = changed_part(*undo_.back().document, *current_.document);
     return true;
+}
+
+std::shared_ptr<const Document> DocumentHistory::before_joined(const std::string& merge) const {
+    return !merge.empty() && merge == merge_ && !undo_.empty() ? undo_.back().document : nullptr;
 }
 
 void DocumentHistory::keep(const Step& step) {

@@ -40,6 +40,8 @@ public:
     /// Makes `next` current. Merges it into the last step if both carry the same non-empty `merge` name; a step that ends where it began is
     /// removed. Returns false if nothing changed.
     bool change(Document next, const std::string& merge);
+    /// The document from before the last step if a change named `merge` would join that step; null otherwise.
+    std::shared_ptr<const Document> before_joined(const std::string& merge) const;
     /// What follows is shown only temporarily. end_visit() turns it into one step, or none if the document from before is current again.
     /// Nothing is joined if something else was opened meanwhile: undo then leads back to it first.
     void begin_visit();

@@ -141,6 +141,29 @@ TEST_F(WriteViewTest, BranchesAreLookedAtComparedAndGivenUp) {
     EXPECT_EQ(branch_ends(writing()).size(), 1U);
 }
 
+TEST_F(WriteViewTest, EscapeLeavesTheBranchesAsTheyWere) {
+    open();
+    write();
+    session->apply({command::ShowWritten{0}, ""});
+    session->apply({command::WriteToken{0, 7, 0.1, 0}, ""});
+    frames(2, ui_frame);
+    ASSERT_EQ(branch_ends(writing()).size(), 2U);
+    const Document before = session->document();
+    for (const bool cancelled : {true, false}) {
+        type("t", ui_frame);
+        frames(3, ui_frame);
+        ASSERT_TRUE(view.text.editing);
+        type("x", ui_frame);
+        frames(2, ui_frame);
+        EXPECT_NE(whole_texts(session->document()), whole_texts(before));
+        press(cancelled ? Key::Escape : Key::Enter, ui_frame);
+        frames(2, ui_frame);
+        EXPECT_FALSE(view.text.editing);
+        EXPECT_EQ(session->document() == before, cancelled);
+    }
+    EXPECT_TRUE(writing().tokens.empty());
+}
+
 TEST_F(WriteViewTest, TheKeyWritesAndTheViewSaysWhereItCannot) {
     open();
     with_context(toggle_writing);

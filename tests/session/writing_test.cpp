@@ -166,6 +166,23 @@ TEST_F(WritingSession, AnEditedTextIsAnotherPrompt) {
     EXPECT_TRUE(document().writing.tokens.empty());
 }
 
+TEST_F(WritingSession, ACancelledEditKeepsAllBranches) {
+    open("stories");
+    write(3);
+    apply({command::ShowWritten{0}, ""});
+    apply({command::WriteToken{0, 7, 0.1, 0}, ""});
+    ASSERT_EQ(branch_ends(document().writing).size(), 2U);
+    const Document before = document();
+    const std::string whole = whole_texts(before)[0];
+    for (const char* typed : {"x", "xy", ""}) apply({command::SetTexts{{whole + typed}, {}}, "text 1"});
+    EXPECT_EQ(document(), before);
+    EXPECT_EQ(session->files().notice, "The generated text is back.");
+    // The same text in an edit of its own does not bring it back.
+    apply({command::SetTexts{{whole + "x"}, {}}, "text 2"});
+    apply({command::SetTexts{{whole}, {}}, "text 3"});
+    EXPECT_TRUE(document().writing.tokens.empty());
+}
+
 TEST_F(WritingSession, FollowsWhatIsChangedByHand) {
     open("stories");
     set({.temperature = 0});
