@@ -3,7 +3,6 @@
 #include <imgui.h>
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "app/panels/files/files.hpp"
@@ -14,7 +13,6 @@
 #include "app/panels/navigation.hpp"
 #include "app/platform/png_file.hpp"
 #include "app/session/states/part_looked_at.hpp"
-#include "app/widgets/letters.hpp"
 #include "engine/io/atomic_file.hpp"
 
 namespace attn::app {
@@ -206,19 +204,6 @@ void Application::follow_files(Frame& frame) {
     frame.title = window_title(files);
 }
 
-/// Reports the letters of the document's texts, which may be in any script.
-void Application::note_letters(Frame& frame) {
-    if (const auto document = session_.shared_document(); document != lettered_) {
-        lettered_ = document;
-        std::set<char32_t> found;
-        for (const auto* texts : {&document->texts, &document->source_texts})
-            for (const std::string& text : *texts)
-                for (const char32_t letter : letters_of(text)) found.insert(letter);
-        letters_.assign(found.begin(), found.end());
-    }
-    frame.letters = letters_;
-}
-
 void Application::order_picture(Frame& frame) {
     if (!view_.files.picture) return;
     const PictureWish wish = *std::exchange(view_.files.picture, {});
@@ -289,7 +274,6 @@ void Application::draw(Frame& frame) {
     }
     first_frame_ = false;
     session_.update();
-    note_letters(frame);
     if (!frame.for_picture) {
         keep_unsaved_work();
         answer_about_leftovers();

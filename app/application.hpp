@@ -79,8 +79,6 @@ private:
     void follow_files(Frame& frame);
     /// Passes requests to the desktop's dialog and its answers back.
     void follow_desktop_dialog();
-    /// Reports the letters on screen to the platform, see Frame::letters.
-    void note_letters(Frame& frame);
     /// Passes a requested picture to the platform; the result is written in the background.
     void order_picture(Frame& frame);
     void draw_for_picture(PanelContext& context);
@@ -96,9 +94,7 @@ private:
     bool long_checks_ = true;
     bool reads_numbers_ = false;
     Numbers numbers_;
-    bool patient_ = false;                      ///< frames wait for everything they request
-    std::shared_ptr<const Document> lettered_;  ///< the document that letters_ belongs to
-    std::u32string letters_;
+    bool patient_ = false;                  ///< frames wait for everything they request
     std::shared_ptr<const Lesson> lesson_;  ///< to be opened in the next frame
     std::size_t lesson_step_ = 0;
     std::optional<std::size_t> lesson_answer_;  ///< the answer to choose for its question

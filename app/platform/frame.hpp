@@ -42,7 +42,6 @@ struct Frame {
     // Set by the UI:
     bool quit = false;
     std::string title{};                    ///< window title; "" keeps the current one
-    std::u32string letters{};               ///< code points on screen, sorted, so that missing letters can be added from system fonts
     std::optional<PictureOrder> picture{};  ///< rendered after this frame
     /// Seconds until the next frame if there is no event before; 0 during animations.
     double redraw_after = std::numeric_limits<double>::infinity();

@@ -57,6 +57,7 @@ void Screen::DestroyContext::operator()(ImGuiContext* context) const { ImGui::De
 Screen::Screen(GLFWwindow* window, const std::filesystem::path& shader_folder)
     : context_((IMGUI_CHECKVERSION(), ImGui::CreateContext())), has_window_(window != nullptr),
       renderer_(std::make_unique<HeatmapRenderer>(ShaderSource{shader_folder})), canvas_(std::make_unique<GlCanvas>(*renderer_)) {
+    lacking_ = std::make_unique<LackingLetters>();
     ImGuiIO& io = ImGui::GetIO();
     io.IniFilename = nullptr;  // our own Settings persist the layout
     io.LogFilename = nullptr;
@@ -113,7 +114,7 @@ Screen::Requests Screen::draw_frame(const DrawUi& ui, Settings& settings, const 
                 arrivals.close_asked,
                 for_picture};
     ui(frame);
-    if (!for_picture) letters_ = letters_lacking(frame.letters);
+    letters_ = letters_lacking({lacking_->noted().begin(), lacking_->noted().end()});
     return {frame.quit,
             ImGui::GetIO().WantTextInput,
             frame.redraw_after,

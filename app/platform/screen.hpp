@@ -8,6 +8,7 @@
 #include "app/platform/gl_canvas.hpp"
 #include "app/platform/key_queue.hpp"
 #include "app/platform/mouse_buttons.hpp"
+#include "app/widgets/letters.hpp"
 
 struct GLFWwindow;
 struct ImGuiContext;
@@ -74,7 +75,7 @@ private:
     void begin_untouched_frame(int width, int height);
     /// Runs the UI between ImGui's NewFrame and Render.
     Requests draw_frame(const DrawUi& ui, Settings& settings, const Target& target, Canvas& canvas, bool for_picture, Arrivals arrivals);
-    /// Switches to fonts with the letters of the last frame once they are ready; without a window, waits for them.
+    /// Switches to fonts with the letters noted up to the last frame once they are ready; without a window, waits for them.
     void follow_letters();
     void draw_pixels(const Target& target);
     std::string draw_svg(const DrawUi& ui, Settings& settings, const Target& target);
@@ -83,7 +84,8 @@ private:
     bool has_window_;
     std::unique_ptr<FontSets> fonts_;
     Theme theme_;
-    std::u32string letters_, shown_letters_;  ///< letters missing in the embedded fonts: in the last frame, and in the fonts in use
+    std::unique_ptr<LackingLetters> lacking_;
+    std::u32string letters_, shown_letters_;  ///< letters to be taken from system fonts: up to the last frame, and in the fonts in use
     std::unique_ptr<HeatmapRenderer> renderer_;
     std::unique_ptr<GlCanvas> canvas_;
 };

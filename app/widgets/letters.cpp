@@ -1,5 +1,7 @@
 #include "app/widgets/letters.hpp"
 
+#include <imgui.h>
+
 #include <algorithm>
 
 #include "app/widgets/text.hpp"
@@ -26,6 +28,13 @@ bool has_right_to_left(std::string_view text) {
     return std::any_of(letters.begin(), letters.end(), [](char32_t c) {
         return (c >= 0x0590 && c <= 0x08FF) || (c >= 0xFB1D && c <= 0xFDFF) || (c >= 0xFE70 && c <= 0xFEFF);
     });
+}
+
+LackingLetters::LackingLetters() { ImGui::GetIO().UserData = this; }
+
+void note_lacking_letter(char32_t letter) {
+    auto* const lacking = static_cast<LackingLetters*>(ImGui::GetIO().UserData);
+    if (lacking != nullptr && lacking->noted_.size() < LackingLetters::kMost) lacking->noted_.insert(letter);
 }
 
 }  // namespace attn::app

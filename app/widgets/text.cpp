@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "app/widgets/imgui_compat.hpp"
+#include "app/widgets/letters.hpp"
 #include "app/widgets/wrapped_lines.hpp"
 
 namespace attn::app {
@@ -220,7 +221,9 @@ std::string visible_text(std::string_view text, bool keep_inner_spaces) {
         } else if (code == '\t') {
             shown += "\u21E5";
         } else if (no_glyph) {
-            shown += code_point_text(code_point(text.substr(at, length)), no_glyph_before);
+            const char32_t letter = code_point(text.substr(at, length));
+            note_lacking_letter(letter);
+            shown += code_point_text(letter, no_glyph_before);
         } else {
             shown += text.substr(at, length);
         }

@@ -43,7 +43,8 @@ std::string elide_middle(const ImFont* font, std::string_view text, float width)
 /// The length in bytes of the UTF-8 character at the start of `text`; 0 if it is invalid.
 std::size_t character_length(std::string_view text);
 /// Makes a token visible: spaces, line ends and tabs as ␣ ↵ ⇥, other control characters and invalid bytes as "\x07", characters without a
-/// glyph by their code points, such as "U+6211" or "U+5E9+5DC". `keep_inner_spaces`: single spaces between words are kept.
+/// glyph by their code points, such as "U+6211" or "U+5E9+5DC", which are noted in LackingLetters. `keep_inner_spaces`: single spaces
+/// between words are kept.
 std::string visible_text(std::string_view text, bool keep_inner_spaces = false);
 
 /// Multiplies the colour's alpha by `opacity` (0 to 1).

@@ -74,6 +74,8 @@ TextEditResult text_edit(const Ui& ui, const char* id, TextEdit& edit, float wid
         ImGui::InputTextWithHint("##text", hint, edit.field.data(), edit.field.capacity() + 1, flags, on_text_input, &edit);
     result.too_long = result.too_long || (edit.field != field_before && edit.field.size() >= edit.most_bytes);
     if (edit.field != field_before) edit.text = edit.stand_ins.from_field(edit.field);
+    // ImGui draws the field, without visible_text().
+    if (first || edit.field != field_before) visible_text(edit.text);
     const bool left = ImGui::IsItemDeactivated(), active = ImGui::IsItemActive();
     ImGui::GetWindowDrawList()->AddRect(ImGui::GetItemRectMin(), ImGui::GetItemRectMax(), ui.colors().accent, ui.px(6), 0, ui.px(1.5f));
     ImGui::PopStyleColor(2);

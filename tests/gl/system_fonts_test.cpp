@@ -9,7 +9,11 @@
 #include <cstdlib>
 
 #include "app/platform/fonts.hpp"
+#include "app/platform/offscreen.hpp"
+#include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/letters.hpp"
+#include "app/widgets/text.hpp"
+#include "app/widgets/token_chips.hpp"
 
 namespace attn::app {
 namespace {
@@ -42,6 +46,26 @@ TEST(SystemFonts, GiveTheLettersOfOtherScripts) {
     EXPECT_EQ(plain.body->FindGlyphNoFallback(0x05E9), nullptr);
     for (ImFont* font : {rich.body, rich.mono, rich.mono_body, rich.label}) EXPECT_NE(font->FindGlyphNoFallback(0x05E9), nullptr);
     EXPECT_NE(rich.body->FindGlyphNoFallback('a'), nullptr);
+}
+
+TEST(SystemFonts, AreFoundForWhateverIsShown) {
+    const std::string shin = "\xD7\xA9", nonesuch = "\xEF\xBF\xBE";
+    if (fonts_with(U"\u05E9").empty()) GTEST_SKIP() << "this system has no Hebrew font";
+    std::vector<std::string> seen;
+    render_offscreen({64, 48, 1, true, 4, {}}, [&](Frame&) { seen.push_back(visible_text(shin + nonesuch)); });
+    EXPECT_EQ(seen, (std::vector<std::string>{"U+05E9+FFFE", shin + "U+FFFE", shin + "U+FFFE", shin + "U+FFFE"}));
+    // The text that is being edited is drawn by ImGui itself.
+    TextEdit edit;
+    begin_text_edit(edit, shin);
+    bool has_it = false;
+    const auto draw_field = [&](Frame& frame) {
+        has_it = has_glyph(0x05E9);
+        ImGui::Begin("window");
+        text_edit(Ui{frame.theme, frame.canvas}, "##edit", edit, 40);
+        ImGui::End();
+    };
+    render_offscreen({64, 48, 1, true, 3, {}}, draw_field);
+    EXPECT_TRUE(has_it);
 }
 
 /// Bytes requested by ImGui.
