@@ -106,6 +106,22 @@ TEST_F(FilesPanel, WhatIsTypedFiltersAndEnterOpensTheFirst) {
     EXPECT_EQ(all<command::OpenFile>()[0].path, "/data/old/Hamlet.txt");
 }
 
+TEST_F(FilesPanel, ATypedFolderOffersOnlyRecentFilesBelowIt) {
+    files.recent = {"/data/old/run.safetensors", "/data/new/run.safetensors", "/usr/share/words/text.txt"};
+    control('O');
+    frames(2, ui_frame);
+    const std::vector<std::string> elsewhere{"/data/new/run.safetensors", "/usr/share/words/text.txt"};
+    EXPECT_EQ(view.files.path.completions, elsewhere);
+    view.files.path.text = "/usr/";
+    ImGui::ClearActiveID();
+    auto listing = std::make_shared<FolderListing>();
+    listing->folder = "/usr/";
+    listing->entries = {{"bin", true}};
+    files.listing = listing;
+    frames(2, ui_frame);
+    EXPECT_EQ(view.files.path.completions, (std::vector<std::string>{"/usr/share/words/text.txt", "/usr/bin/"}));
+}
+
 TEST_F(FilesPanel, HiddenNamesAreOfferedToThoseWhoTypeADot) {
     files.recent = {"/data/old/run.safetensors"};
     control('O');

@@ -36,7 +36,7 @@ void begin(PanelContext& context, FileTask task, std::string path) {
     FileView& view = context.view.files;
     view.task = task;
     view.path = {};
-    view.path.text = std::move(path);
+    view.path.text = view.opened_at = std::move(path);
     view.path.focus = true;
     view.path.select_name = !chooses_file(task);
     view.listed.reset();

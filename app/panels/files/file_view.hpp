@@ -63,6 +63,7 @@ struct NoticeView {
 struct FileView {
     FileTask task = FileTask::None;
     PathField path;
+    std::string opened_at;  ///< the path's text when the sheet was opened
     ExportAs format = ExportAs::Png;
     ExportAs exported_as = ExportAs::Png;  ///< format of the last export
     std::string export_folder;             ///< of the last export, with a trailing slash; "" if there was none

@@ -72,12 +72,15 @@ void find_completions(PanelContext& context) {
     PathField& field = context.view.files.path;
     field.completions.clear();
     const bool opens = chooses_file(context.view.files.task);
+    // In the folder that the sheet opens with, recent files from everywhere come first; below another one, those in it.
+    const std::string below = field.text == context.view.files.opened_at ? "" : without_tilde(field.text);
     const FileFilter filter = opens ? context.view.files.filter : FileFilter::All;
     const std::string folder = folder_part(field.text), begun = folded_case(field.text.substr(folder.size()));
     if (opens && begun.empty())
         for (const std::string& recent : context.files.recent)
             // Those of the folder itself are listed below.
-            if (field.completions.size() < kRecentOffered && passes_filter(recent, filter) && folder_part(recent) != without_tilde(folder))
+            if (field.completions.size() < kRecentOffered && passes_filter(recent, filter) && recent.starts_with(below) &&
+                folder_part(recent) != without_tilde(folder))
                 field.completions.push_back(recent);
     const FolderListing* listing = listing_of(context);
     if (listing == nullptr) return;

@@ -18,8 +18,8 @@ std::string folder_part(const std::string& path);
 void keep_listing(PanelContext& context);
 /// The listing of the path's folder; null until it is ready.
 const FolderListing* listing_of(const PanelContext& context);
-/// Finds files and folders that start with the typed name or, failing that, contain it, and pass the filter. When opening with nothing
-/// typed yet, recent files come first.
+/// Finds files and folders that start with the typed name or, failing that, contain it, and pass the filter. When opening with no
+/// name typed yet, recent files come first: all of them, or those below the typed folder.
 void find_completions(PanelContext& context);
 /// The file name endings of a filter; empty: any file or, for texts, files of no other kind.
 std::span<const std::string_view> endings_of(FileFilter filter);
