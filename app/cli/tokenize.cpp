@@ -174,7 +174,12 @@ void print_comparison(const std::vector<TextTokenizer>& both, const std::string&
                quoted_pieces(other, b, 0, b.size()));
     const std::optional<TokenDifference> found = first_difference(text, a, b);
     if (!found) {
-        fmt::print("  both split it the same way");
+        const auto pairs = equal_tokens(text, a, b);
+        const auto respelled = std::count_if(pairs.begin(), pairs.end(), [&](const auto& pair) {
+            return !spelled_alike(one.token_bytes(a[pair.first].id), other.token_bytes(b[pair.second].id));
+        });
+        if (respelled == 0) fmt::print("  both split it the same way");
+        else fmt::print("  both split it at the same places, where {} of {} tokens are spelled differently", respelled, pairs.size());
         if (a.size() != b.size())
             fmt::print(", but {} adds {} more of its own", (a.size() > b.size() ? one : other).name(),
                        a.size() > b.size() ? a.size() - b.size() : b.size() - a.size());

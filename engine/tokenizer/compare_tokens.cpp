@@ -33,12 +33,21 @@ std::vector<Signs> signs_of(std::string_view text, const Encoding& encoding) {
     return all;
 }
 
+bool covers_the_same(const Signs& x, const Signs& y) { return x.begin == y.begin && x.end == y.end; }
+
+std::string_view letters_of_token(std::string_view token) {
+    constexpr std::string_view kSpaces = " \t\n\r\v\f", kWithin = "##";
+    const std::size_t first = token.find_first_not_of(kSpaces);
+    if (first == std::string_view::npos) return {};
+    token = token.substr(first, token.find_last_not_of(kSpaces) + 1 - first);
+    return token.starts_with(kWithin) ? token.substr(kWithin.size()) : token;
+}
+
 }  // namespace
 
 std::optional<TokenDifference> first_difference(std::string_view text, const Encoding& a, const Encoding& b) {
     const std::vector<Signs> left = signs_of(text, a), right = signs_of(text, b);
-    const auto alike = [](const Signs& x, const Signs& y) { return x.begin == y.begin && x.end == y.end; };
-    auto [x, y] = std::mismatch(left.begin(), left.end(), right.begin(), right.end(), alike);
+    auto [x, y] = std::mismatch(left.begin(), left.end(), right.begin(), right.end(), covers_the_same);
     if (x == left.end() && y == right.end()) return std::nullopt;
     // If a character is spread over different numbers of tokens, the difference begins at the first of them.
     const auto shares_character = [](const std::vector<Signs>& all, auto at) { return at != all.end() && (at - 1)->end > at->begin; };
@@ -70,5 +79,15 @@ std::optional<TokenDifference> first_difference(std::string_view text, const Enc
     found.count_b = static_cast<std::size_t>(right.end() - y);
     return found;
 }
+
+std::vector<std::pair<std::size_t, std::size_t>> equal_tokens(std::string_view text, const Encoding& a, const Encoding& b) {
+    const std::vector<Signs> left = signs_of(text, a), right = signs_of(text, b);
+    std::vector<std::pair<std::size_t, std::size_t>> pairs;
+    for (std::size_t i = 0; i < std::min(left.size(), right.size()) && covers_the_same(left[i], right[i]); ++i)
+        pairs.emplace_back(left[i].place, right[i].place);
+    return pairs;
+}
+
+bool spelled_alike(std::string_view a, std::string_view b) { return letters_of_token(a) == letters_of_token(b); }
 
 }  // namespace attn

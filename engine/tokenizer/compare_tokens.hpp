@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <optional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "engine/tokenizer/encoding.hpp"
 
@@ -20,5 +22,12 @@ struct TokenDifference {
 /// Tokens are equal if they cover the same characters. White space at their ends is ignored, because some tokenizers keep it and others
 /// drop it, and so are tokens of nothing but white space and tokens added by a template. nullopt if the two agree.
 std::optional<TokenDifference> first_difference(std::string_view text, const Encoding& a, const Encoding& b);
+
+/// The pairs of equal tokens before the first difference, as indices into the encodings.
+std::vector<std::pair<std::size_t, std::size_t>> equal_tokens(std::string_view text, const Encoding& a, const Encoding& b);
+
+/// Whether two tokens, given by ModelTokenizer::token_bytes(), are spelled alike, apart from white space at their ends and WordPiece's mark
+/// of a piece within a word. Tokens may cover the same characters and not be, if one tokenizer writes everything in lower case.
+bool spelled_alike(std::string_view a, std::string_view b);
 
 }  // namespace attn

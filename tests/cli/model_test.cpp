@@ -261,6 +261,8 @@ TEST(TokenizeCommand, TwoTokenizersStandSideBySide) {
                 HasSubstr("both split it the same way\n"));
     EXPECT_THAT(attnscope({"tokenize", "--model", kFolders + "tokenizers/llama3", "--model", other, "--text", "the"}).out,
                 HasSubstr("both split it the same way, but " + kFolders + "tokenizers/llama3 adds 1 more of its own\n"));
+    EXPECT_THAT(attnscope({"tokenize", "--model", one, "--model", other, "--text", "The", "--no-special"}).out,
+                HasSubstr("both split it at the same places, where 1 of 1 tokens are spelled differently\n"));
     const Outcome line = attnscope({"tokenize", "--model", one, "--model", other, "--text", "The caf\u00E9 \U0001F639", "--json"});
     for (const char* key : {"\"a\":", "\"b\":", "\"first_difference\":"}) EXPECT_THAT(line.out, HasSubstr(key));
     EXPECT_EQ(attnscope({"tokenize", "--model", one, "--model", one, "--model", one, "--text", "a"}).exit_code, 2);

@@ -43,6 +43,14 @@ TEST(CompareTokens, TheFirstPieceThatDiffersAndWhereTheyMeetAgain) {
     EXPECT_EQ(turned->count_a, 2U);
 }
 
+TEST(CompareTokens, TheSamePlacesMayBeSpelledDifferently) {
+    const auto pairs = equal_tokens("a cat", pieces({{0, 1}, {1, 5}}), pieces({{0, 1}, {2, 5}}, true));
+    EXPECT_EQ(pairs, (std::vector<std::pair<std::size_t, std::size_t>>{{0, 1}, {1, 2}}));
+    EXPECT_TRUE(equal_tokens("a cat", pieces({{0, 5}}), pieces({{0, 1}, {1, 5}})).empty());
+    EXPECT_TRUE(spelled_alike(" cat", "cat") && spelled_alike("ing", "##ing") && spelled_alike("", "\n"));
+    EXPECT_FALSE(spelled_alike("Lily", "lily") || spelled_alike(" cat", "cats") || spelled_alike("the", "[UNK]"));
+}
+
 TEST(CompareTokens, PiecesThatComeToAnEnd) {
     const auto found = first_difference("ab", pieces({{0, 1}}), pieces({{0, 1}, {1, 2}}));
     ASSERT_TRUE(found);

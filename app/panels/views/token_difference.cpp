@@ -13,9 +13,10 @@ namespace {
 
 std::string counted_pieces(std::size_t pieces) { return pieces == 1 ? std::string("one piece") : fmt::format("{} pieces", pieces); }
 
-/// How many pieces cover the same characters, and how many of those have other ids.
+/// How many pieces are alike, and how many of those have other ids; how many only cover the same characters.
 std::string alike_words(const OtherTokens& other, bool with_ids) {
     std::string words = other.alike == 0 ? "no piece alike" : counted_pieces(other.alike) + " alike";
+    if (other.respelled > 0) return fmt::format("{}, {} spelled differently", words, other.respelled);
     if (!with_ids || other.of_other_ids == 0) return words;
     if (other.alike == 1) return words + ", with another id";
     if (other.of_other_ids == other.alike) return words + ", all with other ids";
@@ -26,7 +27,11 @@ std::string alike_words(const OtherTokens& other, bool with_ids) {
 std::string difference_of_tokens(const PanelContext& context, const OtherTokens& other, float room) {
     const auto& found = other.difference;
     ImFont* font = context.theme.fonts.label;
-    if (!found) return elide(font, "Both split this text the same way: " + alike_words(other, true) + ".", room);
+    if (!found)
+        return elide(font,
+                     fmt::format("Both split this text {}: {}.", other.respelled > 0 ? "at the same places" : "the same way",
+                                 alike_words(other, true)),
+                     room);
     const std::string counts = fmt::format("{} here, {} below", counted_pieces(found->count_own), counted_pieces(found->count_other));
     const std::string at = elide(font, piece_text(found->text), context.px(160));
     for (const bool with_ids : {true, false}) {
@@ -61,7 +66,7 @@ void draw_difference_note(const PanelContext& context, const PlacedColumns& colu
     const std::string words = difference_of_tokens(context, other, end - left);
     const float most = std::max(left, end - text_width(fonts.label, words));
     const float x = other.difference ? std::clamp(columns.at(other.difference->first), left, most) : left;
-    draw_text(list, fonts.label, {x, y}, other.difference ? colors.chosen_text : colors.good, words);
+    draw_text(list, fonts.label, {x, y}, other.difference ? colors.chosen_text : other.respelled > 0 ? colors.muted : colors.good, words);
 }
 
 }  // namespace attn::app

@@ -96,11 +96,16 @@ OtherTokens::Difference difference_in(std::string_view text, const TokenDifferen
     return out;
 }
 
-void count_alike(OtherTokens& out, const Encoding& ours) {
+void count_alike(OtherTokens& out, const ModelTokenizer& own, const Encoding& ours) {
     for (std::size_t i = 0; i < out.twins.size(); ++i) {
         if (out.twins[i] < 0) continue;
+        const std::int32_t id = ours[static_cast<std::size_t>(out.twins[i])].id;
+        if (!spelled_alike(own.token_bytes(id), out.tokens[i].text)) {
+            ++out.respelled;
+            continue;
+        }
         ++out.alike;
-        if (ours[static_cast<std::size_t>(out.twins[i])].id != out.tokens[i].id) ++out.of_other_ids;
+        if (id != out.tokens[i].id) ++out.of_other_ids;
     }
 }
 
@@ -118,7 +123,7 @@ OtherTokens other_tokens(const Setup& setup, const TextOfState& which, KeptToken
     for (const EncodedToken& token : theirs)
         out.tokens.push_back({other.token_bytes(token.id), token.id, false, unknown && token.id == *unknown});
     out.twins = twins_of(text, ours, theirs);
-    count_alike(out, ours);
+    count_alike(out, *own, ours);
     const std::size_t shift = special ? 0 : 1;  // a decoder's own pieces follow its start token
     for (std::int32_t& twin : out.twins)
         if (twin >= 0) twin += static_cast<std::int32_t>(shift);

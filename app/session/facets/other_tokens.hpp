@@ -36,11 +36,12 @@ struct OtherTokens {
     std::string name;                      ///< such as "bert"
     TokenPath path;                        ///< in the columns of the model's own path, one per character
     std::vector<Token> tokens;             ///< one per piece of `path`
-    std::optional<Difference> difference;  ///< none: both split the text identically
+    std::optional<Difference> difference;  ///< none: both split the text at the same places
     /// For each of `tokens` the own piece that covers the same characters, apart from white space; -1 for none.
     std::vector<std::int32_t> twins;
-    std::size_t alike = 0;         ///< how many have one
+    std::size_t alike = 0;         ///< how many have one that is spelled alike
     std::size_t of_other_ids = 0;  ///< how many of those have another id
+    std::size_t respelled = 0;     ///< how many have one that is spelled otherwise
 };
 
 /// For one text of a state; before a decoder's text, neither tokenizer's template counts. `kept` supplies the state's own tokenizer unless
