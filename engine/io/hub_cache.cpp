@@ -99,7 +99,10 @@ bool is_hub_entry(const fs::path& path) { return !entry_of(path).empty(); }
 
 fs::path model_in_cache(const fs::path& path) {
     const fs::path entry = entry_of(path);
-    if (entry.empty()) return path;
+    if (entry.empty()) {
+        refuse_whole_cache(path);
+        return path;
+    }
     const fs::path snapshot = snapshot_of(entry);
     std::error_code error;
     std::vector<std::string> names = names_in_folder(snapshot, error);
@@ -113,6 +116,18 @@ fs::path model_in_cache(const fs::path& path) {
         throw FileError(FileFault::Schema, escaped(snapshot.native(), 0), "",
                         fmt::format("holds {} GGUF files: open one of them, such as {}", names.size(), escaped(names.front())));
     return snapshot / names.front();
+}
+
+void refuse_whole_cache(const fs::path& path) {
+    std::error_code unknown;
+    if (path.empty() || fs::exists(path / "config.json", unknown)) return;
+    for (const fs::path& cache : {path, path / "hub"}) {
+        std::vector<std::string> names = names_in_folder(cache, unknown);
+        std::erase_if(names, [](const std::string& name) { return !name.starts_with(kEntry); });
+        if (names.empty()) continue;
+        const fs::path first = cache / *std::min_element(names.begin(), names.end());
+        throw broken_entry(path, "this is Hugging Face's cache: open one of the models in it, such as " + escaped(first.native(), 0));
+    }
 }
 
 std::string hub_name(const fs::path& path) {

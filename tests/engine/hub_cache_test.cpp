@@ -124,6 +124,28 @@ TEST_F(HubCache, BrokenCachesAreToldInOneSentence) {
     EXPECT_THAT(refusal(), HasSubstr("has no snapshot"));
 }
 
+TEST_F(HubCache, OfTheWholeCacheAModelIsNamed) {
+    fs::create_directories(entry().parent_path() / "datasets--some--set");
+    EXPECT_NO_THROW(refuse_whole_cache(entry().parent_path()));
+    fs::create_directories(entry());
+    for (const fs::path& whole : {entry().parent_path(), entry().parent_path() / ""}) {
+        try {
+            model_in_cache(whole);
+            ADD_FAILURE() << whole;
+        } catch (const FileError& error) {
+            EXPECT_THAT(error.what(), HasSubstr("open one of the models in it, such as " + entry().string()));
+        }
+    }
+    const fs::path home = folder_.path() / "home", below = home / "hub" / "models--other";
+    fs::create_directories(below);
+    try {
+        refuse_whole_cache(home);
+        ADD_FAILURE();
+    } catch (const FileError& error) {
+        EXPECT_THAT(error.what(), HasSubstr(below.string()));
+    }
+}
+
 TEST_F(HubCache, WhatIsNotNeededMayBeMissing) {
     put_model("abc");
     link("abc", "picture.png", "../../blobs/gone");

@@ -8,6 +8,7 @@
 #include "app/session/document/model_document.hpp"
 #include "engine/families/model_folder.hpp"
 #include "engine/io/file_error.hpp"
+#include "engine/io/hub_cache.hpp"
 #include "engine/io/input_file.hpp"
 #include "engine/io/json_object.hpp"
 #include "engine/io/safetensors_header.hpp"
@@ -51,10 +52,12 @@ FileKind kind_of_safetensors(const std::filesystem::path& path, InputFile& file,
 void expect_run(const std::filesystem::path& folder, const std::stop_token& stop) {
     const std::filesystem::path model = folder / kCheckpointName;
     std::error_code unknown;
-    if (!std::filesystem::exists(model, unknown))
+    if (!std::filesystem::exists(model, unknown)) {
+        refuse_whole_cache(folder);
         throw refuse(folder, FileFault::Schema,
                      "this folder holds neither a training run (model.safetensors) nor a published model (config.json, weights and a "
                      "tokenizer)");
+    }
     InputFile input(model, {.stop = stop});
     if (kind_of_safetensors(model, input, first_bytes(input, kStart)) != FileKind::Run)
         throw refuse(folder, FileFault::Schema,
