@@ -24,6 +24,7 @@
 #include "engine/grammar/toy_languages.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/gguf.hpp"
+#include "engine/io/hub_cache.hpp"
 #include "engine/io/json.hpp"
 #include "engine/io/utf8.hpp"
 #include "engine/tasks/dataset.hpp"
@@ -108,6 +109,12 @@ public:
         if (model_ != nullptr) return model_->vocabulary().at(static_cast<std::size_t>(id));
         return tokenizer_ ? tokenizer_->vocabulary()[static_cast<std::size_t>(id)] : std::to_string(id);
     }
+    /// The token's text at the start of a text, where some tokenizers' decoders drop the space before a word.
+    std::string first_text(std::int32_t id) const {
+        std::string first = text(id);
+        if (model_ != nullptr && first.starts_with(' ') && !model_->tokenizer().decode({&id, 1}).starts_with(' ')) first.erase(0, 1);
+        return first;
+    }
     /// Throws FileError if the opened model's file became shorter, so that what was computed from it is worthless.
     void require_intact() const {
         if (model_ != nullptr) model_->require_intact();
@@ -159,11 +166,12 @@ private:
     std::int32_t answer_start_ = 0;
 };
 
-/// Concatenates generated tokens.
-std::string joined(const ModelText& words, std::vector<std::int32_t> ids, bool ended) {
+/// Concatenates generated tokens. `begins`: they are a text of their own, not the continuation of one.
+std::string joined(const ModelText& words, std::vector<std::int32_t> ids, bool ended, bool begins) {
     if (ended && words.tells_end(ids.back())) ids.pop_back();
     std::string text;
-    for (const std::int32_t id : ids) text += (text.empty() ? "" : words.between()) + words.text(id);
+    for (std::size_t i = 0; i < ids.size(); ++i)
+        text += (i == 0 ? "" : words.between()) + (i == 0 && begins ? words.first_text(ids[i]) : words.text(ids[i]));
     return text;
 }
 
@@ -259,10 +267,12 @@ TextWriter open_writer(const std::filesystem::path& path) {
     }
     if (is_published_folder(path)) return open_by_ids(path);
     std::error_code none;
-    if (std::filesystem::is_directory(path, none) && !std::filesystem::exists(path / kCheckpointName, none))
+    if (std::filesystem::is_directory(path, none) && !std::filesystem::exists(path / kCheckpointName, none)) {
+        refuse_whole_cache(path);
         throw Error(fmt::format("{}: this is neither the folder of a published model, which has a config.json, nor that of a training run, "
                                 "which has a {}",
                                 escaped(path.native(), 0), kCheckpointName));
+    }
     const Checkpoint checkpoint = read_run_checkpoint(path);
     return {checkpoint.parameters, checkpoint.settings.train.forward, ModelText(checkpoint)};
 }
@@ -291,10 +301,8 @@ TextWriter open_document(SampleOptions& options) {
     return {snapshot->trace->parameters, snapshot->trace->settings, words()};
 }
 
-/// The token's text, escaped if it goes to a terminal.
-std::string printed(const ModelText& words, std::int32_t id) {
-    return ::isatty(STDOUT_FILENO) != 0 ? harmless(words.text(id)) : words.text(id);
-}
+/// A token's text, escaped if it goes to a terminal.
+std::string printed(std::string text) { return ::isatty(STDOUT_FILENO) != 0 ? harmless(text) : text; }
 
 /// Prints the prompt with all masks filled in.
 void print_filled_in(const SampleOptions& options, const TextWriter& writer) {
@@ -319,7 +327,7 @@ void print_filled_in(const SampleOptions& options, const TextWriter& writer) {
         return print_json(options, std::move(tokens), words.whole(filled));
     }
     const std::string text = words.whole(filled);
-    fmt::print("{}\n", ::isatty(STDOUT_FILENO) != 0 ? harmless(text) : text);
+    fmt::print("{}\n", printed(text));
 }
 
 void tell_end(const ModelText& words, std::int32_t id, std::size_t written) {
@@ -342,6 +350,7 @@ void print_written(SampleOptions options, const TextWriter& writer) {
     if (translates && options.source.empty())
         throw Error("--source: this model reads a source text besides the one it writes, so give one");
     if (translates && options.prompt.empty()) options.prompt = words.answer_begins();
+    const bool begins = translates && options.prompt.empty();
     std::vector<std::int32_t> source;
     if (translates) source = words.ids(options.source, "--source");
     const std::vector<std::int32_t> prompt =
@@ -357,7 +366,7 @@ void print_written(SampleOptions options, const TextWriter& writer) {
         };
         const std::vector<std::int32_t> written = generate(*writer.parameters, given, writer.forward, options.sampling, keep);
         const bool ended = !written.empty() && is_end(written.back());
-        print_json(options, std::move(tokens), joined(words, written, ended), ended);
+        print_json(options, std::move(tokens), joined(words, written, ended, begins), ended);
         return tell_forgotten(writer.parameters->config(), prompt.size(), written.size());
     }
     bool begun = false;
@@ -366,7 +375,8 @@ void print_written(SampleOptions options, const TextWriter& writer) {
         generate(*writer.parameters, given, writer.forward, options.sampling, [&](const DrawnToken& drawn) {
             words.require_intact();
             // Print the prompt together with the first token, so that an earlier error prints nothing.
-            const std::string word = is_end(drawn.id) && words.tells_end(drawn.id) ? "" : printed(words, drawn.id);
+            const bool ends_here = is_end(drawn.id) && words.tells_end(drawn.id);
+            const std::string word = ends_here ? "" : printed(begins && !begun ? words.first_text(drawn.id) : words.text(drawn.id));
             fmt::print("{}{}{}", begun ? "" : before, begun || !translates ? words.between() : "", word);
             begun = true;
             flush_output();

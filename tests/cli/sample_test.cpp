@@ -303,6 +303,27 @@ TEST(SampleOfAPublishedModel, AnswersWhatItsEncoderReads) {
     EXPECT_NE(json::parse(one.out).at("text"), json::parse(other.out).at("text"));
 }
 
+/// T5's decoder drops the space that its pieces have before every word.
+TEST(SampleOfAPublishedModel, AnAnswerBeginsWithoutASpace) {
+    const ScratchFolder folder;
+    put_model(folder, "t5", "t5");
+    std::size_t spaced = 0;
+    for (int seed = 1; seed <= 24; ++seed) {
+        const std::vector<std::string> asked{"sample",   "--model", folder.path("."), "--source", "the cat", "--ignore-end",
+                                             "--tokens", "4",       "--temperature",  "4",        "--seed",  std::to_string(seed)};
+        std::vector<std::string> with_json = asked;
+        with_json.push_back("--json");
+        const json line = json::parse(attnscope(with_json).out);
+        std::string pieces;
+        for (const json& token : line.at("tokens")) pieces += token.at("text").get<std::string>();
+        const std::size_t space = pieces.starts_with(' ') ? 1 : 0;
+        spaced += space;
+        EXPECT_EQ(line.at("text"), pieces.substr(space));
+        EXPECT_EQ(attnscope(asked).out, pieces.substr(space) + "\n");
+    }
+    EXPECT_GT(spaced, 0U);
+}
+
 /// Not being a terminal, the plain output has every byte.
 TEST(SampleOfAPublishedModel, GivesTheBytesOfPartsOfCharacters) {
     const ScratchFolder folder;
