@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/panels/files/files.hpp"
+#include "app/panels/files/model_list.hpp"
 #include "app/panels/lessons/lesson_player.hpp"
 #include "app/panels/look.hpp"
 #include "app/panels/navigation.hpp"
@@ -86,7 +87,8 @@ std::string shown_model_name(const PanelContext& context) {
 void draw_preset_menu(PanelContext& context, ImVec2 at, float logical_width) {
     place(at.x, at.y + context.px(9));
     std::string shown = shown_model_name(context);
-    const std::string tooltip = context.document.model ? shown + "\nWorked examples." : "Worked examples.";
+    const std::string tooltip =
+        context.document.model ? shown + "\nWorked examples, and models of your own." : "Worked examples, and models of your own.";
     // A model's own name matters more than its organisation's.
     constexpr float kArrow = 40;
     const std::size_t slash = shown.rfind('/');
@@ -98,6 +100,8 @@ void draw_preset_menu(PanelContext& context, ImVec2 at, float logical_width) {
     // Files of one model differ at the end of their names.
     if (context.document.model) shown = elide_shown_middle(context.theme.fonts.body, "", shown, context.px(logical_width - kArrow), true);
     if (!begin_menu_button(context.ui(), "##presets", shown, logical_width, {.tooltip = tooltip})) return;
+    if (menu_item(context.ui(), "Open a model…", false, kListedModels)) begin_open_model(context);
+    separator(context.ui());
     for (const Preset& preset : presets())
         if (menu_item(context.ui(), menu_words(preset), preset.name == context.document.preset, preset.document.look_at))
             open_example(context, preset, 0);

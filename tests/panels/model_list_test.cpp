@@ -64,6 +64,22 @@ TEST_F(ModelList, WhoHasOpenedNothingSeesTheModels) {
     EXPECT_EQ(view.files.path.text, "/data/");
 }
 
+TEST_F(ModelList, TheMenuOfExamplesLeadsToTheModels) {
+    const auto press_item = [&](const char* window, std::initializer_list<const char*> path) {
+        const auto at = find_item(window, path, [&](float x, float y) {
+            move_mouse(x, y);
+            frame(ui_frame);
+        });
+        ASSERT_TRUE(at.has_value()) << window;
+        click(at->x, at->y, ui_frame);
+        frames(3, ui_frame);
+    };
+    press_item("##top", {"##presets", "button"});
+    press_item("##Popup", {"Open a model…", "item"});
+    EXPECT_EQ(view.files.task, FileTask::Open);
+    EXPECT_TRUE(view.files.shelf);
+}
+
 TEST_F(ModelList, TypingFiltersByNameAndEnterOpens) {
     open_sheet();
     put_models();
