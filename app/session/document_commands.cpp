@@ -25,12 +25,16 @@ void Session::Impl::carry_out(const command::SetTexts& set, const std::string& m
     // The new texts may equal the old ones including generated text; then nothing has changed.
     const auto are_those_of = [&set](const Document& d) { return set.texts == whole_texts(d) && set.source_texts == d.source_texts; };
     if (are_those_of(document())) return;
+    Document next = document();
     // An edit that was cancelled, or ends where it began, brings back the generated text with its branches.
     if (const std::shared_ptr<const Document> before = history.before_joined(merge); before != nullptr && are_those_of(*before)) {
-        if (!before->writing.tokens.empty()) files.tell("The generated text is back.", false);
-        return replace(*before, merge);
+        next.texts = before->texts;
+        next.source_texts = before->source_texts;
+        next.written = before->written;
+        next.writing = before->writing;
+        if (!next.writing.tokens.empty() && next == *before) files.tell("The generated text is back.", false);
+        if (next == *before) return replace(std::move(next), merge);
     }
-    Document next = document();
     next.texts = set.texts;
     next.source_texts = set.source_texts;
     next.written = {};
