@@ -32,8 +32,10 @@ void Session::Impl::carry_out(const command::SetTexts& set, const std::string& m
         next.source_texts = before->source_texts;
         next.written = before->written;
         next.writing = before->writing;
-        if (!next.writing.tokens.empty() && next == *before) files.tell("The generated text is back.", false);
-        if (next == *before) return replace(std::move(next), merge);
+        if (next == *before) {
+            if (!next.writing.tokens.empty()) files.tell("The generated text is back.", false);
+            return replace(std::move(next), merge);
+        }
     }
     next.texts = set.texts;
     next.source_texts = set.source_texts;
