@@ -61,6 +61,9 @@ Config read_old_phi_config(JsonObject& json) {
     json.read("layer_norm_epsilon", config.layer_norm_eps, 1e-30, 1);
     config.position = PositionKind::Rotary;
     config.rotary_size = size_or(json, "rotary_dim", 32);
+    if (config.rotary_size % 2 != 0 || config.rotary_size > config.head_size())
+        json.fail("rotary_dim",
+                  fmt::format("is {}; expected an even number up to {}, the dimensions of a head", config.rotary_size, config.head_size()));
     if (size_or(json, "n_head_kv", config.num_heads) != config.num_heads)
         json.fail("n_head_kv", "would need heads that share keys, which no Phi under these names has", FileFault::Unsupported);
     require_option(json, "tie_word_embeddings", false, false, "a head tied to the embedding");

@@ -85,6 +85,18 @@ void read_keys(JsonObject& json, double& base, double& share, const char* base_k
     json.read(share_key, share, 0, 1);
 }
 
+std::int64_t rotated(const Config& config, double share) {
+    return static_cast<std::int64_t>(static_cast<double>(config.head_size()) * share);
+}
+
+/// Rotation takes dimensions in pairs; `key` is what the share was read from.
+void expect_pairs(const JsonObject& json, std::string_view key, const Config& config, double share) {
+    const std::int64_t turned = rotated(config, share);
+    if (share != 1 && (turned < 2 || turned % 2 != 0))
+        json.fail(key, fmt::format("rotates {} of the {} dimensions of a head; expected an even number of at least 2", turned,
+                                   config.head_size()));
+}
+
 }  // namespace
 
 void read_rotary(JsonObject& json, Config& config, double usual_share, bool names_of_neox, std::int64_t usual_original) {
@@ -111,14 +123,14 @@ void read_rotary(JsonObject& json, Config& config, double usual_share, bool name
         auto full = rotary->optional_object("full_attention");
         JsonObject& used = full ? *full : *rotary;
         read_keys(used, config.rotary_base, share);
+        if (used.has("partial_rotary_factor")) expect_pairs(used, "partial_rotary_factor", config, share);
         read_stretch(used, config, full ? 0 : original, config.rotary_stretch);
     }
     if (usual_share == 0 && share != 1)
         json.fail("partial_rotary_factor", fmt::format("is {}, but models of this family rotate whole heads", share),
                   FileFault::Unsupported);
-    const auto turned = static_cast<std::int64_t>(static_cast<double>(config.head_size()) * share);
-    config.rotary_size = share == 1 ? 0 : turned;
-    if (share != 1 && turned < 2) json.fail("partial_rotary_factor", "leaves no dimension of a head to rotate");
+    expect_pairs(json, names_of_neox && json.has("rotary_pct") ? "rotary_pct" : "partial_rotary_factor", config, share);
+    config.rotary_size = share == 1 ? 0 : rotated(config, share);
 }
 
 }  // namespace attn

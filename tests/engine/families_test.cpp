@@ -195,18 +195,23 @@ TEST(OldPhi, IsTheSameModelUnderOtherNames) {
     EXPECT_NE(logits_of_folder(confused.path()), logits_of_folder(now.path())) << "queries come first";
 }
 
-TEST(OldPhi, WithSharedKeysIsRefused) {
-    const test::TemporaryFolder folder;
-    write_old_phi(folder.path(), false);
-    std::string config = test::file_bytes(folder.path() / "config.json");
-    config.replace(config.find(R"("n_head_kv": null)"), std::string(R"("n_head_kv": null)").size(), R"("n_head_kv": 1)");
-    test::put_file(folder.path() / "config.json", config);
-    try {
-        open_model_folder(folder.path());
-        FAIL() << "opened";
-    } catch (const FileError& error) {
-        EXPECT_THAT(error.what(), HasSubstr("/n_head_kv: would need heads that share keys"));
-    }
+TEST(OldPhi, WithSharedKeysOrUnpairedDimensionsIsRefused) {
+    const auto refusal = [](const std::string& what, const std::string& by) -> std::string {
+        const test::TemporaryFolder folder;
+        write_old_phi(folder.path(), false);
+        std::string config = test::file_bytes(folder.path() / "config.json");
+        test::put_file(folder.path() / "config.json", config.replace(config.find(what), what.size(), by));
+        try {
+            open_model_folder(folder.path());
+        } catch (const FileError& error) {
+            return error.what();
+        }
+        return "";
+    };
+    EXPECT_THAT(refusal(R"("n_head_kv": null)", R"("n_head_kv": 1)"), HasSubstr("/n_head_kv: would need heads that share keys"));
+    EXPECT_THAT(refusal(R"("rotary_dim": 6)", R"("rotary_dim": 7)"), HasSubstr("/rotary_dim: is 7; expected an even number up to 16"));
+    EXPECT_THAT(refusal(R"("rotary_dim": 6)", R"("rotary_dim": 18)"), HasSubstr("/rotary_dim: is 18; expected an even number up to 16"));
+    EXPECT_EQ(refusal(R"("rotary_dim": 6)", R"("rotary_dim": 6)"), "");
 }
 
 /// Why a case's config.json is refused after one change.
@@ -237,8 +242,11 @@ TEST(FamilyOptions, ThatAreNullAreNoneAndThoseLeftOutTheUsual) {
     EXPECT_EQ(changed_config("mistral", R"("sliding_window": 8)", R"("unused": 8)").layer_kind(1).window, 4096);
     EXPECT_EQ(changed_config("phi", R"("partial_rotary_factor": 0.375)", R"("unused": 1)").rotary_size, 8);
     EXPECT_THAT(family_refusal("gpt_neox", R"("rotary_pct": 0.5)", R"("rope_parameters": {"rope_theta": 100.0})"),
-                HasSubstr("rotary_size is 3;"))
-        << "a quarter of 12, which is no even number";
+                HasSubstr("/partial_rotary_factor: rotates 3 of the 12 dimensions of a head; expected an even number"))
+        << "a quarter, if the file does not say";
+    EXPECT_THAT(family_refusal("gpt_neox", R"("rotary_pct": 0.5)", R"("rotary_pct": 0.1)"), HasSubstr("/rotary_pct: rotates 1 of the 12"));
+    EXPECT_THAT(family_refusal("gpt_neox", R"("rotary_pct": 0.5)", R"("rope_parameters": {"partial_rotary_factor": 0.6})"),
+                HasSubstr("/rope_parameters/partial_rotary_factor: rotates 7 of the 12"));
     EXPECT_EQ(changed_config("gemma3", R"("rope_theta")", R"("unused")").rotary_base, 1e6);
     EXPECT_EQ(changed_config("smollm3", R"("rope_parameters")", R"("unused")").rotary_base, 2e6);
     EXPECT_TRUE(changed_config("smollm3", R"("tie_word_embeddings")", R"("unused")").tied_lm_head);
@@ -361,7 +369,7 @@ TEST(FamilyOptions, ThatWouldNeedOtherArithmeticAreRefusedByName) {
     EXPECT_THAT(family_refusal("roberta", R"("hidden_act": "gelu")", R"("hidden_act": "relu")"),
                 HasSubstr("another activation in the layers than in the output head"));
     EXPECT_THAT(family_refusal("phi", R"("partial_rotary_factor": 0.375)", R"("partial_rotary_factor": 0.05)"),
-                HasSubstr("leaves no dimension of a head to rotate"));
+                HasSubstr("/partial_rotary_factor: rotates 0 of the "));
     EXPECT_THAT(family_refusal("phi", R"("qk_layernorm": false)", R"("qk_layernorm": true)"), HasSubstr("/qk_layernorm"));
     EXPECT_THAT(family_refusal("gemma3", R"("use_bidirectional_attention": false)", R"("use_bidirectional_attention": true)"),
                 HasSubstr("attention to later positions"));
