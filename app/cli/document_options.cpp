@@ -14,6 +14,7 @@
 #include "engine/explain/edit_list.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/text_file.hpp"
+#include "engine/train/run_folder.hpp"
 
 namespace attn::app {
 
@@ -81,6 +82,9 @@ Document make_document(const DocumentOptions& options) {
         throw Error("--sentence chooses one of an example's texts: give it with --preset");
     if (!options.model.empty() && (!options.document.empty() || !options.preset.empty()))
         throw Error("--model cannot be given together with --preset or --document");
+    if (is_run(options.model))
+        throw Error(fmt::format("--model: {0} is a training run, not a published model: use --run {0}, or open it with attnscope {0}",
+                                escaped(options.model.native(), 0)));
     Document document = !options.model.empty() ? document_of_model(OpenedModel::open(options.model))
                         : !options.document.empty()
                             ? document_in(options.document)

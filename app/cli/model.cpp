@@ -40,6 +40,8 @@ std::string tensor_use_text(const TensorUse& use, const Config& config) {
             return "not used: nothing shown is computed with it";
         case Leftover::Setting:
             return "a setting: what rotary frequencies are divided by";
+        case Leftover::Optimizer:
+            return "not used: the optimizer's";
         case Leftover::Unknown:
             return "not used: not a parameter of this family";
         }

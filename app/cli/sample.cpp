@@ -29,6 +29,7 @@
 #include "engine/io/utf8.hpp"
 #include "engine/tasks/dataset.hpp"
 #include "engine/tokenizer/gguf_tokenizer.hpp"
+#include "engine/tokenizer/tokenizer_files.hpp"
 #include "engine/train/checkpoint.hpp"
 #include "engine/train/run_folder.hpp"
 
@@ -250,22 +251,19 @@ TextWriter open_by_ids(const std::filesystem::path& path) {
     return {load_parameters<float>(folder), forward, ModelText(folder)};
 }
 
-/// Whether the path names a folder in Hugging Face's layout that is not one of our runs, which have a config.json too.
-bool is_published_folder(const std::filesystem::path& path) {
-    const std::filesystem::path folder = folder_of_model_file(path), weights = folder / kCheckpointName;
-    std::error_code none;
-    return is_model_folder(folder) && !(std::filesystem::exists(weights, none) && is_checkpoint(weights));
+bool has_no_tokenizer(const std::filesystem::path& path) {
+    const std::filesystem::path model = model_in_cache(folder_of_model_file(path));
+    return is_gguf_file(model) ? !has_gguf_tokenizer(GgufFile::read(model)) : !has_tokenizer(model);
 }
 
 TextWriter open_writer(const std::filesystem::path& path) {
-    if (is_gguf_file(path) && !has_gguf_tokenizer(GgufFile::read(path))) return open_by_ids(path);
     if (OpenedModel::is_in(path)) {
+        if (has_no_tokenizer(path)) return open_by_ids(path);
         std::shared_ptr<const OpenedModel> model = OpenedModel::open(path);
         ForwardSettings forward;
         forward.masks.causal = model->config().architecture != Architecture::Encoder;
         return {model->parameters(), forward, ModelText(model)};
     }
-    if (is_published_folder(path)) return open_by_ids(path);
     std::error_code none;
     if (std::filesystem::is_directory(path, none) && !std::filesystem::exists(path / kCheckpointName, none)) {
         refuse_whole_cache(path);

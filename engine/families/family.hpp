@@ -32,11 +32,12 @@ struct TensorSource {
 
 /// Why a checkpoint's tensor is not a parameter.
 enum class Leftover : std::uint8_t {
-    Unknown,  ///< purpose unknown
-    Buffer,   ///< can be computed: a mask, positions
-    Copy,     ///< of another tensor that it is tied to
-    Other,    ///< belongs to a part that is not computed, such as another head
-    Setting,  ///< part of the configuration: divisors of rotary frequencies
+    Unknown,    ///< purpose unknown
+    Buffer,     ///< can be computed: a mask, positions
+    Copy,       ///< of another tensor that it is tied to
+    Other,      ///< belongs to a part that is not computed, such as another head
+    Setting,    ///< part of the configuration: divisors of rotary frequencies
+    Optimizer,  ///< in a checkpoint of ours: the optimizer's moments
 };
 
 struct Family {

@@ -120,6 +120,7 @@ std::vector<std::int64_t> stored_shape(const TensorSource& source, const Paramet
 
 Leftover leftover_of(const ModelFolder& folder, std::string_view tensor) {
     if (folder.is_file) return gguf_leftover(tensor, folder.config);
+    if (tensor.starts_with("optimizer.")) return Leftover::Optimizer;
     return folder.family->leftover(without_prefix(*folder.family, tensor), folder.config);
 }
 
@@ -132,6 +133,16 @@ Leftover leftover_of(const ModelFolder& folder, std::string_view tensor) {
                                 : fmt::format("is not a parameter of {}; without it the results would differ", folder.family->name));
 }
 
+/// The name that a missing tensor would have, given the prefix of the others. An output head is not part of what the prefix names.
+std::string missing_name(const ModelFolder& folder, const TensorSource& source) {
+    const auto is_of_head = [&](std::string_view part) { return source.parameter.starts_with(part) || source.tensor.starts_with(part); };
+    if (is_of_head("lm_head.") || is_of_head("head_transform.") || is_of_head("head_norm.")) return source.tensor;
+    for (const std::string_view prefix : folder.family->prefixes)
+        for (const WeightFiles::Tensor& tensor : folder.weights->tensors())
+            if (tensor.array.name.starts_with(prefix)) return std::string(prefix) + source.tensor;
+    return source.tensor;
+}
+
 /// Finds and checks the tensor of every parameter.
 void match_tensors(ModelFolder& folder, std::vector<TensorSource> sources) {
     const ParameterLayout layout(folder.config);
@@ -140,7 +151,8 @@ void match_tensors(ModelFolder& folder, std::vector<TensorSource> sources) {
     for (TensorSource& source : sources) {
         const WeightFiles::Tensor* tensor = find_tensor(folder, source);
         if (tensor == nullptr) {
-            if (std::find(missing.begin(), missing.end(), source.tensor) == missing.end()) missing.push_back(source.tensor);
+            const std::string name = missing_name(folder, source);
+            if (std::find(missing.begin(), missing.end(), name) == missing.end()) missing.push_back(name);
             continue;
         }
         const ParameterPlace place = layout.place(source.parameter);
@@ -339,8 +351,8 @@ void adopt_ends(ModelFolder& folder, EndTokens ends) {
     folder.notes.insert(folder.notes.end(), ends.notes.begin(), ends.notes.end());
 }
 
-/// Reads everything but the weights; returns the sources of the parameters.
-std::vector<TensorSource> read_folder(ModelFolder& folder) {
+/// Reads config.json, up to what is not part of the config.
+JsonObject read_config(ModelFolder& folder) {
     JsonObject json = read_config_json(folder.path);
     if (!json.read("model_type", folder.model_type)) json.fail_missing("model_type");
     std::vector<std::string> classes;
@@ -360,6 +372,12 @@ std::vector<TensorSource> read_folder(ModelFolder& folder) {
     } catch (const ConfigError& error) {
         throw FileError(FileFault::Schema, shown(folder.path / kConfigName), "", error.what());
     }
+    return json;
+}
+
+/// Reads everything but the weights; returns the sources of the parameters.
+std::vector<TensorSource> read_folder(ModelFolder& folder) {
+    JsonObject json = read_config(folder);
     if (folder.config.architecture == Architecture::EncoderDecoder) {
         const auto last = static_cast<std::int32_t>(folder.config.vocab_size - 1);
         if (!json.read("decoder_start_token_id", folder.decoder_start, 0, last)) json.fail_missing("decoder_start_token_id");
@@ -420,8 +438,11 @@ void add_notes(ModelFolder& folder) {
         folder.notes.push_back(fmt::format("\"architectures\" names {}, but the model is read as \"model_type\" says: {}.",
                                            escaped(folder.model_class, 60), folder.model_type));
     if (folder.tokenizer == nullptr) {
-        folder.notes.emplace_back(folder.is_file
-                                      ? "The file has no readable tokenizer: it can be listed and compared, but not opened."
+        const bool of_run = std::any_of(folder.tensors.begin(), folder.tensors.end(),
+                                        [](const TensorUse& use) { return use.leftover == Leftover::Optimizer; });
+        folder.notes.emplace_back(folder.is_file ? "The file has no readable tokenizer: it can be listed and compared, but not opened."
+                                  : of_run
+                                      ? "The folder is that of a training run: attnscope opens it with the vocabulary of the run."
                                       : "The folder has no readable tokenizer, so it cannot be opened; attnscope sample takes token ids.");
         return;
     }
@@ -433,6 +454,18 @@ void add_notes(ModelFolder& folder) {
                                            folder.tokenizer->size(), folder.config.vocab_size));
 }
 
+/// Whether a folder's config.json is that of a model, and not any file of this name: it says so, or there are weights beside it.
+bool belongs_to_model(const std::filesystem::path& folder) {
+    std::error_code none;
+    for (const char* weights : {"model.safetensors", "model.safetensors.index.json"})
+        if (std::filesystem::exists(folder / weights, none)) return true;
+    try {
+        return read_config_json(folder).has("model_type");
+    } catch (const FileError&) {
+        return false;
+    }
+}
+
 }  // namespace
 
 bool holds_adapter(const std::filesystem::path& folder) {
@@ -440,14 +473,9 @@ bool holds_adapter(const std::filesystem::path& folder) {
     return std::filesystem::is_regular_file(folder / kAdapterName, none) && !std::filesystem::exists(folder / kConfigName, none);
 }
 
-bool is_model_folder(const std::filesystem::path& folder) {
+bool has_config_json(const std::filesystem::path& folder) {
     std::error_code none;
-    if (!std::filesystem::is_regular_file(folder / kConfigName, none)) return false;
-    try {
-        return read_config_json(folder).has("model_type");
-    } catch (const FileError&) {
-        return false;
-    }
+    return std::filesystem::is_regular_file(folder / kConfigName, none);
 }
 
 std::filesystem::path folder_of_model_file(const std::filesystem::path& path) {
@@ -456,7 +484,7 @@ std::filesystem::path folder_of_model_file(const std::filesystem::path& path) {
     const std::string name = path.filename().string();
     if (!std::regex_match(name, kFiles)) return path;
     std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
-    return is_model_folder(folder) ? folder : path;
+    return has_config_json(folder) && (name != kConfigName || belongs_to_model(folder)) ? folder : path;
 }
 
 bool is_gguf_file(const std::filesystem::path& path) {
@@ -473,6 +501,13 @@ bool is_gguf_file(const std::filesystem::path& path) {
     } catch (const FileError&) {
         return false;
     }
+}
+
+ModelFolder read_model_config(const std::filesystem::path& path) {
+    ModelFolder folder;
+    folder.path = path;
+    read_config(folder);
+    return folder;
 }
 
 ModelFolder open_model_folder(const std::filesystem::path& place) {

@@ -39,8 +39,8 @@ struct ModelFolder {
     std::vector<std::string> unread;                  ///< settings in config.json that the family does not have, or that change no number
 };
 
-/// Whether the folder has a config.json with a "model_type", that is, holds a transformers model and not a training run of ours.
-bool is_model_folder(const std::filesystem::path& folder);
+/// Whether the folder has a config.json. Published models have one, whatever else is wrong with them, but so do some of our training runs.
+bool has_config_json(const std::filesystem::path& folder);
 
 /// The model's folder if the path names one of its files, such as config.json or model.safetensors; otherwise the path itself.
 std::filesystem::path folder_of_model_file(const std::filesystem::path& path);
@@ -50,6 +50,9 @@ bool holds_adapter(const std::filesystem::path& folder);
 
 /// Whether the path names a GGUF file.
 bool is_gguf_file(const std::filesystem::path& path);
+
+/// What the folder's config.json says: type, class, family and config. The rest stays empty. Throws what open_model_folder() throws for it.
+ModelFolder read_model_config(const std::filesystem::path& folder);
 
 /// Opens a folder (or one that a file of it stands for), a GGUF file, or what model_in_cache() finds, without reading the weights. Throws
 /// FileError: Unsupported for a family or option that is not supported, saying what it would need; Schema for a tensor that is missing or

@@ -94,6 +94,15 @@ std::set<std::int64_t> stored_moments(const fs::path& folder) {
     return steps;
 }
 
+bool is_run(const fs::path& path) {
+    std::error_code none;
+    try {
+        return is_checkpoint(fs::is_directory(path, none) ? path / kCheckpointName : path);
+    } catch (const FileError&) {
+        return false;
+    }
+}
+
 Checkpoint read_run_checkpoint(const fs::path& path) {
     std::error_code unknown;
     return fs::is_directory(path, unknown) ? newest_in(path) : read_checkpoint(path);

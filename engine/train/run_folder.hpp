@@ -28,6 +28,8 @@ std::string moment_name(std::int64_t step);
 /// Steps of the moments in that folder; empty if it does not exist. Throws FileError.
 std::set<std::int64_t> stored_moments(const std::filesystem::path& folder);
 
+/// Whether the path is a training run's folder or a checkpoint of ours, intact or damaged behind its header.
+bool is_run(const std::filesystem::path& path);
 /// The newest checkpoint of a run, given by its folder or as a file. Throws FileError, with Schema for a folder without a checkpoint.
 Checkpoint read_run_checkpoint(const std::filesystem::path& path);
 

@@ -418,6 +418,55 @@ TEST(ModelOption, SampleTakesIdsWithoutATokenizer) {
     }
 }
 
+/// What is wrong with a folder does not depend on which command opens it.
+TEST(ModelOption, EveryCommandSaysTheSameOfADamagedFolder) {
+    const ScratchFolder folder;
+    const std::string path = folder.path("model");
+    std::filesystem::create_directory(path);
+    for (const char* file : {"model.safetensors", "config.json"}) std::filesystem::copy(kFolders + "gpt2/" + file, path);
+    const auto window = [&] { return attnscope({path}); };
+    const auto trace = [&] { return attnscope({"trace", "--model", path, "--text", "a", "--out", folder.path("trace.safetensors")}); };
+    const auto expect_refusal = [](const Outcome& outcome, const std::string& words) {
+        EXPECT_EQ(outcome.exit_code, 2);
+        EXPECT_THAT(outcome.err, HasSubstr(words));
+    };
+    expect_refusal(window(), "there is no tokenizer in this folder: expected tokenizer.json");
+    EXPECT_EQ(trace().err, window().err);
+    EXPECT_EQ(attnscope({"model", path}).exit_code, 0);
+    EXPECT_EQ(attnscope({"sample", "--model", path, "--prompt", "1 2", "--tokens", "1"}).exit_code, 0);
+    for (const auto& [config, words] : {std::pair{"{", "config.json, byte 2: is not valid JSON"},
+                                        {R"({"model_type": "gpt2", "n_head": NaN})", "is not valid JSON"},
+                                        {R"({"n_head": 4})", "config.json, /model_type: this field is missing"}}) {
+        SCOPED_TRACE(config);
+        folder.file("model/config.json", config);
+        const Outcome model = attnscope({"model", path});
+        expect_refusal(model, words);
+        for (const Outcome& other : {window(), trace(), attnscope({"sample", "--model", path, "--prompt", "1 2"})})
+            EXPECT_EQ(other.err, model.err);
+    }
+    std::filesystem::remove(path + "/config.json");
+    expect_refusal(window(), "the number of heads is unknown");  // GPT-2's weights are read without a config.json, too
+}
+
+TEST(ModelOption, ATrainingRunIsNoPublishedModel) {
+    const ScratchFolder folder;
+    const std::string run = folder.path("run");
+    const Outcome trained = attnscope({"train", "--task", "copy", "--steps", "2", "--threads", "1", "--out", run});
+    ASSERT_EQ(trained.exit_code, 0) << trained.err;
+    const Outcome listed = attnscope({"model", run});
+    ASSERT_EQ(listed.exit_code, 0) << listed.err;
+    EXPECT_THAT(listed.out, HasSubstr("The folder is that of a training run: attnscope opens it"));
+    EXPECT_THAT(listed.out, HasSubstr("not used: the optimizer's\n"));
+    EXPECT_EQ(listed.out.find("not a parameter of this family"), std::string::npos);
+    for (const std::string& path : {run, run + "/model.safetensors"}) {
+        const Outcome trace = attnscope({"trace", "--model", path, "--out", folder.path("trace.safetensors")});
+        EXPECT_EQ(trace.exit_code, 2);
+        EXPECT_THAT(trace.err, HasSubstr(path + " is a training run, not a published model: use --run " + path));
+    }
+    const Outcome trace = attnscope({"trace", "--run", run, "--out", folder.path("trace.safetensors")});
+    EXPECT_EQ(trace.exit_code, 0) << trace.err;
+}
+
 TEST(ModelOption, SampleContinuesAsTransformersDoes) {
     const Outcome outcome =
         attnscope({"sample", "--model", kFolders + "gpt2", "--prompt", kOneText, "--temperature", "0", "--tokens", "12", "--json"});

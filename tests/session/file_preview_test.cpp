@@ -9,8 +9,10 @@
 
 #include "app/session/document/document_json.hpp"
 #include "app/session/document/presets.hpp"
+#include "app/session/files/readable_file.hpp"
 #include "app/session/lessons/lesson.hpp"
 #include "app/session/session.hpp"
+#include "engine/io/file_error.hpp"
 #include "engine/io/safetensors.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/support/trained_session.hpp"
@@ -92,6 +94,41 @@ TEST_F(Preview, SaysWhyAFileCannotBeOpened) {
     EXPECT_THAT(refusal(std::filesystem::path(ATTN_TEST_DATA) / "golden/hf/llama"), HasSubstr("there is no tokenizer in this folder"));
     std::filesystem::create_directory(folder.path() / "other");
     EXPECT_EQ(words(folder.path() / "other"), "") << "a folder to go into";
+}
+
+TEST_F(Preview, SaysOfAModelsFolderWhatOpeningItSays) {
+    const std::filesystem::path golden = std::filesystem::path(ATTN_TEST_DATA) / "golden/hf/gpt2", weights = "model.safetensors";
+    const auto says = [&](const std::string& words) {
+        for (const std::filesystem::path& path : {folder.path(), folder.path() / weights}) {
+            EXPECT_THAT(refusal(path), HasSubstr(words));
+            try {
+                read_any_file(path);
+                ADD_FAILURE() << "opened " << path;
+            } catch (const FileError& error) {
+                EXPECT_EQ(refusal(path), error.what());
+            }
+        }
+    };
+    std::filesystem::copy_file(golden / weights, folder.path() / weights);
+    put("config.json", "{");
+    says("config.json, byte 2: is not valid JSON");
+    put("config.json", R"({"n_head": 4})");
+    says("config.json, /model_type: this field is missing");
+    put("config.json", R"({"model_type": "mamba"})");
+    says("models of type \"mamba\" cannot be opened yet");
+    std::filesystem::copy_file(golden / "config.json", folder.path() / "config.json", std::filesystem::copy_options::overwrite_existing);
+    says("there is no tokenizer in this folder");
+    std::filesystem::copy_file(golden / "tokenizer.json", folder.path() / "tokenizer.json");
+    EXPECT_THAT(words(folder.path()), StartsWith("GPT-2 model: "));
+    std::filesystem::remove(folder.path() / "config.json");
+    EXPECT_THAT(words(folder.path()), HasSubstr(" tensors: ")) << "GPT-2 needs no config.json";
+}
+
+TEST_F(Preview, ADocumentIsOneUnderAnyName) {
+    const std::filesystem::path path = folder.path() / "config.json";
+    save_document(path, open_preset("causal-attention"));
+    EXPECT_THAT(words(path), StartsWith("Document: "));
+    EXPECT_EQ(read_any_file(path).kind, FileKind::Document);
 }
 
 TEST_F(Preview, IsMadeByTheWorker) {

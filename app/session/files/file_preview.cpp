@@ -17,6 +17,7 @@
 #include "engine/io/input_file.hpp"
 #include "engine/io/safetensors_header.hpp"
 #include "engine/tensor/error.hpp"
+#include "engine/tokenizer/tokenizer_files.hpp"
 #include "engine/train/run_folder.hpp"
 #include "engine/train/run_json.hpp"
 
@@ -38,18 +39,8 @@ std::string json_text(const std::filesystem::path& path) { return read_whole_fil
 
 /// Reads only the config.json of a published model.
 std::string model_words(const std::filesystem::path& folder) {
-    const std::string source = escaped((folder / "config.json").native(), 0);
-    Json value = Json::parse(json_text(folder / "config.json"), source);
-    value.drop_null_members();
-    JsonObject json = JsonObject::of(std::move(value), source);
-    std::string type;
-    json.read("model_type", type);
-    const Family* family = find_family(type);
-    if (family == nullptr)
-        throw FileError(FileFault::Unsupported, source, "/model_type",
-                        fmt::format("attnscope cannot read models of type {}", escaped(type)));
-    const Config config = family->read_config(json);
-    return fmt::format("{} model: {}, vocabulary {}", family->name, size_words(config), config.vocab_size);
+    const ModelFolder model = read_model_config(folder);
+    return fmt::format("{} model: {}, vocabulary {}", model.family->name, size_words(model.config), model.config.vocab_size);
 }
 
 /// Reads the metadata and the tensor table of a GGUF file, or of all parts of a split one.
@@ -87,11 +78,14 @@ std::string words_for(const std::filesystem::path& path);
 std::string folder_words(const std::filesystem::path& path) {
     if (OpenedModel::is_in(path)) {
         const std::filesystem::path model = model_in_cache(path);
-        return std::filesystem::is_directory(model) ? model_words(model) : words_for(model);
+        if (!std::filesystem::is_directory(model)) return words_for(model);
+        if (!has_tokenizer(model)) OpenedModel::open(path);  // throws, saying what it lacks
+        return model_words(model);
     }
-    if (is_model_folder(path) && !holds_run(path)) OpenedModel::open(path);  // throws, saying what it lacks
     std::error_code unknown;
-    return std::filesystem::exists(path / kCheckpointName, unknown) ? safetensors_words(path / kCheckpointName) : "";
+    if (!std::filesystem::exists(path / kCheckpointName, unknown)) return "";
+    expect_run(path);
+    return safetensors_words(path / kCheckpointName);
 }
 
 std::string json_words(const std::filesystem::path& path) {

@@ -48,7 +48,8 @@ FileKind kind_of_safetensors(const std::filesystem::path& path, InputFile& file,
     return FileKind::Dump;
 }
 
-/// Throws unless the folder holds a training run, or GPT-2 weights without a config.json.
+}  // namespace
+
 void expect_run(const std::filesystem::path& folder, const std::stop_token& stop) {
     const std::filesystem::path model = folder / kCheckpointName;
     std::error_code unknown;
@@ -61,8 +62,11 @@ void expect_run(const std::filesystem::path& folder, const std::stop_token& stop
     InputFile input(model, {.stop = stop});
     if (kind_of_safetensors(model, input, first_bytes(input, kStart)) != FileKind::Run)
         throw refuse(folder, FileFault::Schema,
-                     "this folder holds no training run: its model.safetensors is neither a checkpoint of attnscope nor a GPT-2 model");
+                     "this folder holds no training run: its model.safetensors is neither a checkpoint of attnscope nor a GPT-2 model, and "
+                     "there is no config.json to say which published model it is");
 }
+
+namespace {
 
 bool begins_with(const std::string& bytes, std::string_view start) { return bytes.compare(0, start.size(), start) == 0; }
 
@@ -82,15 +86,6 @@ bool is_part_of_model(const std::filesystem::path& path) {
     return folder != path && OpenedModel::is_in(folder);
 }
 
-bool holds_run(const std::filesystem::path& folder) {
-    try {
-        expect_run(folder, {});
-        return true;
-    } catch (const FileError&) {
-        return false;
-    }
-}
-
 std::string and_left_out(std::string notice, const std::vector<std::string>& left_out) {
     for (const std::string& what : left_out) notice += " " + what;
     return notice;
@@ -102,14 +97,12 @@ ReadableFile read_any_file(const std::filesystem::path& path, const std::stop_to
     ReadableFile file;
     file.path = is_part_of_model(path) ? std::filesystem::absolute(path).parent_path() : path;
     std::error_code unknown;
-    const bool folder = std::filesystem::is_directory(path, unknown);
-    // A model without a tokenizer is refused for that, not for being no run.
-    if (OpenedModel::is_in(file.path) || (folder && is_model_folder(path) && !holds_run(path))) {
+    if (OpenedModel::is_in(file.path)) {
         file.kind = FileKind::Model;
-        file.document = document_of_model(OpenedModel::open(file.path));
+        file.document = document_of_model(OpenedModel::open(path));
         return file;
     }
-    if (folder) {
+    if (std::filesystem::is_directory(path, unknown)) {
         expect_run(path, stop);
         file.kind = FileKind::Run;
         return file;

@@ -33,8 +33,8 @@ ReadableFile read_any_file(const std::filesystem::path& path, const std::stop_to
 /// The notice with what was left out of a document.
 std::string and_left_out(std::string notice, const std::vector<std::string>& left_out);
 
-/// Whether a folder holds a training run, or GPT-2 weights without a config.json.
-bool holds_run(const std::filesystem::path& folder);
+/// Throws FileError unless the folder holds a training run, or GPT-2 weights without a config.json.
+void expect_run(const std::filesystem::path& folder, const std::stop_token& stop = {});
 /// Whether a JSON file is a lesson, that is, has steps. Throws FileError unless it holds a JSON object.
 bool is_lesson(const std::filesystem::path& path);
 

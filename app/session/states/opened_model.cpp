@@ -10,6 +10,7 @@
 #include "engine/io/hub_cache.hpp"
 #include "engine/io/ollama_store.hpp"
 #include "engine/tokenizer/tokenizer_files.hpp"
+#include "engine/train/run_folder.hpp"
 
 namespace attn::app {
 namespace {
@@ -25,7 +26,7 @@ std::vector<std::string> texts_of(const ModelTokenizer& tokenizer, std::int64_t 
 
 bool OpenedModel::is_in(const std::filesystem::path& path) {
     const std::filesystem::path folder = folder_of_model_file(path);
-    return is_gguf_file(path) || is_hub_entry(path) || holds_adapter(path) || (has_tokenizer(folder) && is_model_folder(folder));
+    return is_gguf_file(path) || is_hub_entry(path) || holds_adapter(path) || (has_config_json(folder) && !is_run(folder));
 }
 
 std::shared_ptr<const OpenedModel> OpenedModel::open(const std::filesystem::path& path) {
@@ -34,13 +35,14 @@ std::shared_ptr<const OpenedModel> OpenedModel::open(const std::filesystem::path
 
 OpenedModel::OpenedModel(const std::filesystem::path& path)
     : path_(std::filesystem::absolute(model_in_cache(folder_of_model_file(path))).lexically_normal()),
-      folder_(std::make_unique<const ModelFolder>(open_model_folder(path_))) {
+      folder_(std::make_unique<const ModelFolder>(open_model_folder(path))) {
     if (folder_->tokenizer == nullptr && is_gguf_file(path_))
         throw FileError(FileFault::Unsupported, escaped(path.native(), 0), "tokenizer.ggml.model",
                         "there is no tokenizer in this file; attnscope model and compare-weights can read it");
     if (folder_->tokenizer == nullptr)
-        throw FileError(FileFault::Unsupported, escaped(path.native(), 0), "",
-                        fmt::format("there is no tokenizer in this folder: expected {}", kTokenizerFiles));
+        throw FileError(
+            FileFault::Unsupported, escaped(folder_->path.native(), 0), "",
+            fmt::format("there is no tokenizer in this folder: expected {}; attnscope sample takes token ids instead", kTokenizerFiles));
     vocabulary_ = texts_of(*folder_->tokenizer, folder_->config.vocab_size);
     if (std::string name = ollama_name(path_); !name.empty()) name_ = std::move(name);
 }

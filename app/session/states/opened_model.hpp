@@ -25,8 +25,8 @@ std::string model_name(const std::filesystem::path& path);
 
 class OpenedModel {
 public:
-    /// Whether `path` is a GGUF file, a folder in Hugging Face's cache, or a folder with a published model and its tokenizer. (Our own
-    /// training runs also have a config.json, but no tokenizer.)
+    /// Whether `path` is a GGUF file, a folder in Hugging Face's cache, or a folder with a config.json that is not a training run of ours:
+    /// whatever else is wrong with such a folder, it is meant as a published model.
     static bool is_in(const std::filesystem::path& path);
     /// Reads everything except the weights. Throws FileError as open_model_folder() does, and Unsupported for a model without a tokenizer.
     static std::shared_ptr<const OpenedModel> open(const std::filesystem::path& path);
