@@ -201,8 +201,10 @@ CommandLine::Outcome CommandLine::parse(int argc, char** argv) {
         return Outcome::Printed;
     } catch (const CLI::ExtrasError&) {
         const std::string first = app_->remaining(true).front();
-        throw ArgumentError(first.starts_with('-') ? "there is no option " + first
-                                                   : "an argument too many: '" + first + "' (a text of several words needs quotes, and an option that may be repeated its name each time)",
+        throw ArgumentError(first.starts_with('-')
+                                ? "there is no option " + first
+                                : "an argument too many: '" + first +
+                                      "' (a text of several words needs quotes, and an option that may be repeated its name each time)",
                             name_of(deepest(*app_)));
     } catch (const CLI::ParseError& error) {
         const CLI::App& command = deepest(*app_);

@@ -69,7 +69,8 @@ void prepare_training(Session& session, const TrainingOptions& options, const Do
 }
 
 ComputedState compute(const DocumentOptions& document, const TrainingOptions& training, bool gradients) {
-    Session session(make_document(document), [] {}, memory_budget_mib(document));
+    Session session(
+        make_document(document), [] {}, memory_budget_mib(document));
     prepare_training(session, training, document);
     ComputedState computed{session.wait(), nullptr};
     if (!computed.snapshot->problem.empty()) throw Error(computed.snapshot->problem);

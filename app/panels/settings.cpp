@@ -88,8 +88,8 @@ constexpr std::array<SettingSection, 18> kSections = {{
     {"edits", "Edits", "changed numbers clear all compare", LessonControl::Edits, shows_activations, edits_value, draw_edit_list},
     {"compare", "Compare with", "unmasked unedited correct pin this state again step layer head text difference in place",
      LessonControl::Compare, can_be_compared, compare_value, draw_compare_settings},
-    {"model", "Model", "layers heads K/V kv key/value key value heads grouped query multi-query GQA MQA d_model d_head width memory", LessonControl::Model, model_is_ours, model_value,
-     draw_model_settings},
+    {"model", "Model", "layers heads K/V kv key/value key value heads grouped query multi-query GQA MQA d_model d_head width memory",
+     LessonControl::Model, model_is_ours, model_value, draw_model_settings},
     {"model", "Model", "folder family layers heads d_model d_head d_ff context vocabulary memory", LessonControl::Model, model_is_opened,
      model_value, draw_opened_model},
     {"tokenizer aside", "Tokenizer", kTokenizerWords, LessonControl::Tokens, has_tokenizer_aside, tokenizer_value, draw_tokenizer_facts},
@@ -97,7 +97,8 @@ constexpr std::array<SettingSection, 18> kSections = {{
     {"parts", "Parts",
      "of the model positions none learned sine rotary base norm pre post kind of norm LayerNorm RMSNorm final norm W_O output projection "
      "residual "
-     "Q, K, V bias feed-forward layer plain gated gate SwiGLU GeGLU activation ReLU GELU tanh SiLU feed-forward bias output head tied head seed",
+     "Q, K, V bias feed-forward layer plain gated gate SwiGLU GeGLU activation ReLU GELU tanh SiLU feed-forward bias output head tied head "
+     "seed",
      LessonControl::Parts, model_is_ours, parts_value, draw_part_settings},
     {"mistakes", "Break it on purpose", "mistake wrong bug", LessonControl::Mistakes, shows_activations, mistake_value,
      draw_mistake_settings},

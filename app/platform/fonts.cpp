@@ -40,7 +40,8 @@ constexpr ImWchar kTextGlyphs[] = {0x0020, 0x017F,  // Latin, Latin-1, Latin Ext
                                    0};
 
 /// Modifier letters and blackboard letters in formulas, and the sign for a space.
-constexpr ImWchar kFormulaGlyphs[] = {0x02B0, 0x02FF, 0x0302, 0x0302, 0x1D40, 0x1D6A, 0x2102, 0x2124, 0x2423, 0x2423, 0x27E8, 0x27E9, 0x2C7C, 0x2C7C, 0};
+constexpr ImWchar kFormulaGlyphs[] = {0x02B0, 0x02FF, 0x0302, 0x0302, 0x1D40, 0x1D6A, 0x2102, 0x2124,
+                                      0x2423, 0x2423, 0x27E8, 0x27E9, 0x2C7C, 0x2C7C, 0};
 
 /// Headings are fixed texts: symbols of formulas, but no Greek or Cyrillic prose.
 constexpr ImWchar kHeadingGlyphs[] = {0x0020, 0x00FF, 0x0391, 0x03C9, 0x2010, 0x2027, 0x2032, 0x2033,

@@ -15,7 +15,7 @@ struct PathField {
     bool focus = false;                    ///< take the focus in the next frame, with the caret at the end
     bool caret_to_end = false;
     bool select_name = false;  ///< with the focus, the file's name is selected, so that typing replaces it
-    std::string shown;  ///< the field's text in the previous frame
+    std::string shown;         ///< the field's text in the previous frame
 };
 
 struct PathFieldResult {

@@ -115,8 +115,8 @@ private:
         }
         out.max_error = std::isnan(expected) ? 0 : std::fabs(stage_[cell] - expected);
         out.explanation = std::isnan(expected) ? fmt::format("{} equals its input. ", array.name)
-                                               : fmt::format("{}[{}] is {:.6g}, but {:.6g} follows from the stages before it. ",
-                                                             array.name, fmt::join(out.cell, ","), stage_[cell], expected);
+                                               : fmt::format("{}[{}] is {:.6g}, but {:.6g} follows from the stages before it. ", array.name,
+                                                             fmt::join(out.cell, ","), stage_[cell], expected);
         if (mistake == Mistake::None) {
             out.explanation += "No known mistake gives these numbers.";
         } else {

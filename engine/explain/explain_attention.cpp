@@ -73,7 +73,8 @@ ReadHead read_head(const TraceCells& cells, const StageId& read, std::int64_t he
     const Shape& shape = cells.shape(read);
     if (!shape.has(Axis::G)) return {head, ""};
     const std::int64_t own = head / cells.config().group_size();
-    return {own, " Query head " + number(head) + " reads " + axis_words(Axis::G) + " " + number(own) + " of " + number(shape[1].size) + "."};
+    return {own,
+            " Query head " + number(head) + " reads " + axis_words(Axis::G) + " " + number(own) + " of " + number(shape[1].size) + "."};
 }
 
 }  // namespace

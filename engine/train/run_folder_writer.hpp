@@ -32,9 +32,9 @@ public:
     void begin(std::optional<std::int64_t> continued, std::uint64_t checkpoint_bytes);
 
     /// Writes curves, heads and new moments, then the checkpoint, and removes moments that are no longer selected. If there is no room for
-    /// both, the checkpoint comes before the new moments. A GPT-2 model also gets the config.json with which Hugging Face's transformers can
-    /// load the folder. Throws if the checkpoint could not be replaced; the previous one is then intact. Returns why any other file could
-    /// not be written, or "".
+    /// both, the checkpoint comes before the new moments. A GPT-2 model also gets the config.json with which Hugging Face's transformers
+    /// can load the folder. Throws if the checkpoint could not be replaced; the previous one is then intact. Returns why any other file
+    /// could not be written, or "".
     std::string save(const RunFolder& run, std::size_t most_moments = kMostMoments);
 
 private:

@@ -24,8 +24,8 @@ struct ChangedMap {
 ChangedMap changed_map(const PanelContext& context, const Matrix& map, const facet::MapChange& change);
 /// A matrix held in full, with the numbers that `change` makes of it; `state`: whose stage it shows.
 ChangedMap changed_slice(const PanelContext& context, const Matrix& matrix, const StateRef& state, const facet::ChangedSlice& change);
-/// The strongest cells of these maps, all of one stage, sequence and state: of small ones at once; of others as a facet finds them, and until
-/// then the last ones, which may lack a head; of those of a long text in the rows that they hold. Null if none were found yet.
+/// The strongest cells of these maps, all of one stage, sequence and state: of small ones at once; of others as a facet finds them, and
+/// until then the last ones, which may lack a head; of those of a long text in the rows that they hold. Null if none were found yet.
 std::shared_ptr<const StrongCells> strong_cells(const PanelContext& context, std::span<const MapOfHead> maps, std::size_t most);
 /// Treats a map like a large one by reducing it to `level`, to match a large map beside it.
 Matrix as_large(Matrix map, const LargeMap& place, int level);

@@ -42,11 +42,11 @@ struct TrainView {
     bool difference = false;  ///< the attention pane shows B − A
     bool lines = false;       ///< the attention pane shows the selected head as lines
 
-    std::optional<std::int64_t> query;    ///< the token after which predictions are shown; none: the last
-    Predicted predicted;                  ///< what the model expected when that was last known
-    int side = 0;                         ///< the pane shown if there is room for one only: 0 attention, 1 predictions
-    double ended_at = -1e9;               ///< when a run was last seen running, in seconds
-    std::uint64_t forgetting = 0;         ///< the run to delete after a second click; 0: none
+    std::optional<std::int64_t> query;  ///< the token after which predictions are shown; none: the last
+    Predicted predicted;                ///< what the model expected when that was last known
+    int side = 0;                       ///< the pane shown if there is room for one only: 0 attention, 1 predictions
+    double ended_at = -1e9;             ///< when a run was last seen running, in seconds
+    std::uint64_t forgetting = 0;       ///< the run to delete after a second click; 0: none
     std::string text_path, checkpoint_path = "attnscope-run.safetensors";
 };
 

@@ -13,8 +13,8 @@ namespace attn::app {
 /// llama.cpp ($LLAMA_CACHE, ~/.cache/llama.cpp) and of Ollama ($OLLAMA_MODELS, ~/.ollama/models, and that of its service).
 std::vector<std::filesystem::path> model_caches();
 
-/// Only looks at names and sizes, at config.json, and at Ollama's manifests. Models may lie directly in the models folder and the caches, or one level
-/// deeper. Never throws except for lack of memory.
+/// Only looks at names and sizes, at config.json, and at Ollama's manifests. Models may lie directly in the models folder and the caches,
+/// or one level deeper. Never throws except for lack of memory.
 ModelShelf list_models(const std::filesystem::path& folder, const std::vector<std::string>& recent,
                        const std::vector<std::filesystem::path>& caches);
 
