@@ -77,12 +77,10 @@ Trace<Scalar> continued(const Trace<Scalar>& outline, const TokenBatch& tokens, 
         const StageId& id = plan.nodes()[place].id;
         if (!contains(all, id)) continue;
         const RecordedStage<Scalar>* before = outline.find(id);
-        const bool attended = is_attended(plan, id);
-        // Keys before rotation are needed only if the outline holds them.
-        if (before == nullptr && (!attended || kept == tokens.length)) continue;
+        if (before == nullptr && kept == tokens.length) continue;
         rest.forward(std::exchange(next, place + 1), place + 1);
         Tensor<Scalar> whole = rest.joined(before == nullptr ? again(id) : before->value, place);
-        if (attended) program.value(place) = whole;  // the layer goes on with all keys and values
+        if (is_attended(plan, id)) program.value(place) = whole;  // the layer goes on with all keys and values
         if (before != nullptr) out.stages.push_back({id, std::move(whole)});
     }
     return out;

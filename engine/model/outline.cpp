@@ -24,7 +24,7 @@ std::vector<StageId> all_streams(const Plan& plan) {
 std::vector<StageId> outline_stages(const Plan& plan, bool attended) {
     std::vector<StageId> stages = all_streams(plan);
     for (const PlanNode& node : plan.nodes())
-        if (attended && node.has_heads() && node.axes[2] == Axis::S && node.axes[3] == Axis::D) stages.push_back(node.id);
+        if (attended && (node.op == Op::Scores || node.op == Op::Mix)) stages.push_back(node.inputs[1]);
     if (const StageId* memory = memory_of(plan)) stages.push_back(*memory);
     return stages;
 }
