@@ -276,6 +276,31 @@ TEST(LargeModel, TheStepViewHoldsLittleOfALongTextComparedWithTheModel) {
     EXPECT_EQ(inside_with(trace, {Stage::Logits}, 3), facet::Inside{{Stage::FinalNorm}});
 }
 
+/// The sizes of a model whose parameters are said to be stored somewhere, but are never read.
+std::shared_ptr<const Parameters<float>> unread_parameters(const Config& config) {
+    static const float somewhere = 0;
+    const ParameterLayout layout(config);
+    std::vector<std::vector<StoredColumns>> entries;
+    for (const ParameterInfo& entry : layout.entries()) {
+        const ParameterPlace place{&entry, 0, entry.shape[entry.shape.rank() - 1].size};
+        entries.push_back({{0, {&somewhere, NumberKind::F32, place.rows(), place.columns, place.columns}}});
+    }
+    return std::make_shared<const Parameters<float>>(config, std::move(entries), nullptr);
+}
+
+TEST(LargeModel, ALongTextOfALargerModelIsNotHeldInProportionToTheModel) {
+    Trace<float> trace = long_text_of_gpt2();
+    trace.config.d_model = 2048, trace.config.num_heads = 32, trace.config.d_ff = 8192, trace.config.num_layers = 16;
+    trace.plan = std::make_shared<const Plan>(trace.config);
+    trace.parameters = unread_parameters(trace.config);
+    ASSERT_GT(most_beside_model_mib(static_cast<double>(trace.parameters->count()) * 4 / 1024 / 1024), 200);
+    for (const StageId& id : {StageId{Stage::Weights, 2}, StageId{Stage::FfnHidden, 2}}) {
+        const facet::Inside inside = inside_with(trace, id, 3);
+        EXPECT_TRUE(inside.half) << tensor_name(id);
+        EXPECT_LT(mib_of(inside, trace), 110) << tensor_name(id);
+    }
+}
+
 TEST(LargeModel, MapsOfAllHeadsOfALongTextAreHeldReduced) {
     const Trace<float> trace = long_text_of_gpt2();
     const StageId weights{Stage::Weights, 2};

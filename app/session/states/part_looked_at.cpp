@@ -54,6 +54,17 @@ double most_beside_model_mib(double parameters_mib) {
     return std::max(kLeast, kShare * parameters_mib);
 }
 
+namespace {
+
+/// As much as is held of one part without computing it in halves, or its maps head by head.
+double most_of_part_mib(const Trace<float>& trace) {
+    constexpr double kMost = 64;
+    const double numbers = trace.parameters == nullptr ? 0 : static_cast<double>(trace.parameters->layout().count());
+    return std::min(kMost, most_beside_model_mib(numbers * sizeof(float) / (1024.0 * 1024.0)));
+}
+
+}  // namespace
+
 facet::Inside inside_with(const Trace<float>& trace, const StageId& id, std::optional<std::int64_t> head, MapsWanted wanted) {
     const PlanPart part = trace.plan->part_around(id);
     facet::Inside inside{trace.plan->nodes()[part.first].id};
@@ -62,8 +73,7 @@ facet::Inside inside_with(const Trace<float>& trace, const StageId& id, std::opt
         const StageId& stage = trace.plan->nodes()[i].id;
         (is_map(stage) ? maps : others) += mib_of_stage(trace, stage);
     }
-    const double numbers = trace.parameters == nullptr ? 0 : static_cast<double>(trace.parameters->layout().count());
-    const double most = most_beside_model_mib(numbers * sizeof(float) / (1024.0 * 1024.0));
+    const double most = most_of_part_mib(trace);
     const bool in_rows = can_compute_in_rows(trace);
     if (maps > 0 && others > most && in_rows) inside.half = half_of(id);
     if (maps <= most || inside.half == LayerHalf::FeedForward) return inside;

@@ -12,8 +12,8 @@ namespace attn::app {
 /// Memory of a complete stage, MiB.
 double mib_of_stage(const Trace<float>& trace, const StageId& id);
 
-/// The most memory, in MiB, that may be held for a part's attention maps, for its other stages, and for the keys and values of all layers
-/// (each separately): negligible compared with the model's parameters.
+/// The most memory, in MiB, that may be held for the keys and values of all layers: negligible compared with the model's parameters. A
+/// part's attention maps, and its other stages, may take as much each, but no more than 64 MiB.
 double most_beside_model_mib(double parameters_mib);
 
 /// In which form a view needs the attention maps of a long text, whose full numbers would take too much memory.
