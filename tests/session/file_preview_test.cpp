@@ -70,7 +70,9 @@ TEST_F(Preview, NamesModelsAndRunsWithTheirSizes) {
     trained.wait_for_training();
     const Config& config = trained.training().snapshot->settings.model;
     const std::string expected = "step 4, " + std::to_string(config.num_layers) + " layer";
-    for (const std::filesystem::path& path : {folder.path() / "run/model.safetensors", folder.path() / "run"}) {
+    put("run/config.json", R"({"model_type": "gpt2"})");
+    for (const char* name : {"run/model.safetensors", "run/config.json", "run"}) {
+        const std::filesystem::path path = folder.path() / name;
         EXPECT_THAT(words(path), StartsWith("Training run: "));
         EXPECT_THAT(words(path), HasSubstr(expected));
     }

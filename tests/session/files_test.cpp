@@ -273,13 +273,18 @@ TEST_F(Files, ARunIsTakenUp) {
     {
         Session trained(open_preset("causal-attention"), [] {});
         train(trained, small_run(4));
-        trained.apply({command::SaveCheckpoint{folder.path() / "run.safetensors"}, ""});
+        trained.apply({command::SaveCheckpoint{folder.path() / "model.safetensors"}, ""});
         trained.wait_for_training();
     }
-    send(command::OpenFile{folder.path() / "run.safetensors"});
-    session.wait_for_training();
-    EXPECT_EQ(files().opened, FileKind::Run);
-    EXPECT_EQ(session.training().snapshot->step, 4);
+    put("config.json", R"({"model_type": "gpt2"})");
+    for (const char* name : {"model.safetensors", "config.json"}) {
+        send(command::OpenPreset{"causal-attention"});
+        send(command::OpenFile{folder.path() / name});
+        session.wait_for_training();
+        EXPECT_EQ(files().opened, FileKind::Run) << name;
+        ASSERT_NE(session.training().snapshot, nullptr) << name;
+        EXPECT_EQ(session.training().snapshot->step, 4) << name;
+    }
 }
 
 TEST_F(Files, WhatCannotBeReadIsSaidOnceAndChangesNothing) {

@@ -114,8 +114,8 @@ std::string text_words(const std::filesystem::path& path) {
 
 std::string words_for(const std::filesystem::path& path) {
     std::error_code unknown;
-    if (std::filesystem::is_directory(path, unknown)) return folder_words(path);
-    if (is_part_of_model(path)) return folder_words(std::filesystem::absolute(path).parent_path());
+    const std::filesystem::path folder = folder_of_part(path);
+    if (folder != path || std::filesystem::is_directory(path, unknown)) return folder_words(folder);
     if (is_gguf_file(path)) return gguf_words(path);
     const std::string extension = path.extension().string();
     if (extension == ".safetensors") return safetensors_words(path);

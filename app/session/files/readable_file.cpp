@@ -81,11 +81,6 @@ void expect_format(const std::filesystem::path& path) {
 
 }  // namespace
 
-bool is_part_of_model(const std::filesystem::path& path) {
-    const std::filesystem::path folder = folder_of_model_file(path);
-    return folder != path && OpenedModel::is_in(folder);
-}
-
 std::string and_left_out(std::string notice, const std::vector<std::string>& left_out) {
     for (const std::string& what : left_out) notice += " " + what;
     return notice;
@@ -93,13 +88,20 @@ std::string and_left_out(std::string notice, const std::vector<std::string>& lef
 
 bool is_lesson(const std::filesystem::path& path) { return object_in(path).has("steps"); }
 
-ReadableFile read_any_file(const std::filesystem::path& path, const std::stop_token& stop) {
+std::filesystem::path folder_of_part(const std::filesystem::path& path) {
+    const std::filesystem::path folder = folder_of_model_file(path);
+    const bool is_model = folder != path && OpenedModel::is_in(folder);
+    const bool is_of_run = path.filename() == "config.json" && is_run(folder);
+    return is_model || is_of_run ? folder : path;
+}
+
+ReadableFile read_any_file(const std::filesystem::path& given, const std::stop_token& stop) {
     ReadableFile file;
-    file.path = is_part_of_model(path) ? std::filesystem::absolute(path).parent_path() : path;
+    const std::filesystem::path path = file.path = folder_of_part(given);
     std::error_code unknown;
     if (OpenedModel::is_in(file.path)) {
         file.kind = FileKind::Model;
-        file.document = document_of_model(OpenedModel::open(path));
+        file.document = document_of_model(OpenedModel::open(given));
         return file;
     }
     if (std::filesystem::is_directory(path, unknown)) {

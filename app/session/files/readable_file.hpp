@@ -17,15 +17,15 @@ namespace attn::app {
 
 struct ReadableFile {
     FileKind kind = FileKind::Text;
-    std::filesystem::path path;               ///< what was read: for a file of a model's folder, the folder
+    std::filesystem::path path;               ///< what was read; see folder_of_part()
     std::optional<Document> document;         ///< for a Document; for a Model, a document that shows it
     std::vector<std::string> left_out;        ///< for a Document: see document_from_json()
     std::shared_ptr<const std::string> text;  ///< for a Text
     std::shared_ptr<const Lesson> lesson;     ///< for a Lesson
 };
 
-/// Whether this is one of the files that make up the published model in its folder.
-bool is_part_of_model(const std::filesystem::path& path);
+/// The folder for one of the files that make up the published model or the training run in it; the path itself for any other file.
+std::filesystem::path folder_of_part(const std::filesystem::path& path);
 /// Reads a document, lesson or text completely and a model except for its weights; of a run or a dump, only enough to tell them apart.
 /// Throws FileError for a file that is missing, damaged or of an unsupported kind.
 ReadableFile read_any_file(const std::filesystem::path& path, const std::stop_token& stop = {});
