@@ -241,6 +241,7 @@ struct TextWriter {
     std::shared_ptr<const Parameters<float>> parameters;
     ForwardSettings forward;
     ModelText words;
+    std::vector<std::int32_t> written{};  ///< tokens that a document holds after the prompt
 };
 
 /// A published model without a tokenizer.
@@ -280,7 +281,7 @@ TextWriter open_example(const std::string& name) {
     return {model->checkpoint.parameters, model->checkpoint.settings.train.forward, ModelText(model->checkpoint)};
 }
 
-/// The model and settings of a document, whose first text is continued if the command line gives none.
+/// The model and settings of a document. If the command line gives no text, the document's is continued, with what was written after it.
 TextWriter open_document(SampleOptions& options) {
     DocumentOptions named;
     named.document = options.document;
@@ -289,14 +290,15 @@ TextWriter open_document(SampleOptions& options) {
     const std::shared_ptr<const Snapshot> snapshot = session.wait();
     if (!snapshot->problem.empty()) throw Error(snapshot->problem);
     const Setup& setup = *snapshot->state->setup;
-    if (options.prompt.empty()) options.prompt = setup.texts.front();
+    const bool goes_on = options.prompt.empty();
+    if (options.prompt.empty()) options.prompt = setup.texts.at(static_cast<std::size_t>(setup.written.sequence));
     if (options.source.empty() && !setup.source_texts.empty()) options.source = setup.source_texts.front();
     const auto words = [&] {
         if (setup.model != nullptr) return ModelText(setup.model);
         const std::vector<std::string>& vocabulary = snapshot->vocabulary;
         return ModelText(Tokenizer::from_vocabulary(setup.tokenizer, vocabulary, setup.special_tokens));
     };
-    return {snapshot->trace->parameters, snapshot->trace->settings, words()};
+    return {snapshot->trace->parameters, snapshot->trace->settings, words(), goes_on ? setup.written.ids : std::vector<std::int32_t>()};
 }
 
 /// A token's text, escaped if it goes to a terminal.
@@ -348,11 +350,16 @@ void print_written(SampleOptions options, const TextWriter& writer) {
     if (translates && options.source.empty())
         throw Error("--source: this model reads a source text besides the one it writes, so give one");
     if (translates && options.prompt.empty()) options.prompt = words.answer_begins();
-    const bool begins = translates && options.prompt.empty();
+    const bool begins = translates && options.prompt.empty() && writer.written.empty();
     std::vector<std::int32_t> source;
     if (translates) source = words.ids(options.source, "--source");
-    const std::vector<std::int32_t> prompt =
-        translates ? words.answer_ids(options.prompt, "--prompt") : words.ids(options.prompt, "--prompt");
+    std::vector<std::int32_t> prompt = translates ? words.answer_ids(options.prompt, "--prompt") : words.ids(options.prompt, "--prompt");
+    std::string before = translates ? "" : options.prompt;
+    for (const std::int32_t id : writer.written) {
+        prompt.push_back(id);
+        before += (before.empty() ? "" : words.between()) + words.text(id);
+    }
+    if (!translates) options.prompt = before;
     const std::vector<std::int32_t> ends = options.ignore_end ? std::vector<std::int32_t>() : words.ends(source);
     const Prompt given{prompt, source, ends};
     const auto is_end = [&](std::int32_t id) { return std::find(ends.begin(), ends.end(), id) != ends.end(); };
@@ -368,7 +375,6 @@ void print_written(SampleOptions options, const TextWriter& writer) {
         return tell_forgotten(writer.parameters->config(), prompt.size(), written.size());
     }
     bool begun = false;
-    const std::string before = translates ? "" : options.prompt;
     const std::vector<std::int32_t> written =
         generate(*writer.parameters, given, writer.forward, options.sampling, [&](const DrawnToken& drawn) {
             words.require_intact();
@@ -420,7 +426,7 @@ void add_sample_command(CliCommand program, int&) {
         .suggest(shipped_models());
     command
         .option("--document", options->document,
-                "Document saved by the window: its model, masks and edits, and its first text as the prompt")
+                "Document saved by the window: its model, masks and edits, and its text, with what was written on, as the prompt")
         .shown_as("FILE.json");
     command
         .option("--prompt,--text", options->prompt,

@@ -123,6 +123,24 @@ TEST_F(EditedDocument, IsContinuedWithItsEdits) {
     EXPECT_NE(line["tokens"], written(folder_.path("unedited.attnscope.json"), "")["tokens"]) << "the edits count";
 }
 
+TEST_F(EditedDocument, IsContinuedAfterWhatWasWritten) {
+    const auto sampled = [&](const std::string& document, const char* tokens) {
+        const Outcome outcome = attnscope({"sample", "--document", document, "--tokens", tokens, "--temperature", "0", "--json"});
+        EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+        return nlohmann::json::parse(outcome.out);
+    };
+    const nlohmann::json all = sampled(path(), "4"), expected = all["tokens"];
+    app::Document document = edited_document_;
+    document.written.ids = {expected[0]["id"], expected[1]["id"]};
+    for (const std::int32_t id : document.written.ids)
+        document.writing.shown = document.writing.end = app::put_token(document.writing, {.id = id, .after = document.writing.end});
+    app::save_document(folder_.path("written.attnscope.json"), document);
+    const nlohmann::json rest = sampled(folder_.path("written.attnscope.json"), "2");
+    EXPECT_EQ(rest["tokens"], nlohmann::json::array({expected[2], expected[3]}));
+    EXPECT_EQ(rest["prompt"].get<std::string>() + " " + rest["text"].get<std::string>(),
+              all["prompt"].get<std::string>() + " " + all["text"].get<std::string>());
+}
+
 TEST_F(EditedDocument, IsExportedWithTheSessionsNumbers) {
     const StageId scores{Stage::Scores, 0}, logits{Stage::Logits, -1};
     for (const StageId& id : {scores, logits}) {
