@@ -10,7 +10,9 @@
 namespace attn {
 namespace {
 
-constexpr std::array<std::string_view, 1> kBertTypes = {"bert"}, kRobertaTypes = {"roberta"}, kDistilTypes = {"distilbert"};
+constexpr std::array<std::string_view, 1> kBertTypes = {"bert"}, kDistilTypes = {"distilbert"};
+/// XLM-RoBERTa and CamemBERT are RoBERTa with other tokenizers.
+constexpr std::array<std::string_view, 3> kRobertaTypes = {"roberta", "xlm-roberta", "camembert"};
 constexpr std::array<std::string_view, 1> kBertPrefixes = {"bert."}, kRobertaPrefixes = {"roberta."}, kDistilPrefixes = {"distilbert."};
 /// RoBERTa's positions start after its padding id, 1.
 constexpr std::int64_t kUnusedInRoberta = 2;
@@ -146,7 +148,7 @@ Leftover bert_leftover(std::string_view tensor, const Config&) {
                                         "lm_head.decoder.bias", "vocab_projector.weight"})
         if (tensor == copy) return Leftover::Copy;
     // Sentence and classification heads, and word heads that the file contains but the class does not use.
-    for (const std::string_view other : {"pooler.", "cls.", "classifier.", "qa_outputs.", "lm_head.", "vocab_"})
+    for (const std::string_view other : {"pooler.", "cls.", "classifier.", "pre_classifier.", "qa_outputs.", "lm_head.", "vocab_"})
         if (tensor.starts_with(other)) return Leftover::Other;
     return Leftover::Unknown;
 }

@@ -10,19 +10,30 @@
 namespace attn {
 namespace {
 
-constexpr std::array<std::string_view, 2> kFalconTypes = {"falcon", "RefinedWebModel"};
+/// The first files, which came with code of their own, call Falcon 7B a RefinedWebModel and Falcon 40B a RefinedWeb.
+constexpr std::array<std::string_view, 3> kFalconTypes = {"falcon", "RefinedWebModel", "RefinedWeb"};
 constexpr std::array<std::string_view, 1> kFalconPrefixes = {"transformer."};
 
+/// Sizes under the names of the first files, for files that have them.
+UsualSizes older_sizes(JsonObject& json) {
+    UsualSizes sizes;
+    if (json.has("n_layer")) sizes.layers = required_size(json, "n_layer");
+    if (json.has("n_head")) sizes.heads = required_size(json, "n_head");
+    return sizes;
+}
+
 Config read_falcon_config(JsonObject& json) {
-    Config config = read_decoder_sizes(json);
+    Config config = read_decoder_sizes(json, older_sizes(json));
     config.num_kv_heads = 0;
     if (!json.has("tie_word_embeddings")) config.tied_lm_head = true;
     bool new_order = false, one_head = true, parallel = true;
     json.read("new_decoder_architecture", new_order);
     json.read("multi_query", one_head);
     json.read("parallel_attn", parallel);
+    const char* const kv_heads = json.has("n_head_kv") ? "n_head_kv" : "num_kv_heads";
+    if (json.has("n_head_kv")) new_order = true;  // of the first files only those of the new order have this key
     if (new_order) {
-        if (json.has("num_kv_heads")) config.num_kv_heads = required_size(json, "num_kv_heads");
+        if (json.has(kv_heads)) config.num_kv_heads = required_size(json, kv_heads);
         if (config.num_kv_heads == config.num_heads) config.num_kv_heads = 0;
     } else if (one_head && config.num_heads > 1) {
         config.num_kv_heads = 1;

@@ -28,6 +28,7 @@ struct TensorSource {
     std::int64_t first_row = 0;     ///< of a table: earlier rows are not part of the parameter
     bool as_row = false;            ///< of a bias: stored as a matrix with one row
     std::string other_name{};       ///< alternative name in some checkpoints
+    bool zero_if_absent = false;    ///< of the output head's bias: files without it mean zeros
 };
 
 /// Why a checkpoint's tensor is not a parameter.
@@ -49,6 +50,8 @@ struct Family {
     std::vector<TensorSource> (*tensors)(const Config& config) = nullptr;
     /// Purpose of a tensor that no parameter uses; `tensor` is without the prefix.
     Leftover (*leftover)(std::string_view tensor, const Config& config) = nullptr;
+    /// Where the results differ from those of transformers, in a sentence; "" if they do not. Null: they never do.
+    std::string (*notes)(JsonObject& json) = nullptr;
     // Only for families in whose format our own models can be written; null for others.
     bool (*names)(const Config& config) = nullptr;  ///< whether a model's parameters can be stored under the names of tensors()
     /// The config.json with which transformers loads such a model; "" if its class computes something else.

@@ -28,6 +28,17 @@ Activation read_gemma_activation(JsonObject& json) {
     return word == "gelu" ? Activation::GeluTanh : read_activation_word(json, "hidden_act", Activation::GeluTanh);
 }
 
+/// Until version 4.47 transformers read hidden_activation here, since then hidden_act (huggingface/transformers, pull request 35235).
+std::string gemma_notes(JsonObject& json) {
+    std::string word, trained;
+    json.read("hidden_act", word);
+    json.read("hidden_activation", trained);
+    if (word != "gelu" || trained == "gelu") return "";
+    return "config.json says hidden_act \"gelu\", which transformers obeys since version 4.48; here the tanh form is used, with which "
+           "Gemma "
+           "was trained.";
+}
+
 Config read_gemma_sizes(JsonObject& json, const UsualSizes& usual, double usual_base) {
     Config config = read_decoder_sizes(json, usual);
     config.rotary_base = usual_base;
@@ -130,9 +141,14 @@ constexpr Family gemma_like(std::string_view name, std::span<const std::string_v
             .leftover = usual_leftover};
 }
 
+constexpr Family with_notes(Family family) {
+    family.notes = gemma_notes;
+    return family;
+}
+
 }  // namespace
 
-constinit const Family kGemmaFamily = gemma_like("Gemma", kGemmaTypes, kGemmaPrefixes, read_gemma_config);
+constinit const Family kGemmaFamily = with_notes(gemma_like("Gemma", kGemmaTypes, kGemmaPrefixes, read_gemma_config));
 constinit const Family kGemma2Family = gemma_like("Gemma 2", kGemma2Types, kGemmaPrefixes, read_gemma2_config);
 constinit const Family kGemma3Family = gemma_like("Gemma 3", kGemma3Types, kGemma3Prefixes, read_gemma3_config);
 

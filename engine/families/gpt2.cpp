@@ -53,7 +53,7 @@ Leftover gpt2_leftover(std::string_view tensor, const Config& config) {
     // Masks that old versions stored with the weights.
     if (tensor.starts_with("h.") && (tensor.ends_with(".attn.bias") || tensor.ends_with(".attn.masked_bias"))) return Leftover::Buffer;
     if (config.tied_lm_head && tensor == "lm_head.weight") return Leftover::Copy;
-    return Leftover::Unknown;
+    return tensor.starts_with("score.") ? Leftover::Other : Leftover::Unknown;  // the head of a classifier
 }
 
 bool names_as_gpt2(const Config& config) {

@@ -15,6 +15,7 @@
 #include "engine/families/end_tokens.hpp"
 #include "engine/families/foreign_options.hpp"
 #include "engine/families/gguf_model.hpp"
+#include "engine/families/output_head.hpp"
 #include "engine/families/shared_parts.hpp"
 #include "engine/families/tensor_numbers.hpp"
 #include "engine/io/file_error.hpp"
@@ -59,16 +60,19 @@ constexpr const char* kAdapterName = "adapter_config.json";
                                 base.empty() ? "" : fmt::format(", {},", escaped(base))));
 }
 
-/// Weights packed by a quantizer for PyTorch are other tensors than those of the family.
+/// Weights packed by a quantizer are other tensors than those of the family. MLX writes `quantization`, and files from before
+/// quantization_config have `compression_config`.
 void expect_plain_weights(JsonObject& json) {
-    std::optional<JsonObject> packed = json.optional_object("quantization_config");
-    if (!packed) return;
-    std::string method;
-    packed->read("quant_method", method);
-    json.fail("quantization_config",
-              fmt::format("weights quantized{} are not read; open the original model, or a GGUF file of it",
-                          method.empty() ? "" : fmt::format(" with \"{}\"", escaped(method))),
-              FileFault::Unsupported);
+    for (const char* key : {"quantization_config", "quantization", "compression_config"}) {
+        std::optional<JsonObject> packed = json.optional_object(key);
+        if (!packed) continue;
+        std::string method;
+        packed->read("quant_method", method);
+        json.fail(key,
+                  fmt::format("weights quantized{} are not read; open the original model, or a GGUF file of it",
+                              method.empty() ? "" : fmt::format(" with \"{}\"", escaped(method))),
+                  FileFault::Unsupported);
+    }
 }
 
 JsonObject read_config_json(const std::filesystem::path& folder) {
@@ -89,19 +93,6 @@ const Family& family_of(JsonObject& json, const std::string& model_type) {
         for (const std::string_view type : family->model_types) known += fmt::format("{}{}", known.empty() ? "" : ", ", type);
     json.fail("model_type", fmt::format("models of type \"{}\" cannot be opened yet; those that can are: {}", escaped(model_type), known),
               FileFault::Unsupported);
-}
-
-/// The tensor with this name, with or without one of the family's prefixes.
-const WeightFiles::Tensor* find_named(const ModelFolder& folder, const std::string& name) {
-    if (const WeightFiles::Tensor* found = folder.weights->find(name)) return found;
-    for (const std::string_view prefix : folder.family->prefixes)
-        if (const WeightFiles::Tensor* found = folder.weights->find(std::string(prefix) + name)) return found;
-    return nullptr;
-}
-
-const WeightFiles::Tensor* find_tensor(const ModelFolder& folder, const TensorSource& source) {
-    const WeightFiles::Tensor* found = find_named(folder, source.tensor);
-    return found == nullptr && !source.other_name.empty() ? find_named(folder, source.other_name) : found;
 }
 
 std::string_view without_prefix(const Family& family, std::string_view name) {
@@ -189,55 +180,6 @@ void check_types(const ModelFolder& folder) {
         if (!use.parameters.empty() && !use.tensor->blocks && !is_readable_number(use.tensor->array.dtype))
             throw FileError(FileFault::Unsupported, folder.weights->file_name(*use.tensor), escaped(use.tensor->array.name),
                             fmt::format("holds {}; expected F32, F16, BF16 or F64", use.tensor->type_name()));
-}
-
-/// Whether two tensors are equal, judged by some of their rows: separately trained tensors differ everywhere.
-bool are_alike(const ArrayView& a, const ArrayView& b) {
-    constexpr std::int64_t kRows = 16;
-    if (a.shape != b.shape || a.bytes.size() != b.bytes.size()) return false;
-    const std::int64_t rows = std::max<std::int64_t>(a.shape.empty() ? 1 : a.shape[0], 1), looked_at = std::min(rows, kRows);
-    const std::size_t row = a.bytes.size() / static_cast<std::size_t>(rows);
-    for (std::int64_t i = 0; i < looked_at; ++i) {
-        const std::size_t first = static_cast<std::size_t>(i * rows / looked_at) * row;
-        if (!std::ranges::equal(a.bytes.subspan(first, row), b.bytes.subspan(first, row))) return false;
-    }
-    return true;
-}
-
-const TensorSource* source_of(const std::vector<TensorSource>& sources, std::string_view parameter) {
-    const auto found = std::find_if(sources.begin(), sources.end(), [&](const TensorSource& one) { return one.parameter == parameter; });
-    return found == sources.end() ? nullptr : &*found;
-}
-
-/// A file may have an output head of its own although config.json ties it to the embedding: transformers 5 writes T5 1.1 so, and uses the
-/// head in the file for any such model.
-void untie_own_head(ModelFolder& folder) {
-    if (!folder.config.tied_lm_head || !folder.config.lm_head || folder.config.d_embedding != 0) return;
-    Config untied = folder.config;
-    untied.tied_lm_head = false;
-    const std::vector<TensorSource> sources = folder.family->tensors(untied);
-    const TensorSource *const head = source_of(sources, "lm_head.weight"), *const words = source_of(sources, "token_embedding.weight");
-    if (head == nullptr || words == nullptr) return;
-    const WeightFiles::Tensor *const own = find_tensor(folder, *head), *const table = find_tensor(folder, *words);
-    if (own == nullptr || table == nullptr || are_alike(own->array, table->array)) return;
-    folder.config = untied;
-    folder.notes.push_back(fmt::format("{} is not a copy of {}, so it is used, although {} ties the two (tie_word_embeddings).",
-                                       escaped(own->array.name), escaped(table->array.name), kConfigName));
-}
-
-/// Refuses a tensor that should be a copy of the word embedding and is not, in families that cannot have a head of their own.
-void expect_copies(const ModelFolder& folder) {
-    const auto words = std::find_if(folder.tensors.begin(), folder.tensors.end(), [](const TensorUse& use) {
-        return !use.parameters.empty() && use.parameters.front().parameter == "token_embedding.weight";
-    });
-    if (words == folder.tensors.end()) return;
-    const ArrayView& table = words->tensor->array;
-    for (const TensorUse& use : folder.tensors)
-        if (use.leftover == Leftover::Copy && use.tensor->array.shape == table.shape && use.tensor->array.dtype == table.dtype &&
-            !are_alike(use.tensor->array, table))
-            throw FileError(FileFault::Unsupported, folder.weights->file_name(*use.tensor), escaped(use.tensor->array.name),
-                            fmt::format("differs from {}, of which it should be a copy", escaped(table.name)));
-    folder.weights->require_intact();
 }
 
 /// Owns the memory that a set of parameters refers to.
@@ -354,7 +296,8 @@ void adopt_ends(ModelFolder& folder, EndTokens ends) {
 /// Reads config.json, up to what is not part of the config.
 JsonObject read_config(ModelFolder& folder) {
     JsonObject json = read_config_json(folder.path);
-    if (!json.read("model_type", folder.model_type)) json.fail_missing("model_type");
+    if (!json.read("model_type", folder.model_type))
+        json.fail("model_type", "this field is missing; it names the family, such as \"llama\" or \"bert\"", FileFault::Schema);
     std::vector<std::string> classes;
     json.read("architectures", classes);
     if (!classes.empty()) folder.model_class = classes.front();
@@ -383,11 +326,13 @@ std::vector<TensorSource> read_folder(ModelFolder& folder) {
         if (!json.read("decoder_start_token_id", folder.decoder_start, 0, last)) json.fail_missing("decoder_start_token_id");
     }
     folder.weights = WeightFiles::open_folder(folder.path);
-    untie_own_head(folder);
+    fit_output_head(folder);
     folder.tokenizer = read_folder_tokenizer(folder.path);
     if (writes_text(folder.config))
         adopt_ends(folder, folder_end_tokens(folder.path, json, folder.tokenizer.get(), folder.config.vocab_size));
     folder.unread = json.unread();
+    if (folder.family->notes != nullptr)
+        if (std::string note = folder.family->notes(json); !note.empty()) folder.notes.push_back(std::move(note));
     if (const std::vector<std::string> foreign = foreign_options(json); !foreign.empty())
         folder.notes.push_back(fmt::format("config.json sets {}, which other families compute with and {} does not: it has no effect here.",
                                            fmt::join(foreign, ", "), folder.family->name));
@@ -437,6 +382,10 @@ void add_notes(ModelFolder& folder) {
     if (names_another_family(folder))
         folder.notes.push_back(fmt::format("\"architectures\" names {}, but the model is read as \"model_type\" says: {}.",
                                            escaped(folder.model_class, 60), folder.model_type));
+    if (!folder.config.lm_head)
+        folder.notes.push_back(
+            fmt::format("The {} has no output head to {} with.", folder.is_file ? "file" : "folder",
+                        folder.config.architecture == Architecture::Encoder ? "fill in hidden words" : "predict tokens"));
     if (folder.tokenizer == nullptr) {
         const bool of_run = std::any_of(folder.tensors.begin(), folder.tensors.end(),
                                         [](const TensorUse& use) { return use.leftover == Leftover::Optimizer; });
@@ -447,8 +396,6 @@ void add_notes(ModelFolder& folder) {
         return;
     }
     folder.notes.insert(folder.notes.end(), folder.tokenizer->notes().begin(), folder.tokenizer->notes().end());
-    if (folder.config.architecture == Architecture::Encoder && !folder.config.lm_head)
-        folder.notes.push_back(fmt::format("The {} has no output head to fill in hidden words with.", folder.is_file ? "file" : "folder"));
     if (folder.tokenizer->size() > folder.config.vocab_size)
         folder.notes.push_back(fmt::format("The tokenizer has {} ids, but the model only {}: texts with ids beyond that are refused.",
                                            folder.tokenizer->size(), folder.config.vocab_size));

@@ -158,7 +158,7 @@ Leftover usual_leftover(std::string_view tensor, const Config& config) {
          {"rotary_emb.inv_freq", ".attn.bias", ".attn.masked_bias", ".attention.bias", ".attention.masked_bias"})
         if (tensor.ends_with(buffer)) return Leftover::Buffer;
     if (config.tied_lm_head && (tensor == "lm_head.weight" || tensor == "embed_out.weight")) return Leftover::Copy;
-    return Leftover::Unknown;
+    return tensor.starts_with("score.") ? Leftover::Other : Leftover::Unknown;  // the head of a classifier
 }
 
 }  // namespace attn

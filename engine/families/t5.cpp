@@ -25,6 +25,8 @@ void read_feed_forward(JsonObject& json, std::string word, Config& config) {
 }
 
 Config read_t5_config(JsonObject& json) {
+    if (!names_class(json, {"T5Model", "Generation", "LMHeadModel", "Classification", "Answering"}))
+        json.fail("architectures", "names a class that is not supported: an encoder without the decoder", FileFault::Unsupported);
     Config config;
     config.architecture = Architecture::EncoderDecoder;
     config.vocab_size = required_size(json, "vocab_size");

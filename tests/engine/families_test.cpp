@@ -16,6 +16,7 @@
 #include "engine/io/safetensors.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/trace/trace_file.hpp"
+#include "tests/engine/copied_folder.hpp"
 #include "tests/engine/io_support.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -380,6 +381,41 @@ TEST(FamilyOptions, ThatWouldNeedOtherArithmeticAreRefusedByName) {
     EXPECT_THAT(family_refusal("gpt_neo", R"("local")", R"("strided")"), HasSubstr("names \"strided\", which is neither global nor local"));
     EXPECT_THAT(family_refusal("phi3_long", R"("short_factor")", R"("short_factors")"), HasSubstr("/rope_parameters/short_factor"));
     EXPECT_THAT(family_refusal("opt_post", R"("word_embed_proj_dim": 40)", R"("word_embed_proj_dim": 41)"), HasSubstr("has shape"));
+}
+
+TEST(Families, FalconsOldestFilesHaveOtherNamesForTheSizes) {
+    const test::Copied folder("falcon");
+    folder.replace("config.json", "\"model_type\": \"falcon\"", "\"model_type\": \"RefinedWebModel\"");
+    folder.replace("config.json", "num_attention_heads", "n_head");
+    folder.replace("config.json", "num_hidden_layers", "n_layer");
+    EXPECT_TRUE(check::check_file(folder.path()).ok());
+    folder.replace("config.json", "\"model_type\": \"RefinedWebModel\"", "\"model_type\": \"RefinedWeb\"");
+    folder.replace("config.json", "\"num_kv_heads\": 4", "\"n_head_kv\": 2");
+    EXPECT_THAT(folder.refusal(), HasSubstr("has shape [84, 56]; config.json requires [112, 56]")) << "Falcon 40B groups heads";
+}
+
+TEST(Families, XlmRobertaAndCamembertAreRoberta) {
+    for (const char* type : {"xlm-roberta", "camembert"}) {
+        const test::Copied folder("roberta");
+        folder.replace("config.json", "\"model_type\": \"roberta\"", fmt::format("\"model_type\": \"{}\"", type));
+        EXPECT_TRUE(check::check_file(folder.path()).ok()) << type;
+    }
+}
+
+TEST(Families, GemmaSaysWhereNewerTransformersComputeWithAnotherActivation) {
+    const auto notes = [](const char* activation) {
+        const test::Copied folder("gemma");
+        folder.replace("config.json", R"("hidden_act": "gelu_pytorch_tanh")", fmt::format(R"("hidden_act": "{}")", activation));
+        return open_model_folder(folder.path()).notes;
+    };
+    EXPECT_THAT(notes("gelu"), testing::Contains(HasSubstr("hidden_act \"gelu\", which transformers obeys since version 4.48")));
+    EXPECT_THAT(notes("gelu_pytorch_tanh"), testing::Not(testing::Contains(HasSubstr("hidden_act"))));
+}
+
+TEST(Families, AnEncoderOfT5WithoutItsDecoderIsRefused) {
+    const test::Copied folder("t5");
+    folder.replace("config.json", "T5ForConditionalGeneration", "T5EncoderModel");
+    EXPECT_THAT(folder.refusal(), HasSubstr("/architectures: names a class that is not supported: an encoder without the decoder"));
 }
 
 }  // namespace
