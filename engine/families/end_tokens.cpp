@@ -59,8 +59,7 @@ bool add_ids(JsonObject& json, Collector& out) {
 
 std::optional<JsonObject> read_generation_config(const std::filesystem::path& folder) {
     const std::filesystem::path path = folder / "generation_config.json";
-    std::error_code none;
-    if (!std::filesystem::is_regular_file(path, none)) return std::nullopt;
+    if (!has_entry(path)) return std::nullopt;
     const std::string source = escaped(path.native(), 0);
     return JsonObject::of(Json::parse(read_whole_file(path, {.max_bytes = kMaxJsonBytes, .stop = {}}), source), source);
 }

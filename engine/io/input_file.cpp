@@ -46,6 +46,11 @@ FileError ByteSource::error_at(FileFault fault, std::uint64_t byte, std::string_
     return {fault, name_, fmt::format("byte {}", byte), problem};
 }
 
+bool has_entry(const std::filesystem::path& path) {
+    std::error_code none;
+    return std::filesystem::exists(std::filesystem::symlink_status(path, none));
+}
+
 InputFile::InputFile(const std::filesystem::path& path, ReadLimits limits) : stop_(std::move(limits.stop)) {
     name_ = escaped(path.native(), 0);
     const auto refuse = [this](FileFault fault, const std::string& problem) { return FileError(fault, name_, "", problem); };

@@ -47,6 +47,9 @@ protected:
     std::uint64_t position_ = 0;
 };
 
+/// Whether the folder lists this name, be it a link to nothing or no regular file: opening it then says what is wrong with it.
+bool has_entry(const std::filesystem::path& path);
+
 /// A regular file, read with read() rather than mapped, so that a file that shrinks causes an error and not a signal.
 class InputFile final : public ByteSource {
 public:

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "engine/io/input_file.hpp"
 #include "engine/io/json_object.hpp"
 #include "engine/io/safetensors_header.hpp"
 
@@ -17,10 +18,7 @@ constexpr const char* kIndex = "model.safetensors.index.json";
 constexpr const char* kPickled = "pytorch_model.bin";
 constexpr std::size_t kMaxFiles = 512;
 
-bool holds(const std::filesystem::path& folder, const char* name) {
-    std::error_code none;
-    return std::filesystem::exists(folder / name, none);
-}
+bool holds(const std::filesystem::path& folder, const char* name) { return has_entry(folder / name); }
 
 [[noreturn]] void refuse_files(const std::string& source, const std::string& count) {
     throw FileError(FileFault::Limit, source, "", fmt::format("names {} files; at most {} are read", count, kMaxFiles));

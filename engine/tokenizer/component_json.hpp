@@ -1,6 +1,8 @@
 #pragma once
 /// Helpers shared by the readers of tokenizer.json's components.
 
+#include <fmt/format.h>
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,8 +39,11 @@ std::vector<Step> read_steps(JsonObject component, std::string_view list, const 
     std::vector<Step> steps;
     const std::string type = required_text(component, "type");
     if (type == "Sequence") {
-        for (JsonObject& part : component.objects(list))
+        constexpr std::size_t kMostSteps = 256;  // every step passes over the whole text
+        for (JsonObject& part : component.objects(list)) {
             for (Step& step : read_steps<Step>(std::move(part), list, read)) steps.push_back(std::move(step));
+            if (steps.size() > kMostSteps) component.fail(list, fmt::format("has more than {} entries", kMostSteps), FileFault::Limit);
+        }
     } else {
         steps.push_back(read(type, component));
     }

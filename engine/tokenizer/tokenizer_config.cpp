@@ -8,8 +8,7 @@ namespace attn {
 
 std::optional<TokenizerConfig> read_tokenizer_config(const std::filesystem::path& folder) {
     const std::filesystem::path path = folder / "tokenizer_config.json";
-    std::error_code none;
-    if (!std::filesystem::exists(path, none)) return std::nullopt;
+    if (!has_entry(path)) return std::nullopt;
     const std::string source = escaped(path.native(), 0);
     const Json json = Json::parse(read_whole_file(path, {.max_bytes = kMaxJsonBytes, .stop = {}}), source);
     if (!json.is_object()) throw FileError(FileFault::Format, source, "/", "expected an object");

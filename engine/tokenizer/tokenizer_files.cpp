@@ -7,6 +7,7 @@
 
 #include "engine/io/file_error.hpp"
 #include "engine/io/hub_cache.hpp"
+#include "engine/io/input_file.hpp"
 #include "engine/tokenizer/component_json.hpp"
 #include "engine/tokenizer/gguf_tokenizer.hpp"
 #include "engine/tokenizer/sentence_piece_file.hpp"
@@ -98,10 +99,7 @@ std::optional<fs::path> find_ranks(const fs::path& folder) {
     return found;
 }
 
-bool has_file(const fs::path& folder, const char* name) {
-    std::error_code none;
-    return fs::exists(folder / name, none);
-}
+bool has_file(const fs::path& folder, const char* name) { return has_entry(folder / name); }
 
 }  // namespace
 

@@ -98,6 +98,24 @@ TEST(EndTokens, ThatAreNoIdsAreRefusedByFileAndPlace) {
     }
 }
 
+TEST(EndTokens, AFileThatIsListedButCannotBeOpenedIsNotTakenAsMissing) {
+    for (const char* name : {"generation_config.json", "tokenizer_config.json"}) {
+        const test::TemporaryFolder folder;
+        const auto read = [&] {
+            JsonObject json("{}", "config.json");
+            return folder_end_tokens(folder.path(), json, nullptr, 366);
+        };
+        EXPECT_NO_THROW(read());
+        fs::create_symlink("../blobs/0123", folder.path() / name);
+        try {
+            read();
+            ADD_FAILURE() << name;
+        } catch (const FileError& error) {
+            EXPECT_THAT(error.what(), AllOf(HasSubstr(name), HasSubstr("cannot be opened"))) << "a link of an incomplete download";
+        }
+    }
+}
+
 TEST(EndTokens, OfAGgufFileAreTheEndsOfTextTurnAndMessage) {
     const auto ends_of = [](const std::vector<std::pair<std::string, std::uint32_t>>& ids) {
         test::GgufKeys keys;

@@ -242,6 +242,18 @@ TEST(ModelTokenizer, RefusesWhatCannotBe) {
     };
     EXPECT_EQ(tokenizer_refusal(kAbc, text_again(64)), "");
     EXPECT_THAT(tokenizer_refusal(kAbc, text_again(65)), HasSubstr("has more than 64 entries"));
+    const auto steps = [](int times) {
+        std::string entries;
+        for (int i = 0; i < times; ++i) entries += std::string(i > 0 ? "," : "") + R"({"type": "NFC"})";
+        return R"("normalizer": {"type": "Sequence", "normalizers": [)" + entries + "]}";
+    };
+    EXPECT_EQ(tokenizer_refusal(kAbc, steps(256)), "");
+    EXPECT_THAT(tokenizer_refusal(kAbc, steps(257)), HasSubstr("/normalizer/normalizers: has more than 256 entries"));
+    const auto piece = [](std::size_t length) {
+        return R"({"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0], [")" + std::string(length, 'a') + R"(", -1]]})";
+    };
+    EXPECT_EQ(tokenizer_refusal(piece(1024)), "");
+    EXPECT_THAT(tokenizer_refusal(piece(1025)), HasSubstr("a token of 1025 bytes is too long"));
 }
 
 /// The expression would try 2^60 paths.
