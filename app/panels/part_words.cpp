@@ -76,4 +76,11 @@ std::vector<std::string> part_phrases(const Config& config) {
             config.tied_lm_head ? "tied output head" : "separate output head"};
 }
 
+const char* without_output_head(bool opened) {
+    return opened
+               ? "This model has no output head, so it predicts no token."
+               : "This model has no output head, so it predicts no token. Switch on “Output head” under Model in the settings of the Step "
+                 "view.";
+}
+
 }  // namespace attn::app

@@ -20,4 +20,7 @@ std::string parts_words(const Config& config);
 /// the phrases in which they differ: "2 K/V heads", "rotary", "pre-norm", "RMSNorm", ...
 std::vector<std::string> part_phrases(const Config& config);
 
+/// Why a model without an output head predicts nothing, and what to do. `opened`: it is a published model, whose parts are fixed.
+const char* without_output_head(bool opened);
+
 }  // namespace attn::app

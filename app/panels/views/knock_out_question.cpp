@@ -7,6 +7,7 @@
 #include <span>
 
 #include "app/panels/maps/labels.hpp"
+#include "app/panels/part_words.hpp"
 #include "app/panels/views/knock_out_parts.hpp"
 #include "app/panels/views/token_choice.hpp"
 #include "app/panels/write/fill_in_view.hpp"
@@ -120,8 +121,7 @@ void keep_up_with_vocabulary(PanelContext& context) {
 }
 
 std::string why_not_measured(const PanelContext& context, const KnockOutQuestion& question) {
-    if (!context.trace().config.lm_head)
-        return "Without an output head the model predicts nothing. Switch on “Output head” in the settings of the Step view.";
+    if (!context.trace().config.lm_head) return without_output_head(context.document.model != nullptr);
     const std::int64_t length = context.trace().tokens.lengths[static_cast<std::size_t>(shown_text(context))];
     if (!question.place && !reads_both_ways(context) && length <= 1)
         return "A text of one token has no next token to predict, so there is no loss: write a longer text, or choose a token's "

@@ -7,6 +7,7 @@
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/maps/labels.hpp"
 #include "app/panels/panels.hpp"
+#include "app/panels/part_words.hpp"
 #include "app/panels/views/equation_layout.hpp"
 #include "app/panels/views/lens_numbers.hpp"
 #include "app/panels/views/readings_age.hpp"
@@ -413,11 +414,9 @@ void draw_lens_view(PanelContext& context) {
     ImGui::SetCursorScreenPos({at.x, at.y + context.px(kLensHeader)});
     if (lens == nullptr) {
         paragraph(context.ui(), fonts.body, so_far.problem.empty() ? colors.muted : colors.bad,
-                  !so_far.problem.empty() ? so_far.problem
-                  : context.trace().config.lm_head
-                      ? "The layers' predictions are being computed."
-                      : "This model has no output head, so no layer predicts a token. Switch on “Output head” in the "
-                        "settings of the Step view.");
+                  !so_far.problem.empty()          ? so_far.problem
+                  : context.trace().config.lm_head ? "The layers' predictions are being computed."
+                                                   : without_output_head(context.document.model != nullptr));
         return;
     }
     const OtherLens other = other_lens(context, *lens);

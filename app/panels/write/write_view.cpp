@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "app/panels/panels.hpp"
+#include "app/panels/part_words.hpp"
 #include "app/panels/views/equation_layout.hpp"
 #include "app/panels/write/branch_list.hpp"
 #include "app/panels/write/candidate_list.hpp"
@@ -121,8 +122,7 @@ void draw_write_view(PanelContext& context) {
         paragraph(context.ui(), fonts.body, colors.muted,
                   context.snapshot.trace->config.lm_head ? "The causal mask is off: every token sees the ones that follow, so there is no "
                                                            "next one to predict. Switch it on under Masks to write on."
-                                                         : "This model has no output head, so it predicts no next token. Switch the output "
-                                                           "head on, or open an example such as “stories”.");
+                                                         : without_output_head(context.document.model != nullptr));
         return;
     }
     draw_heading(context);
