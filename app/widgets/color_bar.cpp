@@ -51,14 +51,19 @@ std::vector<Tick> ticks_of(const HeatmapStyle& style, const ColorBarOptions& opt
     return ticks;
 }
 
-void draw_bar(const Ui& ui, ImDrawList& list, ImVec2 min, ImVec2 max, const HeatmapStyle& style) {
+/// From the bottom to the top, or from the left to the right.
+void draw_bar(const Ui& ui, ImDrawList& list, ImVec2 min, ImVec2 max, const HeatmapStyle& style, bool lying = false) {
     HeatmapStyle one = style;
     one.per_row = false;
-    const float height = max.y - min.y;
+    const float width = max.x - min.x, height = max.y - min.y;
     for (int i = 0; i < kStops; ++i) {
         const float t0 = static_cast<float>(i) / kStops, t1 = static_cast<float>(i + 1) / kStops;
         const Color lower = ui.canvas.color(one, value_at(one, t0)), upper = ui.canvas.color(one, value_at(one, t1));
-        list.AddRectFilledMultiColor(ImVec2(min.x, max.y - height * t1), ImVec2(max.x, max.y - height * t0), upper, upper, lower, lower);
+        if (lying)
+            list.AddRectFilledMultiColor(ImVec2(min.x + width * t0, min.y), ImVec2(min.x + width * t1, max.y), lower, upper, upper, lower);
+        else
+            list.AddRectFilledMultiColor(ImVec2(min.x, max.y - height * t1), ImVec2(max.x, max.y - height * t0), upper, upper, lower,
+                                         lower);
     }
     const float line = std::max(1.0f, ui.px(1));
     list.AddRect(ImVec2(min.x - line, min.y - line), ImVec2(max.x + line, max.y + line), ui.colors().line, 0, 0, line);
@@ -222,6 +227,19 @@ float color_bar(const Ui& ui, ImVec2 min, float bottom, const HeatmapStyle& styl
         list.AddLine(ImVec2(min.x, y), ImVec2(max.x, y), with_alpha(ui.colors().text, 0.8f), std::max(1.0f, ui.px(1)));
     }
     return ui.px(7) + widest;
+}
+
+float lying_color_bar(const Ui& ui, ImVec2 at, const HeatmapStyle& style, const ColorBarOptions& options) {
+    constexpr float kLength = 64, kLow = 8, kBetween = 7;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    ImFont* font = ui.fonts().mono_small;
+    const std::vector<Tick> ticks = ticks_of(style, options);  // begins with the two ends
+    draw_text(list, font, at, ui.colors().muted, ticks[0].text);
+    const float from = std::round(at.x + text_width(font, ticks[0].text) + ui.px(kBetween)), to = from + std::round(ui.px(kLength));
+    const float middle = at.y + font_size(font) / 2, half = ui.px(kLow) / 2;
+    draw_bar(ui, list, ImVec2(from, std::round(middle - half)), ImVec2(to, std::round(middle + half)), style, true);
+    draw_text(list, font, ImVec2(to + ui.px(kBetween), at.y), ui.colors().muted, ticks[1].text);
+    return to + ui.px(kBetween) + text_width(font, ticks[1].text) - at.x;
 }
 
 bool drag_color_ends(const Ui& ui, const char* id, ImVec2 min, float bottom, const HeatmapStyle& shown, ColorOptions& options,

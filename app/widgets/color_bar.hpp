@@ -19,6 +19,9 @@ struct ColorBarOptions {
 /// is lower than two lines. Returns the width of the widest label in pixels.
 float color_bar(const Ui& ui, ImVec2 min, float bottom, const HeatmapStyle& style, const ColorBarOptions& options = {});
 
+/// A small bar that lies in a line of text, with its ends labelled beside it; `at` is its upper left corner. Returns its width in pixels.
+float lying_color_bar(const Ui& ui, ImVec2 at, const HeatmapStyle& style, const ColorBarOptions& options = {});
+
 /// Makes the end labels of such a bar draggable; dragging fixes the range. True if the options changed.
 bool drag_color_ends(const Ui& ui, const char* id, ImVec2 min, float bottom, const HeatmapStyle& shown, ColorOptions& options,
                      const ColorBarOptions& bar = {});

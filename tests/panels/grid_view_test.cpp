@@ -112,6 +112,28 @@ TEST_F(Grid, ABarOfColoursStandsBesideWeightsIfThereIsRoom) {
     EXPECT_LT(room_beside(), 2) << "maps as wide as the room are not made smaller";
 }
 
+/// Where the bar has no place beside the maps, a small one with the menu of its range lies in the heading.
+TEST_F(Grid, TheRangeOfManyMapsCanBeChangedInTheHeading) {
+    const auto menus = [&] {
+        frames(2, ui_frame);
+        return std::count_if(view.focus.stops().begin(), view.focus.stops().end(), [](const FocusStop& stop) {
+            return stop.label == "link" && stop.window.find("##centre") != std::string::npos;
+        });
+    };
+    open_large(16, 32);
+    view.heads_stage = Stage::Weights;
+    EXPECT_EQ(menus(), 1);
+    const auto link = find_item("##centre", {"##colors", "link"}, [&](float x, float y) {
+        move_mouse(x, y);
+        frame(ui_frame);
+    });
+    ASSERT_TRUE(link);
+    EXPECT_LT(link->y, find_window("##grid")->Pos.y - 40) << "above the search";
+    EXPECT_GT(maps().front().max.x - maps().front().min.x, 19) << "and the maps are as large as before";
+    view.heads_stage = Stage::Scores;
+    EXPECT_EQ(menus(), 0) << "each layer has a range of its own";
+}
+
 /// Gradients of different layers can be compared: the range reaches to the largest of all.
 TEST_F(Grid, GradientsOfAllLayersHaveOneRange) {
     open_grid("gpt-tiny");

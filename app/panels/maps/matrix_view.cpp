@@ -232,18 +232,41 @@ MatrixViewResult draw_matrix(PanelContext& context, const Matrix& all, const Box
     return out;
 }
 
+namespace {
+
+ColorOptions& colors_of(PanelContext& context, const Matrix& result) {
+    return result.content == Content::Probability ? context.view.probability_colors : context.view.signed_colors;
+}
+
+void draw_range_menu(PanelContext& context, const Matrix& result, const HeatmapStyle& style, ImVec2 at) {
+    ImGui::SetCursorScreenPos(at);
+    const bool capped = result.is_difference && keys_of(result) > kManyKeys && style.hi == most_of_weights(keys_of(result));
+    color_menu(context.ui(), "##colors", colors_of(context, result), result.content == Content::Probability, style, &context.view.morphing,
+               capped);
+}
+
+ColorBarOptions bar_of(PanelContext& context, const Matrix& result, const HeatmapStyle& style) {
+    const RangeMode range = colors_of(context, result).range;
+    const bool by_weights = range == RangeMode::Auto || range == RangeMode::Uniform;
+    return {.cut_above = result.content == Content::Probability && style.hi < 1 && by_weights};
+}
+
+}  // namespace
+
+void draw_color_line(PanelContext& context, const Matrix& result, ImVec2 at, float reach) {
+    if (result.empty()) return;
+    const HeatmapStyle style = style_for(context, result, {.stage = context.view.stage, .reach = reach});
+    const float bar = lying_color_bar(context.ui(), at, style, bar_of(context, result, style));
+    draw_range_menu(context, result, style, {at.x + bar + context.px(12), at.y - context.px(2)});
+}
+
 void draw_color_scale(PanelContext& context, const Matrix& result, const Box& box, bool comparing, float reach) {
     if (result.empty()) return;
     const MatrixViewOptions options{.stage = context.view.stage, .reach = reach, .comparing = comparing};
-    const bool probability = result.content == Content::Probability;
     const HeatmapStyle style = style_for(context, result, options);
-    ImGui::SetCursorScreenPos({box.min.x, box.min.y - context.px(kTitleHeight + kColumnLabels)});
-    ColorOptions& colors = probability ? context.view.probability_colors : context.view.signed_colors;
-    const bool capped = result.is_difference && keys_of(result) > kManyKeys && style.hi == most_of_weights(keys_of(result));
-    color_menu(context.ui(), "##colors", colors, probability, style, &context.view.morphing, capped);
+    draw_range_menu(context, result, style, {box.min.x, box.min.y - context.px(kTitleHeight + kColumnLabels)});
     const HeatmapMarks marks = marks_of(context, result);
-    ColorBarOptions bar;
-    bar.cut_above = probability && style.hi < 1 && (colors.range == RangeMode::Auto || colors.range == RangeMode::Uniform);
+    ColorBarOptions bar = bar_of(context, result, style);
     const std::int64_t row = marks.hover_row >= 0 ? marks.hover_row : marks.row, col = marks.hover_col >= 0 ? marks.hover_col : marks.col;
     const Matrix chosen = row >= 0 && col >= 0 ? with_row(context, result, row) : result;
     if (row >= 0 && col >= 0 && chosen.data.knows(row, col) && !chosen.masked(row, col)) {
@@ -254,7 +277,7 @@ void draw_color_scale(PanelContext& context, const Matrix& result, const Box& bo
     const float numbers = color_bar(context.ui(), box.min, bottom, style, bar);
     // A manual range is meant for values, not for differences or gradients.
     if (!result.is_difference && !result.is_gradient && !result.is_moved)
-        drag_color_ends(context.ui(), "##ends", box.min, bottom, style, colors, bar);
+        drag_color_ends(context.ui(), "##ends", box.min, bottom, style, colors_of(context, result), bar);
     const float stats_x = box.min.x + context.px(bar.width + 20) + numbers;
     if (stats_x + context.px(80) >= box.max.x) return;
     ImGui::SetCursorScreenPos({stats_x, box.min.y});

@@ -39,5 +39,7 @@ MatrixViewResult draw_matrix(PanelContext& context, const Matrix& matrix, const 
 
 /// Draws the colour bar, range menu and statistics of the result; `comparing` and `reach` as in MatrixViewOptions.
 void draw_color_scale(PanelContext& context, const Matrix& result, const Box& box, bool comparing, float reach = 0);
+/// Draws a small colour bar and the range menu in a line of text that begins at `at`.
+void draw_color_line(PanelContext& context, const Matrix& result, ImVec2 at, float reach);
 
 }  // namespace attn::app

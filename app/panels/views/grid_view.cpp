@@ -21,7 +21,7 @@
 namespace attn::app {
 namespace {
 
-constexpr float kGridBarHeight = 320;
+constexpr float kGridBarHeight = 320, kGridColorLine = 260;
 
 /// Whether all layers have the same range. Scores, for example, have one for each.
 bool has_one_range(const PanelContext& context, const Matrix& matrix, float reach) {
@@ -59,23 +59,20 @@ std::string problem_of_maps(const PanelContext& context, const std::vector<GridT
     return "";
 }
 
-void draw_heading(PanelContext& context, const Trace<float>& trace, std::size_t maps) {
+/// Draws the title and what the maps are, from `at` to `right`.
+void draw_heading(PanelContext& context, const Trace<float>& trace, std::size_t maps, ImVec2 at, float right) {
     const auto& [colors, fonts, scale] = context.theme;
     std::string layers = std::to_string(trace.config.num_layers);
     if (trace.config.architecture == Architecture::EncoderDecoder)
         layers = fmt::format("{} + {}", trace.config.layers_of(Stack::Encoder), trace.config.layers_of(Stack::Decoder));
     const std::string detail = fmt::format("{}layers: {} · heads: {} · maps: {} · rows are queries, columns are keys",
                                            name_beside_title(context.view.heads_stage), layers, trace.config.num_heads, maps);
-    const ImVec2 at = ImGui::GetCursorScreenPos();
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    const float right = at.x + ImGui::GetContentRegionAvail().x;
-    const float room_end = right - gradient_switch_width(context) - context.px(14);
-    const float detail_x = draw_shown_title(context, context.view.stage, at, room_end) + context.px(12);
+    const float detail_x = draw_shown_title(context, context.view.stage, at, right) + context.px(12);
     const auto [problem, ink] = shown_remark(context, context.view.stage);
-    const float room = room_end - detail_x;
+    const float room = right - detail_x;
     draw_text(list, fonts.label, {detail_x, at.y + context.px(9)}, problem.empty() ? colors.muted : ink,
               problem.empty() ? elide_parts(fonts.label, detail, room) : elide(fonts.label, problem, room));
-    draw_gradient_switch(context, right, at.y);
 }
 
 /// Names a line: its layer and, where a layer takes several lines, its heads.
@@ -104,9 +101,12 @@ void draw_grid_view(PanelContext& context) {
     const std::vector<GridTile> tiles = grid_tiles(context);
     const auto& [colors, fonts, scale] = context.theme;
     const ImVec2 top = ImGui::GetCursorScreenPos();
-    draw_heading(context, context.trace(), tiles.size());
+    const float right = top.x + ImGui::GetContentRegionAvail().x;
+    float title_end = right - gradient_switch_width(context) - context.px(14);
+    draw_gradient_switch(context, right, top.y);
     ImGui::SetCursorScreenPos({top.x, top.y + context.px(40)});
     if (tiles.empty()) {
+        draw_heading(context, context.trace(), 0, top, title_end);
         text_line(context.ui(), fonts.body, colors.muted, "This model has no such maps.");
         return;
     }
@@ -122,12 +122,17 @@ void draw_grid_view(PanelContext& context) {
     const std::int64_t of_layer = context.trace().config.num_heads + (shows_mean(context) ? 1 : 0);
     const float reach = shown_reach(context, context.view.heads_stage);
     const Matrix first = shown_slice(context, stage, context.view.head);
-    if (has_one_range(context, first, reach) &&
-        has_room_for_bar(context, {room.x, room.y - spared}, of_layer, static_cast<std::int64_t>(tiles.size()))) {
-        room.x -= context.px(kGridBar);
-        draw_bar(context, first, reach, {top.x + room.x, search.bottom}, room.y);
-        ImGui::SetCursorScreenPos({top.x, search.bottom});
+    if (has_one_range(context, first, reach)) {
+        if (has_room_for_bar(context, {room.x, room.y - spared}, of_layer, static_cast<std::int64_t>(tiles.size()))) {
+            room.x -= context.px(kGridBar);
+            draw_bar(context, first, reach, {top.x + room.x, search.bottom}, room.y);
+        } else {
+            title_end -= context.px(kGridColorLine);
+            draw_color_line(context, first, {title_end + context.px(14), top.y + context.px(7)}, reach);
+        }
     }
+    draw_heading(context, context.trace(), tiles.size(), top, title_end);
+    ImGui::SetCursorScreenPos({top.x, search.bottom});
     ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
     ImGui::BeginChild("##grid", room, false, ImGuiWindowFlags_NoNav);
     ImGui::PopStyleColor();
