@@ -460,6 +460,30 @@ TEST_F(FilesPanel, ARefusalStaysUntilItIsDismissed) {
     EXPECT_FALSE(shown()) << "what went well goes by itself";
 }
 
+TEST_F(FilesPanel, ANoticeHidesNothingThatIsReadAndMakesWayForTheMouse) {
+    const auto tell = [&] {
+        files.notice = "Copied.";
+        ++files.notices;
+        frames(2, ui_frame);
+    };
+    move_mouse(1, 1);
+    tell();
+    const ImGuiWindow *news = find_window("##notice"), *texts = find_window("##text");
+    ASSERT_TRUE(news != nullptr && texts != nullptr);
+    EXPECT_LE(news->Rect().Max.y, texts->Rect().Min.y) << "it lies over the tabs, not over the text or the picture";
+    const ImVec2 middle = news->Rect().GetCenter();
+    move_mouse(middle.x, middle.y);
+    frames(3, ui_frame);
+    EXPECT_EQ(find_window("##notice"), nullptr) << "the mouse wants the tab below";
+    tell();
+    move_mouse(middle.x + 1, middle.y);
+    frames(3, ui_frame);
+    EXPECT_NE(find_window("##notice"), nullptr) << "the mouse was there already, so the words can be read";
+    click(middle.x, middle.y, ui_frame);
+    frames(2, ui_frame);
+    EXPECT_EQ(find_window("##notice"), nullptr);
+}
+
 TEST_F(FilesPanel, ALongExportIsShownAndCancelled) {
     const auto line = [] { return find_window("##export_line"); };
     frames(2, ui_frame);

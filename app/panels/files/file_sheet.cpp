@@ -343,15 +343,25 @@ void draw_text_question(PanelContext& context) {
 
 constexpr double kNoticeSeconds = 6;
 
-/// The position of a notice of this size: errors above the picture, so that they are not missed; everything else at its bottom.
+/// The position of a notice of this size: errors above the picture, so that they are not missed; everything else over the tabs of the
+/// views, where it hides nothing that is being read. The picture alone has no tabs.
 ImVec2 notice_place(const PanelContext& context, ImVec2 size, bool failed, float picture_bottom) {
-    constexpr float kAbovePicture = 124, kAboveCentreAlone = 26, kFoot = 12;
-    const ImVec2 display = ImGui::GetIO().DisplaySize;
-    const float top = context.view.panes.only_centre ? kAboveCentreAlone : kAbovePicture;
-    return {(display.x - size.x) / 2, failed ? context.px(top) : picture_bottom - size.y - context.px(kFoot)};
+    constexpr float kAbovePicture = 124, kAboveCentreAlone = 26, kFoot = 12, kOverTabs = 2;
+    const bool alone = context.view.panes.only_centre;
+    const float x = (ImGui::GetIO().DisplaySize.x - size.x) / 2;
+    if (failed) return {x, context.px(alone ? kAboveCentreAlone : kAbovePicture)};
+    return {x, alone ? picture_bottom - size.y - context.px(kFoot) : context.px(kOverTabs)};
 }
 
-/// A window of its own, so that clicks on it do not reach what is below. Returns whether it was clicked.
+/// Whether the mouse has just moved onto the box. Where it rests already, a notice can be read all the same.
+bool mouse_enters(ImVec2 min, ImVec2 max) {
+    const ImVec2 now = ImGui::GetIO().MousePos, moved = ImGui::GetIO().MouseDelta;
+    const auto inside = [&](float x, float y) { return x >= min.x && x < max.x && y >= min.y && y < max.y; };
+    return inside(now.x, now.y) && !inside(now.x - moved.x, now.y - moved.y);
+}
+
+/// A window of its own, so that clicks on it do not reach what is below. Returns whether it is to go: it was clicked, or the mouse wants
+/// what it covers, unless it is an error.
 bool draw_notice_box(PanelContext& context, const char* id, const std::string& text, bool failed, float picture_bottom) {
     const auto& [colors, fonts, scale] = context.theme;
     const ImVec2 display = ImGui::GetIO().DisplaySize;
@@ -374,7 +384,7 @@ bool draw_notice_box(PanelContext& context, const char* id, const std::string& t
     draw_text_wrapped(list, fonts.body, {min.x + padding, min.y + padding}, width + 1, colors.text, text);
     const bool clicked = ImGui::IsWindowHovered() && ImGui::IsMouseClicked(0);
     ImGui::End();
-    return clicked;
+    return clicked || (!failed && mouse_enters(min, max));
 }
 
 void take_notice(PanelContext& context) {
