@@ -288,6 +288,7 @@ void draw_frame(PanelContext& context) {
     keep_up_with_changes(context);
     keep_up_with_training(context);
     view.zoom_by_key = 0;
+    view.precision.line_by_key = 0;
     handle_shortcuts(context);
     return_to_chosen_head(view);
     view.hover_shown = view.hovered;

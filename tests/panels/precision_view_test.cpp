@@ -136,6 +136,36 @@ TEST_F(Precision, TheTableIsSortedAndFiltered) {
     frames(2, ui_frame);
 }
 
+TEST_F(Precision, TheUpAndDownKeysMoveInTheTable) {
+    open();
+    put_beside(coarser);
+    const auto answer = weights(session->document().model);
+    ASSERT_TRUE(answer) << answer.problem;
+    std::vector<WeightError> sorted = answer->errors.parameters;
+    std::stable_sort(sorted.begin(), sorted.end(), [](const WeightError& a, const WeightError& b) { return a.rms < b.rms; });
+    view.precision.sort = ErrorColumn::Rms;
+    view.precision.upwards = true;
+    view.precision.parameter = sorted[0].parameter;
+    const StageId stage = view.stage;
+    press(Key::Up, ui_frame);
+    EXPECT_EQ(view.precision.parameter, sorted[0].parameter) << "nothing is above the first line";
+    press(Key::Down, ui_frame);
+    press(Key::Down, ui_frame);
+    EXPECT_EQ(view.precision.parameter, sorted[2].parameter);
+    press(Key::Up, ui_frame);
+    EXPECT_EQ(view.precision.parameter, sorted[1].parameter);
+    EXPECT_EQ(view.stage, stage) << "the Step view stays where it was";
+    for (std::size_t i = 0; i < sorted.size(); ++i) press(Key::Down, ui_frame);
+    EXPECT_EQ(view.precision.parameter, sorted.back().parameter);
+    frames(2, ui_frame);
+    const ImGuiWindow* table = find_window("##weights");
+    ASSERT_NE(table, nullptr);
+    EXPECT_EQ(table->Scroll.y, table->ScrollMax.y) << "the last line is in sight";
+    view.view = View::Step;
+    press(Key::Down, ui_frame);
+    EXPECT_NE(view.stage, stage) << "elsewhere the same key changes the layer";
+}
+
 TEST_F(Precision, OneButtonLeadsToBothStates) {
     open();
     put_beside(coarser);

@@ -54,7 +54,9 @@ void play(PanelContext& context) {
 void change_layer(PanelContext& context, int direction) {
     ViewState& view = context.view;
     const int last = static_cast<int>(context.trace().config.layers_of(view.stage.stack)) - 1;
-    if (view.view == View::Totals) view.totals.up_to = std::clamp(static_cast<int>(view.totals.up_to.value_or(last)) + direction, 0, last);
+    if (view.view == View::Precision) view.precision.line_by_key = direction;
+    else if (view.view == View::Totals)
+        view.totals.up_to = std::clamp(static_cast<int>(view.totals.up_to.value_or(last)) + direction, 0, last);
     else go_to_layer(view, context.trace(), std::clamp(std::max(view.stage.layer, 0) + direction, 0, last));
 }
 

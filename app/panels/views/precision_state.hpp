@@ -22,6 +22,7 @@ struct PrecisionView {
     std::string filter;         ///< filters the list by parts of names
     ErrorColumn sort = ErrorColumn::Relative;
     bool upwards = false;                                       ///< ascending order
+    int line_by_key = 0;                                        ///< lines to move down in the table in this frame
     std::string parameter;                                      ///< selected; "": the one with the largest relative error
     std::optional<std::pair<std::int64_t, std::int64_t>> cell;  ///< row and column of the selected number
     /// Set when B is opened in place of A, which is then pinned; keeps their roles as A and B.

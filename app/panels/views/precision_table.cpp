@@ -144,6 +144,18 @@ void press_line(PanelContext& context, const TableLine& line) {
     view.cell.reset();
 }
 
+/// Selects the line above or below the selected one if a key asks for it, and scrolls the table to it.
+void move_by_key(PanelContext& context, const std::vector<TableLine>& lines, const WeightError* chosen, float line_high) {
+    const int by = context.view.precision.line_by_key;
+    if (by == 0 || context.view.precision.kinds || lines.empty() || chosen == nullptr) return;
+    const auto at = std::find_if(lines.begin(), lines.end(), [&](const TableLine& line) { return line.parameter == chosen->parameter; });
+    const std::ptrdiff_t last = std::ssize(lines) - 1;
+    const std::ptrdiff_t next = at == lines.end() ? 0 : std::clamp<std::ptrdiff_t>(at - lines.begin() + by, 0, last);
+    press_line(context, lines[static_cast<std::size_t>(next)]);
+    const float top = static_cast<float>(next) * line_high, room = ImGui::GetWindowHeight();
+    ImGui::SetScrollY(std::clamp(ImGui::GetScrollY(), top + line_high - room, top));
+}
+
 void draw_table_line(PanelContext& context, const TableLine& line, const TableColumns& columns, const Item& item, bool chosen,
                      double worst) {
     const auto& [colors, fonts, scale] = context.theme;
@@ -211,12 +223,13 @@ void draw_weight_table(PanelContext& context, const WeightComparison& errors, co
     double worst = 0;
     for (const TableLine& line : lines)
         if (std::isfinite(line.relative)) worst = std::max(worst, line.relative);
-    const WeightError* chosen = chosen_weight(context, errors);
     ImGui::SetCursorScreenPos({box.min.x, box.min.y + context.px(kTableTop + 24)});
     ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
     ImGui::BeginChild("##weights", {box.width(), box.max.y - ImGui::GetCursorScreenPos().y}, false, ImGuiWindowFlags_NoNav);
     ImGui::PopStyleColor();
+    move_by_key(context, lines, chosen_weight(context, errors), line_high);
+    const WeightError* chosen = chosen_weight(context, errors);
     ImGuiListClipper clipper;
     clipper.Begin(static_cast<int>(lines.size()), line_high);
     while (clipper.Step())
