@@ -4,6 +4,8 @@
 
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/edit/edit_list.hpp"
+#include "app/panels/files/files.hpp"
+#include "app/panels/files/model_list.hpp"
 #include "app/panels/lessons/lesson_player.hpp"
 #include "app/panels/mistakes.hpp"
 #include "app/panels/model_settings.hpp"
@@ -22,7 +24,7 @@
 namespace attn::app {
 namespace {
 
-constexpr float kTourButton = 34;
+constexpr float kOfferButton = 34;
 
 /// Settings of the computation; the weights of two files are compared without one.
 bool shows_activations(const PanelContext& context) { return context.view.view != View::Precision; }
@@ -188,14 +190,26 @@ void draw_section(PanelContext& context, const SettingSection& section, bool fir
     reveal_opened(context, section.name, was_open);
 }
 
-/// Shown at the bottom of the pane until the user has completed the tour.
-void draw_tour_button(PanelContext& context) {
-    if (button(context.ui(), "Take the tour · 5 minutes",
-               {.look = ButtonLook::Accent,
-                .width = -1,
-                .height = kTourButton,
-                .notes = {.tooltip = "From a trained model through its masks to watching one learn. Esc leaves it."}}))
+/// What is offered at the bottom of the pane: the tour until it has been completed, and a model of one's own until one has been opened.
+struct Offers {
+    bool tour = false, model = false;
+    int count() const { return (tour ? 1 : 0) + (model ? 1 : 0); }
+};
+
+Offers offers_of(const PanelContext& context) {
+    return {!context.view.toured, context.document.model == nullptr && context.files.recent_models.empty()};
+}
+
+void draw_offers(PanelContext& context, const Offers& offers) {
+    if (offers.tour && button(context.ui(), "Take the tour · 5 minutes",
+                              {.look = ButtonLook::Accent,
+                               .width = -1,
+                               .height = kOfferButton,
+                               .notes = {.tooltip = "From a trained model through its masks to watching one learn. Esc leaves it."}}))
         open_tour(context);
+    if (offers.model &&
+        button(context.ui(), "Open a model of your own…", {.width = -1, .height = kOfferButton, .notes = {.tooltip = kListedModels}}))
+        begin_open_model(context);
 }
 
 /// After a change of the search, scrolls to the first control found by its name, unless a section of that name is at the top.
@@ -248,20 +262,21 @@ void open_settings_section(ViewState& view, const char* name) {
 }
 
 void draw_settings(PanelContext& context) {
-    if (context.view.toured || context.view.lesson.open()) return draw_sections(context);
-    // The button stays at the bottom while the sections scroll. The scrollbar goes into the pane's margin, so that the sections keep their
+    const Offers offers = offers_of(context);
+    if (offers.count() == 0 || context.view.lesson.open()) return draw_sections(context);
+    // The buttons stay at the bottom while the sections scroll. The scrollbar goes into the pane's margin, so that the sections keep their
     // width.
     ImGuiStorage& memory = *ImGui::GetStateStorage();
     const ImGuiID scrolls = ImGui::GetID("scrolls");
     const ImGuiStyle& style = ImGui::GetStyle();
     const float width = ImGui::GetContentRegionAvail().x + (memory.GetBool(scrolls) ? style.ScrollbarSize : 0);
-    const float foot = context.px(kTourButton) + style.ItemSpacing.y;
+    const float foot = static_cast<float>(offers.count()) * (context.px(kOfferButton) + style.ItemSpacing.y);
     ImGui::BeginChild("##sections", {width, ImGui::GetContentRegionAvail().y - foot}, false, ImGuiWindowFlags_NoNav);
     draw_sections(context);
     memory.SetBool(scrolls, ImGui::GetScrollMaxY() > 0);
     fade_scrolled_edges(context.ui());
     ImGui::EndChild();
-    draw_tour_button(context);
+    draw_offers(context, offers);
 }
 
 }  // namespace attn::app

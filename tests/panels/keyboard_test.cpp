@@ -150,7 +150,8 @@ class OpeningField : public InterfaceFixture {};
 
 /// The field receives all keys from the click that opens it, not only from the frame in which it becomes active.
 TEST_F(OpeningField, KeepsItsKeysFromTheView) {
-    view.toured = true;  // hides the tour button, which would take space from the settings
+    view.toured = true;  // hides the buttons below the settings, which would take space from them
+    files.recent_models = {"/models/gpt2"};
     open_example("causal-attention");
     session->apply({command::SetTexts{{"the cat sat", "on the mat"}, {}}, ""});
     frames(2, ui_frame);

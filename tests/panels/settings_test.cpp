@@ -183,6 +183,20 @@ TEST_F(SettingsPane, TheTourIsOfferedUntilItHasBeenTaken) {
     EXPECT_THAT(controls(), Not(Contains("Take the tour · 5 minutes")));
 }
 
+TEST_F(SettingsPane, AModelOfOnesOwnIsOfferedUntilOneHasBeenOpened) {
+    frames(3, ui_frame);
+    ASSERT_TRUE(press_control("Open a model of your own…"));
+    EXPECT_EQ(view.files.task, FileTask::Open);
+    EXPECT_TRUE(view.files.shelf) << "it lists models, not a folder";
+    press(Key::Escape, ui_frame);
+    view.toured = true;
+    frames(3, ui_frame);
+    EXPECT_THAT(controls(), Contains("Open a model of your own…")) << "the tour has nothing to do with it";
+    files.recent_models = {"/models/gpt2"};
+    frames(3, ui_frame);
+    EXPECT_THAT(controls(), Not(Contains("Open a model of your own…")));
+}
+
 TEST_F(SettingsPane, LessonsAndTrainAreOnTheFirstScreenOfASmallWindow) {
     ImGui::GetIO().DisplaySize = ImVec2(1280, 720);
     view.view = View::Heads;
