@@ -307,6 +307,55 @@ TEST_F(ComparisonTest, AStateComparedWithItselfIsSaidToBeTheSame) {
     EXPECT_EQ(said(), "");
 }
 
+TEST_F(ComparisonTest, APinnedStateSaysThatItIsTheShownOneUntilSomethingChanges) {
+    open_example("gpt-tiny");
+    view.stage = {Stage::Weights, 0};
+    frames(2, ui_frame);
+    pin();
+    view.compare.choose(Compare::Pinned);
+    frames(3, ui_frame);
+    const auto said = [&] {
+        std::string words;
+        with_context(
+            [&](PanelContext& context) { words = comparison_picture(context, compared_sides(context, view.stage, view.head)).remark; });
+        return words;
+    };
+    EXPECT_EQ(said(), "A and B are the same, so every difference is 0. Change the text, a mask or a number.");
+    with_context([&](PanelContext& context) {
+        for (const ReadingKind kind : {ReadingKind::Lens, ReadingKind::Totals}) EXPECT_TRUE(compared_readings(context, kind).one_state);
+    });
+    set_text("the dog sat");
+    frames(3, ui_frame);
+    EXPECT_EQ(said().find("A and B are the same"), std::string::npos) << said();
+    with_context([&](PanelContext& context) { EXPECT_FALSE(compared_readings(context, ReadingKind::Lens).one_state); });
+}
+
+TEST_F(ComparisonTest, AStageBeforeTheFirstDifferenceNamesIt) {
+    open_example("gpt-tiny");
+    ASSERT_GT(trace().config.num_layers, 1);
+    view.compare.choose(Compare::Unmasked);
+    const auto said_at = [&](const StageId& id) {
+        view.stage = id;
+        frames(2, ui_frame);
+        session->wait();
+        frames(2, ui_frame);
+        std::string in_step, in_heads;
+        with_context([&](PanelContext& context) {
+            in_step = comparison_picture(context, compared_sides(context, id, view.head)).remark;
+            in_heads = shown_remark(context, id).words;
+        });
+        EXPECT_EQ(in_step, in_heads);
+        return in_step;
+    };
+    // The first mask comes right after the first layer's scores have been scaled.
+    for (const Stage stage : {Stage::Q, Stage::Scores, Stage::Scaled})
+        EXPECT_EQ(said_at({stage, 0}), "A and B do not differ here. The first stage in which they do is “Masked” in layer 0.");
+    EXPECT_EQ(said_at({Stage::Masked, 0}), "");
+    EXPECT_EQ(said_at({Stage::Scores, 1}), "") << "it depends on what was masked before";
+    view.compare.layer = 0;
+    EXPECT_EQ(said_at({Stage::Scores, 1}), "") << "two layers differ in any stage";
+}
+
 TEST_F(ComparisonTest, RedoBringsTheComparisonBackWithItsPin) {
     open_example("gpt-tiny");
     const auto step = [this](auto command) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <optional>
 
 #include "app/session/document/document_json.hpp"
 #include "app/session/document/presets.hpp"
@@ -56,12 +57,14 @@ TEST(MistakeSession, SaysWhenItChangesNothing) {
             const StateRef correct_state = session.states().correct;
             ASSERT_NE(correct_state, nullptr) << info.name;
             const auto correct = session.compute(correct_state, facet::Trace{});
-            bool same = true;
-            for (std::size_t i = 0; i < snapshot->trace->stages.size(); ++i) {
+            std::optional<StageId> first;
+            for (std::size_t i = 0; i < snapshot->trace->stages.size() && !first; ++i) {
                 const auto a = snapshot->trace->stages[i].value.values(), b = correct->trace->stages[i].value.values();
-                same = same && std::equal(a.begin(), a.end(), b.begin(), b.end());
+                if (!std::equal(a.begin(), a.end(), b.begin(), b.end())) first = snapshot->trace->stages[i].id;
             }
+            const bool same = !first;
             EXPECT_EQ(*session.get(facet::SameNumbers{correct_state}), same) << preset << ", " << info.name;
+            EXPECT_EQ(*session.get(facet::FirstDifference{correct_state}), first) << preset << ", " << info.name;
             ++(same ? idle : acting);
         }
         session.apply(with_mistake(session, Mistake::None));

@@ -218,7 +218,8 @@ ComparedReadings compared_readings(const PanelContext& context, ReadingKind kind
     ComparedReadings out{nullptr, state.snapshot, context.view.compare.batch.value_or(context.view.batch), "", state.missing};
     out.name = state_name(context, *source, state);
     if (out.batch != context.view.batch) out.name += fmt::format(", text {}", out.batch + 1);
-    if (source->source == Compare::Itself && out.batch == context.view.batch) {
+    out.one_state = state.state == context.states.shown && out.batch == context.view.batch;
+    if (source->source == Compare::Itself && out.one_state) {
         out.missing = "This view shows all layers and heads: choose another text, or another state.";
         return out;
     }
@@ -408,6 +409,8 @@ ComparisonPicture comparison_picture(PanelContext& context, const ComparedSides&
     if (!out.remark.empty()) {
         layout = CompareLayout::SideBySide;
         out.formula = fmt::format("{} and {}", sides.first, sides.second);
+    } else {
+        out.remark = why_same(context, sides);
     }
     if (out.problem.empty() && layout != CompareLayout::SideBySide) {
         ChangedMap found = difference_of(context, sides, b, a);

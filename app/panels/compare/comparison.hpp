@@ -55,6 +55,7 @@ struct ComparedReadings {
     const Snapshot* snapshot = nullptr;
     std::int64_t batch = 0;
     std::string name{}, missing{};
+    bool one_state = false;  ///< they are those of the shown text themselves
 };
 ComparedReadings compared_readings(const PanelContext& context, ReadingKind kind);
 /// Pins the shown state as A and compares with it.
@@ -107,6 +108,12 @@ ChangedMap difference_of(const PanelContext& context, const ComparedSides& sides
 /// Why the two matrices cannot be subtracted (their shapes), and what the view shows `instead`; "" if they can.
 std::string no_difference(const ComparedSides& sides, const Matrix& a, const Matrix& b, std::string_view instead);
 
+/// Says that A and B are one state, and how to make them differ.
+std::string words_of_one_state(const PanelContext& context);
+/// Why nothing differs between the sides: they are one state, or differ only in later stages, the first of which is named. "" if something
+/// may differ.
+std::string why_same(const PanelContext& context, const ComparedSides& sides);
+
 /// The colour of such a reason: red, unless it only says that numbers are being computed.
 Color problem_color(const PanelContext& context, std::string_view problem);
 
@@ -114,7 +121,7 @@ Color problem_color(const PanelContext& context, std::string_view problem);
 struct ComparisonPicture {
     Equation equation;
     std::string formula;  ///< the selected cell's two numbers and their difference
-    std::string remark;   ///< why the two stand side by side though their difference was chosen; "" otherwise
+    std::string remark;   ///< why the two stand side by side though their difference was chosen, or why nothing differs; "" otherwise
     std::string problem;  ///< why nothing can be shown, "" if it can
 };
 ComparisonPicture comparison_picture(PanelContext& context, const ComparedSides& sides);

@@ -204,9 +204,7 @@ std::string shown_problem(PanelContext& context, const StageId& id) {
 ShownRemark shown_remark(PanelContext& context, const StageId& id) {
     if (const std::string problem = shown_problem(context, id); !problem.empty()) return {problem, problem_color(context, problem)};
     if (!context.view.compare.on() || !shows_difference(context)) return {};
-    const ComparedSides sides = compared_sides(context, id, context.view.head);
-    if (!is_same(sides.a, sides.b)) return {};
-    return {"A and B are the same, so every difference is 0. Change the text, a mask or a number.", context.theme.colors.muted};
+    return {why_same(context, compared_sides(context, id, context.view.head)), context.theme.colors.muted};
 }
 
 }  // namespace attn::app

@@ -78,6 +78,7 @@ struct OtherLens {
     const LogitLens* lens = nullptr;     ///< its lens
     std::int64_t batch = 0;
     std::string name, problem;  ///< `problem`: why it is not available
+    bool one_state = false;     ///< it is the shown one
 };
 
 OtherLens other_lens(PanelContext& context, const LogitLens& lens) {
@@ -86,6 +87,7 @@ OtherLens other_lens(PanelContext& context, const LogitLens& lens) {
     const ComparedReadings readings = compared_readings(context, ReadingKind::Lens);
     other.name = readings.name;
     other.batch = readings.batch;
+    other.one_state = readings.one_state;
     other.problem = readings.missing;
     if (readings.readings == nullptr) return other;
     const auto& found = readings.readings->lens;
@@ -431,6 +433,7 @@ void draw_lens_view(PanelContext& context) {
               "mean of −ln p of the tokens that follow.";
     if (!both_ways && !context.snapshot.asked.empty()) legend += " Only what the task asks for is counted: the rest cannot be predicted.";
     if (!other.problem.empty()) legend = other.problem + (compare.swapped ? " The table shows B." : "");
+    else if (other.lens != nullptr && !in_place && other.one_state) legend = words_of_one_state(context);
     else if (other.lens != nullptr && !in_place)
         legend = fmt::format(
             "Colour: how much more (orange) or less (blue) likely the correct token is than in A: {}; the strongest colour stands for "

@@ -335,7 +335,7 @@ struct Picture {
     StageText text;
     bool comparing = false;
     std::string problem{};  ///< why the requested comparison is not shown
-    std::string remark{};   ///< why it is shown in another layout
+    std::string remark{};   ///< why it is shown in another layout, or why nothing differs
 };
 
 /// Replaces the shown state with the other one while the key is held.

@@ -215,6 +215,7 @@ TotalsPicture totals_picture(PanelContext& context, const Shown& shown) {
         picture.equation.result = std::move(b);
         return picture;
     }
+    if (other.one_state) picture.words += " " + words_of_one_state(context);
     const std::string_view no_difference = a.data.rows != b.data.rows ? " The texts have different lengths"
                                            : a.large || b.large       ? " Totals of texts this long cannot be subtracted"
                                                                       : "";

@@ -162,6 +162,7 @@ std::vector<Request> needs_of(const Request& request, const Results& results) {
     }
     if (std::holds_alternative<facet::RolloutTerms>(request.facet)) needs.push_back({request.state, facet::Readings{ReadingKind::Totals}});
     if (const auto* same = std::get_if<facet::SameNumbers>(&request.facet)) needs.push_back({same->other, facet::Trace{}});
+    if (const auto* first = std::get_if<facet::FirstDifference>(&request.facet)) needs.push_back({first->other, facet::Trace{}});
     return needs;
 }
 
@@ -175,7 +176,7 @@ bool comes_with_trace(const Request& request) {
     // Another tokenizer's file has to be read first, which can take long.
     return !waits_for_gradients && !of_weights && !sums_rows && !std::holds_alternative<facet::Trace>(request.facet) &&
            !std::holds_alternative<facet::Beginning>(request.facet) && !std::holds_alternative<facet::SameNumbers>(request.facet) &&
-           !std::holds_alternative<facet::OtherTokens>(request.facet);
+           !std::holds_alternative<facet::FirstDifference>(request.facet) && !std::holds_alternative<facet::OtherTokens>(request.facet);
 }
 
 }  // namespace attn::app

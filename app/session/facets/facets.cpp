@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -74,6 +75,19 @@ bool same_stages(const Trace<float>& a, const Trace<float>& b) {
 bool same_numbers(const Trace<float>& a, const Trace<float>& b) {
     if (!same_stages(a, b)) return false;
     return (a.whole() && b.whole()) || a.settings == b.settings || (!edits_behind_layers(a) && !edits_behind_layers(b));
+}
+
+bool same_stage(const RecordedStage<float>& a, const RecordedStage<float>& b) {
+    const auto same = [](float x, float y) { return x == y || (std::isnan(x) && std::isnan(y)); };
+    const auto left = a.value.values(), right = b.value.values();
+    return a.value.shape() == b.value.shape() && std::equal(left.begin(), left.end(), right.begin(), right.end(), same);
+}
+
+/// The first stage of `a` that `b` does not have or has with other numbers.
+std::optional<StageId> first_difference(const Trace<float>& a, const Trace<float>& b) {
+    for (const RecordedStage<float>& stage : a.stages)
+        if (const RecordedStage<float>* other = b.find(stage.id); other == nullptr || !same_stage(stage, *other)) return stage.id;
+    return {};
 }
 
 void expect_to_write_on(const Trace<float>& trace) {
@@ -290,6 +304,9 @@ struct FacetMaker::Make {
     }
     FacetValue operator()(const facet::NextWords& next) const {
         return value(next_words(snapshot_of(state), next.sequence, next.sampling, next.position));
+    }
+    FacetValue operator()(const facet::FirstDifference& facet) const {
+        return value(first_difference(trace(), *snapshot_of(facet.other).trace));
     }
     FacetValue operator()(const facet::SameNumbers& facet) const { return value(same_numbers(trace(), *snapshot_of(facet.other).trace)); }
     FacetValue operator()(const facet::Explanation& facet) const {

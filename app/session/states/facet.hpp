@@ -252,6 +252,14 @@ struct SameNumbers {
     bool operator==(const SameNumbers&) const = default;
 };
 
+/// The first stage, in order of computation, whose numbers differ from those of another state; none if all are the same. For whole traces.
+struct FirstDifference {
+    using Value = std::optional<StageId>;
+    static constexpr FacetInfo kInfo{.lane = Lane::Prompt};
+    StateRef other;
+    bool operator==(const FirstDifference&) const = default;
+};
+
 /// The arithmetic behind one cell.
 struct Explanation {
     using Value = app::Explanation;
@@ -372,10 +380,10 @@ struct Dump {
 
 using Facet =
     std::variant<facet::Trace, facet::Beginning, facet::Inside, facet::Readings, facet::Gradients, facet::Verification, facet::Doctor,
-                 facet::Sample, facet::NextWords, facet::HeadRows, facet::KnockOut, facet::SameNumbers, facet::Explanation, facet::HeadMean,
-                 facet::MovedNorms, facet::Statistics, facet::MapRegion, facet::ChangedSlice, facet::StrongCells, facet::TotalsSlice,
-                 facet::RolloutTerms, facet::TokenPath, facet::OtherTokens, facet::NearTokens, facet::FoundTokens, facet::WeightsBeside,
-                 facet::WeightErrors, facet::WeightNumbers, facet::Dump>;
+                 facet::Sample, facet::NextWords, facet::HeadRows, facet::KnockOut, facet::SameNumbers, facet::FirstDifference,
+                 facet::Explanation, facet::HeadMean, facet::MovedNorms, facet::Statistics, facet::MapRegion, facet::ChangedSlice,
+                 facet::StrongCells, facet::TotalsSlice, facet::RolloutTerms, facet::TokenPath, facet::OtherTokens, facet::NearTokens,
+                 facet::FoundTokens, facet::WeightsBeside, facet::WeightErrors, facet::WeightNumbers, facet::Dump>;
 
 inline const FacetInfo& info_of(const Facet& facet) {
     return std::visit([](const auto& one) -> const FacetInfo& { return one.kInfo; }, facet);
