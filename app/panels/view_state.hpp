@@ -150,11 +150,12 @@ struct ViewState {
     bool toured = false;    ///< the tour has been completed
     double memory_mib = 0;  ///< memory limit for computed results; 0: a quarter of the machine's memory
     bool dark = true;
-    double ui_zoom = 1;       ///< interface scale on top of the display's
-    bool help = false;        ///< the help sheet is open
-    HelpState help_page;      ///< page of the help sheet
-    std::string dump_path;    ///< typed into the Doctor view
-    bool dump_focus = false;  ///< its field takes the keyboard in the next frame
+    double ui_zoom = 1;         ///< interface scale on top of the display's
+    bool help = false;          ///< the help sheet is open
+    HelpState help_page;        ///< page of the help sheet
+    std::string dump_path;      ///< typed into the Doctor view
+    bool dump_focus = false;    ///< its field takes the keyboard in the next frame
+    bool dump_entered = false;  ///< the path was entered, and the file has not been examined yet
     /// A stroke of the mouse while the mask is painted: whether it forbids cells, and the cell it has reached.
     struct Stroke {
         bool forbids = true;

@@ -1,33 +1,54 @@
-/// The Doctor view: the field for a file of other code is in sight and keeps the keyboard.
+/// The Doctor view: the field for a file of other code is in sight, and keeps the keyboard as long as its path is wrong.
 
 #include <gtest/gtest.h>
 
 #include "app/session/session.hpp"
+#include "engine/trace/trace_file.hpp"
 #include "tests/support/interface_fixture.hpp"
 #include "tests/support/item_finder.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace attn::app::test {
 namespace {
 
-class DoctorView : public InterfaceFixture {};
+class DoctorView : public InterfaceFixture {
+protected:
+    void enter(const std::string& path) {
+        view.view = View::Doctor;
+        view.dump_focus = true;
+        frames(3, ui_frame);
+        ImGui::GetIO().AddInputCharactersUTF8(path.c_str());
+        frame(ui_frame);
+        EXPECT_EQ(view.dump_path, path);
+        press(Key::Enter, ui_frame);
+        frames(3, ui_frame);
+        session->wait_for_dump();
+        frames(4, ui_frame);
+    }
+};
 
-/// Keys typed after Enter used to be shortcuts of the view.
-TEST_F(DoctorView, ThePathFieldKeepsTheKeyboardAfterEnter) {
+/// What is typed after a wrong path corrects it.
+TEST_F(DoctorView, AWrongPathKeepsTheKeyboardAfterEnter) {
     open_example("gpt-tiny");
-    view.view = View::Doctor;
-    view.dump_focus = true;
-    frames(3, ui_frame);
-    ImGui::GetIO().AddInputCharactersUTF8("/no such file.npz");
-    frame(ui_frame);
-    EXPECT_EQ(view.dump_path, "/no such file.npz");
-    press(Key::Enter, ui_frame);
-    frames(3, ui_frame);
-    session->wait_for_dump();
-    frames(2, ui_frame);
+    enter("/no such file.npz");
     ImGui::GetIO().AddInputCharactersUTF8("h");
     frames(2, ui_frame);
     EXPECT_EQ(view.dump_path, "/no such file.npzh");
     EXPECT_EQ(view.view, View::Doctor);
+}
+
+TEST_F(DoctorView, AfterEnterTheKeysBelongToTheProgram) {
+    open_example("gpt-tiny");
+    const attn::test::TemporaryFolder folder;
+    const std::filesystem::path dump = folder.path() / "dump.safetensors";
+    TokenTexts texts;
+    for (const std::int64_t length : trace().tokens.lengths) texts.emplace_back(static_cast<std::size_t>(length), "x");
+    write_trace(dump, trace(), texts);
+    enter(dump.string());
+    ImGui::GetIO().AddInputCharactersUTF8("h");
+    frames(2, ui_frame);
+    EXPECT_EQ(view.dump_path, dump.string());
+    EXPECT_EQ(view.view, View::Heads);
 }
 
 TEST_F(DoctorView, ThePathFieldIsInSightInASmallWindow) {

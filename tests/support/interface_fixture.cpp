@@ -40,6 +40,7 @@ void InterfaceFixture::with_context(const std::function<void(PanelContext&)>& us
                          .can_redo = session->can_redo(),
                          .undone_part = session->undone_part(),
                          .redone_part = session->redone_part(),
+                         .dump = session->dump(),
                          .files = files,
                          .other_step = session->other_step(),
                          .writing = session->is_writing(),

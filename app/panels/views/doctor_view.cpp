@@ -144,15 +144,21 @@ void draw_dump_field(PanelContext& context, ImVec2 heading, float right) {
     const float button_x = right - context.px(kExamine), least = heading.x + context.px(110);
     const float x = std::max(button_x - context.px(kPathField + 8), least);
     ImGui::SetCursorScreenPos({x, heading.y});
+    // After Enter, keys belong to the program again, unless the path has to be corrected.
+    if (context.view.dump_entered && context.dump != nullptr && !context.dump->reading) {
+        context.view.dump_entered = false;
+        context.view.dump_focus = !context.dump->problem.empty();
+    }
     if (std::exchange(context.view.dump_focus, false)) focus_next_field();
     const bool entered = text_field(
         ui, "##dump_path", path, "a .safetensors or .npz file from other code", (button_x - context.px(8) - x) / context.theme.scale,
         {.tooltip = "The path of a file with tensors such as q, k, v, scores, weights, context, from any framework; or drop the "
                     "file on the window. Press ? for the help page about them."});
-    context.view.dump_focus = entered;  // what is typed next belongs to the path, too
     ImGui::SetCursorScreenPos({button_x, heading.y});
     const bool pressed = button(ui, "examine", {.width = kExamine, .notes = {.disabled = path.empty() ? "Type a file's path." : ""}});
-    if ((entered || pressed) && !path.empty()) context.commands.push_back({command::OpenDump{without_tilde(path)}, ""});
+    if ((!entered && !pressed) || path.empty()) return;
+    context.commands.push_back({command::OpenDump{without_tilde(path)}, ""});
+    context.view.dump_entered = entered;
 }
 
 void draw_dump(PanelContext& context) {
