@@ -206,18 +206,26 @@ bool sum_sign(PanelContext& context, ImVec2 min, ImVec2 max, bool chosen) {
     return item.pressed;
 }
 
+/// In Write, the arrow keys go through what is written.
+bool arrows_step(const PanelContext& context) { return context.view.view != View::Write; }
+
 /// The open block's title; a click shows or hides the stages below.
 void draw_open_title(PanelContext& context, const ModelBlock& block, ImVec2 min, ImVec2 max, bool folded) {
     const auto& [colors, fonts, scale] = context.theme;
     const bool no_room = folded && context.view.panes.thumbnails;
-    const std::string tooltip = block_tooltip(context, block) + (no_room ? "\n← and → step through its stages, which a higher window shows."
-                                                                 : folded ? "\nClick to show its stages (4)."
-                                                                          : "\nClick to hide its stages (4).");
+    const std::string tooltip =
+        block_tooltip(context, block) + (no_room && arrows_step(context) ? "\n← and → step through its stages, which a higher window shows."
+                                         : no_room                       ? "\nA higher window shows its stages."
+                                         : folded                        ? "\nClick to show its stages (4)."
+                                                                         : "\nClick to hide its stages (4).");
     const Item item = item_at(context.ui(), "##open", min, {max.x - min.x, max.y - min.y}, {.tooltip = tooltip});
     ImDrawList& list = *ImGui::GetWindowDrawList();
     draw_text(list, fonts.strong, {min.x, min.y + context.px(5)}, item.hovered ? colors.accent : colors.text,
               elide(fonts.strong, block_title(context, block), max.x - min.x));
-    draw_text(list, fonts.caption, {min.x, min.y + context.px(24)}, colors.muted, no_room ? "← → step" : folded ? "closed" : "open below");
+    draw_text(list, fonts.caption, {min.x, min.y + context.px(24)}, colors.muted,
+              no_room && arrows_step(context) ? "← → step"
+              : folded                        ? "closed"
+                                              : "open below");
     draw_focus_ring(context.ui(), item, context.px(4));
     if (item.pressed && !no_room) context.view.panes.thumbnails = !context.view.panes.thumbnails;
 }
@@ -318,7 +326,8 @@ Stretch draw_map(PanelContext& context, bool folded) {
         ImDrawList& list = *ImGui::GetWindowDrawList();
         const float x = origin.x + context.px(10);
         draw_spaced_text(list, fonts.small, {x, origin.y + context.px(10)}, colors.muted, "MODEL", context.px(1));
-        draw_text(list, fonts.label, {x, origin.y + context.px(27)}, colors.faint, "click a block; ← → step");
+        draw_text(list, fonts.label, {x, origin.y + context.px(27)}, colors.faint,
+                  arrows_step(context) ? "click a block; ← → step" : "click a block");
     }
     const float room = all - header - context.px(8);
     const MapPicture picture = picture_of_map(context, room);

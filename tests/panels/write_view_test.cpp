@@ -89,6 +89,30 @@ TEST_F(WriteViewTest, MomentsAreGoneBackTo) {
     EXPECT_EQ(view.head_rows.keys[0].front(), visible_text(snapshot->tokens[0].front().text));
 }
 
+TEST_F(WriteViewTest, ArrowsMoveFromMomentToMoment) {
+    open();
+    write();
+    const StageId stage = view.stage;
+    const auto shown_after = [&](Key key) {
+        press(key, ui_frame);
+        frames(2, ui_frame);
+        return writing().shown;
+    };
+    ASSERT_EQ(writing().shown, 3);
+    EXPECT_EQ(shown_after(Key::Right), 3) << "nothing has been written after it";
+    EXPECT_EQ(shown_after(Key::Left), 2);
+    EXPECT_EQ(shown_after(Key::Left), 1);
+    EXPECT_EQ(shown_after(Key::Right), 2);
+    EXPECT_EQ(shown_after(Key::Home), kPrompt);
+    EXPECT_EQ(shown_after(Key::Left), kPrompt);
+    EXPECT_EQ(shown_after(Key::Right), 0);
+    EXPECT_EQ(shown_after(Key::End), 3);
+    EXPECT_EQ(view.stage, stage) << "the other views stay where they were";
+    view.view = View::Step;
+    press(Key::Left, ui_frame);
+    EXPECT_NE(view.stage, stage);
+}
+
 TEST_F(WriteViewTest, BranchesAreLookedAtComparedAndGivenUp) {
     open();
     write();

@@ -22,9 +22,12 @@
 #include "app/panels/train/train_transport.hpp"
 #include "app/panels/views/token_path_view.hpp"
 #include "app/panels/write/writing_actions.hpp"
+#include "app/panels/write/written_chips.hpp"
 
 namespace attn::app {
 namespace {
+
+constexpr std::ptrdiff_t kEveryMoment = 1 << 30;  ///< more than a text has
 
 KeyChord on(Key key) { return {.key = key}; }
 KeyChord repeating(Key key) { return {.key = key, .repeats = true}; }
@@ -39,9 +42,21 @@ bool can_write_on(const PanelContext& context) { return can_write(context) && (c
 bool in_lesson(const PanelContext& context) { return context.view.lesson.open(); }
 bool has_run(const PanelContext& context) { return context.training.snapshot->run != 0; }
 
+/// To the next or previous stage; in Write, where stages are out of sight, to the next or previous moment of what is written.
 void step(PanelContext& context, int direction) {
     context.view.playing = false;
-    walk_stages(context, direction);
+    if (context.view.view == View::Write) step_written(context, direction);
+    else walk_stages(context, direction);
+}
+
+void go_to_first(PanelContext& context) {
+    if (context.view.view == View::Write) step_written(context, -kEveryMoment);
+    else go_to_first_stage(context.view, context.trace());
+}
+
+void go_to_last(PanelContext& context) {
+    if (context.view.view == View::Write) step_written(context, kEveryMoment);
+    else go_to_last_stage(context.view, context.trace());
 }
 
 void play(PanelContext& context) {
@@ -197,8 +212,20 @@ std::vector<Action> table() {
         {"Reset this step of the lesson", "Lesson", {on(Key::Backspace)}, kLesson, "Lesson: reset the step", reset_lesson_step, in_lesson},
         {"Leave the lesson", "Lesson", {}, kLesson, "", close_lesson, in_lesson},
 
-        {"Previous stage", "Go to", {repeating(Key::Left)}, kPicture, "previous and next stage", [](C& c) { step(c, -1); }, ready},
-        {"Next stage", "Go to", {repeating(Key::Right)}, kPicture, "previous and next stage", [](C& c) { step(c, +1); }, ready},
+        {"Previous stage",
+         "Go to",
+         {repeating(Key::Left)},
+         kPicture,
+         "previous and next stage; in Write, moment",
+         [](C& c) { step(c, -1); },
+         ready},
+        {"Next stage",
+         "Go to",
+         {repeating(Key::Right)},
+         kPicture,
+         "previous and next stage; in Write, moment",
+         [](C& c) { step(c, +1); },
+         ready},
         {"Previous block of the model",
          "Go to",
          {repeating(Key::PageUp)},
@@ -213,19 +240,25 @@ std::vector<Action> table() {
          "previous and next block of the model",
          [](C& c) { step_block(c.view, c.trace(), +1); },
          ready},
-        {"First stage",
-         "Go to",
-         {on(Key::Home)},
-         kPicture,
-         "first and last stage",
-         [](C& c) { go_to_first_stage(c.view, c.trace()); },
-         ready},
-        {"Last stage", "Go to", {on(Key::End)}, kPicture, "first and last stage", [](C& c) { go_to_last_stage(c.view, c.trace()); }, ready},
+        {"First stage", "Go to", {on(Key::Home)}, kPicture, "first and last stage; in Write, moment", go_to_first, ready},
+        {"Last stage", "Go to", {on(Key::End)}, kPicture, "first and last stage; in Write, moment", go_to_last, ready},
         {"Play the stages", "Go to", {on(Key::Space)}, kPicture, "play the stages, pause", play, ready},
         {"Write on, or stop", "Write", {typed('y')}, kPicture, "write on, stop", toggle_writing, can_write_on},
         {"Write something else from here", "Write", {}, kPicture, "", write_otherwise, can_write_on},
-        {"Previous layer", "Go to", {repeating(Key::Up)}, kPicture, "previous and next layer", [](C& c) { change_layer(c, -1); }, ready},
-        {"Next layer", "Go to", {repeating(Key::Down)}, kPicture, "previous and next layer", [](C& c) { change_layer(c, +1); }, ready},
+        {"Previous layer",
+         "Go to",
+         {repeating(Key::Up)},
+         kPicture,
+         "previous and next layer; in Precision, tensor",
+         [](C& c) { change_layer(c, -1); },
+         ready},
+        {"Next layer",
+         "Go to",
+         {repeating(Key::Down)},
+         kPicture,
+         "previous and next layer; in Precision, tensor",
+         [](C& c) { change_layer(c, +1); },
+         ready},
         {"Previous head", "Go to", {typed('[')}, kAll, "previous and next head", [](C& c) { change_head(c, -1); }, ready},
         {"Next head", "Go to", {typed(']')}, kAll, "previous and next head", [](C& c) { change_head(c, +1); }, ready},
         {"Previous text", "Go to", {typed(',')}, kAll, "previous and next text or sentence", [](C& c) { change_sequence(c, -1); }, ready},

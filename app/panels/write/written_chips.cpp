@@ -138,6 +138,16 @@ void draw_chip(const PanelContext& context, const WrittenChip& chip, const Item&
 
 }  // namespace
 
+void step_written(PanelContext& context, std::ptrdiff_t by) {
+    const std::vector<WrittenChip> chips = chips_of_branch(context);
+    if (chips.empty() || !can_write(context)) return;
+    const auto first = static_cast<std::ptrdiff_t>(end_of_prompt(chips)), last = std::ssize(chips) - 1;
+    const auto shown = std::find_if(chips.begin() + first, chips.end(),
+                                    [&](const WrittenChip& chip) { return chip.place == shown_writing(context).shown; });
+    const std::ptrdiff_t now = shown == chips.end() ? first : shown - chips.begin();
+    go_to_moment(context, chips, static_cast<std::size_t>(std::clamp(now + by, first, last)));
+}
+
 float written_chips_height(const PanelContext& context, float width) {
     std::vector<WrittenChip> chips = chips_of_branch(context);
     return lay_out_chips(context, chips, width - context.px(12)) + context.px(6);
