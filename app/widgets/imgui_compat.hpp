@@ -12,7 +12,27 @@
 namespace attn::app {
 
 /// The keys the program uses, independent of ImGui's version. Letters and digits are given as 'F', '1'.
-enum class Key : int { Left, Right, Up, Down, PageUp, PageDown, Home, End, Enter, Escape, Space, Tab, Backspace, Delete, F1, F11 };
+enum class Key : int {
+    Left,
+    Right,
+    Up,
+    Down,
+    PageUp,
+    PageDown,
+    Home,
+    End,
+    Enter,
+    Escape,
+    Space,
+    Tab,
+    Backspace,
+    Delete,
+    F1,
+    F11,
+    KeypadAdd,
+    KeypadSubtract,
+    Keypad0
+};
 
 namespace compat {
 
@@ -51,10 +71,18 @@ inline ImGuiKey imgui_key(Key key) {
         return ImGuiKey_F1;
     case Key::F11:
         return ImGuiKey_F11;
+    case Key::KeypadAdd:
+        return ImGuiKey_KeypadAdd;
+    case Key::KeypadSubtract:
+        return ImGuiKey_KeypadSubtract;
+    case Key::Keypad0:
+        return ImGuiKey_Keypad0;
     }
     return ImGuiKey_None;
 }
 inline ImGuiKey imgui_key(char symbol) {
+    if (symbol == '+') return ImGuiKey_Equal;
+    if (symbol == '-') return ImGuiKey_Minus;
     return static_cast<ImGuiKey>(symbol >= '0' && symbol <= '9' ? ImGuiKey_0 + (symbol - '0') : ImGuiKey_A + (symbol - 'A'));
 }
 #else
@@ -93,17 +121,23 @@ inline int imgui_key(Key key) {
         return 290;
     case Key::F11:
         return 300;
+    case Key::KeypadAdd:
+        return 334;
+    case Key::KeypadSubtract:
+        return 333;
+    case Key::Keypad0:
+        return 320;
     }
     return -1;
 }
-inline int imgui_key(char symbol) { return symbol; }
+inline int imgui_key(char symbol) { return symbol == '+' ? '=' : symbol; }
 #endif
 
 }  // namespace compat
 
 /// True in the frame in which the key is pressed and, with `repeat`, in those in which it repeats.
 inline bool key_pressed(Key key, bool repeat = true) { return ImGui::IsKeyPressed(compat::imgui_key(key), repeat); }
-/// The same for an upper-case letter or a digit.
+/// The same for an upper-case letter, a digit, + (which shares its key with =) or -.
 inline bool key_pressed(char symbol, bool repeat = false) { return ImGui::IsKeyPressed(compat::imgui_key(symbol), repeat); }
 
 /// True in the frame in which Enter is pressed. Unlike an ImGui field, this ignores a key still held from before that repeats.

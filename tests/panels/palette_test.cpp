@@ -101,6 +101,28 @@ protected:
     }
 };
 
+TEST_F(PaletteTest, KeysMakeEverythingLargerAndSmallerAsInBrowsers) {
+    control('+');
+    EXPECT_GT(view.ui_zoom, 1);
+    control('0');
+    EXPECT_EQ(view.ui_zoom, 1);
+    control('-');
+    EXPECT_LT(view.ui_zoom, 1);
+    control('+', true);
+    EXPECT_DOUBLE_EQ(view.ui_zoom, 1) << "with Shift, as where + shares its key with =";
+    hold_modifiers(true, false);
+    press(Key::KeypadAdd, ui_frame);
+    hold_modifiers(false, false);
+    EXPECT_GT(view.ui_zoom, 1);
+    const std::set<std::string> keys = [] {
+        std::set<std::string> first;
+        for (const Action& action : actions())
+            if (action.sheet == "everything larger, smaller, as usual") first.insert(action.chords.front().text());
+        return first;
+    }();
+    EXPECT_EQ(keys, (std::set<std::string>{"Ctrl + +", "Ctrl + -", "Ctrl + 0"}));
+}
+
 TEST_F(PaletteTest, DoesWhatIsTyped) {
     const bool causal = session->document().forward.masks.causal;
     run("causal mask");

@@ -143,6 +143,11 @@ Action answer(std::size_t place, char key) {
 
 void zoom(PanelContext& context, double factor) { context.view.ui_zoom = std::clamp(context.view.ui_zoom * factor, 0.5, 4.0); }
 
+/// Ctrl and the key; the numeric keypad has another one of this name.
+std::vector<KeyChord> zoom_keys(char symbol, Key keypad) {
+    return {ctrl(symbol), ctrl_shift(symbol), {.key = keypad, .ctrl = true, .repeats = true}};
+}
+
 /// Closes or clears the topmost thing: from overlays down to the selected cell.
 void escape(PanelContext& context) {
     ViewState& view = context.view;
@@ -480,8 +485,12 @@ std::vector<Action> table() {
          "the picture alone",
          [](C& c) { c.view.panes.only_centre = !c.view.panes.only_centre; }},
         {"Light or dark", "View", {typed('l')}, kAll, "light or dark", [](C& c) { c.view.dark = !c.view.dark; }},
-        {"Everything larger", "View", {}, kAll, "", [](C& c) { zoom(c, 1.1); }},
-        {"Everything smaller", "View", {}, kAll, "", [](C& c) { zoom(c, 1 / 1.1); }},
+        {"Everything larger", "View", zoom_keys('+', Key::KeypadAdd), kAll, "everything larger, smaller, as usual",
+         [](C& c) { zoom(c, 1.1); }},
+        {"Everything smaller", "View", zoom_keys('-', Key::KeypadSubtract), kAll, "everything larger, smaller, as usual",
+         [](C& c) { zoom(c, 1 / 1.1); }},
+        {"Everything in its usual size", "View", zoom_keys('0', Key::Keypad0), kAll, "everything larger, smaller, as usual",
+         [](C& c) { c.view.ui_zoom = 1; }},
         {"Keys and hints", "Help", {typed('?'), on(Key::F1)}, kAll, "this sheet", [](C& c) { c.view.help = !c.view.help; }},
     };
     for (const ViewInfo& info : views())

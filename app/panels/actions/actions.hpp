@@ -20,7 +20,7 @@ enum class KeyScope : std::uint8_t { Everywhere, Picture, Training, Lesson };
 struct KeyChord {
     std::optional<Key> key{};
     char typed = 0;   ///< lower case
-    char letter = 0;  ///< upper case, pressed together with Ctrl
+    char letter = 0;  ///< an upper-case letter, a digit, + or -, pressed together with Ctrl
     bool ctrl = false, shift = false;
     bool repeats = false;
     bool none() const { return !key && typed == 0 && letter == 0; }

@@ -39,6 +39,12 @@ std::string key_text(Key key) {
         return "F1";
     case Key::F11:
         return "F11";
+    case Key::KeypadAdd:
+        return "Keypad +";
+    case Key::KeypadSubtract:
+        return "Keypad -";
+    case Key::Keypad0:
+        return "Keypad 0";
     }
     return "";
 }

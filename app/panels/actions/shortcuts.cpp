@@ -12,9 +12,9 @@ namespace {
 /// Keys that a focused control needs itself, such as arrows for a slider.
 bool belongs_to_controls(const KeyChord& chord) { return chord.key && *chord.key <= Key::Space && *chord.key != Key::Escape; }
 
-/// Keys of the window that mean the same while something is typed: the text has Ctrl with other letters.
+/// Keys of the window that mean the same while something is typed: the text has Ctrl with other keys.
 bool works_while_typing(const KeyChord& chord) {
-    return chord.ctrl && std::string_view("EKOQS").find(chord.letter) != std::string_view::npos;
+    return chord.ctrl && std::string_view("EKOQS+-0").find(chord.letter) != std::string_view::npos;
 }
 
 bool in_scope(KeyScope scope, const ViewState& view) {
