@@ -23,9 +23,9 @@ Provenance embedding(const TraceCells& cells, const PlanNode& node, const Index&
     out.formula = cell(cells, id, index) + " = ";
     for (const StageId& input : node.inputs) {
         out.formula += (out.terms.empty() ? "" : " + ") + cell(cells, input, index);
-        out.terms.push_back(single(input.stage == Stage::PositionEmbedding  ? "where"
-                                   : input.stage == Stage::SegmentEmbedding ? "part"
-                                                                            : "what",
+        out.terms.push_back(single(input.stage == Stage::PositionEmbedding  ? "position"
+                                   : input.stage == Stage::SegmentEmbedding ? "segment"
+                                                                            : "token",
                                    cells.operand(input, index)));
     }
     out.result = sum_of(out.terms);

@@ -126,6 +126,13 @@ TEST(Provenance, LookupIsAOneHotProduct) {
     EXPECT_EQ(provenance.result, provenance.recorded);
 }
 
+TEST(Provenance, TheEmbeddingNamesWhatItAdds) {
+    const Provenance provenance = explain(small_trace(), {{Stage::Embedding}, "", {0, 1, 3, 0}});
+    ASSERT_EQ(provenance.terms.size(), 2U);
+    EXPECT_EQ(provenance.terms[0].label, "token");
+    EXPECT_EQ(provenance.terms[1].label, "position");
+}
+
 TEST(Provenance, ScoresNameRowAndDimension) {
     const Provenance provenance = explain(small_trace(), {{Stage::Scores, 1}, "", {0, 1, 3, 2}});
     EXPECT_EQ(provenance.formula, "scores[3,2] = Σ over d of q[3,d] · k[2,d]");
