@@ -18,7 +18,9 @@ DesktopFilter filter_by_endings(std::string name, std::span<const std::string_vi
 }
 
 /// In the order of FileFilter. Desktop dialogs cannot filter by exclusion, so texts are matched by their endings.
-std::vector<DesktopFilter> filters_to_open() {
+std::vector<DesktopFilter> filters_to_open(FileTask task) {
+    if (task == FileTask::Beside) return {filter_by_endings("Models", endings_of(FileFilter::Models))};
+    if (task == FileTask::Tokenizer) return {};
     return {{"All files", {"*"}},
             filter_by_endings("Models and runs", endings_of(FileFilter::Models)),
             filter_by_endings("Documents and lessons", endings_of(FileFilter::Documents)),
@@ -40,8 +42,8 @@ void ask_desktop(PanelContext& context, DesktopQuestion::What what) {
     DesktopQuestion question{.what = what, .title = "Open", .accept = "Open", .folder = folder.starts_with('/') ? folder : "", .name = ""};
     switch (what) {
     case DesktopQuestion::What::OpenFile:
-        question.filters = filters_to_open();
-        question.filter = static_cast<std::size_t>(view.filter);
+        question.filters = filters_to_open(view.task);
+        if (view.task == FileTask::Open) question.filter = static_cast<std::size_t>(view.filter);
         break;
     case DesktopQuestion::What::OpenFolder:
         question.title = "Open the folder of a model or a training run";

@@ -30,7 +30,7 @@ inline constexpr int kExportFormats = 6;
 inline constexpr std::array<const char*, kExportFormats> kExportEndings = {".png", ".svg", ".csv", ".npy", ".safetensors", ".npz"};
 inline const char* ending_of(ExportAs format) { return kExportEndings[static_cast<std::size_t>(format)]; }
 
-/// Which files the Open sheet lists besides folders, in the order of its choices.
+/// Which files the Open sheet lists besides folders, in the order of its choices. Beside lists models alone.
 enum class FileFilter : std::uint8_t { All, Models, Documents, Tensors, Texts };
 
 /// A request to write a picture of the view; carried out by the platform layer.

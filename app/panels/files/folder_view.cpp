@@ -41,6 +41,11 @@ const FolderListing* listing_of(const PanelContext& context) {
     return fits ? files.listing.get() : nullptr;
 }
 
+FileFilter filter_in_force(const FileView& view) {
+    if (view.task == FileTask::Open) return view.filter;
+    return view.task == FileTask::Beside ? FileFilter::Models : FileFilter::All;
+}
+
 std::span<const std::string_view> endings_of(FileFilter filter) {
     static constexpr std::array<std::string_view, 2> kModels = {".safetensors", ".gguf"}, kTensors = {".safetensors", ".npz"};
     static constexpr std::array<std::string_view, 1> kDocuments = {".json"};
@@ -74,7 +79,7 @@ void find_completions(PanelContext& context) {
     const bool opens = chooses_file(context.view.files.task);
     // In the folder that the sheet opens with, recent files from everywhere come first; below another one, those in it.
     const std::string below = field.text == context.view.files.opened_at ? "" : without_tilde(field.text);
-    const FileFilter filter = opens ? context.view.files.filter : FileFilter::All;
+    const FileFilter filter = filter_in_force(context.view.files);
     const std::string folder = folder_part(field.text), begun = folded_case(field.text.substr(folder.size()));
     if (opens && begun.empty())
         for (const std::string& recent : context.files.recent)

@@ -21,6 +21,8 @@ const FolderListing* listing_of(const PanelContext& context);
 /// Finds files and folders that start with the typed name or, failing that, contain it, and pass the filter. When opening with no
 /// name typed yet, recent files come first: all of them, or those below the typed folder.
 void find_completions(PanelContext& context);
+/// The filter in force: the chosen one when any file can be opened, otherwise that of the task.
+FileFilter filter_in_force(const FileView& view);
 /// The file name endings of a filter; empty: any file or, for texts, files of no other kind.
 std::span<const std::string_view> endings_of(FileFilter filter);
 /// Whether a file passes a filter, judged by the ending of its name.

@@ -257,7 +257,7 @@ void draw_open_sheet(PanelContext& context) {
                                                     : "model name, or path of a file, a model folder or a run folder");
     gap(ui, 8);
     if (models) draw_models_folder(context);
-    else draw_filter(context);
+    else if (view.task == FileTask::Open) draw_filter(context);
     gap(ui, 8);
     const float room = ImGui::GetIO().DisplaySize.y * 0.72F - context.px(260);
     const float height = std::clamp(room, context.px(4 * kRow), context.px(kMostRows * kRow));
