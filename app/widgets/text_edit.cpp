@@ -15,8 +15,8 @@ void cut_to(std::size_t most_bytes, ImGuiInputTextCallbackData& data) {
     data.DeleteChars(end, data.BufTextLen - end);
 }
 
-/// Takes typed characters beyond 16 bits, resizes the std::string that ImGui writes into and, once, moves the caret to the end. ImGui would
-/// otherwise select everything, and the first letter typed would replace it.
+/// Takes typed characters beyond 16 bits, resizes the std::string that ImGui writes into and, once, places the caret. ImGui would otherwise
+/// select everything, and the first letter typed would replace it.
 int on_text_input(ImGuiInputTextCallbackData* data) {
     auto& edit = *static_cast<TextEdit*>(data->UserData);
     if (data->EventFlag == ImGuiInputTextFlags_CallbackResize) {
@@ -28,10 +28,10 @@ int on_text_input(ImGuiInputTextCallbackData* data) {
         data->EventChar = static_cast<ImWchar>(edit.stand_ins.typed(data->EventChar));
         return 0;
     }
-    if (edit.caret_to_end) {
+    if (edit.place_caret) {
         data->ClearSelection();
-        data->CursorPos = data->BufTextLen;
-        edit.caret_to_end = false;
+        data->CursorPos = edit.fits ? data->BufTextLen : 0;
+        edit.place_caret = false;
     }
     cut_to(edit.most_bytes, *data);
     return 0;
@@ -42,7 +42,7 @@ int on_text_input(ImGuiInputTextCallbackData* data) {
 void begin_text_edit(TextEdit& edit, std::string text) {
     edit.editing = true;
     edit.focus = true;
-    edit.caret_to_end = true;
+    edit.place_caret = true;
     edit.original = text;
     edit.stand_ins = {};
     edit.field = edit.stand_ins.to_field(text);
@@ -67,6 +67,7 @@ TextEditResult text_edit(const Ui& ui, const char* id, TextEdit& edit, float wid
     ImGui::PushStyleColor(ImGuiCol_TextDisabled, ui.colors().faint);
     ImGui::SetNextItemWidth(width);
     const bool first = edit.focus;
+    if (edit.place_caret) edit.fits = text_width(ui.fonts().mono_body, edit.field) <= width - 2 * ui.px(12);
     if (edit.focus) focus_next_field();
     const ImGuiInputTextFlags flags = ImGuiInputTextFlags_CallbackResize | ImGuiInputTextFlags_CallbackAlways |
                                       ImGuiInputTextFlags_CallbackCharFilter | ImGuiInputTextFlags_EnterReturnsTrue;

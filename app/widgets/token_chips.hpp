@@ -57,10 +57,11 @@ ChipResult token_chips(const Ui& ui, const char* id, std::span<const Token> toke
 
 struct TextEdit {
     bool editing = false;
-    bool focus = false;         ///< take the focus in the next frame
-    bool caret_to_end = false;  ///< move the caret to the end once the field has the focus
-    std::string text;           ///< the current text
-    std::string original;       ///< restored by Escape
+    bool focus = false;        ///< take the focus in the next frame
+    bool place_caret = false;  ///< once the field has the focus: at the end, or at the beginning of a text longer than the field
+    bool fits = true;          ///< the text is no longer than the field
+    std::string text;          ///< the current text
+    std::string original;      ///< restored by Escape
     FieldText stand_ins{};
     std::string field;                              ///< the text as stored in ImGui's field
     std::size_t most_bytes = std::size_t{1} << 20;  ///< longer texts are rejected

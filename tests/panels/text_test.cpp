@@ -338,6 +338,18 @@ TEST_F(Edit, TypingReportsEveryChangeAndEnterCommits) {
     EXPECT_EQ(edit.text, "the cat sat");
 }
 
+TEST_F(Edit, ATextLongerThanTheFieldIsShownFromItsBeginning) {
+    const std::string longer(200, 'a');
+    for (const std::string& text : {std::string("the cat"), longer}) {
+        begin_text_edit(edit, text);
+        frames(3, contents);
+        type("x", contents);
+        EXPECT_EQ(edit.text, text == longer ? "x" + text : text + "x");
+        press(Key::Escape, contents);
+        frame(contents);
+    }
+}
+
 TEST_F(Edit, EscapeBringsTheOriginalBack) {
     begin_text_edit(edit, "the cat");
     frames(3, contents);
