@@ -134,9 +134,6 @@ void settle_llama(GgufKeys& keys, Config& config) {
 }
 void settle_windowed_llama(GgufKeys& keys, Config& config) {
     settle_llama(keys, config);
-    // Converters keep the windows of some models and drop those of others.
-    if (keys.is_named("mistral"))
-        keys.assume({"attention.sliding_window"}, "no sliding window, though some Mistral models have one of 4096");
     if (keys.is_named("phi-3") || keys.is_named("phi3"))
         keys.assume({"attention.sliding_window"}, "no sliding window, though Phi-3 models have one");
     read_gguf_windows(keys, config, 0, 0);
@@ -148,6 +145,22 @@ void settle_with_layer_norms(GgufKeys& keys, Config& config, Activation activati
 }
 
 // --- architectures -----------------------------------------------------------------------------------------------
+
+/// Models made from Mistral 7B rarely bear its name. Llamas whose heads share keys and that take more than 4096 tokens have a larger rotary
+/// base or a stretch.
+bool resembles_mistral(const Config& config) {
+    constexpr std::int64_t kLongestLlama = 4096;
+    return config.num_kv_heads > 0 && config.context_length > kLongestLlama && config.rotary_base == 10000 &&
+           config.rotary_stretch.kind == RotaryScaling::None;
+}
+
+/// Converters keep the windows of some models and drop those of Mistral's.
+void settle_llama_or_mistral(GgufKeys& keys, Config& config) {
+    settle_windowed_llama(keys, config);
+    if (keys.is_named("mistral") || resembles_mistral(config))
+        keys.assume({"attention.sliding_window"},
+                    "no sliding window, though some Mistral models, and models made from them, have one of 4096");
+}
 
 void settle_qwen3(GgufKeys& keys, Config& config) {
     settle_windowed_llama(keys, config);
@@ -205,15 +218,31 @@ void settle_gemma2(GgufKeys& keys, Config& config) {
     read_gguf_windows(keys, config, 2, 4096);
 }
 
+/// Ollama's files of the larger models omit that their layers without a window are scaled (ollama/ollama, llama/compat).
+void assume_gemma3_scaling(GgufKeys& keys, Config& config) {
+    constexpr std::int64_t kLeastContext = 131072;
+    if (config.context_length < kLeastContext || config.rotary_stretch.kind != RotaryScaling::None) return;
+    for (const char* key : {"rope.scaling.type", "rope.scaling.factor", "rope.scale_linear"})
+        if (keys.has(key)) return;
+    config.rotary_stretch.kind = RotaryScaling::Linear;
+    config.rotary_stretch.factor = 8;
+    config.rotary_stretch.original_context = config.context_length;
+    keys.assume({}, "positions divided by 8 in layers without a sliding window");
+}
+
 void settle_gemma3(GgufKeys& keys, Config& config) {
+    config.rotary_base = 1e6;
     settle_sandwich(keys, config, 62);
     config.qk_norm = QueryKeyNorm::PerHead;
+    assume_gemma3_scaling(keys, config);
     keys.assume({"attention.sliding_window_pattern"}, "a sliding window in all layers but every sixth");
-    keys.assume({"rope.freq_base_swa"}, fmt::format("rotary base {:g} in layers with a sliding window", config.rotary_local_base));
     read_gguf_windows(keys, config, 6, 0);
-    keys.read("rope.freq_base_swa", config.rotary_local_base, kLeastGgufFactor, std::numeric_limits<double>::max());
+    config.rotary_local_base =
+        read_gguf_base(keys, {"rope.freq_base_swa", "rope.local.freq_base"}, config.rotary_local_base, " in layers with a sliding window");
     for (LayerKind& kind : config.layer_kinds)
         if (kind.window > 0) kind.rotary = LayerRotary::Local;
+    if (config.logit_cap > 0)
+        keys.note(fmt::format("The file caps logits at {}, as Ollama's gemma3:1b does; Google's Gemma 3 has no cap.", config.logit_cap));
 }
 
 void settle_gpt2(GgufKeys& keys, Config& config) { settle_with_layer_norms(keys, config, Activation::GeluTanh); }
@@ -236,7 +265,7 @@ void settle_phi2(GgufKeys& keys, Config& config) {
 void settle_falcon(GgufKeys& keys, Config& config) {
     settle_with_layer_norms(keys, config, Activation::GeluErf);
     config.order = keys.has_tensor("blk.0.attn_norm_2.weight") ? BlockOrder::Parallel : BlockOrder::ParallelOneNorm;
-    read_gguf_rotary(keys, config);
+    read_gguf_rotary(keys, config, " (Falcon 2 has 500042: with 10000 its results are wrong)");
 }
 
 void settle_bloom(GgufKeys& keys, Config& config) {
@@ -277,26 +306,27 @@ struct GgufArchitecture {
     std::string_view name;
     const Family* family;
     void (*settle)(GgufKeys& keys, Config& config);
+    double epsilon;  ///< of the norms in published models, for a file that omits it
     GgufLayout layout{};
     bool causal = true;
 };
 /// Which architectures rotate adjacent pairs: ggml-org/llama.cpp, src/llama-model.cpp, llama_model_rope_type().
-constexpr std::array<GgufArchitecture, 16> kArchitectures = {{{"gpt2", &kGpt2Family, settle_gpt2},
-                                                              {"gptneox", &kGptNeoxFamily, settle_neox},
-                                                              {"llama", &kLlamaFamily, settle_windowed_llama, {.neighbours = true}},
-                                                              {"qwen2", &kQwen2Family, settle_windowed_llama},
-                                                              {"qwen3", &kQwen3Family, settle_qwen3},
-                                                              {"smollm3", &kSmolLm3Family, settle_smollm3, {.neighbours = true}},
-                                                              {"olmo2", &kOlmo2Family, settle_olmo2},
-                                                              {"gemma", &kGemmaFamily, settle_gemma},
-                                                              {"gemma2", &kGemma2Family, settle_gemma2},
-                                                              {"gemma3", &kGemma3Family, settle_gemma3},
-                                                              {"phi2", &kPhiFamily, settle_phi2},
-                                                              {"phi3", &kPhi3Family, settle_windowed_llama},
-                                                              {"falcon", &kFalconFamily, settle_falcon},
-                                                              {"bloom", &kBloomFamily, settle_bloom},
-                                                              {"bert", &kBertFamily, settle_bert, {}, false},
-                                                              {"t5", &kT5Family, settle_t5, {.output = "attn_o"}}}};
+constexpr std::array<GgufArchitecture, 16> kArchitectures = {{{"gpt2", &kGpt2Family, settle_gpt2, 1e-5},
+                                                              {"gptneox", &kGptNeoxFamily, settle_neox, 1e-5},
+                                                              {"llama", &kLlamaFamily, settle_llama_or_mistral, 1e-5, {.neighbours = true}},
+                                                              {"qwen2", &kQwen2Family, settle_windowed_llama, 1e-6},
+                                                              {"qwen3", &kQwen3Family, settle_qwen3, 1e-6},
+                                                              {"smollm3", &kSmolLm3Family, settle_smollm3, 1e-6, {.neighbours = true}},
+                                                              {"olmo2", &kOlmo2Family, settle_olmo2, 1e-6},
+                                                              {"gemma", &kGemmaFamily, settle_gemma, 1e-6},
+                                                              {"gemma2", &kGemma2Family, settle_gemma2, 1e-6},
+                                                              {"gemma3", &kGemma3Family, settle_gemma3, 1e-6},
+                                                              {"phi2", &kPhiFamily, settle_phi2, 1e-5},
+                                                              {"phi3", &kPhi3Family, settle_windowed_llama, 1e-5},
+                                                              {"falcon", &kFalconFamily, settle_falcon, 1e-5},
+                                                              {"bloom", &kBloomFamily, settle_bloom, 1e-5},
+                                                              {"bert", &kBertFamily, settle_bert, 1e-12, {}, false},
+                                                              {"t5", &kT5Family, settle_t5, 1e-6, {.output = "attn_o"}}}};
 
 const GgufArchitecture& architecture_of(const GgufFile& file, const std::string& name) {
     std::string known;
@@ -324,6 +354,7 @@ GgufModel read_gguf_model(const GgufFile& file, const WeightFiles& weights) {
                   FileFault::Unsupported);
     Config& config = model.config;
     config = read_gguf_sizes(keys);
+    config.layer_norm_eps = architecture.epsilon;
     read_gguf_parts(keys, architecture.family == &kT5Family ? "enc.blk.0." : "blk.0.", config);
     architecture.settle(keys, config);
     refuse_unread_caps(keys, config);
@@ -332,6 +363,7 @@ GgufModel read_gguf_model(const GgufFile& file, const WeightFiles& weights) {
                 fmt::format("norms' epsilon {:g}", config.layer_norm_eps));
     keys.assume({}, "feed-forward activation " + activation_words(config.activation));
     model.assumed = keys.take_assumed();
+    model.notes = keys.take_notes();
     try {
         validate(config);
     } catch (const ConfigError& error) {

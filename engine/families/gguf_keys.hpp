@@ -62,11 +62,11 @@ public:
         const WeightFiles::Tensor* tensor = weights_.find(name);
         return tensor == nullptr ? std::vector<std::int64_t>() : tensor->array.shape;
     }
-    /// Divisors of this many rotary frequencies; empty if there is no such tensor.
+    /// Divisors of this many rotary frequencies; empty if there is no such tensor, or an empty one, as Ollama writes for "none".
     std::vector<double> factors(const std::string& name, std::int64_t frequencies) const {
         std::vector<double> out;
         const WeightFiles::Tensor* tensor = weights_.find(name);
-        if (tensor == nullptr) return out;
+        if (tensor == nullptr || tensor->array.bytes.empty()) return out;
         copy_tensor(weights_, *tensor, out);
         if (std::ssize(out) != frequencies)
             throw FileError(FileFault::Schema, weights_.file_name(*tensor), name,
@@ -96,6 +96,8 @@ public:
         if (std::none_of(keys.begin(), keys.end(), [this](std::string_view key) { return has(key); })) assumed_.push_back(std::move(what));
     }
     std::vector<std::string> take_assumed() { return std::move(assumed_); }
+    void note(std::string sentence) { notes_.push_back(std::move(sentence)); }
+    std::vector<std::string> take_notes() { return std::move(notes_); }
 
 private:
     static JsonObject own_keys(const GgufFile& file, const std::string& architecture) {
@@ -110,7 +112,7 @@ private:
     JsonObject json_;
     const GgufFile& file_;
     const WeightFiles& weights_;
-    std::vector<std::string> assumed_;
+    std::vector<std::string> assumed_, notes_;
 };
 
 }  // namespace attn

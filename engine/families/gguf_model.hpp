@@ -5,6 +5,7 @@
 /// Keys: https://github.com/ggml-org/ggml, docs/gguf.md. Defaults: ggml-org/llama.cpp, src/llama-model.cpp.
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,16 +24,19 @@ struct GgufModel {
     std::vector<TensorSource> tensors;  ///< for every parameter, under the file's names
     /// Settings the file omits, taken from published models of its kind: "rotary base 10000".
     std::vector<std::string> assumed;
+    std::vector<std::string> notes;  ///< sentences about settings that other programs read otherwise
 };
 
 /// Throws FileError: Unsupported for an architecture or option that is not supported, and for a faulty key.
 GgufModel read_gguf_model(const GgufFile& file, const WeightFiles& weights);
 
-/// Reads base, size and scaling of rotary positions; the sizes of the model must be known.
-void read_gguf_rotary(GgufKeys& keys, Config& config);
+/// Reads base, size and scaling of rotary positions. The sizes of the model must be known, and `config` must have the base to assume.
+void read_gguf_rotary(GgufKeys& keys, Config& config, std::string_view remark = "");
+/// The rotary base under the first of these keys that the file has, or else the usual one, which is recorded as assumed, with the remark.
+double read_gguf_base(GgufKeys& keys, std::initializer_list<std::string_view> names, double usual, std::string_view remark = "");
 
 /// Why a tensor is not a parameter.
-Leftover gguf_leftover(std::string_view tensor, const Config& config);
+Leftover gguf_leftover(const ArrayView& tensor, const Config& config);
 
 /// How architectures differ apart from the configuration.
 struct GgufLayout {

@@ -19,6 +19,27 @@ double scaling_factor(GgufKeys& keys, const char* key) {
     return factor == 0 ? 1 : factor;
 }
 
+/// What rotated vectors are multiplied by. The key holds either of two settings of a config.json: attention_factor, which transformers
+/// takes in place of the usual amplitude, or attn_factor, which it ignores. Published models have the latter as the inverse of the usual
+/// amplitude, which would make no sense as the former. llama.cpp reads neither.
+double yarn_amplitude(GgufKeys& keys, double factor) {
+    constexpr const char* kAmplitudeKey = "rope.scaling.yarn_attn_factor";
+    constexpr double kRounding = 1e-5;
+    const double usual = 0.1 * std::log(factor) + 1;
+    double given = usual;
+    if (!keys.read(kAmplitudeKey, given, kLeastGgufFactor, kMostGgufFactor) || std::abs(given - usual) < kRounding) return usual;
+    if (std::abs(given * usual - 1) < kRounding) {
+        keys.note(fmt::format("{} is {:.4g}, which would cancel YaRN's amplitude of {:.4g}: it is ignored here, as in transformers and "
+                              "llama.cpp.",
+                              kAmplitudeKey, given, usual));
+        return usual;
+    }
+    keys.note(
+        fmt::format("{} sets YaRN's amplitude to {:.4g}, as attention_factor does in transformers; llama.cpp ignores it and uses {:.4g}.",
+                    kAmplitudeKey, given, usual));
+    return given;
+}
+
 void read_gguf_yarn(GgufKeys& keys, double factor, double amplitude, RotaryStretch& stretch) {
     stretch.kind = RotaryScaling::Yarn;
     stretch.factor = factor;
@@ -26,10 +47,7 @@ void read_gguf_yarn(GgufKeys& keys, double factor, double amplitude, RotaryStret
     keys.read("rope.scaling.yarn_beta_slow", stretch.low, kLeastGgufFactor, kMostGgufFactor);
     keys.read("rope.scaling.yarn_beta_fast", stretch.high, kLeastGgufFactor, kMostGgufFactor);
     keys.read("rope.scaling.yarn_truncate", stretch.whole_pairs);
-    // The key holds transformers' attention_factor, which takes the place of the usual one; llama.cpp does not read it.
-    double softened = 0.1 * std::log(factor) + 1;
-    keys.read("rope.scaling.yarn_attn_factor", softened, kLeastGgufFactor, kMostGgufFactor);
-    stretch.amplitude = amplitude * softened;
+    stretch.amplitude = amplitude * yarn_amplitude(keys, factor);
 }
 
 /// Factors for each frequency. Llama 3's scaling does not depend on the text's length, so that GGUF stores it as a divisor per frequency.
@@ -79,11 +97,17 @@ void read_gguf_stretch(GgufKeys& keys, Config& config) {
 
 }  // namespace
 
-void read_gguf_rotary(GgufKeys& keys, Config& config) {
+double read_gguf_base(GgufKeys& keys, std::initializer_list<std::string_view> names, double usual, std::string_view remark) {
+    keys.assume(names, fmt::format("rotary base {}{}", usual, remark));
+    double base = usual;
+    for (const std::string_view name : names)
+        if (keys.read(name, base, kLeastGgufFactor, std::numeric_limits<double>::max())) break;
+    return base;
+}
+
+void read_gguf_rotary(GgufKeys& keys, Config& config, std::string_view remark) {
     config.position = PositionKind::Rotary;
-    config.rotary_base = 10000;
-    keys.assume({"rope.freq_base"}, "rotary base 10000");
-    keys.read("rope.freq_base", config.rotary_base, kLeastGgufFactor, std::numeric_limits<double>::max());
+    config.rotary_base = read_gguf_base(keys, {"rope.freq_base", "rope.global.freq_base"}, config.rotary_base, remark);
     std::int64_t turned = config.head_size();
     keys.read_size("rope.dimension_count", turned);
     if (turned > config.head_size())

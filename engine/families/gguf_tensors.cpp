@@ -151,12 +151,16 @@ std::vector<TensorSource> gguf_tensors(const Config& config, const GgufLayout& l
     return GgufTensorList(config, layout, weights).all();
 }
 
-Leftover gguf_leftover(std::string_view tensor, const Config& config) {
-    if (tensor == "rope_freqs.weight" || tensor.starts_with("rope_factors_"))
+Leftover gguf_leftover(const ArrayView& tensor, const Config& config) {
+    const std::string_view name = tensor.name;
+    if (tensor.bytes.empty()) return Leftover::Other;
+    if (name == "rope_freqs.weight" || name.starts_with("rope_factors_"))
         return config.rotary_stretch.kind == RotaryScaling::LongRope ? Leftover::Setting : Leftover::Unknown;
-    if (tensor.ends_with(".attn_rot_embd")) return Leftover::Buffer;
+    if (name.ends_with(".attn_rot_embd")) return Leftover::Buffer;
     // An unused table for cross-attention, and BERT's classification heads.
-    if (tensor.ends_with("cross_attn_rel_b.weight") || tensor == "cls" || tensor.starts_with("cls.")) return Leftover::Other;
+    if (name.ends_with("cross_attn_rel_b.weight") || name == "cls" || name.starts_with("cls.")) return Leftover::Other;
+    // The part for pictures, which Ollama keeps in the same file and llama.cpp in one of its own. Texts do not pass through it.
+    if (name.starts_with("v.") || name.starts_with("mm.")) return Leftover::Other;
     return Leftover::Unknown;
 }
 

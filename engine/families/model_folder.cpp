@@ -109,19 +109,16 @@ std::vector<std::int64_t> stored_shape(const TensorSource& source, const Paramet
     return {source.first_row + place.rows(), outputs};
 }
 
-Leftover leftover_of(const ModelFolder& folder, std::string_view tensor) {
+Leftover leftover_of(const ModelFolder& folder, const ArrayView& tensor) {
     if (folder.is_file) return gguf_leftover(tensor, folder.config);
-    if (tensor.starts_with("optimizer.")) return Leftover::Optimizer;
-    return folder.family->leftover(without_prefix(*folder.family, tensor), folder.config);
+    if (tensor.name.starts_with("optimizer.")) return Leftover::Optimizer;
+    return folder.family->leftover(without_prefix(*folder.family, tensor.name), folder.config);
 }
 
 /// llama.cpp uses every tensor it writes: one without a place here belongs to arithmetic that this model would lack.
 [[noreturn]] void refuse_leftover(const ModelFolder& folder, const WeightFiles::Tensor& tensor) {
-    const std::string& name = tensor.array.name;
-    const bool of_pictures = name.starts_with("v.") || name.starts_with("mm.");
-    throw FileError(FileFault::Unsupported, folder.weights->file_name(tensor), escaped(name),
-                    of_pictures ? std::string("belongs to a part for pictures, which is not supported; the model without it may be")
-                                : fmt::format("is not a parameter of {}; without it the results would differ", folder.family->name));
+    throw FileError(FileFault::Unsupported, folder.weights->file_name(tensor), escaped(tensor.array.name),
+                    fmt::format("is not a parameter of {}; without it the results would differ", folder.family->name));
 }
 
 /// The name that a missing tensor would have, given the prefix of the others. An output head is not part of what the prefix names.
@@ -168,7 +165,7 @@ void match_tensors(ModelFolder& folder, std::vector<TensorSource> sources) {
     for (const WeightFiles::Tensor& tensor : folder.weights->tensors()) {
         TensorUse& use = folder.tensors.emplace_back(TensorUse{&tensor, {}, Leftover::Unknown});
         if (const auto found = used.find(&tensor); found != used.end()) use.parameters = std::move(found->second);
-        else use.leftover = leftover_of(folder, tensor.array.name);
+        else use.leftover = leftover_of(folder, tensor.array);
         if (use.parameters.empty() && use.leftover == Leftover::Unknown && folder.is_file) refuse_leftover(folder, tensor);
     }
 }
@@ -350,6 +347,7 @@ std::vector<TensorSource> read_file(ModelFolder& folder) {
     folder.config = std::move(model.config);
     folder.decoder_start = model.decoder_start;
     folder.assumed = std::move(model.assumed);
+    folder.notes = std::move(model.notes);
     if (has_gguf_tokenizer(file)) folder.tokenizer = read_gguf_tokenizer(file);
     if (writes_text(folder.config)) adopt_ends(folder, gguf_end_tokens(file, folder.config.vocab_size));
     return std::move(model.tensors);

@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <tuple>
 #include <unordered_set>
 #include <utility>
 
@@ -239,8 +240,9 @@ private:
         if (axes > kGgufMaxAxes) throw refuse(FileFault::Limit, fmt::format("has {} axes; at most {} are read", axes, kGgufMaxAxes));
         for (std::uint32_t i = 0; i < axes; ++i) {
             const auto size = value<std::uint64_t>();
-            if (size == 0 || size > static_cast<std::uint64_t>(kMaxArrayDim))
-                throw refuse(FileFault::Range, fmt::format("has an axis of {}; sizes go from 1 to {}", size, kMaxArrayDim));
+            const std::uint64_t least = axes == 1 ? 0 : 1;  // Ollama writes empty lists
+            if (size < least || size > static_cast<std::uint64_t>(kMaxArrayDim))
+                throw refuse(FileFault::Range, fmt::format("has an axis of {}; sizes go from {} to {}", size, least, kMaxArrayDim));
             tensor.shape.insert(tensor.shape.begin(), static_cast<std::int64_t>(size));
         }
         tensor.type = value<std::uint32_t>();
@@ -282,7 +284,8 @@ private:
             tensor.end = tensor.begin + length;
             by_place.push_back(&tensor);
         }
-        std::sort(by_place.begin(), by_place.end(), [](const auto* a, const auto* b) { return a->begin < b->begin; });
+        std::sort(by_place.begin(), by_place.end(),
+                  [](const auto* a, const auto* b) { return std::tie(a->begin, a->end) < std::tie(b->begin, b->end); });
         for (std::size_t i = 1; i < by_place.size(); ++i) {
             const GgufTensor &before = *by_place[i - 1], &here = *by_place[i];
             if (here.begin < before.end)

@@ -108,15 +108,18 @@ public:
         ASSERT_NE(at, std::string::npos) << key;
         bytes.replace(at + 8 + key.size(), 4 + value.size(), le(type) + value);
     }
-    /// Adds a key, and another one that pads the header so that tensor data stays aligned.
-    void add(const std::string& key, std::uint32_t type, const std::string& value) {
-        std::string keys = test::gguf_key(key, type, value);
-        const std::string filler = "filler" + std::to_string(fillers_++);
-        const std::size_t filled = keys.size() + test::gguf_key(filler, 8, test::gguf_text("")).size();
-        keys += test::gguf_key(filler, 8, test::gguf_text(std::string((32 - filled % 32) % 32, 'x')));
-        std::uint64_t count = 0;
-        std::memcpy(&count, bytes.data() + 16, sizeof count);
-        bytes.replace(16, 8, le(count + 2) + keys);
+    void add(const std::string& key, std::uint32_t type, const std::string& value) { put_keys(test::gguf_key(key, type, value), 1); }
+    /// Makes a key one that nobody reads.
+    void lose(const std::string& key) { replace(test::gguf_text(key), test::gguf_text(key.substr(0, key.size() - 1) + '?')); }
+    /// Adds a tensor that holds no number, before another one.
+    void add_empty_tensor(const std::string& name, const std::string& before) {
+        const std::string entry =
+            test::gguf_text(name) + le<std::uint32_t>(1) + le<std::uint64_t>(0) + le<std::uint32_t>(0) + le<std::uint64_t>(0);
+        const std::size_t at = bytes.find(test::gguf_text(before));
+        ASSERT_NE(at, std::string::npos) << before;
+        bytes.insert(at, entry);
+        raise(8, 1);
+        put_keys("", 0, entry.size());
     }
     void replace(const std::string& what, const std::string& by) {
         ASSERT_EQ(what.size(), by.size());
@@ -142,6 +145,20 @@ public:
     std::string bytes;
 
 private:
+    void raise(std::size_t at, std::uint64_t by) {
+        std::uint64_t count = 0;
+        std::memcpy(&count, bytes.data() + at, sizeof count);
+        bytes.replace(at, 8, le(count + by));
+    }
+    /// Adds keys, and another one that pads the header so that tensor data stays aligned although `more` bytes were added.
+    void put_keys(std::string keys, std::uint64_t count, std::size_t more = 0) {
+        const std::string filler = "filler" + std::to_string(fillers_++);
+        const std::size_t filled = more + keys.size() + test::gguf_key(filler, 8, test::gguf_text("")).size();
+        keys += test::gguf_key(filler, 8, test::gguf_text(std::string((32 - filled % 32) % 32, 'x')));
+        raise(16, count + 1);
+        bytes.insert(24, keys);
+    }
+
     TemporaryFolder folder_;
     fs::path path_;
     int fillers_ = 0;
@@ -289,6 +306,23 @@ TEST(GgufModel, YarnHasItsOwnAmplitudeAndCut) {
                                       .rotary_stretch;
     EXPECT_EQ(changed.amplitude, 1.5);
     EXPECT_FALSE(changed.whole_pairs);
+}
+
+TEST(GgufModel, AYarnAmplitudeThatCancelsTheUsualOneIsIgnored) {
+    const auto with = [](float amplitude) {
+        ChangedGguf file("qwen2_yarn");
+        file.add("qwen2.rope.scaling.yarn_attn_factor", 6, le(amplitude));
+        const check::Report report = check::check_file(file.write());
+        return std::pair(report.ok(), fmt::format("{}", fmt::join(open_model_folder(file.write()).notes, " ")));
+    };
+    const double usual = 0.1 * std::log(4.0) + 1;
+    const auto [same, inverse_note] = with(static_cast<float>(1 / usual));
+    EXPECT_TRUE(same);
+    EXPECT_THAT(inverse_note, HasSubstr("yarn_attn_factor is 0.8782, which would cancel YaRN's amplitude of 1.139: it is ignored"));
+    const auto [unchanged, other_note] = with(0.88F);
+    EXPECT_FALSE(unchanged);
+    EXPECT_THAT(other_note, HasSubstr("sets YaRN's amplitude to 0.88, as attention_factor does"));
+    EXPECT_THAT(with(static_cast<float>(usual)), testing::Pair(true, Not(HasSubstr("yarn_attn_factor"))));
 }
 
 TEST(GgufModel, RefusesRotariesThatContradictThemselves) {
@@ -488,6 +522,89 @@ TEST_F(SplitGguf, RefusesNumbersThatLie) {
     EXPECT_THAT(refusal(), HasSubstr("at most 512 are read"));
 }
 
+// --- what Ollama writes otherwise -----------------------------------------------------------------------------------
+
+TEST(GgufModel, OllamasNamesOfGemmasBasesAreRead) {
+    ChangedGguf file("gemma3");
+    for (const char* key : {"gemma3.rope.freq_base", "gemma3.rope.freq_base_swa"}) file.lose(key);
+    EXPECT_FALSE(check::check_file(file.write()).ok());
+    file.add("gemma3.rope.global.freq_base", 6, le(5000.0F));
+    file.add("gemma3.rope.local.freq_base", 6, le(500.0F));
+    EXPECT_TRUE(check::check_file(file.write()).ok());
+    EXPECT_THAT(fmt::format("{}", fmt::join(open_model_folder(file.write()).assumed, "; ")), Not(HasSubstr("rotary base")));
+    ChangedGguf both("gemma3");
+    both.add("gemma3.rope.global.freq_base", 6, le(70.0F));
+    EXPECT_TRUE(check::check_file(both.write()).ok()) << "llama.cpp's name comes first";
+}
+
+TEST(GgufModel, GemmaThatOmitsItsSettingsHasThePublishedOnes) {
+    const auto bare = [](std::uint32_t context, bool unscaled = false) {
+        ChangedGguf file("gemma3");
+        for (const char* key :
+             {"rope.freq_base", "rope.freq_base_swa", "rope.scaling.type", "rope.scaling.factor", "attention.layer_norm_rms_epsilon"})
+            file.lose(fmt::format("gemma3.{}", key));
+        file.set("gemma3.context_length", 4, le(context));
+        if (unscaled) file.add("gemma3.rope.scaling.type", 8, test::gguf_text("none"));
+        return open_model_folder(file.write());
+    };
+    const ModelFolder large = bare(131'072);
+    EXPECT_EQ(large.config.rotary_base, 1e6);
+    EXPECT_EQ(large.config.rotary_local_base, 1e4);
+    EXPECT_EQ(large.config.layer_norm_eps, 1e-6);
+    EXPECT_EQ(rotary_rule(large.config, 0).stretch, RotaryStretch()) << "has a window";
+    EXPECT_EQ(rotary_rule(large.config, 5).stretch.kind, RotaryScaling::Linear);
+    EXPECT_EQ(rotary_rule(large.config, 5).stretch.factor, 8);
+    for (const char* said : {"rotary base 1000000", "rotary base 10000 in layers with a sliding window", "norms' epsilon 1e-06",
+                             "positions divided by 8 in layers without a sliding window"})
+        EXPECT_THAT(large.assumed, testing::Contains(said));
+    for (const ModelFolder& small : {bare(32'768), bare(131'072, true)}) {
+        EXPECT_EQ(small.config.rotary_stretch, RotaryStretch());
+        EXPECT_THAT(small.assumed, Not(testing::Contains(HasSubstr("positions divided"))));
+    }
+}
+
+TEST(GgufModel, SaysThatALogitCapIsNotGoogles) {
+    ChangedGguf file("gemma3");
+    EXPECT_THAT(open_model_folder(file.write()).notes, Not(testing::Contains(HasSubstr("cap"))));
+    file.add("gemma3.final_logit_softcapping", 6, le(30.0F));
+    const ModelFolder folder = open_model_folder(file.write());
+    EXPECT_EQ(folder.config.logit_cap, 30);
+    EXPECT_THAT(folder.notes, testing::Contains(HasSubstr("caps logits at 30")));
+}
+
+TEST(GgufModel, AnEpsilonThatIsMissingIsThatOfThePublishedModels) {
+    const auto epsilon = [](const std::string& name, const std::string& key) {
+        ChangedGguf file(name);
+        file.lose(name + ".attention." + key);
+        return open_model_folder(file.write()).config.layer_norm_eps;
+    };
+    for (const char* name : {"qwen2", "qwen3", "smollm3", "olmo2", "gemma", "gemma2", "gemma3", "t5"})
+        EXPECT_EQ(epsilon(name, "layer_norm_rms_epsilon"), 1e-6) << name;
+    for (const char* name : {"llama", "phi3"}) EXPECT_EQ(epsilon(name, "layer_norm_rms_epsilon"), 1e-5) << name;
+    for (const char* name : {"gpt2", "gptneox", "phi2", "falcon", "bloom"}) EXPECT_EQ(epsilon(name, "layer_norm_epsilon"), 1e-5) << name;
+    EXPECT_EQ(epsilon("bert", "layer_norm_epsilon"), 1e-12);
+}
+
+TEST(GgufModel, APartForPicturesIsNotUsed) {
+    for (const char* name : {"v.patch_embedding", "mm.input_weight01"}) {
+        ChangedGguf file("llama3");
+        file.replace("rope_freqs.weight", name);
+        const ModelFolder folder = open_model_folder(file.write());
+        const auto found = std::find_if(folder.tensors.begin(), folder.tensors.end(),
+                                        [&](const TensorUse& use) { return use.tensor->array.name == name; });
+        ASSERT_NE(found, folder.tensors.end());
+        EXPECT_TRUE(found->parameters.empty());
+        EXPECT_EQ(found->leftover, Leftover::Other);
+    }
+}
+
+TEST(GgufModel, EmptyFactorsAreNone) {
+    ChangedGguf file("phi3");
+    for (const char* name : {"rope_factors_long.weight", "rope_factors_short.weight"}) file.add_empty_tensor(name, "token_embd.weight");
+    EXPECT_TRUE(check::check_file(file.write()).ok());
+    EXPECT_EQ(open_model_folder(file.write()).config.rotary_stretch, RotaryStretch());
+}
+
 TEST(GgufModel, SaysWhatItsFileLeavesOut) {
     const auto assumed = [](const std::string& name, const std::function<void(ChangedGguf&)>& change = {}) {
         ChangedGguf file(name);
@@ -498,13 +615,26 @@ TEST(GgufModel, SaysWhatItsFileLeavesOut) {
     EXPECT_THAT(assumed("gemma2"), HasSubstr("a sliding window in every other layer"));
     EXPECT_THAT(assumed("llama"), Not(HasSubstr("window"))) << "Llama has none";
     const auto mistral = [](ChangedGguf& file) { file.add("general.basename", 8, test::gguf_text("Mistral-7B")); };
-    EXPECT_THAT(assumed("llama", mistral), HasSubstr("no sliding window, though some Mistral models have one of 4096"));
+    constexpr const char* kNoWindow = "no sliding window, though some Mistral models, and models made from them, have one of 4096";
+    EXPECT_THAT(assumed("llama", mistral), HasSubstr(kNoWindow));
+    const auto like_mistral = [](float base, std::uint32_t context, float stretch) {
+        return [=](ChangedGguf& file) {
+            file.set("llama.rope.freq_base", 6, le(base));
+            file.set("llama.context_length", 4, le(context));
+            file.add("llama.rope.scaling.factor", 6, le(stretch));
+        };
+    };
+    EXPECT_THAT(assumed("llama", like_mistral(1e4F, 32'768, 1)), HasSubstr(kNoWindow)) << "whatever it is called";
+    EXPECT_THAT(assumed("llama", like_mistral(1e4F, 4096, 1)), Not(HasSubstr("window"))) << "Llama 2";
+    EXPECT_THAT(assumed("llama", like_mistral(5e5F, 32'768, 1)), Not(HasSubstr("window"))) << "Llama 3";
+    EXPECT_THAT(assumed("llama", like_mistral(1e4F, 32'768, 8)), Not(HasSubstr("window"))) << "Llama 2, stretched";
     const auto windowed = [&](ChangedGguf& file) {
         mistral(file);
         file.add("llama.attention.sliding_window", 4, le<std::uint32_t>(8));
     };
     EXPECT_THAT(assumed("llama", windowed), Not(HasSubstr("window"))) << "it is written down";
     EXPECT_THAT(assumed("gemma2"), HasSubstr("rotary base 10000"));
+    EXPECT_THAT(assumed("falcon"), HasSubstr("rotary base 10000 (Falcon 2 has 500042: with 10000 its results are wrong)"));
     const auto turned = [](ChangedGguf& file) { file.add("gemma2.rope.freq_base", 6, le(10000.0F)); };
     EXPECT_THAT(assumed("gemma2", turned), Not(HasSubstr("rotary base")));
     for (const char* name : {"gpt2", "bert", "t5", "falcon", "qwen3"}) EXPECT_THAT(assumed(name), HasSubstr("activation")) << name;
