@@ -225,6 +225,39 @@ TEST(TokenizerFiles, GgufCutsAsItsNameSays) {
     expect_golden_ids("llama3", *tokenizer_in(llama3), true);
 }
 
+/// tests/golden/tokenizer_files/word_splits.json: one vocabulary, and its ids under the pre-tokenizers of published models.
+TEST(TokenizerFiles, GgufCutsAsThePublishedModelsDo) {
+    const Json golden = json_of(fs::path(ATTN_TEST_DATA) / "golden/tokenizer_files/word_splits.json");
+    const auto texts_of = [&](const char* key) {
+        std::vector<std::string> texts;
+        for (const Json& text : golden.find(key)->items()) texts.push_back(text.text());
+        return texts;
+    };
+    const std::vector<std::string> texts = texts_of("texts");
+    const auto ids_by = [&](const std::string& pre) {
+        GgufKeys file;
+        file.add_text("tokenizer.ggml.model", "gpt2");
+        file.add_text("tokenizer.ggml.pre", pre);
+        file.add("tokenizer.ggml.tokens", 9, test::gguf_texts(texts_of("vocabulary")));
+        file.add("tokenizer.ggml.merges", 9, test::gguf_texts(texts_of("merges")));
+        const auto tokenizer = tokenizer_in(file);
+        std::vector<std::vector<std::int32_t>> ids;
+        for (const std::string& text : texts) ids.push_back(encoded_ids(*tokenizer, text));
+        return ids;
+    };
+    const auto by_default = ids_by("default");
+    std::size_t names = 0;
+    for (const Json& split : golden.find("splits")->items())
+        for (const Json& name : split.find("names")->items()) {
+            ++names;
+            const auto ids = ids_by(name.text());
+            EXPECT_NE(ids, by_default) << name.text();
+            for (std::size_t i = 0; i < texts.size(); ++i)
+                EXPECT_EQ(ids[i], numbers_in(split.find("ids")->items()[i])) << name.text() << ": \"" << texts[i] << "\"";
+        }
+    EXPECT_EQ(names, 12U);
+}
+
 TEST(TokenizerFiles, GgufSaysWhatStandsAroundAText) {
     const auto with = [](bool begin, bool end) {
         GgufKeys keys = byte_level_gguf("qwen2", "qwen2");
