@@ -62,6 +62,9 @@ def cases():
         "llama_q8_0": ("LlamaForCausalLM", llama(intermediate_size=64, rope_parameters=rope()), {"quantize": "Q8_0"}),
         "llama_q4_0": ("LlamaForCausalLM", llama(intermediate_size=64, rope_parameters=rope()), {"quantize": "Q4_0"}),
         "llama_q4_k": ("LlamaForCausalLM", llama(hidden_size=256, head_dim=16, intermediate_size=32, rope_parameters=rope()), {"quantize": "Q4_K_M"}),
+        "gemma3_ollama": ("Gemma3ForCausalLM", gemma(vocab_size=32, head_dim=6, num_hidden_layers=6, intermediate_size=16, sliding_window=5, query_pre_attn_scalar=6, rms_norm_eps=1e-6,
+                          max_position_embeddings=131072, layer_types=["sliding_attention"] * 5 + ["full_attention"])
+                          | dict(rope_parameters={"full_attention": rope(1e6, rope_type="linear", factor=8.0), "sliding_attention": rope(1e4)}), {"ollama": True}),
     }
 
 
@@ -121,6 +124,21 @@ def convert(module, folder, out, options):
     finally: module.get_model_class = get_model_class
 
 
+def as_ollama(path):
+    """Rewrites a Gemma 3 file as Ollama's converter makes it of the models that see pictures: fewer keys, and the other part in the same file."""
+    reader = gguf.GGUFReader(path)
+    writer = gguf.GGUFWriter(path + ".new", "gemma3")
+    dropped = ("rope.", "layer_norm_rms_epsilon", "sliding_window_pattern", "general.architecture", "GGUF.")
+    for key, field in reader.fields.items():
+        if any(part in key for part in dropped): continue
+        writer.add_key_value(key, field.contents(), field.types[0], **({"sub_type": field.types[-1]} if len(field.types) > 1 else {}))
+    writer.add_uint32("gemma3.mm.tokens_per_image", 256)
+    for tensor in reader.tensors: writer.add_tensor(tensor.name, np.array(tensor.data))
+    for name in ("v.patch_embedding.weight", "mm.mm_input_projection.weight"): writer.add_tensor(name, np.ones((4, 8), np.float16))
+    writer.write_header_to_file(), writer.write_kv_data_to_file(), writer.write_tensors_to_file(), writer.close()
+    os.replace(path + ".new", path)
+
+
 def load_quantized(model, path):
     """What gguf-py makes of a Llama's blocks, in transformers' order of rows."""
     names = {"token_embd": "model.embed_tokens", "output_norm": "model.norm", "output": "lm_head", "attn_norm": "input_layernorm", "ffn_norm": "post_attention_layernorm",
@@ -161,6 +179,7 @@ def write_case(module, tokenizer, out, name, spec, seed):
         if "quantize" in options:
             subprocess.run(["llama-quantize", plain, path, options["quantize"], "1"], check=True, capture_output=True)
             print("   ", load_quantized(model, path))
+        if options.get("ollama"): as_ollama(path)
         if options.get("split"):
             subprocess.run(["llama-gguf-split", "--split", "--split-max-tensors", "5", path, path.removesuffix(".gguf")], check=True, capture_output=True)
             os.remove(path)
