@@ -44,8 +44,10 @@ void read_gguf_yarn(GgufKeys& keys, double factor, double amplitude, RotaryStret
     stretch.kind = RotaryScaling::Yarn;
     stretch.factor = factor;
     stretch.low = 1, stretch.high = 32;
-    keys.read("rope.scaling.yarn_beta_slow", stretch.low, kLeastGgufFactor, kMostGgufFactor);
-    keys.read("rope.scaling.yarn_beta_fast", stretch.high, kLeastGgufFactor, kMostGgufFactor);
+    for (const char* prefix : {"rope.scaling.", "rope.scaling.yarn_"}) {  // Ollama's names, and llama.cpp's
+        keys.read(fmt::format("{}beta_slow", prefix), stretch.low, kLeastGgufFactor, kMostGgufFactor);
+        keys.read(fmt::format("{}beta_fast", prefix), stretch.high, kLeastGgufFactor, kMostGgufFactor);
+    }
     keys.read("rope.scaling.yarn_truncate", stretch.whole_pairs);
     stretch.amplitude = amplitude * yarn_amplitude(keys, factor);
 }

@@ -312,6 +312,9 @@ TEST(GgufModel, YarnHasItsOwnAmplitudeAndCut) {
                                       .rotary_stretch;
     EXPECT_EQ(changed.amplitude, 1.5);
     EXPECT_FALSE(changed.whole_pairs);
+    const auto with_fast = [](const char* key) { return config_with("qwen2_yarn", {{key, 6, le(16.0F)}}).rotary_stretch.high; };
+    EXPECT_EQ(with_fast("qwen2.rope.scaling.yarn_beta_fast"), 16);
+    EXPECT_EQ(with_fast("qwen2.rope.scaling.beta_fast"), 16) << "Ollama's name";
 }
 
 TEST(GgufModel, AYarnAmplitudeThatCancelsTheUsualOneIsIgnored) {
