@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/io/file_error.hpp"
@@ -163,16 +164,24 @@ private:
         model.remove_extra_spaces = truth("tokenizer.ggml.remove_extra_whitespaces", false);
         model.character_map = character_map();
         TokenizerParts parts = sentence_piece_parts(model, SpecialPieces::CutOut);
-        if (is_phi3()) strip_after_specials(parts);
+        if (is_of("phi3")) strip_after_specials(parts);
+        if (is_of("t5") && !names_sentinels())
+            parts.notes.emplace_back(
+                "The file does not name T5's tokens <extra_id_0> to <extra_id_99>: in a text they are ordinary characters.");
         add_template(parts, begins, ends);
         return parts;
     }
 
-    /// Phi-3's special tokens include the white space after them, which GGUF does not record (ggml-org/llama.cpp, llama-vocab.cpp).
-    bool is_phi3() const {
+    bool is_of(std::string_view name) const {
         const Json* const architecture = file_.find("general.architecture");
-        return architecture != nullptr && architecture->is_string() && architecture->text() == "phi3";
+        return architecture != nullptr && architecture->is_string() && architecture->text() == name;
     }
+    /// Converters write what SentencePiece knows, and T5 has these tokens besides.
+    bool names_sentinels() const {
+        return std::any_of(tokens_.begin(), tokens_.end(),
+                           [](const Json& token) { return token.text().find("<extra_id_0>") != std::string::npos; });
+    }
+    /// Phi-3's special tokens include the white space after them, which GGUF does not record (ggml-org/llama.cpp, llama-vocab.cpp).
     static void strip_after_specials(TokenizerParts& parts) {
         for (AddedToken& token : parts.added_tokens)
             token.rstrip = token.special && token.content != "<unk>" && token.content != "<s>" && token.content != "<|endoftext|>";

@@ -308,6 +308,21 @@ TEST(TokenizerFiles, GgufOfPhi3SwallowsSpaceAfterSpecialTokens) {
     EXPECT_THAT(encoded_ids(*tokenizer_in(phi3), "<|user|>  a<s> b"), ElementsAre(2, 3, 1, 5, 4)) << "but not after <s>";
 }
 
+TEST(TokenizerFiles, GgufOfT5SaysThatItsSentinelsAreLost) {
+    const auto notes = [](const char* architecture, const char* token) {
+        GgufKeys keys;
+        keys.add_text("general.architecture", architecture);
+        keys.add_text("tokenizer.ggml.model", "t5");
+        keys.add("tokenizer.ggml.tokens", 9, test::gguf_texts({"<pad>", "</s>", "<unk>", "\u2581", "a", token}));
+        keys.add("tokenizer.ggml.scores", 9, test::gguf_numbers<float>(6, {0, 0, 0, -1, -2, -1000}));
+        keys.add("tokenizer.ggml.token_type", 9, test::gguf_numbers<std::int32_t>(5, {3, 3, 2, 1, 1, 4}));
+        return tokenizer_in(keys)->notes();
+    };
+    EXPECT_THAT(notes("t5", "[PAD5]"), ElementsAre(testing::HasSubstr("does not name T5's tokens <extra_id_0>")));
+    EXPECT_THAT(notes("t5", "<extra_id_0>"), ElementsAre());
+    EXPECT_THAT(notes("bert", "[PAD5]"), ElementsAre()) << "XLM-RoBERTa has none";
+}
+
 TEST(TokenizerFiles, GgufWithEndlessPiecesIsRefused) {
     std::vector<std::string> texts;
     for (int i = 0; i < 4000; ++i) texts.push_back(std::string(1000, 'a') + std::to_string(i));
