@@ -53,4 +53,9 @@ void fill(Estimate& out, const Estimate& filling, const std::vector<std::size_t>
     }
 }
 
+void expect_nan(Estimate& out) {
+    for (std::size_t i = 0; i < out.value.size(); ++i)
+        if (std::isnan(out.value[i])) out.slack[i] = 0;
+}
+
 }  // namespace attn::doctor

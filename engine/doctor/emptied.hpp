@@ -15,6 +15,9 @@ std::vector<Estimate> fillings(const Sequence& sizes, SoftmaxAxis axis, const Es
 const Estimate& best_filling(const std::vector<Estimate>& candidates, const std::vector<double>& recorded,
                              const std::vector<std::size_t>& cells);
 
+/// Where an estimate is NaN, that is expected, rather than anything allowed.
+void expect_nan(Estimate& out);
+
 /// Copies these cells from `filling`.
 void fill(Estimate& out, const Estimate& filling, const std::vector<std::size_t>& cells);
 

@@ -2,28 +2,13 @@
 /// Compares a recording with a recipe, stage by stage; every stage is recomputed from the recorded ones before it.
 
 #include <array>
-#include <map>
 #include <memory>
 #include <optional>
-#include <tuple>
 
 #include "engine/doctor/recipe.hpp"
+#include "engine/doctor/shared_products.hpp"
 
 namespace attn::doctor {
-
-/// Products shared by many recipes, for one sequence and one Rounding.
-struct SharedProducts {
-    /// By Recipe's split, projections_swapped, scores_use_values, queries_keys_swapped, queries_from_keys, keys_tiled and
-    /// positions_as_seen.
-    std::map<std::tuple<Packing, bool, bool, bool, bool, bool, bool>, std::shared_ptr<const Estimate>> scores;
-    std::shared_ptr<const Estimate> context;  ///< from the recorded weights and v, without any mistake
-    std::array<std::shared_ptr<const Estimate>, kPartCount> recorded;
-    /// Of scores that were scaled last, because most recipes scale the same ones by the same factor.
-    struct Scaled {
-        std::shared_ptr<const Estimate> from, result;
-        double factor = 0;
-    } scaled;
-};
 
 /// The comparison of every part that is recorded and can be recomputed.
 struct Outcome {
