@@ -65,6 +65,11 @@ int Outcome::first_failure() const {
     return kPartCount;
 }
 
+const Comparison* Outcome::first_difference() const {
+    const int first = first_failure();
+    return first == kPartCount ? nullptr : &*parts[static_cast<std::size_t>(first)];
+}
+
 int Outcome::failures() const {
     return static_cast<int>(std::count_if(parts.begin(), parts.end(), [](const auto& part) { return part && !part->ok(); }));
 }

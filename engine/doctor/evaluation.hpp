@@ -19,6 +19,9 @@ struct Outcome {
     /// The first differing part, or kPartCount.
     int first_failure() const;
     int failures() const;
+    /// The comparison of that part; null if none differs.
+    const Comparison* first_difference() const;
+    std::optional<Comparison>& at(Part part) { return parts[static_cast<std::size_t>(part)]; }
     double max_error() const;
 };
 

@@ -50,6 +50,10 @@ struct Judgement {
     std::optional<double> softcap;             ///< the same of a soft cap
     std::optional<Rotation> rotation;          ///< the same of a rotation that no recorded tensor shows
     Undecided undecided = Undecided::Nothing;  ///< what the verdict depends on but nothing reveals
+
+    /// Whether some mistake reproduces everything.
+    bool is_reproduced() const { return !suspects.empty() && suspects.front().first_failure == kPartCount; }
+    bool is_explained() const { return right || is_reproduced(); }
 };
 
 /// What is known beyond the sequence itself.
