@@ -78,9 +78,12 @@ bool find_stated_rotation(Trial& trial) {
     if (trial.known.assumed || shows_rotation(trial) || trial.sequence.head_size == 0) return false;
     for (const Rotation& rotation : stated_rotations(trial)) {
         const Sequence turned = with_rotation(trial, rotation);
-        if (explains_more(trial, turned) && explains_all(trial, turned) &&
-            take_rotation(trial, rotation, judge_as_given(turned, assuming(trial))))
+        if (!explains_more(trial, turned) || !explains_all(trial, turned)) continue;
+        if (trial.sequence.queries == 1 && trial.sequence.keys == 1) {
+            trial.found.undecided = Undecided::Rotation;
             return true;
+        }
+        if (take_rotation(trial, rotation, judge_as_given(turned, assuming(trial)))) return true;
     }
     return false;
 }

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "engine/doctor/dropout_evidence.hpp"
+#include "engine/doctor/rotation.hpp"
 #include "engine/tensor/error.hpp"
 
 namespace attn::doctor {
@@ -213,9 +214,7 @@ private:
         for (std::size_t i = 1; i < found.size(); ++i)
             if (found[i].complete(wrong) && best.complete(wrong) && found[i].suspect->bug != best.suspect->bug &&
                 !found[i].suspect->scale_is_observed)  // an observed factor only repeats the named mistake
-                same.push_back(fmt::format("{} ({})", bug_name(found[i].suspect->bug),
-                                           found[i].suspect->bug == Bug::Other ? found[i].suspect->detail
-                                                                               : std::string(bug_words(found[i].suspect->bug))));
+                same.push_back(name_of(*found[i].suspect));
         if (!same.empty())
             out_.explanation += fmt::format(" The same numbers would come from {}; they cannot be told apart here.", list_text(same));
     }
@@ -230,6 +229,10 @@ private:
         case Undecided::Softcap:
             return "from what the file says, but a soft cap and another scale explain it equally well: softcap, scale or more numbers are "
                    "needed to judge it.";
+        case Undecided::Rotation:
+            return "without the rounding that a rotation adds, which does not show at a single position: q_rotated and k_rotated are "
+                   "needed "
+                   "to judge it.";
         case Undecided::Nothing:
             break;
         }
@@ -241,6 +244,10 @@ private:
         const Sequence& sequence = attention_.sequences.front();
         return hints_.training == true && hints_.dropout != 0.0 && !sequence.has(Part::Dropped) &&
                (first == Part::Context || (first == Part::Concat && !sequence.has(Part::Context)));
+    }
+
+    static std::string name_of(const Suspect& suspect) {
+        return fmt::format("{} ({})", bug_name(suspect.bug), suspect.bug == Bug::Other ? suspect.detail : bug_words(suspect.bug));
     }
 
     static std::string sentence_of(const Suspect& suspect) {
@@ -393,6 +400,8 @@ private:
         const std::string lacking = missing();
         if (!telling) {
             out_.explanation = "There is not enough to judge. " + lacking;
+        } else if (const Judgement* doubtful = closer_to_mistake()) {
+            explain_doubt(*doubtful);
         } else {
             const bool sums_only = !recomputed_weights() && attention_.sequences.front().has(Part::Weights);
             out_.explanation = sums_only && parts_where(true).size() == 1
@@ -405,6 +414,24 @@ private:
             for (const std::string& warning : judgement.warnings)
                 if (std::find(said.begin(), said.end(), warning) == said.end()) said.push_back(warning);
         for (const std::string& warning : said) add(Severity::Warning, warning);
+    }
+
+    const Judgement* closer_to_mistake() const {
+        const auto doubtful = std::find_if(judged_.begin(), judged_.end(), [](const Judgement& j) { return j.closer.has_value(); });
+        return doubtful == judged_.end() ? nullptr : &*doubtful;
+    }
+
+    /// What is right within rounding may still be closer to a mistake.
+    void explain_doubt(const Judgement& doubtful) {
+        out_.verdict = Verdict::Unknown;
+        out_.reproduced = true;
+        const std::string rotated = doubtful.rotation
+                                        ? fmt::format(", if q and k are rotated before their product ({})",
+                                                      rotation_words(*doubtful.rotation, attention_.sequences.front().head_size))
+                                        : "";
+        out_.explanation = fmt::format("Within the rounding of 16-bit numbers all is right{}, but {} comes closer: the largest error "
+                                       "is {:.3g}. Save the tensors in float32 to tell them apart.",
+                                       rotated, name_of(*doubtful.closer), out_.max_error);
     }
 
     bool recomputed_weights() const {

@@ -78,7 +78,7 @@ struct Finding {
 struct Diagnosis {
     Verdict verdict = Verdict::Unknown;
     std::optional<Bug> bug;          ///< if wrong
-    bool reproduced = false;         ///< the bug reproduces every recorded number
+    bool reproduced = false;         ///< the bug, or more than one explanation if unknown, reproduces every recorded number
     std::string attention;           ///< the one that contains the stage below
     std::string stage;               ///< the first that differs from its recomputation
     std::vector<std::int64_t> cell;  ///< the stage's first differing cell, as an index in the recorded tensor

@@ -33,7 +33,7 @@ bool masks_are_sane(const Attention& attention) {
 
 /// Lower is better. Numbers that follow from one another are no coincidence.
 int rank(const Diagnosis& diagnosis) {
-    if (diagnosis.verdict == Verdict::Correct) return 0;
+    if (diagnosis.verdict == Verdict::Correct || (diagnosis.verdict == Verdict::Unknown && diagnosis.reproduced)) return 0;
     if (diagnosis.reproduced || diagnosis.bug == Bug::NonFinite) return 1;
     return diagnosis.verdict == Verdict::Unknown ? 2 : 3;
 }

@@ -248,4 +248,8 @@ Comparison compare(const std::vector<double>& recorded, const Estimate& expected
     return out;
 }
 
+double Comparison::deviation(const Rounding& rounding) const {
+    return recorded_squares == 0 ? 0 : std::sqrt(squares / recorded_squares) / rounding.unit;
+}
+
 }  // namespace attn::doctor

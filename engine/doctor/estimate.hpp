@@ -71,6 +71,8 @@ struct Comparison {
     double squares = 0;                 ///< sum of their squared errors
     double recorded_squares = 0;        ///< sum of their squared recorded values
     bool ok() const { return first < 0; }
+    /// Root-mean-square error in relation to the recorded numbers, in units of their rounding.
+    double deviation(const Rounding& rounding) const;
 };
 /// Where -inf is expected, as in masked scores, any number below kForbidding agrees; where +inf is, any above -kForbidding.
 Comparison compare(const std::vector<double>& recorded, const Estimate& expected);

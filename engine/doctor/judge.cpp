@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/doctor/assumptions.hpp"
+#include "engine/doctor/closer_mistake.hpp"
 #include "engine/doctor/excuses.hpp"
 #include "engine/doctor/rotation.hpp"
 #include "engine/doctor/suspects.hpp"
@@ -95,6 +96,7 @@ Judgement judge_as_given(const Sequence& sequence, const Known& known) {
     judge_weights_alone(sequence, intended, trial.found);
     find_whether_telling(trial);
     find_undecided(trial);
+    if (trial.found.right) trial.found.closer = closer_mistake(trial);
     return std::move(trial.found);
 }
 

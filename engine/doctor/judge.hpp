@@ -21,11 +21,12 @@ struct Suspect {
     int failures = 0;
     double dropout_rate = 0;
     bool scale_is_observed = false;  ///< Other only: a constant factor of the scores that no known mistake gives
-    /// Root-mean-square distance of its numbers from the recorded ones at the first differing part, in units of the recording's rounding; 0
-    /// if the mistake was fitted to them.
-    double deviation = 0;
+    double deviation = 0;            ///< of its numbers at the first differing part; 0 if the mistake was fitted to them
     bool dropout_is_fitted = false;  ///< to the context, from weights that are not in the file
 };
+
+/// Whether one deviation is larger than another by more than what rounding makes likely.
+inline bool is_clearly_farther(double far, double near) { return far > 2 * std::max(near, 0.5); }
 
 /// Among mistakes that explain equally much, moves those to the end whose numbers are clearly farther from the recording than others'.
 template <class Iterator, class Deviation>
@@ -33,11 +34,10 @@ void farther_last(Iterator begin, Iterator end, const Deviation& deviation) {
     double least = std::numeric_limits<double>::infinity();
     for (Iterator it = begin; it != end; ++it)
         if (deviation(*it) > 0) least = std::min(least, deviation(*it));
-    // Deviations within rounding are not significant.
-    std::stable_partition(begin, end, [&](const auto& one) { return !(deviation(one) > 2 * std::max(least, 0.5)); });
+    std::stable_partition(begin, end, [&](const auto& one) { return !is_clearly_farther(deviation(one), least); });
 }
 
-enum class Undecided : std::uint8_t { Nothing, Mask, Scale, Softcap };
+enum class Undecided : std::uint8_t { Nothing, Mask, Scale, Softcap, Rotation };
 
 struct Judgement {
     bool right = false;
@@ -49,6 +49,7 @@ struct Judgement {
     std::optional<PositionBias> bias;          ///< a bias that explains the recording but is not in the file
     std::optional<double> softcap;             ///< the same of a soft cap
     std::optional<Rotation> rotation;          ///< the same of a rotation that no recorded tensor shows
+    std::optional<Suspect> closer;             ///< if right within rounding: a mistake that is, too, and clearly closer
     Undecided undecided = Undecided::Nothing;  ///< what the verdict depends on but nothing reveals
 
     /// Whether some mistake reproduces everything.

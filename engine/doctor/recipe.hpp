@@ -69,6 +69,8 @@ struct Recipe {
     bool context_ignores_dropout = false;
     bool context_transposed = false;  ///< weights^T v
 
+    /// Whether it takes a number from the recording that it explains.
+    bool is_fitted() const { return scale_is_observed || dropout != DropoutUse::AsRecorded || dropout_unscaled; }
     /// Whether what it gives for one head depends on others.
     bool mixes_heads() const {
         return split != Packing::Heads || join != Packing::Heads || keys_tiled || values_tiled || axis == SoftmaxAxis::Heads;

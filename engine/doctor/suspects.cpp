@@ -1,7 +1,6 @@
 #include "engine/doctor/suspects.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "engine/doctor/one_head.hpp"
 #include "engine/doctor/refutation.hpp"
@@ -20,9 +19,7 @@ bool better(const Suspect& a, const Suspect& b) {
 /// See Suspect::deviation.
 double deviation(const Trial& trial, const Recipe& recipe, const Outcome& outcome) {
     const auto& part = outcome.parts[static_cast<std::size_t>(trial.first_failure())];
-    const bool fitted = recipe.scale_is_observed || recipe.dropout != DropoutUse::AsRecorded || recipe.dropout_unscaled;
-    if (fitted || !part || part->recorded_squares == 0) return 0;
-    return std::sqrt(part->squares / part->recorded_squares) / trial.rounding.unit;
+    return recipe.is_fitted() || !part ? 0 : part->deviation(trial.rounding);
 }
 
 /// A recipe that leaves a differing part unevaluated does not explain it.

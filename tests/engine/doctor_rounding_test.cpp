@@ -1,5 +1,6 @@
 /// Rounding is not reported as a mistake, and mistakes hidden in it are still found.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -31,6 +32,10 @@ TEST(DoctorRounding, OfMistakesWithinRoundingTheClosestIsNamed) {
         file.arrays.push_back(as_bfloat16("weights", {n.b, n.h, n.t, n.s}, example.weights));
         const Diagnosis diagnosis = examine(file);
         if (diagnosis.verdict == Verdict::Correct) continue;  // the correct result is within rounding too
+        if (diagnosis.verdict == Verdict::Unknown) {          // the same, but not as close
+            EXPECT_THAT(diagnosis.explanation, testing::HasSubstr("scaled_twice")) << size;
+            continue;
+        }
         EXPECT_EQ(diagnosis.bug, Bug::ScaledTwice) << size << ": " << diagnosis.explanation;
         ++named;
     }

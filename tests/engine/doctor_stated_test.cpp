@@ -17,6 +17,7 @@
 namespace attn::doctor {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::HasSubstr;
 
@@ -137,6 +138,43 @@ TEST(DoctorStated, ARotationThatTheRoundedNumbersAllowIsRight) {
                 const Diagnosis diagnosis = examine(with_base(file, 500000));
                 EXPECT_EQ(diagnosis.verdict, Verdict::Correct) << n.t << ' ' << seed << ' ' << bits << diagnosis.explanation;
             }
+}
+
+TEST(DoctorStated, AMistakeCloserThanARotationThatIsOnlyStatedIsNotRuledOut) {
+    int doubted = 0;
+    for (unsigned seed = 1; seed <= 20; ++seed)
+        for (const double factor : {0.0, 1.0}) {
+            const Stages stages({.n = {1, 2, 33, 38, 8}, .seed = seed, .times = 3, .factor = factor, .base = 10000});
+            const Diagnosis rounded = examine(with_base(stages.file(8, kEnds), 10000)),
+                            whole = examine(with_base(stages.file(24, kEnds), 10000));
+            if (factor == 0) {
+                EXPECT_EQ(rounded.verdict, Verdict::Correct) << seed << rounded.explanation;
+                EXPECT_EQ(whole.verdict, Verdict::Correct) << seed << whole.explanation;
+                continue;
+            }
+            EXPECT_EQ(whole.bug, Bug::NoScale) << seed << whole.explanation;
+            EXPECT_NE(rounded.verdict, Verdict::Correct) << seed << rounded.explanation;
+            if (rounded.verdict != Verdict::Unknown) continue;
+            EXPECT_THAT(rounded.explanation, AllOf(HasSubstr("half-split with base 10000"), HasSubstr("no_scale")));
+            ++doubted;
+        }
+    EXPECT_GT(doubted, 0);
+}
+
+TEST(DoctorStated, ARotationDoesNotExplainTheProductAtASinglePosition) {
+    const Stages stages({.n = {1, 1, 1, 1, 24}, .times = 3, .base = 10000});
+    const std::vector<std::string> names{"q", "k", "scores"};
+    const ArrayFile right = with_base(stages.file(8, names), 10000);
+    EXPECT_EQ(examine(right).verdict, Verdict::Correct);
+    const double score = right.values<double>("scores")[0];
+    const auto with_score = [&](double x) {
+        ArrayFile out = right;
+        out.arrays.back() = as_bfloat16("scores", {1, 1, 1, 1}, {x});
+        return examine(out);
+    };
+    EXPECT_THAT(with_score(score + 1).explanation, HasSubstr("q_rotated and k_rotated are needed"));
+    EXPECT_EQ(with_score(score + 1).verdict, Verdict::Unknown);
+    EXPECT_EQ(with_score(score + 100).verdict, Verdict::Wrong);
 }
 
 TEST(DoctorStated, AnotherRotationThanTheNumbersAllowIsWrong) {
