@@ -27,9 +27,12 @@ bool shows_rotation(const Trial& trial) {
 
 bool states_rotation(const Trial& trial) { return trial.sequence.rotary_base || trial.sequence.rotary_width; }
 
-/// Whether a rotation has a width that nothing but the scores shows.
+/// Whether a rotation has a width, or shifts the queries by a number of positions, that nothing but the scores shows.
 bool is_guess(const Trial& trial, const Rotation& rotation) {
-    return rotation.width < trial.sequence.head_size && !trial.sequence.rotary_width && trial.known.rotation == nullptr;
+    const bool part = rotation.width < trial.sequence.head_size && !trial.sequence.rotary_width;
+    const bool shifted =
+        rotation.first_query != rotation.first_key && rotation.first_query != rotation.first_key + trial.sequence.first_query();
+    return (part || shifted) && trial.known.rotation == nullptr;
 }
 
 /// The rotations that agree with what the file says and are over the width that it gives, or whole heads.

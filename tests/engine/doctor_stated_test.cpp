@@ -161,6 +161,16 @@ TEST(DoctorStated, AMistakeCloserThanARotationThatIsOnlyStatedIsNotRuledOut) {
     EXPECT_GT(doubted, 0);
 }
 
+TEST(DoctorStated, FewNumbersShowNoOffsetOfPositions) {
+    for (unsigned seed = 1; seed <= 150; ++seed) {
+        ArrayFile file = Stages({.n = {1, 1, 1, 2, 8}, .seed = seed}).file(24, {"q", "k", "scores"});
+        const Values scores = file.values<double>("scores"), noise = Example({}, seed, 1, everywhere).q;
+        change(file, "scores", 0, scores[0] * (1 + 0.3 * noise[0]));
+        change(file, "scores", 1, scores[1] * (1 + 0.3 * noise[1]));
+        EXPECT_NE(examine(file).bug, Bug::PositionOffset) << seed << examine(file).explanation;
+    }
+}
+
 TEST(DoctorStated, ARotationDoesNotExplainTheProductAtASinglePosition) {
     const Stages stages({.n = {1, 1, 1, 1, 24}, .times = 3, .base = 10000});
     const std::vector<std::string> names{"q", "k", "scores"};
