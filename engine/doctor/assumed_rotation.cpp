@@ -27,12 +27,18 @@ bool shows_rotation(const Trial& trial) {
 
 bool states_rotation(const Trial& trial) { return trial.sequence.rotary_base || trial.sequence.rotary_width; }
 
-/// Whether a rotation has a width, or shifts the queries by a number of positions, that nothing but the scores shows.
+/// Whether a rotation has a width that nothing but the scores shows.
 bool is_guess(const Trial& trial, const Rotation& rotation) {
-    const bool part = rotation.width < trial.sequence.head_size && !trial.sequence.rotary_width;
+    return rotation.width < trial.sequence.head_size && !trial.sequence.rotary_width && trial.known.rotation == nullptr;
+}
+
+/// Of the many offsets of positions, one may fit two or three numbers by chance.
+bool fits_by_chance(const Trial& trial, const Rotation& rotation) {
+    constexpr std::int64_t kFew = 4;
+    const Comparison* difference = trial.found.outcome.first_difference();
     const bool shifted =
         rotation.first_query != rotation.first_key && rotation.first_query != rotation.first_key + trial.sequence.first_query();
-    return (part || shifted) && trial.known.rotation == nullptr;
+    return shifted && difference != nullptr && difference->differing < kFew;
 }
 
 /// The rotations that agree with what the file says and are over the width that it gives, or whole heads.
@@ -51,7 +57,8 @@ std::vector<Rotation> possible_rotations(const Trial& trial) {
     if (!only_context && (first < static_cast<int>(Part::Scores) || first > static_cast<int>(Part::Weights))) return {};
     std::vector<Rotation> out = stated_rotations(trial);
     for (const Rotation& rotation : only_context ? usual_rotations(trial.sequence) : hidden_rotations(trial.sequence))
-        if (!only_context || explains_more(trial, with_rotation(trial, rotation))) out.push_back(rotation);
+        if (!fits_by_chance(trial, rotation) && (!only_context || explains_more(trial, with_rotation(trial, rotation))))
+            out.push_back(rotation);
     return out;
 }
 
