@@ -146,13 +146,40 @@ TEST_F(HelpSheet, StaysOpenWhileItIsClickedAndClosesOnAClickOutside) {
 }
 
 TEST_F(HelpSheet, ShowsWhatIsSearchedFor) {
-    view.help_page.search = "Abnar";
+    type("Abnar", ui_frame);
     frames(3, ui_frame);
     const float some = height();
-    view.help_page.search = "no page says this";
+    type(" no page says this", ui_frame);
     frames(3, ui_frame);
     EXPECT_GT(some, 2 * height());
     EXPECT_GT(height(), 0);
+}
+
+TEST_F(HelpSheet, TakesWhatIsTyped) {
+    const Document before = session->document();
+    const bool dark = view.dark;
+    type("c", ui_frame);
+    type("ausal L", ui_frame);
+    EXPECT_EQ(view.help_page.search, "causal L");
+    EXPECT_EQ(session->document(), before) << "the window behind it has keys of these letters";
+    EXPECT_EQ(view.dark, dark);
+    press(Key::Escape, ui_frame);
+    frames(3, ui_frame);
+    EXPECT_FALSE(view.help);
+    EXPECT_EQ(session->document(), before);
+    type("c", ui_frame);
+    EXPECT_NE(session->document(), before) << "the negative control: the window has its keys back";
+}
+
+TEST_F(HelpSheet, IsClosedByTheKeyThatOpensIt) {
+    type("?", ui_frame);
+    EXPECT_FALSE(view.help);
+    type("?", ui_frame);
+    frames(3, ui_frame);
+    EXPECT_TRUE(view.help);
+    EXPECT_EQ(view.help_page.search, "");
+    press(Key::F1, ui_frame);
+    EXPECT_FALSE(view.help);
 }
 
 }  // namespace

@@ -151,8 +151,7 @@ std::vector<KeyChord> zoom_keys(char symbol, Key keypad) {
 /// Closes or clears the topmost thing: from overlays down to the selected cell.
 void escape(PanelContext& context) {
     ViewState& view = context.view;
-    if (view.help) view.help = false;
-    else if (refusal_is_shown(context)) view.files.notices.refusal.clear();
+    if (refusal_is_shown(context)) view.files.notices.refusal.clear();
     else if (view.focus.visible()) view.focus.hide();
     else if (view.panes.only_centre) view.panes.only_centre = false;
     else if (view.panes.left_open || view.panes.right_open) view.panes.left_open = view.panes.right_open = false;
@@ -327,7 +326,7 @@ std::vector<Action> table() {
          "values or gradients",
          [](C& c) { c.view.gradients = !c.view.gradients; },
          [](const C& c) { return ready(c) && shows_maps(c.view.view); }},
-        {"Edit the text", "Text", {typed('t')}, kAll, "edit the text", start_text_edit, ready},
+        {"Edit the text", "Text", {typed('t')}, kAll, "edit the text", start_text_edit},
         {"Find heads by name or pattern",
          "Go to",
          {ctrl('F')},

@@ -58,7 +58,7 @@ std::vector<const Action*> pressed_actions(const PanelContext& context) {
         if (action.scope == KeyScope::Lesson && !action.can_run(context) && !has_question(context.view.lesson)) continue;
         for (const KeyChord& chord : action.chords) {
             if (!chord.pressed() || std::find(taken.begin(), taken.end(), chord) != taken.end()) continue;
-            if (ImGui::GetIO().WantTextInput && !works_while_typing(chord)) continue;
+            if ((ImGui::GetIO().WantTextInput || context.view.help) && !works_while_typing(chord)) continue;
             if (ImGui::GetIO().WantCaptureKeyboard && belongs_to_controls(chord)) continue;
             if (context.view.focus.visible() && (chord.key == Key::Space || chord.key == Key::Enter)) continue;
             taken.push_back(chord);
@@ -69,6 +69,12 @@ std::vector<const Action*> pressed_actions(const PanelContext& context) {
     return pressed;
 }
 
+/// The keys that close the help sheet, though its search field has the keyboard.
+bool closes_help(const PanelContext& context) {
+    const bool asked_again = context.view.help_page.search.empty() && KeyChord{.typed = '?'}.pressed();
+    return key_pressed(Key::Escape, false) || key_pressed(Key::F1, false) || asked_again;
+}
+
 }  // namespace
 
 void handle_shortcuts(PanelContext& context) {
@@ -76,6 +82,10 @@ void handle_shortcuts(PanelContext& context) {
     const bool other = !io.WantTextInput && !io.KeyCtrl && key_down('X');
     context.view.compare.swapped = context.view.compare.on() && other != context.view.compare.first;
     const bool elsewhere = context.view.palette.open || file_sheet_is_open(context);
+    if (!elsewhere && context.view.help && closes_help(context)) {
+        context.view.help = false;
+        return stop_typing();
+    }
     if (!elsewhere) focus_keys(context);
     if ((!io.WantTextInput && ImGui::IsAnyItemActive()) || elsewhere || io.KeyAlt) return;
     if (any_popup_open()) {

@@ -2,9 +2,11 @@
 #include <array>
 
 #include "app/panels/actions/actions.hpp"
+#include "app/panels/files/files.hpp"
 #include "app/panels/help/help_pages.hpp"
 #include "app/panels/panels.hpp"
 #include "app/widgets/controls.hpp"
+#include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/text.hpp"
 #include "app/widgets/text_field.hpp"
 
@@ -127,6 +129,9 @@ void draw_pills(PanelContext& context) {
     for (const HelpPage& page : help_pages()) titles.emplace_back(page.title);
     if (segmented(context.ui(), "##help_pages", titles, help.page)) help.search.clear();
     gap(context.ui(), 8);
+    // Whatever is typed over the sheet is a search; the keys of the window behind it do not act.
+    const bool elsewhere = context.view.palette.open || file_sheet_is_open(context) || context.view.focus.visible();
+    if (!elsewhere && !ImGui::IsAnyItemActive() && !ImGui::IsMouseDown(0)) focus_next_field();
     text_field(context.ui(), "##help_search", help.search, "Search these pages");
 }
 
