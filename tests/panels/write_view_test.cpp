@@ -339,6 +339,17 @@ TEST_F(OpenedInWrite, AnEncoderHidesAWordAndFillsItInByTwoClicks) {
         << "the first is the likeliest";
 }
 
+TEST_F(OpenedInWrite, AWordThatIsHiddenBecomesTheOneToFillIn) {
+    open_model("bert", "bert_uncased", "the cat [MASK] on the mat");
+    view.locked.set(Axis::T, 3);
+    frames(2, ui_frame);
+    const auto text = [&] { return session->document().texts[0]; };
+    ASSERT_TRUE(click_centre_until(200, [&] { return text() == "[MASK] cat [MASK] on the mat"; })) << text();
+    frames(3, ui_frame);
+    with_context([&](PanelContext& context) { EXPECT_EQ(hidden_position(context.snapshot, context.view), 1); });
+    EXPECT_EQ(view.locked.on(Axis::T), 1);
+}
+
 /// Published vocabularies are often padded to a round number.
 TEST_F(OpenedInWrite, AnIdThatTheTokenizerLacksIsNamedEverywhereButDecodesToNothing) {
     open_model("bloom", "gpt2", "the cat");

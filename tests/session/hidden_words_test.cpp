@@ -4,11 +4,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <random>
 
+#include "app/session/document/model_document.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/facets/readings.hpp"
 #include "app/session/session.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace attn::app {
 namespace {
@@ -29,6 +33,27 @@ TEST(HiddenWords, AreFoundAmongWordsAndSigns) {
     EXPECT_EQ(texts_of("<mask><mask>", "<mask>"), (Words{"?<mask>", "?<mask>"}));
     EXPECT_EQ(texts_of("Lily and _ .", "_"), (Words{"Lily", "and", "?_"}));
     EXPECT_EQ(texts_of("na\u00EFve \u6F22\u5B57.", "_"), (Words{"na\u00EFve", "\u6F22\u5B57"}));
+}
+
+TEST(HiddenWords, SpecialTokensStayWhole) {
+    const std::vector<std::string> specials = {"[SEP]", "[SEP2]"};
+    const std::string text = "of heads [SEP] it[SEP2]is [SEP a [MASK]";
+    std::vector<std::string> special, words;
+    for (const TextWord& word : words_of(text, "[MASK]", specials))
+        (word.special ? special : words).push_back(text.substr(word.begin, word.end - word.begin));
+    EXPECT_EQ(special, (std::vector<std::string>{"[SEP]", "[SEP2]"}));
+    EXPECT_EQ(words, (std::vector<std::string>{"of", "heads", "it", "is", "SEP", "a", "[MASK]"}));
+}
+
+TEST(HiddenWords, SpecialTokensAreThoseOfTheModel) {
+    const test::TemporaryFolder folder;
+    const std::filesystem::path golden = std::filesystem::path(ATTN_TEST_DATA) / "golden/hf";
+    for (const char* file : {"config.json", "model.safetensors"}) std::filesystem::copy_file(golden / "bert" / file, folder.path() / file);
+    std::filesystem::copy_file(golden / "tokenizers/bert_uncased/tokenizer.json", folder.path() / "tokenizer.json");
+    std::vector<std::string> words = special_words(document_of_model(OpenedModel::open(folder.path())));
+    std::sort(words.begin(), words.end());
+    EXPECT_EQ(words, (std::vector<std::string>{"[CLS]", "[PAD]", "[SEP]", "[UNK]"})) << "the mask is a hidden word";
+    EXPECT_TRUE(special_words(open_preset("masked")).empty());
 }
 
 TEST(HiddenWords, HaveNoRightAnswerInTheLens) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "app/panels/edit/edits.hpp"
 #include "app/panels/write/candidate_list.hpp"
@@ -44,6 +45,14 @@ std::vector<std::int64_t> hidden_positions(const Snapshot& snapshot, const ViewS
     return positions;
 }
 
+/// A word that was just hidden is the one to fill in.
+void select_hidden_word(PanelContext& context) {
+    if (!context.view.hidden_mask || !context.up_to_date) return;
+    const std::size_t mask = *std::exchange(context.view.hidden_mask, {});
+    const std::vector<std::int64_t> hidden = hidden_positions(context.snapshot, context.view);
+    if (mask < hidden.size()) context.view.locked.set(Axis::T, hidden[mask]);
+}
+
 std::string what_it_does(const PanelContext& context, const std::string& mask) {
     const std::string reads = "This model does not continue a text: it reads all of it at once, from both sides, ";
     if (!context.snapshot.trace->config.lm_head)
@@ -58,7 +67,7 @@ void draw_text_words(PanelContext& context, const std::string& mask, std::option
     const Fonts& fonts = context.theme.fonts;
     const Palette& colors = context.theme.colors;
     const std::string& text = context.document.texts[shown_text(context)];
-    const std::vector<TextWord> words = words_of(text, mask);
+    const std::vector<TextWord> words = words_of(text, mask, special_words(context.document));
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x, between = context.px(kBetweenWords);
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -95,20 +104,29 @@ void draw_text_words(PanelContext& context, const std::string& mask, std::option
         if (word.hidden) ++masks;
         const bool looked_at = position && position == shown;
         ImGui::PushID(static_cast<int>(i));
-        const std::string tooltip = word.hidden ? "A hidden word. Click: see what the model would put there." : "Click: hide this word.";
+        const std::string_view tooltip = word.hidden    ? "A hidden word. Click: see what the model would put there."
+                                         : word.special ? "A special token of the model. It cannot be hidden."
+                                                        : "Click: hide this word.";
         const Item item = item_at(context.ui(), "##word", {at.x + x, at.y + y}, {wide, context.px(kWordHeight)}, {.tooltip = tooltip});
         ImGui::PopID();
-        list.AddRectFilled(item.min, item.max, item.hovered || word.hidden ? colors.raised : colors.pane, context.px(6));
+        const bool takes_click = item.hovered && !word.special;
+        list.AddRectFilled(item.min, item.max, takes_click || word.hidden ? colors.raised : colors.pane, context.px(6));
         list.AddRect(item.min, item.max,
-                     looked_at      ? colors.chosen
-                     : item.hovered ? colors.accent
-                                    : colors.line,
+                     looked_at     ? colors.chosen
+                     : takes_click ? colors.accent
+                                   : colors.line,
                      context.px(6), 0, context.px(looked_at ? 2.5F : 1));
-        draw_text_in(list, fonts.mono_body, item.min, item.max, {0.5F, 0.5F}, word.hidden ? colors.accent : colors.text,
+        draw_text_in(list, fonts.mono_body, item.min, item.max, {0.5F, 0.5F},
+                     word.hidden    ? colors.accent
+                     : word.special ? colors.muted
+                                    : colors.text,
                      elide(fonts.mono_body, shown_word, wide - context.px(6)));
         draw_focus_ring(context.ui(), item, context.px(6));
         if (item.pressed && position) context.view.locked.set(Axis::T, *position);
-        if (item.pressed && !word.hidden) set_text(context, with_hidden(text, word, mask));
+        if (item.pressed && !word.hidden && !word.special) {
+            set_text(context, with_hidden(text, word, mask));
+            context.view.hidden_mask = masks;
+        }
         x += wide + between;
     }
     if (words.size() <= kMostWords) write_between(written_to, text.size());
@@ -126,6 +144,7 @@ void draw_proposals(PanelContext& context, const std::string& mask, std::int64_t
     list.drawn = false;
     list.click = [](const NextWord&) { return std::string("Click: put it in place of the hidden word."); };
     list.choose = [&](const NextWord& word) {
+        if (!context.up_to_date) return;  // of the text before the last change
         set_text(context, with_filled_in(context.document.texts[shown_text(context)], mask, which, word.text));
     };
     draw_words(context, *words, list);
@@ -157,6 +176,7 @@ void draw_fill_in_view(PanelContext& context) {
             context.view.view = View::Step;
         return;
     }
+    select_hidden_word(context);
     const std::vector<std::int64_t> hidden = hidden_positions(context.snapshot, context.view);
     const std::optional<std::int64_t> shown = hidden_position(context.snapshot, context.view);
     draw_text_words(context, mask, shown, hidden);

@@ -28,6 +28,15 @@ std::string mask_word(const Setup& setup) {
     return mask ? mask->content : "";
 }
 
+std::vector<std::string> special_words(const Setup& setup) {
+    std::vector<std::string> words;
+    if (setup.model == nullptr) return words;
+    const std::string mask = mask_word(setup);
+    for (const AddedToken& token : setup.model->tokenizer().added_tokens())
+        if (token.special && !token.content.empty() && token.content != mask) words.push_back(token.content);
+    return words;
+}
+
 std::vector<std::uint8_t> shown_positions(const Setup& setup, std::span<const std::vector<Token>> texts) {
     const std::string mask = mask_word(setup);
     std::size_t length = 0;
@@ -40,17 +49,25 @@ std::vector<std::uint8_t> shown_positions(const Setup& setup, std::span<const st
 
 bool is_space_byte(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-std::vector<TextWord> words_of(std::string_view text, std::string_view mask) {
+std::vector<TextWord> words_of(std::string_view text, std::string_view mask, std::span<const std::string> specials) {
+    const auto token_at = [&](std::size_t at) {
+        const std::string_view rest = text.substr(at);
+        std::size_t longest = rest.starts_with(mask) ? mask.size() : 0;
+        for (const std::string& special : specials)
+            if (rest.starts_with(special)) longest = std::max(longest, special.size());
+        return longest;
+    };
     std::vector<TextWord> words;
     for (std::size_t at = 0; at < text.size();) {
-        if (text.substr(at).starts_with(mask)) {
-            words.push_back({at, at + mask.size(), true});
-            at += mask.size();
+        if (const std::size_t length = token_at(at); length > 0) {
+            const bool hidden = text.substr(at, length) == mask;
+            words.push_back({at, at + length, hidden, !hidden});
+            at += length;
             continue;
         }
         const std::size_t begin = at;
-        while (at < text.size() && is_word_byte(text[at]) && !text.substr(at).starts_with(mask)) ++at;
-        if (at > begin) words.push_back({begin, at, false});
+        while (at < text.size() && is_word_byte(text[at]) && token_at(at) == 0) ++at;
+        if (at > begin) words.push_back({begin, at});
         else ++at;
     }
     return words;

@@ -15,6 +15,8 @@ struct Token;
 
 /// The model's mask token as typed in a text; "" if it has none.
 std::string mask_word(const Setup& setup);
+/// The model's other special tokens as typed in a text, such as "[SEP]".
+std::vector<std::string> special_words(const Setup& setup);
 
 /// [B,T], as long as the longest of the `texts`: 1 where a token is shown, 0 where it is hidden or padding.
 std::vector<std::uint8_t> shown_positions(const Setup& setup, std::span<const std::vector<Token>> texts);
@@ -22,15 +24,16 @@ std::vector<std::uint8_t> shown_positions(const Setup& setup, std::span<const st
 /// A word of a text: bytes [begin, end), without surrounding punctuation.
 struct TextWord {
     std::size_t begin = 0, end = 0;
-    bool hidden = false;  ///< the word is the mask token
+    bool hidden = false;   ///< the word is the mask token
+    bool special = false;  ///< the word is another special token
     bool operator==(const TextWord&) const = default;
 };
 
 /// White space of one byte.
 bool is_space_byte(char c);
-/// The words of the text in order. A word is a run of characters that are neither white space nor ASCII punctuation. `mask` must not be
-/// empty.
-std::vector<TextWord> words_of(std::string_view text, std::string_view mask);
+/// The words of the text in order. A word is a special token, or a run of characters that are neither white space nor ASCII punctuation.
+/// `mask` must not be empty.
+std::vector<TextWord> words_of(std::string_view text, std::string_view mask, std::span<const std::string> specials = {});
 
 /// The text with `word` replaced by `mask`.
 std::string with_hidden(std::string_view text, const TextWord& word, std::string_view mask);
