@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "app/session/document/prepare.hpp"
@@ -87,6 +88,32 @@ TEST(Examination, IsCountedBeforeItIsBegun) {
     ASSERT_FALSE(session.wait()->trace->whole());
     const auto report = session.compute(session.states().shown, facet::Doctor{});
     EXPECT_NE(report.problem.find("the memory budget leaves"), std::string::npos) << report.problem;
+}
+
+TEST(Examination, NumbersSetByHandAreNobodysMistake) {
+    for (const bool as_outline : {false, true}) {
+        Document document = open_preset("gpt-tiny");
+        document.config.context_length = 80;
+        document.texts = {text_of_words(70)};
+        const Edit elsewhere{.at = {Stage::Residual1, 0}, .row = 3, .column = 1, .value = 2};
+        document.forward.edits = {elsewhere, {.at = {Stage::Scores, 1}, .sequence = 0, .head = 0, .row = 5, .column = 2, .value = 9}};
+        DoctorReport report = examined(document, as_outline);
+        EXPECT_TRUE(report.by_hand);
+        ASSERT_FALSE(report.diagnosis.findings.empty());
+        const auto named = std::count_if(report.diagnosis.findings.begin(), report.diagnosis.findings.end(), [](const doctor::Finding& f) {
+            return f.sentence.find("was set by hand, in edit 2 of 2") != std::string::npos && f.stage == "scores";
+        });
+        EXPECT_EQ(named, 1);
+        for (const doctor::Finding& finding : report.diagnosis.findings)
+            EXPECT_EQ(finding.sentence.find("No known mistake"), std::string::npos) << finding.sentence;
+        // The negative control: a mistake is still one.
+        document.forward.edits = {elsewhere};
+        document.forward.mistake = Mistake::NoScale;
+        report = examined(document, as_outline);
+        EXPECT_FALSE(report.by_hand);
+        EXPECT_EQ(report.diagnosis.verdict, doctor::Verdict::Wrong);
+        EXPECT_EQ(report.diagnosis.bug, doctor::Bug::NoScale);
+    }
 }
 
 }  // namespace

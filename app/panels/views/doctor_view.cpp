@@ -24,7 +24,9 @@ Color spot_of(const Palette& colors, doctor::Severity severity) {
     return severity == doctor::Severity::Wrong ? colors.bad : severity == doctor::Severity::Warning ? colors.chosen_text : colors.faint;
 }
 
-std::string headline(const doctor::Diagnosis& diagnosis) {
+std::string headline(const DoctorReport& report) {
+    const doctor::Diagnosis& diagnosis = report.diagnosis;
+    if (report.by_hand) return "Changed by hand";
     if (diagnosis.verdict == doctor::Verdict::Correct) return "Correct";
     if (diagnosis.verdict == doctor::Verdict::Unknown) return "Not enough to judge";
     return diagnosis.bug ? "Wrong: " + std::string(doctor::bug_title(*diagnosis.bug)) : "Wrong";
@@ -78,11 +80,12 @@ void draw_report(PanelContext& context, const DoctorReport& report) {
     const Ui ui = context.ui();
     const doctor::Diagnosis& diagnosis = report.diagnosis;
     const bool leads = report.file.empty();
-    status_badge(ui, leads ? "##own_verdict" : "##dump_verdict", spot_of(colors, diagnosis.verdict), headline(diagnosis), "",
+    status_badge(ui, leads ? "##own_verdict" : "##dump_verdict", report.by_hand ? colors.chosen_text : spot_of(colors, diagnosis.verdict),
+                 headline(report), "",
                  "Every stage is recomputed from the one before it; differences are compared with the classic mistakes.");
     gap(ui, 4);
     // A wrong verdict is explained by its first finding; other verdicts have none.
-    if (diagnosis.verdict != doctor::Verdict::Wrong) paragraph(ui, fonts.body, colors.muted, diagnosis.explanation);
+    if (diagnosis.verdict != doctor::Verdict::Wrong || report.by_hand) paragraph(ui, fonts.body, colors.muted, diagnosis.explanation);
     ImGui::PushID(leads ? "own" : "dump");
     int number = 0;
     for (const doctor::Finding& finding : diagnosis.findings) {

@@ -21,6 +21,7 @@ struct DoctorReport {
     bool reading = false;  ///< the file is still being read; nothing else is set
     std::string problem;   ///< why it could not be examined; "" if it was
     doctor::Diagnosis diagnosis;
+    bool by_hand = false;            ///< what differs was set by edits of the shown trace
     std::vector<FutureTest> future;  ///< for the first sequence of a trace, from its second token on; empty for a file
 };
 

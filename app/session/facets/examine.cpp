@@ -7,6 +7,7 @@
 
 #include "app/session/states/part_looked_at.hpp"
 #include "engine/doctor/doctor.hpp"
+#include "engine/explain/edit_list.hpp"
 #include "engine/model/recomputation.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/trace/trace_file.hpp"
@@ -29,6 +30,35 @@ doctor::Diagnosis examine_parts(const std::shared_ptr<const Trace<float>>& outli
         if (stop.stop_requested()) throw Cancelled();
     }
     return examination.conclude();
+}
+
+/// Which edit set the number that a finding is about, counted from 1; 0 if none did.
+std::size_t edit_behind(const doctor::Finding& finding, const Trace<float>& trace) {
+    const std::string name = finding.attention.empty() ? finding.stage : finding.attention + "." + finding.stage;
+    const std::optional<StageId> id = stage_from_tensor_name(name);
+    if (!id) return 0;
+    CellRef cell{*id, "", {}};
+    std::copy_n(finding.cell.begin(), std::min(finding.cell.size(), cell.index.size()), cell.index.begin());
+    std::size_t last = trace.settings.edits.size();
+    while (last > 0 && !reaches(trace.settings.edits[last - 1], trace, cell)) --last;
+    return last;
+}
+
+/// What was set by hand is nobody's mistake, so the findings name the edit instead.
+void explain_edits(DoctorReport& report, const Trace<float>& trace) {
+    doctor::Diagnosis& diagnosis = report.diagnosis;
+    if (diagnosis.verdict != doctor::Verdict::Wrong) return;
+    report.by_hand = true;
+    for (doctor::Finding& finding : diagnosis.findings) {
+        if (finding.severity != doctor::Severity::Wrong) continue;
+        const std::size_t edit = edit_behind(finding, trace);
+        report.by_hand = report.by_hand && edit > 0;
+        if (edit == 0) continue;
+        finding.severity = doctor::Severity::Note;
+        finding.sentence = fmt::format("This number was set by hand, in edit {} of {}, so it does not follow from the stages before it.",
+                                       edit, trace.settings.edits.size());
+    }
+    if (report.by_hand) diagnosis.explanation = "Numbers were set by hand. Switch the edits off to have the rest judged.";
 }
 
 }  // namespace
@@ -62,9 +92,11 @@ DoctorReport examine_trace(const std::shared_ptr<const Trace<float>>& trace, con
     DoctorReport report;
     if (!trace->whole()) {
         report.diagnosis = examine_parts(trace, stop);
+        explain_edits(report, *trace);
         return report;
     }
     report.diagnosis = doctor::examine(trace_arrays(*trace), stop);
+    explain_edits(report, *trace);
     const std::int64_t length = trace->tokens.lengths.empty() ? 0 : trace->tokens.lengths.front();
     if (!is_tested_for_future(*trace) || trace->config.vocab_size < 2) return report;
     for (std::int64_t position = 1; position < length; ++position) {
