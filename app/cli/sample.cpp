@@ -289,6 +289,7 @@ TextWriter open_document(SampleOptions& options) {
         make_document(named), [] {}, memory_budget_mib(named));
     const std::shared_ptr<const Snapshot> snapshot = session.wait();
     if (!snapshot->problem.empty()) throw Error(snapshot->problem);
+    expect_edits_to_apply(named, *snapshot->trace);
     const Setup& setup = *snapshot->state->setup;
     const bool goes_on = options.prompt.empty();
     if (options.prompt.empty()) options.prompt = setup.texts.at(static_cast<std::size_t>(setup.written.sequence));

@@ -18,6 +18,14 @@ const Mask* mask_of(const Trace<float>& trace, const StageId& id) {
     return stage == nullptr ? nullptr : stage->mask.get();
 }
 
+/// The mask that is applied to a stage of scores further on; null for other stages, and where no mask comes before the softmax.
+const Mask* later_mask(const Trace<float>& trace, const StageId& id) {
+    const Stage self = to_self(id.stage);
+    if (self < Stage::Scores || self >= Stage::Masked) return nullptr;
+    const PlanNode* node = trace.plan->find(of_same_attention(id, Stage::Masked));
+    return node != nullptr && node->op == Op::Mask ? mask_of(trace, node->id) : nullptr;
+}
+
 bool holds(std::int64_t chosen, std::int64_t index) { return chosen == Edit::kAll || chosen == index; }
 
 }  // namespace
@@ -38,7 +46,11 @@ std::vector<Edit> without_text(std::vector<Edit> edits, std::int64_t text) {
 
 std::string why_without_effect(const Edit& edit, const Trace<float>& trace) {
     if (trace.plan->find(edit.at) == nullptr) return "this model has no such stage";
-    return why_without_effect(edit, trace.shape_of(edit.at), mask_of(trace, edit.at));
+    const Shape shape = trace.shape_of(edit.at);
+    const std::string why = why_without_effect(edit, shape, mask_of(trace, edit.at));
+    const Mask* later = later_mask(trace, edit.at);
+    if (!why.empty() || later == nullptr || EditReach(edit, shape, later).first()) return why;
+    return "masked: takes no part";
 }
 
 std::vector<std::string> edits_in_vain(const Trace<float>& trace) {

@@ -204,6 +204,7 @@ TEST_F(EditedDocument, AnEditThatChangesNothingIsNamedAndNothingIsWritten) {
         {{.kind = EditKind::Set, .at = {Stage::Scores, 0}, .row = 50, .column = 0, .value = 1}, "there are only 4 positions"},
         {{.kind = EditKind::Set, .at = {Stage::Weights, 0}, .row = 0, .column = 3, .value = 1}, "masked"},
         {{.kind = EditKind::Scale, .at = {Stage::Context, 0}, .head = 9, .value = 0}, "there are only 4 heads"},
+        {{.kind = EditKind::Set, .at = {Stage::Scores, 0}, .row = 0, .column = 3, .value = 1}, "masked: takes no part"},
     };
     const std::string document = folder_.path("idle.attnscope.json"), never = folder_.path("never");
     for (const auto& [edit, words] : idle) {
@@ -214,6 +215,7 @@ TEST_F(EditedDocument, AnEditThatChangesNothingIsNamedAndNothingIsWritten) {
              std::vector<std::vector<std::string>>{{"trace", "--out", never + ".safetensors"},
                                                    {"export", "--stage", "weights", "--out", never + ".csv"},
                                                    {"snippet"},
+                                                   {"sample"},
                                                    {"render", "--out", never + ".svg"},
                                                    {"doctor", "--leak", "2"}}) {
             std::vector<std::string> arguments = command;

@@ -2,9 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <memory>
+#include <utility>
+
 #include "app/session/document/prepare.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/session.hpp"
+#include "engine/explain/edit_list.hpp"
+#include "engine/model/transformer.hpp"
+#include "engine/weights/parameters.hpp"
 
 namespace attn::app {
 namespace {
@@ -46,6 +53,29 @@ TEST(EditsInVain, InAnOutlineTheyComeWithThePart) {
     ASSERT_EQ(inside->edits_in_vain.size(), 5U);
     EXPECT_EQ(inside->edits_in_vain[0], "");
     EXPECT_EQ(inside->edits_in_vain[1], "every cell it would change is masked");
+}
+
+TEST(EditsInVain, AScoreThatIsMaskedLaterTakesNoPart) {
+    const Prepared prepared = prepare(open_preset("causal-attention"));
+    const auto parameters = std::make_shared<const Parameters<float>>(initial_parameters<float>(prepared.config));
+    int masked = 0;
+    for (const MistakeInfo& mistake : mistakes())
+        for (const Stage stage : {Stage::Scores, Stage::Scaled})
+            for (const auto& [row, column] : {std::pair{1, 3}, {3, 1}, {2, 2}, {2, 3}}) {
+                ForwardSettings settings = open_preset("causal-attention").forward;
+                settings.mistake = mistake.mistake;
+                const Trace<float> before = trace_forward<float>(parameters, prepared.tokens, prepared.source, settings);
+                settings.edits = {{.at = {stage, 0}, .sequence = 0, .head = 0, .row = row, .column = column, .value = 3}};
+                const Trace<float> after = trace_forward<float>(parameters, prepared.tokens, prepared.source, settings);
+                const StageId last{Stage::AttentionOut, 0};
+                const auto a = before.find(last)->value.values(), b = after.find(last)->value.values();
+                const std::string why = edits_in_vain(after).front();
+                EXPECT_EQ(why.empty(), !std::equal(a.begin(), a.end(), b.begin(), b.end()))
+                    << mistake.name << ", " << stage_name(stage) << "[" << row << "," << column << "]: " << why;
+                EXPECT_TRUE(why.empty() || why == "masked: takes no part") << why;
+                masked += why.empty() ? 0 : 1;
+            }
+    EXPECT_GT(masked, 0);
 }
 
 }  // namespace

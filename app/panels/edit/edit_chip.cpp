@@ -1,5 +1,8 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "app/panels/edit/edit_list.hpp"
 #include "app/panels/panels.hpp"
@@ -13,9 +16,27 @@ namespace {
 constexpr float kEditChip = 28, kCount = 18, kBeside = 8;
 constexpr const char* kEditSection = "edits";
 
-std::ptrdiff_t edits_in_force(const PanelContext& context) {
-    const std::vector<Edit>& edits = context.document.forward.edits;
-    return std::count_if(edits.begin(), edits.end(), [](const Edit& edit) { return edit.on; });
+/// The edits that are switched on.
+struct EditsInForce {
+    std::size_t count = 0, in_vain = 0;
+    std::string why{};  ///< the first one in vain is
+};
+
+EditsInForce edits_in_force(const PanelContext& context) {
+    EditsInForce all;
+    for (const Edit& edit : context.document.forward.edits) {
+        if (!edit.on) continue;
+        ++all.count;
+        std::string why = why_in_vain(context, edit);
+        if (!why.empty() && all.in_vain++ == 0) all.why = std::move(why);
+    }
+    return all;
+}
+
+std::string chip_words(const EditsInForce& all) {
+    const std::string words = all.count == 1 ? "edit" : "edits";
+    if (all.in_vain == 0) return words;
+    return all.count == 1 ? fmt::format("{} ({})", words, all.why) : fmt::format("{}, {} without effect", words, all.in_vain);
 }
 
 /// A lesson may hide the list, and a view may have other settings.
@@ -32,17 +53,18 @@ bool is_in_sight(const EditState& edits) { return edits.listed_at + 1 >= ImGui::
 }  // namespace
 
 float draw_edit_chip(PanelContext& context, float right, float y, float room) {
-    const std::ptrdiff_t count = edits_in_force(context);
-    if (count == 0 || is_in_sight(context.view.edits) || !could_be_listed(context)) return 0;
+    const EditsInForce all = edits_in_force(context);
+    if (all.count == 0 || is_in_sight(context.view.edits) || !could_be_listed(context)) return 0;
     const Ui ui = context.ui();
     const auto& [colors, fonts, scale] = context.theme;
-    const std::string number = std::to_string(count);
-    const std::string_view words = count == 1 ? "edit" : "edits";
+    const std::string number = std::to_string(all.count), words = chip_words(all);
     const float badge_width = std::max(context.px(kCount), text_width(fonts.strong, number) + context.px(8));
     const float width = badge_width + text_width(fonts.label, words) + context.px(6 + kBeside + 12), height = context.px(kEditChip);
     if (width > room) return 0;
-    const Item item = item_at(ui, "##edits_in_force", {right - width, y}, {width, height},
-                              {.tooltip = "What is shown is computed with these changes by hand. Click to see the list."});
+    const Item item =
+        item_at(ui, "##edits_in_force", {right - width, y}, {width, height},
+                {.tooltip = all.in_vain == all.count ? "These changes by hand change nothing else. Click to see the list."
+                                                     : "What is shown is computed with these changes by hand. Click to see the list."});
     ImDrawList& list = *ImGui::GetWindowDrawList();
     list.AddRectFilled(item.min, item.max, item.hovered ? colors.raised : colors.pane, height / 2);
     list.AddRect(item.min, item.max, colors.chosen, height / 2, 0, context.px(1.5F));

@@ -47,15 +47,6 @@ void go_to(PanelContext& context, const Edit& edit) {
     go_to_cell(context.view, context.trace(), first_cell(edit, *context.snapshot_with(edit.at).trace));
 }
 
-/// Why the edit changes nothing; "" if it does, or is not computed yet.
-std::string why_in_vain(const PanelContext& context, const Edit& edit) {
-    if (!context.ready()) return "";
-    const Snapshot& snapshot = context.snapshot_with(context.view.stage);
-    const std::vector<Edit>& computed = snapshot.trace->settings.edits;
-    const auto it = std::find(computed.begin(), computed.end(), edit);
-    return it == computed.end() ? "" : snapshot.edits_in_vain[static_cast<std::size_t>(it - computed.begin())];
-}
-
 /// Shows what the edit does, where, and why it has no effect, if so. A click goes to its cell.
 void draw_line(PanelContext& context, const Edit& edit, std::size_t i) {
     const auto& [colors, fonts, scale] = context.theme;
@@ -66,7 +57,7 @@ void draw_line(PanelContext& context, const Edit& edit, std::size_t i) {
     const float left = at.x + context.px(kSwitch), room = width - context.px(kSwitch + kDelete);
     const EditWords words = words_of(context, edit);
     const std::string problem = why_in_vain(context, edit);
-    const std::string below = problem.empty() ? words.place : words.place + " · no effect: " + problem;
+    const std::string below = problem.empty() ? words.place : words.place + " · no effect (" + problem + ")";
     const float first = wrapped_height(fonts.label, room, words.what), second = wrapped_height(fonts.caption, room, below);
     const float height = first + second + context.px(8);
 
@@ -107,6 +98,14 @@ void draw_edits(PanelContext& context) {
 }
 
 }  // namespace
+
+std::string why_in_vain(const PanelContext& context, const Edit& edit) {
+    if (!context.ready()) return "";
+    const Snapshot& snapshot = context.snapshot_with(context.view.stage);
+    const std::vector<Edit>& computed = snapshot.trace->settings.edits;
+    const auto it = std::find(computed.begin(), computed.end(), edit);
+    return it == computed.end() ? "" : snapshot.edits_in_vain[static_cast<std::size_t>(it - computed.begin())];
+}
 
 void draw_edit_list(PanelContext& context) {
     const ImVec2 top = ImGui::GetCursorScreenPos();
