@@ -72,12 +72,12 @@ void splitters(PanelContext& context, const FrameLayout& layout) {
     }
 }
 
-/// The error for settings that cannot be computed, shown above the last valid picture.
+/// The error for settings that cannot be computed, shown above the last valid picture if there is one.
 void draw_problem(const PanelContext& context) {
     const auto& [colors, fonts, scale] = context.theme;
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x, padding = context.px(10);
-    std::string text = context.snapshot.problem + " — below is the last state that worked.";
+    std::string text = context.snapshot.problem + (context.ready() ? " — below is the last state that worked." : ".");
     const bool begins_with_name = text.substr(0, text.find(' ')).find('_') != std::string::npos;  // such as d_model
     if (text[0] >= 'a' && text[0] <= 'z' && !begins_with_name) text[0] = static_cast<char>(text[0] - 'a' + 'A');
     const float height = wrapped_height(fonts.body, width - 2 * padding, text) + 2 * padding;
@@ -89,12 +89,13 @@ void draw_problem(const PanelContext& context) {
 }
 
 void draw_centre(PanelContext& context) {
-    if (context.ready() && !context.snapshot.problem.empty()) draw_problem(context);
+    if (!context.snapshot.problem.empty()) draw_problem(context);
     draw_mistake_sign(context);
     const bool of_a_trace = context.view.view != View::Precision && context.view.view != View::Doctor;
-    if (of_a_trace && !context.ready())
-        return paragraph(context.ui(), context.theme.fonts.body, context.theme.colors.muted,
-                         context.snapshot.problem.empty() ? "Computing …" : context.snapshot.problem);
+    if (of_a_trace && !context.ready()) {
+        if (context.snapshot.problem.empty()) paragraph(context.ui(), context.theme.fonts.body, context.theme.colors.muted, "Computing …");
+        return;
+    }
     switch (context.view.view) {
     case View::Step:
         draw_step_view(context);

@@ -97,6 +97,19 @@ void draw_editor(PanelContext& context, float width) {
     if (result.committed || result.cancelled) ++context.view.gesture;
 }
 
+/// Where nothing could be computed yet, there are no chips to click: the field stays open, so that the text can be repaired.
+void keep_unread_text_open(PanelContext& context) {
+    ViewState& view = context.view;
+    const bool unread = !context.ready() && !context.snapshot.problem.empty();
+    const bool begins = unread && !view.text_unread;
+    view.text_unread = unread;
+    if (begins) view.source_text = has_source(context) && context.snapshot.problem_field == Field::SourceTexts;
+    const bool in_use = view.text.editing && (view.text.focus || ImGui::GetIO().WantTextInput);
+    if (!unread || (in_use && !begins)) return;
+    start_text_edit(context);
+    view.text.focus = begins;
+}
+
 void draw_chips(PanelContext& context, float width) {
     const auto& sequences = shows_source(context) ? context.snapshot.source_tokens : context.snapshot.tokens;
     if (sequences.empty()) return;
@@ -148,6 +161,7 @@ void draw_text_row(PanelContext& context) {
     const Ui ui = context.ui();
     const std::size_t expected = std::exchange(context.view.text_added, 0);
     if (expected > 0 && expected == context.document.texts.size()) start_text_edit(context);
+    keep_unread_text_open(context);
     const ImVec2 origin = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x;
     const float chip_y = origin.y + context.px((kRowHeight - kChipHeight) / 2 - 2);

@@ -139,7 +139,7 @@ std::string largest_errors(const reference::Verification& verification) {
 
 Badge badge_of(const PanelContext& context) {
     const Palette& colors = context.theme.colors;
-    if (!context.ready()) return {colors.faint, "computing", "", ""};
+    if (!context.ready()) return {colors.faint, context.snapshot.problem.empty() ? "computing" : "nothing computed", "", ""};
     if (!context.up_to_date)
         return {colors.chosen, "computing", "",
                 context.outdated ? "What is shown belongs to the text and settings before the last change."

@@ -35,6 +35,17 @@ bool lacks_layers(const Snapshot& snapshot) {
     return snapshot.trace != nullptr && !snapshot.trace->whole() && !is_complete(*snapshot.trace);
 }
 
+/// Whether numbers of `known` may stay on screen while `asked` cannot be computed. A model whose settings are being changed by hand has
+/// lost its trained parameters, but it is still the one on screen; its texts are then the same.
+bool is_same_model(const State& known, const State& asked) {
+    const Setup &before = *known.setup, &now = *asked.setup;
+    if (before.model != now.model) return false;
+    const MomentOfRun *then = moment_of(known), *moment = moment_of(asked);
+    const bool same_run = (then == nullptr ? 0 : then->run) == (moment == nullptr ? 0 : moment->run);
+    if (before.shipped == now.shipped && (then == nullptr) == (moment == nullptr) && same_run) return true;
+    return now.shipped == nullptr && moment == nullptr && before.texts == now.texts;
+}
+
 bool is_settled(const Results& results, const Request& request) {
     const std::shared_ptr<const Fact> fact = results.find(request);
     return fact != nullptr && fact->settled();
@@ -134,11 +145,14 @@ void Session::Impl::refresh() {
             if (!is_settled(results, request)) return show_beginning(results);
         return show_computed(std::static_pointer_cast<const Snapshot>(fact->value));
     }
-    if (shown->problem == fact->problem && shown->problem_field == fact->field) return;
+    const bool other_model = computed->state != nullptr && !is_same_model(*computed->state, *asked);
+    if (other_model) computed = std::make_shared<const Snapshot>();
+    else if (shown->problem == fact->problem && shown->problem_field == fact->field) return;
     Snapshot last = *computed;
     last.problem = fact->problem;
     last.problem_field = fact->field;
     shown = std::make_shared<const Snapshot>(std::move(last));
+    if (other_model) derive_states();
 }
 
 StateRef Session::Impl::other_moment_of(const State& state) {

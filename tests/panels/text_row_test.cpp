@@ -4,6 +4,7 @@
 
 #include "app/panels/panels.hpp"
 #include "app/session/document/prepare.hpp"
+#include "app/session/document/presets.hpp"
 #include "tests/support/interface_fixture.hpp"
 #include "tests/support/item_finder.hpp"
 
@@ -77,6 +78,70 @@ TEST_F(TextRow, AnAddedTextIsTypedIntoAtOnce) {
     after.back() = before.front();
     EXPECT_EQ(session->document().texts, after);
     EXPECT_FALSE(view.text.editing);
+}
+
+/// A text that nothing could be computed for.
+class UnreadText : public InterfaceFixture {
+protected:
+    void open_with(const std::string& text) {
+        Document document = open_preset("stories");
+        document.texts = {text};
+        session = std::make_unique<Session>(std::move(document), [] {});
+        frames(4, ui_frame);
+    }
+    std::string text() const { return session->document().texts[0]; }
+};
+
+TEST_F(UnreadText, IsInTheEditorAndCanBeRepaired) {
+    open_with("the quantum flux");
+    ASSERT_EQ(session->snapshot()->trace, nullptr);
+    ASSERT_TRUE(view.text.editing);
+    EXPECT_EQ(view.text.text, "the quantum flux");
+    const bool dark = view.dark;
+    type("l", ui_frame);
+    EXPECT_EQ(text(), "the quantum fluxl") << "what is typed belongs to the text";
+    EXPECT_EQ(view.dark, dark);
+    press(Key::Escape, ui_frame);
+    frames(3, ui_frame);
+    EXPECT_EQ(text(), "the quantum flux");
+    EXPECT_TRUE(view.text.editing) << "there is nothing else to click";
+    type("l", ui_frame);
+    EXPECT_NE(view.dark, dark) << "after Escape, keys are shortcuts again";
+    type("t", ui_frame);
+    frames(3, ui_frame);
+    for (std::size_t i = std::string("the quantum flux").size(); i > 0; --i) press(Key::Backspace, ui_frame);
+    type("Lily and Tom", ui_frame);
+    EXPECT_EQ(text(), "Lily and Tom");
+    EXPECT_NE(session->snapshot()->trace, nullptr);
+    EXPECT_EQ(session->snapshot()->problem, "");
+    press(Key::Enter, ui_frame);
+    frames(3, ui_frame);
+    EXPECT_FALSE(view.text.editing) << "now there are tokens to show";
+}
+
+TEST_F(UnreadText, EveryViewCanBeDrawn) {
+    open_with("the quantum flux");
+    view.compare.choose(Compare::Unmasked);
+    for (const ViewInfo& info : views()) {
+        view.view = info.view;
+        frames(2, ui_frame);
+    }
+    EXPECT_EQ(session->snapshot()->trace, nullptr);
+}
+
+/// As when work is restored: the document is replaced by that of another model.
+TEST_F(UnreadText, OfAnotherModelLeavesNoNumbersBehind) {
+    open_with("Lily and Tom");
+    ASSERT_NE(session->snapshot()->trace, nullptr);
+    Document other = open_preset("masked");
+    other.texts = {"the quantum flux"};
+    session->apply({command::OpenDocument{other}, ""});
+    frames(4, ui_frame);
+    EXPECT_EQ(session->snapshot()->trace, nullptr);
+    EXPECT_TRUE(view.text.editing);
+    session->apply({command::Undo{}, ""});
+    frames(4, ui_frame);
+    EXPECT_NE(session->snapshot()->trace, nullptr);
 }
 
 }  // namespace
