@@ -42,6 +42,9 @@ public:
     /// Opens a lesson in the next frame.
     void open_lesson(std::shared_ptr<const Lesson> lesson, std::size_t step = 0, std::optional<std::size_t> answer = {});
 
+    /// Shows a notice in the first frames.
+    void tell(const std::string& notice) { session_.apply({command::TellFile{notice, false}, ""}); }
+
     /// Opens a file as if it was dropped onto the window, and waits for it; what was there before cannot be undone to. Throws Error if it
     /// cannot be opened. To be called before the first frame.
     void open(const std::filesystem::path& file);

@@ -1,5 +1,7 @@
 #include "app/cli/window.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iostream>
 #include <utility>
@@ -9,6 +11,7 @@
 #include "app/cli/stop_signal.hpp"
 #include "app/platform/app_loop.hpp"
 #include "app/platform/file_portal.hpp"
+#include "app/session/document/prepare.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/files/settings.hpp"
 #include "app/session/states/opened_model.hpp"
@@ -26,18 +29,30 @@ void expect_file(const std::filesystem::path& file) {
         throw FileError(FileFault::Io, escaped(file.native()), "", "there is no command or file of that name (see --help)");
 }
 
-/// The document that was open last, unless the options specify another one.
-Document first_document(DocumentOptions wanted, const Settings& settings) {
+struct FirstDocument {
+    Document document;
+    std::string notice{};  ///< to be shown with it
+};
+
+/// The document that was open last, unless the options specify another one or it cannot read the text that they give.
+FirstDocument first_document(DocumentOptions wanted, const Settings& settings) {
     const bool asked = !wanted.preset.empty() || !wanted.document.empty() || !wanted.model.empty();
     const bool last = !asked && is_preset(settings.preset), own_text = wanted.given();
     if (last) wanted.preset = settings.preset;
     if (!last && !own_text) wanted.preset = kFirstPreset;
     Document document = make_document(wanted);
+    if (last && own_text && !can_prepare(document, memory_budget_mib(settings))) {
+        wanted.preset = kDefaultPreset;
+        Document other = make_document(wanted);
+        if (can_prepare(other, memory_budget_mib(settings)))
+            return {std::move(other), fmt::format("The example opened last, {}, cannot read this text: it is shown in {}.",
+                                                  find_preset(settings.preset).title, find_preset(kDefaultPreset).title)};
+    }
     const bool pairs = settings.source_texts.size() == (document.source_texts.empty() ? 0 : settings.texts.size());
-    if (!last || own_text || settings.texts.empty() || !pairs) return document;
+    if (!last || own_text || settings.texts.empty() || !pairs) return {std::move(document)};
     document.texts = settings.texts;
     document.source_texts = settings.source_texts;
-    return document;
+    return {std::move(document)};
 }
 
 /// With a text beside it, a model is the same as --model.
@@ -69,8 +84,14 @@ int open_window(const WindowStart& given) {
     if (!loaded.note.empty()) std::cerr << "attnscope: " << loaded.note << '\n';
 
     Waker waker;
+    // A model opens with its example, not with a text from another day.
+    FirstDocument first = first_document(start.document, OpenedModel::is_in(start.file) ? Settings() : loaded.settings);
     Application application(
-        first_document(start.document, loaded.settings), [&waker] { waker.wake(); }, memory_budget_mib(loaded.settings));
+        std::move(first.document), [&waker] { waker.wake(); }, memory_budget_mib(loaded.settings));
+    if (!first.notice.empty()) {
+        std::cerr << "attnscope: " << first.notice << '\n';
+        application.tell(first.notice);
+    }
     if (start.lesson != nullptr) application.open_lesson(start.lesson, start.lesson_step);
     // Opening errors end the program before a window opens.
     if (!start.file.empty()) application.open(start.file);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -73,31 +74,28 @@ void Session::Impl::carry_out(const command::SetForward& set, const std::string&
 
 namespace {
 
-/// The new example with the text that the user typed into the previous one, if its model can read it.
-std::optional<Document> with_typed_sentence(Document next, const Document& before, double room_mib) {
-    if (before.preset.empty() || before.preset == next.preset || before.trained || before.model != nullptr) return {};
-    if (!before.source_texts.empty() || !next.source_texts.empty() || open_preset(before.preset).texts == before.texts) return {};
-    next.texts = before.texts;
-    try {
-        prepare(next, room_mib);
-    } catch (const Error&) {
-        return {};  // the example's own sentence is shown
-    }
-    return next;
+/// Whether the texts of an example are the user's own.
+bool has_typed_texts(const Document& document) {
+    const Preset* preset = document.trained || document.model != nullptr ? nullptr : preset_of(document);
+    return preset != nullptr && std::none_of(preset->sentences.begin(), preset->sentences.end(),
+                                             [&](const PresetSentence& sentence) { return sentence.texts == document.texts; });
 }
 
-/// The new published model with the previous one's text, if it can read it.
+/// The new example with the text that the user typed into the previous one, if its model can read it.
+std::optional<Document> with_typed_sentence(Document next, const Document& before, double room_mib) {
+    if (before.preset == next.preset || !has_typed_texts(before)) return {};
+    if (!before.source_texts.empty() || !next.source_texts.empty()) return {};
+    next.texts = before.texts;
+    return can_prepare(next, room_mib) ? std::optional(std::move(next)) : std::nullopt;
+}
+
+/// The new published model with the text of the previous one or the user's own, if it can read it.
 Document with_text_of(Document next, const Document& before, double room_mib) {
-    if (before.model == nullptr || before.source_texts.empty() != next.source_texts.empty()) return next;
+    if ((before.model == nullptr && !has_typed_texts(before)) || before.source_texts.empty() != next.source_texts.empty()) return next;
     Document kept = next;
     kept.texts = before.texts;
     kept.source_texts = before.source_texts;
-    try {
-        prepare(kept, room_mib);
-    } catch (const Error&) {
-        return next;
-    }
-    return kept;
+    return can_prepare(kept, room_mib) ? kept : next;
 }
 
 }  // namespace

@@ -626,6 +626,10 @@ TEST(Examples, OpenTheWindow) {
     const SeenWindow opened = viewer.open({"--model", model}, place.path(""));
     EXPECT_THAT(opened.title, HasSubstr("attnscope")) << opened.err;
     EXPECT_EQ(opened.err, "");
+    // A text that it cannot read goes to an example that can.
+    place.write("config/attnscope/settings.json", R"({"preset": "stories", "texts": ["Lily and Tom"]})");
+    EXPECT_THAT(viewer.open({"--text", "the quantum flux"}, place.path("")).err, HasSubstr("cannot read this text"));
+    EXPECT_EQ(viewer.open({"--text", "Tom and Lily"}, place.path("")).err, "");
     // Negative control: what cannot be opened gives no window.
     const SeenWindow none = viewer.open({"lesson", "no-such-lesson"}, place.path(""));
     EXPECT_EQ(none.title, "");

@@ -406,5 +406,44 @@ TEST(OpenedModel, KeepsItsConfiguration) {
     EXPECT_EQ(session.document().model, nullptr);
 }
 
+TEST(OpenedModel, IsGivenTheTextThatTheUserHasTyped) {
+    const Document of_model = document_of_model(OpenedModel::open(kGpt2));
+    const auto opened_after = [&](const std::vector<std::string>& texts) {
+        Document typed = open_preset("stories");
+        typed.texts = texts;
+        Session session(typed, [] {});
+        session.wait();
+        session.apply({command::OpenDocument{of_model, true, ""}, ""});
+        const std::vector<std::string> shown = session.document().texts;
+        session.apply({command::Undo{}, ""});
+        EXPECT_EQ(session.document(), typed) << "everything is back";
+        return shown;
+    };
+    EXPECT_EQ(opened_after({"Lily and Tom"}), std::vector<std::string>{"Lily and Tom"});
+    EXPECT_EQ(opened_after(open_preset("stories", 1).texts), of_model.texts) << "an example's sentence";
+    std::string longer = "Lily";
+    for (int i = 0; i < 200; ++i) longer += " and Tom";
+    EXPECT_EQ(opened_after({longer}), of_model.texts) << "more than the model can read";
+}
+
+TEST(OpenedModel, ThatCannotReadItsTextIsNotShownWithAnotherModelsNumbers) {
+    Document too_long = document_of_model(OpenedModel::open(kGpt2));
+    Session session(open_preset("stories"), [] {});
+    const auto before = session.wait();
+    session.apply({command::SetTexts{{"no such words as these"}, {}}, ""});
+    EXPECT_EQ(session.wait()->trace, before->trace) << "the last text that the same model could read";
+    for (int i = 0; i < 200; ++i) too_long.texts[0] += " and the cat";
+    session.apply({command::OpenDocument{too_long, false, ""}, ""});
+    const auto after = session.wait();
+    EXPECT_EQ(after->trace, nullptr);
+    EXPECT_EQ(session.states().shown, nullptr);
+    EXPECT_THAT(after->problem, HasSubstr("shorten the text"));
+    session.apply({command::OpenPreset{"masked"}, ""});
+    EXPECT_NE(session.wait()->trace, nullptr);
+    session.apply({command::Undo{}, ""});
+    EXPECT_EQ(session.wait()->trace, nullptr);
+    EXPECT_EQ(session.wait()->problem, after->problem);
+}
+
 }  // namespace
 }  // namespace attn::app

@@ -287,6 +287,15 @@ Prepared prepare(const Setup& setup, double room_mib, KeptTokenizer* kept) {
     return prepared;
 }
 
+bool can_prepare(const Setup& setup, double room_mib) {
+    try {
+        prepare(setup, room_mib);
+        return true;
+    } catch (const Error&) {
+        return false;
+    }
+}
+
 SharedWords vocabulary_of(const Setup& setup) {
     KeptTokenizer own;
     return setup.vocabulary.empty() ? tokenizer_of(setup, own).vocabulary() : setup.vocabulary;

@@ -55,6 +55,9 @@ void expect_short_texts(const Setup& setup);
 /// configuration. Nothing large is allocated before the sizes are checked. `kept` caches the tokenizer between calls.
 Prepared prepare(const Setup& setup, double room_mib = default_memory_budget_mib(), KeptTokenizer* kept = nullptr);
 
+/// Whether prepare() accepts the setup.
+bool can_prepare(const Setup& setup, double room_mib);
+
 /// The text of every id of one of our own tokenizers. Throws DocumentError as prepare() does.
 SharedWords vocabulary_of(const Setup& setup);
 
