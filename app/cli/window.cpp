@@ -45,8 +45,8 @@ FirstDocument first_document(DocumentOptions wanted, const Settings& settings) {
         wanted.preset = kDefaultPreset;
         Document other = make_document(wanted);
         if (can_prepare(other, memory_budget_mib(settings)))
-            return {std::move(other), fmt::format("The example opened last, {}, cannot read this text: it is shown in {}.",
-                                                  find_preset(settings.preset).title, find_preset(kDefaultPreset).title)};
+            return {std::move(other),
+                    fmt::format("{}, the example opened last, cannot read this text: it is shown in {}.", settings.preset, kDefaultPreset)};
     }
     const bool pairs = settings.source_texts.size() == (document.source_texts.empty() ? 0 : settings.texts.size());
     if (!last || own_text || settings.texts.empty() || !pairs) return {std::move(document)};
