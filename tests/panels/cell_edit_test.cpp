@@ -249,6 +249,13 @@ TEST_F(CellEditTest, AChipLeadsToEditsWhoseListIsOutOfSight) {
     session->apply({command::SetForward{forward}, ""});
     session->wait();
     EXPECT_EQ(chip(), std::nullopt) << "none is in force";
+    forward.edits = {{.at = {Stage::Scores, 0}, .sequence = 0, .head = 0, .row = 1, .column = 3, .value = 1}};
+    session->apply({command::SetForward{forward}, ""});
+    EXPECT_EQ(session->wait()->edits_in_vain.front(), "masked: takes no part");
+    for (const ImVec2 size : {ImVec2{1600, 900}, ImVec2{640, 480}}) {
+        ImGui::GetIO().DisplaySize = size;
+        EXPECT_TRUE(chip()) << size.x << ": without its reason, if there is no room for it";
+    }
 }
 
 TEST_F(CellEditTest, EveryViewDrawsEveryKindOfEdit) {

@@ -33,10 +33,12 @@ EditsInForce edits_in_force(const PanelContext& context) {
     return all;
 }
 
-std::string chip_words(const EditsInForce& all) {
-    const std::string words = all.count == 1 ? "edit" : "edits";
+/// As much as there is room for.
+std::string chip_words(const PanelContext& context, const EditsInForce& all, float room) {
+    std::string words = all.count == 1 ? "edit" : "edits";
     if (all.in_vain == 0) return words;
-    return all.count == 1 ? fmt::format("{} ({})", words, all.why) : fmt::format("{}, {} without effect", words, all.in_vain);
+    std::string more = all.count == 1 ? fmt::format("edit ({})", all.why) : fmt::format("edits, {} without effect", all.in_vain);
+    return text_width(context.theme.fonts.label, more) <= room ? more : words;
 }
 
 /// A lesson may hide the list, and a view may have other settings.
@@ -57,9 +59,11 @@ float draw_edit_chip(PanelContext& context, float right, float y, float room) {
     if (all.count == 0 || is_in_sight(context.view.edits) || !could_be_listed(context)) return 0;
     const Ui ui = context.ui();
     const auto& [colors, fonts, scale] = context.theme;
-    const std::string number = std::to_string(all.count), words = chip_words(all);
+    const std::string number = std::to_string(all.count);
     const float badge_width = std::max(context.px(kCount), text_width(fonts.strong, number) + context.px(8));
-    const float width = badge_width + text_width(fonts.label, words) + context.px(6 + kBeside + 12), height = context.px(kEditChip);
+    const float beside_words = badge_width + context.px(6 + kBeside + 12), height = context.px(kEditChip);
+    const std::string words = chip_words(context, all, room - beside_words);
+    const float width = beside_words + text_width(fonts.label, words);
     if (width > room) return 0;
     const Item item =
         item_at(ui, "##edits_in_force", {right - width, y}, {width, height},
