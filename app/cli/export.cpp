@@ -33,8 +33,7 @@ std::string check_out(const std::string& name) {
                : "'" + name + "' does not end in .csv, .npy or .safetensors";
 }
 
-/// The names of parameters that begin like `name` up to a dot, as far as possible: "layers.5.attention.qkv.weight" for one that asks for
-/// "layers.5.attention.k.weight", which is part of it. None if that would be a whole layer or more.
+/// The names of parameters that begin like `name` up to a dot, as far as possible. None if that would be a whole layer or more.
 std::vector<std::string> parameters_like(const std::string& name, const ParameterLayout& layout) {
     std::vector<std::string> found;
     for (std::size_t dot = name.rfind('.'); dot != std::string::npos && dot > 0 && found.empty(); dot = name.rfind('.', dot - 1))
@@ -48,7 +47,7 @@ std::vector<std::string> parameters_like(const std::string& name, const Paramete
 /// The stage or parameter of that name. No stage has the name of a parameter.
 TensorChoice choice_of(const ExportOptions& options, const Trace<float>& trace) {
     TensorChoice choice{{}, options.sequence, options.head, options.gradients, ""};
-    if (trace.parameters->layout().find(options.stage) != nullptr) {
+    if (trace.parameters->layout().place(options.stage).whole != nullptr) {
         if (options.layer) throw Error("--layer chooses a stage's layer; the parameter's name says which one it belongs to");
         choice.parameter = options.stage;
     } else {

@@ -13,6 +13,7 @@
 #include "engine/plan/config_json.hpp"
 #include "engine/trace/meant.hpp"
 #include "engine/trace/settings_json.hpp"
+#include "engine/weights/parameter_part.hpp"
 
 namespace attn {
 namespace {
@@ -95,6 +96,13 @@ public:
         const std::span<const float> values(parameters.data() + info.offset, static_cast<std::size_t>(info.shape.count()));
         views_.push_back({info.name, DType::F32, sizes_of(info.shape), std::as_bytes(values)});
     }
+    /// Adds the parameter of that name, which may be some columns of a packed one.
+    void add(const Parameters<float>& parameters, const std::string& name) {
+        const ParameterPlace place = parameters.layout().place(name);
+        if (place.whole == nullptr) throw Error("there is no parameter " + name + " to write");
+        axes_[name] = letters_of(place.shape());
+        add_owned(make_array<float>(name, sizes_of(place.shape()), copy_part(parameters, place)));
+    }
     /// Adds what a pass with a mistake was meant to compute from: the projection before the split, and the correct mask.
     void add_meant(const Trace<float>& trace, const StageId& id) {
         if (is_split(id)) {
@@ -159,24 +167,15 @@ void collect_stage(const Trace<float>& trace, const TraceContents& contents, Col
     collector.add(*stage);
 }
 
-void collect_parameters(const Parameters<float>& parameters, const std::string& only, Collector& collector) {
-    bool found = false;
-    for (const ParameterInfo& info : parameters.layout().entries()) {
-        if (!only.empty() && info.name != only) continue;
-        collector.add(parameters, info);
-        found = true;
-    }
-    if (!only.empty() && !found) throw Error("there is no parameter " + only + " to write");
-}
-
 void collect(const Trace<float>& trace, const TraceContents& contents, Collector& collector) {
     const bool gradients = contents.gradients != nullptr;
     if (contents.stage) return collect_stage(trace, contents, collector);
     if (!contents.parameter.empty())
-        return collect_parameters(gradients ? *contents.gradients->parameters : *trace.parameters, contents.parameter, collector);
+        return collector.add(gradients ? *contents.gradients->parameters : *trace.parameters, contents.parameter);
     if (!gradients) return collect(trace, collector);
     for (const RecordedStage<float>& stage : contents.gradients->stages) collector.add(stage);
-    collect_parameters(*contents.gradients->parameters, "", collector);
+    const Parameters<float>& parameters = *contents.gradients->parameters;
+    for (const ParameterInfo& info : parameters.layout().entries()) collector.add(parameters, info);
 }
 
 std::map<std::string, std::string> metadata_of(const Trace<float>& trace) {

@@ -172,6 +172,34 @@ TEST(Export, AParameterIsTheSameInEveryFormat) {
     }
 }
 
+/// One column range after the other, as the layout says: Q, K, V.
+constexpr const char* kPacked = R"(
+import json, struct
+import numpy as np
+packed, parts = np.load('qkv.npy'), [np.load(n + '.npy') for n in 'qkv']
+assert np.concatenate(parts, axis=-1).tobytes() == packed.tobytes() and len({p.tobytes() for p in parts}) == 3
+data = open('k.safetensors', 'rb').read()
+n, = struct.unpack('<Q', data[:8])
+header = json.loads(data[8:8 + n])
+assert [k for k in header if k != '__metadata__'] == ['layers.1.attention.k.' + KIND], header
+assert data[8 + n:] == parts[1].tobytes() and header['layers.1.attention.k.' + KIND]['shape'] == list(parts[1].shape)
+)";
+
+TEST(Export, QueriesKeysAndValuesHaveTheNamesThatTheModelIsListedWith) {
+    const ScratchFolder folder;
+    ATTN_NEEDS_NUMPY(folder.path(""));
+    for (const char* kind : {"weight", "bias"}) {
+        for (const char* file : {"qkv.npy", "q.npy", "k.npy", "v.npy", "k.safetensors"}) {
+            const std::string part = std::string(file).substr(0, std::string_view(file).find('.'));
+            const Outcome outcome = attnscope(
+                {"export", "--preset", "gpt-tiny", "--stage", "layers.1.attention." + part + "." + kind, "--out", folder.path(file)});
+            ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+        }
+        const PythonOutcome python = run_python(folder.path(""), std::string("KIND = '") + kind + "'\n" + kPacked);
+        EXPECT_TRUE(python.ok) << kind << ": " << python.said;
+    }
+}
+
 /// Gradients of all kinds in one file, checked with the chain rule.
 constexpr const char* kGradients = R"(
 import json, struct

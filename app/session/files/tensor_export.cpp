@@ -15,6 +15,7 @@
 #include "engine/io/number_text.hpp"
 #include "engine/model/recomputation.hpp"
 #include "engine/trace/trace_file.hpp"
+#include "engine/weights/parameter_part.hpp"
 
 namespace attn::app {
 namespace {
@@ -33,10 +34,10 @@ const GradientTrace<float>& expect_gradients(const GradientTrace<float>* gradien
 
 Whole whole_parameter(const Snapshot& snapshot, const TensorChoice& choice, const GradientTrace<float>* gradients) {
     const Parameters<float>& parameters = choice.gradients ? *expect_gradients(gradients).parameters : *snapshot.trace->parameters;
-    const ParameterInfo* info = parameters.layout().find(choice.parameter);
-    if (info == nullptr) throw Error("this model has no parameter " + choice.parameter);
-    const auto copied = std::make_shared<const std::vector<float>>(parameters.copy(*info));
-    return {info->shape, copied->data(), copied};
+    const ParameterPlace place = parameters.layout().place(choice.parameter);
+    if (place.whole == nullptr) throw Error("this model has no parameter " + choice.parameter);
+    const auto copied = std::make_shared<const std::vector<float>>(copy_part(parameters, place));
+    return {place.shape(), copied->data(), copied};
 }
 
 Whole whole_tensor(const Snapshot& snapshot, const TensorChoice& choice, const GradientTrace<float>* gradients,
