@@ -5,6 +5,7 @@
 #include <imgui.h>
 
 #include <cfloat>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +23,7 @@ struct ControlNotes {
     bool explains_itself = false;  ///< it draws its own tooltip, or is a menu item
     bool keyboard = true;          ///< reachable with Tab
     std::string_view words{};      ///< what it is found by, if its label does not tell
+    std::optional<bool> ticked{};  ///< items of a menu: whether it is the chosen one
 };
 
 enum class Icon {

@@ -1,6 +1,7 @@
 #include "app/widgets/keyboard_focus.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <utility>
 
@@ -40,12 +41,57 @@ void KeyboardFocus::move(int direction, bool in_popup) {
                                               : count;
     do at = (at + direction + count) % count;
     while (!usable(stops_[static_cast<std::size_t>(at)]));
-    id_ = stops_[static_cast<std::size_t>(at)].id;
-    place_ = static_cast<std::size_t>(at);
+    go_to(static_cast<std::size_t>(at));
+}
+
+void KeyboardFocus::go_to(std::size_t place) {
+    id_ = stops_[place].id;
+    place_ = place;
     visible_ = arrived_ = true;
     pointing_ = false;
     moved_ = true;
     release_keyboard_focus();
+}
+
+void KeyboardFocus::follow_menu(bool open) {
+    if (!open && before_menu_) {
+        id_ = before_menu_->id;
+        place_ = before_menu_->place;
+        visible_ = before_menu_->visible;
+        before_menu_.reset();
+    }
+    if (!open || before_menu_) return;
+    const auto first = std::find_if(stops_.begin(), stops_.end(), [](const FocusStop& stop) { return stop.in_menu(); });
+    const auto ticked = std::find_if(first, stops_.end(), [](const FocusStop& stop) { return stop.in_menu() && *stop.ticked; });
+    if (first == stops_.end()) return;  // not drawn yet, or no menu
+    before_menu_ = Focused{id_, place_, visible_};
+    go_to(static_cast<std::size_t>((ticked == stops_.end() ? first : ticked) - stops_.begin()));
+}
+
+void KeyboardFocus::move_to_end_of_menu(bool last) {
+    const auto in_menu = [](const FocusStop& stop) { return stop.in_menu() && stop.reachable; };
+    const auto first = std::find_if(stops_.begin(), stops_.end(), in_menu);
+    if (first == stops_.end()) return;
+    const auto end = std::find_if(stops_.rbegin(), stops_.rend(), in_menu).base() - 1;
+    go_to(static_cast<std::size_t>((last ? end : first) - stops_.begin()));
+}
+
+void KeyboardFocus::move_to_letter(ImWchar letter) {
+    if (letter >= 0x80) return;
+    const auto begins = [&](const FocusStop& stop) {
+        return stop.in_menu() && stop.reachable && !stop.words.empty() &&
+               std::tolower(static_cast<unsigned char>(stop.words.front())) == std::tolower(static_cast<int>(letter));
+    };
+    for (std::size_t i = 1; i <= stops_.size(); ++i)
+        if (const std::size_t at = (place_ + i) % stops_.size(); begins(stops_[at])) return go_to(at);
+}
+
+void KeyboardFocus::point_at(ImGuiID id) {
+    const auto found = std::find_if(stops_.begin(), stops_.end(), [&](const FocusStop& stop) { return stop.id == id; });
+    if (!before_menu_ || found == stops_.end()) return;
+    id_ = id;
+    place_ = static_cast<std::size_t>(found - stops_.begin());
+    visible_ = true;
 }
 
 }  // namespace attn::app

@@ -4,6 +4,7 @@
 #include <imgui.h>
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,9 +17,11 @@ struct FocusStop {
     bool explained = false;  ///< it has a tooltip, or is a menu item, which needs none
     bool reachable = true;   ///< Tab stops here; false if it is disabled or redundant
     bool in_popup = false;
-    ImVec2 pane{0, 0};          ///< corner of the pane that contains it
-    std::string words{};        ///< what it is found by: its label, or what ControlNotes say
-    float top = 0, bottom = 0;  ///< on the screen
+    ImVec2 pane{0, 0};             ///< corner of the pane that contains it
+    std::string words{};           ///< what it is found by: its label, or what ControlNotes say
+    float top = 0, bottom = 0;     ///< on the screen
+    std::optional<bool> ticked{};  ///< see ControlNotes
+    bool in_menu() const { return in_popup && ticked.has_value(); }
 };
 
 /// Controls register while they are drawn; Tab moves through those of the previous frame, pane by pane in reading order.
@@ -33,6 +36,15 @@ public:
 
     /// Moves to the next (+1) or previous (-1) control, wrapping around; `in_popup`: only within the open popup.
     void move(int direction, bool in_popup);
+    /// To be called every frame with whether a popup is open: a menu begins at its ticked item, or else its first, and at its end the
+    /// focus returns to where it was.
+    void follow_menu(bool open);
+    bool in_menu() const { return before_menu_.has_value(); }
+    /// Moves to the first or last item of the open menu, or to its next one that begins with a letter.
+    void move_to_end_of_menu(bool last);
+    void move_to_letter(ImWchar letter);
+    /// Moves to the item of a menu that the mouse is moved over.
+    void point_at(ImGuiID id);
     void hide() { visible_ = false; }
     bool visible() const { return visible_; }
     /// Whether the mouse has rested since the focus moved. Then only the focused control has a tooltip.
@@ -45,9 +57,17 @@ public:
     bool arrived() const { return arrived_; }
 
 private:
+    struct Focused {
+        ImGuiID id = 0;
+        std::size_t place = 0;  ///< index of the focused control, in case it disappears
+        bool visible = false;
+    };
+    void go_to(std::size_t place);
+
     std::vector<FocusStop> stops_, gathered_;
     ImGuiID id_ = 0;
-    std::size_t place_ = 0;  ///< index of the focused control, in case it disappears
+    std::size_t place_ = 0;
+    std::optional<Focused> before_menu_;
     bool visible_ = false, pressed_ = false, arrived_ = false, moved_ = false, pointing_ = false;
 };
 

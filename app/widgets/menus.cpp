@@ -3,6 +3,7 @@
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/item.hpp"
+#include "app/widgets/keyboard_focus.hpp"
 #include "app/widgets/text.hpp"
 
 namespace attn::app {
@@ -92,17 +93,19 @@ bool menu_item(const Ui& ui, std::string_view name, bool checked, std::string_vi
     const float line = ui.px(28);
     const float below = detail.empty() ? 0 : wrapped_height(ui.fonts().caption, inner, detail) + ui.px(6);
     ImGui::PushID(name.data(), name.data() + name.size());
-    const Item item = begin_item(ui, "item", ImVec2(width, line + below), {.explains_itself = true});
+    const Item item = begin_item(ui, "item", ImVec2(width, line + below), {.explains_itself = true, .words = name, .ticked = checked});
+    const ImVec2 moved = ImGui::GetIO().MouseDelta;
+    if (ui.focus != nullptr && item.hovered && (moved.x != 0 || moved.y != 0)) ui.focus->point_at(ImGui::GetItemID());
     ImGui::PopID();
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    if (item.hovered) list.AddRectFilled(item.min, item.max, mix(c.raised, c.text, 0.10f), ui.px(5));
+    const bool by_focus = ui.focus != nullptr && ui.focus->in_menu() && ui.focus->visible();
+    if (by_focus ? item.ringed : item.hovered) list.AddRectFilled(item.min, item.max, mix(c.raised, c.text, 0.10f), ui.px(5));
     if (checked) draw_icon(list, Icon::Check, ImVec2(item.min.x + pad + ui.px(4), item.min.y + line / 2), ui.px(10), c.accent);
     const float left = item.min.x + pad + check;
     draw_text_in(list, font, ImVec2(left, item.min.y), ImVec2(item.max.x, item.min.y + line), ImVec2(0, 0.5f), checked ? c.accent : c.text,
                  name);
     draw_text_in(list, ui.fonts().mono_small, item.min, ImVec2(item.max.x - pad, item.min.y + line), ImVec2(1, 0.5f), c.faint, shortcut);
     draw_text_wrapped(list, ui.fonts().caption, ImVec2(left, item.min.y + line - ui.px(4)), inner, c.muted, detail);
-    draw_focus_ring(ui, item, ui.px(4));
     if (item.pressed && !keep_open) ImGui::CloseCurrentPopup();
     return item.pressed;
 }

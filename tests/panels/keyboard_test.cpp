@@ -331,10 +331,53 @@ TEST_F(KeyboardTest, AMenuOpenedByTheMouseBeginsWithItsFirstItem) {
     for (const FocusStop& stop : view.focus.stops())
         if (stop.in_popup) items.push_back(stop.id);
     ASSERT_GT(items.size(), 2U);
-    for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_TRUE(view.focus.on(items[0]));
+    for (std::size_t i = 1; i < 3; ++i) {
         press(Key::Down, ui_frame);
         EXPECT_TRUE(view.focus.on(items[i])) << i;
     }
+    press(Key::End, ui_frame);
+    EXPECT_TRUE(view.focus.on(items.back()));
+    press(Key::Home, ui_frame);
+    EXPECT_TRUE(view.focus.on(items[0]));
+    // "Open…" and "Open a model…", over and over.
+    type("o", ui_frame);
+    EXPECT_TRUE(view.focus.on(items[1]));
+    type("o", ui_frame);
+    EXPECT_TRUE(view.focus.on(items[0]));
+    type("e", ui_frame);
+    EXPECT_EQ(view.view, View::Step) << "the letters belong to the menu";
+    press(Key::Enter, ui_frame);
+    frames(3, ui_frame);
+    EXPECT_FALSE(any_popup_open());
+    EXPECT_EQ(view.files.task, FileTask::Export);
+}
+
+TEST_F(KeyboardTest, AMenuBeginsAtItsTickedItemAndLeavesTheFocusAlone) {
+    open_example("multi-head");
+    const auto examples = find_item("##top", {"##presets", "button"}, [&](float x, float y) {
+        move_mouse(x, y);
+        frame(ui_frame);
+    });
+    ASSERT_TRUE(examples);
+    click(examples->x, examples->y, ui_frame);
+    frames(2, ui_frame);
+    ASSERT_TRUE(any_popup_open());
+    std::vector<std::string> names;
+    std::optional<std::size_t> focused;
+    for (const FocusStop& stop : view.focus.stops()) {
+        if (!stop.in_menu()) continue;
+        if (view.focus.on(stop.id)) focused = names.size();
+        names.push_back(stop.words);
+    }
+    ASSERT_TRUE(focused);
+    EXPECT_THAT(names[*focused], testing::StartsWith(find_preset("multi-head").title));
+    ASSERT_GT(*focused, 0U);
+    press(Key::Up, ui_frame);
+    press(Key::Enter, ui_frame);
+    frames(3, ui_frame);
+    EXPECT_THAT(names[*focused - 1], testing::StartsWith(find_preset(session->document().preset).title));
+    EXPECT_FALSE(view.focus.visible()) << "Space and Enter belong to the picture again";
 }
 
 TEST_F(KeyboardTest, ASliderReachedByTabIsSteppedByArrows) {

@@ -31,6 +31,14 @@ bool in_scope(KeyScope scope, const ViewState& view) {
     return false;
 }
 
+/// Beside those that move through any popup.
+void menu_keys(KeyboardFocus& focus) {
+    if (key_pressed(Key::Home, false)) focus.move_to_end_of_menu(false);
+    if (key_pressed(Key::End, false)) focus.move_to_end_of_menu(true);
+    for (const ImWchar letter : ImGui::GetIO().InputQueueCharacters)
+        if (letter > ' ') focus.move_to_letter(letter);
+}
+
 /// Tab moves between controls, also within a menu; Enter and Space press the focused one.
 void focus_keys(PanelContext& context) {
     KeyboardFocus& focus = context.view.focus;
@@ -43,6 +51,7 @@ void focus_keys(PanelContext& context) {
     if (io.WantTextInput) return;
     if (menu && key_pressed(Key::Down)) focus.move(+1, true);
     if (menu && key_pressed(Key::Up)) focus.move(-1, true);
+    if (focus.in_menu()) menu_keys(focus);
     if (focus.visible() && (key_pressed(Key::Enter, false) || key_pressed(Key::Space, false))) focus.press();
 }
 
@@ -81,6 +90,7 @@ void handle_shortcuts(PanelContext& context) {
     const ImGuiIO& io = ImGui::GetIO();
     const bool other = !io.WantTextInput && !io.KeyCtrl && key_down('X');
     context.view.compare.swapped = context.view.compare.on() && other != context.view.compare.first;
+    context.view.focus.follow_menu(any_popup_open());
     const bool elsewhere = context.view.palette.open || file_sheet_is_open(context);
     if (!elsewhere && context.view.help && closes_help(context)) {
         context.view.help = false;
