@@ -13,7 +13,7 @@ std::optional<facet::Inside> PanelContext::part_read(const Trace<float>& trace, 
     return inside_with(trace, id, head, maps_wanted());
 }
 
-bool PanelContext::wants_gradients() const { return view.gradients && shows_maps(view.view); }
+bool PanelContext::wants_gradients() const { return view.gradients && !view.compare.on() && shows_maps(view.view); }
 
 MapsWanted PanelContext::maps_wanted() const {
     const bool by_row = view.probability_colors.range == RangeMode::Row || view.signed_colors.range == RangeMode::Row;

@@ -40,6 +40,21 @@ protected:
     }
 };
 
+TEST_F(ComparisonTest, ShowsValuesAndTheKeyOfGradientsSaysSo) {
+    open_example("gpt-tiny");
+    type("d", ui_frame);
+    with_context([](const PanelContext& context) { EXPECT_TRUE(context.wants_gradients()) << "the negative control"; });
+    view.compare.choose(Compare::Unmasked);
+    frames(2, ui_frame);
+    with_context([](const PanelContext& context) { EXPECT_FALSE(context.wants_gradients()); });
+    EXPECT_TRUE(all<command::TellFile>().empty());
+    type("d", ui_frame);
+    frames(2, ui_frame);
+    ASSERT_EQ(all<command::TellFile>().size(), 1U);
+    EXPECT_EQ(all<command::TellFile>()[0].notice, "A comparison shows values. End it (key B) to see gradients.");
+    EXPECT_TRUE(view.gradients) << "the switch stays where it was";
+}
+
 TEST_F(ComparisonTest, EverySourceIsListedOnceWithWords) {
     std::set<Compare> seen;
     for (const CompareSource& source : compare_sources()) {

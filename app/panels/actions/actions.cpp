@@ -15,6 +15,7 @@
 #include "app/panels/files/copy.hpp"
 #include "app/panels/files/files.hpp"
 #include "app/panels/lessons/lesson_player.hpp"
+#include "app/panels/maps/gradients.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/panels.hpp"
 #include "app/panels/rail.hpp"
@@ -324,7 +325,7 @@ std::vector<Action> table() {
          {typed('d')},
          kAll,
          "values or gradients",
-         [](C& c) { c.view.gradients = !c.view.gradients; },
+         toggle_gradients,
          [](const C& c) { return ready(c) && shows_maps(c.view.view); }},
         {"Edit the text", "Text", {typed('t')}, kAll, "edit the text", start_text_edit},
         {"Find heads by name or pattern",

@@ -32,6 +32,12 @@ std::string missing_gradients(const PanelContext& context) {
                                  : "Values are shown, as there are no gradients: " + gradients.problem + ".";
 }
 
+void toggle_gradients(PanelContext& context) {
+    if (const std::string_view why = no_gradients(context); !why.empty())
+        context.commands.push_back({command::TellFile{std::string(why), true}, ""});
+    else context.view.gradients = !context.view.gradients;
+}
+
 float gradient_switch_width(const PanelContext& context) { return segmented_width(context.ui(), kNames); }
 
 void draw_gradient_switch(PanelContext& context, float right, float y) {

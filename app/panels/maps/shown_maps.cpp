@@ -179,7 +179,7 @@ std::string shown_title(PanelContext& context, const StageId& id) {
     if (const std::string measure = measure_words(context, id); !measure.empty()) return name + measure;
     if (!context.wants_gradients()) return name;
     if (shows_gradients(context)) return name + ": gradient of the loss";
-    return name + (context.ask(facet::Gradients{}).computing() ? ": values, gradients are being computed" : ": values, without gradients");
+    return name + (context.ask(facet::Gradients{}).computing() ? ": values, gradients to come" : ": values, without gradients");
 }
 
 float draw_shown_title(PanelContext& context, const StageId& id, ImVec2 at, float right) {
