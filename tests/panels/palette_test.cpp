@@ -12,6 +12,7 @@
 #include "app/panels/navigation.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/session.hpp"
+#include "engine/plan/mistake.hpp"
 #include "tests/support/interface_fixture.hpp"
 #include "tests/support/item_finder.hpp"
 
@@ -197,6 +198,10 @@ TEST_F(PaletteTest, OtherWordsFindWhatIsMeant) {
     EXPECT_EQ(first_for("theme"), "Light or dark");
     EXPECT_EQ(first_for("fullscreen"), "The picture alone");
     EXPECT_EQ(first_for("exit"), "Quit");
+    for (const MistakeInfo& info : mistakes()) {
+        first_for(std::string(info.name).c_str());
+        EXPECT_THAT(lines(), testing::Contains("Break it: " + std::string(info.title))) << info.name;
+    }
     EXPECT_EQ(first_for("ablation"), "Show the view Knock-out");
     EXPECT_TRUE(first_for("gpt-tiny").starts_with("Open the example ")) << "as the menu of models names it";
     // "qt" occurs in order in "Quit", but nobody would type that.

@@ -97,12 +97,17 @@ void add_mistakes(std::vector<Action>& all) {
         all.push_back(without_key(
             std::move(name), "Break", [mistake](PanelContext& c) { set_mistake(c, mistake); }, &PanelContext::ready, std::string(detail)));
     };
-    for (const MistakeInfo& info : mistakes()) add(fmt::format("Break it: {}", info.title), info.mistake, info.look);
-    for (const MistakeInfo& info : mistakes())
+    for (const MistakeInfo& info : mistakes()) {
+        add(fmt::format("Break it: {}", info.title), info.mistake, info.look);
+        all.back().also = info.name;  // as the doctor and --bug call it
+    }
+    for (const MistakeInfo& info : mistakes()) {
         all.push_back(without_key(
             fmt::format("Train correct and broken: {}", info.title), "Break",
             [mistake = info.mistake](PanelContext& c) { train_both(c, mistake); }, {},
             "Two runs with the same seed, one without the mistake and one with it."));
+        all.back().also = info.name;
+    }
     add("Remove the deliberate mistake", Mistake::None, "Computes correctly again.");
 }
 
