@@ -23,13 +23,11 @@ std::vector<std::string> shown_characters(std::string_view text, bool keep_inner
     std::size_t before = 0;  // where the previous character begins
     for (std::size_t at = 0; at < text.size();) {
         const std::size_t end = at + std::max<std::size_t>(character_length(text.substr(at)), 1);
-        // How a character is shown depends on the one before it, and on whether it is the last.
+        // How a character is shown depends on the one before it, and on whether it is the last or a space follows.
         const std::string previous = at == 0 ? std::string() : visible_text(text.substr(before, at - before), keep_inner_spaces);
-        std::string both(text.substr(before, end - before));
-        if (end < text.size()) both += '.';
-        std::string both_shown = visible_text(both, keep_inner_spaces);
-        if (end < text.size()) both_shown.pop_back();
-        shown.push_back(both_shown.substr(previous.size()));
+        const std::string_view next = end == text.size() ? "" : text[end] == ' ' ? " " : ".";
+        const std::string all = visible_text(std::string(text.substr(before, end - before)).append(next), keep_inner_spaces);
+        shown.push_back(all.substr(previous.size(), all.size() - visible_text(next).size() - previous.size()));
         before = at;
         at = end;
     }

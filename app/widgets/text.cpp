@@ -209,7 +209,7 @@ std::string visible_text(std::string_view text, bool keep_inner_spaces) {
         const auto code = static_cast<unsigned char>(text[at]);
         const std::size_t length = character_length(text.substr(at));
         const bool no_glyph = length > 1 && !has_glyph(code_point(text.substr(at, length)));
-        const bool inner = keep_inner_spaces && at > 0 && at + 1 < text.size();
+        const bool inner = keep_inner_spaces && at > 0 && at + 1 < text.size() && text[at - 1] != ' ' && text[at + 1] != ' ';
         if (length == 0 || (code < 0x20 && code != '\n' && code != '\t') || code == 0x7F) {
             std::array<char, 8> escape{};
             std::snprintf(escape.data(), escape.size(), "\\x%02X", code);

@@ -29,6 +29,8 @@ TEST(VisibleText, ShowsWhatCannotBeSeen) {
     EXPECT_EQ(visible_text(" a\n\tb"), "␣a↵⇥b");
     EXPECT_EQ(visible_text("the cat", true), "the cat");
     EXPECT_EQ(visible_text(" the cat ", true), "␣the cat␣");
+    EXPECT_EQ(visible_text("     ", true), "␣␣␣␣␣");
+    EXPECT_EQ(visible_text("the  cat sat", true), "the␣␣cat sat");
     EXPECT_EQ(visible_text(std::string("\0\x07\x7F", 3)), "\\x00\\x07\\x7F");
     EXPECT_EQ(visible_text("é∞😀"), "é∞😀");
     EXPECT_EQ(visible_text("\xC3"), "\\xC3") << "cut off";
