@@ -451,6 +451,17 @@ TEST_F(TokenPathView, ASecondTokenizerCutsTheTextBesideTheFirst) {
     session->apply({command::SetTexts{{"unhappily"}, {}}, ""});
     frames(3, ui_frame);
     EXPECT_EQ(view.token_path.last_other->path.columns.size(), 9U);
+    // In the cache, its name is that of the model, whatever was chosen of it.
+    const TemporaryFolder folder;
+    const std::filesystem::path entry = folder.path() / "models--me--tiny";
+    std::filesystem::create_directories(entry / "snapshots");
+    std::filesystem::copy(std::filesystem::path(ATTN_TEST_DATA) / "golden/hf/tokenizers/bert_uncased", entry / "snapshots/c0ffee");
+    for (const auto& [path, name] : {std::pair{entry, "me/tiny"}, {entry / "snapshots/c0ffee/tokenizer.json", "me/tiny/tokenizer.json"}}) {
+        put_tokenizer_beside(view, path.string());
+        frames(3, ui_frame);
+        ASSERT_NE(view.token_path.last_other, nullptr) << path;
+        EXPECT_EQ(view.token_path.last_other->name, name);
+    }
     // An unreadable file does not affect the model's own tokenizer.
     put_tokenizer_beside(view, "/nowhere/tokenizer.json");
     frames(3, ui_frame);

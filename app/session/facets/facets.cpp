@@ -403,8 +403,8 @@ struct FacetMaker::Make {
         const std::shared_ptr<const ModelTokenizer> other = maker.tokenizer_of(facet);
         const std::filesystem::path path = facet.file;
         const bool by_itself = path.filename() == "tokenizer.json" || path.filename() == "vocab.txt";
-        const std::filesystem::path named = by_itself ? path.parent_path().filename() / path.filename() : path.filename();
-        return value(other_tokens(*state->setup, facet.text, maker.tokenizer_, *other, named.string()));
+        const std::string named = by_itself ? model_name(path.parent_path()) + "/" + path.filename().string() : model_name(path);
+        return value(other_tokens(*state->setup, facet.text, maker.tokenizer_, *other, named));
     }
     FacetValue operator()(const facet::WeightsBeside& facet) const {
         const auto tell = [&](const app::WeightsBeside& so_far, std::size_t total) {
