@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
 
 #include "app/panels/files/copy.hpp"
 #include "app/panels/files/desktop_sheet.hpp"
@@ -14,6 +17,7 @@
 #include "engine/model/knock_out.hpp"
 #include "tests/support/interface_fixture.hpp"
 #include "tests/support/item_finder.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace attn::app::test {
 namespace {
@@ -376,6 +380,21 @@ TEST_F(FilesPanel, ExportsGoWhereTheLastOneWentAndNotBesideAPublishedModel) {
     view.files.task = FileTask::None;
     view.view = View::Doctor;
     EXPECT_EQ(offered(), "/elsewhere/doctor.png");
+}
+
+TEST_F(FilesPanel, WhoHasOpenedNothingExportsToTheFolderThatTheProgramWasStartedFrom) {
+    view.stage = {Stage::Weights, 0};
+    const std::filesystem::path before = std::filesystem::current_path();
+    const auto offered = [&](const std::filesystem::path& folder) {
+        std::filesystem::current_path(folder);
+        control('E');
+        std::filesystem::current_path(before);
+        view.files.task = FileTask::None;
+        return std::exchange(view.files.path.text, "");
+    };
+    const TemporaryFolder folder;
+    EXPECT_EQ(offered(folder.path()), (std::filesystem::canonical(folder.path()) / "weights.png").string());
+    EXPECT_EQ(offered("/"), std::string(std::getenv("HOME")) + "/weights.png");
 }
 
 TEST_F(FilesPanel, AFolderThatCannotBeReadKeepsTheSheetOpen) {

@@ -18,7 +18,8 @@ namespace {
 
 constexpr const char* kDocumentExtension = ".attnscope.json";
 
-/// The folder of the file used last, with a trailing slash; "" for the current folder. `to_write`: not one from which a published model
+/// The folder of the file used last, else the one that the program was started from, or the home folder instead of the root of all, which
+/// is where desktops start programs; with a trailing slash, "" if there is none. `to_write`: not one from which a published model
 /// was opened, which belongs to other programs.
 std::string usual_folder(const PanelContext& context, bool to_write = false) {
     const FilesState& files = context.files;
@@ -28,6 +29,9 @@ std::string usual_folder(const PanelContext& context, bool to_write = false) {
     };
     for (const std::string& recent : files.recent)
         if (!is_in_store(recent) && !(to_write && is_model(recent))) return std::filesystem::path(recent).parent_path().string() + "/";
+    std::error_code unknown;
+    const std::filesystem::path started = std::filesystem::current_path(unknown);
+    if (started.has_relative_path()) return started.string() + "/";
     const char* home = std::getenv("HOME");
     return home == nullptr ? "" : std::string(home) + "/";
 }
