@@ -9,6 +9,7 @@
 #include "app/session/document/model_document.hpp"
 #include "app/session/document/prepare.hpp"
 #include "app/session/document/presets.hpp"
+#include "app/session/files/model_listing.hpp"
 #include "app/session/files/readable_file.hpp"
 #include "app/session/files/settings.hpp"
 #include "engine/explain/edit_list.hpp"
@@ -65,14 +66,28 @@ std::vector<std::string> given_texts(const DocumentOptions& options) {
 
 namespace {
 
+/// Says what was assumed about how the model reads a text.
+void tell_notes(const OpenedModel& model) {
+    for (const std::string& note : model.tokenizer().notes()) complain(note);
+}
+
 Document document_in(const std::filesystem::path& file) {
     std::vector<std::string> left_out;
-    Document document = load_document(file, &left_out);
+    Document document = load_document(file, &left_out, model_places());
     for (const std::string& what : left_out) complain(what);
+    if (document.model != nullptr) tell_notes(*document.model);
     return document;
 }
 
 }  // namespace
+
+std::shared_ptr<const OpenedModel> open_named_model(const std::filesystem::path& path) {
+    std::shared_ptr<const OpenedModel> model = OpenedModel::open(path);
+    if (path.filename() == "tokenizer.json")
+        complain(fmt::format("{} is only a tokenizer: the model in its folder is used", escaped(path.native(), 0)));
+    tell_notes(*model);
+    return model;
+}
 
 Document make_document(const DocumentOptions& options) {
     if (!options.document.empty() && !options.preset.empty()) throw Error("--document and --preset cannot be given together");
@@ -85,7 +100,7 @@ Document make_document(const DocumentOptions& options) {
     if (is_run(options.model))
         throw Error(fmt::format("--model: {0} is a training run, not a published model: use --run {0}, or open it with attnscope {0}",
                                 escaped(options.model.native(), 0)));
-    Document document = !options.model.empty() ? document_of_model(OpenedModel::open(options.model))
+    Document document = !options.model.empty() ? document_of_model(open_named_model(options.model))
                         : !options.document.empty()
                             ? document_in(options.document)
                             : open_preset(options.preset.empty() ? kDefaultPreset : std::string_view(options.preset),

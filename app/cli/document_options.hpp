@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "app/cli/arguments.hpp"
 #include "app/session/document/document.hpp"
 #include "app/session/document/presets.hpp"
+#include "app/session/states/opened_model.hpp"
 #include "engine/trace/trace.hpp"
 
 namespace attn::app {
@@ -46,6 +48,10 @@ std::string with_names(const std::string& help, const std::vector<std::string>& 
 /// The texts given on the command line, if any. Every non-blank line of a text file is a sequence. Throws Error if both --text and
 /// --text-file are given, FileError for a file that cannot be read or contains no text.
 std::vector<std::string> given_texts(const DocumentOptions& options);
+
+/// The published model of that path. Says on standard error what was assumed: how the model reads a text, and that a tokenizer's file
+/// stands for the model around it.
+std::shared_ptr<const OpenedModel> open_named_model(const std::filesystem::path& path);
 
 /// The preset or document, with the given texts. Throws as given_texts() does, and Error for a preset that does not exist.
 Document make_document(const DocumentOptions& options);

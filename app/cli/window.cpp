@@ -11,6 +11,7 @@
 #include "app/cli/stop_signal.hpp"
 #include "app/platform/app_loop.hpp"
 #include "app/platform/file_portal.hpp"
+#include "app/session/document/model_search.hpp"
 #include "app/session/document/prepare.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/files/settings.hpp"
@@ -55,6 +56,16 @@ FirstDocument first_document(DocumentOptions wanted, const Settings& settings) {
     return {std::move(document)};
 }
 
+/// The same; a document whose model is missing is left to the window, which asks where it is.
+FirstDocument first_document(WindowStart& start, const Settings& settings) {
+    try {
+        return first_document(start.document, settings);
+    } catch (const ModelIsMissing&) {
+        start.file = std::exchange(start.document, {}).document;
+        return first_document(start.document, settings);
+    }
+}
+
 /// With a text beside it, a model is the same as --model.
 WindowStart with_model(WindowStart start) {
     if (!start.document.gives_text() || start.document.gives_model() || !OpenedModel::is_in(start.file)) return start;
@@ -74,7 +85,7 @@ void add_window_options(CliCommand program, WindowStart& start) {
 }
 
 int open_window(const WindowStart& given) {
-    const WindowStart start = with_model(given);
+    WindowStart start = with_model(given);
     // An unreadable file ends the program before a window opens.
     if (!start.file.empty() && start.document.given())
         throw Error("a document, lesson or run has its own text: give it without --preset, --model and --text");
@@ -85,7 +96,7 @@ int open_window(const WindowStart& given) {
 
     Waker waker;
     // A model opens with its example, not with a text from another day.
-    FirstDocument first = first_document(start.document, OpenedModel::is_in(start.file) ? Settings() : loaded.settings);
+    FirstDocument first = first_document(start, OpenedModel::is_in(start.file) ? Settings() : loaded.settings);
     Application application(
         std::move(first.document), [&waker] { waker.wake(); }, memory_budget_mib(loaded.settings));
     if (!first.notice.empty()) {

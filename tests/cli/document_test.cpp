@@ -96,6 +96,20 @@ TEST_F(EditedDocument, IsReadWithoutAPinnedStateWhoseModelIsGone) {
     EXPECT_EQ(different_stages(read_safetensors(folder_.path("trace.safetensors")), *edited_->trace), 0);
 }
 
+TEST_F(EditedDocument, OfAModelThatIsGoneIsRefusedWithThePlacesLookedAt) {
+    const std::filesystem::path model = folder_.path("model");
+    std::filesystem::copy(std::filesystem::path(ATTN_TEST_DATA) / "golden/hf/gpt2", model);
+    app::save_document(path(), app::document_of_model(app::OpenedModel::open(model)));
+    const auto trace = [&] { return attnscope({"trace", "--document", path(), "--out", folder_.path("trace.safetensors")}); };
+    EXPECT_EQ(trace().exit_code, 0);
+    std::filesystem::rename(model, folder_.path("away"));
+    const Outcome outcome = trace();
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    EXPECT_NE(outcome.err.find(model.string()), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.err.find("none like it in " + model.parent_path().string()), std::string::npos) << outcome.err;
+}
+
 TEST_F(EditedDocument, IsTracedWithTheSessionsNumbers) {
     run({"trace", "--document", path(), "--out", folder_.path("trace.safetensors")});
     const ArrayFile file = read_safetensors(folder_.path("trace.safetensors"));

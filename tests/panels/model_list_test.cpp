@@ -107,6 +107,68 @@ TEST_F(ModelList, TheArrowsChooseAndWhatIsChosenIsLookedAt) {
     EXPECT_EQ(all<command::OpenFile>()[0].path, "/m/small.gguf");
 }
 
+TEST_F(ModelList, TheMissingModelOfADocumentIsChosenHere) {
+    files.missing_model = MissingModel{"/d/mine.attnscope.json", "the model of this document cannot be opened"};
+    files.missing_models = 1;
+    frames(2, ui_frame);
+    press(Key::Enter, ui_frame);
+    frames(2, ui_frame);
+    EXPECT_EQ(view.files.task, FileTask::Model);
+    put_models();
+    press(Key::Down, ui_frame);
+    press(Key::Down, ui_frame);
+    frames(2, ui_frame);
+    press(Key::Enter, ui_frame);
+    ASSERT_EQ(all<command::OpenFile>().size(), 1U);
+    EXPECT_EQ(all<command::OpenFile>()[0].path, "/d/mine.attnscope.json");
+    EXPECT_EQ(all<command::OpenFile>()[0].model, "/c/models--openai-community--gpt2");
+    with_context([](const PanelContext& context) { EXPECT_FALSE(asks_for_model(context)) << "until it fails again"; });
+}
+
+TEST_F(ModelList, ANameThatNoModelHasIsNotTaken) {
+    const auto can_choose = [&](const char* label) {
+        for (const FocusStop& stop : view.focus.stops())
+            if (stop.label == label) return stop.reachable;
+        return false;
+    };
+    for (const bool tokenizer : {false, true}) {
+        const char* label = tokenizer ? "Choose##do" : "Open##do";
+        with_context([&](PanelContext& context) { tokenizer ? begin_tokenizer(context) : begin_open_model(context); });
+        frames(3, ui_frame);
+        put_models();
+        type("sma", ui_frame);
+        frames(2, ui_frame);
+        EXPECT_TRUE(can_choose(label));
+        type("x", ui_frame);
+        frames(2, ui_frame);
+        EXPECT_FALSE(can_choose(label));
+        press(Key::Enter, ui_frame);
+        frames(2, ui_frame);
+        EXPECT_NE(view.files.task, FileTask::None) << "the sheet stays open";
+        EXPECT_TRUE(view.token_path.other.empty());
+        EXPECT_TRUE(all<command::OpenFile>().empty());
+        press(Key::Escape, ui_frame);
+        frames(2, ui_frame);
+    }
+}
+
+TEST_F(ModelList, ATypedPathIsTakenUnlessItIsKnownNotToExist) {
+    with_context([](PanelContext& context) { begin_tokenizer(context); });
+    frames(3, ui_frame);
+    type("/data/none", ui_frame);
+    frames(2, ui_frame);
+    ASSERT_FALSE(all<command::PreviewFile>().empty());
+    EXPECT_EQ(all<command::PreviewFile>().back().path, "/data/none");
+    files.preview = std::make_shared<const FilePreview>(FilePreview{"/data/none", "/data/none: cannot be opened", true, false});
+    frames(2, ui_frame);
+    press(Key::Enter, ui_frame);
+    EXPECT_EQ(view.files.task, FileTask::Tokenizer);
+    files.preview = std::make_shared<const FilePreview>(FilePreview{"/data/none", "/data/none: no model", true, true});
+    frames(2, ui_frame);
+    press(Key::Enter, ui_frame);
+    EXPECT_EQ(view.token_path.other, "/data/none") << "its tokenizer may be read all the same";
+}
+
 TEST_F(ModelList, WhatIsKnownToBeRefusedHasNoButtonAndStaysClosed) {
     open_sheet();
     put_models();

@@ -99,6 +99,8 @@ TEST_F(Shelf, ListsFoldersAndGgufFilesSideBySideAndOneFolderDeeper) {
     EXPECT_EQ(shelf.models[1].bytes, kNoTensors.size());
     EXPECT_EQ(shelf.models[1].place, ModelShelf::Place::Folder);
     EXPECT_EQ(shelf.folder_problem, "");
+    const ModelShelf recent = list_models(folder.path(), {(folder / "org/small").string(), "/elsewhere/org/other"}, {});
+    EXPECT_THAT(names(recent), ElementsAre("org/small", "other", "a.gguf", "gpt2", "org/b.gguf")) << "a model has one name";
     EXPECT_NE(list_models(folder / "none", {}, {}).folder_problem, "");
 }
 
@@ -195,7 +197,9 @@ TEST_F(Shelf, CachesAreWhereTheVariablesSay) {
         fs::create_directories(folder / name);
     setenv("HOME", (folder / "home").c_str(), 1);
     EXPECT_THAT(model_caches(), ElementsAre(folder / "home/.cache/huggingface/hub", folder / "home/.cache/llama.cpp"));
+    EXPECT_EQ(list_models("", {}, {}).hub, folder / "home/.cache/huggingface/hub");
     setenv("HF_HOME", (folder / "hf").c_str(), 1);
+    EXPECT_EQ(list_models("", {}, {}).hub, folder / "hf/hub");
     setenv("HF_HUB_CACHE", (folder / "own").c_str(), 1);
     setenv("XDG_CACHE_HOME", (folder / "xdg").c_str(), 1);
     EXPECT_THAT(model_caches(), ElementsAre(folder / "own", folder / "hf/hub", folder / "xdg/huggingface/hub"));

@@ -352,6 +352,93 @@ TEST(OpenedModel, ThatIsGoneIsNamedWithTheDocumentThatNeedsIt) {
     EXPECT_THAT(refusal("pins.json"), HasSubstr("/pinned/a/model"));
 }
 
+/// A document below whose folder its model is, as users keep them.
+fs::path document_with_model(const fs::path& folder) {
+    fs::create_directories(folder / "models");
+    fs::copy(kGpt2, folder / "models/tiny");
+    save_document(folder / "shows.json", document_of_model(OpenedModel::open(folder / "models/tiny")));
+    return folder / "shows.json";
+}
+
+std::string refusal_of(const fs::path& document, const ModelPlaces& places = {}) {
+    try {
+        load_document(document, nullptr, places);
+    } catch (const ModelIsMissing& error) {
+        return error.what();
+    }
+    return "";
+}
+
+TEST(OpenedModel, IsFoundBesideTheDocumentThatMovedWithIt) {
+    const test::TemporaryFolder folder;
+    document_with_model(folder.path() / "here");
+    fs::rename(folder.path() / "here", folder.path() / "there");
+    EXPECT_EQ(load_document(folder.path() / "there/shows.json").model->path(), folder.path() / "there/models/tiny");
+    fs::rename(folder.path() / "there/models/tiny", folder.path() / "there/tiny");
+    EXPECT_EQ(load_document(folder.path() / "there/shows.json").model->path(), folder.path() / "there/tiny");
+}
+
+TEST(OpenedModel, IsFoundByItsNameAmongTheModelsOfAnotherUser) {
+    const test::TemporaryFolder folder;
+    const fs::path document = document_with_model(folder.path());
+    for (const char* name : {"elsewhere/tiny", "elsewhere/models/tiny", "elsewhere/models--models--tiny/snapshots/c0ffee"}) {
+        const fs::path place = folder.path() / name;
+        fs::create_directories(place.parent_path());
+        fs::rename(folder.path() / "models/tiny", place);
+        EXPECT_NE(refusal_of(document), "") << name;
+        ModelPlaces places;
+        places.shelves = {folder.path() / "elsewhere"};
+        EXPECT_EQ(load_document(document, nullptr, places).model->path(), place);
+        fs::rename(place, folder.path() / "models/tiny");
+    }
+}
+
+/// Only what is called the same is elsewhere: with other sizes, or with the same sizes and other tensors.
+TEST(OpenedModel, OfTheSameNameIsNotTakenForTheOneThatIsMissing) {
+    const test::TemporaryFolder folder;
+    const fs::path document = document_with_model(folder.path());
+    fs::rename(folder.path() / "models/tiny", folder.path() / "away");
+    const std::string nowhere = refusal_of(document);
+    EXPECT_THAT(nowhere,
+                AllOf(HasSubstr((folder.path() / "models/tiny").string()), HasSubstr("none like it in " + folder.path().string())));
+    fs::create_directories(folder.path() / "tiny");
+    put_together(folder.path() / "tiny", "bert", "bert_uncased");
+    EXPECT_THAT(refusal_of(document), AllOf(HasSubstr((folder.path() / "tiny").string()), HasSubstr("its sizes differ")));
+    fs::remove_all(folder.path() / "tiny");
+    fs::copy(folder.path() / "away", folder.path() / "tiny");
+    std::string json = read_text_file(document).text;
+    const std::size_t mark = json.find("model_tensors\": \"") + std::string_view("model_tensors\": \"").size();
+    json[mark] = json[mark] == '0' ? '1' : '0';
+    std::ofstream(document) << json;
+    EXPECT_THAT(refusal_of(document), HasSubstr("the names of its tensors differ"));
+}
+
+TEST(OpenedModel, ThatIsMissingIsAskedForAndThenTheDocumentOpens) {
+    const test::TemporaryFolder folder;
+    const fs::path document = document_with_model(folder.path());
+    fs::rename(folder.path() / "models/tiny", folder.path() / "renamed");
+    Session session(open_preset("multi-head"), [] {});
+    const auto open = [&](const fs::path& model) {
+        session.apply({command::OpenFile{document, model}, ""});
+        session.wait_for_files();
+    };
+    open("");
+    ASSERT_TRUE(session.files().missing_model);
+    EXPECT_EQ(session.files().missing_model->document, document);
+    EXPECT_EQ(session.document().model, nullptr);
+    fs::create_directories(folder.path() / "other");
+    put_together(folder.path() / "other", "bert", "bert_uncased");
+    open(folder.path() / "other");
+    EXPECT_EQ(session.files().missing_models, 2U) << "another model is not taken";
+    EXPECT_THAT(session.files().missing_model->problem, HasSubstr("other is another model"));
+    EXPECT_EQ(session.document().model, nullptr);
+    open(folder.path() / "renamed");
+    EXPECT_FALSE(session.files().missing_model);
+    ASSERT_NE(session.document().model, nullptr) << session.files().notice;
+    EXPECT_EQ(session.document().model->path(), folder.path() / "renamed");
+    EXPECT_EQ(session.files().document, document);
+}
+
 /// Only states pinned of that model are lost; without one, the document opens as if nothing were missing.
 TEST(OpenedModel, ThatIsGoneTakesOnlyWhatWasPinnedOfItAlong) {
     const test::TemporaryFolder folder;

@@ -82,6 +82,11 @@ void begin_beside(PanelContext& context) {
     if (!file) show_models(context);
 }
 
+void begin_choosing_model(PanelContext& context) {
+    begin(context, FileTask::Model, "");
+    show_models(context);
+}
+
 void begin_tokenizer(PanelContext& context) {
     begin(context, FileTask::Tokenizer, "");
     show_models(context);
@@ -195,7 +200,8 @@ void draw_file_menu(PanelContext& context) {
 
 bool file_sheet_is_open(const PanelContext& context) {
     const FileView& view = context.view.files;
-    return view.task != FileTask::None || view.closing == Closing::Asked || context.leftover != nullptr || context.files.text.has_value();
+    return view.task != FileTask::None || view.closing == Closing::Asked || context.leftover != nullptr || context.files.text.has_value() ||
+           asks_for_model(context);
 }
 
 std::string window_title(const FilesState& files) {

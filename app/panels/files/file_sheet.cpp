@@ -197,6 +197,7 @@ void confirm(PanelContext& context) {
     case FileTask::Open:
     case FileTask::Beside:
     case FileTask::Tokenizer:
+    case FileTask::Model:
     case FileTask::None:
         break;
     }
@@ -455,6 +456,7 @@ void draw_file_sheet(PanelContext& context, float picture_bottom) {
     if (const auto chosen = take_desktop_path(context)) use_desktop_path(context, *chosen);
     if (context.leftover != nullptr) draw_restore_sheet(context);
     else if (context.files.text) draw_text_question(context);
+    else if (asks_for_model(context)) draw_missing_model_sheet(context);
     else if (context.view.files.desktop.waiting) draw_desktop_sheet(context);
     else if (chooses_file(context.view.files.task)) draw_open_sheet(context);
     else if (context.view.files.task != FileTask::None) draw_path_sheet(context);

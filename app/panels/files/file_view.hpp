@@ -12,10 +12,11 @@
 
 namespace attn::app {
 
-/// Beside: choose a file of the same model to compare with. Tokenizer: choose a tokenizer to compare with the model's own.
-enum class FileTask : std::uint8_t { None, Open, Beside, Tokenizer, Save, SaveRun, Export };
+/// Beside: choose a file of the same model to compare with. Tokenizer: choose a tokenizer to compare with the model's own. Model: choose
+/// the model of a document that is not where the document says.
+enum class FileTask : std::uint8_t { None, Open, Beside, Tokenizer, Model, Save, SaveRun, Export };
 /// Whether the task is to choose an existing file.
-inline bool chooses_file(FileTask task) { return task == FileTask::Open || task == FileTask::Beside || task == FileTask::Tokenizer; }
+inline bool chooses_file(FileTask task) { return task >= FileTask::Open && task <= FileTask::Model; }
 
 /// The steps of closing the window.
 enum class Closing : std::uint8_t { No, Asked, Saving, Now };
@@ -80,6 +81,7 @@ struct FileView {
     std::optional<PictureWish> picture;  ///< to be passed on by the application
     NoticeView notices;
     std::optional<double> exporting_since;  ///< when the export under way was first seen
+    std::uint64_t models_answered = 0;      ///< FilesState::missing_models when the user was last asked for a missing model
     Closing closing = Closing::No;
     ClosingPart closing_part = ClosingPart::None;
     std::uint64_t run_notices = 0;                ///< trainer's notice count when it was told to save the run

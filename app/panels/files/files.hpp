@@ -38,6 +38,12 @@ void copy_snippet(PanelContext& context, bool torch);
 void close_window(PanelContext& context);
 /// Draws that question, and carries out the saving it leads to.
 void draw_close_sheet(PanelContext& context);
+/// Whether a document could not be opened because its model is missing, and the user has not answered where it is.
+bool asks_for_model(const PanelContext& context);
+/// Asks for it.
+void draw_missing_model_sheet(PanelContext& context);
+/// Opens a sheet to choose it.
+void begin_choosing_model(PanelContext& context);
 /// Asks whether to restore the work of an ended process.
 void draw_restore_sheet(PanelContext& context);
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::array<const char*, 4> kSources = {
     "A folder cloned or downloaded from Hugging Face: config.json, .safetensors files and a tokenizer.",
-    "The cache that transformers keeps (~/.cache/huggingface/hub): its models are listed here automatically.",
+    "The cache that transformers keeps ({}): its models are listed here automatically.",
     "GGUF files from llama.cpp, and the models that Ollama has pulled: they are listed here too.",
     "Good ones to start with: openai-community/gpt2, EleutherAI/pythia-70m, HuggingFaceTB/SmolLM2-135M, Qwen/Qwen2.5-0.5B. attnscope "
     "itself downloads nothing."};
@@ -64,6 +64,11 @@ const char* place_words(ModelShelf::Place place) {
 std::string note_of(const ModelShelf::Model& model) {
     if (!model.problem.empty()) return model.problem.size() < 40 ? model.problem : "cannot be opened";
     return model.bytes == 0 ? place_words(model.place) : fmt::format("{}   {:>8}", place_words(model.place), bytes_words(model.bytes));
+}
+
+std::string with_hub(std::string source, const std::string& hub) {
+    if (const std::size_t at = source.find("{}"); at != std::string::npos) source.replace(at, 2, short_path(hub));
+    return source;
 }
 
 void use_models_folder(PanelContext& context, std::string folder) {
@@ -163,7 +168,7 @@ void draw_model_sources(const PanelContext& context) {
     if (shelf->models.empty()) paragraph(context.ui(), fonts.label, colors.text, "No models yet. They come from:");
     for (const char* source : kSources) {
         gap(context.ui(), 5);
-        paragraph(context.ui(), fonts.label, colors.faint, source);
+        paragraph(context.ui(), fonts.label, colors.faint, with_hub(source, shelf->hub.string()));
     }
 }
 

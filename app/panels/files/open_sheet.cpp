@@ -166,10 +166,15 @@ std::string path_to_open(const PanelContext& context) {
     return without_tilde(line >= 0 ? field.completions[static_cast<std::size_t>(line)] : field.text);
 }
 
-/// Requests the preview of what would be opened. Null until it is ready, and while a name is incomplete.
+/// Whether what was typed should be the name of a listed model, but is not.
+bool names_no_model(const PanelContext& context) {
+    return models_are_listed(context) && !context.view.files.path.text.empty() && line_for_enter(context) < 0;
+}
+
+/// Requests the preview of what would be opened. Null until it is ready.
 const FilePreview* keep_preview(PanelContext& context) {
     const std::string path = path_to_open(context);
-    if (!path.ends_with('/') && !is_listed(context, path)) return nullptr;
+    if (path.empty() || names_no_model(context)) return nullptr;
     FileView& view = context.view.files;
     if (view.previewed != path) {
         view.previewed = path;
@@ -182,6 +187,7 @@ const FilePreview* keep_preview(PanelContext& context) {
 /// A folder can be opened if it is a model or a run. A folder with only a tokenizer cannot be told from any other.
 std::string why_not_openable(FileTask task, const std::string& path, const FilePreview* preview) {
     if (path.empty()) return "Type or choose a file first.";
+    if (preview != nullptr && !preview->there) return "There is no such file.";
     if (!path.ends_with('/') || task == FileTask::Tokenizer) return "";
     return preview == nullptr || preview->words.empty() || preview->refused ? "This folder is neither a model nor a training run." : "";
 }
@@ -201,11 +207,12 @@ std::string why_model_is_refused(const PanelContext& context, const FilePreview*
 
 void draw_preview(const PanelContext& context, const FilePreview* preview, const std::string& refused) {
     const auto& [colors, fonts, scale] = context.theme;
-    if (!refused.empty()) return paragraph(context.ui(), fonts.label, colors.chosen_text, visible_text(refused, true));
+    const bool is_refused = preview != nullptr && preview->refused;
+    if (!refused.empty() || is_refused)
+        return paragraph(context.ui(), fonts.label, colors.chosen_text, visible_text(refused.empty() ? preview->words : refused, true));
     const float width = ImGui::GetContentRegionAvail().x;
     const std::string words = preview == nullptr ? "" : visible_text(preview->words, true);
-    text_line(context.ui(), fonts.label, preview != nullptr && preview->refused ? colors.chosen_text : colors.text,
-              words.empty() ? " " : elide(fonts.label, words, width));
+    text_line(context.ui(), fonts.label, colors.text, words.empty() ? " " : elide(fonts.label, words, width));
 }
 
 void open_path(PanelContext& context, std::string path) {
@@ -213,6 +220,8 @@ void open_path(PanelContext& context, std::string path) {
     const FileTask task = std::exchange(context.view.files.task, FileTask::None);
     if (task == FileTask::Beside) put_model_beside(context.view, path);
     else if (task == FileTask::Tokenizer) put_tokenizer_beside(context.view, path);
+    else if (task == FileTask::Model && context.files.missing_model)
+        context.commands.push_back({command::OpenFile{context.files.missing_model->document, path}, ""});
     else context.commands.push_back({command::OpenFile{path}, ""});
 }
 
@@ -237,6 +246,7 @@ void draw_open_sheet(PanelContext& context) {
     draw_sheet_heading(context,
                        view.task == FileTask::Beside      ? "Compare the weights with"
                        : view.task == FileTask::Tokenizer ? "Choose another tokenizer"
+                       : view.task == FileTask::Model     ? "Choose the model of this document"
                                                           : "Open",
                        DesktopQuestion::What::OpenFile);
     gap(ui, 6);
@@ -253,7 +263,7 @@ void draw_open_sheet(PanelContext& context) {
     const PathFieldResult typed =
         path_field(ui, "##path", view.path,
                    view.task == FileTask::Tokenizer ? "model name, or path of a model or a tokenizer.json"
-                   : view.task == FileTask::Beside  ? "model name, or path of its folder or GGUF file"
+                   : view.task != FileTask::Open    ? "model name, or path of its folder or GGUF file"
                                                     : "model name, or path of a file, a model folder or a run folder");
     gap(ui, 8);
     if (models) draw_models_folder(context);
@@ -270,7 +280,10 @@ void draw_open_sheet(PanelContext& context) {
     const std::string refused = models ? why_model_is_refused(context, preview) : "";
     draw_preview(context, preview, refused);
     gap(ui, 8);
-    const std::string not_yet = refused.empty() ? why_not_openable(view.task, path_to_open(context), preview) : refused;
+    const bool is_name = names_no_model(context);
+    const std::string not_yet = !refused.empty() ? refused
+                                : is_name        ? "No listed model has this name."
+                                                 : why_not_openable(view.task, path_to_open(context), preview);
     if (refused.empty()) {
         if (button(ui, view.task == FileTask::Open ? "Open##do" : "Choose##do",
                    {.look = ButtonLook::Accent, .width = 120, .notes = {.disabled = not_yet}}))
@@ -284,7 +297,7 @@ void draw_open_sheet(PanelContext& context) {
     else if (const int line = line_for_enter(context); typed.entered && line >= 0)
         view.path.text = view.path.completions[static_cast<std::size_t>(line)];
     if (opens && not_yet.empty()) open_path(context, path_to_open(context));
-    else if (typed.entered && refused.empty() && may_enter(view.task, without_tilde(view.path.text), preview))
+    else if (typed.entered && refused.empty() && !is_name && may_enter(view.task, without_tilde(view.path.text), preview))
         open_path(context, without_tilde(view.path.text));
     else if (typed.entered || opens) view.path.focus = true;  // Enter on a folder lists it
     if (!stays || key_pressed(Key::Escape, false)) view.task = FileTask::None;

@@ -148,7 +148,19 @@ void read_vocabulary(JsonObject& object, Setup& setup) {
     if (setup.shipped == nullptr) setup.vocabulary = std::move(words);
 }
 
-void add_setup(Json& json, const Setup& setup) {
+/// The path from the folder; empty unless it is below that.
+std::filesystem::path path_below(const std::filesystem::path& folder, const std::filesystem::path& path) {
+    const std::filesystem::path below = path.lexically_relative(folder);
+    return below.empty() || *below.begin() == ".." ? std::filesystem::path() : below;
+}
+
+void add_model(Json& json, const OpenedModel& model, const std::filesystem::path& folder) {
+    json["model"] = model.path().string();
+    if (const std::filesystem::path beside = path_below(folder, model.path()); !beside.empty()) json["model_beside"] = beside.string();
+    json["model_tensors"] = mark_of_tensors(model);
+}
+
+void add_setup(Json& json, const Setup& setup, const std::filesystem::path& folder) {
     json["texts"] = setup.texts;
     if (!setup.written.ids.empty()) json["written"] = to_json(setup.written);
     json["source_texts"] = setup.source_texts;
@@ -158,28 +170,28 @@ void add_setup(Json& json, const Setup& setup) {
     json["vocabulary"] = written_vocabulary(setup);
     json["config"] = to_json(setup.config);
     json["forward"] = to_json(setup.forward);
-    if (setup.model != nullptr) json["model"] = setup.model->path().string();
+    if (setup.model != nullptr) add_model(json, *setup.model, folder);
     if (setup.shipped != nullptr) json["model"] = setup.shipped->name;
 }
 
-void read_setup(JsonObject& object, Setup& setup) {
+void read_setup(JsonObject& object, Setup& setup, const ModelPlaces& places) {
     if (!object.read("texts", setup.texts)) object.fail_missing("texts");
     if (setup.texts.empty()) object.fail("texts", "expected at least one text, found none");
     if (object.has("written")) setup.written = written_from_json(object.object("written"), setup.texts.size());
     object.read("source_texts", setup.source_texts);
-    read_model_fields(object, setup);
+    read_model_fields(object, setup, places);
 }
 
-Json to_json(const State& state) {
+Json to_json(const State& state, const std::filesystem::path& folder) {
     Json json;
-    add_setup(json, *state.setup);
+    add_setup(json, *state.setup, folder);
     if (const MomentOfRun* moment = moment_of(state)) json["trained"] = to_json(*moment);
     return json;
 }
 
-State state_from_json(JsonObject object) {
+State state_from_json(JsonObject object, const ModelPlaces& places) {
     Setup setup;
-    read_setup(object, setup);
+    read_setup(object, setup, places);
     object.read("vocabulary_texts", setup.vocabulary_texts);
     read_vocabulary(object, setup);
     Source source;
@@ -191,30 +203,22 @@ State state_from_json(JsonObject object) {
     return {std::make_shared<const Setup>(std::move(setup)), std::move(source)};
 }
 
-Json to_json(const Pins& pins) {
+Json to_json(const Pins& pins, const std::filesystem::path& folder) {
     Json json = Json::object();
-    if (pins.a) json["a"] = to_json(*pins.a);
-    if (pins.b) json["b"] = to_json(*pins.b);
+    if (pins.a) json["a"] = to_json(*pins.a, folder);
+    if (pins.b) json["b"] = to_json(*pins.b, folder);
     return json;
 }
 
-/// The published model of a document or pinned state cannot be opened.
-class ModelIsMissing : public FileError {
-public:
-    ModelIsMissing(const FileError& refusal, std::string cause) : FileError(refusal), cause_(std::move(cause)) {}
-    const std::string& cause() const { return cause_; }
-
-private:
-    std::string cause_;
-};
-
-[[noreturn]] void refuse_model(const JsonObject& object, const FileError& cause) {
+[[noreturn]] void refuse_model(const JsonObject& object, const FoundModel& found) {
+    const FileError& cause = *found.cause;
     try {
         object.fail("model",
-                    fmt::format("the model of this document cannot be opened ({}): put it back, or write its new path here", cause.what()),
+                    fmt::format("the model of this document cannot be opened ({}){}: put it back, or write its new path here", cause.what(),
+                                found.searched),
                     cause.fault());
     } catch (const FileError& refusal) {
-        throw ModelIsMissing(refusal, cause.what());
+        throw ModelIsMissing(refusal, cause.what() + found.searched);
     }
 }
 
@@ -225,10 +229,11 @@ Look look_from_json(JsonObject object) {
     return look;
 }
 
-std::optional<State> pin_from_json(JsonObject& pins, std::string_view key, char name, std::vector<std::string>* left_out) {
+std::optional<State> pin_from_json(JsonObject& pins, std::string_view key, char name, std::vector<std::string>* left_out,
+                                   const ModelPlaces& places) {
     if (!pins.has(key)) return {};
     try {
-        return state_from_json(pins.object(key));
+        return state_from_json(pins.object(key), places);
     } catch (const ModelIsMissing& missing) {
         if (left_out == nullptr) throw;
         left_out->push_back(fmt::format("Pinned {} is left out, because its model cannot be opened: {}.", name, missing.cause()));
@@ -236,10 +241,10 @@ std::optional<State> pin_from_json(JsonObject& pins, std::string_view key, char 
     }
 }
 
-Pins pins_from_json(JsonObject object, std::vector<std::string>* left_out) {
+Pins pins_from_json(JsonObject object, std::vector<std::string>* left_out, const ModelPlaces& places) {
     Pins pins;
-    pins.a = pin_from_json(object, "a", 'A', left_out);
-    pins.b = pin_from_json(object, "b", 'B', left_out);
+    pins.a = pin_from_json(object, "a", 'A', left_out, places);
+    pins.b = pin_from_json(object, "b", 'B', left_out, places);
     object.expect_no_more();
     return pins;
 }
@@ -255,43 +260,49 @@ void add_task_text(Json& json, const TaskSettings& task) {
     json["task_text"] = *task.text;
 }
 
+/// The path in a field; empty if there is none.
+std::filesystem::path path_from_json(JsonObject& object, std::string_view key) {
+    std::string path;
+    if (object.read(key, path) && (path.empty() || path.find('\0') != std::string::npos))
+        object.fail(key, "is not the path of a model", FileFault::Schema);
+    return path;
+}
+
 }  // namespace
 
-void read_model_fields(JsonObject& object, Setup& setup) {
+void read_model_fields(JsonObject& object, Setup& setup, const ModelPlaces& places) {
     read_enum(object, "tokenizer", kTokenizerNames, setup.tokenizer);
     object.read("special_tokens", setup.special_tokens);
-    if (object.has("config")) setup.config = config_from_json(object.object("config"));
+    ModelReference reference;
+    if (object.has("config")) reference.config = setup.config = config_from_json(object.object("config"));
     // Only a reference to the model is stored: the full path of a folder, or the name of an embedded model.
-    if (std::string model; object.read("model", model)) {
-        if (auto shipped = shipped_model(model)) {
-            use_shipped(setup, std::move(shipped));
-        } else {
-            if (model.empty() || model.find('\0') != std::string::npos)
-                object.fail("model", "is not the path of a model", FileFault::Schema);
-            try {
-                setup.model = OpenedModel::open(model);
-            } catch (const FileError& error) {
-                refuse_model(object, error);
-            }
-            setup.config = setup.model->config();
-        }
+    reference.path = path_from_json(object, "model");
+    reference.beside = path_from_json(object, "model_beside");
+    object.read("model_tensors", reference.tensors);
+    if (auto shipped = shipped_model(reference.path.native())) {
+        use_shipped(setup, std::move(shipped));
+    } else if (!reference.path.empty()) {
+        const FoundModel found = find_model(reference, places);
+        if (found.model == nullptr) refuse_model(object, found);
+        setup.model = found.model;
+        setup.config = setup.model->config();
     }
     if (object.has("forward")) setup.forward = forward_settings_from_json(object.object("forward"), setup.forward);
 }
 
-void read_document_fields(JsonObject& object, Document& document) {
+void read_document_fields(JsonObject& object, Document& document, const ModelPlaces& places) {
     object.read("look_at", document.look_at);
-    read_setup(object, document);
+    read_setup(object, document, places);
 }
 
-std::string document_to_json(const Document& document) {
+std::string document_to_json(const Document& document, const std::filesystem::path& folder) {
     Json json;
     json["format"] = kFormat;
     json["preset"] = document.preset;
     json["look_at"] = document.look_at;
-    add_setup(json, document);
+    add_setup(json, document, folder);
     if (document.trained.has_value()) json["trained"] = to_json(*document.trained);
-    if (document.pins != Pins{}) json["pinned"] = to_json(document.pins);
+    if (document.pins != Pins{}) json["pinned"] = to_json(document.pins, folder);
     if (document.look) json["look"] = to_json(*document.look);
     json["sampling"] = to_json(document.sampling);
     if (!document.writing.tokens.empty()) json["writing"] = to_json(document.writing);
@@ -300,7 +311,7 @@ std::string document_to_json(const Document& document) {
     return json.dump(2, Json::InvalidUtf8::Replace) + "\n";
 }
 
-Document document_from_json(std::string_view text, std::string_view source, std::vector<std::string>* left_out) {
+Document document_from_json(std::string_view text, std::string_view source, std::vector<std::string>* left_out, const ModelPlaces& places) {
     JsonObject object(text, source);
     std::string format;
     if (!object.read("format", format)) object.fail_missing("format");
@@ -309,14 +320,14 @@ Document document_from_json(std::string_view text, std::string_view source, std:
     object.read("preset", document.preset);
     object.read("vocabulary_texts", document.vocabulary_texts);
     if (object.has("trained")) document.trained = trained_from_json(object.object("trained"));
-    if (object.has("pinned")) document.pins = pins_from_json(object.object("pinned"), left_out);
+    if (object.has("pinned")) document.pins = pins_from_json(object.object("pinned"), left_out, places);
     if (object.has("look")) document.look = look_from_json(object.object("look"));
     if (object.has("sampling")) document.sampling = sampling_from_json(object.object("sampling"));
     if (object.has("run")) document.run = run_settings_from_json(object.object("run"));
     std::string task_text;
     if (object.read("task_text", task_text)) document.run.task.text = std::make_shared<const std::string>(std::move(task_text));
     if (object.has("writing")) document.writing = writing_from_json(object.object("writing"));
-    read_document_fields(object, document);
+    read_document_fields(object, document, places);
     if (const std::size_t texts = document.texts.size(); document.writing.sequence >= static_cast<std::int64_t>(texts))
         object.fail("writing", fmt::format("continues text {}, but there are only {}", document.writing.sequence + 1, texts));
     const Written shown{document.writing.sequence, ids_to(document.writing, document.writing.shown)};
@@ -327,10 +338,13 @@ Document document_from_json(std::string_view text, std::string_view source, std:
     return document;
 }
 
-void save_document(const std::filesystem::path& path, const Document& document) { write_whole_file(path, document_to_json(document)); }
+void save_document(const std::filesystem::path& path, const Document& document) {
+    write_whole_file(path, document_to_json(document, std::filesystem::absolute(path).lexically_normal().parent_path()));
+}
 
-Document load_document(const std::filesystem::path& path, std::vector<std::string>* left_out) {
-    return document_from_json(read_whole_file(path, {.max_bytes = kMaxJsonBytes, .stop = {}}), path.string(), left_out);
+Document load_document(const std::filesystem::path& path, std::vector<std::string>* left_out, ModelPlaces places) {
+    places.document_folder = std::filesystem::absolute(path).lexically_normal().parent_path();
+    return document_from_json(read_whole_file(path, {.max_bytes = kMaxJsonBytes, .stop = {}}), path.string(), left_out, places);
 }
 
 }  // namespace attn::app

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "app/session/document/document_json.hpp"
+#include "app/session/files/model_listing.hpp"
 #include "engine/io/atomic_file.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/folder.hpp"
@@ -194,7 +195,7 @@ KeptWork AutosaveFolder::read(const fs::path& path) {
     KeptWork work;
     if (is_there(path / kRunName / kCheckpointName)) work.run = path / kRunName;
     try {
-        if (is_there(path / kDocumentName)) work.document = load_document(path / kDocumentName, &work.left_out);
+        if (is_there(path / kDocumentName)) work.document = load_document(path / kDocumentName, &work.left_out, model_places());
         if (work.document && is_there(path / kTaskName))
             work.document->run.task.text =
                 std::make_shared<const std::string>(read_whole_file(path / kTaskName, {.max_bytes = kMaxTextBytes, .stop = {}}));

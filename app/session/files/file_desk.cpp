@@ -124,6 +124,11 @@ std::optional<KeptWork> with_its_run(const ReadableFile& file) {
     return std::nullopt;
 }
 
+/// About how its model reads a text.
+std::vector<std::string> assumptions_of(const Document& document) {
+    return document.model == nullptr ? std::vector<std::string>() : document.model->tokenizer().notes();
+}
+
 std::string where_is_its_model(const Document& document) {
     if (!document.trained) return "";
     const std::string& checkpoint = document.trained->checkpoint;
@@ -172,8 +177,15 @@ void FileDesk::save(const command::SaveDocument& save, std::shared_ptr<const Doc
 }
 
 void FileDesk::open(const command::OpenFile& open) {
-    send([this, path = open.path](const std::stop_token& stop) -> Outcome {
-        auto file = std::make_shared<ReadableFile>(read_any_file(path, stop));
+    send([this, path = open.path, model = open.model](const std::stop_token& stop) -> Outcome {
+        auto file = std::make_shared<ReadableFile>();
+        try {
+            ModelPlaces places = model_places();
+            places.chosen = model;
+            *file = read_any_file(path, stop, places);
+        } catch (const ModelIsMissing& missing) {
+            return model_is_missing({path, missing.what()});
+        }
         if (file->document) expect_short_texts(*file->document);
         if (file->kind == FileKind::Document && file->document->trained)
             if (std::optional<KeptWork> work = with_its_run(*file); work) return opened_with_run(std::move(*work));
@@ -181,7 +193,15 @@ void FileDesk::open(const command::OpenFile& open) {
     });
 }
 
+FileDesk::Outcome FileDesk::model_is_missing(MissingModel missing) {
+    return [this, missing = std::move(missing)](Opened&) {
+        state_.missing_model = missing;
+        ++state_.missing_models;
+    };
+}
+
 void FileDesk::count_opened_document() {
+    state_.missing_model.reset();
     state_.opened = FileKind::Document;
     ++state_.openings;
 }
@@ -198,11 +218,15 @@ void FileDesk::take(const std::filesystem::path& path, ReadableFile& file, Opene
     const auto send_on = [&](auto what) { opened.commands.push_back({std::move(what), ""}); };
     switch (file.kind) {
     case FileKind::Document:
-        tell(and_left_out("Opened " + shown(path) + "." + where_is_its_model(*file.document), file.left_out), !file.left_out.empty());
+        tell(and_left_out(and_left_out("Opened " + shown(path) + "." + where_is_its_model(*file.document), file.left_out),
+                          assumptions_of(*file.document)),
+             !file.left_out.empty());
         send_on(command::OpenDocument{std::move(*file.document), false, whole});
         break;
     case FileKind::Model:
-        tell(fmt::format("Opened {}, a {} model.", shown(file.path), file.document->model->family()), false);
+        tell(and_left_out(fmt::format("Opened {}, a {} model.", shown(file.path), file.document->model->family()),
+                          assumptions_of(*file.document)),
+             false);
         remember(state_.recent_models, whole);
         send_on(command::OpenDocument{std::move(*file.document), true, ""});
         break;
@@ -220,6 +244,7 @@ void FileDesk::take(const std::filesystem::path& path, ReadableFile& file, Opene
         break;
     }
     remember(state_.recent, whole);
+    state_.missing_model.reset();
     state_.opened = file.kind;
     ++state_.openings;
 }

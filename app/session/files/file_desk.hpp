@@ -92,6 +92,8 @@ private:
     void deliver(Outcome outcome);
     /// The outcome of a job that only shows a notice.
     Outcome told(std::string notice, bool failed = false);
+    /// A question to the user, where the document's model is.
+    Outcome model_is_missing(MissingModel missing);
     /// A document and the run that it names, for the session to open together.
     Outcome opened_with_run(KeptWork work);
     /// Takes an opened file.

@@ -132,7 +132,8 @@ FilePreview preview_of(const std::filesystem::path& path) {
     } catch (const std::bad_alloc&) {
         throw;
     } catch (const std::exception& error) {
-        return {path, error.what(), true};
+        std::error_code unknown;
+        return {path, error.what(), true, std::filesystem::exists(path, unknown) || unknown};
     }
 }
 

@@ -40,12 +40,19 @@ struct FilePreview {
     std::filesystem::path path;
     std::string words;     ///< such as "Training run: Copy, step 500, 2 layers of 4 heads"; "" for a folder of no known kind
     bool refused = false;  ///< `words` says why it cannot be opened
+    bool there = true;     ///< something of this name exists
 };
 
 /// An opened text; the user decides what it is used for.
 struct OpenedText {
     std::filesystem::path path;
     std::shared_ptr<const std::string> text;
+};
+
+/// A document that was not opened because its model is missing.
+struct MissingModel {
+    std::filesystem::path document;
+    std::string problem;  ///< says where it was looked for
 };
 
 /// A description of an autosave's contents, for the restore dialog.
@@ -74,6 +81,8 @@ struct FilesState {
     bool failed = false;                           ///< `notice` reports an error
     std::uint64_t notices = 0;                     ///< incremented with every notice
     std::optional<OpenedText> text;                ///< opened text waiting for command::UseText
+    std::optional<MissingModel> missing_model;     ///< the latest, if no document was opened since
+    std::uint64_t missing_models = 0;              ///< incremented with every one
     std::shared_ptr<const FolderListing> listing;  ///< the latest requested
     std::shared_ptr<const FilePreview> preview;    ///< the latest requested
     std::shared_ptr<const Lesson> lesson;          ///< the latest opened

@@ -7,6 +7,7 @@
 #include <set>
 #include <system_error>
 
+#include "app/session/files/settings.hpp"
 #include "engine/families/family.hpp"
 #include "engine/families/model_folder.hpp"
 #include "engine/io/file_error.hpp"
@@ -32,6 +33,11 @@ fs::path from_variable(const char* name) {
 }
 
 fs::path in_folder_of(const fs::path& base, const char* rest) { return base.empty() ? base : base / rest; }
+
+fs::path folder_of_caches() {
+    const fs::path xdg = from_variable("XDG_CACHE_HOME");
+    return xdg.empty() ? in_folder_of(from_variable("HOME"), ".cache") : xdg;
+}
 
 bool is_gguf(const fs::path& path) {
     std::error_code unknown;
@@ -109,6 +115,12 @@ std::string problem_of(const fs::path& folder) {
     return is_complete(folder) ? "" : "its download is incomplete";
 }
 
+/// The path below the models folder, or else the last part of it.
+std::string name_in(const fs::path& folder, const fs::path& path) {
+    const fs::path whole = path.has_filename() ? path : path.parent_path(), below = whole.lexically_relative(folder);
+    return (below.empty() || *below.begin() == ".." ? whole.filename() : below).string();
+}
+
 class Lister {
 public:
     explicit Lister(ModelShelf& shelf) : shelf_(shelf) {}
@@ -130,10 +142,11 @@ public:
     /// Adds the models in a folder and in its direct subfolders.
     void add_all(const fs::path& folder, ModelShelf::Place place, std::error_code& error) { add_level(folder, "", place, 2, error); }
 
-    void add_recent(const std::string& path) {
+    /// One that lies in the models folder, which may be empty, keeps the name it has there.
+    void add_recent(const std::string& path, const fs::path& folder) {
         ModelShelf::Model model{hub_name(path), path, ModelShelf::Place::Recent, 0, ""};
         if (model.name.empty()) model.name = ollama_name(path);
-        if (model.name.empty()) model.name = (model.path.has_filename() ? model.path : model.path.parent_path()).filename().string();
+        if (model.name.empty()) model.name = name_in(folder, model.path);
         std::error_code unknown;
         if (!fs::exists(path, unknown)) model.problem = "it no longer exists";
         else examine(model);
@@ -194,9 +207,14 @@ private:
 
 }  // namespace
 
+fs::path hub_cache() {
+    for (const fs::path& folder : {from_variable("HF_HUB_CACHE"), in_folder_of(from_variable("HF_HOME"), "hub")})
+        if (!folder.empty()) return folder;
+    return in_folder_of(folder_of_caches(), "huggingface/hub");
+}
+
 std::vector<fs::path> model_caches() {
-    const fs::path home = from_variable("HOME"), xdg = from_variable("XDG_CACHE_HOME");
-    const fs::path cache = xdg.empty() ? in_folder_of(home, ".cache") : xdg;
+    const fs::path home = from_variable("HOME"), cache = folder_of_caches();
     std::vector<fs::path> found;
     for (const fs::path& folder :
          {from_variable("HF_HUB_CACHE"), in_folder_of(from_variable("HF_HOME"), "hub"), in_folder_of(cache, "huggingface/hub"),
@@ -209,11 +227,19 @@ std::vector<fs::path> model_caches() {
     return found;
 }
 
+ModelPlaces model_places() {
+    ModelPlaces places;
+    places.shelves = model_caches();
+    if (fs::path folder = models_folder(settings_path()); !folder.empty()) places.shelves.push_back(std::move(folder));
+    return places;
+}
+
 ModelShelf list_models(const fs::path& folder, const std::vector<std::string>& recent, const std::vector<fs::path>& caches) {
     ModelShelf shelf;
     shelf.folder = folder;
+    shelf.hub = hub_cache();
     Lister lister(shelf);
-    for (const std::string& path : recent) lister.add_recent(path);
+    for (const std::string& path : recent) lister.add_recent(path, folder);
     std::error_code error;
     if (!folder.empty()) lister.add_all(folder, ModelShelf::Place::Folder, error);
     if (error) shelf.folder_problem = error.message();

@@ -23,6 +23,7 @@ struct ModelShelf {
         std::string problem;      ///< why it cannot be opened; "" if no problem is known
     };
     std::filesystem::path folder;  ///< the models folder; empty if none is set
+    std::filesystem::path hub;     ///< Hugging Face's cache, whether it exists or not; empty if unknown
     std::string folder_problem;    ///< why it cannot be listed
     std::vector<Model> models;     ///< recent ones first, each path once
 };

@@ -95,7 +95,7 @@ std::filesystem::path folder_of_part(const std::filesystem::path& path) {
     return is_model || is_of_run ? folder : path;
 }
 
-ReadableFile read_any_file(const std::filesystem::path& given, const std::stop_token& stop) {
+ReadableFile read_any_file(const std::filesystem::path& given, const std::stop_token& stop, const ModelPlaces& places) {
     ReadableFile file;
     const std::filesystem::path path = file.path = folder_of_part(given);
     std::error_code unknown;
@@ -129,7 +129,7 @@ ReadableFile read_any_file(const std::filesystem::path& given, const std::stop_t
         }
         expect_format(path);
         file.kind = FileKind::Document;
-        file.document = load_document(path, &file.left_out);
+        file.document = load_document(path, &file.left_out, places);
         return file;
     }
     file.text = std::make_shared<const std::string>(read_text_file(path, {.max_bytes = std::uint64_t{64} << 20, .stop = stop}).text);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "app/session/document/document.hpp"
+#include "app/session/document/model_search.hpp"
 #include "app/session/files/files_state.hpp"
 #include "app/session/lessons/lesson.hpp"
 
@@ -27,10 +28,10 @@ struct ReadableFile {
 /// The folder for one of the files that make up the published model or the training run in it; the path itself for any other file.
 std::filesystem::path folder_of_part(const std::filesystem::path& path);
 /// Reads a document, lesson or text completely and a model except for its weights; of a run or a dump, only enough to tell them apart.
-/// Throws FileError for a file that is missing, damaged or of an unsupported kind.
-ReadableFile read_any_file(const std::filesystem::path& path, const std::stop_token& stop = {});
+/// Throws FileError for a file that is missing, damaged or of an unsupported kind. `places`: where the model of a document may be.
+ReadableFile read_any_file(const std::filesystem::path& path, const std::stop_token& stop = {}, const ModelPlaces& places = {});
 
-/// The notice with what was left out of a document.
+/// The notice with what was left out of a document, or assumed about a model.
 std::string and_left_out(std::string notice, const std::vector<std::string>& left_out);
 
 /// Throws FileError unless the folder holds a training run, or GPT-2 weights without a config.json.

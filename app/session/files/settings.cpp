@@ -107,12 +107,23 @@ std::filesystem::path autosave_path() {
 
 double memory_budget_mib(const Settings& settings) { return settings.memory_mib > 0 ? settings.memory_mib : default_memory_budget_mib(); }
 
-double memory_budget_mib(const std::filesystem::path& settings_file) {
+namespace {
+
+/// For those who do not write the file. What is wrong with it, the window says.
+Settings settings_or_defaults(const std::filesystem::path& file) {
     try {
-        if (has_settings(settings_file)) return memory_budget_mib(read_settings(settings_file));
-    } catch (const std::exception&) {  // the window says what is wrong with the file
+        if (has_settings(file)) return read_settings(file);
+    } catch (const std::exception&) {
     }
-    return default_memory_budget_mib();
+    return {};
+}
+
+}  // namespace
+
+double memory_budget_mib(const std::filesystem::path& settings_file) { return memory_budget_mib(settings_or_defaults(settings_file)); }
+
+std::filesystem::path models_folder(const std::filesystem::path& settings_file) {
+    return settings_or_defaults(settings_file).models_folder;
 }
 
 LoadedSettings load_settings(const std::filesystem::path& path) {

@@ -42,6 +42,9 @@ double memory_budget_mib(const Settings& settings);
 /// The limit set in that file, for commands without a window; the default if the file has none or cannot be read.
 double memory_budget_mib(const std::filesystem::path& settings_file);
 
+/// The models folder set in that file; empty if there is none or the file cannot be read.
+std::filesystem::path models_folder(const std::filesystem::path& settings_file);
+
 /// Texts longer than this many bytes are not remembered.
 inline constexpr std::size_t kMostRememberedLetters = 20'000;
 

@@ -1,0 +1,53 @@
+#pragma once
+/// Finds the published model of a document that was moved, or that is opened on another machine.
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/session/states/opened_model.hpp"
+#include "engine/io/file_error.hpp"
+
+namespace attn::app {
+
+/// What a document says of its model.
+struct ModelReference {
+    std::filesystem::path path;    ///< where it was
+    std::filesystem::path beside;  ///< the same from the document's folder; empty unless it was below that
+    std::optional<Config> config;  ///< none: not known
+    std::string tensors;           ///< see mark_of_tensors(); "": not known
+};
+
+/// Where else to look for it.
+struct ModelPlaces {
+    std::filesystem::path document_folder;       ///< empty: none
+    std::vector<std::filesystem::path> shelves;  ///< folders that hold models: caches, and the user's models folder
+    std::filesystem::path chosen;                ///< the model that the user has chosen; empty: none
+};
+
+/// The model of a document cannot be opened, and is nowhere else.
+class ModelIsMissing : public FileError {
+public:
+    ModelIsMissing(const FileError& refusal, std::string cause) : FileError(refusal), cause_(std::move(cause)) {}
+    const std::string& cause() const { return cause_; }
+
+private:
+    std::string cause_;
+};
+
+/// Differs between models whose tensors have different names.
+std::string mark_of_tensors(const OpenedModel& model);
+
+struct FoundModel {
+    std::shared_ptr<const OpenedModel> model;  ///< null: none was found
+    std::optional<FileError> cause{};          ///< why it cannot be opened where it was
+    std::string searched{};                    ///< where else it was looked for, to be put after that; "" for nowhere
+};
+
+/// Opens the model where it was, or else the first one elsewhere that has the same sizes and tensors.
+FoundModel find_model(const ModelReference& reference, const ModelPlaces& places);
+
+}  // namespace attn::app
