@@ -1,5 +1,6 @@
 #include "app/application.hpp"
 
+#include <fmt/format.h>
 #include <imgui.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include "app/panels/look.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/platform/png_file.hpp"
+#include "app/session/states/opened_model.hpp"
 #include "app/session/states/part_looked_at.hpp"
 #include "engine/io/atomic_file.hpp"
 
@@ -79,6 +81,8 @@ void recall(const Settings& settings, ViewState& view) {
 Application::Application(Document document, std::function<void()> wake, double memory_mib)
     : wake_(wake), session_(std::move(document), std::move(wake), memory_mib) {
     if (const std::optional<Look> look = opening_look(session_.document())) turn_to(view_, *look);
+    if (const auto& model = session_.document().model; model != nullptr && !model->tokenizer().notes().empty())
+        session_.apply({command::TellFile{fmt::format("{}", fmt::join(model->tokenizer().notes(), " ")), false}, ""});
 }
 
 void Application::open(const std::filesystem::path& file) {

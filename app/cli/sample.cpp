@@ -260,7 +260,7 @@ bool has_no_tokenizer(const std::filesystem::path& path) {
 TextWriter open_writer(const std::filesystem::path& path) {
     if (OpenedModel::is_in(path)) {
         if (has_no_tokenizer(path)) return open_by_ids(path);
-        std::shared_ptr<const OpenedModel> model = OpenedModel::open(path);
+        std::shared_ptr<const OpenedModel> model = open_named_model(path);
         ForwardSettings forward;
         forward.masks.causal = model->config().architecture != Architecture::Encoder;
         return {model->parameters(), forward, ModelText(model)};

@@ -15,6 +15,7 @@ namespace attn::app {
 TextTokenizer TextTokenizer::of_model(const std::filesystem::path& path) {
     TextTokenizer out;
     out.name_ = escaped(path.native(), 0);
+    if (is_run(path)) throw Error(fmt::format("--model: {0} is a training run, not a published model: use --run {0}", out.name_));
     out.pieces_ = read_tokenizer(path);
     return out;
 }

@@ -370,6 +370,38 @@ TEST(TokenizeCommand, SaysWhatItTookForGranted) {
     EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 1);
 }
 
+/// A file that does not name its way of splitting a text into words, as some of those converted early do not.
+TEST(ModelOption, WhatIsAssumedOfATokenizerIsSaidByEveryCommand) {
+    const ScratchFolder folder;
+    std::ifstream original(std::string(ATTN_TEST_DATA) + "/golden/gguf/llama_biased.gguf", std::ios::binary);
+    std::stringstream bytes;
+    bytes << original.rdbuf();
+    std::string changed = bytes.str();
+    const std::size_t key = changed.find("tokenizer.ggml.pre");
+    ASSERT_NE(key, std::string::npos);
+    changed[key + std::string_view("tokenizer.ggml.pr").size()] = 'x';
+    const std::string model = folder.file("unnamed.gguf", changed);
+    for (const std::vector<std::string>& command :
+         {std::vector<std::string>{"tokenize", "--model", model, "--text", "the mat"},
+          {"sample", "--model", model, "--prompt", "the mat", "--tokens", "1"},
+          {"trace", "--model", model, "--text", "the mat", "--out", folder.path("trace.safetensors")}}) {
+        const Outcome outcome = attnscope(command);
+        EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+        EXPECT_THAT(outcome.err, HasSubstr("llama.cpp's default is used")) << command[0];
+    }
+}
+
+TEST(ModelOption, ATokenizersFileStandsForItsModelAndThatIsSaid) {
+    const ScratchFolder folder;
+    const auto trace = [&](const std::string& path) {
+        const Outcome outcome = attnscope({"trace", "--model", kFolders + path, "--text", "a", "--out", folder.path("trace.safetensors")});
+        EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+        return outcome.err;
+    };
+    EXPECT_THAT(trace("gpt2/tokenizer.json"), HasSubstr("gpt2/tokenizer.json is only a tokenizer: the model in its folder is used"));
+    EXPECT_EQ(trace("gpt2/config.json"), "");
+}
+
 TEST(TokenizeCommand, ReadsEveryKindOfFile) {
     const std::string cases = std::string(ATTN_TEST_DATA) + "/golden/tokenizer_files/";
     const ScratchFolder folder;
@@ -463,6 +495,9 @@ TEST(ModelOption, ATrainingRunIsNoPublishedModel) {
         EXPECT_EQ(trace.exit_code, 2);
         EXPECT_THAT(trace.err, HasSubstr(path + " is a training run, not a published model: use --run " + path));
     }
+    const Outcome tokens = attnscope({"tokenize", "--model", run, "--text", "a"});
+    EXPECT_EQ(tokens.exit_code, 2);
+    EXPECT_THAT(tokens.err, HasSubstr("use --run " + run));
     const Outcome trace = attnscope({"trace", "--run", run, "--out", folder.path("trace.safetensors")});
     EXPECT_EQ(trace.exit_code, 0) << trace.err;
 }
