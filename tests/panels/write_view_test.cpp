@@ -247,6 +247,19 @@ TEST_F(WriteViewTest, TheNewestTokenIsInSight) {
     EXPECT_EQ(chips->Scroll.y, chips->ScrollMax.y);
 }
 
+TEST_F(WriteViewTest, TheShownTokenStaysInSightWhenItsLineMoves) {
+    ImGui::GetIO().DisplaySize = {1900, 1000};
+    open();
+    session->apply({command::SetSampling{{.temperature = 1, .tokens = 20, .seed = 2}}, ""});
+    for (int i = 0; i < 4; ++i) write();
+    ImGui::GetIO().DisplaySize = {1280, 560};
+    frames(4, ui_frame);
+    const ImGuiWindow* chips = find_window("##written");
+    ASSERT_NE(chips, nullptr);
+    ASSERT_GT(chips->ScrollMax.y, 0) << "they do not fit";
+    EXPECT_EQ(chips->Scroll.y, chips->ScrollMax.y);
+}
+
 TEST_F(WriteViewTest, FitsSmallWindows) {
     open();
     write();

@@ -153,20 +153,18 @@ float written_chips_height(const PanelContext& context, float width) {
     return lay_out_chips(context, chips, width - context.px(12)) + context.px(6);
 }
 
-/// Whether the shown moment has changed since the last frame; only then scroll to it, so that the user can scroll freely.
-bool has_been_shown(const WrittenChip& chip) {
+/// Scrolls to the shown moment once it has changed or moved; then the user can scroll freely. While the text grows, it takes a frame until
+/// there is room to scroll to.
+void follow_shown(const WrittenChip& chip, float top, float bottom) {
     ImGuiStorage& memory = *ImGui::GetStateStorage();
-    const ImGuiID id = ImGui::GetID("shown");
-    const int now = chip.place == kPrompt ? -1 : static_cast<int>(chip.place);
-    const bool other = memory.GetInt(id, -2) != now;
-    memory.SetInt(id, now);
-    return other;
-}
-
-void bring_into_sight(float top, float bottom) {
-    const float window = ImGui::GetWindowPos().y;
-    if (top < window) ImGui::SetScrollFromPosY(top - window, 0);
-    if (bottom > window + ImGui::GetWindowHeight()) ImGui::SetScrollFromPosY(bottom - window, 1);
+    const ImGuiID moment = ImGui::GetID("shown"), line = ImGui::GetID("line");
+    const int now = static_cast<int>(chip.place), height = static_cast<int>(chip.at.y);
+    if (memory.GetInt(moment, -2) == now && memory.GetInt(line, -1) == height) return;
+    const float window = ImGui::GetWindowPos().y, end = window + ImGui::GetWindowHeight();
+    if (top < window) return ImGui::SetScrollFromPosY(top - window, 0);
+    if (bottom > end) return ImGui::SetScrollFromPosY(bottom - window, 1);
+    memory.SetInt(moment, now);
+    memory.SetInt(line, height);
 }
 
 void draw_written_chips(PanelContext& context) {
@@ -179,7 +177,7 @@ void draw_written_chips(PanelContext& context) {
         const WrittenChip& chip = chips[i];
         const bool shown = chip.place == writing.shown && (chip.place != kPrompt || i == end_of_prompt(chips));
         const ImVec2 min{at.x + chip.at.x, at.y + chip.at.y};
-        if (shown && has_been_shown(chip)) bring_into_sight(min.y - pad.y, min.y + context.px(kChip) + pad.y);
+        if (shown) follow_shown(chip, min.y - pad.y, min.y + context.px(kChip) + pad.y);
         if (!ImGui::IsRectVisible(min, {min.x + chip.width, min.y + context.px(kChip)})) continue;
         ImGui::PushID(static_cast<int>(i));
         const Item item = item_at(context.ui(), "written", min, {chip.width, context.px(kChip)}, {.explains_itself = true});
