@@ -3,12 +3,46 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "engine/io/file_error.hpp"
+#include "engine/io/input_file.hpp"
+#include "engine/io/json_text_check.hpp"
 
 namespace attn {
 namespace {
+
+[[noreturn]] void refuse_json(std::string_view source, std::size_t position, const nlohmann::detail::exception& error) {
+    if (dynamic_cast<const nlohmann::json::out_of_range*>(&error) != nullptr)
+        throw FileError(FileFault::Range, source, fmt::format("byte {}", position), "a number is too large for JSON");
+    throw FileError(FileFault::Format, source, fmt::format("byte {}", position), "is not valid JSON");
+}
+
+/// Builds nothing.
+class JsonSyntax final : public nlohmann::json_sax<nlohmann::json> {
+public:
+    explicit JsonSyntax(std::string_view source) : source_(source) {}
+    bool null() override { return true; }
+    bool boolean(bool) override { return true; }
+    bool number_integer(number_integer_t) override { return true; }
+    bool number_unsigned(number_unsigned_t) override { return true; }
+    bool number_float(number_float_t, const string_t&) override { return true; }
+    bool string(string_t&) override { return true; }
+    bool binary(binary_t&) override { return false; }  // JSON text has no binary values
+    bool start_object(std::size_t) override { return true; }
+    bool key(string_t&) override { return true; }
+    bool end_object() override { return true; }
+    bool start_array(std::size_t) override { return true; }
+    bool end_array() override { return true; }
+    bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& error) override {
+        refuse_json(source_, position, error);
+    }
+
+private:
+    std::string_view source_;
+};
 
 /// Builds the values that nlohmann's parser reports.
 class JsonBuilder final : public nlohmann::json_sax<nlohmann::json> {
@@ -39,9 +73,7 @@ public:
         return true;
     }
     bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& error) override {
-        if (dynamic_cast<const nlohmann::json::out_of_range*>(&error) != nullptr)
-            throw FileError(FileFault::Range, source_, fmt::format("byte {}", position), "a number is too large for JSON");
-        throw FileError(FileFault::Format, source_, fmt::format("byte {}", position), "is not valid JSON");
+        refuse_json(source_, position, error);
     }
 
 private:
@@ -200,28 +232,24 @@ std::string Json::dump(int indent, InvalidUtf8 stray) const {
 }
 
 void check_json_text(std::string_view text, std::string_view source, std::uint64_t first_byte) {
-    const auto refuse = [&](FileFault fault, std::size_t at, std::string_view problem) {
-        return FileError(fault, source, fmt::format("byte {}", first_byte + at), problem);
-    };
-    // The parser skips a byte order mark and stops at a NUL byte; either could hide content.
-    if (text.starts_with("\xEF\xBB\xBF")) throw refuse(FileFault::Format, 0, "a byte order mark before the JSON text");
-    if (const std::size_t at = text.find('\0'); at != std::string_view::npos)
-        throw refuse(FileFault::Format, at, "a NUL byte in the JSON text");
-    int depth = 0;
-    bool in_string = false;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const char c = text[i];
-        if (in_string) {
-            if (c == '\\') ++i;
-            if (c == '"') in_string = false;
-        } else if (c == '"') {
-            in_string = true;
-        } else if (c == '[' || c == '{') {
-            if (++depth > kMaxJsonDepth) throw refuse(FileFault::Limit, i, fmt::format("more than {} nested brackets", kMaxJsonDepth));
-        } else if (c == ']' || c == '}') {
-            --depth;
-        }
+    JsonTextCheck(source, first_byte).add(text);
+}
+
+void check_json_file(const std::filesystem::path& path, std::uint64_t max_bytes, JsonTextLimits limits) {
+    constexpr std::uint64_t kPiece = std::uint64_t{64} << 10;
+    InputFile file(path, {.max_bytes = ~std::uint64_t{0}, .stop = {}});
+    if (file.size() > max_bytes)
+        throw FileError(FileFault::Limit, file.name(), "", fmt::format("holds {} bytes; at most {} are read", file.size(), max_bytes));
+    JsonTextCheck check(file.name(), 0, limits);
+    std::string piece;
+    while (file.remaining() > 0) {
+        piece.resize(static_cast<std::size_t>(std::min(kPiece, file.remaining())));
+        file.read(std::as_writable_bytes(std::span(piece)));
+        check.add(piece);
     }
+    std::ifstream stream(path, std::ios::binary);
+    JsonSyntax syntax(file.name());
+    nlohmann::json::sax_parse(stream, &syntax);
 }
 
 }  // namespace attn

@@ -7,6 +7,7 @@
 
 #include "engine/io/file_error.hpp"
 #include "engine/io/json.hpp"
+#include "engine/io/json_text_check.hpp"
 #include "engine/io/safetensors.hpp"
 
 namespace attn {
@@ -291,8 +292,17 @@ SafetensorsHeader parse_safetensors_header(std::string_view text, std::string_vi
 }
 
 SafetensorsHeader read_safetensors_header(ByteSource& source) {
-    std::string text(static_cast<std::size_t>(read_header_length(source)), '\0');
-    source.read(std::as_writable_bytes(std::span(text)));
+    // More than the fields of so many tensors take; a longer header is refused before it is in memory.
+    constexpr std::uint64_t kMostValues = 16 * kMaxArrays, kPiece = std::uint64_t{64} << 10;
+    const std::uint64_t length = read_header_length(source);
+    JsonTextCheck check(source.name(), kLengthBytes, {.values = kMostValues});
+    std::string text, piece;
+    while (text.size() < length) {
+        piece.resize(static_cast<std::size_t>(std::min(kPiece, length - text.size())));
+        source.read(std::as_writable_bytes(std::span(piece)));
+        check.add(piece);
+        text += piece;
+    }
     return parse_safetensors_header(text, source.name(), kLengthBytes, source.remaining());
 }
 

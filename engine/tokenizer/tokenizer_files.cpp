@@ -8,6 +8,7 @@
 #include "engine/io/file_error.hpp"
 #include "engine/io/hub_cache.hpp"
 #include "engine/io/input_file.hpp"
+#include "engine/io/json_text_check.hpp"
 #include "engine/tokenizer/component_json.hpp"
 #include "engine/tokenizer/gguf_tokenizer.hpp"
 #include "engine/tokenizer/sentence_piece_file.hpp"
@@ -24,6 +25,13 @@ std::string source_of(const fs::path& path) { return escaped(path.native(), 0); 
 
 std::string read_tokenizer_file(const fs::path& path) { return read_whole_file(path, {.max_bytes = kMaxTokenizerFile, .stop = {}}); }
 
+/// A JSON file that is damaged or absurd is refused before it takes much memory.
+std::string read_json_file(const fs::path& path) {
+    constexpr JsonTextLimits kLimits{.string_bytes = std::uint64_t{1} << 20, .values = 4'000'000};
+    check_json_file(path, kMaxTokenizerFile, kLimits);
+    return read_tokenizer_file(path);
+}
+
 std::shared_ptr<const ModelTokenizer> tokenizer_of(TokenizerParts parts, const std::string& source) {
     parts.source = source;
     try {
@@ -35,7 +43,7 @@ std::shared_ptr<const ModelTokenizer> tokenizer_of(TokenizerParts parts, const s
 
 std::shared_ptr<const ModelTokenizer> read_gpt2(const fs::path& vocabulary, const fs::path& merges) {
     const std::string source = source_of(vocabulary);
-    return tokenizer_of(parse_gpt2_files(read_tokenizer_file(vocabulary), source, read_tokenizer_file(merges), source_of(merges)), source);
+    return tokenizer_of(parse_gpt2_files(read_json_file(vocabulary), source, read_tokenizer_file(merges), source_of(merges)), source);
 }
 
 std::shared_ptr<const ModelTokenizer> read_bert(const fs::path& path) {
@@ -124,7 +132,7 @@ std::shared_ptr<const ModelTokenizer> parse_tokenizer_json(std::string_view text
 }
 
 std::shared_ptr<const ModelTokenizer> read_tokenizer_json(const fs::path& path) {
-    return parse_tokenizer_json(read_tokenizer_file(path), source_of(path));
+    return parse_tokenizer_json(read_json_file(path), source_of(path));
 }
 
 std::shared_ptr<const ModelTokenizer> read_tokenizer(const fs::path& place) {

@@ -84,6 +84,9 @@ TEST(SafetensorsBad, Limits) {
     std::string ones = "[1";
     for (int i = 0; i < 64; ++i) ones += ",1";
     header_refused("S16", FileFault::Limit, "{" + tensor("t", ones + "]", "[0,4]") + "}", "1234");
+    for (int i = 0; i < 6'000'000; ++i) ones += ",1";
+    bytes_refused("too many values", FileFault::Limit, container("{" + tensor("t", ones + "]", "[0,4]") + "}", "1234"),
+                  std::size_t{8} << 20);
     const std::string long_name(std::size_t{1} << 20, 'n');
     bytes_refused("S17", FileFault::Limit, container("{" + tensor(long_name, "[0]", "[0,0]") + "}", ""), std::size_t{16} << 20);
     std::string metadata = R"({"__metadata__":{)";

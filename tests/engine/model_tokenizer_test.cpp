@@ -318,5 +318,25 @@ TEST(ByteAlphabet, IsABijectionThatKeepsWhatIsPrintable) {
     EXPECT_EQ(bytes_of_letters("a b"), std::nullopt);
 }
 
+TEST(ModelTokenizer, ADamagedOrAbsurdFileIsRefusedInLittleMemory) {
+    constexpr std::size_t kLittle = std::size_t{4} << 20;
+    const test::TemporaryFolder folder;
+    const fs::path path = folder.path() / "tokenizer.json";
+    const auto repeated = [](std::string_view part, int times) {
+        std::string text;
+        for (int i = 0; i < times; ++i) text += part;
+        return text;
+    };
+    const std::string pairs = R"({"merges": [)" + repeated(R"(["a", "b"], )", 800'000) + R"(["a", "b"]])";
+    for (const auto& [text, fault] : {std::pair{pairs, FileFault::Format},
+                                      {pairs + "!}", FileFault::Format},
+                                      {"[" + repeated("1,", 4'000'001) + "1]", FileFault::Limit},
+                                      {R"({"version": ")" + repeated(R"(\"abcdefg)", 200'000) + "\"}", FileFault::Limit}}) {
+        ASSERT_GT(text.size(), std::size_t{1} << 20);
+        test::put_file(path, text);
+        test::expect_refused(text.substr(0, 20), fault, "tokenizer.json", kLittle, [&] { read_tokenizer_json(path); });
+    }
+}
+
 }  // namespace
 }  // namespace attn
