@@ -17,9 +17,9 @@ bool PanelContext::wants_gradients() const { return view.gradients && !view.comp
 
 MapsWanted PanelContext::maps_wanted() const {
     const bool by_row = view.probability_colors.range == RangeMode::Row || view.signed_colors.range == RangeMode::Row;
-    // Gradients and per-row ranges need every number of a map.
-    if ((wants_gradients() && ask(facet::Gradients{})) || by_row) return MapsWanted::Numbers;
     const bool all_layers = view.view == View::Grid || (view.view == View::Lines && view.lines.all_layers);
+    // Gradients and per-row ranges need every number of a map.
+    if ((wants_gradients() && ask(facet::Gradients{})) || by_row) return all_layers ? MapsWanted::NumbersAlone : MapsWanted::Numbers;
     return all_layers ? MapsWanted::ReducedAlone : MapsWanted::Reduced;
 }
 

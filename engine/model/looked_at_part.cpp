@@ -248,7 +248,7 @@ public:
     LookedAtPart operator()(const ReducedPart& wanted) const {
         return can_compute_in_rows() ? layer_in_rows(wanted.stages, {}, wanted.level) : at_once(wanted.stages);
     }
-    LookedAtPart operator()(const ReducedMaps& wanted) const {
+    LookedAtPart operator()(const MapsAlone& wanted) const {
         if (!can_compute_in_rows()) return at_once(wanted.maps);
         RowsOfPart found(*outline_, wanted.maps, {}, wanted.level, in_rows_);
         const auto add = [&](const StageRows<float>& shown) { found.add(shown); };

@@ -34,14 +34,13 @@ struct ReducedPart {
     int level = 0;
     std::optional<std::vector<StageId>> stages{};  ///< none: all of the part
 };
-/// Only these maps of a part, reduced in the same way, without what the part reads. Like ReducedPart, it gives numbers unless
-/// can_compute_in_rows().
-struct ReducedMaps {
-    int level = 0;
+/// Only these maps of a part, without what the part reads; reduced as in ReducedPart if `level` is given.
+struct MapsAlone {
     std::vector<StageId> maps;
+    std::optional<int> level{};
 };
 /// What is wanted of a part.
-using WantedOfPart = std::variant<WholePart, NumbersOfPart, ReducedPart, ReducedMaps>;
+using WantedOfPart = std::variant<WholePart, NumbersOfPart, ReducedPart, MapsAlone>;
 
 /// How a part is computed if can_compute_in_rows().
 struct PartInRows {

@@ -187,7 +187,7 @@ TEST(LookedAtPart, ReducesTheMapsOfALongTextAndComputesTheirRegionsAgain) {
         const PartInRows at_a_time{seed % 2 == 0 ? 0 : 3};
         const LookedAtPart numbers = look_at_part(outline, kWeights),
                            found = look_at_part(outline, kWeights, ReducedPart{level}, at_a_time);
-        const LookedAtPart alone = look_at_part(outline, kWeights, ReducedMaps{level, {kWeights}}, at_a_time);
+        const LookedAtPart alone = look_at_part(outline, kWeights, MapsAlone{{kWeights}, level}, at_a_time);
         EXPECT_TRUE(alone.trace.stages.empty());
         ASSERT_EQ(alone.trace.reduced.size(), 1U);
         EXPECT_EQ(found.head_scores.size(), numbers.head_scores.size());

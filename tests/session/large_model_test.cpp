@@ -327,6 +327,38 @@ TEST(LargeModel, MapsOfAllHeadsOfALongTextAreHeldReduced) {
     EXPECT_EQ(inside_with(unmasked, weights, {}, MapsWanted::Reduced), heads) << "any mask can";
 }
 
+TEST(LargeModel, AViewOfAllLayersHoldsTheShownMapsOfAShortTextAlone) {
+    Trace<float> trace = long_text_of_gpt2();
+    trace.tokens = {178, {}, {178}};
+    const StageId weights{Stage::Weights, 2};
+    for (const MapsWanted wanted : {MapsWanted::NumbersAlone, MapsWanted::ReducedAlone}) {
+        const facet::Inside shown = inside_with(trace, weights, {}, wanted);
+        EXPECT_EQ(stages_of(shown, trace), std::vector{weights});
+        EXPECT_EQ(shown.level, std::nullopt) << "they take less than 20 MiB";
+    }
+    EXPECT_GT(12 * mib_of(inside_with(trace, weights), trace), 150);
+    trace.tokens = {20, {}, {20}};
+    EXPECT_EQ(inside_with(trace, weights, {}, MapsWanted::ReducedAlone), inside_with(trace, weights)) << "all layers take little";
+    trace.tokens = {512, {}, {512}};
+    EXPECT_EQ(inside_with(trace, weights, {}, MapsWanted::NumbersAlone).level, std::nullopt);
+    EXPECT_GT(inside_with(trace, weights, {}, MapsWanted::ReducedAlone).level, 0);
+}
+
+TEST(LargeModel, AMapHeldAloneIsThatOfAWholeTrace) {
+    TwoSessions sessions(open_preset("gpt-tiny"));
+    const Trace<float>& all = *sessions.whole.wait()->trace;
+    for (const Stage stage : {Stage::Scores, Stage::Weights}) {
+        const StageId id{stage, 1};
+        const facet::Inside alone{.first = part_of(all, id), .map = stage, .maps_alone = true};
+        const auto found = only(sessions.tight, alone);
+        ASSERT_EQ(found->trace->stages.size(), 1U);
+        expect_same(all.find(id)->value, found->trace->find(id)->value);
+        EXPECT_EQ(found->trace->find(id)->mask != nullptr, all.find(id)->mask != nullptr);
+        EXPECT_EQ(found->head_scores.size(), static_cast<std::size_t>(all.config.num_heads));
+        expect_same(head_mean(*all.find(id)), *only(sessions.tight, facet::HeadMean{id, alone}));
+    }
+}
+
 TEST(LargeModel, NoTextThatFitsTheContextIsTooLongForItsMaps) {
     Config config = long_text_of_gpt2().config;
     config.vocab_size = 400;  // otherwise the logits take more

@@ -288,7 +288,8 @@ Matrix mean_of_heads(const PanelContext& context, const ComparedSide& side) {
     const RecordedStage<float>* stage = side.trace->find(side.stage);
     if (stage == nullptr) return context.matrices.reduced_mean(*side.trace, side.stage);
     if (stage->value.empty() || !has_head_mean(side.stage.stage)) return {};
-    const auto mean = context.inquiry.ask(side.state, facet::HeadMean{side.stage});
+    const auto mean =
+        context.inquiry.ask(side.state, facet::HeadMean{side.stage, context.part_read(*side.snapshot->trace, side.stage, side.only_head)});
     return mean ? context.matrices.mean_map(*stage, *mean, side.batch) : Matrix();
 }
 

@@ -21,19 +21,24 @@ const HeadScore* find_score(const Snapshot& snapshot, const StageId& weights, st
     return head >= 0 && head < std::ssize(scores) ? &scores[static_cast<std::size_t>(head)] : nullptr;
 }
 
+/// The part that knows the scores: in a view of all layers the one with the shown maps, which is held anyway.
+const Snapshot& scored(const PanelContext& context, const StageId& weights) {
+    return context.snapshot_with(context.view.view == View::Grid ? of_same_attention(weights, context.view.heads_stage) : weights);
+}
+
 }  // namespace
 
 const HeadScore* head_score(const PanelContext& context, const StageId& weights, std::int64_t head) {
     if (!side_in_place(context).empty())
         if (const ComparedSide a = reference_side(context, weights, head); !a.empty()) return find_score(*a.snapshot, a.stage, a.head);
-    return find_score(context.snapshot_with(weights), weights, head);
+    return find_score(scored(context, weights), weights, head);
 }
 
 std::vector<HeadScore> scores_of_heads(const PanelContext& context, const StageId& weights) {
     const std::int64_t heads = context.trace().config.num_heads;
     std::vector<HeadScore> all;
     if (side_in_place(context).empty()) {
-        const std::span<const HeadScore> known = scores_of(context.snapshot_with(weights).head_scores, weights);
+        const std::span<const HeadScore> known = scores_of(scored(context, weights).head_scores, weights);
         all.assign(known.begin(), known.end());
     } else
         for (std::int64_t head = 0; head < heads; ++head) {

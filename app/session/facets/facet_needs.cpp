@@ -50,6 +50,7 @@ std::shared_ptr<const Fact> beginning_for(const Request& request, const Results&
 }  // namespace
 
 std::optional<facet::Inside> part_needed(const Facet& facet, const Trace<float>& trace) {
+    if (const auto* mean = std::get_if<facet::HeadMean>(&facet); mean != nullptr && !trace.whole() && mean->part) return mean->part;
     const std::optional<ReadStage> read = read_stage(facet);
     if (!read || trace.whole() || trace.plan->find(read->id) == nullptr) return {};
     return inside_with(trace, read->id, read->head, read->maps);
@@ -89,7 +90,7 @@ std::vector<Request> needs_of_statistics(const StateRef& state, const facet::Sta
     std::vector<Request> needs;
     const auto snapshot = statistics.part ? known_snapshot(state, results) : nullptr;
     if (snapshot != nullptr && !snapshot->trace->whole()) needs.push_back({state, *statistics.part});
-    if (statistics.head && *statistics.head < 0) needs.push_back({state, facet::HeadMean{statistics.stage}});
+    if (statistics.head && *statistics.head < 0) needs.push_back({state, facet::HeadMean{statistics.stage, statistics.part}});
     return needs;
 }
 
@@ -117,14 +118,14 @@ std::vector<Request> needs_of_slice(const StateRef& state, const facet::ChangedS
         if (part && there && !there->trace->whole()) needs.push_back({of, *part});
     };
     need_part(state, slice.part);
-    if (slice.head < 0) needs.push_back({state, facet::HeadMean{slice.stage}});
+    if (slice.head < 0) needs.push_back({state, facet::HeadMean{slice.stage, slice.part}});
     if (slice.change.times_moved) needs.push_back({state, facet::MovedNorms::of(slice.stage)});
     const StateRef& other = slice.change.minus;
     if (other == nullptr) return needs;
     if (other != state) needs.push_back({other, facet::Trace{}});
     const facet::ChangedSlice subtracted = subtracted_slice(slice);
     need_part(other, subtracted.part);
-    if (subtracted.head < 0) needs.push_back({other, facet::HeadMean{subtracted.stage}});
+    if (subtracted.head < 0) needs.push_back({other, facet::HeadMean{subtracted.stage, subtracted.part}});
     return needs;
 }
 

@@ -197,7 +197,7 @@ struct FacetMaker::Make {
         if (slice.sequence >= stage->value.shape()[0].size) throw Error("there is no such sequence");
         NumberGrid grid = NumberGrid::of(*stage, slice.sequence, std::max<std::int64_t>(slice.head, 0));
         if (slice.head < 0)
-            grid.values = work.results.find(of, facet::HeadMean{slice.stage})->data() + slice.sequence * grid.rows * grid.cols;
+            grid.values = work.results.find(of, facet::HeadMean{slice.stage, slice.part})->data() + slice.sequence * grid.rows * grid.cols;
         return grid;
     }
     ChangedSlice changed_slice(const facet::ChangedSlice& facet) const {
@@ -527,7 +527,7 @@ FacetValue FacetMaker::Make::operator()(const facet::Beginning& beginning) const
 
 /// A whole part continues the part of the known text that has the longest common prefix.
 WantedOfPart FacetMaker::Make::wanted_of(const facet::Inside& inside, const Trace<float>& outline) const {
-    if (inside.level && inside.maps_alone) return ReducedMaps{*inside.level, stages_of(inside, outline)};
+    if (inside.maps_alone) return MapsAlone{stages_of(inside, outline), inside.level};
     std::optional<std::vector<StageId>> stages;
     if (inside.map || inside.half) stages = stages_of(inside, outline);
     if (inside.level) return ReducedPart{*inside.level, std::move(stages)};

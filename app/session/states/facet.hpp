@@ -101,7 +101,7 @@ struct Inside {
     std::optional<LayerHalf> half{};
     /// Long texts only: keep the maps of all heads reduced to this level (see ReducedMap). None: keep the full maps.
     std::optional<int> level{};
-    /// With `level` and `map`: keep that map and no other stage.
+    /// With `map`: keep that map and no other stage.
     bool maps_alone = false;
     bool operator==(const Inside&) const = default;
 };
@@ -276,6 +276,7 @@ struct HeadMean {
     using Value = Tensor<float>;
     static constexpr FacetInfo kInfo{.lane = Lane::Prompt, .tensors = true};
     StageId stage;
+    std::optional<Inside> part{};  ///< the part that holds the map. None: any that does
     bool operator==(const HeadMean&) const = default;
 };
 

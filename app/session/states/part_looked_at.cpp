@@ -28,10 +28,12 @@ bool holds_map(const facet::Inside& inside, const StageId& id) {
 
 /// Upper bounds for the reduced maps of one stage, and for those of a view of all layers.
 constexpr std::int64_t kReducedBytes = 2 << 20, kReducedBytesOfAllLayers = 16 << 20;
+/// Up to this, the maps of a view of all layers are not reduced.
+constexpr double kNumbersOfAllLayersMiB = 32;
 
-int level_for(const Trace<float>& trace, bool of_all_layers) {
-    const std::int64_t positions = trace.tokens.length, maps = trace.config.num_heads;
-    return reduced_level(positions, positions, maps, of_all_layers ? kReducedBytesOfAllLayers / trace.config.num_layers : kReducedBytes);
+int level_for(const Trace<float>& trace, std::int64_t bytes) {
+    const std::int64_t positions = trace.tokens.length;
+    return reduced_level(positions, positions, trace.config.num_heads, bytes);
 }
 
 LayerHalf half_of(const StageId& id) { return id.stage < Stage::Norm2 ? LayerHalf::Attention : LayerHalf::FeedForward; }
@@ -63,6 +65,18 @@ double most_of_part_mib(const Trace<float>& trace) {
     return std::min(kMost, most_beside_model_mib(numbers * sizeof(float) / (1024.0 * 1024.0)));
 }
 
+bool is_alone(MapsWanted wanted) { return wanted == MapsWanted::NumbersAlone || wanted == MapsWanted::ReducedAlone; }
+
+/// For a view of all layers.
+facet::Inside map_alone(const Trace<float>& trace, const StageId& id, facet::Inside inside, MapsWanted wanted) {
+    inside.map = map_for(id);
+    inside.maps_alone = true;
+    const auto layers = trace.config.num_layers;
+    if (wanted == MapsWanted::ReducedAlone && static_cast<double>(layers) * mib_of_stage(trace, id) > kNumbersOfAllLayersMiB)
+        inside.level = level_for(trace, kReducedBytesOfAllLayers / layers);
+    return inside;
+}
+
 }  // namespace
 
 facet::Inside inside_with(const Trace<float>& trace, const StageId& id, std::optional<std::int64_t> head, MapsWanted wanted) {
@@ -75,21 +89,18 @@ facet::Inside inside_with(const Trace<float>& trace, const StageId& id, std::opt
     }
     const double most = most_of_part_mib(trace);
     const bool in_rows = can_compute_in_rows(trace);
+    const double all_layers = static_cast<double>(trace.config.num_layers) * (maps + others);
+    if (is_alone(wanted) && in_rows && is_map(id) && all_layers > most) return map_alone(trace, id, inside, wanted);
     if (maps > 0 && others > most && in_rows) inside.half = half_of(id);
     if (maps <= most || inside.half == LayerHalf::FeedForward) return inside;
     if (head && in_rows) inside.head = std::clamp<std::int64_t>(*head, 0, trace.config.num_heads - 1);
     if (maps / static_cast<double>(inside.head ? trace.config.num_heads : 1) <= most) return inside;
-    if (wanted == MapsWanted::Numbers || !in_rows) {
+    if (wanted == MapsWanted::Numbers || wanted == MapsWanted::NumbersAlone || !in_rows) {
         inside.map = map_for(id);
         return inside;
     }
     inside.head.reset();
-    inside.maps_alone = wanted == MapsWanted::ReducedAlone;
-    inside.level = level_for(trace, inside.maps_alone);
-    if (inside.maps_alone) {
-        inside.map = map_for(id);
-        inside.half.reset();
-    }
+    inside.level = level_for(trace, kReducedBytes);
     return inside;
 }
 

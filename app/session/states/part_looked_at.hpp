@@ -19,8 +19,10 @@ double most_beside_model_mib(double parameters_mib);
 /// In which form a view needs the attention maps of a long text, whose full numbers would take too much memory.
 enum class MapsWanted : std::uint8_t {
     Numbers,
-    Reduced,       ///< reduced maps of all heads
-    ReducedAlone,  ///< reduced maps of one stage and nothing else: for views of all layers
+    Reduced,  ///< reduced maps of all heads
+    /// For views of all layers, the maps of one stage and nothing else, unless all layers together take little:
+    NumbersAlone,
+    ReducedAlone,  ///< reduced if their numbers take much
 };
 
 /// The part to recompute for a stage of the model. `head`: only this head is needed.
