@@ -105,7 +105,7 @@ void Session::Impl::carry_out(const command::OpenPreset& open, const std::string
     Document next = open_preset(open.name, open.sentence);
     next.run = document().run;
     next.sampling = document().sampling;
-    next.pins = document().pins;
+    next.pins = pins_that_stay();
     if (std::optional<Document> kept = with_typed_sentence(next, document(), scheduler.budget_mib())) {
         next = std::move(*kept);
         files.tell("Your sentence is kept. Choose the example again to get its own.", false);
@@ -120,7 +120,7 @@ void Session::Impl::carry_out(const command::OpenDocument& open, const std::stri
     if (open.is_model) {
         // Keep the pinned states, so that one model can be compared at two precisions.
         next = with_text_of(std::move(next), document(), scheduler.budget_mib());
-        next.pins = document().pins;
+        next.pins = pins_that_stay();
     }
     take_up_pins(next.pins, {});
     replace(std::move(next), merge);
@@ -138,6 +138,7 @@ void Session::Impl::carry_out(const command::ShowBeside& beside, const std::stri
     }
     next.pins = document().pins;
     next.pins.a = *shown->state;
+    next.pins.a_reads_along = true;
     replace(std::move(next), merge);
 }
 

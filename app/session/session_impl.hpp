@@ -117,6 +117,10 @@ struct Session::Impl {
     /// Derives the states that the shown state can be compared with.
     void derive_states();
     StateRef other_moment_of(const State& state);
+    /// Pinned A, with the shown text if it reads along.
+    std::optional<State> pinned_a() const;
+    /// The pins when another example or model is opened: their texts stay.
+    Pins pins_that_stay() const;
     /// Quick facets that views show of the current state, requested for its successor: both are replaced in the same frame.
     std::vector<Request> ahead() const;
     /// Whether the requested state is not shown yet and no problem with it is known.

@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "app/session/document/writing.hpp"
 #include "app/session/facets/doctor_report.hpp"
 #include "app/session/facets/facet_needs.hpp"
 #include "app/session/session_impl.hpp"
@@ -63,6 +64,7 @@ void Session::Impl::carry_out(const command::Pin& pin, const std::string& merge)
     Document next = document();
     std::optional<State>& place = pin.b ? next.pins.b : next.pins.a;
     place.reset();
+    if (!pin.b) next.pins.a_reads_along = false;
     if (pin.state != nullptr) place = *pin.state;
     change(std::move(next), merge);
 }
@@ -163,6 +165,28 @@ StateRef Session::Impl::other_moment_of(const State& state) {
     return table.find({state.setup, MomentOfRun{own->run, moment.step, std::move(moment.parameters), own->task}});
 }
 
+std::optional<State> Session::Impl::pinned_a() const {
+    std::optional<State> pinned = document().pins.a;
+    if (!pinned || !document().pins.a_reads_along || shown->state == nullptr) return pinned;
+    Setup setup = *pinned->setup;
+    const Setup& read = *shown->state->setup;
+    if (setup.source_texts.empty() != read.source_texts.empty()) return pinned;
+    const auto words = [](const Setup& of) { return of.model == nullptr ? SharedWords() : of.model->vocabulary(); };
+    const bool same_ids = words(setup) == words(read);
+    setup.texts = same_ids ? read.texts : whole_texts(read);
+    setup.written = same_ids ? read.written : Written();
+    setup.source_texts = read.source_texts;
+    pinned->setup = std::make_shared<const Setup>(std::move(setup));
+    return pinned;
+}
+
+Pins Session::Impl::pins_that_stay() const {
+    Pins pins = document().pins;
+    pins.a = pinned_a();
+    pins.a_reads_along = false;
+    return pins;
+}
+
 void Session::Impl::derive_states() {
     const auto find = [this](std::optional<State> state) { return state ? table.find(std::move(*state)) : nullptr; };
     States next;
@@ -173,7 +197,7 @@ void Session::Impl::derive_states() {
         next.correct = find(without_mistake(*next.shown));
         next.other_moment = other_moment_of(*next.shown);
     }
-    next.pinned_a = find(document().pins.a);
+    next.pinned_a = find(pinned_a());
     next.pinned_b = find(document().pins.b);
     states = std::move(next);
 }

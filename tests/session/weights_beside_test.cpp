@@ -7,6 +7,7 @@
 
 #include <filesystem>
 
+#include "app/session/document/document_json.hpp"
 #include "app/session/document/model_document.hpp"
 #include "app/session/session.hpp"
 #include "engine/precision/compare_weights.hpp"
@@ -104,6 +105,30 @@ TEST(WeightsBeside, BothStatesAreShownOfOneText) {
     session.apply({command::Undo{}, ""});
     EXPECT_EQ(session.document().model, a) << "one step takes it back";
     EXPECT_FALSE(session.document().pins.a);
+}
+
+TEST(WeightsBeside, TheOtherModelReadsWhatIsTyped) {
+    const attn::test::TemporaryFolder folder;
+    const auto a = OpenedModel::open(attn::test::fine_model()), b = OpenedModel::open(attn::test::coarser_model(folder.path()));
+    Session session(document_of_model(a), [] {});
+    const StateRef before = session.wait()->state;
+    session.apply({command::ShowBeside{b}, ""});
+    session.wait();
+    session.apply({command::SetTexts{{"b a"}, {}}, ""});
+    const auto shown = session.wait();
+    ASSERT_EQ(shown->state->setup->texts, std::vector<std::string>{"b a"});
+    const StateRef beside = session.states().pinned_a;
+    ASSERT_NE(beside, nullptr);
+    EXPECT_EQ(beside->setup->texts, shown->state->setup->texts);
+    EXPECT_EQ(beside->setup->model, a);
+    EXPECT_TRUE(document_from_json(document_to_json(session.document()), "a document").pins.a_reads_along);
+    session.apply({command::Undo{}, ""});
+    session.wait();
+    EXPECT_EQ(session.states().pinned_a, before);
+    session.apply({command::Pin{false, before}, ""});
+    session.apply({command::SetTexts{{"b a"}, {}}, ""});
+    session.wait();
+    EXPECT_EQ(session.states().pinned_a, before) << "a state that the user pins stays";
 }
 
 TEST(WeightsBeside, WhatWasWrittenIsShownOfBoth) {

@@ -26,6 +26,7 @@ struct TrainedModel {
 /// States pinned for comparison.
 struct Pins {
     std::optional<State> a, b;
+    bool a_reads_along = false;  ///< A is another model, beside the shown one: its text is always the shown one's
     bool operator==(const Pins&) const = default;
 };
 

@@ -207,6 +207,7 @@ Json to_json(const Pins& pins, const std::filesystem::path& folder) {
     Json json = Json::object();
     if (pins.a) json["a"] = to_json(*pins.a, folder);
     if (pins.b) json["b"] = to_json(*pins.b, folder);
+    if (pins.a_reads_along) json["a_reads_along"] = true;
     return json;
 }
 
@@ -245,6 +246,8 @@ Pins pins_from_json(JsonObject object, std::vector<std::string>* left_out, const
     Pins pins;
     pins.a = pin_from_json(object, "a", 'A', left_out, places);
     pins.b = pin_from_json(object, "b", 'B', left_out, places);
+    object.read("a_reads_along", pins.a_reads_along);
+    if (!pins.a) pins.a_reads_along = false;
     object.expect_no_more();
     return pins;
 }
