@@ -107,6 +107,9 @@ struct Session::Impl {
     std::optional<TaskKind> task_of(std::uint64_t number) const;
     /// Shows the newest trace, or the reason why there is none.
     void refresh();
+    /// Whether what views look at is there too, or takes so long that it is shown as it comes. `is_begun`: only the beginning of the pass
+    /// is known.
+    bool is_ready(const Snapshot& next, const Results& results, bool is_begun) const;
     /// Shows the requested state while only the beginning of its pass is known, if that suffices for what views look at.
     void show_beginning(const Results& results);
     /// Replaces the beginning of a pass by the pass once that is known.

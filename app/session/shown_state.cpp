@@ -19,6 +19,10 @@ namespace {
 /// A pass that takes less time is shown as a whole: a frame in between would delay the picture more than it would show sooner.
 constexpr double kLongPassMs = 6;
 
+/// After a pass that took longer, the parts of many layers are not awaited but shown as they come: together they take as long again.
+constexpr double kPatienceMs = 300;
+constexpr std::size_t kFewParts = 3;
+
 /// A beginning is held beside the complete pass for a moment. Of a long text and a late layer it would be nearly as large.
 constexpr double kMostMibBefore = 32;
 
@@ -116,13 +120,21 @@ void Session::Impl::show_computed(std::shared_ptr<const Snapshot> snapshot) {
     derive_states();
 }
 
+bool Session::Impl::is_ready(const Snapshot& next, const Results& results, bool is_begun) const {
+    std::size_t open = 0, parts = 0;
+    for (const Request& request : ahead()) {
+        if (is_settled(results, request) || (is_begun && !looks_at(request.facet))) continue;
+        ++open;
+        if (std::holds_alternative<facet::Inside>(request.facet)) ++parts;
+    }
+    return open == 0 || (next.compute_ms > kPatienceMs && parts > kFewParts);
+}
+
 void Session::Impl::show_beginning(const Results& results) {
     const std::shared_ptr<const Fact> fact = computed->state == asked ? nullptr : results.begun(asked);
     if (fact == nullptr) return;
-    for (const Request& request : ahead())
-        if (looks_at(request.facet) && !is_settled(results, request)) return;
     const auto pass = Results::answer<facet::Beginning>(fact.get()).value;
-    show_computed({pass, &pass->snapshot});
+    if (is_ready(pass->snapshot, results, true)) show_computed({pass, &pass->snapshot});
 }
 
 void Session::Impl::complete_shown(const Results& results) {
@@ -143,9 +155,8 @@ void Session::Impl::refresh() {
     const std::shared_ptr<const Fact> fact = results.find({asked, facet::Trace{}});
     if (fact == nullptr || !fact->settled()) return show_beginning(results);
     if (fact->value != nullptr) {
-        for (const Request& request : ahead())
-            if (!is_settled(results, request)) return show_beginning(results);
-        return show_computed(std::static_pointer_cast<const Snapshot>(fact->value));
+        const auto next = std::static_pointer_cast<const Snapshot>(fact->value);
+        return is_ready(*next, results, false) ? show_computed(next) : show_beginning(results);
     }
     const bool other_model = computed->state != nullptr && !is_same_model(*computed->state, *asked);
     if (other_model) computed = std::make_shared<const Snapshot>();

@@ -228,6 +228,50 @@ TEST(Beginning, IsNotShownWhereMoreIsLookedAt) {
     EXPECT_EQ(slow.begun, 0) << "no part is looked at";
 }
 
+TEST(Beginning, AfterALongPassThePartsOfManyLayersAreNotAwaited) {
+    Document deep = document();
+    deep.config.num_layers = 6;
+    test::Gate gate;
+    Computation engine = Computation::engine();
+    engine.outline = [plain = engine.outline](auto parameters, const auto& tokens, const auto& source, const auto& settings,
+                                              const OutlineLimits& limits, std::stop_token stop) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(320));
+        return plain(std::move(parameters), tokens, source, settings, limits, std::move(stop));
+    };
+    engine.inside = [&gate, plain = engine.inside](const auto& outline, const auto& within, const auto& wanted, const auto& in_rows,
+                                                   std::stop_token stop) {
+        gate.pass(stop);
+        return plain(outline, within, wanted, in_rows, stop);
+    };
+    Session session(
+        deep, [] {}, engine, TrainingEngine::engine(), tight_budget(deep));
+    session.wait();
+    const Plan& plan = *session.snapshot()->trace->plan;
+    const auto look_at = [&](int layers) {
+        std::vector<Request> requests;
+        for (int layer = 0; layer < layers; ++layer)
+            requests.push_back({session.states().shown, facet::Inside{plan.nodes()[plan.part_around({Stage::Scores, layer}).first].id}});
+        session.want(requests);
+        for (const Request& request : requests) session.wait_for(request);
+        session.want(requests);
+    };
+    const auto is_shown_without_parts = [&](std::int64_t window) {
+        gate.close();
+        ForwardSettings forward = session.document().forward;
+        forward.masks.window = window;
+        session.apply({command::SetForward{forward}, ""});
+        gate.await_arrival();
+        const bool shown = session.shows_document();
+        gate.open();
+        session.wait();
+        return shown;
+    };
+    look_at(6);
+    EXPECT_TRUE(is_shown_without_parts(2));
+    look_at(1);
+    EXPECT_FALSE(is_shown_without_parts(3)) << "one part comes with its pass";
+}
+
 TEST(Beginning, OfAStateThatFailsTellsTheProblem) {
     SlowSession slow(document());
     slow.look_at({slow.inside(0), facet::NextWords{}});

@@ -48,25 +48,37 @@ bool has_been_chosen(const PanelContext& context) {
     return other;
 }
 
-/// Why maps cannot be computed, as when the model's file has changed; "" if they can.
-std::string problem_of_maps(const PanelContext& context, const std::vector<GridTile>& tiles) {
+/// Which maps are there.
+struct ComputedMaps {
+    std::size_t done = 0, all = 0;  ///< counted by layers
+    std::string problem;            ///< why others cannot be computed, as when the model's file has changed; "" if they can
+};
+
+ComputedMaps computed_maps(const PanelContext& context, const std::vector<GridTile>& tiles) {
+    ComputedMaps maps;
     const StageId* last = nullptr;
     for (const GridTile& tile : tiles) {
-        if (last != nullptr && *last == tile.weights) continue;
-        last = &tile.weights;
-        if (std::string missing = context.missing(tile.weights); !missing.empty() && !missing.starts_with("Computing …")) return missing;
+        if (last != nullptr && *last == tile.id) continue;
+        last = &tile.id;
+        const std::string missing = context.missing(tile.id);
+        ++maps.all;
+        if (missing.empty()) ++maps.done;
+        else if (maps.problem.empty() && !missing.starts_with("Computing …")) maps.problem = missing;
     }
-    return "";
+    return maps;
 }
 
 /// Draws the title and what the maps are, from `at` to `right`.
-void draw_heading(PanelContext& context, const Trace<float>& trace, std::size_t maps, ImVec2 at, float right) {
+void draw_heading(PanelContext& context, const Trace<float>& trace, std::size_t maps, const ComputedMaps& computed, ImVec2 at,
+                  float right) {
     const auto& [colors, fonts, scale] = context.theme;
     std::string layers = std::to_string(trace.config.num_layers);
     if (trace.config.architecture == Architecture::EncoderDecoder)
         layers = fmt::format("{} + {}", trace.config.layers_of(Stack::Encoder), trace.config.layers_of(Stack::Decoder));
-    const std::string detail = fmt::format("{}layers: {} · heads: {} · maps: {} · rows are queries, columns are keys",
-                                           name_beside_title(context.view.heads_stage), layers, trace.config.num_heads, maps);
+    const std::string waiting =
+        computed.done < computed.all ? fmt::format("computing … {} % · ", 100 * computed.done / computed.all) : std::string();
+    const std::string detail = fmt::format("{}{}layers: {} · heads: {} · maps: {} · rows are queries, columns are keys",
+                                           name_beside_title(context.view.heads_stage), waiting, layers, trace.config.num_heads, maps);
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const float detail_x = draw_shown_title(context, context.view.stage, at, right) + context.px(12);
     const auto [problem, ink] = shown_remark(context, context.view.stage);
@@ -104,13 +116,14 @@ void draw_grid_view(PanelContext& context) {
     const float right = top.x + ImGui::GetContentRegionAvail().x;
     float title_end = right - gradient_switch_width(context) - context.px(14);
     draw_gradient_switch(context, right, top.y);
+    const ComputedMaps computed = computed_maps(context, tiles);
     ImGui::SetCursorScreenPos({top.x, top.y + context.px(40)});
     if (tiles.empty()) {
-        draw_heading(context, context.trace(), 0, top, title_end);
+        draw_heading(context, context.trace(), 0, computed, top, title_end);
         text_line(context.ui(), fonts.body, colors.muted, "This model has no such maps.");
         return;
     }
-    const std::string problem = problem_of_maps(context, tiles);
+    const std::string& problem = computed.problem;
     if (!problem.empty()) {
         paragraph(context.ui(), fonts.label, colors.bad, problem);
         gap(context.ui(), 8);
@@ -131,7 +144,7 @@ void draw_grid_view(PanelContext& context) {
             draw_color_line(context, first, {title_end + context.px(14), top.y + context.px(7)}, reach);
         }
     }
-    draw_heading(context, context.trace(), tiles.size(), top, title_end);
+    draw_heading(context, context.trace(), tiles.size(), computed, top, title_end);
     ImGui::SetCursorScreenPos({top.x, search.bottom});
     ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
     ImGui::BeginChild("##grid", room, false, ImGuiWindowFlags_NoNav);

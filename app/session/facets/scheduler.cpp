@@ -356,7 +356,8 @@ void Scheduler::publish(Lane lane, std::shared_ptr<const Fact> fact, bool ended)
         if (ended) running_[static_cast<std::size_t>(lane)].request.reset();
         facts = when_memory_allows([&] { return facts_with(fact); });
         facts_.swap(facts);
-        const bool follows = fact != nullptr && ended && more_follows_at_once(fact->request);
+        const bool took_long = fact != nullptr && ended && fact->ended - fact->begun > kLongestPicture;
+        const bool follows = fact != nullptr && ended && !took_long && more_follows_at_once(fact->request);
         if (fact != nullptr && ended && fact->request.state != nullptr && is_begun(fact->request.state))
             pass_goes_on_ = Clock::now() + kLongestPicture;
         // A cancelled computation brings nothing new, but a postponed wake-up must not be lost.
