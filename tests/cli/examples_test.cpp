@@ -614,6 +614,7 @@ TEST(Examples, OpenTheWindow) {
     place.write("notes.txt", "the cat sat on the mat\n");
     for (const WindowExample& example : windows()) {
         SCOPED_TRACE(example.command);
+        std::filesystem::remove_all(place.path("config"));  // as when the program is started for the first time
         const SeenWindow seen = viewer.open(example.arguments, place.path(""));
         EXPECT_THAT(seen.title, HasSubstr(example.title)) << seen.err;
         EXPECT_GT(seen.colors, 50U);
