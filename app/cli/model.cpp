@@ -101,7 +101,8 @@ void print_model(const std::filesystem::path& path) {
     if (!folder.assumed.empty()) fmt::print("  not recorded in the file, so assumed: {}\n", fmt::join(folder.assumed, "; "));
     for (const std::string& note : folder.notes) fmt::print("  {}\n", note);
     if (!folder.unread.empty())
-        fmt::print("  settings in config.json without effect here: {}\n", fmt::join(escaped_all(folder.unread), ", "));
+        fmt::print("  settings in {} without effect here: {}\n", folder.is_file ? "the file" : "config.json",
+                   fmt::join(escaped_all(folder.unread), ", "));
     fmt::print("{} tensors, {} not used\n", folder.tensors.size(), unused);
     for (const TensorUse& use : folder.tensors)
         fmt::print("  {:<{}}  {:<4}  {:<{}}  {}\n", escaped(use.tensor->array.name), name_width, use.tensor->type_name(),

@@ -375,6 +375,7 @@ GgufModel read_gguf_model(const GgufFile& file, const WeightFiles& weights) {
             keys.fail("decoder_start_token_id", fmt::format("is {}, but the vocabulary has only {} tokens", start, config.vocab_size));
         model.decoder_start = static_cast<std::int32_t>(start);
     }
+    model.unread = keys.unread();
     GgufLayout layout = architecture.layout;
     layout.swapped_norms = model.family == &kFalconFamily && config.order == BlockOrder::Parallel;
     model.tensors = gguf_tensors(config, layout, weights);

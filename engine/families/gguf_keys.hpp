@@ -96,6 +96,8 @@ public:
         if (std::none_of(keys.begin(), keys.end(), [this](std::string_view key) { return has(key); })) assumed_.push_back(std::move(what));
     }
     std::vector<std::string> take_assumed() { return std::move(assumed_); }
+    /// The architecture's keys that nothing has asked for, sorted.
+    std::vector<std::string> unread() const { return json_.unread(); }
     void note(std::string sentence) { notes_.push_back(std::move(sentence)); }
     std::vector<std::string> take_notes() { return std::move(notes_); }
 

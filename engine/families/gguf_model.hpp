@@ -24,7 +24,8 @@ struct GgufModel {
     std::vector<TensorSource> tensors;  ///< for every parameter, under the file's names
     /// Settings the file omits, taken from published models of its kind: "rotary base 10000".
     std::vector<std::string> assumed;
-    std::vector<std::string> notes;  ///< sentences about settings that other programs read otherwise
+    std::vector<std::string> unread;  ///< keys of the architecture that change no number here
+    std::vector<std::string> notes;   ///< sentences about settings that other programs read otherwise
 };
 
 /// Throws FileError: Unsupported for an architecture or option that is not supported, and for a faulty key.

@@ -347,6 +347,7 @@ std::vector<TensorSource> read_file(ModelFolder& folder) {
     folder.config = std::move(model.config);
     folder.decoder_start = model.decoder_start;
     folder.assumed = std::move(model.assumed);
+    folder.unread = std::move(model.unread);
     folder.notes = std::move(model.notes);
     if (has_gguf_tokenizer(file)) folder.tokenizer = read_gguf_tokenizer(file);
     if (writes_text(folder.config)) adopt_ends(folder, gguf_end_tokens(file, folder.config.vocab_size));

@@ -36,7 +36,7 @@ struct ModelFolder {
     std::vector<std::int32_t> ends;                   ///< generation stops at any of these tokens; see end_tokens.hpp
     std::vector<std::string> assumed;                 ///< see GgufModel: settings the file omits
     std::vector<std::string> notes;                   ///< harmless oddities, one sentence each
-    std::vector<std::string> unread;                  ///< settings in config.json that the family does not have, or that change no number
+    std::vector<std::string> unread;                  ///< settings that the family does not have, or that change no number
 };
 
 /// Whether the folder has a config.json. Published models have one, whatever else is wrong with them, but so do some of our training runs.

@@ -650,5 +650,15 @@ TEST(GgufModel, SaysWhatItsFileLeavesOut) {
     EXPECT_TRUE(open_model_folder(fs::path(ATTN_TEST_DATA) / "golden/hf/gpt2").assumed.empty()) << "a config.json says it all";
 }
 
+TEST(GgufModel, KeysOfItsArchitectureThatChangeNoNumberAreListed) {
+    ChangedGguf file("llama");
+    file.add("llama.attention.value_scale", 6, le(0.5F));
+    file.add("other.attention.value_scale", 6, le(0.5F));
+    const std::vector<std::string> unread = open_model_folder(file.write()).unread;
+    EXPECT_THAT(unread, testing::Contains("llama.attention.value_scale"));
+    EXPECT_THAT(unread, testing::Not(testing::Contains("llama.block_count"))) << "it is read";
+    EXPECT_THAT(unread, testing::Not(testing::Contains(HasSubstr("other.")))) << "only the architecture's own are its settings";
+}
+
 }  // namespace
 }  // namespace attn
