@@ -37,7 +37,7 @@ struct TokenizeOptions {
 /// Reads a JSON list of strings.
 std::vector<std::string> read_text_list(const std::filesystem::path& path) {
     const std::string source = piped_name(path);
-    const Json list = Json::parse(read_piped_file(path, kMaxTextBytes), source, kMaxTextBytes);
+    const Json list = Json::parse(read_piped_file(path, kMaxTextBytes), source, {.bytes = kMaxTextBytes, .values = kMaxTextBytes});
     const auto refuse = [&](const std::string& place) { return FileError(FileFault::Format, source, place, "expected a list of strings"); };
     if (!list.is_list()) throw refuse("/");
     std::vector<std::string> texts;

@@ -61,7 +61,7 @@ std::optional<JsonObject> read_generation_config(const std::filesystem::path& fo
     const std::filesystem::path path = folder / "generation_config.json";
     if (!has_entry(path)) return std::nullopt;
     const std::string source = escaped(path.native(), 0);
-    return JsonObject::of(Json::parse(read_whole_file(path, {.max_bytes = kMaxJsonBytes, .stop = {}}), source), source);
+    return JsonObject::of(Json::parse(read_whole_file(path, {.max_bytes = kMaxJsonBytes, .stop = {}}), source, kSettingsLimits), source);
 }
 
 /// Multimodal models keep it in "text_config".

@@ -50,7 +50,7 @@ constexpr const char* kAdapterName = "adapter_config.json";
 
 [[noreturn]] void refuse_adapter(const std::filesystem::path& folder) {
     const std::filesystem::path path = folder / kAdapterName;
-    Json written = Json::parse(read_whole_file(path, {.max_bytes = kMaxJsonBytes, .stop = {}}), shown(path));
+    Json written = Json::parse(read_whole_file(path, {.max_bytes = kMaxJsonBytes, .stop = {}}), shown(path), kSettingsLimits);
     written.drop_null_members();
     JsonObject json = JsonObject::of(std::move(written), shown(path));
     std::string base;
@@ -80,7 +80,7 @@ JsonObject read_config_json(const std::filesystem::path& folder) {
     if (holds_adapter(folder)) refuse_adapter(folder);
     if (std::error_code none; std::filesystem::is_regular_file(folder, none))
         throw FileError(FileFault::Unsupported, shown(folder), "", "this is neither the folder of a model nor a .gguf file");
-    Json json = Json::parse(read_whole_file(path, {.max_bytes = kMaxJsonBytes, .stop = {}}), shown(path));
+    Json json = Json::parse(read_whole_file(path, {.max_bytes = kMaxJsonBytes, .stop = {}}), shown(path), kSettingsLimits);
     if (json.is_object()) keep_null_options(json, shown(path));
     json.drop_null_members();
     return JsonObject::of(std::move(json), shown(path));

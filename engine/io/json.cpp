@@ -181,10 +181,10 @@ Json::Json(std::initializer_list<Json> items) {
     value_ = std::move(members);
 }
 
-Json Json::parse(std::string_view text, std::string_view source, std::size_t max_bytes) {
-    if (text.size() > max_bytes)
-        throw FileError(FileFault::Limit, source, "", fmt::format("{} bytes of JSON; at most {} are read", text.size(), max_bytes));
-    check_json_text(text, source);
+Json Json::parse(std::string_view text, std::string_view source, const JsonLimits& limits) {
+    if (text.size() > limits.bytes)
+        throw FileError(FileFault::Limit, source, "", fmt::format("{} bytes of JSON; at most {} are read", text.size(), limits.bytes));
+    JsonTextCheck(source, 0, {.values = limits.values}).add(text);
     JsonBuilder builder(source);
     nlohmann::json::sax_parse(text, &builder);  // the builder throws every error
     return std::move(builder.root);

@@ -15,6 +15,13 @@
 namespace attn {
 
 inline constexpr std::size_t kMaxJsonBytes = std::size_t{16} << 20;
+/// What may be read from a JSON text. A value takes up to a hundred times the memory of its text.
+struct JsonLimits {
+    std::size_t bytes = kMaxJsonBytes;
+    std::size_t values = std::size_t{1} << 22;
+};
+/// For the small files beside a model's weights: the largest lists have an entry for every tensor.
+inline constexpr JsonLimits kSettingsLimits{.values = std::size_t{1} << 17};
 inline constexpr int kMaxJsonDepth = 32;
 
 /// null, a boolean, a number, a string, a list, or an object that keeps the order of its members.
@@ -54,8 +61,8 @@ public:
     static Json list() { return Json(List()); }
     static Json object() { return Json(Members()); }
     /// Parses a whole text. Throws FileError naming `source`: Format for malformed text, Duplicate for a repeated field, Range for a number
-    /// that is too large, Limit beyond max_bytes or kMaxJsonDepth. Takes linear time and memory.
-    static Json parse(std::string_view text, std::string_view source, std::size_t max_bytes = kMaxJsonBytes);
+    /// that is too large, Limit beyond the limits or kMaxJsonDepth. Takes linear time and memory.
+    static Json parse(std::string_view text, std::string_view source, const JsonLimits& limits = {});
     /// Removes all members that are null, at every depth, for formats in which null means absent.
     void drop_null_members();
 

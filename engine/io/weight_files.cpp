@@ -45,7 +45,7 @@ std::map<std::string, std::string> read_index(const std::filesystem::path& path)
     const std::string source = escaped(path.native(), 0);
     const std::string text = read_whole_file(path, {.max_bytes = kMaxJsonBytes, .stop = {}});
     expect_few_files(text, source);
-    JsonObject index(text, source);
+    JsonObject index = JsonObject::of(Json::parse(text, source, kSettingsLimits), source);
     JsonObject map = index.object("weight_map");
     std::map<std::string, std::string> files;
     for (const auto& [tensor, file] : map.whole().members()) {

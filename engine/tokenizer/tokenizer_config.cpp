@@ -10,7 +10,7 @@ std::optional<TokenizerConfig> read_tokenizer_config(const std::filesystem::path
     const std::filesystem::path path = folder / "tokenizer_config.json";
     if (!has_entry(path)) return std::nullopt;
     const std::string source = escaped(path.native(), 0);
-    const Json json = Json::parse(read_whole_file(path, {.max_bytes = kMaxJsonBytes, .stop = {}}), source);
+    const Json json = Json::parse(read_whole_file(path, {.max_bytes = kMaxJsonBytes, .stop = {}}), source, kSettingsLimits);
     if (!json.is_object()) throw FileError(FileFault::Format, source, "/", "expected an object");
     const auto truth = [&](std::string_view key) -> std::optional<bool> {
         const Json* value = json.find(key);

@@ -27,7 +27,7 @@ std::string read_tokenizer_file(const fs::path& path) { return read_whole_file(p
 
 /// A JSON file that is damaged or absurd is refused before it takes much memory.
 std::string read_json_file(const fs::path& path) {
-    constexpr JsonTextLimits kLimits{.string_bytes = std::uint64_t{1} << 20, .values = 4'000'000};
+    constexpr JsonTextLimits kLimits{.string_bytes = std::uint64_t{1} << 20, .values = kTokenizerLimits.values};
     check_json_file(path, kMaxTokenizerFile, kLimits);
     return read_tokenizer_file(path);
 }
@@ -112,7 +112,7 @@ bool has_file(const fs::path& folder, const char* name) { return has_entry(folde
 }  // namespace
 
 std::shared_ptr<const ModelTokenizer> parse_tokenizer_json(std::string_view text, std::string_view source) {
-    Json whole = Json::parse(text, source, kMaxTokenizerFile);
+    Json whole = Json::parse(text, source, kTokenizerLimits);
     whole.drop_null_members();
     JsonObject json = JsonObject::of(std::move(whole), source);
     TokenizerParts parts;

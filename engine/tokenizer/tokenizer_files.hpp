@@ -6,12 +6,14 @@
 #include <string_view>
 
 #include "engine/io/input_file.hpp"
+#include "engine/io/json.hpp"
 #include "engine/tokenizer/model_tokenizer.hpp"
 
 namespace attn {
 
 /// The largest file accepted, in bytes; tokenizer.json of a vocabulary of 262,144 has 33 MB.
 inline constexpr std::uint64_t kMaxTokenizerFile = std::uint64_t{128} << 20;
+inline constexpr JsonLimits kTokenizerLimits{.bytes = kMaxTokenizerFile, .values = 4'000'000};
 
 /// tokenizer.json of the tokenizers library. Truncation and padding are ignored, as in transformers by default. Throws FileError naming an
 /// unknown component or the field at fault.

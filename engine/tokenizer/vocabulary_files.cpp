@@ -49,7 +49,7 @@ bool is_bracketed(std::string_view piece) { return piece.starts_with('[') && pie
 TokenizerParts parse_gpt2_files(std::string_view vocabulary, std::string_view source, std::string_view merges,
                                 std::string_view merges_source) {
     Json::Members wrapped;
-    wrapped.emplace_back("vocab", Json::parse(vocabulary, source, kMaxTokenizerFile));
+    wrapped.emplace_back("vocab", Json::parse(vocabulary, source, kTokenizerLimits));
     JsonObject json = JsonObject::of(Json(std::move(wrapped)), source);
     const std::vector<Bpe::Merge> pairs = parse_merges(merges, merges_source);
     TokenizerParts parts;

@@ -336,6 +336,13 @@ TEST(ModelFolder, OptionsThatWouldNeedOtherArithmeticAreRefusedByName) {
     EXPECT_THAT(with("\"n_layer\": 2", R"("compression_config": {"quant_method": "compressed-tensors"}, "n_layer": 2)"),
                 HasSubstr("/compression_config: weights quantized with \"compressed-tensors\" are not read"));
     EXPECT_THAT(with("\"model_type\": \"gpt2\"", "\"unnamed\": 1"), HasSubstr("/model_type: this field is missing; it names the family"));
+    const auto zeros = [](std::size_t count) {
+        std::string list = "\"n_layer\": 2, \"zeros\": [0";
+        for (std::size_t i = 1; i < count; ++i) list += ",0";
+        return list + "]";
+    };
+    EXPECT_EQ(with("\"n_layer\": 2", zeros(kSettingsLimits.values / 2)), "");
+    EXPECT_THAT(with("\"n_layer\": 2", zeros(kSettingsLimits.values)), HasSubstr("more than 131072 values"));
     EXPECT_THAT(with("\"n_layer\": 2", "\"n_layer\": 1"), "");  // the other layer's tensors are left over, and listed
 }
 
