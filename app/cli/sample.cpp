@@ -292,14 +292,18 @@ TextWriter open_document(SampleOptions& options) {
     expect_edits_to_apply(named, *snapshot->trace);
     const Setup& setup = *snapshot->state->setup;
     const bool goes_on = options.prompt.empty();
-    if (options.prompt.empty()) options.prompt = setup.texts.at(static_cast<std::size_t>(setup.written.sequence));
-    if (options.source.empty() && !setup.source_texts.empty()) options.source = setup.source_texts.front();
+    const std::int64_t text = goes_on ? setup.written.sequence : 0;
+    const auto place = static_cast<std::size_t>(text);
+    if (goes_on) options.prompt = setup.texts.at(place);
+    if (options.source.empty() && !setup.source_texts.empty()) options.source = setup.source_texts.at(place);
+    ForwardSettings forward = snapshot->trace->settings;
+    forward.edits = edits_of_text(forward.edits, text);
     const auto words = [&] {
         if (setup.model != nullptr) return ModelText(setup.model);
         const std::vector<std::string>& vocabulary = snapshot->vocabulary;
         return ModelText(Tokenizer::from_vocabulary(setup.tokenizer, vocabulary, setup.special_tokens));
     };
-    return {snapshot->trace->parameters, snapshot->trace->settings, words(), goes_on ? setup.written.ids : std::vector<std::int32_t>()};
+    return {snapshot->trace->parameters, std::move(forward), words(), goes_on ? setup.written.ids : std::vector<std::int32_t>()};
 }
 
 /// A token's text, escaped if it goes to a terminal.
@@ -358,9 +362,8 @@ void print_written(SampleOptions options, const TextWriter& writer) {
     std::string before = translates ? "" : options.prompt;
     for (const std::int32_t id : writer.written) {
         prompt.push_back(id);
-        before += (before.empty() ? "" : words.between()) + words.text(id);
+        for (std::string* const text : {&before, &options.prompt}) *text += (text->empty() ? "" : words.between()) + words.text(id);
     }
-    if (!translates) options.prompt = before;
     const std::vector<std::int32_t> ends = options.ignore_end ? std::vector<std::int32_t>() : words.ends(source);
     const Prompt given{prompt, source, ends};
     const auto is_end = [&](std::int32_t id) { return std::find(ends.begin(), ends.end(), id) != ends.end(); };
@@ -382,7 +385,7 @@ void print_written(SampleOptions options, const TextWriter& writer) {
             // Print the prompt together with the first token, so that an earlier error prints nothing.
             const bool ends_here = is_end(drawn.id) && words.tells_end(drawn.id);
             const std::string word = ends_here ? "" : printed(begins && !begun ? words.first_text(drawn.id) : words.text(drawn.id));
-            fmt::print("{}{}{}", begun ? "" : before, begun || !translates ? words.between() : "", word);
+            fmt::print("{}{}{}", begun ? "" : before, begun || !before.empty() ? words.between() : "", word);
             begun = true;
             flush_output();
         });

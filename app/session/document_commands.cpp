@@ -77,8 +77,9 @@ namespace {
 /// Whether the texts of an example are the user's own.
 bool has_typed_texts(const Document& document) {
     const Preset* preset = document.trained || document.model != nullptr ? nullptr : preset_of(document);
-    return preset != nullptr && std::none_of(preset->sentences.begin(), preset->sentences.end(),
-                                             [&](const PresetSentence& sentence) { return sentence.texts == document.texts; });
+    return preset != nullptr && std::none_of(preset->sentences.begin(), preset->sentences.end(), [&](const PresetSentence& sentence) {
+               return sentence.texts == document.texts && sentence.source_texts == document.source_texts;
+           });
 }
 
 /// The new example with the text that the user typed into the previous one, if its model can read it.

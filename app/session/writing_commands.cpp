@@ -18,19 +18,6 @@ std::vector<std::int32_t> sequence_of(const TokenBatch& batch, std::int64_t sequ
     return {first, first + batch.lengths.at(static_cast<std::size_t>(sequence))};
 }
 
-/// The edits that affect one sequence of a batch, as if it were alone.
-std::vector<Edit> edits_of(const std::vector<Edit>& edits, std::int64_t sequence) {
-    std::vector<Edit> own;
-    for (Edit edit : edits) {
-        if (edit.sequence != Edit::kAll && edit.sequence != sequence) continue;
-        if (edit.on && edit.from_sequence != Edit::kAll && edit.from_sequence != sequence)
-            throw Error("an edit takes numbers from another text, which does not grow with this one: switch it off to write on");
-        edit.sequence = Edit::kAll;
-        own.push_back(edit);
-    }
-    return own;
-}
-
 std::string full_context(const Config& config) {
     return fmt::format("the text fills the model's context of {} tokens", config.longest_text());
 }
@@ -54,7 +41,7 @@ WritingJob job_of(const Trace<float>& trace, const std::shared_ptr<const OpenedM
     }
     if (model != nullptr) job.ends = model->ends();
     job.forward = trace.settings;
-    job.forward.edits = edits_of(trace.settings.edits, sequence);
+    job.forward.edits = edits_of_text(trace.settings.edits, sequence);
     job.sampling = sampling;
     job.drawn = written;
     const std::int64_t room = config.longest_text() - static_cast<std::int64_t>(job.text.size());

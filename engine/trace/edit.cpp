@@ -39,6 +39,18 @@ void require_edit(const Edit& edit) {
                           ": the number must be between -1e9 and 1e9");
 }
 
+std::vector<Edit> edits_of_text(const std::vector<Edit>& edits, std::int64_t sequence) {
+    std::vector<Edit> own;
+    for (Edit edit : edits) {
+        if (edit.sequence != Edit::kAll && edit.sequence != sequence) continue;
+        if (edit.on && edit.from_sequence != Edit::kAll && edit.from_sequence != sequence)
+            throw Error("an edit takes numbers from another text, which does not grow with this one: switch it off to write on");
+        edit.sequence = Edit::kAll;
+        own.push_back(edit);
+    }
+    return own;
+}
+
 std::string why_without_effect(const Edit& edit, const Shape& shape, const Mask* mask) {
     if (!is_editable(edit.at.stage, edit.kind)) return "this stage cannot be edited like this";
     const EditReach reach(edit, shape, mask);

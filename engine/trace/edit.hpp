@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "engine/plan/stage.hpp"
 #include "engine/tensor/shape.hpp"
@@ -60,6 +61,9 @@ bool is_editable(Stage stage, EditKind kind);
 
 /// Throws ConfigError if the value is not finite or exceeds kMostValue.
 void require_edit(const Edit& edit);
+
+/// The edits that affect one text of a batch, as edits of that text alone. Throws Error for one that takes numbers from another text.
+std::vector<Edit> edits_of_text(const std::vector<Edit>& edits, std::int64_t sequence);
 
 /// Why the edit changes nothing in a stage of this shape ("position 7 is not there: there are 5"); "" if it does change something. The mask
 /// is null for stages without one. Ignores Edit::on.

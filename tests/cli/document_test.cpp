@@ -137,22 +137,49 @@ TEST_F(EditedDocument, IsContinuedWithItsEdits) {
     EXPECT_NE(line["tokens"], written(folder_.path("unedited.attnscope.json"), "")["tokens"]) << "the edits count";
 }
 
-TEST_F(EditedDocument, IsContinuedAfterWhatWasWritten) {
-    const auto sampled = [&](const std::string& document, const char* tokens) {
-        const Outcome outcome = attnscope({"sample", "--document", document, "--tokens", tokens, "--temperature", "0", "--json"});
-        EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-        return nlohmann::json::parse(outcome.out);
-    };
-    const nlohmann::json all = sampled(path(), "4"), expected = all["tokens"];
-    app::Document document = edited_document_;
-    document.written.ids = {expected[0]["id"], expected[1]["id"]};
-    for (const std::int32_t id : document.written.ids)
+/// What a document is continued with, as JSON; with a prompt of its own if one is given.
+nlohmann::json continued(const std::string& document, const char* tokens, const char* prompt = nullptr) {
+    std::vector<std::string> arguments{"sample", "--document", document, "--tokens", tokens, "--temperature", "0", "--json"};
+    if (prompt != nullptr) arguments.insert(arguments.end(), {"--prompt", prompt});
+    const Outcome outcome = attnscope(arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return outcome.exit_code == 0 ? nlohmann::json::parse(outcome.out) : nlohmann::json();
+}
+
+/// The document after these tokens were written on in one of its texts.
+app::Document written_on(app::Document document, std::int64_t text, const std::vector<std::int32_t>& ids) {
+    document.written = {text, ids};
+    document.writing.sequence = text;
+    for (const std::int32_t id : ids)
         document.writing.shown = document.writing.end = app::put_token(document.writing, {.id = id, .after = document.writing.end});
-    app::save_document(folder_.path("written.attnscope.json"), document);
-    const nlohmann::json rest = sampled(folder_.path("written.attnscope.json"), "2");
+    return document;
+}
+
+TEST_F(EditedDocument, IsContinuedAfterWhatWasWritten) {
+    const nlohmann::json all = continued(path(), "4"), expected = all["tokens"];
+    const std::string written = folder_.path("written.attnscope.json");
+    app::save_document(written, written_on(edited_document_, 0, {expected[0]["id"], expected[1]["id"]}));
+    const nlohmann::json rest = continued(written, "2");
     EXPECT_EQ(rest["tokens"], nlohmann::json::array({expected[2], expected[3]}));
     EXPECT_EQ(rest["prompt"].get<std::string>() + " " + rest["text"].get<std::string>(),
               all["prompt"].get<std::string>() + " " + all["text"].get<std::string>());
+}
+
+TEST_F(EditedDocument, ASecondTextIsContinuedWithItsOwnEdits) {
+    app::Document two = edited_document_;
+    two.texts.emplace_back("two three one");
+    const std::string path = folder_.path("two.attnscope.json");
+    app::save_document(path, two);
+    const nlohmann::json expected = continued(path, "4", "two three one")["tokens"];
+    two = written_on(std::move(two), 1, {expected[0]["id"], expected[1]["id"]});
+    const auto rest_with_edit_of = [&](std::int64_t text) {
+        app::Document edited = two;
+        edited.forward.edits.push_back({.kind = EditKind::Scale, .at = {Stage::Embedding}, .sequence = text, .value = -20});
+        app::save_document(path, edited);
+        return continued(path, "2")["tokens"];
+    };
+    EXPECT_EQ(rest_with_edit_of(0), nlohmann::json::array({expected[2], expected[3]})) << "the edit is of the other text";
+    EXPECT_NE(rest_with_edit_of(1), nlohmann::json::array({expected[2], expected[3]})) << "the negative control: its own edit counts";
 }
 
 TEST_F(EditedDocument, IsExportedWithTheSessionsNumbers) {
