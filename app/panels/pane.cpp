@@ -19,6 +19,15 @@ void fill_card(PanelContext& context, const Box& box, float rounding) {
     list.AddRectFilled({box.min.x, bottom}, box.max, color, rounding, ImDrawFlags_RoundCornersBottom);
 }
 
+/// Background and border of a drawer, inside its own window: ImGui may draw those of a child window with the parent, below all child
+/// windows.
+void draw_drawer(PanelContext& context, const Box& box) {
+    ImGui::PushClipRect(box.min, box.max, false);
+    fill_card(context, box, context.px(kRounding));
+    ImGui::GetWindowDrawList()->AddRect(box.min, box.max, context.theme.colors.accent, context.px(kRounding));
+    ImGui::PopClipRect();
+}
+
 /// Rounded in the same way as ImGui rounds window positions.
 Box in_whole_pixels(const Box& box) {
     return {{std::floor(box.min.x), std::floor(box.min.y)},
@@ -42,6 +51,7 @@ void pane(PanelContext& context, const char* id, const Box& box, PaneLook look, 
         ImGui::BeginChild(id, {box.width(), box.height()}, card, flags | ImGuiWindowFlags_NoNav | ImGuiWindowFlags_AlwaysUseWindowPadding);
     ImGui::PopStyleColor(2);
     ImGui::PopStyleVar(3);
+    if (visible && look == PaneLook::Drawer) draw_drawer(context, in_whole_pixels(box));
     if (visible) draw(context);
     if (visible && card) fade_scrolled_edges(context.ui(), {.inset = 2});  // the padding leaves room for the rounding already
     ImGui::EndChild();

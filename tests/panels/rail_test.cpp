@@ -75,6 +75,24 @@ TEST_F(RailTest, AnInitialOpensTheSettingsAtItsSection) {
     EXPECT_GT(scrolled, 300);
 }
 
+TEST_F(RailTest, TheDrawersHideThePictureBelowThem) {
+    start();
+    view.panes.left_open = view.panes.right_open = true;
+    frames(3, ui_frame);
+    for (const char* name : {"##settings", "##cell"}) {
+        const ImGuiWindow* drawer = find_window(name);
+        ASSERT_NE(drawer, nullptr) << name;
+        // What a window's parent draws is below the picture, which is a window, too.
+        const auto& drawn = drawer->DrawList->VtxBuffer;
+        ImRect filled(drawer->Rect().GetCenter(), drawer->Rect().GetCenter());
+        for (const ImDrawVert& corner : drawn)
+            if (corner.col == theme.colors.pane) filled.Add(corner.pos);
+        ImRect inside = drawer->Rect();
+        inside.Expand(-2);
+        EXPECT_TRUE(filled.Contains(inside)) << name;
+    }
+}
+
 TEST_F(RailTest, TheDrawerIsInFrontOfThePicture) {
     start();
     view.panes.left_open = true;
