@@ -86,10 +86,12 @@ Application::Application(Document document, std::function<void()> wake, double m
 }
 
 void Application::open(const std::filesystem::path& file) {
+    const std::uint64_t before = session_.files().openings;
     session_.apply({command::OpenFile{file}, ""});
     session_.wait_for_files();
     session_.wait_for_training();
-    if (session_.files().failed) throw Error(session_.files().notice);
+    // What is opened without a part of it says so in the window.
+    if (session_.files().failed && session_.files().openings == before) throw Error(session_.files().notice);
     session_.begin_here();
 }
 

@@ -40,7 +40,9 @@ bool join_keyboard(const Ui& ui, const char* label, const ControlNotes& notes, I
     if (!ui.focus->on(id)) return false;
     item.ringed = true;
     item.focused |= !ImGui::GetIO().WantTextInput;  // while text is typed, keys belong to the text field
-    if (ui.focus->arrived() && !ImGui::IsItemVisible()) {
+    const float top = ImGui::GetWindowPos().y, bottom = top + ImGui::GetWindowHeight();
+    const bool whole = ImGui::GetItemRectMin().y >= top && ImGui::GetItemRectMax().y <= bottom;
+    if (ui.focus->arrived() && !(whole && ImGui::IsItemVisible())) {
         ImGui::SetScrollHereY(0.5F);
         if (ImGui::GetScrollMaxX() > 0) ImGui::SetScrollHereX(0.5F);
     }

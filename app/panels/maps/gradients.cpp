@@ -34,7 +34,7 @@ std::string missing_gradients(const PanelContext& context) {
 
 void toggle_gradients(PanelContext& context) {
     if (const std::string_view why = no_gradients(context); !why.empty())
-        context.commands.push_back({command::TellFile{std::string(why), true}, ""});
+        context.commands.push_back({command::TellFile{std::string(why), false}, ""});
     else context.view.gradients = !context.view.gradients;
 }
 
