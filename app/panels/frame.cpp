@@ -327,6 +327,8 @@ void draw_frame(PanelContext& context) {
     draw_caption_pointer(context);
     draw_cell_edit(context);
     ImGui::End();
+    // Only one sheet can have the keyboard.
+    if (view.palette.open || file_sheet_is_open(context)) view.help = false;
     if (view.help) draw_help_sheet(context);
     draw_palette(context);
     draw_file_sheet(context, view.view == View::Train ? size.y - context.px(kFrameMargin) : layout.centre.max.y);

@@ -235,6 +235,21 @@ TEST_F(PaletteTest, ArrowsChooseEscapeClosesAndLettersAreNoShortcuts) {
     EXPECT_FALSE(view.palette.open);
 }
 
+TEST_F(PaletteTest, TakesThePlaceOfTheHelp) {
+    press(Key::F1, ui_frame);
+    frames(2, ui_frame);
+    type("head", ui_frame);
+    ASSERT_EQ(view.help_page.search, "head") << "the help has the keyboard";
+    open();
+    type("grid", ui_frame);
+    EXPECT_EQ(view.palette.query, "grid");
+    EXPECT_FALSE(view.help);
+    press(Key::Enter, ui_frame);
+    frames(2, ui_frame);
+    EXPECT_EQ(view.view, View::Grid);
+    EXPECT_EQ(view.help_page.search, "head");
+}
+
 /// A tooltip would cover the lines that follow.
 TEST_F(PaletteTest, ExplainsALineBelowTheList) {
     const auto below_the_list = [&](const char* query) {

@@ -2,7 +2,6 @@
 #include <array>
 
 #include "app/panels/actions/actions.hpp"
-#include "app/panels/files/files.hpp"
 #include "app/panels/help/help_pages.hpp"
 #include "app/panels/panels.hpp"
 #include "app/widgets/controls.hpp"
@@ -130,8 +129,7 @@ void draw_pills(PanelContext& context) {
     if (segmented(context.ui(), "##help_pages", titles, help.page)) help.search.clear();
     gap(context.ui(), 8);
     // Whatever is typed over the sheet is a search; the keys of the window behind it do not act.
-    const bool elsewhere = context.view.palette.open || file_sheet_is_open(context) || context.view.focus.visible();
-    if (!elsewhere && !ImGui::IsAnyItemActive() && !ImGui::IsMouseDown(0)) focus_next_field();
+    if (!context.view.focus.visible() && !ImGui::IsAnyItemActive() && !ImGui::IsMouseDown(0)) focus_next_field();
     text_field(context.ui(), "##help_search", help.search, "Search these pages");
 }
 
