@@ -97,15 +97,18 @@ void draw_editor(PanelContext& context, float width) {
     if (result.committed || result.cancelled) ++context.view.gesture;
 }
 
-/// Where nothing could be computed yet, there are no chips to click: the field stays open, so that the text can be repaired.
+/// Where nothing could be computed because of a text, there are no chips to click: the field stays open until the text is repaired.
 void keep_unread_text_open(PanelContext& context) {
     ViewState& view = context.view;
-    const bool unread = !context.ready() && !context.snapshot.problem.empty();
+    const Field field = context.snapshot.problem_field;
+    const bool unread = !context.ready() && (field == Field::Texts || field == Field::SourceTexts);
     const bool begins = unread && !view.text_unread;
-    view.text_unread = unread;
-    if (begins) view.source_text = has_source(context) && context.snapshot.problem_field == Field::SourceTexts;
+    if (begins) view.source_text = has_source(context) && field == Field::SourceTexts;
     const bool in_use = view.text.editing && (view.text.focus || ImGui::GetIO().WantTextInput);
-    if (!unread || (in_use && !begins)) return;
+    if (in_use && !begins) return;
+    if (!unread && view.text_unread) view.text.editing = false;
+    view.text_unread = unread;
+    if (!unread) return;
     start_text_edit(context);
     view.text.focus = begins;
 }

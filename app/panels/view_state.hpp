@@ -132,7 +132,7 @@ struct ViewState {
     std::string sort_heads_by;       ///< "" = by layer and head; otherwise the name of a pattern
     TextEdit text;                   ///< editor of the shown sequence
     std::size_t text_added = 0;      ///< how many texts there will be once one is added, which is then edited; 0: none
-    bool text_unread = false;        ///< nothing could be computed yet, so the editor stays open
+    bool text_unread = false;        ///< nothing could be computed because of a text, so the editor stays open
     bool source_text = false;        ///< the text row shows the encoder's text
     NextWordsState next_words;
     EditState edits;

@@ -119,6 +119,31 @@ TEST_F(UnreadText, IsInTheEditorAndCanBeRepaired) {
     EXPECT_FALSE(view.text.editing) << "now there are tokens to show";
 }
 
+TEST_F(UnreadText, IsClosedWhenAnotherDocumentIsOpened) {
+    open_with("the quantum flux");
+    press(Key::Escape, ui_frame);
+    frames(3, ui_frame);
+    ASSERT_TRUE(view.text.editing);
+    session->apply({command::OpenDocument{open_preset("stories")}, ""});
+    session->wait();
+    frames(4, ui_frame);
+    ASSERT_NE(session->snapshot()->trace, nullptr);
+    EXPECT_FALSE(view.text.editing);
+    type("t", ui_frame);
+    frames(3, ui_frame);
+    EXPECT_TRUE(view.text.editing) << "the field that is asked for stays";
+}
+
+TEST_F(UnreadText, IsNotOpenedForAProblemOfTheModel) {
+    Document document = open_preset("multi-head");
+    document.config.d_model = 15;
+    session = std::make_unique<Session>(std::move(document), [] {});
+    frames(4, ui_frame);
+    ASSERT_EQ(session->snapshot()->trace, nullptr);
+    ASSERT_EQ(session->snapshot()->problem_field, Field::DModel);
+    EXPECT_FALSE(view.text.editing);
+}
+
 TEST_F(UnreadText, EveryViewCanBeDrawn) {
     open_with("the quantum flux");
     view.compare.choose(Compare::Unmasked);
