@@ -35,7 +35,8 @@ struct FirstDocument {
     std::string notice{};  ///< to be shown with it
 };
 
-/// The document that was open last, unless the options specify another one or it cannot read the text that they give.
+/// The document that was open last, unless the options specify another one or it cannot read the text that they give. Its own text
+/// takes the place of one shown last that it cannot read.
 FirstDocument first_document(DocumentOptions wanted, const Settings& settings) {
     const bool asked = !wanted.preset.empty() || !wanted.document.empty() || !wanted.model.empty();
     const bool last = !asked && is_preset(settings.preset), own_text = wanted.given();
@@ -51,9 +52,11 @@ FirstDocument first_document(DocumentOptions wanted, const Settings& settings) {
     }
     const bool pairs = settings.source_texts.size() == (document.source_texts.empty() ? 0 : settings.texts.size());
     if (!last || own_text || settings.texts.empty() || !pairs) return {std::move(document)};
-    document.texts = settings.texts;
-    document.source_texts = settings.source_texts;
-    return {std::move(document)};
+    Document with_last_texts = document;
+    with_last_texts.texts = settings.texts;
+    with_last_texts.source_texts = settings.source_texts;
+    if (can_prepare(with_last_texts, memory_budget_mib(settings))) return {std::move(with_last_texts)};
+    return {std::move(document), fmt::format("{} cannot read the text shown last: its own text is shown.", settings.preset)};
 }
 
 /// The same; a document whose model is missing is left to the window, which asks where it is.

@@ -631,6 +631,10 @@ TEST(Examples, OpenTheWindow) {
     place.write("config/attnscope/settings.json", R"({"preset": "stories", "texts": ["Lily and Tom"]})");
     EXPECT_THAT(viewer.open({"--text", "the quantum flux"}, place.path("")).err, HasSubstr("cannot read this text"));
     EXPECT_EQ(viewer.open({"--text", "Tom and Lily"}, place.path("")).err, "");
+    // Nor does an example open with a text from last time that it cannot read.
+    EXPECT_EQ(viewer.open({}, place.path("")).err, "");
+    place.write("config/attnscope/settings.json", R"({"preset": "stories", "texts": ["the quantum flux"]})");
+    EXPECT_THAT(viewer.open({}, place.path("")).err, HasSubstr("stories cannot read the text shown last: its own text is shown."));
     // Negative control: what cannot be opened gives no window.
     const SeenWindow none = viewer.open({"lesson", "no-such-lesson"}, place.path(""));
     EXPECT_EQ(none.title, "");
