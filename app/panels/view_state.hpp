@@ -25,6 +25,7 @@
 #include "app/panels/views/precision_state.hpp"
 #include "app/panels/views/reading_state.hpp"
 #include "app/panels/views/token_path_state.hpp"
+#include "app/panels/write/fill_in_state.hpp"
 #include "app/panels/write/head_rows_view.hpp"
 #include "app/session/document/look.hpp"
 #include "app/session/document/view.hpp"
@@ -138,7 +139,7 @@ struct ViewState {
     EditState edits;
     KnockOutState knock_out;
     HeadRowsView head_rows;
-    std::optional<std::size_t> hidden_mask;  ///< in the text, counted from 0: to be selected once its position is computed
+    FillInState fill_in;
     InspectorState inspector;
     TrainView train;
     LessonView lesson;

@@ -363,6 +363,20 @@ TEST_F(OpenedInWrite, AWordThatIsHiddenBecomesTheOneToFillIn) {
     EXPECT_EQ(view.locked.on(Axis::T), 1);
 }
 
+TEST_F(OpenedInWrite, AHiddenWordIsForgottenWithItsText) {
+    open_model("bert", "bert_uncased", "the cat [MASK] on the mat");
+    EXPECT_EQ(view.fill_in.words.text, "the cat [MASK] on the mat");
+    view.fill_in.just_hidden = {"[MASK] cat [MASK] on the mat", 0};
+    session->apply({command::SetTexts{{"[MASK] dog [MASK]"}, {}}, ""});
+    session->wait();
+    view.locked.set(Axis::T, 3);
+    frames(3, ui_frame);
+    EXPECT_FALSE(view.fill_in.just_hidden);
+    EXPECT_EQ(view.locked.on(Axis::T), 3);
+    EXPECT_EQ(view.fill_in.words.text, "[MASK] dog [MASK]") << "its words are found anew";
+    EXPECT_EQ(view.fill_in.words.found, words_of("[MASK] dog [MASK]", "[MASK]", special_words(session->document())));
+}
+
 /// Published vocabularies are often padded to a round number.
 TEST_F(OpenedInWrite, AnIdThatTheTokenizerLacksIsNamedEverywhereButDecodesToNothing) {
     open_model("bloom", "gpt2", "the cat");

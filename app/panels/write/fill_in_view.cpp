@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "app/panels/edit/edits.hpp"
@@ -47,10 +48,21 @@ std::vector<std::int64_t> hidden_positions(const Snapshot& snapshot, const ViewS
 
 /// A word that was just hidden is the one to fill in.
 void select_hidden_word(PanelContext& context) {
-    if (!context.view.hidden_mask || !context.up_to_date) return;
-    const std::size_t mask = *std::exchange(context.view.hidden_mask, {});
+    auto& just_hidden = context.view.fill_in.just_hidden;
+    if (just_hidden && just_hidden->text != context.document.texts[shown_text(context)]) just_hidden.reset();
+    if (!just_hidden || !context.up_to_date) return;
+    const std::size_t mask = std::exchange(just_hidden, {})->mask;
     const std::vector<std::int64_t> hidden = hidden_positions(context.snapshot, context.view);
     if (mask < hidden.size()) context.view.locked.set(Axis::T, hidden[mask]);
+}
+
+/// The words of the shown text.
+std::span<const TextWord> text_words(PanelContext& context, const std::string& mask) {
+    FillInState::Words& words = context.view.fill_in.words;
+    const std::string& text = context.document.texts[shown_text(context)];
+    if (words.text != text || words.mask != mask || words.model.lock() != context.document.model)
+        words = {text, mask, context.document.model, words_of(text, mask, special_words(context.document))};
+    return words.found;
 }
 
 std::string what_it_does(const PanelContext& context, const std::string& mask) {
@@ -67,7 +79,7 @@ void draw_text_words(PanelContext& context, const std::string& mask, std::option
     const Fonts& fonts = context.theme.fonts;
     const Palette& colors = context.theme.colors;
     const std::string& text = context.document.texts[shown_text(context)];
-    const std::vector<TextWord> words = words_of(text, mask, special_words(context.document));
+    const std::span<const TextWord> words = text_words(context, mask);
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x, between = context.px(kBetweenWords);
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -124,8 +136,8 @@ void draw_text_words(PanelContext& context, const std::string& mask, std::option
         draw_focus_ring(context.ui(), item, context.px(6));
         if (item.pressed && position) context.view.locked.set(Axis::T, *position);
         if (item.pressed && !word.hidden && !word.special) {
-            set_text(context, with_hidden(text, word, mask));
-            context.view.hidden_mask = masks;
+            context.view.fill_in.just_hidden = {with_hidden(text, word, mask), masks};
+            set_text(context, context.view.fill_in.just_hidden->text);
         }
         x += wide + between;
     }
