@@ -76,14 +76,33 @@ void KeyboardFocus::move_to_end_of_menu(bool last) {
     go_to(static_cast<std::size_t>((last ? end : first) - stops_.begin()));
 }
 
-void KeyboardFocus::move_to_letter(ImWchar letter) {
+void KeyboardFocus::move_to_letter(ImWchar letter, double now) {
+    constexpr double kOneWord = 1;  // s between letters that belong together
     if (letter >= 0x80) return;
+    const char small = static_cast<char>(std::tolower(static_cast<int>(letter)));
+    if (now > typed_at_ + kOneWord) typed_.clear();
+    typed_at_ = now;
+    typed_ += small;
+    // The same letter again goes on to the next item, and so does one with which no item goes on.
+    if (typed_.size() > 1 && typed_.find_first_not_of(small) != std::string::npos && move_to_typed(0)) return;
+    typed_ = small;
+    move_to_typed(1);
+}
+
+/// Searches from this many places after the focused one. Spaces are left out, because the space bar presses the item.
+bool KeyboardFocus::move_to_typed(std::size_t after) {
     const auto begins = [&](const FocusStop& stop) {
-        return stop.in_menu() && stop.reachable && !stop.words.empty() &&
-               std::tolower(static_cast<unsigned char>(stop.words.front())) == std::tolower(static_cast<int>(letter));
+        std::string letters;
+        for (const char c : stop.words)
+            if (c != ' ' && letters.size() < typed_.size()) letters += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+        return stop.in_menu() && stop.reachable && letters == typed_;
     };
-    for (std::size_t i = 1; i <= stops_.size(); ++i)
-        if (const std::size_t at = (place_ + i) % stops_.size(); begins(stops_[at])) return go_to(at);
+    for (std::size_t i = after; i <= stops_.size(); ++i)
+        if (const std::size_t at = (place_ + i) % stops_.size(); begins(stops_[at])) {
+            go_to(at);
+            return true;
+        }
+    return false;
 }
 
 void KeyboardFocus::point_at(ImGuiID id) {

@@ -40,9 +40,9 @@ public:
     /// focus returns to where it was.
     void follow_menu(bool open);
     bool in_menu() const { return before_menu_.has_value(); }
-    /// Moves to the first or last item of the open menu, or to its next one that begins with a letter.
+    /// Moves to the first or last item of the open menu, or to its next one that begins with what is being typed; `now` in seconds.
     void move_to_end_of_menu(bool last);
-    void move_to_letter(ImWchar letter);
+    void move_to_letter(ImWchar letter, double now);
     /// Moves to the item of a menu that the mouse is moved over.
     void point_at(ImGuiID id);
     void hide() { visible_ = false; }
@@ -63,11 +63,14 @@ private:
         bool visible = false;
     };
     void go_to(std::size_t place);
+    bool move_to_typed(std::size_t after);
 
     std::vector<FocusStop> stops_, gathered_;
     ImGuiID id_ = 0;
     std::size_t place_ = 0;
     std::optional<Focused> before_menu_;
+    std::string typed_;  ///< letters of a menu's item
+    double typed_at_ = 0;
     bool visible_ = false, pressed_ = false, arrived_ = false, moved_ = false, pointing_ = false;
 };
 

@@ -345,6 +345,13 @@ TEST_F(KeyboardTest, AMenuOpenedByTheMouseBeginsWithItsFirstItem) {
     EXPECT_TRUE(view.focus.on(items[1]));
     type("o", ui_frame);
     EXPECT_TRUE(view.focus.on(items[0]));
+    // Fast letters add up.
+    for (const char* letter : {"p", "e", "n"}) {
+        type(letter, ui_frame);
+        EXPECT_TRUE(view.focus.on(items[0])) << letter;
+    }
+    type("a", ui_frame);
+    EXPECT_TRUE(view.focus.on(items[1])) << "Open a model…";
     type("e", ui_frame);
     EXPECT_EQ(view.view, View::Step) << "the letters belong to the menu";
     press(Key::Enter, ui_frame);

@@ -36,7 +36,7 @@ void menu_keys(KeyboardFocus& focus) {
     if (key_pressed(Key::Home, false)) focus.move_to_end_of_menu(false);
     if (key_pressed(Key::End, false)) focus.move_to_end_of_menu(true);
     for (const ImWchar letter : ImGui::GetIO().InputQueueCharacters)
-        if (letter > ' ') focus.move_to_letter(letter);
+        if (letter > ' ') focus.move_to_letter(letter, ImGui::GetTime());
 }
 
 /// Tab moves between controls, also within a menu; Enter and Space press the focused one.
