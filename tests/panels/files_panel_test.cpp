@@ -111,22 +111,25 @@ TEST_F(FilesPanel, WhatIsTypedFiltersAndEnterOpensTheFirst) {
     EXPECT_EQ(all<command::OpenFile>()[0].path, "/data/old/Hamlet.txt");
 }
 
-TEST_F(FilesPanel, OnlyModelsAreOfferedToCompareTheWeightsWith) {
+TEST_F(FilesPanel, OnlyModelsAreOfferedWhereAModelIsChosen) {
     files.recent = {"/data/new/other.gguf", "/data/new/text.txt"};
     view.files.filter = FileFilter::Texts;  // as chosen when something else was opened
-    with_context(begin_beside);
-    view.files.shelf = false;
-    view.files.path.text = view.files.opened_at = "/data/old/";
     auto listing = std::make_shared<FolderListing>();
     listing->folder = "/data/old/";
     listing->entries = {{"models", true}, {"hamlet.txt", false, 12}, {"q4.gguf", false, 4000}, {"dump.npz", false, 9}};
     files.listing = listing;
-    frames(3, ui_frame);
-    EXPECT_EQ(view.files.path.completions, (std::vector<std::string>{"/data/new/other.gguf", "/data/old/models/", "/data/old/q4.gguf"}));
-    with_context([](PanelContext& context) { ask_desktop(context, DesktopQuestion::What::OpenFile); });
-    ASSERT_EQ(view.files.desktop.question->filters.size(), 1U);
-    EXPECT_EQ(view.files.desktop.question->filters[0].patterns, (std::vector<std::string>{"*.safetensors", "*.gguf"}));
-    EXPECT_EQ(view.files.desktop.question->filter, 0U);
+    for (const auto& begin : {begin_beside, begin_choosing_model}) {
+        with_context(begin);
+        view.files.shelf = false;
+        view.files.path.text = view.files.opened_at = "/data/old/";
+        frames(3, ui_frame);
+        EXPECT_EQ(view.files.path.completions,
+                  (std::vector<std::string>{"/data/new/other.gguf", "/data/old/models/", "/data/old/q4.gguf"}));
+        with_context([](PanelContext& context) { ask_desktop(context, DesktopQuestion::What::OpenFile); });
+        ASSERT_EQ(view.files.desktop.question->filters.size(), 1U);
+        EXPECT_EQ(view.files.desktop.question->filters[0].patterns, (std::vector<std::string>{"*.safetensors", "*.gguf"}));
+        EXPECT_EQ(view.files.desktop.question->filter, 0U);
+    }
 }
 
 TEST_F(FilesPanel, ATypedFolderOffersOnlyRecentFilesBelowIt) {

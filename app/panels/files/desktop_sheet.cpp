@@ -19,7 +19,7 @@ DesktopFilter filter_by_endings(std::string name, std::span<const std::string_vi
 
 /// In the order of FileFilter. Desktop dialogs cannot filter by exclusion, so texts are matched by their endings.
 std::vector<DesktopFilter> filters_to_open(FileTask task) {
-    if (task == FileTask::Beside) return {filter_by_endings("Models", endings_of(FileFilter::Models))};
+    if (task == FileTask::Beside || task == FileTask::Model) return {filter_by_endings("Models", endings_of(FileFilter::Models))};
     if (task == FileTask::Tokenizer) return {};
     return {{"All files", {"*"}},
             filter_by_endings("Models and runs", endings_of(FileFilter::Models)),

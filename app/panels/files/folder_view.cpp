@@ -43,7 +43,7 @@ const FolderListing* listing_of(const PanelContext& context) {
 
 FileFilter filter_in_force(const FileView& view) {
     if (view.task == FileTask::Open) return view.filter;
-    return view.task == FileTask::Beside ? FileFilter::Models : FileFilter::All;
+    return view.task == FileTask::Beside || view.task == FileTask::Model ? FileFilter::Models : FileFilter::All;
 }
 
 std::span<const std::string_view> endings_of(FileFilter filter) {
