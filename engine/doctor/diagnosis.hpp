@@ -72,6 +72,7 @@ struct Finding {
     std::vector<std::int64_t> cell;  ///< index in the recorded tensor; empty if it concerns no particular cell
     std::int64_t head = -1;          ///< -1: no particular head
     std::string sentence;
+    std::optional<Bug> bug{};  ///< if wrong
 };
 
 /// The result for an attention or a whole file.

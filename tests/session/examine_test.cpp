@@ -99,6 +99,7 @@ TEST(Examination, NumbersSetByHandAreNobodysMistake) {
         document.forward.edits = {elsewhere, {.at = {Stage::Scores, 1}, .sequence = 0, .head = 0, .row = 5, .column = 2, .value = 9}};
         DoctorReport report = examined(document, as_outline);
         EXPECT_TRUE(report.by_hand);
+        EXPECT_FALSE(report.diagnosis.bug);
         ASSERT_FALSE(report.diagnosis.findings.empty());
         const auto named = std::count_if(report.diagnosis.findings.begin(), report.diagnosis.findings.end(), [](const doctor::Finding& f) {
             return f.sentence.find("was set by hand, in edit 2 of 2") != std::string::npos && f.stage == "scores";
@@ -113,6 +114,24 @@ TEST(Examination, NumbersSetByHandAreNobodysMistake) {
         EXPECT_FALSE(report.by_hand);
         EXPECT_EQ(report.diagnosis.verdict, doctor::Verdict::Wrong);
         EXPECT_EQ(report.diagnosis.bug, doctor::Bug::NoScale);
+    }
+}
+
+/// The edited cell is the first that differs in its layer, where no mistake explains it together with all others.
+TEST(Examination, AMistakeElsewhereIsNamedInsteadOfAnEdit) {
+    for (const bool as_outline : {false, true}) {
+        Document document = open_preset("gpt-tiny");
+        document.config.context_length = 80;
+        document.texts = {text_of_words(70)};
+        document.forward.mistake = Mistake::NoScale;
+        document.forward.edits = {{.at = {Stage::Scores, 0}, .sequence = 0, .head = 0, .row = 0, .column = 0, .value = 90}};
+        const DoctorReport report = examined(document, as_outline);
+        EXPECT_FALSE(report.by_hand);
+        EXPECT_EQ(report.diagnosis.verdict, doctor::Verdict::Wrong);
+        EXPECT_EQ(report.diagnosis.bug, doctor::Bug::NoScale);
+        EXPECT_EQ(report.diagnosis.attention, "layers.1.attention");
+        ASSERT_FALSE(report.diagnosis.findings.empty());
+        EXPECT_EQ(report.diagnosis.findings[0].severity, doctor::Severity::Note) << "the edit's, which is still listed first";
     }
 }
 

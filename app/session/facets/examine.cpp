@@ -44,6 +44,17 @@ std::size_t edit_behind(const doctor::Finding& finding, const Trace<float>& trac
     return last;
 }
 
+/// The first finding that is still wrong stands for all.
+void lead_with_what_is_wrong(doctor::Diagnosis& diagnosis) {
+    const auto first = std::find_if(diagnosis.findings.begin(), diagnosis.findings.end(),
+                                    [](const doctor::Finding& finding) { return finding.severity == doctor::Severity::Wrong; });
+    if (first == diagnosis.findings.end()) return diagnosis.bug.reset();
+    diagnosis.bug = first->bug;
+    diagnosis.attention = first->attention;
+    diagnosis.stage = first->stage;
+    diagnosis.cell = first->cell;
+}
+
 /// What was set by hand is nobody's mistake, so the findings name the edit instead.
 void explain_edits(DoctorReport& report, const Trace<float>& trace) {
     doctor::Diagnosis& diagnosis = report.diagnosis;
@@ -55,9 +66,11 @@ void explain_edits(DoctorReport& report, const Trace<float>& trace) {
         report.by_hand = report.by_hand && edit > 0;
         if (edit == 0) continue;
         finding.severity = doctor::Severity::Note;
+        finding.bug.reset();
         finding.sentence = fmt::format("This number was set by hand, in edit {} of {}, so it does not follow from the stages before it.",
                                        edit, trace.settings.edits.size());
     }
+    lead_with_what_is_wrong(diagnosis);
     if (report.by_hand) diagnosis.explanation = "Numbers were set by hand. Switch the edits off to have the rest judged.";
 }
 
