@@ -97,7 +97,7 @@ Document make_document(const DocumentOptions& options) {
         throw Error("--sentence chooses one of an example's texts: give it with --preset");
     if (!options.model.empty() && (!options.document.empty() || !options.preset.empty()))
         throw Error("--model cannot be given together with --preset or --document");
-    if (is_run(options.model))
+    if (is_run(folder_of_part(options.model)))
         throw Error(fmt::format("--model: {0} is a training run, not a published model: use --run {0}, or open it with attnscope {0}",
                                 escaped(options.model.native(), 0)));
     Document document = !options.model.empty() ? document_of_model(open_named_model(options.model))

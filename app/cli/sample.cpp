@@ -16,6 +16,7 @@
 #include "app/cli/number_checks.hpp"
 #include "app/cli/standard_output.hpp"
 #include "app/cli/trained_example.hpp"
+#include "app/session/files/readable_file.hpp"
 #include "app/session/session.hpp"
 #include "app/session/states/model_tokens.hpp"
 #include "app/session/states/opened_model.hpp"
@@ -272,7 +273,7 @@ TextWriter open_writer(const std::filesystem::path& path) {
                                 "which has a {}",
                                 escaped(path.native(), 0), kCheckpointName));
     }
-    const Checkpoint checkpoint = read_run_checkpoint(path);
+    const Checkpoint checkpoint = read_run_checkpoint(folder_of_part(path));
     return {checkpoint.parameters, checkpoint.settings.train.forward, ModelText(checkpoint)};
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "app/cli/trained_example.hpp"
+#include "app/session/files/readable_file.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/tokenizer/tokenizer_files.hpp"
@@ -15,13 +16,14 @@ namespace attn::app {
 TextTokenizer TextTokenizer::of_model(const std::filesystem::path& path) {
     TextTokenizer out;
     out.name_ = escaped(path.native(), 0);
-    if (is_run(path)) throw Error(fmt::format("--model: {0} is a training run, not a published model: use --run {0}", out.name_));
+    if (is_run(folder_of_part(path)))
+        throw Error(fmt::format("--model: {0} is a training run, not a published model: use --run {0}", out.name_));
     out.pieces_ = read_tokenizer(path);
     return out;
 }
 
 TextTokenizer TextTokenizer::of_run(const std::filesystem::path& path) {
-    const Checkpoint checkpoint = read_run_checkpoint(path);
+    const Checkpoint checkpoint = read_run_checkpoint(folder_of_part(path));
     std::string name = escaped(path.native(), 0);
     if (checkpoint.vocabulary.empty()) throw FileError(FileFault::Schema, name, "", "has no vocabulary: it was not trained by attnscope");
     return of_checkpoint(checkpoint, std::move(name));

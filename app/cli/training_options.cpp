@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "app/cli/number_checks.hpp"
+#include "app/session/files/readable_file.hpp"
 #include "app/session/session.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/train/moment_steps.hpp"
@@ -57,7 +58,7 @@ void prepare_training(Session& session, const TrainingOptions& options, const Do
         session.apply({command::SetRun{settings_of(options)}, ""});
         session.apply({command::StartTraining{}, ""});
     } else {
-        session.apply({command::OpenCheckpoint{options.run}, ""});
+        session.apply({command::OpenCheckpoint{folder_of_part(options.run)}, ""});
     }
     session.wait_for_training();
     const TrainingSnapshot& now = *session.training().snapshot;

@@ -502,6 +502,30 @@ TEST(ModelOption, ATrainingRunIsNoPublishedModel) {
     EXPECT_EQ(trace.exit_code, 0) << trace.err;
 }
 
+TEST(ModelOption, TheConfigurationOfATrainingRunStandsForTheRun) {
+    const ScratchFolder folder;
+    const std::string run = folder.path("run"), config = run + "/config.json", trace = folder.path("trace.safetensors");
+    ASSERT_EQ(attnscope({"train", "--task", "copy", "--steps", "2", "--threads", "1", "--out", run}).exit_code, 0);
+    const std::vector<std::vector<std::string>> refused = {{"trace", "--model", config, "--out", trace},
+                                                           {"tokenize", "--model", config, "--text", "a"}};
+    for (const std::vector<std::string>& arguments : refused) {
+        const Outcome outcome = attnscope(arguments);
+        EXPECT_EQ(outcome.exit_code, 2) << arguments.front();
+        EXPECT_THAT(outcome.err, HasSubstr(config + " is a training run, not a published model: use --run " + config));
+    }
+    const auto with = [&](std::vector<std::string> arguments, const std::string& path) {
+        arguments.push_back(path);
+        return attnscope(arguments);
+    };
+    const std::vector<std::vector<std::string>> taken = {
+        {"sample", "--prompt", "a", "--model"}, {"tokenize", "--text", "a", "--run"}, {"trace", "--out", trace, "--run"}};
+    for (const std::vector<std::string>& arguments : taken) {
+        const Outcome whole = with(arguments, run), part = with(arguments, config);
+        EXPECT_EQ(part.exit_code, 0) << arguments.front() << ": " << part.err;
+        EXPECT_EQ(part.out, whole.out);
+    }
+}
+
 TEST(ModelOption, SampleContinuesAsTransformersDoes) {
     const Outcome outcome =
         attnscope({"sample", "--model", kFolders + "gpt2", "--prompt", kOneText, "--temperature", "0", "--tokens", "12", "--json"});
