@@ -393,6 +393,36 @@ TEST(OpenedModel, IsFoundByItsNameAmongTheModelsOfAnotherUser) {
     }
 }
 
+TEST(OpenedModel, IsFoundByItsNameWhenItsPathEndsWithASlash) {
+    const test::TemporaryFolder folder;
+    ModelPlaces places;
+    places.shelves = {folder.path() / "elsewhere"};
+    fs::create_directories(folder.path() / "elsewhere");
+    for (const char* name : {"models--org--tiny", "tiny"}) {
+        ModelReference reference;
+        reference.path = folder.path() / "gone" / name / "";
+        EXPECT_EQ(find_model(reference, places).model, nullptr);
+        fs::copy(kGpt2, places.shelves[0] / name);
+        const FoundModel found = find_model(reference, places);
+        ASSERT_NE(found.model, nullptr) << name;
+        EXPECT_EQ(found.model->path(), places.shelves[0] / name);
+    }
+}
+
+TEST(OpenedModel, WithoutANameIsNotTheFolderThatIsSearched) {
+    const test::TemporaryFolder folder;
+    fs::copy(kGpt2, folder.path() / "models");
+    ModelPlaces places;
+    for (const char* shelf : {"models", "models/"}) {
+        places.shelves = {folder.path() / shelf};
+        for (const char* path : {"/", ".", "./", "..", "models--"}) {
+            ModelReference reference;
+            reference.path = path;
+            EXPECT_EQ(find_model(reference, places).model, nullptr) << shelf << ", " << path;
+        }
+    }
+}
+
 /// Only what is called the same is elsewhere: with other sizes, or with the same sizes and other tensors.
 TEST(OpenedModel, OfTheSameNameIsNotTakenForTheOneThatIsMissing) {
     const test::TemporaryFolder folder;

@@ -23,7 +23,9 @@ fs::path from_hub_entry(const fs::path& path) {
 }
 
 /// What the model may be called within a folder of models, the likeliest first.
-std::vector<fs::path> names_of(const fs::path& path) {
+std::vector<fs::path> names_of(const fs::path& given) {
+    fs::path path = given.lexically_normal();
+    if (!path.has_filename()) path = path.parent_path();  // it ends with a slash
     const fs::path name = path.filename(), folder = path.parent_path().filename();
     const fs::path in_cache = from_hub_entry(path);
     if (in_cache.empty()) return {name, folder / name, fmt::format("models--{}--{}", folder.string(), name.string())};
@@ -38,7 +40,8 @@ std::vector<fs::path> candidates(const ModelReference& reference, const ModelPla
     std::vector<fs::path> folders = places.shelves;
     if (!places.document_folder.empty()) folders.insert(folders.begin(), places.document_folder);
     for (const fs::path& folder : folders)
-        for (const fs::path& name : names_of(reference.path)) found.push_back(folder / name);
+        for (const fs::path& name : names_of(reference.path))
+            if (const fs::path place = (folder / name).lexically_normal(); place.has_filename()) found.push_back(place);
     return found;
 }
 
