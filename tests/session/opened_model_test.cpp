@@ -455,6 +455,7 @@ TEST(OpenedModel, ThatIsMissingIsAskedForAndThenTheDocumentOpens) {
     open("");
     ASSERT_TRUE(session.files().missing_model);
     EXPECT_EQ(session.files().missing_model->document, document);
+    EXPECT_THAT(session.files().missing_model->problem, Not(HasSubstr("put it back"))) << "that is about the JSON";
     EXPECT_EQ(session.document().model, nullptr);
     fs::create_directories(folder.path() / "other");
     put_together(folder.path() / "other", "bert", "bert_uncased");

@@ -184,7 +184,7 @@ void FileDesk::open(const command::OpenFile& open) {
             places.chosen = model;
             *file = read_any_file(path, stop, places);
         } catch (const ModelIsMissing& missing) {
-            return model_is_missing({path, missing.what()});
+            return model_is_missing({path, missing.cause()});
         }
         if (file->document) expect_short_texts(*file->document);
         if (file->kind == FileKind::Document && file->document->trained)
