@@ -108,7 +108,7 @@ TEST_F(ModelList, TheArrowsChooseAndWhatIsChosenIsLookedAt) {
 }
 
 TEST_F(ModelList, TheMissingModelOfADocumentIsChosenHere) {
-    files.missing_model = MissingModel{"/d/mine.attnscope.json", "the model of this document cannot be opened"};
+    files.missing_model = MissingModel{"/d/mine.attnscope.json", "/gone/gpt2", "the model of this document cannot be opened"};
     files.missing_models = 1;
     frames(2, ui_frame);
     press(Key::Enter, ui_frame);
@@ -122,6 +122,7 @@ TEST_F(ModelList, TheMissingModelOfADocumentIsChosenHere) {
     ASSERT_EQ(all<command::OpenFile>().size(), 1U);
     EXPECT_EQ(all<command::OpenFile>()[0].path, "/d/mine.attnscope.json");
     EXPECT_EQ(all<command::OpenFile>()[0].model, "/c/models--openai-community--gpt2");
+    EXPECT_EQ(all<command::OpenFile>()[0].model_was, "/gone/gpt2");
     with_context([](const PanelContext& context) { EXPECT_FALSE(asks_for_model(context)) << "until it fails again"; });
 }
 

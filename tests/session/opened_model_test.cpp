@@ -449,12 +449,13 @@ TEST(OpenedModel, ThatIsMissingIsAskedForAndThenTheDocumentOpens) {
     fs::rename(folder.path() / "models/tiny", folder.path() / "renamed");
     Session session(open_preset("multi-head"), [] {});
     const auto open = [&](const fs::path& model) {
-        session.apply({command::OpenFile{document, model}, ""});
+        session.apply({command::OpenFile{document, model, folder.path() / "models/tiny"}, ""});
         session.wait_for_files();
     };
     open("");
     ASSERT_TRUE(session.files().missing_model);
     EXPECT_EQ(session.files().missing_model->document, document);
+    EXPECT_EQ(session.files().missing_model->model, folder.path() / "models/tiny");
     EXPECT_THAT(session.files().missing_model->problem, Not(HasSubstr("put it back"))) << "that is about the JSON";
     EXPECT_EQ(session.document().model, nullptr);
     fs::create_directories(folder.path() / "other");
@@ -468,6 +469,28 @@ TEST(OpenedModel, ThatIsMissingIsAskedForAndThenTheDocumentOpens) {
     ASSERT_NE(session.document().model, nullptr) << session.files().notice;
     EXPECT_EQ(session.document().model->path(), folder.path() / "renamed");
     EXPECT_EQ(session.files().document, document);
+}
+
+TEST(OpenedModel, ThatIsChosenDoesNotStandForAnotherOneThatIsMissing) {
+    const test::TemporaryFolder folder;
+    for (const char* name : {"shown", "pinned"}) fs::copy(kGpt2, folder.path() / name);
+    Document document = document_of_model(OpenedModel::open(folder.path() / "shown"));
+    document.pins.a = State{std::make_shared<const app::Setup>(document), Drawn{}};
+    document.pins.b = State{std::make_shared<const app::Setup>(document_of_model(OpenedModel::open(folder.path() / "pinned"))), Drawn{}};
+    save_document(folder.path() / "both.json", document);
+    fs::create_directories(folder.path() / "away");
+    for (const char* name : {"shown", "pinned"}) fs::rename(folder.path() / name, folder.path() / "away" / name);
+    ModelPlaces places;
+    places.chosen = folder.path() / "away/shown";
+    places.chosen_for = folder.path() / "shown";
+    std::vector<std::string> left_out;
+    const Document again = load_document(folder.path() / "both.json", &left_out, places);
+    EXPECT_EQ(again.model->path(), places.chosen);
+    ASSERT_TRUE(again.pins.a);
+    EXPECT_EQ(again.pins.a->setup->model->path(), places.chosen) << "it was chosen for this one, too";
+    EXPECT_FALSE(again.pins.b);
+    ASSERT_EQ(left_out.size(), 1U);
+    EXPECT_THAT(left_out[0], AllOf(HasSubstr("Pinned B is left out"), HasSubstr((folder.path() / "pinned").string())));
 }
 
 /// Only states pinned of that model are lost; without one, the document opens as if nothing were missing.

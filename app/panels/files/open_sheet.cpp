@@ -220,8 +220,8 @@ void open_path(PanelContext& context, std::string path) {
     const FileTask task = std::exchange(context.view.files.task, FileTask::None);
     if (task == FileTask::Beside) put_model_beside(context.view, path);
     else if (task == FileTask::Tokenizer) put_tokenizer_beside(context.view, path);
-    else if (task == FileTask::Model && context.files.missing_model)
-        context.commands.push_back({command::OpenFile{context.files.missing_model->document, path}, ""});
+    else if (const auto& missing = context.files.missing_model; task == FileTask::Model && missing)
+        context.commands.push_back({command::OpenFile{missing->document, path, missing->model}, ""});
     else context.commands.push_back({command::OpenFile{path}, ""});
 }
 

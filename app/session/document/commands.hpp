@@ -139,7 +139,8 @@ struct SaveDocument {
 /// Opens a document, a training run, a text or an attention dump, depending on the file's contents.
 struct OpenFile {
     std::filesystem::path path;
-    std::filesystem::path model{};  ///< of a document whose model is missing: where it is now
+    std::filesystem::path model{};      ///< of a document whose model is missing: where it is now
+    std::filesystem::path model_was{};  ///< and where it was
 };
 /// Restores the work in an autosave folder: its document, and its run, paused.
 struct RestoreWork {

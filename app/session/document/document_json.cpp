@@ -211,7 +211,7 @@ Json to_json(const Pins& pins, const std::filesystem::path& folder) {
     return json;
 }
 
-[[noreturn]] void refuse_model(const JsonObject& object, const FoundModel& found) {
+[[noreturn]] void refuse_model(const JsonObject& object, const std::filesystem::path& model, const FoundModel& found) {
     const FileError& cause = *found.cause;
     try {
         object.fail("model",
@@ -219,7 +219,7 @@ Json to_json(const Pins& pins, const std::filesystem::path& folder) {
                                 found.searched),
                     cause.fault());
     } catch (const FileError& refusal) {
-        throw ModelIsMissing(refusal, cause.what() + found.searched);
+        throw ModelIsMissing(refusal, model, cause.what() + found.searched);
     }
 }
 
@@ -286,7 +286,7 @@ void read_model_fields(JsonObject& object, Setup& setup, const ModelPlaces& plac
         use_shipped(setup, std::move(shipped));
     } else if (!reference.path.empty()) {
         const FoundModel found = find_model(reference, places);
-        if (found.model == nullptr) refuse_model(object, found);
+        if (found.model == nullptr) refuse_model(object, reference.path, found);
         setup.model = found.model;
         setup.config = setup.model->config();
     }

@@ -33,9 +33,13 @@ std::vector<fs::path> names_of(const fs::path& given) {
     return {in_cache, *in_cache.begin(), full, full.filename()};
 }
 
+bool is_chosen_for(const ModelPlaces& places, const ModelReference& reference) {
+    return !places.chosen.empty() && places.chosen_for == reference.path;
+}
+
 std::vector<fs::path> candidates(const ModelReference& reference, const ModelPlaces& places) {
     std::vector<fs::path> found;
-    if (!places.chosen.empty()) found.push_back(places.chosen);
+    if (is_chosen_for(places, reference)) found.push_back(places.chosen);
     if (!places.document_folder.empty() && !reference.beside.empty()) found.push_back(places.document_folder / reference.beside);
     std::vector<fs::path> folders = places.shelves;
     if (!places.document_folder.empty()) folders.insert(folders.begin(), places.document_folder);

@@ -26,15 +26,20 @@ struct ModelPlaces {
     std::filesystem::path document_folder;       ///< empty: none
     std::vector<std::filesystem::path> shelves;  ///< folders that hold models: caches, and the user's models folder
     std::filesystem::path chosen;                ///< the model that the user has chosen; empty: none
+    std::filesystem::path chosen_for;            ///< where the model was in whose stead it was chosen
 };
 
 /// The model of a document cannot be opened, and is nowhere else.
 class ModelIsMissing : public FileError {
 public:
-    ModelIsMissing(const FileError& refusal, std::string cause) : FileError(refusal), cause_(std::move(cause)) {}
+    ModelIsMissing(const FileError& refusal, std::filesystem::path model, std::string cause)
+        : FileError(refusal), model_(std::move(model)), cause_(std::move(cause)) {}
+    /// Where it was.
+    const std::filesystem::path& model() const { return model_; }
     const std::string& cause() const { return cause_; }
 
 private:
+    std::filesystem::path model_;
     std::string cause_;
 };
 

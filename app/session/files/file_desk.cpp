@@ -177,14 +177,16 @@ void FileDesk::save(const command::SaveDocument& save, std::shared_ptr<const Doc
 }
 
 void FileDesk::open(const command::OpenFile& open) {
-    send([this, path = open.path, model = open.model](const std::stop_token& stop) -> Outcome {
+    send([this, open](const std::stop_token& stop) -> Outcome {
+        const std::filesystem::path& path = open.path;
         auto file = std::make_shared<ReadableFile>();
         try {
             ModelPlaces places = model_places();
-            places.chosen = model;
+            places.chosen = open.model;
+            places.chosen_for = open.model_was;
             *file = read_any_file(path, stop, places);
         } catch (const ModelIsMissing& missing) {
-            return model_is_missing({path, missing.cause()});
+            return model_is_missing({path, missing.model(), missing.cause()});
         }
         if (file->document) expect_short_texts(*file->document);
         if (file->kind == FileKind::Document && file->document->trained)

@@ -52,7 +52,8 @@ struct OpenedText {
 /// A document that was not opened because its model is missing.
 struct MissingModel {
     std::filesystem::path document;
-    std::string problem;  ///< says where it was looked for
+    std::filesystem::path model;  ///< where it was
+    std::string problem;          ///< says where it was looked for
 };
 
 /// A description of an autosave's contents, for the restore dialog.
