@@ -72,9 +72,12 @@ void tell_notes(const OpenedModel& model) {
 }
 
 Document document_in(const std::filesystem::path& file) {
-    std::vector<std::string> left_out;
-    Document document = load_document(file, &left_out, model_places());
-    for (const std::string& what : left_out) complain(what);
+    std::vector<std::string> left_out, moved;
+    ModelPlaces places = model_places();
+    places.moved = &moved;
+    Document document = load_document(file, &left_out, places);
+    for (const auto* sentences : {&moved, &left_out})
+        for (const std::string& sentence : *sentences) complain(sentence);
     if (document.model != nullptr) tell_notes(*document.model);
     return document;
 }

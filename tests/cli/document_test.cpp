@@ -96,6 +96,19 @@ TEST_F(EditedDocument, IsReadWithoutAPinnedStateWhoseModelIsGone) {
     EXPECT_EQ(different_stages(read_safetensors(folder_.path("trace.safetensors")), *edited_->trace), 0);
 }
 
+TEST_F(EditedDocument, SaysWhereItsModelWasFoundInstead) {
+    const std::filesystem::path was = folder_.path("models/tiny"), is = folder_.path("tiny");
+    std::filesystem::create_directories(was);
+    std::filesystem::copy(std::filesystem::path(ATTN_TEST_DATA) / "golden/hf/gpt2", was);
+    app::save_document(path(), app::document_of_model(app::OpenedModel::open(was)));
+    run({"trace", "--document", path(), "--out", folder_.path("trace.safetensors")});
+    std::filesystem::rename(was, is);
+    const Outcome outcome = attnscope({"trace", "--document", path(), "--out", folder_.path("trace.safetensors")});
+    EXPECT_EQ(outcome.exit_code, 0);
+    EXPECT_EQ(outcome.err,
+              "attnscope: The model at " + was.string() + " cannot be opened, so the one at " + is.string() + " is used instead.\n");
+}
+
 TEST_F(EditedDocument, OfAModelThatIsGoneIsRefusedWithThePlacesLookedAt) {
     const std::filesystem::path model = folder_.path("model");
     std::filesystem::copy(std::filesystem::path(ATTN_TEST_DATA) / "golden/hf/gpt2", model);

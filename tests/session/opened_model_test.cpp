@@ -378,6 +378,22 @@ TEST(OpenedModel, IsFoundBesideTheDocumentThatMovedWithIt) {
     EXPECT_EQ(load_document(folder.path() / "there/shows.json").model->path(), folder.path() / "there/tiny");
 }
 
+TEST(OpenedModel, ThatIsFoundElsewhereIsNamedInTheNotice) {
+    const test::TemporaryFolder folder;
+    const fs::path document = document_with_model(folder.path());
+    const auto notice = [&] {
+        Session session(open_preset("multi-head"), [] {});
+        session.apply({command::OpenFile{document}, ""});
+        session.wait_for_files();
+        EXPECT_FALSE(session.files().failed);
+        return session.files().notice;
+    };
+    EXPECT_THAT(notice(), Not(HasSubstr("instead")));
+    fs::rename(folder.path() / "models/tiny", folder.path() / "tiny");
+    EXPECT_THAT(notice(), HasSubstr("The model at " + (folder.path() / "models/tiny").string() + " cannot be opened, so the one at " +
+                                    (folder.path() / "tiny").string() + " is used instead."));
+}
+
 TEST(OpenedModel, IsFoundByItsNameAmongTheModelsOfAnotherUser) {
     const test::TemporaryFolder folder;
     const fs::path document = document_with_model(folder.path());

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -223,6 +224,15 @@ Json to_json(const Pins& pins, const std::filesystem::path& folder) {
     }
 }
 
+/// Says where a model is that is not where it was.
+void tell_if_moved(const ModelReference& reference, const FoundModel& found, const ModelPlaces& places) {
+    if (places.moved == nullptr || !found.cause) return;
+    std::string sentence = fmt::format("The model at {} cannot be opened, so the one at {} is used instead.",
+                                       escaped(reference.path.native(), 0), escaped(found.model->path().native(), 0));
+    if (std::find(places.moved->begin(), places.moved->end(), sentence) == places.moved->end())
+        places.moved->push_back(std::move(sentence));
+}
+
 Look look_from_json(JsonObject object) {
     Look look;
     read_look(object, look);
@@ -287,6 +297,7 @@ void read_model_fields(JsonObject& object, Setup& setup, const ModelPlaces& plac
     } else if (!reference.path.empty()) {
         const FoundModel found = find_model(reference, places);
         if (found.model == nullptr) refuse_model(object, reference.path, found);
+        tell_if_moved(reference, found, places);
         setup.model = found.model;
         setup.config = setup.model->config();
     }

@@ -27,6 +27,7 @@ struct ModelPlaces {
     std::vector<std::filesystem::path> shelves;  ///< folders that hold models: caches, and the user's models folder
     std::filesystem::path chosen;                ///< the model that the user has chosen; empty: none
     std::filesystem::path chosen_for;            ///< where the model was in whose stead it was chosen
+    std::vector<std::string>* moved = nullptr;   ///< receives a sentence for each model that is found elsewhere
 };
 
 /// The model of a document cannot be opened, and is nowhere else.

@@ -219,12 +219,12 @@ void FileDesk::take(const std::filesystem::path& path, ReadableFile& file, Opene
     const std::filesystem::path whole = std::filesystem::absolute(file.path);
     const auto send_on = [&](auto what) { opened.commands.push_back({std::move(what), ""}); };
     switch (file.kind) {
-    case FileKind::Document:
-        tell(and_left_out(and_left_out("Opened " + shown(path) + "." + where_is_its_model(*file.document), file.left_out),
-                          assumptions_of(*file.document)),
-             !file.left_out.empty());
+    case FileKind::Document: {
+        const std::string opened_it = and_left_out("Opened " + shown(path) + "." + where_is_its_model(*file.document), file.moved);
+        tell(and_left_out(and_left_out(opened_it, file.left_out), assumptions_of(*file.document)), !file.left_out.empty());
         send_on(command::OpenDocument{std::move(*file.document), false, whole});
         break;
+    }
     case FileKind::Model:
         tell(and_left_out(fmt::format("Opened {}, a {} model.", shown(file.path), file.document->model->family()),
                           assumptions_of(*file.document)),

@@ -129,7 +129,9 @@ ReadableFile read_any_file(const std::filesystem::path& given, const std::stop_t
         }
         expect_format(path);
         file.kind = FileKind::Document;
-        file.document = load_document(path, &file.left_out, places);
+        ModelPlaces searched = places;
+        searched.moved = &file.moved;
+        file.document = load_document(path, &file.left_out, searched);
         return file;
     }
     file.text = std::make_shared<const std::string>(read_text_file(path, {.max_bytes = std::uint64_t{64} << 20, .stop = stop}).text);

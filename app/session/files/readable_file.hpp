@@ -21,6 +21,7 @@ struct ReadableFile {
     std::filesystem::path path;               ///< what was read; see folder_of_part()
     std::optional<Document> document;         ///< for a Document; for a Model, a document that shows it
     std::vector<std::string> left_out;        ///< for a Document: see document_from_json()
+    std::vector<std::string> moved;           ///< for a Document: see ModelPlaces
     std::shared_ptr<const std::string> text;  ///< for a Text
     std::shared_ptr<const Lesson> lesson;     ///< for a Lesson
 };
