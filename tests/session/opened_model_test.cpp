@@ -459,6 +459,16 @@ TEST(OpenedModel, OfTheSameNameIsNotTakenForTheOneThatIsMissing) {
     EXPECT_THAT(refusal_of(document), HasSubstr("the names of its tensors differ"));
 }
 
+TEST(OpenedModel, ThatWasReplacedByAnotherIsNotTakenForIt) {
+    const test::TemporaryFolder folder;
+    const fs::path document = document_with_model(folder.path());
+    EXPECT_EQ(refusal_of(document), "");
+    fs::remove_all(folder.path() / "models/tiny");
+    fs::create_directories(folder.path() / "models/tiny");
+    put_together(folder.path() / "models/tiny", "bert", "bert_uncased");
+    EXPECT_THAT(refusal_of(document), HasSubstr("another model is there now: its sizes differ"));
+}
+
 TEST(OpenedModel, ThatIsMissingIsAskedForAndThenTheDocumentOpens) {
     const test::TemporaryFolder folder;
     const fs::path document = document_with_model(folder.path());

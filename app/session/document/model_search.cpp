@@ -90,7 +90,10 @@ std::string mark_of_tensors(const OpenedModel& model) {
 FoundModel find_model(const ModelReference& reference, const ModelPlaces& places) {
     FoundModel found;
     try {
-        found.model = OpenedModel::open(reference.path);
+        std::shared_ptr<const OpenedModel> model = OpenedModel::open(reference.path);
+        if (const std::string_view why = difference(reference, *model); !why.empty())
+            throw FileError(FileFault::Schema, escaped(reference.path.native(), 0), "", fmt::format("another model is there now: {}", why));
+        found.model = std::move(model);
         return found;
     } catch (const FileError& error) {
         found.cause = error;
