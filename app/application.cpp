@@ -90,8 +90,10 @@ void Application::open(const std::filesystem::path& file) {
     session_.apply({command::OpenFile{file}, ""});
     session_.wait_for_files();
     session_.wait_for_training();
-    // What is opened without a part of it says so in the window.
-    if (session_.files().failed && session_.files().openings == before) throw Error(session_.files().notice);
+    const FilesState& files = session_.files();
+    // A document that opens without a pinned state says so in the window. A run counts as opened before its model is read.
+    const bool opened = files.openings != before && files.opened == FileKind::Document;
+    if (files.failed && !opened) throw Error(files.notice);
     session_.begin_here();
 }
 

@@ -15,6 +15,7 @@
 #include "engine/io/safetensors.hpp"
 #include "engine/trace/trace.hpp"
 #include "tests/cli/process.hpp"
+#include "tests/cli/window_process.hpp"
 
 namespace attn::test {
 namespace {
@@ -94,6 +95,10 @@ TEST_F(EditedDocument, IsReadWithoutAPinnedStateWhoseModelIsGone) {
     EXPECT_NE(outcome.err.find("attnscope: Pinned B is left out, because its model cannot be opened: " + model.string()), std::string::npos)
         << outcome.err;
     EXPECT_EQ(different_stages(read_safetensors(folder_.path("trace.safetensors")), *edited_->trace), 0);
+    const WindowViewer viewer;
+    if (viewer.can_see()) {
+        EXPECT_NE(viewer.open({path()}, folder_.path("")).title, "") << "the window opens, too";
+    }
 }
 
 TEST_F(EditedDocument, SaysWhereItsModelWasFoundInstead) {
