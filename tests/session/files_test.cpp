@@ -277,7 +277,7 @@ TEST_F(Files, ARunIsTakenUp) {
         trained.wait_for_training();
     }
     put("config.json", R"({"model_type": "gpt2"})");
-    for (const char* name : {"model.safetensors", "config.json"}) {
+    for (const char* name : {"config.json", "model.safetensors"}) {
         send(command::OpenPreset{"causal-attention"});
         send(command::OpenFile{folder.path() / name});
         session.wait_for_training();

@@ -233,7 +233,7 @@ void FileDesk::take(const std::filesystem::path& path, ReadableFile& file, Opene
         send_on(command::OpenDocument{std::move(*file.document), true, ""});
         break;
     case FileKind::Run:
-        send_on(command::OpenCheckpoint{path});
+        send_on(command::OpenCheckpoint{file.path});
         break;
     case FileKind::Dump:
         send_on(command::OpenDump{path});
