@@ -12,6 +12,7 @@
 #include "engine/families/stored_parameters.hpp"
 #include "engine/io/atomic_file.hpp"
 #include "engine/io/file_error.hpp"
+#include "engine/io/folder.hpp"
 #include "engine/train/curve_csv.hpp"
 
 namespace attn {
@@ -21,14 +22,9 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kConfigName = "config.json";
 
-void make_folder(const fs::path& folder) {
-    std::error_code error;
-    fs::create_directories(folder, error);
-    if (error) throw FileError(FileFault::Io, escaped(folder.native(), 0), "", fmt::format("cannot be created: {}", error.message()));
-}
-
+/// A folder that the user named.
 const fs::path& made(const fs::path& folder) {
-    make_folder(folder);
+    make_folder(folder, 0);
     return folder;
 }
 
@@ -83,7 +79,13 @@ void try_writing(const fs::path& path, std::uint64_t bytes) {
 
 RunFolderWriter::RunFolderWriter(const fs::path& folder) : folder_(made(folder)), lock_(folder_) {
     remove_abandoned_files(folder_);
-    remove_abandoned_files(folder_ / kMomentsName);
+    remove_abandoned_files(moments_folder());
+}
+
+fs::path RunFolderWriter::moments_folder() const {
+    fs::path folder = folder_ / kMomentsName;
+    expect_no_links(folder, 1);
+    return folder;
 }
 
 std::string RunFolderWriter::first_found() const {
@@ -98,7 +100,7 @@ std::string RunFolderWriter::first_found() const {
 
 void RunFolderWriter::begin(std::optional<std::int64_t> continued, std::uint64_t checkpoint_bytes) {
     const fs::path moments = folder_ / kMomentsName;
-    make_folder(moments);
+    make_folder(moments, 1);
     for (const std::string_view name : {kCurvesName, kHeadsName, kConfigName}) try_writing(folder_ / name, 0);
     try_writing(previous_checkpoint(folder_ / kCheckpointName), 0);
     try_writing(moments / moment_name(0), 0);
@@ -151,7 +153,7 @@ void RunFolderWriter::write_tables(const RunFolder& run) const {
 
 std::set<std::int64_t> RunFolderWriter::add_moments(const RunFolder& run, std::size_t most_moments) {
     const fs::path moments = folder_ / kMomentsName;
-    make_folder(moments);
+    make_folder(moments, 1);
     const std::set<std::int64_t> before = stored_moments(moments);
     std::set<std::int64_t> now;
     for (const Moment& moment : chosen_moments(run.moments, most_moments)) {
@@ -164,7 +166,7 @@ std::set<std::int64_t> RunFolderWriter::add_moments(const RunFolder& run, std::s
 }
 
 bool RunFolderWriter::drop_moments_except(const std::set<std::int64_t>& kept) {
-    const fs::path moments = folder_ / kMomentsName;
+    const fs::path moments = moments_folder();
     bool any = false;
     for (const std::int64_t step : stored_moments(moments)) {
         if (kept.contains(step)) continue;
@@ -176,8 +178,8 @@ bool RunFolderWriter::drop_moments_except(const std::set<std::int64_t>& kept) {
 }
 
 void RunFolderWriter::drop_other_run() const {
+    const fs::path moments = moments_folder();
     for (const std::string_view name : {kCurvesName, kHeadsName, kConfigName}) remove_file(folder_ / name);
-    const fs::path moments = folder_ / kMomentsName;
     for (const std::int64_t step : stored_moments(moments)) remove_file(moments / moment_name(step));
 }
 

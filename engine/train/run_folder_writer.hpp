@@ -20,7 +20,7 @@ inline constexpr std::size_t kMostMoments = 24;
 class RunFolderWriter {
 public:
     /// Creates the folder if necessary and removes unfinished files of killed writers. Throws FileError, also if another process is writing
-    /// a run there.
+    /// a run there, or the folder of the moments is a link.
     explicit RunFolderWriter(const std::filesystem::path& folder);
 
     /// The first existing file that saving a run would replace, such as "model.safetensors"; "" if there is none.
@@ -38,6 +38,8 @@ public:
     std::string save(const RunFolder& run, std::size_t most_moments = kMostMoments);
 
 private:
+    /// Throws FileError if it is a link.
+    std::filesystem::path moments_folder() const;
     void write_tables(const RunFolder& run) const;
     /// Writes those that are not stored yet; returns the steps of all that the folder is to hold.
     std::set<std::int64_t> add_moments(const RunFolder& run, std::size_t most_moments);

@@ -12,6 +12,7 @@
 #include "engine/io/folder_lock.hpp"
 #include "engine/train/run_folder.hpp"
 #include "tests/cli/process.hpp"
+#include "tests/support/planted_links.hpp"
 
 namespace attn::test {
 namespace {
@@ -223,6 +224,17 @@ TEST(TrainSaving, WhatCannotBeWrittenIsFoundBeforeTraining) {
     expect_refused({"train", "--resume", out, "--steps", "9", "--out", out}, "model.safetensors: is a symbolic link");
     EXPECT_EQ(read_bytes(folder.path("elsewhere")), bytes);
     EXPECT_FALSE(fs::exists(out + "/model.previous.safetensors"));
+
+    // Nor is a folder of moments that is one: whoever made the run decided where it leads.
+    const std::string planted = folder.path("planted"), others = folder.path("others");
+    ASSERT_EQ(attnscope(tiny_run(planted, "3")).exit_code, 0);
+    fs::rename(planted + "/moments", others);
+    fs::create_directory_symlink(others, planted + "/moments");
+    const auto before = contents_of(others);
+    ASSERT_FALSE(before.empty());
+    expect_refused({"train", "--resume", planted, "--steps", "9", "--out", planted}, "moments: is a symbolic link");
+    expect_refused(tiny_run(planted, "3", {"--force"}), "moments: is a symbolic link");
+    EXPECT_EQ(contents_of(others), before);
 }
 
 TEST(TrainSaving, ClearsAwayWhatAKilledRunLeft) {

@@ -11,6 +11,7 @@
 #include "engine/tensor/random.hpp"
 #include "engine/train/curve_csv.hpp"
 #include "tests/engine/io_support.hpp"
+#include "tests/support/planted_links.hpp"
 
 namespace attn {
 namespace {
@@ -247,6 +248,37 @@ TEST(RunFolder, FindsOutBeforehandWhatCannotBeWritten) {
         test::expect_refused(name, FileFault::Io, std::string(name) + ": is a symbolic link", std::size_t{16} << 20,
                              [&] { writer.begin({}, 0); });
     }
+}
+
+TEST(RunFolder, NothingIsWrittenOrRemovedBehindLinks) {
+    test::expect_no_writing_behind_links([](const fs::path& place) { write_run_folder(place, small_run(10)); });
+    test::expect_no_writing_behind_links([](const fs::path& place) {
+        RunFolderWriter writer(place);
+        writer.begin(fs::exists(place / kCheckpointName) ? std::optional<std::int64_t>(10) : std::nullopt, 0);
+        const std::string problem = writer.save(small_run(20), 6);
+        if (!problem.empty()) throw Error(problem);
+    });
+}
+
+TEST(RunFolder, RefusesMomentsThatAreALink) {
+    const test::TemporaryFolder folder, elsewhere;
+    fs::create_directory_symlink(elsewhere.path(), folder / "moments");
+    test::expect_refused("moments", FileFault::Io, "moments: is a symbolic link", std::size_t{16} << 20,
+                         [&] { RunFolderWriter(folder.path()); });
+    // The folder itself was named by the user.
+    const test::TemporaryFolder big;
+    fs::create_directory_symlink(big.path(), folder / "run");
+    write_run_folder(folder / "run", small_run(4));
+    EXPECT_EQ(read_run_folder(big.path()).checkpoint.steps, 4);
+    // A link that is planted while the run is written.
+    RunFolderWriter writer(big.path());
+    writer.begin({}, 0);
+    fs::rename(big / "moments", elsewhere / "moments");
+    fs::create_directory_symlink(elsewhere / "moments", big / "moments");
+    const auto before = test::contents_of(elsewhere.path());
+    EXPECT_THROW(writer.save(small_run(10)), FileError);
+    EXPECT_EQ(test::contents_of(elsewhere.path()), before);
+    EXPECT_EQ(read_run_folder(big.path()).checkpoint.steps, 4);
 }
 
 TEST(RunFolder, KeepsFirstAndLastOfManyMoments) {

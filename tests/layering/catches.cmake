@@ -58,6 +58,8 @@ expect(accepted app/platform/png_file.cpp "#include \"engine/io/atomic_file.hpp\
 
 expect(reported app/platform/png_file.cpp "    std::FILE* file = std::fopen(name, mode)")
 expect(reported app/session/files/settings.cpp "std::ofstream(path) << text")
+expect(reported app/session/files/settings.cpp "std::filesystem::create_directories(path.parent_path(), failed)")
+expect(accepted engine/io/folder.cpp "fs::create_directories(folder, error)")
 expect(reported app/cli/bench.cpp "std::fstream stream(path)")
 expect(reported engine/io/npy.cpp "const int fd = ::open(name, O_WRONLY | O_TRUNC)")
 expect(reported engine/train/checkpoint.cpp "std::filesystem::copy_file(path, previous, error)")

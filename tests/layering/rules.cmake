@@ -59,8 +59,8 @@ set(LIBRARIES
   "oniguruma\\.h|utf8proc\\.h" "engine/tokenizer/")
 
 # All files are written in one place, which never leaves half a file and never follows a planted link.
-set(WRITER "engine/io/atomic_file\\.cpp")
-set(WRITING "std::(basic_)?(o?fstream|filebuf)|fopen *\\(|fdopen|freopen|O_CREAT|O_WRONLY|O_RDWR|O_TRUNC|O_APPEND|mkstemp|mkostemp|tmpfile|copy_file|[^a-z_]creat *\\(|create_symlink|create_hard_link|resize_file")
+set(WRITER "engine/io/(atomic_file|folder)\\.cpp")
+set(WRITING "std::(basic_)?(o?fstream|filebuf)|fopen *\\(|fdopen|freopen|O_CREAT|O_WRONLY|O_RDWR|O_TRUNC|O_APPEND|mkstemp|mkostemp|tmpfile|copy_file|[^a-z_]creat *\\(|create_symlink|create_hard_link|resize_file|create_director|[^a-z_]mkdir *\\(")
 
 # Anything that grows with the model is computed in the background: panels ask for it as a facet of a state. The headers above and those
 # of the session declare or include some of what computes it; these functions must not be called all the same.

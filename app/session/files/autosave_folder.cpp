@@ -28,6 +28,7 @@ constexpr const char* kAboutName = "about.json";
 constexpr const char* kDocumentName = "document.attnscope.json";
 constexpr const char* kTaskName = "task.txt";
 constexpr const char* kRunName = "run";
+constexpr int kOwnParents = 2;  // "attnscope/autosave"
 constexpr std::uint64_t kMostAbout = 64 << 10;
 constexpr std::int64_t kLatest = std::int64_t{1} << 40;  // seconds
 /// Every autosave rewrites the run's earlier models, so only a few small ones are included.
@@ -99,15 +100,10 @@ bool stands_in_document(const std::string& task_text) { return task_text.size() 
 }  // namespace
 
 AutosaveFolder AutosaveFolder::create(const fs::path& parent) {
-    std::error_code error;
-    fs::create_directories(parent, error);
-    if (error) throw FileError(FileFault::Io, escaped(parent.native(), 0), "", "cannot be created: " + error.message());
+    make_folder(parent, kOwnParents);
     for (int attempt = 0; attempt < 1000; ++attempt) {
         const fs::path path = parent / fmt::format("{}-{}", ::getpid(), attempt);
-        if (!fs::create_directory(path, error)) {
-            if (error) throw FileError(FileFault::Io, escaped(path.native(), 0), "", "cannot be created: " + error.message());
-            continue;
-        }
+        if (!make_new_folder(path)) continue;
         try {
             AutosaveFolder folder(path);
             // A window starting at the same time may have removed the folder because it is still empty.
@@ -128,10 +124,11 @@ std::optional<AutosaveFolder> AutosaveFolder::free_folder(const fs::path& path) 
 }
 
 std::vector<AutosaveFolder> AutosaveFolder::leftovers(const fs::path& parent) {
+    expect_no_links(parent, kOwnParents);
     std::vector<AutosaveFolder> found;
     std::error_code error, unknown;
     for (const std::string& name : names_in_folder(parent, error)) {
-        if (!is_name_of_ours(name) || !fs::is_directory(parent / name, unknown)) continue;
+        if (!is_name_of_ours(name) || !fs::is_directory(fs::symlink_status(parent / name, unknown))) continue;
         std::optional<AutosaveFolder> held = free_folder(parent / name);
         if (!held) continue;
         AutosaveFolder folder = std::move(*held);
@@ -152,6 +149,7 @@ std::vector<AutosaveFolder> AutosaveFolder::leftovers(const fs::path& parent) {
 }
 
 void AutosaveFolder::write_document(const UnsavedWork& work) {
+    expect_no_links(path_, kOwnParents + 1);
     std::error_code ignored;
     if (work.document == nullptr) {
         fs::remove(path_ / kDocumentName, ignored);
@@ -172,16 +170,19 @@ void AutosaveFolder::write_document(const UnsavedWork& work) {
 }
 
 void AutosaveFolder::write_run(const UnsavedWork& work) {
+    expect_no_links(path_, kOwnParents + 1);
     std::error_code ignored;
     if (work.run == nullptr) {
         fs::remove_all(path_ / kRunName, ignored);
         return;
     }
+    make_folder(path_ / kRunName, 1);
     const std::size_t bytes = sizeof(float) * static_cast<std::size_t>(work.run->checkpoint.parameters->count());
     write_run_folder(path_ / kRunName, *work.run, std::min(kAutosavedMoments, kMostMomentBytes / std::max<std::size_t>(bytes, 1)));
 }
 
 void AutosaveFolder::write_words(const UnsavedWork& work) {
+    expect_no_links(path_, kOwnParents + 1);
     words_ = words_about(work);
     const Json json{{"document", words_.document},
                     {"run", words_.run},

@@ -45,7 +45,7 @@ public:
     /// Creates and locks a new folder for this process. Throws FileError.
     static AutosaveFolder create(const std::filesystem::path& parent);
     /// The folders of processes that have ended, newest first, locked until destroyed. Empty ones are removed. Damaged contents never cause
-    /// an exception.
+    /// an exception. Throws FileError if the parent is a symbolic link (see expect_no_links()).
     static std::vector<AutosaveFolder> leftovers(const std::filesystem::path& parent);
 
     const std::filesystem::path& path() const { return path_; }

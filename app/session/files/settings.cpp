@@ -1,11 +1,12 @@
 #include "app/session/files/settings.hpp"
 
 #include <cstdlib>
+#include <exception>
 #include <system_error>
 
 #include "app/session/document/memory_budget.hpp"
 #include "engine/io/atomic_file.hpp"
-#include "engine/io/file_error.hpp"
+#include "engine/io/folder.hpp"
 #include "engine/io/input_file.hpp"
 #include "engine/io/json_object.hpp"
 
@@ -89,6 +90,19 @@ bool has_settings(const std::filesystem::path& file) {
     return !file.empty() && std::filesystem::exists(file, ignored);
 }
 
+/// "attnscope".
+constexpr int kOwnFolders = 1;
+
+bool renamed_within_own_folder(const std::filesystem::path& from, const std::filesystem::path& to) {
+    try {
+        expect_no_links(from.parent_path(), kOwnFolders);
+        std::filesystem::rename(from, to);
+        return true;
+    } catch (const std::exception&) {
+        return false;
+    }
+}
+
 Settings read_settings(const std::filesystem::path& file) {
     return parse(read_whole_file(file, {.max_bytes = kMaxSettingsBytes, .stop = {}}), file.string());
 }
@@ -134,17 +148,13 @@ LoadedSettings load_settings(const std::filesystem::path& path) {
         std::string note = std::string(error.what()) + "; starting with the default settings";
         std::filesystem::path bad = path;
         bad += ".bad";
-        std::error_code failed;
-        std::filesystem::rename(path, bad, failed);
-        if (!failed) note += ", the file is kept as " + bad.filename().string();
+        if (renamed_within_own_folder(path, bad)) note += ", the file is kept as " + bad.filename().string();
         return {{}, note};
     }
 }
 
 void save_settings(const std::filesystem::path& path, const Settings& settings) {
-    std::error_code failed;
-    std::filesystem::create_directories(path.parent_path(), failed);
-    if (failed) throw FileError(FileFault::Io, path.string(), "", "its folder cannot be created: " + failed.message());
+    make_folder(path.parent_path(), kOwnFolders);
     const Json json = {
         {"dark", settings.dark},
         {"zoom", settings.zoom},
