@@ -42,8 +42,7 @@ void expect_no_links(const fs::path& folder, int own_names) {
     if (own_names == 0) return;
     expect_no_links(folder.parent_path(), own_names - 1);
     std::error_code unknown;  // what cannot be examined cannot be written to either
-    if (fs::is_symlink(fs::symlink_status(folder, unknown)))
-        throw refusal(folder, "is a symbolic link, which is not followed for writing");
+    if (fs::is_symlink(fs::symlink_status(folder, unknown))) throw refusal(folder, "is a symbolic link, which is not followed for writing");
 }
 
 void make_folder(const fs::path& folder, int own_names) {
