@@ -15,33 +15,17 @@
 
 #include "app/session/document/model_document.hpp"
 #include "app/session/session.hpp"
+#include "tests/bench/teaching_size.hpp"
 
 namespace attn::app {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-Document teaching_size() {
-    Document document;
-    document.texts = {""};
-    for (int i = 0; i < 64; ++i) document.texts[0] += "w" + std::to_string(i % 24) + " ";
-    document.config.architecture = Architecture::DecoderOnly;
-    document.config.d_model = 128;
-    document.config.num_heads = 4;
-    document.config.num_layers = 4;
-    document.config.d_ff = 512;
-    document.config.lm_head = true;
-    document.forward.masks.causal = true;
-    return document;
-}
-
-double percentile(std::vector<double> values, double part) {
-    std::sort(values.begin(), values.end());
-    return values[static_cast<std::size_t>(part * static_cast<double>(values.size() - 1))];
-}
-
 int measure(int repeats) {
-    Session session(teaching_size(), [] {});
+    Document document = teaching_size();
+    document.texts = {words(64)};
+    Session session(document, [] {});
     if (const auto snapshot = session.wait(); !snapshot->problem.empty()) {
         fmt::print(stderr, "{}\n", snapshot->problem);
         return 1;
@@ -66,13 +50,6 @@ int measure(int repeats) {
     fmt::print("command to snapshot: median {:.2f} ms, 90 % within {:.2f} ms; the forward pass alone: median {:.2f} ms ({} edits)\n",
                percentile(took, 0.5), percentile(took, 0.9), percentile(forward, 0.5), repeats);
     return 0;
-}
-
-std::string words(int count) {
-    static constexpr const char* kWords[] = {"the", "cat", "sat", "on", "a", "mat", "and", "it", "was", "warm", "there"};
-    std::string text;
-    for (int i = 0; i < count; ++i) text += std::string(i > 0 ? " " : "") + kWords[i * 7 % 11];
-    return text;
 }
 
 int measure_typing(int repeats, const std::string& folder) {

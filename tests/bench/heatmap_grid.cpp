@@ -1,5 +1,7 @@
 /// Measures a frame with 144 heatmaps at 1600 x 1000 pixels: with 256 x 256 numbers each, and with 1024 x 1024 held reduced, as for a long
-/// text. Not a test: prints and asserts nothing. If a file name is given, the first picture is written there.
+/// text. If a file name is given, the first picture is written there.
+///
+/// Usage: heatmap_grid_bench [FRAMES [PICTURE]]
 
 #include <fmt/core.h>
 #include <glad/gl.h>
@@ -8,6 +10,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <ctime>
 #include <vector>
 
@@ -20,7 +23,6 @@ using namespace attn::app;
 using Clock = std::chrono::steady_clock;
 
 constexpr int kHeads = 144, kAcross = 16;
-constexpr int kFrames = 40;
 
 double ms(Clock::duration duration) { return std::chrono::duration<double, std::milli>(duration).count(); }
 
@@ -36,7 +38,7 @@ attn::ReducedMap attention_like(int head, std::int64_t tokens, int level) {
     return reducer.take();
 }
 
-void measure(std::int64_t tokens, int level, const char* file) {
+void measure(int frames, std::int64_t tokens, int level, const char* file) {
     std::vector<attn::ReducedMap> heads;
     for (int head = 0; head < kHeads; ++head) heads.push_back(attention_like(head, tokens, level));
 
@@ -46,11 +48,11 @@ void measure(std::int64_t tokens, int level, const char* file) {
     int drawn = 0;
     const auto ui = [&](Frame& frame) {
         glFinish();  // otherwise a software renderer would skip frames that nobody reads
-        const bool new_numbers = drawn >= kFrames;
+        const bool new_numbers = drawn >= frames;
         if (drawn > 0) (new_numbers ? changing : still).push_back(ms(Clock::now() - last));
         last = Clock::now();
         if (drawn == 1) cpu_begin = std::clock();
-        if (drawn == kFrames) cpu_middle = std::clock();
+        if (drawn == frames) cpu_middle = std::clock();
         ImGui::SetNextWindowPos({0, 0});
         ImGui::SetNextWindowSize({frame.width, frame.height});
         ImGui::Begin("grid", nullptr, ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoBackground);
@@ -74,10 +76,12 @@ void measure(std::int64_t tokens, int level, const char* file) {
         ++drawn;
     };
     OffscreenOptions options;
-    options.frames = 2 * kFrames;
+    options.frames = 2 * frames;
     const Image image = render_offscreen(options, ui);
     if (file != nullptr) write_png(file, image);
-    const auto cpu_ms = [](std::clock_t from, std::clock_t to) { return 1e3 * static_cast<double>(to - from) / CLOCKS_PER_SEC / kFrames; };
+    const auto cpu_ms = [frames](std::clock_t from, std::clock_t to) {
+        return 1e3 * static_cast<double>(to - from) / CLOCKS_PER_SEC / frames;
+    };
     const std::clock_t cpu_end = std::clock();
     const double first = still.front();
     std::sort(still.begin(), still.end());
@@ -93,7 +97,8 @@ void measure(std::int64_t tokens, int level, const char* file) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    measure(256, 0, argc > 1 ? argv[1] : nullptr);
-    measure(1024, attn::reduced_level(1024, 1024, kHeads, 16 << 20), nullptr);
+    const int frames = argc > 1 ? std::max(2, std::atoi(argv[1])) : 40;
+    measure(frames, 256, 0, argc > 2 ? argv[2] : nullptr);
+    measure(frames, 1024, attn::reduced_level(1024, 1024, kHeads, 16 << 20), nullptr);
     return 0;
 }

@@ -1,5 +1,6 @@
 /// Measures the cost of watching a training run: alternates between the bare run and one with a session that follows it as the window does.
-/// live_training_bench [TASK] [SECONDS A TURN] [TURNS]
+///
+/// Usage: live_training_bench [TASK [SECONDS_A_TURN [TURNS]]]
 
 #include <fmt/format.h>
 
@@ -12,6 +13,7 @@
 
 #include "app/session/document/presets.hpp"
 #include "app/session/session.hpp"
+#include "engine/tensor/error.hpp"
 #include "engine/train/training_run.hpp"
 
 namespace attn::app {
@@ -70,6 +72,7 @@ Watched watched_speed(Session& session, double seconds) {
 int measure(TaskKind task, double seconds, int turns) {
     RunSettings settings = default_run(task);
     settings.stop = {.steps = 0};
+    settings.train.schedule.kind = ScheduleKind::Constant;  // any other ends, and a run that learns nothing does not start again
     TrainingRun run(settings);
     Session session(open_preset(kDefaultPreset), [] {});
     session.apply({command::SetRun{settings}, ""});
@@ -79,10 +82,10 @@ int measure(TaskKind task, double seconds, int turns) {
     for (int turn = -1; turn < turns; ++turn) {
         const double alone = bare_speed(run, seconds);
         const Watched both = watched_speed(session, seconds);
-        if (session.training().snapshot->phase != TrainingPhase::Paused) {
-            fmt::print(stderr, "{}\n", session.training().snapshot->message);
-            return 1;
-        }
+        if (const TrainingSnapshot& run_watched = *session.training().snapshot;
+            run_watched.phase != TrainingPhase::Paused || !(both.steps_a_second > 0) || !(both.traces_a_second > 0))
+            throw Error(fmt::format("the watched run made {:.1f} steps and {:.1f} traces a second: {}", both.steps_a_second,
+                                    both.traces_a_second, run_watched.message));
         if (turn < 0) continue;  // warm-up
         bare.push_back(alone);
         watched.push_back(both.steps_a_second);

@@ -1,7 +1,8 @@
-/// Measures the time from a letter typed after 64 tokens of a published model to the frames on screen with its effects: the first, with the
-/// current map and the arithmetic of the selected cell, and the one that also has the next-token candidates.
+/// Measures the time from a letter typed after 64 tokens to the frames on screen with its effects: the first, with the current map and the
+/// arithmetic of the selected cell, and the one that also has the next-token candidates. In a published model, or in an untrained one of
+/// the largest teaching size.
 ///
-/// Usage: typing_bench MODEL_FOLDER [LETTERS]
+/// Usage: typing_bench [LETTERS [MODEL_FOLDER]]
 ///
 /// Runs the program's own window and loop at 1600 x 1000 pixels on the available display (xvfb-run provides one). The time starts with the
 /// frame that receives the letter, as from a text field, and ends when the frame with the new numbers has been rendered and its buffers
@@ -26,6 +27,7 @@
 #include "app/session/document/model_document.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/tensor/memory.hpp"
+#include "tests/bench/teaching_size.hpp"
 
 namespace attn::app {
 namespace {
@@ -33,18 +35,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 double ms_since(Clock::time_point begin) { return std::chrono::duration<double, std::milli>(Clock::now() - begin).count(); }
-
-double percentile(std::vector<double> values, double part) {
-    std::sort(values.begin(), values.end());
-    return values.empty() ? 0 : values[static_cast<std::size_t>(part * static_cast<double>(values.size() - 1))];
-}
-
-std::string words(int count) {
-    static constexpr const char* kWords[] = {"the", "cat", "sat", "on", "a", "mat", "and", "it", "was", "warm", "there"};
-    std::string text;
-    for (int i = 0; i < count; ++i) text += std::string(i > 0 ? " " : "") + kWords[i * 7 % 11];
-    return text;
-}
 
 /// Types a letter some time after the last one has appeared on screen.
 class Typist {
@@ -109,7 +99,9 @@ private:
     void note() {
         Session& session = application_.session();
         const StateRef state = session.states().shown;
-        if (!session.results().find(state, facet::Inside{{Stage::Norm1, 0}})) throw Error("the layer is not in the picture");
+        constexpr StageId kSeen{Stage::Norm1, 0};
+        if (session.snapshot()->trace->find(kSeen) == nullptr && !session.results().find(state, facet::Inside{kSeen}))
+            throw Error("the layer is not in the picture");
         rendered_ms_.push_back(ms_since(begun_));
         (to_first_ ? first_ : took_).push_back(ms_since(*typed_at_));
         if (!to_first_) {
@@ -132,8 +124,7 @@ private:
     std::vector<double> first_, took_, pass_, rendered_ms_, laid_out_ms_;
 };
 
-int measure(const std::string& folder, int letters) {
-    Document document = document_of_model(OpenedModel::open(folder));
+int measure(Document document, int letters) {
     const std::string text = words(63);
     document.texts = {text};
     Waker waker;
@@ -152,12 +143,13 @@ int measure(const std::string& folder, int letters) {
 
 int main(int argc, char** argv) {
     try {
-        if (argc < 2) throw attn::Error("typing_bench MODEL_FOLDER [LETTERS]");
         // As the program does.
         attn::app::let_waiting_threads_sleep(argv);
         attn::return_large_memory();
         attn::keep_spare_memory(std::size_t{64} << 20);
-        return attn::app::measure(argv[1], argc > 2 ? std::max(1, std::atoi(argv[2])) : 60);
+        using namespace attn::app;
+        return measure(argc > 2 ? document_of_model(OpenedModel::open(argv[2])) : teaching_size(),
+                       argc > 1 ? std::max(1, std::atoi(argv[1])) : 60);
     } catch (const std::exception& error) {
         fmt::print(stderr, "{}\n", error.what());
         return 1;
