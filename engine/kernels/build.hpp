@@ -28,6 +28,7 @@ namespace {
 #include "engine/kernels/rows.hpp"
 #include "engine/kernels/softmax.hpp"
 #include "engine/kernels/stored.hpp"
+#include "engine/kernels/stored_packing.hpp"
 #include "engine/kernels/stored_row.hpp"
 
 #include "engine/kernels/activations.hpp"

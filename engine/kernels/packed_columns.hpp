@@ -1,10 +1,10 @@
 // Part of the kernel builds with AVX2 or AVX-512: reads as many columns of a half-precision or block-quantized matrix as a vector has
-// lanes, one lane per column. Included by stored_row.hpp inside an unnamed namespace.
+// lanes, one lane per column. Included by stored_packing.hpp inside an unnamed namespace.
 //
-// Each Columns type covers one number kind and holds kNumbers numbers of every column, which load() reads in kPieces pieces in any order,
-// given the block that contains them. They are used in parts of 32; call begin(part) before a part. four(part, fours) returns four quanta
-// per lane as bytes, and value() turns one of them into floats. The results are bit-identical to engine/kernels/stored.hpp; for the layouts
-// see engine/tensor/blocks.hpp.
+// Each Columns type covers one number kind and holds kNumbers numbers of every column, which load() reads in kPieces pieces in order, given
+// the block that contains them. They are used in parts of 32; call begin(part) before a part. Most kinds are unpacked into planes of four
+// quanta per lane, one byte each, which value() turns into floats. The results are bit-identical to engine/kernels/stored.hpp; for the
+// layouts see engine/tensor/blocks.hpp.
 
 using Dwords = Bits<float>;
 
@@ -48,11 +48,6 @@ ATTN_INLINE Dwords bytes_into(Dwords rest, Dwords x, Dwords numbers) {
     return reinterpret_cast<Dwords>(_mm512_mask_shuffle_epi8(reinterpret_cast<Whole>(rest), kBytes * 0x1111111111111111U,
                                                              reinterpret_cast<Whole>(x), reinterpret_cast<Whole>(numbers)));
 }
-/// The lowest four bits of each lane as a float.
-ATTN_INLINE Vec<float> lowest_four(Dwords x) {
-    const Vec<float> numbers = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-    return _mm512_permutexvar_ps(reinterpret_cast<Whole>(x), numbers);
-}
 #else
 using Whole = __m256i;
 ATTN_INLINE __m128i sixteen_at(const Byte* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); }
@@ -71,10 +66,10 @@ template <std::uint8_t kBytes>
 ATTN_INLINE Dwords bytes_into(Dwords rest, Dwords x, Dwords numbers) {
     return rest | reinterpret_cast<Dwords>(_mm256_shuffle_epi8(reinterpret_cast<Whole>(x), reinterpret_cast<Whole>(numbers)));
 }
-ATTN_INLINE Vec<float> lowest_four(Dwords x) { return __builtin_convertvector(x & 15, Vec<float>); }
 #endif
 
-/// A block in each of some adjacent columns: where it is in the first four, and the distance from each column to the next.
+/// A block in each of some adjacent columns: where it is in the first four, and the distance from each column to the next. Made anew for
+/// every piece that is read: kept, the addresses of all vectors of columns would be more than there are registers.
 struct SideBySide {
     const Byte* block[4];
     const RowBytes& rows;
@@ -82,12 +77,20 @@ struct SideBySide {
     ATTN_INLINE SideBySide(const Byte* first, const RowBytes& distance) : block{first}, rows(distance) {
         forget_origin(block[0]);
         block[1] = block[0] + rows.one, block[2] = block[0] + 2 * rows.one, block[3] = block[0] + rows.three;
-        for (const Byte*& of_one : block) forget_origin(of_one);
     }
 };
 
 ATTN_INLINE Dwords shifted(Dwords x, int bits) { return reinterpret_cast<Dwords>(reinterpret_cast<Lanes<float>::Wrapping>(x) >> bits); }
 ATTN_INLINE Dwords low_nibbles(Dwords x) { return x & 0x0F0F0F0F; }
+/// The lowest kBits bits of every byte.
+template <int kBits>
+constexpr std::int32_t kCountedBits = static_cast<std::int32_t>(((1U << kBits) - 1) * 0x01010101U);
+
+/// Bytes whose lowest kBits bits are those of `low`, and whose others those of `rest`.
+template <int kBits>
+ATTN_INLINE Dwords joined_bits(Dwords low, Dwords rest) {
+    return (low & kCountedBits<kBits>) | (rest & ~kCountedBits<kBits>);
+}
 ATTN_INLINE Dwords byte_at(Dwords x, int i) { return shifted(x, 8 * i) & 255; }
 ATTN_INLINE Vec<float> as_floats(Dwords x) { return __builtin_convertvector(x, Vec<float>); }
 ATTN_INLINE Vec<float> upper_halves(Dwords x) { return lower_halves(shifted(x, 16)); }
@@ -120,6 +123,7 @@ ATTN_INLINE void load_sixteen(const SideBySide& columns, std::int64_t at, Dwords
     out[2] = interleaved<Qwords, 0>(high, other_high);
     out[3] = interleaved<Qwords, 1>(high, other_high);
 }
+
 /// `rest` with byte kTo of every lane replaced by byte `from` of x's.
 template <int kTo>
 ATTN_INLINE Dwords byte_into(Dwords rest, Dwords x, int from) {
@@ -129,17 +133,49 @@ ATTN_INLINE Dwords byte_into(Dwords rest, Dwords x, int from) {
     return bytes_into<1 << kTo>(rest, x, numbers);
 }
 
-/// factor (u - kMiddle) for quanta u >= 0, without converting integers to floats: u becomes byte kTo of the float 1, giving 1 + u / kStep.
-/// The fused product with factor * kStep and the subtraction of factor * (kStep + kMiddle) are exact up to a single rounding of the result.
-template <int kTo, int kMiddle>
+/// Planes of quanta, one byte each, whose lowest bits count: lane c of plane f holds numbers 4 f to 4 f + 3 of column c.
+template <int kCount>
+struct Planes {
+    /// The lanes with byte i in the place of byte 0, moved for nothing by reading them from another address; their last bytes are then
+    /// those of the next lane.
+    ATTN_INLINE Dwords from_byte(int f, int i) const {
+        typedef std::int32_t Unaligned __attribute__((vector_size(kVectorBytes), aligned(1), may_alias));
+        return *reinterpret_cast<const Unaligned*>(reinterpret_cast<const Byte*>(planes + f) + i);
+    }
+    ATTN_INLINE Dwords& operator[](int f) { return planes[f]; }
+    ATTN_INLINE const Dwords& operator[](int f) const { return planes[f]; }
+
+    Dwords planes[kCount + 1];  // one more, of which a few bytes are read
+};
+
+/// Byte i of plane f, of which kBits bits count, as floats.
+template <int kBits, int kCount>
+ATTN_INLINE Vec<float> quanta_of(const Planes<kCount>& planes, int f, int i) {
+#if defined(__AVX512F__)
+    // One instruction picks the number by the lowest four or five bits of a lane, whatever its other bits are.
+    const Whole quanta = reinterpret_cast<Whole>(planes.from_byte(f, i));
+    Vec<float> numbers;
+    for (int lane = 0; lane < kWidth<float>; ++lane) numbers[lane] = static_cast<float>(lane % (1 << kBits));
+    if constexpr (kBits == 5) return _mm512_permutex2var_ps(numbers, quanta, numbers + 16.0F);
+    else return _mm512_permutexvar_ps(quanta, numbers);
+#else
+    return as_floats(byte_into<0>(Dwords{}, planes[f] & kCountedBits<kBits>, i));
+#endif
+}
+
+/// factor (u - kMiddle) for quanta u >= 0 of kBits bits, without converting integers to floats: u becomes byte kTo of the float 1, giving
+/// 1 + u / kStep. The fused product with factor * kStep and the subtraction of factor * (kStep + kMiddle) are exact up to a single rounding
+/// of the result.
+template <int kBits, int kMiddle>
 struct Centred {
+    static constexpr int kTo = kBits == 8 ? 1 : 2;
     static constexpr float kStep = static_cast<float>(1 << (23 - 8 * kTo));
 
     ATTN_INLINE void set(Vec<float> factor) { scaled = factor * kStep, taken = factor * -(kStep + kMiddle); }
-    ATTN_INLINE Vec<float> number(Dwords quanta, int i) const {
+    ATTN_INLINE Vec<float> number(Dwords plane, int i) const {
         // Byte 2 of the float 1 also contains the lowest bit of the exponent, which must stay set.
         constexpr std::int32_t kKept = kTo == 2 ? static_cast<std::int32_t>(0x80808080U) : 0;
-        const Dwords one = reinterpret_cast<Dwords>(Vec<float>{} + 1.0F), bytes = quanta | kKept;
+        const Dwords one = reinterpret_cast<Dwords>(Vec<float>{} + 1.0F), bytes = (plane & kCountedBits<kBits>) | kKept;
         return multiply_add(scaled, reinterpret_cast<Vec<float>>(byte_into<kTo>(one, bytes, i)), taken);
     }
 
@@ -164,8 +200,7 @@ struct ColumnsOfHalves {
         out[3] = eights_together(interleaved<Dwords, 1>(high, other_high));
     }
     ATTN_INLINE void begin(int) {}
-    ATTN_INLINE Dwords four(int, int) const { return Dwords{}; }
-    ATTN_INLINE Vec<float> value(Dwords, int, int fours, int i) const {
+    ATTN_INLINE Vec<float> value(int, int fours, int i) const {
         return halves_at(reinterpret_cast<const Byte*>(pairs) + (4 * fours + i) * (kVectorBytes / 2));
     }
 
@@ -179,8 +214,7 @@ struct ColumnsOfUpperHalves {
 
     ATTN_INLINE void load(const SideBySide& columns, std::int64_t, int piece) { load_sixteen(columns, 16 * piece, pairs + 4 * piece); }
     ATTN_INLINE void begin(int) {}
-    ATTN_INLINE Dwords four(int, int) const { return Dwords{}; }
-    ATTN_INLINE Vec<float> value(Dwords, int, int fours, int i) const {
+    ATTN_INLINE Vec<float> value(int, int fours, int i) const {
         const Dwords pair = pairs[2 * fours + i / 2];
         return reinterpret_cast<Vec<float>>(i % 2 == 0 ? pair << 16 : pair & static_cast<std::int32_t>(0xFFFF0000U));
     }
@@ -194,17 +228,17 @@ struct ColumnsOfBytes {
     static constexpr BlockSize kBlock = block_size(NumberKind::Q8_0);
 
     ATTN_INLINE void load(const SideBySide& columns, std::int64_t, int piece) {
-        if (piece < 2) return load_sixteen(columns, 2 + 16 * piece, quanta + 4 * piece);
-        Dwords head[4];
-        load_sixteen(columns, 0, head);
-        numbers.set(lower_halves(head[0]));
+        Dwords bytes[4];
+        load_sixteen(columns, piece < 2 ? 2 + 16 * piece : 0, bytes);
+        if (piece == 2) return numbers.set(lower_halves(bytes[0]));
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; ++i) planes[4 * piece + i] = bytes[i] ^ static_cast<std::int32_t>(0x80808080U);
     }
     ATTN_INLINE void begin(int) {}
-    ATTN_INLINE Dwords four(int, int fours) const { return quanta[fours] ^ static_cast<std::int32_t>(0x80808080U); }
-    ATTN_INLINE Vec<float> value(Dwords bytes, int, int, int i) const { return numbers.number(bytes, i); }
+    ATTN_INLINE Vec<float> value(int, int fours, int i) const { return numbers.number(planes[fours], i); }
 
-    Dwords quanta[8];
-    Centred<1, 128> numbers;
+    Planes<8> planes;
+    Centred<8, 128> numbers;
 };
 
 /// Q4_0 to Q5_1: blocks of 32 with a scale, a minimum in the _1 kinds, fifth bits in the Q5 kinds, and two quanta in each of 16 bytes.
@@ -215,9 +249,18 @@ struct ColumnsOfSmallBlocks {
     static constexpr bool kHasFifthBits = kBits > 0, kAdds = kMiddle == 0;
 
     ATTN_INLINE void load(const SideBySide& columns, std::int64_t, int piece) {
-        if (piece == 0) return load_sixteen(columns, kQuanta, quanta);
-        Dwords head[4];
-        load_sixteen(columns, 0, head);
+        Dwords bytes[4];
+        load_sixteen(columns, piece == 0 ? 0 : kQuanta, bytes);
+        if (piece == 0) return load_head(bytes);
+#pragma GCC unroll 8
+        for (int f = 0; f < 8; ++f) {
+            const Dwords low = f < 4 ? bytes[f] : shifted(bytes[f - 4], 4);
+            // Spreads four bits over the four bytes: the product adds copies shifted by multiples of seven.
+            if constexpr (kHasFifthBits) planes[f] = joined_bits<4>(low, (((shifted(bits, 4 * f) & 15) * 0x00204081) & 0x01010101) << 4);
+            else planes[f] = low;
+        }
+    }
+    ATTN_INLINE void load_head(const Dwords (&head)[4]) {
         factor = lower_halves(head[0]);
         if constexpr (kAdds) added = upper_halves(head[0]);
         else centred.set(factor);
@@ -225,20 +268,15 @@ struct ColumnsOfSmallBlocks {
         else if constexpr (kHasFifthBits) bits = head[kBits / 4];
     }
     ATTN_INLINE void begin(int) {}
-    ATTN_INLINE Dwords four(int, int fours) const {
-        const Dwords low = low_nibbles(fours < 4 ? quanta[fours] : shifted(quanta[fours - 4], 4));
-        if constexpr (!kHasFifthBits) return low;
-        // Spreads four bits over the four bytes: the product adds copies shifted by multiples of seven.
-        return low | (((shifted(bits, 4 * fours) & 15) * 0x00204081) & 0x01010101) << 4;
-    }
-    ATTN_INLINE Vec<float> value(Dwords bytes, int, int, int i) const {
-        if constexpr (kAdds) return multiply_add(factor, as_floats(byte_into<0>(Dwords{}, bytes, i)), added);
-        else return centred.number(bytes, i);
+    ATTN_INLINE Vec<float> value(int, int fours, int i) const {
+        if constexpr (kAdds) return multiply_add(factor, quanta_of < kHasFifthBits ? 5 : 4 > (planes, fours, i), added);
+        else return centred.number(planes[fours], i);
     }
 
-    Dwords quanta[4], bits;
+    Planes<8> planes;
+    Dwords bits;
     Vec<float> factor, added;
-    Centred<2, kMiddle> centred;
+    Centred<kHasFifthBits ? 5 : 4, kMiddle> centred;
 };
 using ColumnsOfQ4_0 = ColumnsOfSmallBlocks<NumberKind::Q4_0, 0, 2, 8>;
 using ColumnsOfQ4_1 = ColumnsOfSmallBlocks<NumberKind::Q4_1, 0, 4, 0>;
@@ -251,42 +289,61 @@ struct ColumnsOfQ2_K {
     static constexpr BlockSize kBlock = block_size(NumberKind::Q2_K);
 
     ATTN_INLINE void load(const SideBySide& columns, std::int64_t p, int piece) {
-        if (piece < 2) return load_sixteen(columns, 16 + p / 128 % 2 * 32 + 16 * piece, quanta + 4 * piece);
         if (piece == 2) {
             half = static_cast<int>(p / 128 % 2);
             return load_sixteen(columns, 0, scales);
         }
-        Dwords tail[4];
-        load_sixteen(columns, 68, tail);
-        d = lower_halves(tail[3]), least = upper_halves(tail[3]);
+        Dwords bytes[4];
+        load_sixteen(columns, piece < 2 ? 16 + p / 128 % 2 * 32 + 16 * piece : 68, bytes);
+        if (piece == 3) {
+            d = lower_halves(bytes[3]), least = -upper_halves(bytes[3]);
+            return;
+        }
+#pragma GCC unroll 4
+        for (int part = 0; part < 4; ++part)
+#pragma GCC unroll 4
+            for (int i = 0; i < 4; ++i) planes[8 * part + 4 * piece + i] = shifted(bytes[i], 2 * part);
     }
     ATTN_INLINE void begin(int part) {
         for (int i = 0; i < 2; ++i) {
             const Dwords both = byte_at(scales[half * 2 + part / 2], part % 2 * 2 + i);
             factor[i] = d * as_floats(both & 15);
-            taken[i] = least * as_floats(shifted(both, 4));
+            added[i] = least * as_floats(shifted(both, 4));
         }
     }
-    ATTN_INLINE Dwords four(int part, int fours) const { return shifted(quanta[fours], 2 * part) & 0x03030303; }
-    ATTN_INLINE Vec<float> value(Dwords bytes, int, int fours, int i) const {
-        return multiply_add(factor[fours / 4], as_floats(byte_into<0>(Dwords{}, bytes, i)), -taken[fours / 4]);
+    ATTN_INLINE Vec<float> value(int part, int fours, int i) const {
+        return multiply_add(factor[fours / 4], quanta_of<2>(planes, 8 * part + fours, i), added[fours / 4]);
     }
 
-    Dwords quanta[8], scales[4];
-    Vec<float> d, least, factor[2], taken[2];
+    Planes<32> planes;
+    Dwords scales[4];
+    Vec<float> d, least, factor[2], added[2];
     int half;
 };
 
 /// Q3_K: blocks of 256 in 16 groups, each with a 6-bit scale; 3-bit quanta centred on 4. Loads half a block.
 struct ColumnsOfQ3_K {
-    static constexpr int kNumbers = 128, kPieces = 5;
+    static constexpr int kNumbers = 128, kPieces = 3;
     static constexpr BlockSize kBlock = block_size(NumberKind::Q3_K);
 
     ATTN_INLINE void load(const SideBySide& columns, std::int64_t p, int piece) {
-        if (piece < 2) return load_sixteen(columns, 32 + p / 128 % 2 * 32 + 16 * piece, quanta + 4 * piece);
-        if (piece < 4) return load_sixteen(columns, 16 * (piece - 2), high + 4 * (piece - 2));
-        half = static_cast<int>(p / 128 % 2);
-        Dwords tail[4];  // two bytes of quanta, twelve of group scales, the block's scale
+        const int half = static_cast<int>(p / 128 % 2);
+        if (piece == 2) return load_tail(columns, half);
+        Dwords low[4], high[4];
+        load_sixteen(columns, 32 + half * 32 + 16 * piece, low);
+        load_sixteen(columns, 16 * piece, high);
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; ++i) {
+            const Dwords bits = shifted(high[i], 4 * half);
+#pragma GCC unroll 4
+            for (int part = 0; part < 4; ++part)
+                planes[8 * part + 4 * piece + i] =
+                    joined_bits<2>(shifted(low[i], 2 * part), part < 3 ? bits << (2 - part) : shifted(bits, 1));
+        }
+    }
+    /// Loads two bytes of quanta, twelve of group scales and the block's scale.
+    ATTN_INLINE void load_tail(const SideBySide& columns, int half) {
+        Dwords tail[4];
         load_sixteen(columns, 94, tail);
         d = upper_halves(tail[3]);
         const Dwords tops = shifted(tail[2], 16) | tail[3] << 16;
@@ -297,52 +354,66 @@ struct ColumnsOfQ3_K {
     ATTN_INLINE void begin(int part) {
         for (int i = 0; i < 2; ++i) numbers[i].set(d * as_floats(byte_at(scales[part / 2], part % 2 * 2 + i) - 32));
     }
-    ATTN_INLINE Dwords four(int part, int fours) const {
-        return (shifted(quanta[fours], 2 * part) & 0x03030303) | (shifted(high[fours], 4 * half + part) & 0x01010101) << 2;
-    }
-    ATTN_INLINE Vec<float> value(Dwords bytes, int, int fours, int i) const { return numbers[fours / 4].number(bytes, i); }
+    ATTN_INLINE Vec<float> value(int part, int fours, int i) const { return numbers[fours / 4].number(planes[8 * part + fours], i); }
 
-    Dwords quanta[8], high[8], scales[2];
+    Planes<32> planes;
+    Dwords scales[2];
     Vec<float> d;
-    Centred<2, 4> numbers[2];
-    int half;
+    Centred<3, 4> numbers[2];
 };
 
 /// Q4_K and Q5_K: blocks of 256 in eight groups, each with a 6-bit scale and minimum. Loads half a block.
 template <NumberKind kKind, int kBits, int kQuanta>
 struct ColumnsOfPairedGroups {
     static constexpr bool kHasFifthBits = kBits > 0;
-    static constexpr int kNumbers = 128, kPieces = kHasFifthBits ? 7 : 5;
+    static constexpr int kNumbers = 128, kPieces = kHasFifthBits ? 3 : 5;
     static constexpr BlockSize kBlock = block_size(kKind);
 
     ATTN_INLINE void load(const SideBySide& columns, std::int64_t p, int piece) {
-        if (piece < 4) return load_sixteen(columns, kQuanta + p / 128 % 2 * 64 + 16 * piece, quanta + 4 * piece);
-        if (piece == 4) return load_head(columns, static_cast<int>(p / 128 % 2));
-        if constexpr (kHasFifthBits) load_sixteen(columns, kBits + 16 * (piece - 5), bits + 4 * (piece - 5));
+        const int half = static_cast<int>(p / 128 % 2);
+        if (piece == kPieces - 1) return load_head(columns, half);
+        if constexpr (!kHasFifthBits) {
+            load_quanta(columns, half, piece / 2, piece % 2, nullptr);
+        } else {
+            Dwords bits[4];
+            load_sixteen(columns, kBits + 16 * piece, bits);
+#pragma GCC unroll 4
+            for (int i = 0; i < 4; ++i) bits[i] = shifted(bits[i], 4 * half);
+#pragma GCC unroll 2
+            for (int pair = 0; pair < 2; ++pair) load_quanta(columns, half, pair, piece, bits);
+        }
+    }
+    /// Loads half of two groups, whose fifth bits are bits 2 pair and 2 pair + 1 of each byte.
+    ATTN_INLINE void load_quanta(const SideBySide& columns, int half, int pair, int part, const Dwords* bits) {
+        Dwords both[4];
+        load_sixteen(columns, kQuanta + 64 * half + 32 * pair + 16 * part, both);
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; ++i) {
+            const int f = 16 * pair + 4 * part + i;
+            const Dwords low = both[i], high = shifted(both[i], 4);
+            if constexpr (kHasFifthBits) {
+                planes[f] = joined_bits<4>(low, bits[i] << (4 - 2 * pair));
+                planes[f + 8] = joined_bits<4>(high, bits[i] << (3 - 2 * pair));
+            } else {
+                planes[f] = low;
+                planes[f + 8] = high;
+            }
+        }
     }
     ATTN_INLINE void begin(int part) {
         factor = d * as_floats(byte_at(factors, part));
-        taken = least * as_floats(byte_at(takens, part));
+        added = least * as_floats(byte_at(takens, part));
     }
-    ATTN_INLINE Dwords four(int part, int fours) const {
-        const Dwords two = quanta[part / 2 * 8 + fours];
-        if constexpr (!kHasFifthBits) return two;
-        const Dwords bit = shifted(bits[fours], half * 4 + part) & 0x01010101;
-        return low_nibbles(shifted(two, part % 2 * 4)) | bit << 4;
-    }
-    ATTN_INLINE Vec<float> value(Dwords bytes, int part, int, int i) const {
-        const Vec<float> number =
-            kHasFifthBits ? as_floats(byte_into<0>(Dwords{}, bytes, i)) : lowest_four(shifted(bytes, 8 * i + part % 2 * 4));
-        return multiply_add(factor, number, -taken);
+    ATTN_INLINE Vec<float> value(int part, int fours, int i) const {
+        return multiply_add(factor, quanta_of < kHasFifthBits ? 5 : 4 > (planes, 8 * part + fours, i), added);
     }
 
     /// Loads the scales and minimums.
-    ATTN_INLINE void load_head(const SideBySide& columns, int of_half) {
-        half = of_half;
+    ATTN_INLINE void load_head(const SideBySide& columns, int half) {
         Dwords head[4];
         load_sixteen(columns, 0, head);
         const Dwords low = head[1], high = head[2], last = head[3];
-        d = lower_halves(head[0]), least = upper_halves(head[0]);
+        d = lower_halves(head[0]), least = -upper_halves(head[0]);
         if (half == 0) {
             factors = low & 0x3F3F3F3F, takens = high & 0x3F3F3F3F;
         } else {
@@ -351,38 +422,88 @@ struct ColumnsOfPairedGroups {
         }
     }
 
-    Dwords quanta[16], factors, takens, bits[kHasFifthBits ? 8 : 1];
-    Vec<float> d, least, factor, taken;
-    int half;
+    Planes<32> planes;
+    Dwords factors, takens;
+    Vec<float> d, least, factor, added;
 };
 using ColumnsOfQ4_K = ColumnsOfPairedGroups<NumberKind::Q4_K, 0, 16>;
 using ColumnsOfQ5_K = ColumnsOfPairedGroups<NumberKind::Q5_K, 16, 48>;
 
 /// Q6_K: blocks of 256 in 16 groups, each with an 8-bit scale; 6-bit quanta centred on 32. Loads half a block.
 struct ColumnsOfQ6_K {
-    static constexpr int kNumbers = 128, kPieces = 8;
+    static constexpr int kNumbers = 128, kPieces = 4;
     static constexpr BlockSize kBlock = block_size(NumberKind::Q6_K);
 
     ATTN_INLINE void load(const SideBySide& columns, std::int64_t p, int piece) {
         const std::int64_t half = p / 128 % 2;
-        if (piece < 4) return load_sixteen(columns, half * 64 + 16 * piece, quanta + 4 * piece);
-        if (piece < 6) return load_sixteen(columns, 128 + half * 32 + 16 * (piece - 4), high + 4 * (piece - 4));
+        if (piece < 2) return load_quanta(columns, half, piece);
         Dwords all[4];
-        load_sixteen(columns, piece == 6 ? 192 : 194, all);
-        if (piece == 7) d = upper_halves(all[3]);
+        load_sixteen(columns, piece == 2 ? 192 : 194, all);
+        if (piece == 3) d = upper_halves(all[3]);
         else
             for (int i = 0; i < 2; ++i) factors[i] = half == 0 ? all[i] : all[2 + i];
+    }
+    /// Loads half of the four groups of 32, each with two bits of the high bytes.
+    ATTN_INLINE void load_quanta(const SideBySide& columns, std::int64_t half, int part) {
+        Dwords high[4];
+        load_sixteen(columns, 128 + half * 32 + 16 * part, high);
+#pragma GCC unroll 2
+        for (int pair = 0; pair < 2; ++pair) {
+            Dwords low[4];
+            load_sixteen(columns, half * 64 + 32 * pair + 16 * part, low);
+#pragma GCC unroll 4
+            for (int i = 0; i < 4; ++i) {
+                const int f = 8 * pair + 4 * part + i;
+                planes[f] = joined_bits<4>(low[i], high[i] << (4 - 2 * pair));
+                planes[f + 16] = joined_bits<4>(shifted(low[i], 4), pair == 0 ? high[i] : shifted(high[i], 2));
+            }
+        }
     }
     ATTN_INLINE void begin(int part) {
         for (int i = 0; i < 2; ++i) numbers[i].set(d * as_floats(factors[part / 2] << (24 - 8 * (part % 2 * 2 + i)) >> 24));
     }
-    ATTN_INLINE Dwords four(int part, int fours) const {
-        const Dwords low = low_nibbles(shifted(quanta[part % 2 * 8 + fours], part / 2 * 4));
-        return low | (shifted(high[fours], part * 2) & 0x03030303) << 4;
-    }
-    ATTN_INLINE Vec<float> value(Dwords bytes, int, int fours, int i) const { return numbers[fours / 4].number(bytes, i); }
+    ATTN_INLINE Vec<float> value(int part, int fours, int i) const { return numbers[fours / 4].number(planes[8 * part + fours], i); }
 
-    Dwords quanta[16], high[8], factors[2];
+    Planes<32> planes;
+    Dwords factors[2];
     Vec<float> d;
-    Centred<2, 32> numbers[2];
+    Centred<6, 32> numbers[2];
 };
+
+template <class Columns>
+struct ColumnsType {
+    using Type = Columns;
+};
+
+/// use(ColumnsType<...>) for the columns of a kind; 0 for kinds that have none.
+template <class Use>
+ATTN_INLINE std::int64_t with_columns(NumberKind kind, const Use& use) {
+    switch (kind) {
+    case NumberKind::F16:
+        return use(ColumnsType<ColumnsOfHalves>{});
+    case NumberKind::BF16:
+        return use(ColumnsType<ColumnsOfUpperHalves>{});
+    case NumberKind::Q8_0:
+        return use(ColumnsType<ColumnsOfBytes>{});
+    case NumberKind::Q4_0:
+        return use(ColumnsType<ColumnsOfQ4_0>{});
+    case NumberKind::Q4_1:
+        return use(ColumnsType<ColumnsOfQ4_1>{});
+    case NumberKind::Q5_0:
+        return use(ColumnsType<ColumnsOfQ5_0>{});
+    case NumberKind::Q5_1:
+        return use(ColumnsType<ColumnsOfQ5_1>{});
+    case NumberKind::Q2_K:
+        return use(ColumnsType<ColumnsOfQ2_K>{});
+    case NumberKind::Q3_K:
+        return use(ColumnsType<ColumnsOfQ3_K>{});
+    case NumberKind::Q4_K:
+        return use(ColumnsType<ColumnsOfQ4_K>{});
+    case NumberKind::Q5_K:
+        return use(ColumnsType<ColumnsOfQ5_K>{});
+    case NumberKind::Q6_K:
+        return use(ColumnsType<ColumnsOfQ6_K>{});
+    default:
+        return 0;
+    }
+}

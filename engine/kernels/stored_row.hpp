@@ -90,8 +90,6 @@ void multiply_row_widened(const GemmArguments<float>& g, const StoredMatrix& b, 
 }
 
 #if defined(__AVX2__)
-#include "engine/kernels/packed_columns.hpp"
-
 /// What comes next in memory, prefetched in the order of addresses, which memory and processor prefer to the order in which columns that
 /// are multiplied together are read; and only so much at a time, because a core has only so many line-fill buffers.
 template <int kPartBytes>
@@ -111,14 +109,11 @@ template <class Columns, int kSets>
 using NextOf = NextBytes<kSets * kWidth<float> * 32 * Columns::kBlock.bytes / Columns::kBlock.numbers>;
 
 /// A block in each of kSets vectors of columns.
-template <int kSets>
 struct Blocks {
-    SideBySide of[kSets];
+    const Byte* first;
+    const RowBytes& rows;
 
-    ATTN_INLINE static Blocks at(const Byte* first, const RowBytes& rows) {
-        if constexpr (kSets == 1) return {{{first, rows}}};
-        else return {{{first, rows}, {first + kWidth<float> * rows.one, rows}}};
-    }
+    ATTN_INLINE SideBySide of(int set) const { return {first + set * kWidth<float> * rows.one, rows}; }
 };
 
 /// Numbers of kSets vectors of columns.
@@ -128,32 +123,29 @@ struct Sets {
     static constexpr int kSteps = Columns::kNumbers / 4, kPieces = Columns::kPieces * kSets;
 
     /// Loads what is due before step `end`, if all is loaded evenly over kSteps steps.
-    ATTN_INLINE void load(const Blocks<kSets>& blocks, std::int64_t p, int begin, int end) {
+    ATTN_INLINE void load(const Blocks& blocks, std::int64_t p, int begin, int end) {
 #pragma GCC unroll 32
         for (int piece = begin * kPieces / kSteps; piece < end * kPieces / kSteps; ++piece)
-            of[piece % kSets].load(blocks.of[piece % kSets], p, piece / kSets);
+            of[piece % kSets].load(blocks.of(piece % kSets), p, piece / kSets);
     }
 };
 
 /// Multiplies four numbers of every column. Meanwhile loads some of the `following` ones, from position p on, and prefetches some of the
 /// `next` columns.
 template <int kStep, class Columns, int kSets>
-ATTN_INLINE void add_four(const float* a, Sets<Columns, kSets>& columns, Sets<Columns, kSets>& following, const Blocks<kSets>& blocks,
+ATTN_INLINE void add_four(const float* a, Sets<Columns, kSets>& columns, Sets<Columns, kSets>& following, const Blocks& blocks,
                           std::int64_t p, NextOf<Columns, kSets>& next, Vec<float> (&sums)[kSets]) {
     constexpr int kPart = kStep / 8, kFours = kStep % 8;
     if constexpr (kFours == 0) {
 #pragma GCC unroll 4
         for (int set = 0; set < kSets; ++set) columns.of[set].begin(kPart);
     }
-    Dwords quanta[kSets];
-#pragma GCC unroll 4
-    for (int set = 0; set < kSets; ++set) quanta[set] = columns.of[set].four(kPart, kFours);
     next.ask(kFours);
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i)
 #pragma GCC unroll 4
         for (int set = 0; set < kSets; ++set)
-            sums[set] = multiply_add(splat(a[kStep * 4 + i]), columns.of[set].value(quanta[set], kPart, kFours, i), sums[set]);
+            sums[set] = multiply_add(splat(a[kStep * 4 + i]), columns.of[set].value(kPart, kFours, i), sums[set]);
     following.load(blocks, p, kStep, kStep + 1);
     __asm__ volatile("" ::: "memory");  // keeps the compiler from moving all loads together
     if constexpr (kFours == 7) next.end_part();
@@ -162,7 +154,7 @@ ATTN_INLINE void add_four(const float* a, Sets<Columns, kSets>& columns, Sets<Co
 /// Multiplies kNumbers numbers of every column and loads those that follow. Sums have to wait for each other, and loads that came after
 /// all of them would be too far behind for the processor to begin them meanwhile.
 template <class Columns, int kSets, int... kStep>
-ATTN_INLINE void add_and_load(const float* a, Sets<Columns, kSets>& columns, Sets<Columns, kSets>& following, const Blocks<kSets>& blocks,
+ATTN_INLINE void add_and_load(const float* a, Sets<Columns, kSets>& columns, Sets<Columns, kSets>& following, const Blocks& blocks,
                               std::int64_t p, NextOf<Columns, kSets>& next, Vec<float> (&sums)[kSets], Numbers<kStep...>) {
     (add_four<kStep>(a, columns, following, blocks, p, next, sums), ...);
 }
@@ -174,7 +166,7 @@ void multiply_side_by_side(const GemmArguments<float>& g, const StoredMatrix& b,
     constexpr BlockSize kBlock = Columns::kBlock;
     const RowBytes rows(b.row_bytes);
     const Byte* const first = b.data + j * b.row_bytes;
-    const auto blocks_at = [&](std::int64_t p) { return Blocks<kSets>::at(first + p / kBlock.numbers * kBlock.bytes, rows); };
+    const auto blocks_at = [&](std::int64_t p) { return Blocks{first + p / kBlock.numbers * kBlock.bytes, rows}; };
     NextOf<Columns, kSets> next{first + kCount * b.row_bytes};
     Sets<Columns, kSets> buffers[2], *now = buffers, *following = buffers + 1;
     now->load(blocks_at(0), 0, 0, now->kSteps);
@@ -194,71 +186,31 @@ void multiply_side_by_side(const GemmArguments<float>& g, const StoredMatrix& b,
 }
 
 /// Vectors of columns at a time. Half precision with AVX-512 is bound by memory, which is read faster with fewer columns at once.
-constexpr int kSetsOfPacked = 2, kSetsOfHalves = kVectorBytes == 64 ? 1 : 2;
+template <class Columns>
+constexpr int kSetsOf = Columns::kBlock.numbers == 1 && kVectorBytes == 64 ? 1 : 2;
 
-/// Multiplies as many whole vectors of columns as it can and returns their number; 0 if k is not a multiple of kNumbers.
-template <class Columns, int kSets = kSetsOfPacked>
-std::int64_t multiply_columns(const GemmArguments<float>& g, const StoredMatrix& b, std::int64_t end_column) {
-    constexpr std::int64_t kW = kWidth<float>;
+/// Multiplies as many whole vectors of columns as there are and returns their number of columns; 0 if k is not a multiple of kNumbers.
+template <class Columns>
+std::int64_t multiply_columns(const GemmArguments<float>& g, const StoredMatrix& b) {
+    constexpr std::int64_t kW = kWidth<float>, kSets = kSetsOf<Columns>;
     static_assert(Tile<float>::kDepth % Columns::kNumbers == 0);
     if (g.k % Columns::kNumbers != 0) return 0;
     std::int64_t j = 0;
-    for (; j + kSets * kW <= end_column; j += kSets * kW) multiply_side_by_side<Columns, kSets>(g, b, j);
-    for (; j + kW <= end_column; j += kW) multiply_side_by_side<Columns, 1>(g, b, j);
+    for (; j + kSets * kW <= g.n; j += kSets * kW) multiply_side_by_side<Columns, kSets>(g, b, j);
+    for (; j + kW <= g.n; j += kW) multiply_side_by_side<Columns, 1>(g, b, j);
     return j;
 }
 #endif
 
 void multiply_row_stored(const GemmArguments<float>& g, const StoredMatrix& b) {
     std::int64_t done = 0;
-#if defined(__AVX2__)
-    const std::int64_t whole = g.n / kWidth<float> * kWidth<float>;
-#endif
-    switch (b.kind) {
-    case NumberKind::F32:
+    if (b.kind == NumberKind::F32) {
         if (reinterpret_cast<unsigned long>(b.data) % alignof(float) == 0) done = multiply_row_across(g, b);
-        break;
-#if defined(__AVX2__)
-    case NumberKind::F16:
-        done = multiply_columns<ColumnsOfHalves, kSetsOfHalves>(g, b, whole);
-        break;
-    case NumberKind::BF16:
-        done = multiply_columns<ColumnsOfUpperHalves, kSetsOfHalves>(g, b, whole);
-        break;
-    case NumberKind::Q8_0:
-        done = multiply_columns<ColumnsOfBytes>(g, b, whole);
-        break;
-    case NumberKind::Q4_0:
-        done = multiply_columns<ColumnsOfQ4_0>(g, b, whole);
-        break;
-    case NumberKind::Q4_1:
-        done = multiply_columns<ColumnsOfQ4_1>(g, b, whole);
-        break;
-    case NumberKind::Q5_0:
-        done = multiply_columns<ColumnsOfQ5_0>(g, b, whole);
-        break;
-    case NumberKind::Q5_1:
-        done = multiply_columns<ColumnsOfQ5_1>(g, b, whole);
-        break;
-    case NumberKind::Q2_K:
-        done = multiply_columns<ColumnsOfQ2_K>(g, b, whole);
-        break;
-    case NumberKind::Q3_K:
-        done = multiply_columns<ColumnsOfQ3_K>(g, b, whole);
-        break;
-    case NumberKind::Q4_K:
-        done = multiply_columns<ColumnsOfQ4_K>(g, b, whole);
-        break;
-    case NumberKind::Q5_K:
-        done = multiply_columns<ColumnsOfQ5_K>(g, b, whole);
-        break;
-    case NumberKind::Q6_K:
-        done = multiply_columns<ColumnsOfQ6_K>(g, b, whole);
-        break;
-#endif
-    default:
-        break;
     }
+#if defined(__AVX2__)
+    else
+        done = with_columns(b.kind, [&](auto columns) { return multiply_columns<typename decltype(columns)::Type>(g, b); });
+#endif
     multiply_row_widened(g, b, done, g.n);
 }
 

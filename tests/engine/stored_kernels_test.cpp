@@ -195,6 +195,63 @@ TEST(StoredKernels, EveryBuildReadsColumnsInPlaceWithTheBitsOfItsProductWithFloa
             }
 }
 
+/// A drawn matrix [k,n] whose columns are contiguous, as stored and as floats.
+struct DrawnColumns {
+    std::int64_t k, n;
+    std::vector<unsigned char> bytes;
+    StoredMatrix stored;
+    std::vector<float> floats;
+
+    DrawnColumns(NumberKind kind, std::int64_t rows, std::int64_t columns)
+        : k(rows), n(columns), bytes(drawn_bytes(kind, n * k, static_cast<std::uint64_t>(1000 * k + n))),
+          stored{bytes.data(), kind, Transpose::Yes, stored_bytes(kind, k), block_size(kind).numbers, block_size(kind).bytes},
+          floats(floats_of({bytes.data(), kind, k, n, k, true})) {}
+};
+
+/// Whole chunks of every kind, a part of a chunk, and more than a tile's depth.
+std::vector<std::int64_t> column_lengths_of(NumberKind kind) {
+    const std::int64_t block = block_size(kind).numbers;
+    if (block == 256) return {256, 768};
+    return {32, 160, 416};
+}
+
+TEST(StoredKernels, ColumnsOfEveryCountArePackedAsFloatsAre) {
+    for (const KernelBuild build : available_kernel_builds())
+        for (const NumberKind kind : kKinds)
+            for (const std::int64_t k : column_lengths_of(kind))
+                for (const std::int64_t n : {1, 7, 8, 9, 15, 16, 17, 31, 33, 48, 63, 64, 65, 80, 128, 131}) {
+                    const DrawnColumns drawn(kind, k, n);
+                    const Kernels<float>& kernels = kernels_of<float>(build);
+                    std::vector<float> expected(static_cast<std::size_t>(kernels.packed_size(k, n)), -1), packed = expected;
+                    kernels.pack_b(drawn.floats.data(), n, Transpose::No, k, n, expected.data());
+                    stored_kernels_of(build).pack(drawn.stored, k, n, packed.data());
+                    ASSERT_EQ(packed, expected) << kernel_build_name(build) << " " << name_of(kind) << " " << k << " x " << n;
+                }
+}
+
+TEST(StoredKernels, ARowTimesColumnsOfEveryCountHasTheBitsOfTheProductWithFloats) {
+    const CounterRandom random(22, 1);
+    for (const KernelBuild build : available_kernel_builds()) {
+        const Kernels<float>& kernels = kernels_of<float>(build);
+        std::vector<float> scratch(static_cast<std::size_t>(kernels.gemm_scratch));
+        for (const NumberKind kind : kKinds)
+            for (const std::int64_t k : column_lengths_of(kind))
+                for (std::int64_t n = 1; n <= 70; ++n) {
+                    const DrawnColumns drawn(kind, k, n);
+                    std::vector<float> a(static_cast<std::size_t>(k)), expected(static_cast<std::size_t>(n)), got = expected;
+                    for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(random.normal(i));
+                    GemmArguments<float> g{.m = 1, .n = n, .k = k, .a = a.data(), .lda = k, .c = expected.data(), .ldc = n};
+                    g.b = drawn.floats.data(), g.ldb = n;
+                    kernels.gemm(g, scratch.data());
+                    g.b = nullptr, g.ldb = 0, g.c = got.data();
+                    if (!stored_kernels_of(build).multiply_rows(g, drawn.stored)) continue;
+                    for (std::size_t i = 0; i < got.size(); ++i)
+                        ASSERT_EQ(std::bit_cast<std::uint32_t>(got[i]), std::bit_cast<std::uint32_t>(expected[i]))
+                            << kernel_build_name(build) << " " << name_of(kind) << " " << k << " x " << n << ", column " << i;
+                }
+    }
+}
+
 TEST(StoredKernels, AViewThatBeginsWithinABlockIsReadToo) {
     const NumberKind kind = NumberKind::Q4_K;
     const auto bytes = drawn_bytes(kind, 20 * 512, 13);
