@@ -105,9 +105,7 @@ void Application::keep_unsaved_work_in(const std::filesystem::path& folder) {
         session_.apply({command::TellFile{error.what(), true}, ""});
     }
     autosave_ = std::make_unique<Autosave>(folder);
-    session_.hand_runs_over_to([this](std::shared_ptr<const RunFolder> run, const std::string& file, bool unsaved) {
-        autosave_->keep_run(std::move(run), file, unsaved);
-    });
+    session_.hand_runs_over_to([this](const HandedRun& run) { autosave_->keep_run(run); });
 }
 
 void Application::end() {
@@ -150,9 +148,10 @@ WouldBeLost Application::would_be_lost() const {
         return found != lesson_runs_.end() && found->second == step;
     };
     const bool own_run = view_.lesson.open() ? run.run == own_.run : !of_lesson(run.run, run.step);
-    const bool kept = std::any_of(run.kept.begin(), run.kept.end(),
-                                  [&](const KeptRun& other) { return other.unsaved() && !of_lesson(other.run, other.step); });
-    return {own_.would_be_lost, own_run && run.step != run.saved_step, kept, session_.files().left != nullptr};
+    std::vector<std::uint64_t> earlier;
+    for (const KeptRun& other : run.kept)
+        if (other.unsaved() && !of_lesson(other.run, other.step)) earlier.push_back(other.run);
+    return {own_.would_be_lost, own_run && run.step != run.saved_step, std::move(earlier), session_.files().left != nullptr};
 }
 
 void Application::answer_about_leftovers() {
@@ -209,7 +208,7 @@ void Application::follow_files(Frame& frame) {
     if (run.run != std::exchange(run_, run.run)) opens_run_ = false;
     frame.settings.recent_files = files.recent;
     frame.settings.recent_models = files.recent_models;
-    frame.title = window_title(files);
+    frame.title = window_title(files, would_be_lost().run);
 }
 
 void Application::order_picture(Frame& frame) {

@@ -9,6 +9,8 @@
 #include <system_error>
 #include <utility>
 
+#include "app/session/document/document_json.hpp"
+#include "app/session/document/named_runs.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/train/resume.hpp"
 
@@ -56,6 +58,20 @@ std::uint64_t checkpoint_bytes(const TrainingRun& run) {
     return 3 * sizeof(float) * static_cast<std::uint64_t>(run.state().parameters().count()) + (text ? text->size() : 0) + kRoom;
 }
 
+/// The steps of a run that its document shows or has pinned.
+std::set<std::int64_t> named_by_document(const fs::path& folder) {
+    std::error_code none;
+    if (!fs::exists(run_document(folder), none)) return {};
+    try {
+        const Document document = load_document(run_document(folder));
+        const NamedRuns named = named_runs(document);
+        const auto own = document.trained ? named.find(document.trained->run) : named.end();
+        return own == named.end() ? std::set<std::int64_t>() : own->second;
+    } catch (const Error&) {
+        return {};  // whoever opens it will be told
+    }
+}
+
 }  // namespace
 
 void add_save_options(CliCommand command, SaveOptions& options) {
@@ -93,6 +109,7 @@ void RunSaver::begin(const TrainingRun& run) {
     if (!writer_) take_folder();
     if (continues_) saved_step_ = run.steps();
     writer_->begin(saved_step_, checkpoint_bytes(run));
+    if (continues_) extras_.named = named_by_document(options_.out);
     due_ = after(pace_.seconds > 0 ? pace_.seconds : kDefaultSeconds);
 }
 
@@ -113,7 +130,7 @@ void RunSaver::try_saving(TrainingRun& run, const RunFolder& past) {
         folder.heads = past.heads;
         run.keep();
         folder.moments = run.history().moments();
-        problem_ = writer_->save(folder);
+        problem_ = writer_->save(folder, extras_);
         incomplete_ = !problem_.empty();
         saved_step_ = tried_step_;
     } catch (const std::bad_alloc&) {

@@ -55,6 +55,7 @@ private:
     SavePace pace_;
     bool continues_ = false;  ///< the folder holds the run being resumed
     std::optional<RunFolderWriter> writer_;
+    RunExtras extras_;
     std::optional<std::int64_t> saved_step_;  ///< step of the checkpoint in the folder, if it belongs to this run
     std::int64_t tried_step_ = -1;            ///< step of the last attempt
     std::string problem_;                     ///< of the last attempt; "" for none

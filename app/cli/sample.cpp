@@ -16,6 +16,7 @@
 #include "app/cli/number_checks.hpp"
 #include "app/cli/standard_output.hpp"
 #include "app/cli/trained_example.hpp"
+#include "app/cli/training_options.hpp"
 #include "app/session/files/readable_file.hpp"
 #include "app/session/session.hpp"
 #include "app/session/states/model_tokens.hpp"
@@ -288,6 +289,7 @@ TextWriter open_document(SampleOptions& options) {
     named.document = options.document;
     Session session(
         make_document(named), [] {}, memory_budget_mib(named));
+    open_runs_of_document(session, named);
     const std::shared_ptr<const Snapshot> snapshot = session.wait();
     if (!snapshot->problem.empty()) throw Error(snapshot->problem);
     expect_edits_to_apply(named, *snapshot->trace);

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "app/cli/number_checks.hpp"
+#include "app/session/document/named_runs.hpp"
 #include "app/session/files/readable_file.hpp"
 #include "app/session/session.hpp"
 #include "engine/tensor/error.hpp"
@@ -47,10 +48,22 @@ std::int64_t kept_step(const Session& session, std::int64_t step) {
     return kept;
 }
 
+void open_runs_of_document(Session& session, const DocumentOptions& options) {
+    const Document given = session.document();
+    if (options.document.empty() || named_runs(given).empty()) return;
+    session.apply({command::OpenFile{options.document}, ""});
+    session.wait_for_files();
+    session.wait_for_training();
+    if (session.files().failed) throw Error(session.files().notice);
+    if (options.gives_text() || !options.sources.empty()) session.apply({command::SetTexts{given.texts, given.source_texts}, ""});
+    if (!options.bug.empty()) session.apply({command::SetForward{given.forward}, ""});
+    if (!session.message().empty()) throw Error(session.message());
+}
+
 void prepare_training(Session& session, const TrainingOptions& options, const DocumentOptions& document) {
     if (!options.given()) {
         if (options.step) throw Error("--step needs a training run: --task or --run");
-        return;
+        return open_runs_of_document(session, document);
     }
     if (document.gives_model()) throw Error("--task and --run have their own model: --preset, --document, --model and --bug do not apply");
     const std::vector<std::string> texts = given_texts(document);

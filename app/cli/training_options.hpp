@@ -35,8 +35,11 @@ void add_training_options(CliCommand command, TrainingOptions& options);
 /// run's last one and for one exactly halfway between two moments.
 std::int64_t kept_step(const Session& session, std::int64_t step);
 
-/// Trains or opens the run, makes its model the document's, and applies the texts of `document`, if any. Throws Error saying what failed,
-/// or if `document` specifies a model too.
+/// Opens the document again, with the runs that it names, if it names any. Throws Error if one cannot be opened.
+void open_runs_of_document(Session& session, const DocumentOptions& options);
+
+/// Trains or opens the run or those that the document names, makes its model the document's, and applies the texts of `document`, if any.
+/// Throws Error saying what failed, or if `document` specifies a model too.
 void prepare_training(Session& session, const TrainingOptions& options, const DocumentOptions& document);
 
 /// A computed state, with the gradients if requested.

@@ -12,6 +12,7 @@
 #include "app/platform/app_loop.hpp"
 #include "app/platform/file_portal.hpp"
 #include "app/session/document/model_search.hpp"
+#include "app/session/document/named_runs.hpp"
 #include "app/session/document/prepare.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/files/settings.hpp"
@@ -59,9 +60,12 @@ FirstDocument first_document(DocumentOptions wanted, const Settings& settings) {
     return {std::move(document), fmt::format("{} cannot read the text shown last: its own text is shown.", settings.preset)};
 }
 
-/// The same; a document whose model is missing is left to the window, which asks where it is.
+/// The same; a document is left to the window if its model is missing, to ask where it is, or if it names training runs.
 FirstDocument first_document(WindowStart& start, const Settings& settings) {
     try {
+        FirstDocument first = first_document(start.document, settings);
+        if (start.document.document.empty() || start.document.gives_text() || named_runs(first.document).empty()) return first;
+        start.file = std::exchange(start.document, {}).document;
         return first_document(start.document, settings);
     } catch (const ModelIsMissing&) {
         start.file = std::exchange(start.document, {}).document;

@@ -27,9 +27,9 @@ inline const FilesState& no_files() {
 /// What would be lost by closing the window now.
 struct WouldBeLost {
     bool document = false, run = false;
-    bool earlier_runs = false;      ///< kept runs of this session
-    bool earlier_document = false;  ///< FilesState::left
-    bool any() const { return document || run || earlier_runs || earlier_document; }
+    std::vector<std::uint64_t> earlier_runs{};  ///< kept runs of this session
+    bool earlier_document = false;              ///< FilesState::left
+    bool any() const { return document || run || !earlier_runs.empty() || earlier_document; }
 };
 
 struct PanelContext {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "app/session/document/model_document.hpp"
+#include "app/session/document/named_runs.hpp"
 #include "app/session/document/prepare.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/session_impl.hpp"
@@ -18,8 +19,8 @@ namespace attn::app {
 
 Document ready_to_open(Document document) {
     if (document.texts.empty()) document.texts.emplace_back();
-    // Parameters of a training run are not stored in documents; those of embedded models are always available.
-    return document.shipped != nullptr ? document : untrained(std::move(document));
+    mark_runs_missing(document);
+    return document.trained || document.shipped != nullptr ? document : untrained(std::move(document));
 }
 
 void Session::Impl::carry_out(const command::SetTexts& set, const std::string& merge) {
@@ -123,7 +124,6 @@ void Session::Impl::carry_out(const command::OpenDocument& open, const std::stri
         next = with_text_of(std::move(next), document(), scheduler.budget_mib());
         next.pins = pins_that_stay();
     }
-    take_up_pins(next.pins, {});
     replace(std::move(next), merge);
     if (open.file) begin_subject(*open.file, history.current());
 }
@@ -208,7 +208,7 @@ void Session::Impl::replace(Document next, const std::string& merge) {
 // Undoing may lead to an earlier run, which is then made current again; not while another run is training.
 DocumentHistory::Usable Session::Impl::usable_documents() const {
     return [this](const Document& d) {
-        if (!d.trained || d.trained->run == run().run) return true;
+        if (!d.trained || d.trained->run == run().run || is_missing(d.trained->run)) return true;
         return run().phase != TrainingPhase::Running && is_kept(d.trained->run);
     };
 }

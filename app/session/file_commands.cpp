@@ -2,19 +2,87 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "app/session/document/document_json.hpp"
+#include "app/session/document/named_runs.hpp"
 #include "app/session/files/readable_file.hpp"
 #include "app/session/files/tensor_export.hpp"
 #include "app/session/session_impl.hpp"
 #include "app/session/training/trained_document.hpp"
+#include "engine/tensor/error.hpp"
 
 namespace attn::app {
 
-void Session::Impl::carry_out(const command::SaveDocument& save, const std::string&) {
-    const bool of_run = document().trained && document().trained->run == run().run;
-    files.save(save, history.current(), of_run ? run().file : "");
+namespace {
+
+/// The folder that the run was last saved to or opened from; empty if that was a checkpoint alone, or nothing.
+std::filesystem::path folder_of(const KeptRun& run) {
+    const std::filesystem::path file = run.file;
+    return file.extension() == ".safetensors" ? std::filesystem::path() : file;
 }
+
+/// Where a run is saved that has no folder yet. `shown`: the document shows its model.
+std::filesystem::path folder_beside(const std::filesystem::path& document, std::uint64_t run, bool shown) {
+    if (const std::filesystem::path whole = run_folder_of(document); !whole.empty()) return whole / fmt::format("run-{}", run);
+    std::string name = document.filename().string();
+    if (name.ends_with(kDocumentExtension)) name.resize(name.size() - kDocumentExtension.size());
+    return document.parent_path() / (shown ? name + "-run" : fmt::format("{}-run-{}", name, run));
+}
+
+}  // namespace
+
+RunToSave Session::Impl::run_to_save(const KeptRun& of, const std::filesystem::path& folder) {
+    RunToSave saved;
+    saved.folder = folder;
+    if (folder_of(of) == folder) saved.continued = of.saved_step;
+    saved.contents = [contents = trainer.contents(of.run)] { return contents.get(); };
+    saved.saved = [this, number = of.run, folder](std::int64_t step) { trainer.saved(number, step, folder.string()).wait(); };
+    return saved;
+}
+
+ThingsToSave Session::Impl::document_to_save(const command::SaveDocument& save) {
+    const std::filesystem::path path = full_path(save.path);
+    const Document& shown_document = document();
+    ThingsToSave things;
+    things.document = DocumentToSave{path, history.current(), save.look, {}, nullptr};
+    things.replace = save.replace;
+    for (const auto& [number, steps] : named_runs(shown_document)) {
+        const std::optional<KeptRun> named = run_of(number);
+        if (!named) continue;
+        const bool is_shown = shown_document.trained && shown_document.trained->run == number;
+        const bool inside = is_shown && !run_folder_of(path).empty();
+        const std::filesystem::path own = folder_of(*named), folder = inside        ? path.parent_path()
+                                                                      : own.empty() ? folder_beside(path, number, is_shown)
+                                                                                    : own;
+        if (named->unsaved() || own != folder || named->phase == TrainingPhase::Running) {
+            things.runs.push_back(run_to_save(*named, folder));
+            things.runs.back().named_here = !inside && own.empty();
+        }
+        if (inside) things.document->text_of_run = named->settings.task.text;
+        things.document->run_places[number] = folder;
+    }
+    return things;
+}
+
+void Session::Impl::carry_out(const command::SaveDocument& save, const std::string&) {
+    command::SaveDocument again = save;
+    again.replace = true;
+    files.save(document_to_save(save), {std::move(again), ""});
+}
+
+void Session::Impl::carry_out(const command::SaveRun& save, const std::string&) {
+    const std::optional<KeptRun> saved = run_of(save.run);
+    if (!saved) throw Error(save.run == 0 ? "there is no training run to save yet" : "this training run no longer exists");
+    command::SaveRun again = save;
+    again.replace = true;
+    ThingsToSave things;
+    things.runs.push_back(run_to_save(*saved, full_path(save.folder)));
+    things.replace = save.replace;
+    files.save(std::move(things), {std::move(again), ""});
+}
+
 void Session::Impl::carry_out(const command::OpenFile& open, const std::string&) { files.open(open); }
 void Session::Impl::carry_out(const command::OpenTrainingText& open, const std::string&) { files.open_training_text(open); }
 void Session::Impl::carry_out(const command::RestoreWork& restore, const std::string&) { files.restore(restore); }
@@ -39,59 +107,93 @@ void Session::Impl::carry_out(const command::PreviewFile& preview, const std::st
 void Session::Impl::carry_out(const command::TellFile& tell, const std::string&) { files.tell(tell.notice, tell.failed); }
 
 void Session::Impl::take_up(KeptWork work) {
-    restored = std::move(work);
-    told_before = run().notices;
-    if (restored->run.empty()) finish_restoring(false);
-    else if (restored->opened) trainer.open(restored->run);
-    else trainer.restore(restored->run, restored->run_file);
+    taken_up = std::move(work);
+    orders.clear();
+    for (const RunOfWork& run : taken_up->runs)
+        orders.push_back(run.autosaved ? trainer.restore(run.place, run.file) : trainer.open(run.place));
 }
 
-void Session::Impl::take_up_pins(Pins& pins, std::optional<std::uint64_t> run_in_file) {
-    for (std::optional<State>* pinned : {&pins.a, &pins.b}) {
+const OpenedRun* Session::Impl::outcome_of(std::uint64_t order) const {
+    const std::vector<OpenedRun>& all = run().opened;
+    const auto found = std::find_if(all.begin(), all.end(), [&](const OpenedRun& opened) { return opened.order == order; });
+    return found == all.end() ? nullptr : &*found;
+}
+
+Document Session::Impl::with_opened_runs(Document next, const std::map<std::uint64_t, std::uint64_t>& opened) {
+    std::map<std::uint64_t, std::uint64_t> numbers = opened;
+    for (const auto& [number, steps] : named_runs(next))
+        if (!numbers.contains(number)) numbers[number] = missing_run(number);
+    std::erase_if(next.run_places, [&](const auto& entry) { return opened.contains(entry.first) || !numbers.contains(entry.first); });
+    renumber_runs(next, numbers);
+    for (std::optional<State>* pinned : {&next.pins.a, &next.pins.b}) {
         MomentOfRun* moment = *pinned ? std::get_if<MomentOfRun>(&(*pinned)->source) : nullptr;
-        if (moment == nullptr || moment->parameters != nullptr) continue;
-        const bool known = moment->run == run_in_file;
-        moment->run = 0;
-        if (!known) continue;
-        Moment kept = trainer.moment(run().run, moment->step);
+        if (moment == nullptr || is_missing(moment->run)) continue;
+        Moment kept = trainer.moment(moment->run, moment->step);
         if (kept.step == moment->step && kept.parameters != nullptr)
-            *moment = {run().run, kept.step, std::move(kept.parameters), task_of(run().run)};
+            *moment = {moment->run, kept.step, std::move(kept.parameters), task_of(moment->run)};
     }
+    // The run brings the text that it learns.
+    TaskSettings& task = next.run.task;
+    const TaskSettings& learned = run().settings.task;
+    if (next.trained && !is_missing(next.trained->run) && task.text == nullptr && task.text_name == learned.text_name)
+        task.text = learned.text;
+    return next;
 }
 
-void Session::Impl::finish_restoring(bool with_run) {
-    const KeptWork work = *std::exchange(restored, {});
-    bool fits = false;
-    if (work.document) {
-        Document next = *work.document;
-        fits = with_run && next.trained && next.config == run().parameters->config() && next.vocabulary == run().vocabulary;
-        take_up_pins(next.pins, fits ? std::optional(next.trained->run) : std::nullopt);
-        if (fits) next.trained->run = run().run;
-        else next = ready_to_open(std::move(next));
-        if (work.opened) replace(std::move(next), "");
-        else change(std::move(next), "");
+void Session::Impl::finish_opening() {
+    const KeptWork work = *std::exchange(taken_up, {});
+    std::map<std::uint64_t, std::uint64_t> opened;
+    std::string problem;
+    for (std::size_t i = 0; i < orders.size(); ++i) {
+        const OpenedRun& outcome = *outcome_of(orders[i]);
+        if (outcome.run != 0) opened[work.runs[i].number] = outcome.run;
+        else problem = outcome.problem;
     }
-    if (work.opened) return finish_opening(work, with_run, fits);
-    const bool lost = !work.problem.empty() || (!work.run.empty() && !with_run);
+    adopted = run().run;
+    probe = probe_of(run());
+    if (!work.document) {
+        if (!opened.empty()) adopt_run_of_document();
+        return tell_restored(work, problem);
+    }
+    Document next = *work.document;
+    const std::optional<TrainedModel>& trained = next.trained;
+    const bool fits = run().run != 0 && next.config == run().parameters->config() && next.vocabulary == run().vocabulary;
+    if (trained && opened.contains(trained->run) && !fits) {
+        opened.erase(trained->run);
+        problem = escaped(work.runs.back().place.native(), 0) + " now has another one";
+    }
+    if (trained && problem.empty() && !opened.contains(trained->run)) {
+        const std::string place = escaped(next.run_places[trained->run].path, 0);
+        problem = place.empty() ? "the document does not say where its run is" : "its run is no longer at " + place;
+    }
+    next = with_opened_runs(std::move(next), opened);
+    if (next.texts.empty()) next.texts.emplace_back();
+    if (work.opened) replace(std::move(next), "");
+    else change(std::move(next), "");
+    return work.opened ? tell_opened(work, problem) : tell_restored(work, problem);
+}
+
+void Session::Impl::tell_restored(const KeptWork& work, const std::string& problem) {
+    const bool lost = !work.problem.empty() || !problem.empty();
     std::string notice = "Restored the unsaved work.";
     if (!work.problem.empty()) notice = "Restored the training run; the document could not be read: " + work.problem;
-    else if (lost) notice = "The training run could not be restored: " + run().notice;
+    else if (lost) notice = "The training run could not be restored: " + problem;
     // Saved over its own file, a document without its run would lose the link to it.
     const bool without_run = lost && work.document && work.document->trained;
     if (!without_run && (work.document || !lost)) begin_subject(work.file, nullptr);
     files.finish_restoring(!lost && work.left_out.empty(), and_left_out(std::move(notice), work.left_out));
 }
 
-void Session::Impl::finish_opening(const KeptWork& work, bool with_run, bool fits) {
+void Session::Impl::tell_opened(const KeptWork& work, const std::string& problem) {
     const auto written = [](const std::filesystem::path& path) { return escaped(path.native(), 0); };
-    const std::string opened = "Opened " + written(work.file);
     begin_subject(work.file, history.current());
     files.count_opened_document();
-    std::string notice = fmt::format("{} with its trained model from {}.", opened, written(work.run));
-    if (!fits)
-        notice = fmt::format("{}, but not its trained model: {}", opened,
-                             with_run ? written(work.run) + " now has another one." : std::string(run().notice));
-    files.tell(and_left_out(std::move(notice), work.left_out), !fits || !work.left_out.empty());
+    std::string notice = "Opened " + written(work.file);
+    if (!run_folder_of(work.file).empty()) notice = fmt::format("Opened {} at step {}", written(known_as(work.file)), run().step);
+    else if (!work.runs.empty() && problem.empty()) notice += " with its trained model from " + written(work.runs.back().place);
+    if (!problem.empty()) notice += ", but not its trained model: " + problem;
+    if (!notice.ends_with('.')) notice += '.';
+    files.tell(and_left_out(std::move(notice), work.left_out), !problem.empty() || !work.left_out.empty());
 }
 
 }  // namespace attn::app

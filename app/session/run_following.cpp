@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "app/session/document/named_runs.hpp"
 #include "app/session/session_impl.hpp"
 #include "app/session/training/trained_document.hpp"
 
@@ -14,21 +16,19 @@ void Session::Impl::tell_notice_of_run() {
 }
 
 void Session::Impl::adopt_new_run() {
-    if (restored && run().run == adopted && run().notices != told_before) return finish_restoring(false);
+    if (taken_up) {
+        const auto is_opened = [this](std::uint64_t order) { return outcome_of(order) != nullptr; };
+        if (std::all_of(orders.begin(), orders.end(), is_opened)) finish_opening();
+        return;
+    }
     if (run().run == adopted) return;
     adopted = run().run;
     // The document already belongs to this run, which was made current again.
-    if (!restored && document().trained && document().trained->run == adopted) {
+    if (document().trained && document().trained->run == adopted) {
         probe = probe_of(run());
         return show();
     }
-    if (restored && restored->document) {
-        probe = probe_of(run());
-        finish_restoring(true);
-    } else {
-        adopt_run_of_document();
-        if (restored) finish_restoring(true);
-    }
+    adopt_run_of_document();
 }
 
 void Session::Impl::adopt_run_of_document() {
@@ -39,7 +39,7 @@ void Session::Impl::adopt_run_of_document() {
     const bool nothing_lost = !files.state().would_be_lost;
     change(std::move(next), "");
     // What is saved next must not replace the file of the document before.
-    if (run().from_file) begin_subject({}, history.current());
+    if (run().from_file || !run_folder_of(files.state().document).empty()) begin_subject({}, history.current());
     if (nothing_lost) files.set_made_by_run(history.current());
     if (kept < edits)
         files.tell(fmt::format("The run has a different model: {} stayed with the previous one. Undo goes back to it.",

@@ -10,7 +10,7 @@
 namespace attn::app {
 
 Session::Impl::Impl(Document document, const std::function<void()>& wake, Computation computation, TrainingEngine engine, double memory_mib)
-    : history(ready_to_open(std::move(document))), files(wake), scheduler(computation, wake, memory_mib), trainer(std::move(engine), wake),
+    : history(ready_to_open(std::move(document))), trainer(std::move(engine), wake), files(wake), scheduler(computation, wake, memory_mib),
       writer(std::move(computation.write), wake, memory_mib) {
     files.set_document({}, history.current());
 }
@@ -46,8 +46,8 @@ void Session::apply(const Command& command) {
 void Session::update() {
     const FileDesk::Opened opened = impl_->files.update(impl_->history.current());
     for (const Command& command : opened.commands) apply(command);
-    if (opened.kept) impl_->take_up(*opened.kept);
     impl_->trainer.update(impl_->training);
+    if (opened.kept) impl_->take_up(*opened.kept);
     impl_->tell_notice_of_run();
     impl_->adopt_new_run();
     impl_->take_written();

@@ -21,8 +21,8 @@
 
 namespace attn::app {
 
-/// Makes a loaded document usable: it gets at least one text (possibly empty) and initial parameters, since training runs are not stored in
-/// documents.
+/// Makes a loaded document usable: it gets at least one text (possibly empty). Training runs are not stored in documents, so those that it
+/// names are missing unless they are opened with it.
 Document ready_to_open(Document document);
 
 struct Session::Impl {
@@ -64,7 +64,7 @@ struct Session::Impl {
     void carry_out(const command::TrainBoth& train, const std::string& merge);
     void carry_out(const command::ChooseRun& choose, const std::string& merge);
     void carry_out(const command::ForgetRun& forget, const std::string& merge);
-    void carry_out(const command::SaveCheckpoint& save, const std::string& merge);
+    void carry_out(const command::SaveRun& save, const std::string& merge);
     void carry_out(const command::OpenCheckpoint& open, const std::string& merge);
 
     void carry_out(const command::CompareMoment& compare, const std::string& merge);
@@ -149,13 +149,22 @@ struct Session::Impl {
     void follow();
     /// Shows notices of what the trainer has saved, opened, restored or refused.
     void tell_notice_of_run();
+    /// The current run or a kept one; none if it no longer exists.
+    std::optional<KeptRun> run_of(std::uint64_t number) const;
+    /// A run with what is needed to save it there.
+    RunToSave run_to_save(const KeptRun& run, const std::filesystem::path& folder);
+    /// Saves the shown document and the runs that it names, as far as those are not saved.
+    ThingsToSave document_to_save(const command::SaveDocument& save);
+
     void take_up(KeptWork work);
-    /// Gives pinned moments of the loaded run (`run_in_file`: its number in the file) their parameters; all others lose theirs.
-    void take_up_pins(Pins& pins, std::optional<std::uint64_t> run_in_file);
-    /// Makes the restored document current. `with_run`: its run has been loaded too.
-    void finish_restoring(bool with_run);
-    /// The same for a document that was opened with its run. `fits`: the run has the document's model.
-    void finish_opening(const KeptWork& work, bool with_run, bool fits);
+    /// The outcome of the order; none if it is still to be carried out.
+    const OpenedRun* outcome_of(std::uint64_t order) const;
+    /// Makes the document of the opened or restored work current, once all its runs have been opened.
+    void finish_opening();
+    /// The document, of which the runs that could be opened have their numbers in this session, and the others are missing.
+    Document with_opened_runs(Document document, const std::map<std::uint64_t, std::uint64_t>& opened);
+    void tell_restored(const KeptWork& work, const std::string& problem);
+    void tell_opened(const KeptWork& work, const std::string& problem);
 
     DocumentHistory history;
     std::string message;
@@ -163,8 +172,8 @@ struct Session::Impl {
     std::uint64_t adopted = 0;               ///< the last run that the document adopted
     std::uint64_t notices = 0;               ///< training notices shown so far
     Probe probe;                             ///< of the adopted run
-    std::optional<KeptWork> restored;        ///< waiting for its run to be loaded
-    std::uint64_t told_before = 0;           ///< number of training notices when that run was requested
+    std::optional<KeptWork> taken_up;        ///< waiting for its runs to be opened
+    std::vector<std::uint64_t> orders;       ///< to open them, see Trainer::open()
     std::optional<std::int64_t> other_step;  ///< the step to compare with
 
     StateTable table;
@@ -179,9 +188,9 @@ struct Session::Impl {
     KeptTokenizer tokenizer;
     WritingUnderWay writing;
 
-    FileDesk files;
-    Scheduler scheduler;
     Trainer trainer;
+    FileDesk files;  // saves what the trainer hands over
+    Scheduler scheduler;
     Writer writer;
 };
 

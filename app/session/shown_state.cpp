@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "app/session/document/named_runs.hpp"
 #include "app/session/document/writing.hpp"
 #include "app/session/facets/doctor_report.hpp"
 #include "app/session/facets/facet_needs.hpp"
@@ -82,6 +83,7 @@ void Session::Impl::carry_out(const command::OpenDump& open, const std::string&)
 std::optional<Source> Session::Impl::source_of_document() {
     if (!document().trained) return Drawn{};
     const TrainedModel& trained = *document().trained;
+    if (is_missing(trained.run)) return MomentOfRun{trained.run, trained.step.value_or(0), nullptr};
     if (trained.run == run().run) {
         if (!trained.step) return MomentOfRun{run().run, run().parameters_step, run().parameters, task_of(run().run)};
         Moment moment = trainer.moment(run().run, *trained.step);

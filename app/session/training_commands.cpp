@@ -13,7 +13,6 @@ void Session::Impl::carry_out(const command::PauseTraining&, const std::string&)
 void Session::Impl::carry_out(const command::StepTraining&, const std::string&) { trainer.step(document().run); }
 void Session::Impl::carry_out(const command::ResetTraining&, const std::string&) { trainer.reset(document().run); }
 void Session::Impl::carry_out(const command::RestartTraining&, const std::string&) { trainer.restart(document().run); }
-void Session::Impl::carry_out(const command::SaveCheckpoint& save, const std::string&) { trainer.save(save.path); }
 void Session::Impl::carry_out(const command::OpenCheckpoint& open, const std::string&) { trainer.open(open.path); }
 
 // The correct run goes first, so that the broken one can be watched against its curve.
@@ -35,11 +34,18 @@ bool Session::Impl::is_kept(std::uint64_t number) const {
     return std::any_of(run().kept.begin(), run().kept.end(), [&](const KeptRun& kept) { return kept.run == number; });
 }
 
-std::optional<TaskKind> Session::Impl::task_of(std::uint64_t number) const {
-    if (number == run().run) return run().settings.task.kind;
-    for (const KeptRun& kept : run().kept)
-        if (kept.run == number) return kept.settings.task.kind;
+std::optional<KeptRun> Session::Impl::run_of(std::uint64_t number) const {
+    const TrainingSnapshot& now = run();
+    if (number != 0 && number == now.run)
+        return KeptRun{now.run, now.settings, now.phase, now.step, now.saved_step, now.moments.size(), now.history_bytes, now.file};
+    for (const KeptRun& kept : now.kept)
+        if (kept.run == number) return kept;
     return {};
+}
+
+std::optional<TaskKind> Session::Impl::task_of(std::uint64_t number) const {
+    const std::optional<KeptRun> found = run_of(number);
+    return found ? std::optional(found->settings.task.kind) : std::nullopt;
 }
 
 void Session::Impl::carry_out(const command::ChooseRun& choose, const std::string&) {

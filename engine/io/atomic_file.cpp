@@ -185,8 +185,10 @@ void AtomicFile::discard() noexcept {
 }
 
 void AtomicFile::fail(const char* action, int error_number) const {
-    throw FileError(FileFault::Io, escaped(target_.native(), 0), "",
-                    fmt::format("{}: {}", action, std::generic_category().message(error_number)));
+    const std::string file = escaped(target_.native(), 0),
+                      problem = fmt::format("{}: {}", action, std::generic_category().message(error_number));
+    if (error_number == ENOSPC || error_number == EDQUOT) throw DiskFull(FileFault::Io, file, "", problem);
+    throw FileError(FileFault::Io, file, "", problem);
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {

@@ -13,6 +13,12 @@
 
 namespace attn {
 
+/// There is no room left for a file on its disk, or in the user's share of it.
+class DiskFull : public FileError {
+public:
+    using FileError::FileError;
+};
+
 /// An existing file that gets a second name.
 struct SecondNameOf {
     const std::filesystem::path& file;
@@ -20,7 +26,7 @@ struct SecondNameOf {
 
 /// A file in the target's folder that has no name yet, so that nothing of it stays if the program is killed; on file systems without such
 /// files, it has a temporary name. commit() flushes it to disk and renames it to the target; without commit() the destructor removes it
-/// and the target stays unchanged. Every failure throws FileError(Io) naming the target.
+/// and the target stays unchanged. Every failure throws FileError(Io) naming the target, DiskFull for want of room.
 /// The target must be a regular file or not exist: a link (even to a regular file), folder, device, pipe or socket is refused. Links among
 /// the path's folders are followed as usual.
 /// The temporary name is unpredictable and the file newly created, so it never writes to a file that somebody planted. It is locked while

@@ -18,10 +18,12 @@ namespace attn {
 /// curves.csv                 one row per step: training and, where there was an evaluation, validation (see curve_csv.hpp)
 /// heads.csv                  one row per head and evaluation: its scores on the probe
 /// moments/step-N.safetensors models after N steps, without the optimizer's moments
+/// document.attnscope.json    if the window saved it: what it showed of the run
 inline constexpr std::string_view kCheckpointName = "model.safetensors";
 inline constexpr std::string_view kCurvesName = "curves.csv";
 inline constexpr std::string_view kHeadsName = "heads.csv";
 inline constexpr std::string_view kMomentsName = "moments";
+inline constexpr std::string_view kRunDocumentName = "document.attnscope.json";
 
 /// 120 -> "step-120.safetensors"
 std::string moment_name(std::int64_t step);

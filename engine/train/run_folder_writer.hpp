@@ -12,8 +12,15 @@
 
 namespace attn {
 
-/// At most this many of a run's moments are saved: the first, the last, and evenly spaced ones between.
+/// At most this many of a run's moments are saved by the command line: the first, the last, and evenly spaced ones between.
 inline constexpr std::size_t kMostMoments = 24;
+
+/// What is saved of a run besides its checkpoint and tables.
+struct RunExtras {
+    std::size_t most_moments = kMostMoments;
+    std::set<std::int64_t> named{};  ///< steps whose moments are saved as well, as far as the run has them
+    std::string document{};          ///< the text of document.attnscope.json; "": the one of this run that is there stays
+};
 
 /// Locks the folder while alive (see FolderLock). Every file is written atomically. If saving stops anywhere, through an error or because
 /// the process is killed, the folder remains readable: either as it was, or as it is after the checkpoint was replaced.
@@ -31,21 +38,26 @@ public:
     /// written now, or there is no room for `checkpoint_bytes`; the folder's contents are left unchanged.
     void begin(std::optional<std::int64_t> continued, std::uint64_t checkpoint_bytes);
 
-    /// Writes curves, heads and new moments, then the checkpoint, and removes moments that are no longer selected. If there is no room for
-    /// both, the checkpoint comes before the new moments. A GPT-2 model also gets the config.json with which Hugging Face's transformers
-    /// can load the folder. Throws if the checkpoint could not be replaced; the previous one is then intact. Returns why any other file
-    /// could not be written, or "".
-    std::string save(const RunFolder& run, std::size_t most_moments = kMostMoments);
+    /// Writes curves, heads and new moments, then the checkpoint and the document, and removes moments that are no longer selected. Where
+    /// there is no room for all, checkpoint and tables come first: new moments are taken back for them, then the previous checkpoint and
+    /// older moments of this run are removed. A GPT-2 model also gets the config.json with which Hugging Face's transformers can load the
+    /// folder. Throws if the checkpoint could not be replaced; the one before is then intact. Returns why any other file could not be
+    /// written, or
+    /// "".
+    std::string save(const RunFolder& run, const RunExtras& extras = {});
 
 private:
     /// Throws FileError if it is a link.
     std::filesystem::path moments_folder() const;
     void write_tables(const RunFolder& run) const;
     /// Writes those that are not stored yet; returns the steps of all that the folder is to hold.
-    std::set<std::int64_t> add_moments(const RunFolder& run, std::size_t most_moments);
+    std::set<std::int64_t> add_moments(const RunFolder& run, const RunExtras& extras);
+    void drop_moment(std::int64_t step);
     /// Returns whether there were any to drop.
     bool drop_moments_except(const std::set<std::int64_t>& kept);
     void drop_other_run() const;
+    /// Removes what matters least, if that much can get room at all; false if nothing was removed.
+    bool make_room(std::uint64_t bytes, const std::set<std::int64_t>& named);
 
     std::filesystem::path folder_;
     FolderLock lock_;
@@ -53,7 +65,9 @@ private:
     std::set<std::int64_t> stored_;  ///< moments of this run that are in the folder
 };
 
-/// Saves a run once, replacing whatever the folder contains. Throws FileError, also if a file other than the checkpoint cannot be written.
-void write_run_folder(const std::filesystem::path& folder, const RunFolder& run, std::size_t most_moments = kMostMoments);
+/// Saves a run once, replacing whatever the folder contains; `continued` as in begin(). Throws FileError, also if a file other than the
+/// checkpoint cannot be written.
+void write_run_folder(const std::filesystem::path& folder, const RunFolder& run, const RunExtras& extras = {},
+                      std::optional<std::int64_t> continued = {});
 
 }  // namespace attn

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "engine/io/folder_lock.hpp"
-#include "engine/train/run_folder.hpp"
+#include "engine/train/run_folder_writer.hpp"
 #include "tests/cli/process.hpp"
 #include "tests/support/planted_links.hpp"
 
@@ -73,6 +73,33 @@ TEST(TrainSaving, AClosedPipeEndsTheRunAsASignalDoes) {
     const Outcome both = attnscope(tiny_run(out, kEndless, {"--force"}), kLimit, {{SIGINT, 20}, {kClosePipe, 20}});
     EXPECT_THAT(both.exit_code, AnyOf(128 + SIGINT, 128 + SIGPIPE)) << both.ended_by;
     EXPECT_GE(read_run_folder(out).checkpoint.steps, 19);
+}
+
+/// The disk holds the model and its moments only for a while.
+TEST(TrainSaving, OnAFullDiskTheNewestModelIsWorthMoreThanOldMoments) {
+    const ScratchFolder folder;
+    const std::string place = folder.path("place");
+    fs::create_directory(place);
+    std::string train = "attnscope";
+    for (const std::string& word : tiny_run("small/run", "400", {"--save-every", "20", "--set", "d_model=32", "--set", "d_ff=128"}))
+        train += " " + word;
+    const auto on_disk_of = [&](const char* size) {
+        return in_shell(std::string("mkdir -p small && unshare -rm sh -c 'mount -t tmpfs -o size=") + size + " none small || exit 77; " +
+                            train + " >out; code=$?; rm -rf kept; cp -r small/run kept; exit $code'",
+                        place);
+    };
+    for (const char* size : {"500k", "700k", "1300k"}) {
+        SCOPED_TRACE(size);
+        const Outcome outcome = on_disk_of(size);
+        if (outcome.exit_code == 77 || outcome.err.find("unshare") != std::string::npos) GTEST_SKIP() << "no disk can be made here";
+        EXPECT_EQ(outcome.exit_code, 2) << "which is said";
+        EXPECT_THAT(outcome.err, HasSubstr("the model after step 400 is saved, but some of its files are not"));
+        const RunFolder run = read_run_folder(place + "/kept");
+        EXPECT_EQ(run.checkpoint.steps, 400);
+        EXPECT_EQ(run.losses.size(), 400U);
+    }
+    EXPECT_EQ(on_disk_of("20m").exit_code, 0) << "with room for all";
+    EXPECT_EQ(read_run_folder(place + "/kept").moments.size(), kMostMoments);
 }
 
 TEST(TrainSaving, HangingUpIsNoSecondSignal) {

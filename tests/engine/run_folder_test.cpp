@@ -255,7 +255,7 @@ TEST(RunFolder, NothingIsWrittenOrRemovedBehindLinks) {
     test::expect_no_writing_behind_links([](const fs::path& place) {
         RunFolderWriter writer(place);
         writer.begin(fs::exists(place / kCheckpointName) ? std::optional<std::int64_t>(10) : std::nullopt, 0);
-        const std::string problem = writer.save(small_run(20), 6);
+        const std::string problem = writer.save(small_run(20), {.most_moments = 6});
         if (!problem.empty()) throw Error(problem);
     });
 }
@@ -285,7 +285,7 @@ TEST(RunFolder, KeepsFirstAndLastOfManyMoments) {
     const test::TemporaryFolder folder;
     const RunFolder run = small_run(60);
     ASSERT_EQ(run.moments.size(), 21U);
-    write_run_folder(folder.path(), run, 6);
+    write_run_folder(folder.path(), run, {.most_moments = 6});
     const RunFolder back = read_run_folder(folder.path());
     std::vector<std::int64_t> steps;
     for (const Moment& moment : back.moments) steps.push_back(moment.step);

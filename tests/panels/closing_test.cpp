@@ -27,6 +27,17 @@ protected:
         frames(2, ui_frame);
     }
     Closing closing() const { return view.files.closing; }
+    /// Than that of the run.
+    void show_another_document() {
+        apply(*session, command::OpenPreset{"causal-attention"});
+        session->wait();
+    }
+    void put_path(const char* text) {
+        view.files.path.text = text;
+        view.files.path.focus = true;
+        ImGui::ClearActiveID();
+        frames(3, ui_frame);
+    }
 };
 
 TEST_F(ClosingTest, NothingIsAskedWhenNothingWouldBeLost) {
@@ -56,7 +67,7 @@ TEST_F(ClosingTest, ADocumentWithAFileIsSavedAndTheWindowCloses) {
     EXPECT_EQ(all<command::SaveDocument>()[0].path, files.document);
     EXPECT_EQ(all<command::SaveDocument>()[0].look, look_of(view)) << "with the place that it shows";
     view.files.closing = Closing::Saving;
-    view.files.closing_part = ClosingPart::Document;
+    view.files.closing_part = 0;
     files.busy = true;
     frames(3, ui_frame);
     EXPECT_EQ(closing(), Closing::Saving) << "until it is written";
@@ -76,75 +87,129 @@ TEST_F(ClosingTest, AFileThatCannotBeWrittenLeavesTheWindowOpen) {
     EXPECT_EQ(closing(), Closing::No);
 }
 
-TEST_F(ClosingTest, ARunAsksForAFile) {
+TEST_F(ClosingTest, WhatIsSavedMeanwhileIsNotAskedAbout) {
     would_be_lost.run = true;
     quit();
-    press(Key::Enter, ui_frame);
-    ASSERT_EQ(view.files.task, FileTask::SaveRun);
-    view.files.path.text = "/elsewhere/";
-    view.files.path.focus = true;
-    ImGui::ClearActiveID();
-    frames(3, ui_frame);
-    type("r.safetensors", ui_frame);
-    hold(Key::Enter, true);
-    frame(ui_frame);
-    hold(Key::Enter, false);
-    ASSERT_EQ(all<command::SaveCheckpoint>().size(), 1U);
-    EXPECT_EQ(all<command::SaveCheckpoint>()[0].path, "/elsewhere/r.safetensors");
-    frames(2, ui_frame);
-    EXPECT_EQ(closing(), Closing::Saving) << "the trainer has not answered yet";
+    EXPECT_EQ(closing(), Closing::Asked);
     would_be_lost.run = false;
     frames(1, ui_frame);
     EXPECT_EQ(closing(), Closing::Now);
 }
 
-TEST_F(ClosingTest, ARunIsOfferedItsOwnFile) {
-    const TemporaryFolder folder;
-    const auto offered = [this] {
-        with_context(begin_save_run);
-        return std::filesystem::path(view.files.path.text).filename();
-    };
+TEST_F(ClosingTest, ARunAsksForAFolder) {
     train(*session, small_run(2));
-    EXPECT_EQ(offered(), "run.safetensors") << "it has none yet";
-    const auto save = [&](const char* name) {
-        session->apply({command::SaveCheckpoint{folder / name}, ""});
-        session->wait_for_training();
-    };
-    save("mine.safetensors");
-    EXPECT_EQ(offered(), "mine.safetensors");
-    EXPECT_EQ(view.files.path.text, folder / "mine.safetensors");
-    save("model.safetensors");
-    EXPECT_EQ(offered(), "run.safetensors") << "that name stands for a folder of attnscope train, or a model from elsewhere";
-}
-
-/// The document can then name the file of its model.
-TEST_F(ClosingTest, TheRunIsSavedBeforeTheDocument) {
-    would_be_lost.run = would_be_lost.document = true;
-    files.document = "/elsewhere/mine.json";
+    show_another_document();
+    would_be_lost.run = true;
     quit();
     press(Key::Enter, ui_frame);
-    EXPECT_EQ(view.files.task, FileTask::SaveRun);
-    EXPECT_TRUE(all<command::SaveDocument>().empty());
+    ASSERT_EQ(view.files.task, FileTask::SaveRun);
+    put_path("/elsewhere/");
+    type("r", ui_frame);
+    hold(Key::Enter, true);
+    frame(ui_frame);
+    hold(Key::Enter, false);
+    ASSERT_EQ(all<command::SaveRun>().size(), 1U);
+    EXPECT_EQ(all<command::SaveRun>()[0].folder, "/elsewhere/r");
+    files.busy = true;
+    frames(2, ui_frame);
+    EXPECT_EQ(closing(), Closing::Saving) << "until it is written";
+    files.busy = false;
+    would_be_lost.run = false;
+    frames(1, ui_frame);
+    EXPECT_EQ(closing(), Closing::Now);
 }
 
-TEST_F(ClosingTest, EarlierRunsAreNotLostBySaving) {
-    would_be_lost.document = would_be_lost.earlier_runs = true;
+TEST_F(ClosingTest, ARunIsSavedInItsOwnFolder) {
+    const TemporaryFolder folder;
+    train(*session, small_run(2));
+    show_another_document();
+    with_context([](PanelContext& context) { begin_save_run(context, 1); });
+    EXPECT_EQ(view.files.task, FileTask::SaveRun) << "it has none yet";
+    EXPECT_EQ(std::filesystem::path(view.files.path.text).filename(), "copy-run");
+    view.files.task = FileTask::None;
+    save_run(*session, folder / "mine");
+    with_context([](PanelContext& context) { begin_save_run(context, 1); });
+    EXPECT_EQ(view.files.task, FileTask::None);
+    ASSERT_EQ(all<command::SaveRun>().size(), 1U);
+    EXPECT_EQ(all<command::SaveRun>()[0].folder, folder / "mine");
+    with_context([](PanelContext& context) { begin_save_run(context, 1, true); });
+    EXPECT_EQ(view.files.task, FileTask::SaveRun);
+    EXPECT_EQ(view.files.path.text, folder / "mine");
+}
+
+/// The document becomes part of the run that it shows.
+TEST_F(ClosingTest, ADocumentIsSavedWithItsRun) {
+    train(*session, small_run(2));
+    would_be_lost.run = would_be_lost.document = true;
+    quit();
+    press(Key::Enter, ui_frame);
+    ASSERT_EQ(view.files.task, FileTask::SaveRun);
+    put_path("/elsewhere/r");
+    press(Key::Enter, ui_frame);
+    ASSERT_EQ(all<command::SaveDocument>().size(), 1U);
+    EXPECT_EQ(all<command::SaveDocument>()[0].path, "/elsewhere/r/document.attnscope.json");
+    EXPECT_TRUE(all<command::SaveRun>().empty());
+}
+
+TEST_F(ClosingTest, EarlierRunsAreSavedOneAfterTheOther) {
+    train(*session, small_run(2));
+    session->apply({command::RestartTraining{}, ""});
+    session->wait_for_training();
+    show_another_document();
+    would_be_lost.document = true;
+    would_be_lost.earlier_runs = {1};
     files.document = "/elsewhere/mine.json";
     quit();
     press(Key::Enter, ui_frame);
     ASSERT_EQ(all<command::SaveDocument>().size(), 1U);
     would_be_lost.document = false;
     frames(2, ui_frame);
-    EXPECT_EQ(closing(), Closing::No) << "there is still something to lose";
-    EXPECT_EQ(view.view, View::Train);
-    ASSERT_EQ(all<command::TellFile>().size(), 1U);
-    EXPECT_TRUE(all<command::TellFile>()[0].failed);
-    // Asked again, the window can be closed without them.
-    quit();
-    EXPECT_EQ(closing(), Closing::Asked);
+    EXPECT_EQ(closing(), Closing::Saving);
+    ASSERT_EQ(view.files.task, FileTask::SaveRun);
+    put_path("/elsewhere/first");
+    files.busy = true;
     press(Key::Enter, ui_frame);
+    ASSERT_EQ(all<command::SaveRun>().size(), 1U);
+    EXPECT_EQ(all<command::SaveRun>()[0].run, 1U);
+    EXPECT_EQ(all<command::SaveRun>()[0].folder, "/elsewhere/first");
+    would_be_lost.earlier_runs.clear();
+    files.busy = false;
+    frames(1, ui_frame);
+    EXPECT_EQ(closing(), Closing::Now);
+}
+
+/// Work of another window is not replaced unasked.
+TEST_F(ClosingTest, WhatIsInTheWayIsAskedAbout) {
+    would_be_lost.document = true;
+    files.document = "/elsewhere/mine.json";
+    quit();
+    press(Key::Enter, ui_frame);
+    ASSERT_EQ(all<command::SaveDocument>().size(), 1U);
+    const command::SaveDocument again{files.document, {}, true};
+    const auto ask = [&] {
+        files.in_the_way = InTheWay{files.document, true, std::make_shared<const Command>(Command{again, ""})};
+        ++files.ways;
+        frames(2, ui_frame);
+    };
+    ask();
+    EXPECT_EQ(closing(), Closing::Saving) << "until it is answered";
+    press(Key::Escape, ui_frame);
     frames(2, ui_frame);
     EXPECT_EQ(closing(), Closing::No);
+    EXPECT_EQ(all<command::SaveDocument>().size(), 1U);
+    ask();
+    const auto replace = find_item("##replace_sheet", {"Replace"}, [&](float x, float y) {
+        move_mouse(x, y);
+        frame(ui_frame);
+    });
+    ASSERT_TRUE(replace.has_value());
+    click(replace->x, replace->y, ui_frame);
+    ASSERT_EQ(all<command::SaveDocument>().size(), 2U);
+    EXPECT_TRUE(all<command::SaveDocument>()[1].replace);
+    ask();
+    press(Key::Enter, ui_frame);
+    EXPECT_EQ(view.files.task, FileTask::Save) << "under another name";
+    EXPECT_EQ(all<command::SaveDocument>().size(), 2U);
 }
 
 TEST_F(ClosingTest, ADocumentOpenBeforeIsGoneBackTo) {
@@ -161,6 +226,7 @@ TEST_F(ClosingTest, ADocumentOpenBeforeIsGoneBackTo) {
 }
 
 TEST_F(ClosingTest, ACancelledSheetLeavesTheWindowOpen) {
+    train(*session, small_run(2));
     would_be_lost.run = true;
     quit();
     press(Key::Enter, ui_frame);
@@ -170,7 +236,8 @@ TEST_F(ClosingTest, ACancelledSheetLeavesTheWindowOpen) {
     frames(2, ui_frame);
     EXPECT_EQ(view.files.task, FileTask::None);
     EXPECT_EQ(closing(), Closing::No);
-    EXPECT_TRUE(all<command::SaveCheckpoint>().empty());
+    EXPECT_TRUE(all<command::SaveRun>().empty());
+    EXPECT_TRUE(all<command::SaveDocument>().empty());
 }
 
 TEST_F(ClosingTest, WhatWasLeftBehindIsAskedAbout) {

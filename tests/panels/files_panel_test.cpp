@@ -242,13 +242,18 @@ TEST_F(FilesPanel, WhatIsSavedWithoutAnEndingGetsItsOwn) {
         ASSERT_FALSE(all<command::SaveDocument>().empty());
         EXPECT_EQ(all<command::SaveDocument>().back().path, saved);
     }
-    view.files.task = FileTask::SaveRun;
-    view.files.path.text = "/elsewhere/run";
-    view.files.path.focus = true;
-    frames(3, ui_frame);
-    press(Key::Enter, ui_frame);
-    ASSERT_FALSE(all<command::SaveCheckpoint>().empty());
-    EXPECT_EQ(all<command::SaveCheckpoint>().back().path, "/elsewhere/run.safetensors");
+    // A run is a folder, whatever part of it is typed.
+    for (const char* typed : {"/elsewhere/run", "/elsewhere/run.safetensors", "/elsewhere/run/model.safetensors"}) {
+        view.files.task = FileTask::SaveRun;
+        view.files.saved_run = 1;
+        view.files.path.text = typed;
+        view.files.path.focus = true;
+        frames(3, ui_frame);
+        press(Key::Enter, ui_frame);
+        ASSERT_FALSE(all<command::SaveRun>().empty());
+        EXPECT_EQ(all<command::SaveRun>().back().folder, "/elsewhere/run") << typed;
+        EXPECT_EQ(all<command::SaveRun>().back().run, 1U);
+    }
 }
 
 /// Copying the selected number has the usual key; row, map and program have actions of their own.

@@ -65,9 +65,7 @@ TEST_F(Preview, NamesModelsAndRunsWithTheirSizes) {
               "GPT-2 model: 2 layers of 4 heads, width 48, vocabulary 366");
     Session trained(open_preset("causal-attention"), [] {});
     train(trained, small_run(4));
-    std::filesystem::create_directory(folder.path() / "run");
-    trained.apply({command::SaveCheckpoint{folder.path() / "run/model.safetensors"}, ""});
-    trained.wait_for_training();
+    save_run(trained, folder.path() / "run");
     const Config& config = trained.training().snapshot->settings.model;
     const std::string expected = "step 4, " + std::to_string(config.num_layers) + " layer";
     put("run/config.json", R"({"model_type": "gpt2"})");

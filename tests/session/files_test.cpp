@@ -273,8 +273,7 @@ TEST_F(Files, ARunIsTakenUp) {
     {
         Session trained(open_preset("causal-attention"), [] {});
         train(trained, small_run(4));
-        trained.apply({command::SaveCheckpoint{folder.path() / "model.safetensors"}, ""});
-        trained.wait_for_training();
+        save_run(trained, folder.path());
     }
     put("config.json", R"({"model_type": "gpt2"})");
     for (const char* name : {"config.json", "model.safetensors"}) {
@@ -324,10 +323,8 @@ TEST_F(Files, WhatCannotBeReadIsSaidOnceAndChangesNothing) {
 }
 
 TEST_F(Files, ARunThatTurnsOutToBeDamagedIsRefusedInTheSamePlace) {
-    std::filesystem::create_directory(folder.path() / "run");
     train(session);
-    session.apply({command::SaveCheckpoint{folder.path() / "run" / "model.safetensors"}, ""});
-    session.wait_for_training();
+    save_run(session, folder.path() / "run");
     std::fstream(folder.path() / "run" / "model.safetensors", std::ios::in | std::ios::out | std::ios::binary).seekp(-8, std::ios::end)
         << "damaged!";
     const Document before = session.document();

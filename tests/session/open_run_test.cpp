@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 
 #include "app/session/document/document_json.hpp"
 #include "app/session/document/presets.hpp"
@@ -81,24 +82,31 @@ TEST(OpenRun, BringsCurvesAndMomentsBackAndGoesOn) {
 
 TEST(SaveRun, WhatCannotBeSavedDoesNotEndTheRun) {
     const test::TemporaryFolder place;
-    std::filesystem::create_symlink("victim", place / "link.safetensors");
-    const FolderLock held(place.path());  // as if another process were training into it
+    std::filesystem::create_directory(place / "linked");
+    std::filesystem::create_symlink("victim", place / "linked/model.safetensors");
+    std::ofstream(place / "file") << "mine";
+    std::filesystem::create_directory(place / "held");
+    const FolderLock held(place / "held");  // as if another process were training into it
     Session session(open_preset(kDefaultPreset), [] {});
     session.apply({command::SetRun{tiny()}, ""});
     session.apply({command::StepTraining{}, ""});
-    for (const char* name : {"link.safetensors", "none/model.safetensors", "model.safetensors"}) {
-        session.apply({command::SaveCheckpoint{place / name}, ""});
+    session.wait_for_training();
+    for (const char* name : {"linked", "file", "file/below", "held"}) {
+        session.apply({command::SaveRun{1, place / name, true}, ""});
         session.apply({command::StepTraining{}, ""});
+        session.wait_for_files();
         session.wait_for_training();
-        EXPECT_NE(session.training().snapshot->notice.find(place.path().native()), std::string::npos);
-        EXPECT_EQ(session.training().snapshot->notice.find("saved"), std::string::npos) << session.training().snapshot->notice;
+        EXPECT_TRUE(session.files().failed);
+        EXPECT_NE(session.files().notice.find(place.path().native()), std::string::npos) << session.files().notice;
+        EXPECT_EQ(session.files().notice.find("Saved"), std::string::npos) << session.files().notice;
     }
     EXPECT_EQ(session.training().snapshot->phase, TrainingPhase::Paused);
-    EXPECT_EQ(session.training().snapshot->step, 4);
-    EXPECT_EQ(place.entries(), 1);
-    session.apply({command::SaveCheckpoint{place / "own.safetensors"}, ""});
-    session.wait_for_training();
-    EXPECT_EQ(read_checkpoint(place / "own.safetensors").steps, 4);
+    EXPECT_EQ(session.training().snapshot->step, 5);
+    EXPECT_EQ(session.training().snapshot->saved_step, 0);
+    session.apply({command::SaveRun{1, place / "new/run"}, ""});
+    session.wait_for_files();
+    EXPECT_EQ(read_run_checkpoint(place / "new/run").steps, 5);
+    EXPECT_EQ(session.training().snapshot->saved_step, 5);
 }
 
 /// A run saved in a folder, and a document that shows its second step with a text of its own.
@@ -106,18 +114,15 @@ struct SavedWithRun {
     std::filesystem::path document, checkpoint;
     std::vector<float> parameters;
     explicit SavedWithRun(const std::filesystem::path& folder)
-        : document(folder / "mine.attnscope.json"), checkpoint(folder / "run.safetensors") {
-        std::filesystem::create_directories(folder);
+        : document(folder / "mine.attnscope.json"), checkpoint(folder / "mine-run/model.safetensors") {
         Session session(open_preset(kDefaultPreset), [] {});
         session.apply({command::SetRun{tiny()}, ""});
         for (int i = 0; i < 3; ++i) session.apply({command::StepTraining{}, ""});
         session.wait_for_training();
-        session.apply({command::SaveCheckpoint{checkpoint}, ""});
-        session.wait_for_training();
         session.apply({command::SetTexts{{"ab>ab"}, {}}, ""});
         session.apply({command::SaveDocument{document}, ""});
         session.wait_for_files();
-        EXPECT_NE(session.files().notice.find("stays in " + checkpoint.string()), std::string::npos) << session.files().notice;
+        EXPECT_NE(session.files().notice.find("in " + checkpoint.parent_path().string()), std::string::npos) << session.files().notice;
         EXPECT_FALSE(session.files().unsaved);
         parameters = numbers(session);
     }
@@ -149,10 +154,21 @@ TEST(OpenRun, ADocumentBringsTheModelThatItShowed) {
     EXPECT_EQ(session.document().texts, std::vector<std::string>{"ab>ab"});
     ASSERT_TRUE(session.document().trained);
     EXPECT_EQ(session.document().trained->run, session.training().snapshot->run);
-    EXPECT_EQ(session.document().trained->checkpoint, "") << "which only files name";
+    EXPECT_TRUE(session.document().run_places.empty()) << "which only files name";
     EXPECT_EQ(session.files().document, saved.document);
     EXPECT_FALSE(session.files().unsaved);
     EXPECT_EQ(SavedWithRun::numbers(session), saved.parameters);
+}
+
+/// Numbers of another model under the document's name would be wrong.
+void expect_nothing_drawn(Session& session) {
+    const auto shown = session.wait();
+    EXPECT_EQ(shown->trace, nullptr);
+    EXPECT_NE(shown->problem.find("training run"), std::string::npos) << shown->problem;
+    ASSERT_TRUE(session.document().trained);
+    session.apply({command::SetTexts{{"ba>ba"}, {}}, ""});
+    EXPECT_EQ(session.wait()->trace, nullptr) << "nor after a change";
+    session.apply({command::Undo{}, ""});
 }
 
 TEST(OpenRun, ADocumentWhoseModelIsGoneOrAnotherSaysSo) {
@@ -166,15 +182,15 @@ TEST(OpenRun, ADocumentWhoseModelIsGoneOrAnotherSaysSo) {
         session.apply({command::SetRun{other}, ""});
         session.apply({command::StepTraining{}, ""});
         session.wait_for_training();
-        session.apply({command::SaveCheckpoint{saved.checkpoint}, ""});
-        session.wait_for_training();
+        session.apply({command::SaveRun{1, saved.checkpoint.parent_path(), true}, ""});
+        session.wait_for_files();
     }
     Session another(open_preset(kDefaultPreset), [] {});
     open_with_run(another, saved.document);
     EXPECT_TRUE(another.files().failed);
     EXPECT_NE(another.files().notice.find("now has another one"), std::string::npos) << another.files().notice;
     EXPECT_EQ(another.document().texts, std::vector<std::string>{"ab>ab"});
-    EXPECT_FALSE(another.document().trained);
+    expect_nothing_drawn(another);
     // Not a run at all.
     std::filesystem::resize_file(saved.checkpoint, 100);
     Session damaged(open_preset(kDefaultPreset), [] {});
@@ -182,12 +198,20 @@ TEST(OpenRun, ADocumentWhoseModelIsGoneOrAnotherSaysSo) {
     EXPECT_TRUE(damaged.files().failed);
     EXPECT_NE(damaged.files().notice.find("but not its trained model: "), std::string::npos) << damaged.files().notice;
     EXPECT_EQ(damaged.document().texts, std::vector<std::string>{"ab>ab"});
+    expect_nothing_drawn(damaged);
     // Gone.
-    std::filesystem::remove(saved.checkpoint);
+    std::filesystem::remove_all(saved.checkpoint.parent_path());
     Session gone(open_preset(kDefaultPreset), [] {});
     open_with_run(gone, saved.document);
-    EXPECT_NE(gone.files().notice.find("no longer at run.safetensors"), std::string::npos) << gone.files().notice;
+    EXPECT_TRUE(gone.files().failed);
+    EXPECT_NE(gone.files().notice.find("no longer at " + saved.checkpoint.parent_path().string()), std::string::npos)
+        << gone.files().notice;
     EXPECT_EQ(gone.document().texts, std::vector<std::string>{"ab>ab"});
+    expect_nothing_drawn(gone);
+    // Its place is not forgotten.
+    gone.apply({command::SaveDocument{place / "again.attnscope.json"}, ""});
+    gone.wait_for_files();
+    EXPECT_EQ(load_document(place / "again.attnscope.json").run_places.begin()->second.path, saved.checkpoint.parent_path());
 }
 
 /// Nothing could be shown of it.
@@ -196,8 +220,8 @@ TEST(OpenRun, ADocumentWhoseTokenizerIsGoneIsRefused) {
     const SavedWithRun saved(place.path());
     Document document = load_document(saved.document);
     document.tokenizer = TokenizerKind::Bpe;
-    for (const char* checkpoint : {"", "gone.safetensors"}) {
-        document.trained->checkpoint = checkpoint;
+    for (const char* checkpoint : {"", "gone"}) {
+        document.run_places = {{document.trained->run, RunPlace{"", checkpoint}}};
         save_document(saved.document, document);
         Session session(open_preset(kDefaultPreset), [] {});
         const Document before = session.document();

@@ -28,15 +28,20 @@ std::shared_ptr<const RunFolder> tiny_run() {
     return folder;
 }
 
+UnsavedRun of(const std::shared_ptr<const RunFolder>& run) {
+    return {.number = 1, .version = 1, .contents = run, .file = "", .words = "", .unsaved = true};
+}
+
 TEST(PlantedLinks, AutosavesWriteNothingBehindThem) {
     const std::shared_ptr<const RunFolder> run = tiny_run();
     Document document = open_preset("causal-attention");
     document.run.task.text = std::make_shared<const std::string>("not UTF-8: \xff");  // in a file of its own
-    const UnsavedWork work{.document = std::make_shared<const Document>(document), .file = "", .run = run};
+    const UnsavedWork work{.document = std::make_shared<const Document>(document), .file = "", .runs = {of(run)}};
     const auto write_all = [&](AutosaveFolder& folder, const UnsavedWork& kept) {
         folder.write_document(kept);
-        folder.write_run(kept);
+        for (const UnsavedRun& one : kept.runs) folder.write_run(one, {});
         folder.write_words(kept);
+        folder.remove_runs_except(kept.runs);
     };
     test::expect_no_writing_behind_links([&](const fs::path& place) {
         const fs::path parent = place / "attnscope" / "autosave";
@@ -54,17 +59,30 @@ TEST(PlantedLinks, AutosavesWriteNothingBehindThem) {
 TEST(PlantedLinks, AFolderThatBecomesALinkIsWrittenToNoMore) {
     const test::TemporaryFolder place, elsewhere;
     AutosaveFolder folder = AutosaveFolder::create(place / "attnscope" / "autosave");
-    const UnsavedWork work{.document = std::make_shared<const Document>(open_preset("causal-attention")), .file = "", .run = tiny_run()};
+    const UnsavedWork work{.document = std::make_shared<const Document>(open_preset("causal-attention")), .file = "", .runs = {of(tiny_run())}};
     folder.write_document(work);
-    folder.write_run(work);
+    folder.write_run(work.runs[0], {});
     fs::rename(folder.path(), elsewhere / "moved");
     fs::create_directory_symlink(elsewhere / "moved", folder.path());
     const auto before = attn::test::contents_of(elsewhere.path());
     EXPECT_THROW(folder.write_document({}), FileError);
-    EXPECT_THROW(folder.write_run({}), FileError);
+    EXPECT_THROW(folder.write_run(work.runs[0], {}), FileError);
+    EXPECT_THROW(folder.remove_runs_except({}), FileError);
     EXPECT_THROW(folder.write_words(work), FileError);
     folder.remove();
     EXPECT_EQ(attn::test::contents_of(elsewhere.path()), before);
+}
+
+/// The program chooses the names of runs beside a document.
+TEST(PlantedLinks, RunsSavedWithADocumentWriteNothingBehindThem) {
+    test::expect_no_writing_behind_links([](const fs::path& place) {
+        Session session(open_preset("causal-attention"), [] {});
+        session.apply({command::SetRun{test::fake_settings()}, ""});
+        session.apply({command::StepTraining{}, ""});
+        session.wait_for_training();
+        session.apply({command::SaveDocument{place / "mine.attnscope.json", {}, true}, ""});
+        session.wait_for_files();
+    });
 }
 
 TEST(PlantedLinks, SettingsAndLessonsWriteNothingBehindThem) {

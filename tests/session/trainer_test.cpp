@@ -325,20 +325,21 @@ TEST(Trainer, SettingsThatCannotBeUsedLeaveTheRunAsItIs) {
     EXPECT_EQ(fault_of(desk.report), "");
 }
 
-TEST(Trainer, SavesAndOpensBetweenSteps) {
+TEST(Trainer, HandsOutAndOpensBetweenSteps) {
     Desk desk;
-    desk.trainer.save("early");
-    desk.settle();
-    EXPECT_EQ(desk.now().notice, "there is no training run to save yet");
+    EXPECT_THROW(desk.trainer.contents(1).get(), Error);
     desk.trainer.step(fake_settings());
-    desk.trainer.save("good");
+    EXPECT_EQ(desk.trainer.contents(1).get()->checkpoint.steps, 1);
+    desk.trainer.saved(1, 1, "good").get();
     desk.settle();
-    EXPECT_EQ(desk.now().notice, "Saved step 1 as " + std::filesystem::absolute("good").string() + ".");
-    desk.trainer.save("full");
-    desk.trainer.open("damaged");
+    EXPECT_EQ(desk.now().file, "good");
+    EXPECT_EQ(desk.now().saved_step, 1);
+    EXPECT_EQ(desk.trainer.open("damaged"), 1U);
     desk.settle();
     EXPECT_EQ(desk.now().notice, "damaged: not a checkpoint");
-    EXPECT_EQ(desk.now().notices, 4U);
+    ASSERT_EQ(desk.now().opened.size(), 1U);
+    EXPECT_EQ(desk.now().opened[0].problem, desk.now().notice);
+    EXPECT_EQ(desk.now().notices, 1U);
     EXPECT_EQ(desk.now().run, 1U);
     EXPECT_EQ(desk.now().phase, TrainingPhase::Paused);
     desk.trainer.open("good");
@@ -346,7 +347,14 @@ TEST(Trainer, SavesAndOpensBetweenSteps) {
     EXPECT_EQ(desk.now().run, 2U);
     EXPECT_EQ(desk.now().phase, TrainingPhase::Paused);
     EXPECT_TRUE(desk.now().from_file);
-    EXPECT_EQ(desk.now().notices, 5U);
+    EXPECT_EQ(desk.now().opened.back().run, 2U);
+    EXPECT_EQ(desk.now().notices, 2U);
+    // A run that was replaced can still be saved.
+    EXPECT_EQ(desk.trainer.contents(1).get()->checkpoint.steps, 1);
+    desk.trainer.saved(1, 1, "elsewhere").get();
+    desk.settle();
+    ASSERT_EQ(desk.now().kept.size(), 1U);
+    EXPECT_EQ(desk.now().kept[0].file, "elsewhere");
     EXPECT_EQ(fault_of(desk.report), "");
 }
 
@@ -373,7 +381,7 @@ TEST(Trainer, ALongRunKeepsItsNewestPointsAndABoundedNumber) {
     constexpr std::int64_t kPart = 26'000, kSteps = 5 * kPart;
     std::shared_ptr<const RunFolder> handed;
     Desk desk(shared);
-    desk.trainer.hand_over_to([&](std::shared_ptr<const RunFolder> run, const std::string&, bool) { handed = std::move(run); });
+    desk.trainer.hand_over_to([&](const HandedRun& run) { handed = run.contents; });
     for (std::int64_t stop = kPart; stop <= kSteps; stop += kPart) {
         RunSettings settings = fake_settings(stop);
         settings.evaluate_every = 1'000;
@@ -471,7 +479,7 @@ TEST(Trainer, BearsThousandsOfOrdersInAnyOrder) {
                 break;
             case 7:
                 if (pick(2) == 0) {
-                    desk.trainer.save("file");
+                    desk.trainer.contents(desk.now().run);
                 } else {
                     desk.trainer.open(pick(2) == 0 ? "file" : "damaged");
                 }

@@ -102,9 +102,6 @@ public:
         taken.parameters = std::make_shared<const Parameters<float>>(parameters_);
         return taken;
     }
-    void save(const std::filesystem::path& path) override {
-        if (path == "full") throw Error("full: no space left on the disk");
-    }
 
 private:
     RunSettings settings_;

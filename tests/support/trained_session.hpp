@@ -2,6 +2,7 @@
 /// A session with a small training run, for tests.
 
 #include <algorithm>
+#include <filesystem>
 #include <string>
 
 #include "app/session/session.hpp"
@@ -31,6 +32,12 @@ inline void train(Session& session, const RunSettings& run = small_run()) {
     apply(session, command::SetRun{run});
     apply(session, command::StartTraining{});
     session.wait_for_training();
+}
+
+/// Saves the current run in a folder.
+inline void save_run(Session& session, const std::filesystem::path& folder) {
+    apply(session, command::SaveRun{session.training().snapshot->run, folder});
+    session.wait_for_files();
 }
 
 inline bool same_numbers(const Parameters<float>& a, const Parameters<float>& b) {

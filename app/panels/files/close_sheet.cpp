@@ -12,7 +12,7 @@ namespace attn::app {
 namespace {
 
 std::string document_words(const PanelContext& context) {
-    const std::string name = visible_text(context.files.document.filename().string());
+    const std::string name = document_name(context.files.document);
     return name.empty() ? "The document has changes that are not saved." : fmt::format("\"{}\" has changes that are not saved.", name);
 }
 
@@ -23,20 +23,29 @@ std::string run_words(const PanelContext& context) {
 }
 
 std::string left_words(const PanelContext& context) {
-    return fmt::format("\"{}\", which was open before, has changes that are not saved.",
-                       visible_text(context.files.left_document.filename().string()));
+    return fmt::format("\"{}\", which was open before, has changes that are not saved.", document_name(context.files.left_document));
 }
 
 std::string earlier_words(const PanelContext& context) {
-    const auto& kept = context.training.snapshot->kept;
-    const auto count = std::count_if(kept.begin(), kept.end(), [](const KeptRun& run) { return run.unsaved(); });
-    return count == 1 ? std::string("An earlier training run is not saved: go back to it in the Train view to save it.")
-                      : fmt::format("{} earlier training runs are not saved: go back to them in the Train view to save them.", count);
+    const std::size_t count = context.would_be_lost.earlier_runs.size();
+    return count == 1 ? std::string("An earlier training run is not saved.")
+                      : fmt::format("{} earlier training runs are not saved.", count);
+}
+
+/// What is to be saved next: a run, or 0 for the document and the run that it shows.
+std::optional<std::uint64_t> part_to_save(const PanelContext& context) {
+    const WouldBeLost& lost = context.would_be_lost;
+    const std::uint64_t run = context.training.snapshot->run;
+    const bool shows_run = context.document.trained && context.document.trained->run == run;
+    if (lost.document || (lost.run && shows_run)) return 0;
+    if (lost.run) return run;
+    if (!lost.earlier_runs.empty()) return lost.earlier_runs.front();
+    return std::nullopt;
 }
 
 void begin_saving(PanelContext& context) {
     context.view.files.closing = Closing::Saving;
-    context.view.files.closing_part = ClosingPart::None;
+    context.view.files.closing_part.reset();
     // Otherwise the run would continue past the saved state.
     if (context.would_be_lost.run && context.training.snapshot->phase == TrainingPhase::Running)
         context.commands.push_back({command::PauseTraining{}, ""});
@@ -52,14 +61,12 @@ void draw_question(PanelContext& context) {
     if (context.would_be_lost.document) paragraph(ui, fonts.body, colors.text, document_words(context));
     if (context.would_be_lost.run) paragraph(ui, fonts.body, colors.text, run_words(context));
     if (context.would_be_lost.earlier_document) paragraph(ui, fonts.body, colors.text, left_words(context));
-    if (context.would_be_lost.earlier_runs) paragraph(ui, fonts.body, colors.text, earlier_words(context));
+    if (!context.would_be_lost.earlier_runs.empty()) paragraph(ui, fonts.body, colors.text, earlier_words(context));
     gap(ui, 10);
-    const bool saves = context.would_be_lost.document || context.would_be_lost.run;
-    const bool goes_back = !saves && context.would_be_lost.earlier_document;
-    const char* tooltip = saves       ? "Asks for a name if there is none yet (Enter)."
-                          : goes_back ? "Undoes what was opened since (Enter)."
-                                      : "Goes to the Train view, where earlier runs are listed (Enter).";
-    const char* label = saves ? "Save and close##save" : goes_back ? "Go back to it##save" : "Show the runs##save";
+    const bool saves = part_to_save(context).has_value();
+    const char* tooltip =
+        saves ? "One after the other; asks for a name where there is none yet (Enter)." : "Undoes what was opened since (Enter).";
+    const char* label = saves ? "Save and close##save" : "Go back to it##save";
     if (button(ui, label, {.look = ButtonLook::Accent, .notes = {.tooltip = tooltip}}) || key_pressed(Key::Enter, false))
         begin_saving(context);
     ImGui::SameLine(0, context.px(8));
@@ -70,35 +77,19 @@ void draw_question(PanelContext& context) {
     ImGui::End();
 }
 
-/// Saves one part after the other: first the run, so that the document can name its file. Cancelling a sheet, a failed save, and earlier
-/// runs and documents that are not saved leave the window open.
+/// Saves one part after the other. Cancelling a sheet, a failed save, and a document open before that is not saved leave the window open.
 void go_on_saving(PanelContext& context) {
     FileView& view = context.view.files;
-    if (view.task != FileTask::None || context.files.busy) return;
-    if (!context.would_be_lost.document && !context.would_be_lost.run) {
-        if (context.would_be_lost.earlier_document) {
-            view.closing = Closing::No;
-            context.commands.push_back({command::GoBackToLeft{}, ""});
-            context.commands.push_back({command::TellFile{left_words(context), true}, ""});
-            return;
-        }
-        view.closing = context.would_be_lost.earlier_runs ? Closing::No : Closing::Now;
-        if (!context.would_be_lost.earlier_runs) return;
-        context.view.view = View::Train;
-        context.commands.push_back({command::TellFile{earlier_words(context), true}, ""});
-        return;
-    }
-    const ClosingPart part = context.would_be_lost.run ? ClosingPart::Run : ClosingPart::Document;
-    if (view.closing_part != part) {
+    if (view.task != FileTask::None || context.files.busy || asks_about_replacing(context)) return;
+    const std::optional<std::uint64_t> part = part_to_save(context);
+    if (part && view.closing_part != part) {
         view.closing_part = part;
-        // No valid count, so it matches only after the user has confirmed the sheet.
-        view.run_notices = ~std::uint64_t{0};
-        if (part == ClosingPart::Document) begin_save(context, false);
-        else begin_save_run(context);
-        return;
+        return *part == 0 ? begin_save(context, false) : begin_save_run(context, *part);
     }
-    const bool run_is_written = part == ClosingPart::Run && view.run_notices == context.training.snapshot->notices;
-    if (!run_is_written) view.closing = Closing::No;
+    view.closing = part || context.would_be_lost.earlier_document ? Closing::No : Closing::Now;
+    if (part || !context.would_be_lost.earlier_document) return;
+    context.commands.push_back({command::GoBackToLeft{}, ""});
+    context.commands.push_back({command::TellFile{left_words(context), true}, ""});
 }
 
 }  // namespace
@@ -115,8 +106,10 @@ void close_window(PanelContext& context) {
 }
 
 void draw_close_sheet(PanelContext& context) {
-    if (context.view.files.closing == Closing::Asked) draw_question(context);
-    else if (context.view.files.closing == Closing::Saving) go_on_saving(context);
+    Closing& closing = context.view.files.closing;
+    if (closing == Closing::Asked && !context.would_be_lost.any()) closing = Closing::Now;  // saved meanwhile
+    if (closing == Closing::Asked) draw_question(context);
+    else if (closing == Closing::Saving) go_on_saving(context);
 }
 
 }  // namespace attn::app

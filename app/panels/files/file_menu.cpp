@@ -9,6 +9,7 @@
 #include "app/panels/files/shown_numbers.hpp"
 #include "app/panels/look.hpp"
 #include "app/panels/views/token_path_view.hpp"
+#include "app/session/document/named_runs.hpp"
 #include "app/session/files/model_shelf.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/text.hpp"
@@ -16,14 +17,12 @@
 namespace attn::app {
 namespace {
 
-constexpr const char* kDocumentExtension = ".attnscope.json";
-
 /// The folder of the file used last, else the one that the program was started from, or the home folder instead of the root of all, which
 /// is where desktops start programs; with a trailing slash, "" if there is none. `to_write`: not one from which a published model
 /// was opened, which belongs to other programs.
 std::string usual_folder(const PanelContext& context, bool to_write = false) {
     const FilesState& files = context.files;
-    if (!files.document.empty()) return files.document.parent_path().string() + "/";
+    if (!files.document.empty()) return known_as(files.document).parent_path().string() + "/";
     const auto is_model = [&](const std::string& recent) {
         return std::find(files.recent_models.begin(), files.recent_models.end(), recent) != files.recent_models.end();
     };
@@ -128,25 +127,61 @@ bool take_dropped(PanelContext& context, const std::string& path) {
     return true;
 }
 
+namespace {
+
+/// Of the run that was last saved to or opened from it; empty for a run in no folder, or one that no longer exists.
+std::filesystem::path folder_of_run(const PanelContext& context, std::uint64_t run) {
+    const TrainingSnapshot& current = *context.training.snapshot;
+    std::filesystem::path file = current.run == run ? current.file : "";
+    for (const KeptRun& kept : current.kept)
+        if (kept.run == run) file = kept.file;
+    return file.extension() == ".safetensors" ? std::filesystem::path() : file;
+}
+
+/// The shown run; 0 if the document shows none of this session.
+std::uint64_t shown_run(const PanelContext& context) {
+    if (!context.document.trained) return 0;
+    const std::uint64_t run = context.document.trained->run;
+    const TrainingSnapshot& current = *context.training.snapshot;
+    const bool is_kept = std::any_of(current.kept.begin(), current.kept.end(), [&](const KeptRun& kept) { return kept.run == run; });
+    return run == current.run || is_kept ? run : 0;
+}
+
+const char* task_name_of(const PanelContext& context, std::uint64_t run) {
+    const TrainingSnapshot& current = *context.training.snapshot;
+    for (const KeptRun& kept : current.kept)
+        if (kept.run == run) return task_info(kept.settings.task.kind).name;
+    return task_info(current.settings.task.kind).name;
+}
+
+}  // namespace
+
 void begin_save(PanelContext& context, bool ask) {
     if (!ask && !context.files.document.empty()) {
         context.commands.push_back({command::SaveDocument{context.files.document, look_of(context.view)}, ""});
         return;
     }
+    const bool is_file = !context.files.document.empty() && run_folder_of(context.files.document).empty();
+    if (const std::uint64_t run = shown_run(context); run != 0 && !is_file) return begin_save_run(context, run, ask);
     const std::string name = context.document.trained          ? "trained"
                              : context.document.model          ? std::filesystem::path(context.document.model->name()).filename().string()
                              : context.document.preset.empty() ? "untitled"
                                                                : context.document.preset;
     begin_where_wanted(context, FileTask::Save,
-                       context.files.document.empty() ? usual_folder(context, true) + name + kDocumentExtension
-                                                      : context.files.document.string());
+                       is_file ? context.files.document.string() : usual_folder(context, true) + name + std::string(kDocumentExtension));
 }
 
-void begin_save_run(PanelContext& context) {
-    // A run from a folder of attnscope train, or a model from elsewhere, is not what should be replaced.
-    const std::filesystem::path own = context.training.snapshot->file;
-    const bool is_ours = own.extension() == ".safetensors" && own.filename() != "model.safetensors";
-    begin_where_wanted(context, FileTask::SaveRun, is_ours ? own.string() : usual_folder(context, true) + "run.safetensors");
+void begin_save_run(PanelContext& context, std::uint64_t run, bool ask) {
+    const std::filesystem::path own = folder_of_run(context, run);
+    if (!own.empty() && !ask) return save_run(context, run, own);
+    context.view.files.saved_run = run;
+    begin_where_wanted(context, FileTask::SaveRun,
+                       own.empty() ? usual_folder(context, true) + task_name_of(context, run) + "-run" : own.string());
+}
+
+void save_run(PanelContext& context, std::uint64_t run, const std::filesystem::path& folder) {
+    if (run == shown_run(context)) context.commands.push_back({command::SaveDocument{run_document(folder), look_of(context.view)}, ""});
+    else context.commands.push_back({command::SaveRun{run, folder}, ""});
 }
 
 void begin_export(PanelContext& context) {
@@ -201,12 +236,14 @@ void draw_file_menu(PanelContext& context) {
 bool file_sheet_is_open(const PanelContext& context) {
     const FileView& view = context.view.files;
     return view.task != FileTask::None || view.closing == Closing::Asked || context.leftover != nullptr || context.files.text.has_value() ||
-           asks_for_model(context);
+           asks_for_model(context) || asks_about_replacing(context);
 }
 
-std::string window_title(const FilesState& files) {
-    const std::string name = files.document.empty() ? "" : visible_text(files.document.filename().string()) + " - ";
-    return (files.unsaved ? "\u2022 " : "") + name + "attnscope";
+std::string document_name(const std::filesystem::path& document) { return visible_text(known_as(document).filename().string()); }
+
+std::string window_title(const FilesState& files, bool run_is_unsaved) {
+    const std::string name = files.document.empty() ? "" : document_name(files.document) + " - ";
+    return (files.unsaved || run_is_unsaved ? "\u2022 " : "") + name + "attnscope";
 }
 
 }  // namespace attn::app

@@ -24,11 +24,12 @@ namespace {
 
 constexpr std::size_t kShownLines = 9;
 
-/// Adds the extension for this task if none was typed.
+/// The path that the task uses for what was typed.
 std::filesystem::path with_ending(std::filesystem::path path, FileTask task) {
-    if (path.has_extension()) return path;
-    if (task == FileTask::Save) path += ".attnscope.json";
-    if (task == FileTask::SaveRun) path += ".safetensors";
+    if (task == FileTask::Save && !path.has_extension()) path += kDocumentExtension;
+    // A run is a folder, of which its checkpoint is a part.
+    if (task == FileTask::SaveRun && path.filename() == "model.safetensors") return path.parent_path();
+    if (task == FileTask::SaveRun && path.extension() == ".safetensors") return path.replace_extension();
     return path;
 }
 
@@ -176,17 +177,19 @@ void export_numbers(PanelContext& context, const std::filesystem::path& path) {
     else context.commands.push_back({command::ExportTensor{path, chosen_numbers(context)}, ""});
 }
 
-void confirm(PanelContext& context) {
+/// `replace`: the user knows that a file of this name is there.
+void confirm(PanelContext& context, bool replace) {
     FileView& view = context.view.files;
     const std::filesystem::path path = with_ending(without_tilde(view.path.text), view.task);
     if (view.path.text.empty() || view.path.text.back() == '/') return;
     switch (view.task) {
     case FileTask::Save:
-        context.commands.push_back({command::SaveDocument{path, look_of(context.view)}, ""});
+        context.commands.push_back({command::SaveDocument{path, look_of(context.view), replace}, ""});
         break;
     case FileTask::SaveRun:
-        view.run_notices = context.training.snapshot->notices;
-        context.commands.push_back({command::SaveCheckpoint{path}, ""});
+        if (path.native().ends_with(kDocumentExtension))
+            context.commands.push_back({command::SaveDocument{path, look_of(context.view)}, ""});
+        else save_run(context, view.saved_run, path);
         break;
     case FileTask::Export:
         view.export_folder = folder_part(path.string());
@@ -204,6 +207,11 @@ void confirm(PanelContext& context) {
     view.task = FileTask::None;
 }
 
+/// Whether another file than the document's own is to be replaced.
+bool warns_of_replacing(const PanelContext& context) {
+    return is_there(context) && without_tilde(context.view.files.path.text) != context.files.document;
+}
+
 /// Shows why the path cannot be used, or what using it will do.
 void draw_warning(PanelContext& context) {
     const FileView& view = context.view.files;
@@ -215,7 +223,7 @@ void draw_warning(PanelContext& context) {
         text = fmt::format("The name must end in {}.", ending_of(view.format));
     else if (std::string why = view.task == FileTask::Export ? why_not_exported(context, shown_numbers(context)) : ""; !why.empty())
         text = std::move(why);
-    else if (is_there(context) && without_tilde(view.path.text) != context.files.document) text = "The file exists and will be replaced.";
+    else if (warns_of_replacing(context)) text = "The file exists and will be replaced.";
     text_line(context.ui(), fonts.label, colors.chosen_text, text.empty() ? " " : text);
 }
 
@@ -272,7 +280,7 @@ void use_desktop_path(PanelContext& context, const std::filesystem::path& path) 
         if (!path.has_extension()) set_extension(view.path, ending_of(view.format));
         view.format = format_of(view.path.text, view.format);
     } else if (view.task == FileTask::Save || view.task == FileTask::SaveRun) {
-        if (with_ending(path, view.task) == path) confirm(context);
+        if (with_ending(path, view.task) == path) confirm(context, true);
         else view.path.text = with_ending(path, view.task).string();
     } else {
         use_chosen_path(context, view.path.text);
@@ -291,8 +299,8 @@ void draw_path_sheet(PanelContext& context) {
     if (view.task == FileTask::SaveRun)
         paragraph(
             ui, fonts.label, colors.muted,
-            "The file holds the model and its optimizer at this step, to look at and to resume. Curves and earlier steps are not in it; "
-            "attnscope train --out keeps them.");
+            "The folder holds the whole run: model, optimizer, curves, head scores, earlier steps and what is shown of it. It opens as it "
+            "was left, and attnscope train --resume goes on with it, too.");
     keep_listing(context);
     find_completions(context);
     const PathFieldResult typed = path_field(ui, "##path", view.path, "path");
@@ -309,7 +317,7 @@ void draw_path_sheet(PanelContext& context) {
     if (button(ui, "Cancel", {.width = 100, .notes = {.tooltip = "Esc"}})) stays = false;
     ImGui::SameLine(0, context.px(16));
     text_line(ui, fonts.caption, colors.faint, "Tab completes, up and down choose, Enter confirms");
-    if (entered && can_confirm(context) && !is_in_no_folder(context)) confirm(context);
+    if (entered && can_confirm(context) && !is_in_no_folder(context)) confirm(context, warns_of_replacing(context));
     else if (entered) view.path.focus = true;  // Enter on a folder opens it; on a name, typing continues
     if (!stays || key_pressed(Key::Escape, false)) view.task = FileTask::None;
     ImGui::End();
@@ -457,6 +465,7 @@ void draw_file_sheet(PanelContext& context, float picture_bottom) {
     if (context.leftover != nullptr) draw_restore_sheet(context);
     else if (context.files.text) draw_text_question(context);
     else if (asks_for_model(context)) draw_missing_model_sheet(context);
+    else if (asks_about_replacing(context)) draw_replace_sheet(context);
     else if (context.view.files.desktop.waiting) draw_desktop_sheet(context);
     else if (chooses_file(context.view.files.task)) draw_open_sheet(context);
     else if (context.view.files.task != FileTask::None) draw_path_sheet(context);

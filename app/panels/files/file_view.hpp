@@ -14,15 +14,13 @@ namespace attn::app {
 
 /// Beside: choose a file of the same model to compare with. Tokenizer: choose a tokenizer to compare with the model's own. Model: choose
 /// the model of a document that is not where the document says.
+/// SaveRun: choose a folder for a training run.
 enum class FileTask : std::uint8_t { None, Open, Beside, Tokenizer, Model, Save, SaveRun, Export };
 /// Whether the task is to choose an existing file.
 inline bool chooses_file(FileTask task) { return task >= FileTask::Open && task <= FileTask::Model; }
 
 /// The steps of closing the window.
 enum class Closing : std::uint8_t { No, Asked, Saving, Now };
-/// What is being saved before closing.
-enum class ClosingPart : std::uint8_t { None, Document, Run };
-
 enum class RestoreAnswer : std::uint8_t { None, Restore, Discard, Later };
 
 /// The export formats, in the order of the sheet.
@@ -83,8 +81,9 @@ struct FileView {
     std::optional<double> exporting_since;  ///< when the export under way was first seen
     std::uint64_t models_answered = 0;      ///< FilesState::missing_models when the user was last asked for a missing model
     Closing closing = Closing::No;
-    ClosingPart closing_part = ClosingPart::None;
-    std::uint64_t run_notices = 0;                ///< trainer's notice count when it was told to save the run
+    std::optional<std::uint64_t> closing_part{};  ///< what was told to be saved last before closing: a run, or 0 for the document
+    std::uint64_t saved_run = 0;                  ///< by the SaveRun sheet
+    std::uint64_t ways_answered = 0;              ///< FilesState::ways when the user was last asked about replacing
     RestoreAnswer restore = RestoreAnswer::None;  ///< to be handled by the application
 };
 

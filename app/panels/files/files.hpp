@@ -29,8 +29,12 @@ void put_tokenizer_beside(ViewState& view, const std::string& path);
 /// should be opened instead.
 bool take_dropped(PanelContext& context, const std::string& path);
 /// Saves to the document's file, or asks for a path.
+/// A document that shows a training run is saved together with it.
 void begin_save(PanelContext& context, bool ask);
-void begin_save_run(PanelContext& context);
+/// The same for a training run that may not be shown, the current or a kept one.
+void begin_save_run(PanelContext& context, std::uint64_t run, bool ask = false);
+/// Saves a run in the folder, with the document if that shows it.
+void save_run(PanelContext& context, std::uint64_t run, const std::filesystem::path& folder);
 void begin_export(PanelContext& context);
 void copy_snippet(PanelContext& context, bool torch);
 
@@ -52,7 +56,14 @@ bool begin_sheet(const PanelContext& context, const char* id, float logical_widt
 /// The same for a question that must be answered first: the rest of the window fades and cannot be clicked.
 void begin_modal_sheet(const PanelContext& context, const char* id, float logical_width);
 
-/// "attnscope" with the document's name, and a dot if it has unsaved changes.
-std::string window_title(const FilesState& files);
+/// Whether saving found something in the way, and the user has not answered.
+bool asks_about_replacing(const PanelContext& context);
+/// Asks whether it may be replaced.
+void draw_replace_sheet(PanelContext& context);
+
+/// The name by which the user knows a document's file; "" if there is none.
+std::string document_name(const std::filesystem::path& document);
+/// "attnscope" with the document's name, and a dot if it or the run has changes that are not saved.
+std::string window_title(const FilesState& files, bool run_is_unsaved = false);
 
 }  // namespace attn::app

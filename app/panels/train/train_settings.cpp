@@ -4,6 +4,7 @@
 #include <array>
 
 #include "app/panels/edit/edits.hpp"
+#include "app/panels/files/files.hpp"
 #include "app/panels/mistakes.hpp"
 #include "app/panels/model_settings.hpp"
 #include "app/panels/pane.hpp"
@@ -392,24 +393,23 @@ void draw_sampling(PanelContext& context) {
 }
 
 void draw_files(PanelContext& context) {
-    std::string& path = context.view.train.checkpoint_path;
-    const std::string file = path.empty() ? "no file" : path.substr(path.rfind('/') + 1);
-    if (!run_section(context, "run checkpoint", "Checkpoint", file, "Saves the run as a safetensors file, or opens one.")) return;
+    const TrainingSnapshot& run = *context.training.snapshot;
+    const bool saved = run.run != 0 && run.step == run.saved_step && !run.file.empty();
+    const std::string_view state = run.run == 0 ? "no run" : saved ? "saved" : "not saved";
+    if (!run_section(context, "run checkpoint", "Saving", std::string(state), "Where the run is saved.")) return;
     const Ui ui = context.ui();
-    text_field(ui, "##checkpoint", path, "path of a .safetensors file", -1,
-               {.tooltip = "Holds weights, optimizer, settings and step: a run opened from it continues bit for bit."});
+    const std::string where = run.file.empty() ? "It is in no folder yet." : visible_text(run.file, true);
+    paragraph(ui, context.theme.fonts.label, context.theme.colors.muted, where);
     gap(ui, 6);
     const float half = (ImGui::GetContentRegionAvail().x / context.theme.scale - 8) / 2;
-    const std::string_view nothing = context.training.snapshot->run == 0 ? "There is no run yet." : "";
-    const std::string_view nowhere = path.empty() ? "Type a path first." : "";
-    if (button(ui, "Save",
-               {.width = half, .notes = {.tooltip = "Writes the run as it is now.", .disabled = nothing.empty() ? nowhere : nothing}}))
-        context.commands.push_back({command::SaveCheckpoint{path}, ""});
+    const std::string_view nothing = run.run == 0 ? "There is no run yet." : "";
+    if (button(ui, "Save run",
+               {.width = half,
+                .notes = {.tooltip = "The whole run: model, optimizer, curves, head scores, earlier steps and what is shown of it.",
+                          .disabled = nothing}}))
+        begin_save_run(context, run.run);
     ImGui::SameLine(0, context.px(8));
-    if (button(ui, "Open", {.width = half, .notes = {.tooltip = "Opens the run in the file, paused.", .disabled = nowhere}}))
-        context.commands.push_back({command::OpenCheckpoint{path}, ""});
-    const std::string& notice = context.training.snapshot->notice;
-    if (!notice.empty()) paragraph(ui, context.theme.fonts.label, context.theme.colors.muted, notice);
+    if (button(ui, "Open…", {.width = half, .notes = {.tooltip = "Opens the folder of a run as it was left."}})) begin_open(context);
 }
 
 std::string_view phase_words(TrainingPhase phase) {

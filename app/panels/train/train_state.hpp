@@ -47,7 +47,7 @@ struct TrainView {
     int side = 0;                       ///< the pane shown if there is room for one only: 0 attention, 1 predictions
     double ended_at = -1e9;             ///< when a run was last seen running, in seconds
     std::uint64_t forgetting = 0;       ///< the run to delete after a second click; 0: none
-    std::string text_path, checkpoint_path = "attnscope-run.safetensors";
+    std::string text_path;
 };
 
 }  // namespace attn::app

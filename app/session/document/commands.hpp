@@ -107,8 +107,11 @@ struct SetTrainingText {
     std::shared_ptr<const std::string> text;
     std::string name;
 };
-struct SaveCheckpoint {
-    std::filesystem::path path;
+/// Saves a run in a folder, with its curves and moments. The document that shows it is saved with it by SaveDocument.
+struct SaveRun {
+    std::uint64_t run = 0;  ///< the current or a kept one
+    std::filesystem::path folder;
+    bool replace = false;  ///< as in SaveDocument
 };
 /// Replaces the current run with the one in the file, paused.
 struct OpenCheckpoint {
@@ -131,10 +134,12 @@ struct OpenDump {
 
 // Files: a worker reads and writes them; the outcome appears in FilesState.
 
-/// Saves the document; from then on it is the document of that file.
+/// Saves the document and the runs whose models it shows or has pinned; from then on it is the document of that file. At
+/// run_document(FOLDER) it becomes part of the run in that folder. Runs that have no folder get one beside the document.
 struct SaveDocument {
     std::filesystem::path path;
     std::optional<Look> look{};  ///< where it opens
+    bool replace = false;        ///< may replace anything; otherwise only what is still as it was opened or saved here
 };
 /// Opens a document, a training run, a text or an attention dump, depending on the file's contents.
 struct OpenFile {
@@ -206,7 +211,7 @@ struct Command {
                  command::ResetTraining, command::RestartTraining, command::TrainBoth, command::CompareMoment, command::ShowMoment,
                  command::ShowUntrained, command::SetSampling, command::WriteOn, command::StopWriting, command::WriteToken,
                  command::ShowWritten, command::ForgetWritten, command::ChooseRun, command::ForgetRun, command::OpenTrainingText,
-                 command::SetTrainingText, command::SaveCheckpoint, command::OpenCheckpoint, command::Pin, command::SaveDocument,
+                 command::SetTrainingText, command::SaveRun, command::OpenCheckpoint, command::Pin, command::SaveDocument,
                  command::OpenFile, command::RestoreWork, command::UseText, command::ExportTensor, command::ExportTable,
                  command::CancelExport, command::CopySnippet, command::ListFolder, command::ListModels, command::SetMemoryBudget,
                  command::PreviewFile, command::TellFile, command::OpenDump, command::ShowBeside, command::Undo, command::Redo,

@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/session/document/look.hpp"
@@ -19,8 +21,14 @@ namespace attn::app {
 struct TrainedModel {
     std::uint64_t run = 0;
     std::optional<std::int64_t> step;  ///< nearest saved moment; none: follow the newest
-    std::string checkpoint{};          ///< in a document's file: the run's own file or folder, from that of the document; "" if unknown
     bool operator==(const TrainedModel&) const = default;
+};
+
+/// Where a training run is.
+struct RunPlace {
+    std::string path{};    ///< full
+    std::string beside{};  ///< from the document's folder; "": not known
+    bool operator==(const RunPlace&) const = default;
 };
 
 /// States pinned for comparison.
@@ -40,8 +48,12 @@ struct Document : Setup {
     SamplingSettings sampling;
     Writing writing;                                  ///< all branches; `written` holds the tokens up to the shown one
     RunSettings run = default_run(TaskKind::Repeat);  ///< settings of the next training run; the current run takes over what it can
+    /// In a document's file: where the runs are that it names, by their numbers. Once it is opened: those that could not be opened.
+    std::map<std::uint64_t, RunPlace> run_places{};
     bool operator==(const Document&) const = default;
 };
+
+inline constexpr std::string_view kDocumentExtension = ".attnscope.json";
 
 /// The most that a document's texts and source texts may hold together. A trace of one text this long would be far too large for memory,
 /// and every undo step stores the texts.

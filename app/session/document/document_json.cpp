@@ -31,18 +31,40 @@ constexpr std::int64_t kMostTokens = std::int64_t{1} << 20;
 Json to_json(const TrainedModel& trained) {
     Json json{{"run", trained.run}};
     if (trained.step.has_value()) json["step"] = *trained.step;
-    if (!trained.checkpoint.empty()) json["checkpoint"] = trained.checkpoint;
     return json;
 }
 
-TrainedModel trained_from_json(JsonObject object) {
+/// `place`: of its run, which older documents have here.
+TrainedModel trained_from_json(JsonObject object, std::string* place = nullptr) {
     TrainedModel trained;
     if (!object.read("run", trained.run)) object.fail_missing("run");
     std::int64_t step = 0;
     if (object.read("step", step, 0, kMostSteps)) trained.step = step;
-    object.read("checkpoint", trained.checkpoint);
+    std::string checkpoint;
+    object.read("checkpoint", checkpoint);
+    if (place != nullptr) *place = std::move(checkpoint);
     object.expect_no_more();
     return trained;
+}
+
+Json to_json(const std::map<std::uint64_t, RunPlace>& run_places) {
+    Json list = Json::list();
+    for (const auto& [run, place] : run_places) list.push_back(Json{{"run", run}, {"path", place.path}, {"beside", place.beside}});
+    return list;
+}
+
+std::map<std::uint64_t, RunPlace> run_places_from_json(JsonObject& document) {
+    std::map<std::uint64_t, RunPlace> places;
+    for (JsonObject& object : document.objects("runs")) {
+        std::uint64_t run = 0;
+        RunPlace place;
+        if (!object.read("run", run)) object.fail_missing("run");
+        object.read("path", place.path);
+        object.read("beside", place.beside);
+        object.expect_no_more();
+        places[run] = std::move(place);
+    }
+    return places;
 }
 
 Json to_json(const SamplingSettings& sampling) {
@@ -316,6 +338,7 @@ std::string document_to_json(const Document& document, const std::filesystem::pa
     json["look_at"] = document.look_at;
     add_setup(json, document, folder);
     if (document.trained.has_value()) json["trained"] = to_json(*document.trained);
+    if (!document.run_places.empty()) json["runs"] = to_json(document.run_places);
     if (document.pins != Pins{}) json["pinned"] = to_json(document.pins, folder);
     if (document.look) json["look"] = to_json(*document.look);
     json["sampling"] = to_json(document.sampling);
@@ -333,7 +356,12 @@ Document document_from_json(std::string_view text, std::string_view source, std:
     Document document;
     object.read("preset", document.preset);
     object.read("vocabulary_texts", document.vocabulary_texts);
-    if (object.has("trained")) document.trained = trained_from_json(object.object("trained"));
+    document.run_places = run_places_from_json(object);
+    if (object.has("trained")) {
+        std::string place;
+        document.trained = trained_from_json(object.object("trained"), &place);
+        if (!place.empty()) document.run_places.emplace(document.trained->run, RunPlace{"", std::move(place)});
+    }
     if (object.has("pinned")) document.pins = pins_from_json(object.object("pinned"), left_out, places);
     if (object.has("look")) document.look = look_from_json(object.object("look"));
     if (object.has("sampling")) document.sampling = sampling_from_json(object.object("sampling"));

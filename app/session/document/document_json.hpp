@@ -32,8 +32,6 @@ std::string document_to_json(const Document& document, const std::filesystem::pa
 Document document_from_json(std::string_view json, std::string_view source, std::vector<std::string>* left_out = nullptr,
                             const ModelPlaces& places = {});
 
-inline constexpr std::string_view kDocumentExtension = ".attnscope.json";
-
 /// Atomic: the file is written completely or not at all. Throws FileError.
 void save_document(const std::filesystem::path& path, const Document& document);
 /// Throws FileError; a document must be a regular file of at most kMaxJsonBytes. Its model may also be beside it.

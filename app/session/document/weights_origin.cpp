@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "app/session/document/named_runs.hpp"
+
 namespace attn::app {
 
 WeightsOrigin weights_origin(const Document& document) {
+    if (document.trained && is_missing(document.trained->run)) return {true, "trained, missing", ""};
     if (document.trained) return {true, "trained here", ""};
     if (document.model != nullptr) return {true, "published model", ""};
     if (document.shipped == nullptr) return {false, "random weights", ""};

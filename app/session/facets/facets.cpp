@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/session/document/document_error.hpp"
+#include "app/session/document/named_runs.hpp"
 #include "app/session/document/prepare.hpp"
 #include "app/session/facets/asked_positions.hpp"
 #include "app/session/facets/changed_slice.hpp"
@@ -653,7 +654,10 @@ FacetValue FacetMaker::make(const Request& request, const FacetWork& work) {
 
 std::shared_ptr<const Parameters<float>> FacetMaker::parameters_of(const State& state, const Config& config, const Computation& engine) {
     if (const MomentOfRun* moment = moment_of(state)) {
-        if (moment->parameters == nullptr) throw DocumentError("the model of that training run no longer exists", Field::None);
+        if (moment->parameters == nullptr)
+            throw DocumentError(is_missing(moment->run) ? "the training run of this model could not be opened: open its folder"
+                                                        : "the model of that training run no longer exists",
+                                Field::None);
         if (moment->parameters->config() != config) throw DocumentError("these settings differ from the trained model's", Field::None);
         return moment->parameters;
     }

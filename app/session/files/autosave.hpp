@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -10,6 +11,7 @@
 
 #include "app/session/files/autosave_folder.hpp"
 #include "app/session/threads/worker.hpp"
+#include "app/session/training/training_report.hpp"
 
 namespace attn::app {
 
@@ -30,21 +32,25 @@ public:
     /// always saved together.
     void keep_document(std::shared_ptr<const Document> document, const std::filesystem::path& file, bool unsaved,
                        const std::optional<Look>& look = {});
-    /// Sets the run to save, and its own file ("" for none). `unsaved`: it would otherwise be lost. Thread-safe.
-    void keep_run(std::shared_ptr<const RunFolder> run, const std::string& file, bool unsaved);
+    /// Takes up a run to save, or its newest state, or that it was given up. Thread-safe.
+    void keep_run(const HandedRun& run);
     /// Writes pending work now and waits for the attempt.
     void flush();
     /// To be called once everything is saved or given up: removes what was written.
     void discard();
-    /// Continues in the folder of a process that has ended, after its work was restored here.
+    /// Takes over the folder of a process that has ended, after its work was restored here: it stays until newer work is written.
     void adopt(AutosaveFolder folder);
     /// Why the last write failed; "" if it succeeded.
     std::string problem() const;
 
 private:
     struct Wanted {
-        UnsavedWork work;
-        bool document_unsaved = false, run_unsaved = false;
+        std::shared_ptr<const Document> document;
+        std::filesystem::path file;
+        std::optional<Look> look;
+        bool document_unsaved = false;
+        std::map<std::uint64_t, UnsavedRun> runs;
+        std::uint64_t current = 0;  ///< run
         UnsavedWork to_keep() const;
     };
     /// Writes what is wanted, if it has changed.
@@ -52,23 +58,27 @@ private:
     void keep_up_later();
     /// Brings the files up to date. Throws FileError.
     void write(const UnsavedWork& work);
+    /// What is on disk need not be in memory. Requires the lock.
+    void release_written();
     /// Requires the lock.
     void change(Wanted wanted);
 
     const std::filesystem::path parent_;
     const std::chrono::milliseconds pause_;
 
-    mutable std::mutex mutex_;  // guards the six members below
+    mutable std::mutex mutex_;  // guards the members up to the next comment
     Wanted wanted_;
+    std::uint64_t versions_ = 0;  ///< of runs so far
     bool dirty_ = false;
-    bool nothing_new_ = false;  ///< since a folder was adopted, whose files are still the restored work
     Clock::time_point due_{};
     std::string problem_;
-    std::optional<AutosaveFolder> adopted_;  // used from the next write on
+    std::optional<AutosaveFolder> adopted_;  // removed by the next write
 
     // Only used by the worker:
     std::optional<AutosaveFolder> folder_;
-    UnsavedWork written_;
+    UnsavedWork written_;            // of its runs, those whose contents are
+    std::vector<UnsavedRun> about_;  // all runs that are noted with it
+    bool is_about_ = false;          // everything is noted
 
     Worker worker_;  // last, because it uses the members above
 };

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <system_error>
 #include <utility>
@@ -27,7 +28,7 @@ namespace fs = std::filesystem;
 constexpr const char* kAboutName = "about.json";
 constexpr const char* kDocumentName = "document.attnscope.json";
 constexpr const char* kTaskName = "task.txt";
-constexpr const char* kRunName = "run";
+constexpr std::string_view kRunPrefix = "run-";
 constexpr int kOwnParents = 2;  // "attnscope/autosave"
 constexpr std::uint64_t kMostAbout = 64 << 10;
 constexpr std::int64_t kLatest = std::int64_t{1} << 40;  // seconds
@@ -45,19 +46,38 @@ std::string first_words(const Document& document) {
 AutosaveWords words_about(const UnsavedWork& work) {
     AutosaveWords words;
     if (work.document != nullptr) words.document = work.file.empty() ? first_words(*work.document) : escaped(work.file.filename().native());
-    if (work.run != nullptr)
-        words.run = fmt::format("{}, step {}", task_info(work.run->checkpoint.settings.task.kind).title, work.run->checkpoint.steps);
+    if (!work.runs.empty()) words.run = work.runs.back().words;
+    if (work.runs.size() > 1) words.run += fmt::format(", and {} more", work.runs.size() - 1);
     words.written_at = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
     return words;
 }
 
+std::string run_name(std::uint64_t number) { return fmt::format("{}{}", kRunPrefix, number); }
+
+/// "run-12" -> 12
+std::optional<std::uint64_t> number_of(const std::string& name) {
+    if (!name.starts_with(kRunPrefix)) return std::nullopt;
+    std::uint64_t number = 0;
+    const auto [end, error] = std::from_chars(name.data() + kRunPrefix.size(), name.data() + name.size(), number);
+    return error == std::errc() && run_name(number) == name ? std::optional(number) : std::nullopt;
+}
+
+/// The runs in a folder, by number.
+std::set<std::uint64_t> runs_in(const fs::path& folder) {
+    std::set<std::uint64_t> numbers;
+    std::error_code error, unknown;
+    for (const std::string& name : names_in_folder(folder, error))
+        if (const auto number = number_of(name); number && fs::exists(folder / name / kCheckpointName, unknown)) numbers.insert(*number);
+    return numbers;
+}
+
 /// A generic description of a folder whose about.json is missing or damaged.
-AutosaveWords words_without_about(const fs::path& folder, bool document, bool run) {
+AutosaveWords words_without_about(const fs::path& folder, bool document, const std::set<std::uint64_t>& runs) {
     AutosaveWords words;
     if (document) words.document = "a document";
-    if (run) words.run = "a training run";
+    if (!runs.empty()) words.run = runs.size() == 1 ? "a training run" : fmt::format("{} training runs", runs.size());
     std::error_code unknown;
-    const auto changed = fs::last_write_time(document ? folder / kDocumentName : folder / kRunName, unknown);
+    const auto changed = fs::last_write_time(document ? folder / kDocumentName : folder / run_name(*runs.begin()), unknown);
     if (!unknown)
         words.written_at =
             std::chrono::duration_cast<std::chrono::seconds>((std::chrono::file_clock::to_sys(changed)).time_since_epoch()).count();
@@ -67,7 +87,7 @@ AutosaveWords words_without_about(const fs::path& folder, bool document, bool ru
 struct About {
     AutosaveWords words;
     fs::path file;
-    std::string run_file;
+    std::vector<RunOfWork> runs;  ///< without their places, if they are autosaved
 };
 
 /// JSON cannot hold a name that is not UTF-8.
@@ -81,7 +101,13 @@ About read_about(const fs::path& path) {
     object.read("run", about.words.run);
     object.read("written_at", about.words.written_at, 0, kLatest);
     object.read("file", file);
-    object.read("run_file", about.run_file);
+    for (JsonObject& run : object.objects("runs")) {
+        RunOfWork& of = about.runs.emplace_back();
+        run.read("number", of.number);
+        run.read("file", of.file);
+        run.read("autosaved", of.autosaved);
+        if (!of.autosaved) of.place = std::exchange(of.file, {});
+    }
     about.file = file;
     return about;
 }
@@ -132,15 +158,16 @@ std::vector<AutosaveFolder> AutosaveFolder::leftovers(const fs::path& parent) {
         std::optional<AutosaveFolder> held = free_folder(parent / name);
         if (!held) continue;
         AutosaveFolder folder = std::move(*held);
-        const bool document = is_there(folder.path_ / kDocumentName), run = is_there(folder.path_ / kRunName / kCheckpointName);
-        if (!document && !run) {
+        const bool document = is_there(folder.path_ / kDocumentName);
+        const std::set<std::uint64_t> runs = runs_in(folder.path_);
+        if (!document && runs.empty()) {
             folder.remove();
             continue;
         }
         try {
             folder.words_ = read_about(folder.path_ / kAboutName).words;
         } catch (const std::exception&) {
-            folder.words_ = words_without_about(folder.path_, document, run);
+            folder.words_ = words_without_about(folder.path_, document, runs);
         }
         found.push_back(std::move(folder));
     }
@@ -169,50 +196,63 @@ void AutosaveFolder::write_document(const UnsavedWork& work) {
     save_document(path_ / kDocumentName, written);
 }
 
-void AutosaveFolder::write_run(const UnsavedWork& work) {
+void AutosaveFolder::write_run(const UnsavedRun& run, const std::set<std::int64_t>& named) {
+    expect_no_links(path_, kOwnParents + 1);
+    const fs::path folder = path_ / run_name(run.number);
+    make_folder(folder, 1);
+    const std::size_t bytes = sizeof(float) * static_cast<std::size_t>(run.contents->checkpoint.parameters->count());
+    const std::size_t most = std::min(kAutosavedMoments, kMostMomentBytes / std::max<std::size_t>(bytes, 1));
+    write_run_folder(folder, *run.contents, {.most_moments = most, .named = named});
+}
+
+void AutosaveFolder::remove_runs_except(const std::vector<UnsavedRun>& runs) {
     expect_no_links(path_, kOwnParents + 1);
     std::error_code ignored;
-    if (work.run == nullptr) {
-        fs::remove_all(path_ / kRunName, ignored);
-        return;
+    for (const std::uint64_t number : runs_in(path_)) {
+        const auto is_it = [&](const UnsavedRun& run) { return run.number == number && !run.in_file(); };
+        if (std::none_of(runs.begin(), runs.end(), is_it)) fs::remove_all(path_ / run_name(number), ignored);
     }
-    make_folder(path_ / kRunName, 1);
-    const std::size_t bytes = sizeof(float) * static_cast<std::size_t>(work.run->checkpoint.parameters->count());
-    write_run_folder(path_ / kRunName, *work.run, std::min(kAutosavedMoments, kMostMomentBytes / std::max<std::size_t>(bytes, 1)));
 }
 
 void AutosaveFolder::write_words(const UnsavedWork& work) {
     expect_no_links(path_, kOwnParents + 1);
     words_ = words_about(work);
+    Json runs = Json::list();
+    for (const UnsavedRun& run : work.runs)
+        runs.push_back(Json{{"number", run.number}, {"file", written_path(run.file)}, {"autosaved", !run.in_file()}});
     const Json json{{"document", words_.document},
                     {"run", words_.run},
                     {"written_at", words_.written_at},
                     {"file", written_path(work.file)},
-                    {"run_file", written_path(work.run_file)}};
+                    {"runs", std::move(runs)}};
     write_whole_file(path_ / kAboutName, json.dump(2, Json::InvalidUtf8::Replace) + "\n");
 }
 
 KeptWork AutosaveFolder::read(const fs::path& path) {
     KeptWork work;
-    if (is_there(path / kRunName / kCheckpointName)) work.run = path / kRunName;
+    std::set<std::uint64_t> runs = runs_in(path);
+    try {
+        const About about = read_about(path / kAboutName);
+        work.file = about.file;
+        for (const RunOfWork& run : about.runs)
+            if (runs.erase(run.number) > 0 || !run.place.empty()) work.runs.push_back(run);
+    } catch (const std::exception&) {
+        // The work is then restored without its own files.
+    }
+    for (const std::uint64_t number : runs) work.runs.push_back({.number = number, .place = {}, .autosaved = true});
+    for (RunOfWork& run : work.runs)
+        if (run.autosaved) run.place = path / run_name(run.number);
     try {
         if (is_there(path / kDocumentName)) work.document = load_document(path / kDocumentName, &work.left_out, model_places());
         if (work.document && is_there(path / kTaskName))
             work.document->run.task.text =
                 std::make_shared<const std::string>(read_whole_file(path / kTaskName, {.max_bytes = kMaxTextBytes, .stop = {}}));
     } catch (const std::exception& error) {
-        if (work.run.empty()) throw;
+        if (work.runs.empty()) throw;
         work.document.reset();
         work.problem = error.what();
     }
-    try {
-        const About about = read_about(path / kAboutName);
-        work.file = about.file;
-        work.run_file = about.run_file;
-    } catch (const std::exception&) {
-        // The work is then restored without its own files.
-    }
-    if (!work.document && work.run.empty()) throw FileError(FileFault::Schema, escaped(path.native(), 0), "", "it contains no saved work");
+    if (!work.document && work.runs.empty()) throw FileError(FileFault::Schema, escaped(path.native(), 0), "", "it contains no saved work");
     return work;
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "app/session/document/document_json.hpp"
+#include "app/session/document/named_runs.hpp"
 #include "app/session/document/prepare.hpp"
 #include "app/session/files/file_preview.hpp"
 #include "app/session/files/model_listing.hpp"
@@ -24,6 +25,7 @@
 #include "engine/io/text_file.hpp"
 #include "engine/tensor/count_text.hpp"
 #include "engine/tensor/error.hpp"
+#include "engine/train/run_folder.hpp"
 
 namespace attn::app {
 
@@ -99,41 +101,45 @@ void recall_recent(std::vector<std::string>& recent, std::vector<std::string> ea
         if (recent.size() < kMostRecent && std::find(recent.begin(), recent.end(), path) == recent.end()) recent.push_back(std::move(path));
 }
 
-/// The document as it is written to a file in this folder: with the place of its model, relative if that is below the folder.
-Document naming_checkpoint(Document document, const std::filesystem::path& checkpoint, const std::filesystem::path& folder) {
-    if (!document.trained || checkpoint.empty()) return document;
-    const std::filesystem::path below = checkpoint.lexically_relative(folder);
-    const bool is_below = !below.empty() && *below.begin() != "..";
-    document.trained->checkpoint = (is_below ? below : checkpoint).string();
-    return document;
+/// Whether it may be a run: a file, or a folder with a checkpoint.
+bool may_be_run(const std::filesystem::path& path) {
+    std::error_code unknown;
+    return std::filesystem::is_regular_file(path, unknown) || std::filesystem::exists(path / kCheckpointName, unknown);
 }
 
-/// A trained document with the run that it names; none if that is not where it says. Throws Error if the document means nothing without it.
-std::optional<KeptWork> with_its_run(const ReadableFile& file) {
+/// Where the run is that a document in this folder names; empty if it is in neither of its places.
+std::filesystem::path found_run(const RunPlace& place, const std::filesystem::path& folder) {
+    if (!place.beside.empty())
+        if (const std::filesystem::path near = full_path(folder / place.beside); may_be_run(near)) return near;
+    return !place.path.empty() && may_be_run(place.path) ? std::filesystem::path(place.path) : std::filesystem::path();
+}
+
+/// A document and the runs that it names; none if it names none. Throws Error if it means nothing without one that is not there.
+std::optional<KeptWork> with_its_runs(const ReadableFile& file) {
     KeptWork work;
     work.document = file.document;
-    work.file = std::filesystem::absolute(file.path);
+    work.file = full_path(file.path);
     work.opened = true;
     work.left_out = file.left_out;
-    work.run = work.file.parent_path() / std::exchange(work.document->trained->checkpoint, "");
-    std::error_code unknown;
-    if (!file.document->trained->checkpoint.empty() && std::filesystem::exists(work.run, unknown)) return work;
-    if (file.document->tokenizer == TokenizerKind::Bpe)
-        throw Error(shown(file.path) +
-                    ": its tokenizer was trained with its model, and the document names no file that has it: open that run");
-    return std::nullopt;
+    Document& document = *work.document;
+    const NamedRuns named = named_runs(document);
+    const std::uint64_t model = document.trained ? document.trained->run : 0;
+    for (const auto& [run, steps] : named) {
+        const std::filesystem::path place = found_run(document.run_places[run], work.file.parent_path());
+        if (!place.empty()) work.runs.push_back({run, place});
+        else if (run == model && document.tokenizer == TokenizerKind::Bpe)
+            throw Error(shown(file.path) +
+                        ": its tokenizer was trained with its model, and the document names no file that has it: open that run");
+    }
+    if (named.empty()) return std::nullopt;
+    // The run that is opened last is the current one.
+    std::stable_partition(work.runs.begin(), work.runs.end(), [&](const RunOfWork& run) { return run.number != model; });
+    return work;
 }
 
 /// About how its model reads a text.
 std::vector<std::string> assumptions_of(const Document& document) {
     return document.model == nullptr ? std::vector<std::string>() : document.model->tokenizer().notes();
-}
-
-std::string where_is_its_model(const Document& document) {
-    if (!document.trained) return "";
-    const std::string& checkpoint = document.trained->checkpoint;
-    return checkpoint.empty() ? " The trained model is not included: open its checkpoint."
-                              : fmt::format(" Its trained model is no longer at {}: open its checkpoint.", escaped(checkpoint, 0));
 }
 
 }  // namespace
@@ -152,46 +158,76 @@ void FileDesk::set_recent(std::vector<std::string> recent, std::vector<std::stri
     recall_recent(state_.recent_models, std::move(models));
 }
 
-void FileDesk::save(const command::SaveDocument& save, std::shared_ptr<const Document> document, std::filesystem::path checkpoint) {
-    send([this, path = save.path, look = save.look, document = std::move(document), checkpoint = std::move(checkpoint),
+void FileDesk::save(ThingsToSave things, Command again) {
+    state_.in_the_way.reset();
+    if (!things.runs.empty()) tell(fmt::format("Saving the run in {}…", shown(things.runs.back().folder)), false);
+    things.known = known_;
+    send([this, things = std::move(things), again = std::make_shared<const Command>(std::move(again)),
           subject = subject_](const std::stop_token&) -> Outcome {
-        Document written = naming_checkpoint(*document, checkpoint, std::filesystem::absolute(path).parent_path());
-        written.look = look;
-        save_document(path, written);
-        return [this, path, document, checkpoint, subject](Opened&) {
-            const std::filesystem::path file = std::filesystem::absolute(path);
-            const std::string model = !document->trained   ? ""
-                                      : checkpoint.empty() ? " The trained model is not included: save its checkpoint in the Train view."
-                                                           : " The trained model stays in " + shown(checkpoint) + ".";
-            tell("Saved as " + shown(path) + "." + model, false);
-            remember(state_.recent, file);
-            for (auto& [other, its] : subjects_)
-                if (its.path == file && other != subject) its.left.reset();
-            // What was changed while the file was written is not in it.
-            SubjectFile& saved = subjects_[subject];
-            const bool changed_since = saved.left != nullptr && *saved.left != *document;
-            saved = {file, document, changed_since ? saved.left : nullptr};
-            if (subject == subject_) show_subject();
+        const SavedThings done = save_things(things);
+        if (done.in_the_way.empty()) return saved(things, done, subject);
+        return [this, way = InTheWay{done.in_the_way, done.changed, again}](Opened&) {
+            state_.in_the_way = way;
+            ++state_.ways;
         };
     });
+}
+
+FileDesk::Outcome FileDesk::saved(const ThingsToSave& things, const SavedThings& done, std::size_t subject) {
+    std::string notice;
+    const bool in_run = things.document && !run_folder_of(things.document->path).empty();
+    if (things.document && (!in_run || things.runs.empty())) notice = "Saved as " + shown(known_as(things.document->path)) + ".";
+    if (!things.runs.empty())
+        notice += fmt::format("{}Saved step {} in {}.", notice.empty() ? "" : " ", *done.run_step, shown(things.runs.back().folder));
+    return [this, notice, stamps = done.stamps, saved = things.document, subject](Opened&) {
+        tell(notice, false);
+        for (const auto& [written, stamp] : stamps) known_[written] = stamp;
+        if (!saved) return;
+        const std::filesystem::path& file = saved->path;
+        remember(state_.recent, known_as(file));
+        for (auto& [other, its] : subjects_)
+            if (its.path == file && other != subject) its.left.reset();
+        // What was changed while the file was written is not in it.
+        SubjectFile& own = subjects_[subject];
+        const bool changed_since = own.left != nullptr && *own.left != *saved->document;
+        own = {file, saved->document, changed_since ? own.left : nullptr};
+        if (subject == subject_) show_subject();
+    };
 }
 
 void FileDesk::open(const command::OpenFile& open) {
     send([this, open](const std::stop_token& stop) -> Outcome {
         const std::filesystem::path& path = open.path;
         auto file = std::make_shared<ReadableFile>();
+        FileStamps stamps;
+        const auto note = [&stamps](const std::filesystem::path& read) {
+            if (const auto stamp = stamp_of(full_path(read))) stamps[full_path(read)] = *stamp;
+        };
         try {
             ModelPlaces places = model_places();
             places.chosen = open.model;
             places.chosen_for = open.model_was;
+            note(path);
             *file = read_any_file(path, stop, places);
+            note(file->path / kCheckpointName);
+            const std::filesystem::path document = run_document(file->path);
+            if (std::error_code none; file->kind == FileKind::Run && std::filesystem::exists(document, none)) {
+                note(document);
+                *file = read_any_file(document, stop, places);
+            }
         } catch (const ModelIsMissing& missing) {
             return model_is_missing({path, missing.model(), missing.cause()});
         }
         if (file->document) expect_short_texts(*file->document);
-        if (file->kind == FileKind::Document && file->document->trained)
-            if (std::optional<KeptWork> work = with_its_run(*file); work) return opened_with_run(std::move(*work));
-        return [this, path, file](Opened& opened) { take(path, *file, opened); };
+        std::optional<KeptWork> work = file->kind == FileKind::Document ? with_its_runs(*file) : std::nullopt;
+        if (work)
+            for (const RunOfWork& run : work->runs) note(run.place / kCheckpointName);
+        const Outcome taken =
+            work ? opened_with_runs(std::move(*work)) : Outcome([this, path, file](Opened& opened) { take(path, *file, opened); });
+        return [this, stamps, taken](Opened& opened) {
+            for (const auto& [read, stamp] : stamps) known_[read] = stamp;
+            taken(opened);
+        };
     });
 }
 
@@ -208,9 +244,9 @@ void FileDesk::count_opened_document() {
     ++state_.openings;
 }
 
-FileDesk::Outcome FileDesk::opened_with_run(KeptWork work) {
+FileDesk::Outcome FileDesk::opened_with_runs(KeptWork work) {
     return [this, work = std::make_shared<KeptWork>(std::move(work))](Opened& opened) {
-        remember(state_.recent, work->file);
+        remember(state_.recent, known_as(work->file));
         opened.kept = std::move(*work);
     };
 }
@@ -220,7 +256,7 @@ void FileDesk::take(const std::filesystem::path& path, ReadableFile& file, Opene
     const auto send_on = [&](auto what) { opened.commands.push_back({std::move(what), ""}); };
     switch (file.kind) {
     case FileKind::Document: {
-        const std::string opened_it = and_left_out("Opened " + shown(path) + "." + where_is_its_model(*file.document), file.moved);
+        const std::string opened_it = and_left_out("Opened " + shown(path) + ".", file.moved);
         tell(and_left_out(and_left_out(opened_it, file.left_out), assumptions_of(*file.document)), !file.left_out.empty());
         send_on(command::OpenDocument{std::move(*file.document), false, whole});
         break;

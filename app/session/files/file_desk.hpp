@@ -17,6 +17,7 @@
 #include "app/session/facets/snapshot.hpp"
 #include "app/session/files/autosave_folder.hpp"
 #include "app/session/files/files_state.hpp"
+#include "app/session/files/saving.hpp"
 #include "app/session/files/write_file.hpp"
 #include "app/session/threads/worker.hpp"
 #include "engine/trace/gradient_trace.hpp"
@@ -36,8 +37,8 @@ public:
     FileDesk& operator=(const FileDesk&) = delete;
 
     // One job per command, using the document and snapshot passed in.
-    /// `checkpoint`: file or folder of the run whose model the document shows; empty if there is none.
-    void save(const command::SaveDocument& save, std::shared_ptr<const Document> document, std::filesystem::path checkpoint);
+    /// Asks (FilesState::in_the_way) instead of replacing what was not opened or saved here. `again`: the command that replaces it.
+    void save(ThingsToSave things, Command again);
     void open(const command::OpenFile& open);
     /// A document has been opened together with its run.
     void count_opened_document();
@@ -95,7 +96,8 @@ private:
     /// A question to the user, where the document's model is.
     Outcome model_is_missing(MissingModel missing);
     /// A document and the run that it names, for the session to open together.
-    Outcome opened_with_run(KeptWork work);
+    Outcome opened_with_runs(KeptWork work);
+    Outcome saved(const ThingsToSave& things, const SavedThings& done, std::size_t subject);
     /// Takes an opened file.
     void take(const std::filesystem::path& path, ReadableFile& file, Opened& opened);
     bool would_be_lost(const Document& document) const;
@@ -115,6 +117,7 @@ private:
     std::shared_ptr<const Document> by_run_;    ///< see set_made_by_run()
     std::shared_ptr<const Document> compared_;  ///< the document that state_.unsaved was computed for
     std::vector<Command> waiting_;              ///< commands for the next update()
+    FileStamps known_;                          ///< of what was opened and saved
 
     const std::function<void()> wake_;
 

@@ -10,6 +10,7 @@
 
 namespace attn::app {
 
+struct Command;
 struct Lesson;
 struct ModelShelf;
 
@@ -56,6 +57,13 @@ struct MissingModel {
     std::string problem;          ///< says where it was looked for
 };
 
+/// Something that saving would replace, although it was not opened or saved here as it is now.
+struct InTheWay {
+    std::filesystem::path path;
+    bool changed = false;                  ///< it was, but another program has changed it since
+    std::shared_ptr<const Command> again;  ///< saves all the same
+};
+
 /// A description of an autosave's contents, for the restore dialog.
 struct AutosaveWords {
     std::string document;         ///< such as "gpt-tiny: the cat sat"; "" without a document
@@ -84,6 +92,8 @@ struct FilesState {
     std::optional<OpenedText> text;                ///< opened text waiting for command::UseText
     std::optional<MissingModel> missing_model;     ///< the latest, if no document was opened since
     std::uint64_t missing_models = 0;              ///< incremented with every one
+    std::optional<InTheWay> in_the_way;            ///< the latest, if nothing was saved since
+    std::uint64_t ways = 0;                        ///< incremented with every one
     std::shared_ptr<const FolderListing> listing;  ///< the latest requested
     std::shared_ptr<const FilePreview> preview;    ///< the latest requested
     std::shared_ptr<const Lesson> lesson;          ///< the latest opened

@@ -88,10 +88,24 @@ std::string and_left_out(std::string notice, const std::vector<std::string>& lef
 
 bool is_lesson(const std::filesystem::path& path) { return object_in(path).has("steps"); }
 
+namespace {
+
+/// Whether it is the checkpoint of a run of which there is more beside it.
+bool is_whole_run(const std::filesystem::path& path) {
+    if (path.filename() != kCheckpointName) return false;
+    std::error_code unknown;
+    const auto is_there = [&](std::string_view name) { return std::filesystem::exists(path.parent_path() / name, unknown); };
+    const bool has_more = is_there(kCurvesName) || is_there(kMomentsName) || is_there(kRunDocumentName);
+    return has_more && is_run(path);
+}
+
+}  // namespace
+
 std::filesystem::path folder_of_part(const std::filesystem::path& path) {
     const std::filesystem::path folder = folder_of_model_file(path);
     const bool is_model = folder != path && OpenedModel::is_in(folder);
     const bool is_of_run = path.filename() == "config.json" && is_run(folder);
+    if (is_whole_run(path)) return path.parent_path().empty() ? "." : path.parent_path();
     return is_model || is_of_run ? folder : path;
 }
 

@@ -1,11 +1,9 @@
 #include "app/session/training/live_run.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <span>
 #include <utility>
 
-#include "engine/io/folder_lock.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/ops/cross_entropy.hpp"
 #include "engine/train/resume.hpp"
@@ -63,12 +61,6 @@ public:
     std::vector<HeldOutExample> examples(const std::stop_token& stop) override;
     PastPoints take_past() override { return std::exchange(past_, {}); }
     Checkpoint checkpoint() const override { return take_checkpoint(*run_); }
-    void save(const std::filesystem::path& path) override {
-        // Lock the folder, because another process may be saving a run under this name.
-        std::optional<FolderLock> lock;
-        if (path.filename() == kCheckpointName) lock.emplace(path.has_parent_path() ? path.parent_path() : ".");
-        write_checkpoint(path, checkpoint());
-    }
 
 private:
     /// The tokens of an example, without predictions.

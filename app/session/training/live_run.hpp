@@ -49,8 +49,6 @@ public:
     virtual PastPoints take_past() { return {}; }
     /// A checkpoint from which the run can be resumed.
     virtual Checkpoint checkpoint() const = 0;
-    /// Writes the checkpoint; throws FileError.
-    virtual void save(const std::filesystem::path& path) = 0;
 };
 
 /// Creates runs; tests replace it.

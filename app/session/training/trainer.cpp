@@ -81,7 +81,7 @@ bool differ_but_for_their_end(RunSettings a, const RunSettings& b) {
 Trainer::Trainer(TrainingEngine engine, std::function<void()> wake)
     : engine_(std::move(engine)), wake_(std::move(wake)), latest_(std::make_shared<const TrainingSnapshot>()) {}
 
-Trainer::~Trainer() { worker_.clear(); }
+Trainer::~Trainer() = default;
 
 void Trainer::start(RunSettings settings) { send(Start{std::move(settings)}); }
 void Trainer::pause() { send(Pause{}); }
@@ -90,11 +90,32 @@ void Trainer::reset(RunSettings settings) { send(NewRun{std::move(settings), fal
 void Trainer::restart(RunSettings settings) { send(NewRun{std::move(settings), true}); }
 void Trainer::chain(RunSettings first, RunSettings second) { send(Chain{std::move(first), std::move(second)}); }
 void Trainer::apply(RunSettings settings) { send(Apply{std::move(settings)}); }
-void Trainer::save(std::filesystem::path path) { send(Save{std::move(path)}); }
-void Trainer::open(std::filesystem::path path) { send(Open{std::move(path), false, ""}); }
-void Trainer::restore(std::filesystem::path path, std::string file) { send(Open{std::move(path), true, std::move(file)}); }
+
+std::future<void> Trainer::saved(std::uint64_t run, std::int64_t step, std::string folder) {
+    auto promise = std::make_shared<std::promise<void>>();
+    std::future<void> done = promise->get_future();
+    send(Saved{run, step, std::move(folder), std::move(promise)});
+    return done;
+}
 void Trainer::choose(std::uint64_t run) { send(Choose{run}); }
 void Trainer::forget(std::uint64_t run) { send(Forget{run}); }
+
+std::uint64_t Trainer::open(std::filesystem::path path) {
+    send(Open{++last_order_, std::move(path), false, ""});
+    return last_order_;
+}
+
+std::uint64_t Trainer::restore(std::filesystem::path path, std::string file) {
+    send(Open{++last_order_, std::move(path), true, std::move(file)});
+    return last_order_;
+}
+
+std::shared_future<std::shared_ptr<const RunFolder>> Trainer::contents(std::uint64_t run) {
+    auto promise = std::make_shared<std::promise<std::shared_ptr<const RunFolder>>>();
+    std::shared_future<std::shared_ptr<const RunFolder>> future = promise->get_future().share();
+    send(Contents{run, std::move(promise)});
+    return future;
+}
 
 void Trainer::hand_over_to(KeepRun keep) {
     const std::lock_guard lock(mutex_);
@@ -239,38 +260,77 @@ void Trainer::adopt(RunSettings settings) {
     if (differ_but_for_their_end(run_->settings(), unpublished_.settings)) unpublished_.later = run_->settings();
 }
 
-void Trainer::carry_out(const Save& save, const std::stop_token&) {
+namespace {
+
+/// The whole run as it is now.
+std::shared_ptr<const RunFolder> contents_of(LiveRun& run, RunCurves curves) {
+    run.keep();
+    return std::make_shared<const RunFolder>(RunFolder{run.checkpoint(), std::move(curves.losses), std::move(curves.validations),
+                                                       std::move(curves.heads), run.history().moments()});
+}
+
+}  // namespace
+
+void Trainer::carry_out(const Contents& contents, const std::stop_token&) {
     try {
-        if (run_ == nullptr) throw Error("there is no training run to save yet");
-        run_->save(save.path);
-        state_.saved_step = run_->steps();
-        state_.file = std::filesystem::absolute(save.path).string();
-        autosaved_step_ = -1;
-        notice(fmt::format("Saved step {} as {}.", run_->steps(), escaped(state_.file, 0)));
-    } catch (const std::bad_alloc&) {
-        notice("there is not enough memory to save the run", true);
-    } catch (const std::exception& error) {
-        notice(error.what(), true);
+        if (contents.run == state_.run && run_ != nullptr) {
+            RunCurves points = published_;
+            add_copies(points, unpublished_);
+            return contents.promise->set_value(contents_of(*run_, std::move(points)));
+        }
+        for (Shelved& one : shelf_)
+            if (one.state.run == contents.run) return contents.promise->set_value(contents_of(*one.run, one.published));
+        throw Error("this training run no longer exists");
+    } catch (const std::exception&) {
+        contents.promise->set_exception(std::current_exception());
     }
+}
+
+void Trainer::carry_out(const Saved& saved, const std::stop_token&) {
+    if (saved.run == state_.run) {
+        state_.saved_step = saved.step;
+        state_.file = saved.folder;
+        autosaved_step_ = -1;
+    }
+    for (Shelved& one : shelf_)
+        if (one.state.run == saved.run) {
+            one.state.saved_step = saved.step;
+            one.state.file = saved.folder;
+            one.handed_over = false;
+        }
+    note_kept_runs();
+    publish(false);
+    saved.promise->set_value();
+}
+
+void Trainer::note_opened(OpenedRun opened) {
+    constexpr std::size_t kMostNoted = 64;
+    state_.opened.push_back(std::move(opened));
+    if (state_.opened.size() > kMostNoted) state_.opened.erase(state_.opened.begin());
 }
 
 void Trainer::carry_out(const Open& open, const std::stop_token& job) {
     std::unique_ptr<LiveRun> run;
+    const auto refuse = [&](const std::string& why) {
+        note_opened({open.number, 0, why});
+        notice(why, true);
+    };
     try {
         run = engine_.open(open.path);
     } catch (const std::bad_alloc&) {
-        return notice("there is not enough memory to open the run", true);
+        return refuse("there is not enough memory to open the run");
     } catch (const ConfigError& error) {
-        return notice(escaped(open.path.native(), 0) + ": " + error.what(), true);
+        return refuse(escaped(open.path.native(), 0) + ": " + error.what());
     } catch (const std::exception& error) {
-        return notice(error.what(), true);
+        return refuse(error.what());
     }
     // Published together with the run, so that later notices about the new run follow it.
     const std::string told = open.kept ? fmt::format("Restored step {}.", run->steps())
                                        : fmt::format("Opened {} at step {}.", escaped(open.path.native(), 0), run->steps());
+    note_opened({open.number, last_run_ + 1});
     take_up(std::move(run), TrainingPhase::Paused, job, told);
     if (open.kept) state_.saved_step = 0;
-    state_.file = open.kept ? open.file : std::filesystem::absolute(open.path).string();
+    state_.file = open.kept ? open.file : std::filesystem::absolute(open.path).lexically_normal().string();
     rest();
 }
 
@@ -282,6 +342,7 @@ void Trainer::take_up(std::unique_ptr<LiveRun> run, TrainingPhase phase, const s
     state.serial = state_.serial;
     state.run = ++last_run_;
     state.kept = std::move(state_.kept);
+    state.opened = std::move(state_.opened);
     state.notice = opened.empty() ? std::move(state_.notice) : opened;
     state.notices = state_.notices + (opened.empty() ? 0 : 1);
     state.from_file = !opened.empty();
@@ -307,6 +368,7 @@ void Trainer::take_up(std::unique_ptr<LiveRun> run, TrainingPhase phase, const s
     mark_ = {busy_, run_->steps(), tokens_};
     set_phase(phase);
     evaluate_if_due(job);
+    if (state_.from_file && state_.answers.empty()) take_answers(job);
     score_heads(true, job);
     publish(true);
 }
@@ -343,6 +405,10 @@ void Trainer::train_one(const std::stop_token& job) {
 void Trainer::evaluate_if_due(const std::stop_token& job) {
     if (!run_->evaluation_due()) return;
     unpublished_.validations.push_back(run_->evaluate(job));
+    take_answers(job);
+}
+
+void Trainer::take_answers(const std::stop_token& job) {
     auto answers = std::make_shared<const HeldOutAnswers>(HeldOutAnswers{run_->steps(), run_->examples(job)});
     std::erase_if(state_.answers, [&](const auto& earlier) { return earlier->step >= answers->step; });
     state_.answers.push_back(std::move(answers));
@@ -377,24 +443,34 @@ void Trainer::notice(std::string text, bool refused) {
 }
 
 void Trainer::hand_over() {
-    if (run_ == nullptr || autosaved_step_ == run_->steps()) return;
-    if (state_.phase == TrainingPhase::Running && autosaved_step_ >= 0 && Clock::now() < hand_over_due_) return;
     KeepRun keep;
     {
         const std::lock_guard lock(mutex_);
         keep = keep_;
     }
     if (!keep) return;
+    for (Shelved& one : shelf_) {
+        if (one.handed_over) continue;
+        const bool unsaved = one.state.saved_step != one.run->steps();
+        one.handed_over = hand_over(keep, {one.state.run, nullptr, one.state.file, unsaved, false}, *one.run, one.published);
+    }
+    if (run_ == nullptr || autosaved_step_ == run_->steps()) return;
+    if (state_.phase == TrainingPhase::Running && autosaved_step_ >= 0 && Clock::now() < hand_over_due_) return;
     hand_over_due_ = Clock::now() + kHandOverPause;
+    RunCurves points = published_;
+    add_copies(points, unpublished_);
+    const bool unsaved = state_.saved_step != run_->steps();
+    if (hand_over(keep, {state_.run, nullptr, state_.file, unsaved, true}, *run_, std::move(points))) autosaved_step_ = run_->steps();
+}
+
+bool Trainer::hand_over(const KeepRun& keep, HandedRun about, LiveRun& run, RunCurves curves) {
     try {
-        RunCurves points = published_;
-        add_copies(points, unpublished_);
-        RunFolder taken{run_->checkpoint(), std::move(points.losses), std::move(points.validations), std::move(points.heads),
-                        run_->history().moments()};
-        keep(std::make_shared<const RunFolder>(std::move(taken)), state_.file, state_.saved_step != run_->steps());
-        autosaved_step_ = run_->steps();
+        // A saved run need not be copied.
+        if (about.unsaved || about.file.empty()) about.contents = contents_of(run, std::move(curves));
+        keep(std::move(about));
+        return true;
     } catch (const std::bad_alloc&) {
-        // The previously saved state is kept; retried after the pause.
+        return false;  // the previously saved state is kept; retried after the pause
     }
 }
 

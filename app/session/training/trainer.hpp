@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -30,7 +31,7 @@ class Trainer {
 public:
     /// `wake` is called from the worker after every published snapshot.
     Trainer(TrainingEngine engine, std::function<void()> wake);
-    ~Trainer();  ///< cancels the step in progress
+    ~Trainer();  ///< cancels the step in progress; what is to be saved is still handed over
     Trainer(const Trainer&) = delete;
     Trainer& operator=(const Trainer&) = delete;
 
@@ -46,11 +47,16 @@ public:
     void chain(RunSettings first, RunSettings second);
     /// To the current run, except the mistake, which is fixed for a run. Decides again whether a run that rests is finished.
     void apply(RunSettings settings);
-    void save(std::filesystem::path path);
-    /// Resumes the run in the file, paused; if the file cannot be used, the current run continues.
-    void open(std::filesystem::path path);
+    /// The run as it is between two steps, with its curves and moments, as soon as the orders before are carried out. The future throws
+    /// Error if the run no longer exists.
+    std::shared_future<std::shared_ptr<const RunFolder>> contents(std::uint64_t run);
+    /// The run was saved to this folder after `step` steps. The future is ready when the newest snapshot says so. From any thread.
+    std::future<void> saved(std::uint64_t run, std::int64_t step, std::string folder);
+    /// Resumes the run in the file, paused; if the file cannot be used, the current run continues. Returns the number of the order, see
+    /// TrainingSnapshot::opened.
+    std::uint64_t open(std::filesystem::path path);
     /// The same for an autosave of a run whose own file is `file` ("" for none). The run still counts as unsaved.
-    void restore(std::filesystem::path path, std::string file);
+    std::uint64_t restore(std::filesystem::path path, std::string file);
     /// Makes a kept run current again, paused if it was running, and keeps the present one.
     void choose(std::uint64_t run);
     /// Deletes a kept run.
@@ -84,10 +90,18 @@ private:
     struct Apply {
         RunSettings settings;
     };
-    struct Save {
-        std::filesystem::path path;
+    struct Contents {
+        std::uint64_t run;
+        std::shared_ptr<std::promise<std::shared_ptr<const RunFolder>>> promise;
+    };
+    struct Saved {
+        std::uint64_t run;
+        std::int64_t step;
+        std::string folder;
+        std::shared_ptr<std::promise<void>> promise;
     };
     struct Open {
+        std::uint64_t number;
         std::filesystem::path path;
         bool kept;         ///< an autosave
         std::string file;  ///< of an autosaved run
@@ -98,7 +112,7 @@ private:
     struct Forget {
         std::uint64_t run;
     };
-    using Order = std::variant<Start, Pause, OneStep, NewRun, Chain, Apply, Save, Open, Choose, Forget>;
+    using Order = std::variant<Start, Pause, OneStep, NewRun, Chain, Apply, Contents, Saved, Open, Choose, Forget>;
     void send(Order order);
 
     /// Executes an order, or the next training step if it is null, and schedules the step that follows while the run is running.
@@ -110,7 +124,8 @@ private:
     void carry_out(const NewRun& fresh, const std::stop_token& job);
     void carry_out(const Chain& chain, const std::stop_token& job);
     void carry_out(const Apply& apply, const std::stop_token& job);
-    void carry_out(const Save& save, const std::stop_token& job);
+    void carry_out(const Contents& contents, const std::stop_token& job);
+    void carry_out(const Saved& saved, const std::stop_token& job);
     void carry_out(const Open& open, const std::stop_token& job);
     void carry_out(const Choose& choose, const std::stop_token& job);
     void carry_out(const Forget& forget, const std::stop_token& job);
@@ -128,14 +143,19 @@ private:
     void adopt(RunSettings settings);
     void train_one(const std::stop_token& job);
     void evaluate_if_due(const std::stop_token& job);
+    void take_answers(const std::stop_token& job);
     /// Scores the heads at as many moments as is cheap enough; `always`: at this step in any case.
     void score_heads(bool always, const std::stop_token& job);
     void set_phase(TrainingPhase phase, std::string message = "");
     /// Finished if a stop condition is met, otherwise paused.
     void rest();
     void notice(std::string text, bool refused = false);
-    /// Hands the run over if it has changed and the pause has passed or the run is idle.
+    /// Notes that the order to open a run was carried out.
+    void note_opened(OpenedRun opened);
+    /// Hands the run over if it has changed and the pause has passed or the run is idle, and kept runs that have changed.
     void hand_over();
+    /// False if there is not enough memory.
+    static bool hand_over(const KeepRun& keep, HandedRun about, LiveRun& run, RunCurves curves);
     void measure_speed();
     void take_parameters();
     /// `newest`: with the current parameters; otherwise with slightly older ones if copying is too expensive now.
@@ -167,7 +187,8 @@ private:
         std::int64_t step = 0, tokens = 0;
     } mark_;  // start of the speed measurement
     std::int64_t tokens_ = 0;
-    std::uint64_t last_run_ = 0;  // number of the newest run
+    std::uint64_t last_run_ = 0;    // number of the newest run
+    std::uint64_t last_order_ = 0;  // to open a run; used by the UI's thread
 
     /// A kept run and what is known about it.
     struct Shelved {
@@ -177,6 +198,7 @@ private:
         std::int64_t heads_step;
         double busy;
         std::int64_t tokens;
+        bool handed_over;
     };
     std::vector<Shelved> shelf_;
 

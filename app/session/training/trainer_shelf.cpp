@@ -24,7 +24,7 @@ void Trainer::keep_run() {
     std::vector<KeptRun> kept = std::exchange(state_.kept, {});
     TrainingSnapshot state = state_;
     state_.kept = std::move(kept);
-    shelf_.push_back({std::move(run_), std::move(state), std::exchange(published_, {}), heads_step_, busy_, tokens_});
+    shelf_.push_back({std::move(run_), std::move(state), std::exchange(published_, {}), heads_step_, busy_, tokens_, false});
     note_kept_runs();
 }
 
@@ -36,7 +36,7 @@ void Trainer::note_kept_runs() {
         one.run->limit_history(kShelfBytes / shelf_.size());
         const History& history = one.run->history();
         kept.push_back({one.state.run, one.run->settings(), one.state.phase, one.run->steps(), one.state.saved_step,
-                        history.moments().size(), history.bytes()});
+                        history.moments().size(), history.bytes(), one.state.file});
         moments[one.state.run] = history.moments();
     }
     state_.kept = std::move(kept);
@@ -55,6 +55,7 @@ void Trainer::carry_out(const Choose& choose, const std::stop_token&) {
     run_->limit_history(History::kDefaultBudget);
     then_.reset();
     chosen.state.serial = state_.serial;
+    chosen.state.opened = std::move(state_.opened);
     chosen.state.notice = std::move(state_.notice);
     chosen.state.notices = state_.notices;
     chosen.state.refused = state_.refused;
@@ -77,6 +78,12 @@ void Trainer::carry_out(const Forget& forget, const std::stop_token&) {
     std::erase_if(shelf_, [&](const Shelved& one) { return one.state.run == forget.run; });
     note_kept_runs();
     publish(false);
+    KeepRun keep;
+    {
+        const std::lock_guard lock(mutex_);
+        keep = keep_;
+    }
+    if (keep) keep({.run = forget.run, .contents = nullptr, .file = {}, .gone = true});
 }
 
 }  // namespace attn::app

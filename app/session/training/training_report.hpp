@@ -19,8 +19,16 @@ struct RunFolder;
 
 namespace attn::app {
 
-/// Receives a run with its curves and saved moments, its own file ("" for none), and whether it would otherwise be lost.
-using KeepRun = std::function<void(std::shared_ptr<const RunFolder>, const std::string& file, bool unsaved)>;
+/// A run of this session, to be kept against a crash.
+struct HandedRun {
+    std::uint64_t run = 0;
+    std::shared_ptr<const RunFolder> contents;  ///< with its curves and moments; null if it is gone
+    std::string file;                           ///< its own file; "": none
+    bool unsaved = false;                       ///< it would otherwise be lost
+    bool current = false;                       ///< not one that was replaced by another
+    bool gone = false;                          ///< it was given up
+};
+using KeepRun = std::function<void(HandedRun)>;
 
 enum class TrainingPhase : std::uint8_t {
     Idle,  ///< no run yet
@@ -51,7 +59,15 @@ struct KeptRun {
     TrainingPhase phase = TrainingPhase::Paused;
     std::int64_t step = 0, saved_step = 0;
     std::size_t moments = 0, history_bytes = 0;
+    std::string file{};  ///< path that it was last saved to or opened from; "" for none
     bool unsaved() const { return step != saved_step; }
+};
+
+/// The outcome of an order to open a run.
+struct OpenedRun {
+    std::uint64_t order = 0;  ///< as the trainer numbered it
+    std::uint64_t run = 0;    ///< 0: it could not be opened
+    std::string problem{};    ///< then says why
 };
 
 /// The newest state of the run. Immutable, shared by pointer.
@@ -79,10 +95,11 @@ struct TrainingSnapshot {
     std::vector<std::shared_ptr<const HeldOutAnswers>> answers;  ///< after every evaluation, thinned out if there are many; ascending
     std::vector<KeptRun> kept;                                   ///< ordered by run number
     double tokens_per_second = 0, ms_per_step = 0, seconds = 0;
-    double seconds_left = -1;   ///< until settings.stop.steps; negative: unknown
-    std::string notice;         ///< outcome of the last attempt to save or open
-    std::uint64_t notices = 0;  ///< incremented with every `notice`
-    bool refused = false;       ///< `notice` reports an error
+    double seconds_left = -1;       ///< until settings.stop.steps; negative: unknown
+    std::vector<OpenedRun> opened;  ///< the latest
+    std::string notice;             ///< outcome of the last attempt to open
+    std::uint64_t notices = 0;      ///< incremented with every `notice`
+    bool refused = false;           ///< `notice` reports an error
 };
 
 /// The curves of one run. The older part of a very long curve is thinned out (see add_point).
