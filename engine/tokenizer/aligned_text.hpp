@@ -55,7 +55,7 @@ struct Piece {
 struct PieceList {
     AlignedText content;
     std::vector<Piece> pieces;
-    SearchTime time{};  ///< time left for regular expressions on this text
+    SearchWork work{};  ///< left for regular expressions on this text
 
     std::string_view text_of(const Piece& piece) const {
         return std::string_view(content.text).substr(piece.begin, piece.end - piece.begin);

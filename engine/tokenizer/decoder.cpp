@@ -140,11 +140,11 @@ ApplyDecoder read_ctc(JsonObject& json) {
 
 ApplyDecoder replace(TextPattern what, const std::string& content) {
     return [pattern = std::move(what), content](Texts tokens) {
-        SearchTime time;
+        SearchWork work;
         for (std::string& token : tokens) {
             std::string out;
             std::size_t at = 0;
-            for (const Match& match : pattern.matches(token, time)) {
+            for (const Match& match : pattern.matches(token, work)) {
                 out += token.substr(at, match.begin - at) + content;
                 at = match.end;
             }

@@ -40,13 +40,13 @@ PieceList typed(std::string_view text) {
 /// Normalizes every text piece separately.
 PieceList normalized_pieces(const Normalizer& step, const PieceList& list) {
     PieceList next;
-    next.time = list.time;
+    next.work = list.work;
     next.content.text.reserve(list.content.text.size());
     next.content.origins.reserve(list.content.text.size());
     for (const Piece& piece : list.pieces) {
         AlignedText part;
         part.append(list.content, piece.begin, piece.end);
-        if (piece.is_text()) part = step.apply(part, next.time);
+        if (piece.is_text()) part = step.apply(part, next.work);
         const std::size_t begin = next.content.text.size();
         next.content.append(part, 0, part.text.size());
         next.pieces.push_back({begin, next.content.text.size(), piece.at_start, piece.token});

@@ -15,11 +15,11 @@
 namespace attn {
 namespace {
 
-using ApplyNormalizer = std::function<AlignedText(const AlignedText&, SearchTime&)>;
+using ApplyNormalizer = std::function<AlignedText(const AlignedText&, SearchWork&)>;
 
 /// A normalizer without regular expressions.
 ApplyNormalizer plain(std::function<AlignedText(const AlignedText&)> change) {
-    return [change = std::move(change)](const AlignedText& text, SearchTime&) { return change(text); };
+    return [change = std::move(change)](const AlignedText& text, SearchWork&) { return change(text); };
 }
 
 /// Builds a text by calling use(character, origin, out) for every character.
@@ -68,10 +68,10 @@ AlignedText bytes_as_letters(const AlignedText& text) {
 }
 
 /// A replacement gets the origin of the last character before its end.
-AlignedText replaced(const AlignedText& text, const TextPattern& pattern, std::string_view by, SearchTime& time) {
+AlignedText replaced(const AlignedText& text, const TextPattern& pattern, std::string_view by, SearchWork& work) {
     AlignedText out;
     std::size_t at = 0;
-    for (const Match& match : pattern.matches(text.text, time)) {
+    for (const Match& match : pattern.matches(text.text, work)) {
         out.append(text, at, match.begin);
         const Origin first{text.origins.front().begin, text.origins.front().begin};
         expect_no_flood(out.text.size() + by.size(), text.text.size());
@@ -153,8 +153,8 @@ ApplyNormalizer read_normalizer_of(const std::string& type, JsonObject& json) {
         return plain([front = required_text(json, "prepend")](const AlignedText& text) { return with_front(text, front); });
     if (type == "Replace") {
         const std::string content = required_text(json, "content");
-        return [pattern = read_pattern(json), content](const AlignedText& text, SearchTime& time) {
-            return replaced(text, pattern, content, time);
+        return [pattern = read_pattern(json), content](const AlignedText& text, SearchWork& work) {
+            return replaced(text, pattern, content, work);
         };
     }
     if (type == "Strip") {
@@ -189,7 +189,7 @@ void expect_no_flood(std::size_t bytes, std::size_t of) {
 }
 
 AlignedText normalized(const std::vector<Normalizer>& steps, AlignedText text) {
-    SearchTime searches;
+    SearchWork searches;
     const std::size_t typed = text.text.size();
     for (const Normalizer& step : steps) {
         text = step.apply(text, searches);

@@ -13,7 +13,7 @@ namespace attn {
 /// One step. Thread-safe.
 struct Normalizer {
     std::string type;  ///< the name in tokenizer.json
-    std::function<AlignedText(const AlignedText&, SearchTime&)> apply;
+    std::function<AlignedText(const AlignedText&, SearchWork&)> apply;
 };
 
 /// Reads tokenizer.json's "normalizer"; sequences are flattened. Throws FileError naming an unknown type.

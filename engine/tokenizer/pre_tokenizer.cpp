@@ -16,7 +16,7 @@ namespace attn {
 namespace {
 
 using ApplyPreTokenizer = std::function<void(PieceList&)>;
-using Find = std::function<std::vector<Match>(std::string_view, SearchTime&)>;
+using Find = std::function<std::vector<Match>(std::string_view, SearchWork&)>;
 
 /// What a split does with its matches.
 enum class Behavior : std::uint8_t { Removed, Isolated, MergedWithPrevious, MergedWithNext, Contiguous };
@@ -102,13 +102,13 @@ void rewrite_pieces(PieceList& list, const Write& write) {
 
 ApplyPreTokenizer split(Find find, Behavior behavior, bool invert = false) {
     return [find = std::move(find), behavior, invert](PieceList& list) {
-        cut_pieces(list, [&](std::string_view text) { return joined(parts_of(text, find(text, list.time), invert), behavior); });
+        cut_pieces(list, [&](std::string_view text) { return joined(parts_of(text, find(text, list.work), invert), behavior); });
     };
 }
 
 /// Every character that satisfies `is` is a match of its own.
 Find characters(bool (*is)(char32_t)) {
-    return [is](std::string_view text, SearchTime&) {
+    return [is](std::string_view text, SearchWork&) {
         std::vector<Match> out;
         each_character(text, [&](char32_t c, std::size_t begin, std::size_t end) {
             if (is(c)) out.push_back({begin, end});
@@ -118,7 +118,7 @@ Find characters(bool (*is)(char32_t)) {
 }
 
 Find pattern(TextPattern what) {
-    return [what = std::move(what)](std::string_view text, SearchTime& time) { return what.matches(text, time); };
+    return [what = std::move(what)](std::string_view text, SearchWork& work) { return what.matches(text, work); };
 }
 
 bool is_any_punctuation(char32_t c) { return is_ascii_punctuation(c) || is_punctuation(c); }

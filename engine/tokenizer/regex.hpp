@@ -1,7 +1,9 @@
 #pragma once
 /// Oniguruma regular expressions over UTF-8, as tokenizer files use them.
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,29 +17,29 @@ struct Match {
     bool operator==(const Match&) const = default;
 };
 
-/// CPU time left for all searches in one text. The budget grows with the number of bytes: patterns of known tokenizers need less than 2 µs
-/// per byte, but others could run practically forever. Oniguruma's own limit counts backtracking steps, and a single step may scan the
-/// whole text again, so only a clock is safe.
-class SearchTime {
+/// The work left for all searches in one text, in passes through loops and steps back. It is counted, not timed, so that an expression is
+/// given up at the same place on every machine. It grows with the number of bytes: patterns of known tokenizers need about two units per
+/// byte, of some ten nanoseconds each, but others could run practically forever.
+class SearchWork {
 public:
-    static constexpr double kFirst = 0.5, kPerByte = 1e-5;  // seconds
+    static constexpr std::uint64_t kFirst = 40'000'000, kPerByte = 1000;
     /// Call before searching so many bytes.
-    void add_text(std::size_t bytes) { left_ += kPerByte * static_cast<double>(bytes); }
-    void take(double seconds) { left_ -= seconds; }
-    double left() const { return left_; }
+    void add_text(std::size_t bytes) { left_ += kPerByte * bytes; }
+    void take(std::uint64_t units) { left_ -= std::min(units, left_); }
+    std::uint64_t left() const { return left_; }
 
 private:
-    double left_ = kFirst;
+    std::uint64_t left_ = kFirst;
 };
 
 /// A compiled expression. Thread-safe.
 class Regex {
 public:
-    /// Throws ConfigError if Oniguruma rejects the expression.
+    /// Throws ConfigError if Oniguruma rejects the expression, or if its work cannot be counted (counted_loops.hpp).
     explicit Regex(std::string_view pattern);
     /// All non-overlapping matches from left to right; an empty one counts unless another one ends there. None in an empty text.
-    /// Throws ConfigError if the time runs out.
-    std::vector<Match> matches(std::string_view text, SearchTime& time) const;
+    /// Throws ConfigError if the work is too much.
+    std::vector<Match> matches(std::string_view text, SearchWork& work) const;
 
 private:
     struct Compiled;
@@ -49,7 +51,7 @@ class TextPattern {
 public:
     static TextPattern regex(std::string_view expression);
     static TextPattern literal(std::string_view text);
-    std::vector<Match> matches(std::string_view text, SearchTime& time) const;
+    std::vector<Match> matches(std::string_view text, SearchWork& work) const;
 
 private:
     std::shared_ptr<const Regex> regex_;

@@ -35,7 +35,7 @@ public:
                 if (piece.type == PieceType::UserDefined) kept_.add(piece.text, 0);
     }
 
-    AlignedText operator()(const AlignedText& text, SearchTime&) const {
+    AlignedText operator()(const AlignedText& text, SearchWork&) const {
         const std::string_view all = text.text;
         std::size_t at = 0;
         if (model_.remove_extra_spaces)
