@@ -13,6 +13,15 @@ std::string required_text(JsonObject& json, std::string_view key) {
     return text;
 }
 
+std::string component_type(JsonObject& json, std::span<const ImpliedType> implied) {
+    std::string type;
+    if (json.read("type", type)) return type;
+    for (const ImpliedType& known : implied)
+        if (std::all_of(known.fields.begin(), known.fields.end(), [&](std::string_view field) { return json.has(field); }))
+            return std::string(known.type);
+    json.fail_missing("type");
+}
+
 TextPattern read_pattern(JsonObject& json) {
     JsonObject pattern = json.object("pattern");
     std::string text;

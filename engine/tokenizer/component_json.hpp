@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,6 +18,15 @@ namespace attn {
 
 /// The field as a string; throws FileError if it is missing.
 std::string required_text(JsonObject& json, std::string_view key);
+
+/// A component that can be told without its "type", as in files of older versions: by these fields, all of which it has.
+struct ImpliedType {
+    std::string_view type;
+    std::vector<std::string_view> fields;
+};
+/// The field "type", or else the first of `implied` whose fields are all there, as in the tokenizers library. Throws FileError for neither.
+std::string component_type(JsonObject& json, std::span<const ImpliedType> implied);
+
 /// "pattern": {"String": ...} or {"Regex": ...}.
 TextPattern read_pattern(JsonObject& json);
 /// {"text": id, ...}
@@ -35,13 +46,13 @@ auto at_field(const JsonObject& json, std::string_view key, Make&& make) {
 
 /// The steps of a component: one, or those of a "Sequence" whose list is under the key `list`, nested to any depth.
 template <class Step, class Read>
-std::vector<Step> read_steps(JsonObject component, std::string_view list, const Read& read) {
+std::vector<Step> read_steps(JsonObject component, std::string_view list, std::span<const ImpliedType> implied, const Read& read) {
     std::vector<Step> steps;
-    const std::string type = required_text(component, "type");
+    const std::string type = component_type(component, implied);
     if (type == "Sequence") {
         constexpr std::size_t kMostSteps = 256;  // every step passes over the whole text
         for (JsonObject& part : component.objects(list)) {
-            for (Step& step : read_steps<Step>(std::move(part), list, read)) steps.push_back(std::move(step));
+            for (Step& step : read_steps<Step>(std::move(part), list, implied, read)) steps.push_back(std::move(step));
             if (steps.size() > kMostSteps) component.fail(list, fmt::format("has more than {} entries", kMostSteps), FileFault::Limit);
         }
     } else {

@@ -224,7 +224,12 @@ std::size_t broken_bytes(std::string_view text) {
 }  // namespace
 
 std::vector<Decoder> read_decoders(JsonObject component) {
-    return read_steps<Decoder>(std::move(component), "decoders", [](const std::string& type, JsonObject& json) {
+    static const std::array<ImpliedType, 5> kByFields = {{{"WordPiece", {"prefix", "cleanup"}},
+                                                          {"BPEDecoder", {"suffix"}},
+                                                          {"CTC", {"pad_token", "word_delimiter_token", "cleanup"}},
+                                                          {"Strip", {"content", "start", "stop"}},
+                                                          {"Replace", {"pattern", "content"}}}};
+    return read_steps<Decoder>(std::move(component), "decoders", kByFields, [](const std::string& type, JsonObject& json) {
         return Decoder{type, read_decoder_of(type, json)};
     });
 }

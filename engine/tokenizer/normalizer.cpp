@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <memory>
 #include <utility>
 
@@ -177,7 +178,13 @@ Normalizer nfc() {
 }
 
 std::vector<Normalizer> read_normalizers(JsonObject component) {
-    return read_steps<Normalizer>(std::move(component), "normalizers", [](const std::string& type, JsonObject& json) {
+    static const std::array<ImpliedType, 6> kByFields = {{{"BertNormalizer", {"clean_text", "handle_chinese_chars", "lowercase"}},
+                                                          {"Strip", {"strip_left", "strip_right"}},
+                                                          {"Sequence", {"normalizers"}},
+                                                          {"Precompiled", {"precompiled_charsmap"}},
+                                                          {"Replace", {"pattern", "content"}},
+                                                          {"Prepend", {"prepend"}}}};
+    return read_steps<Normalizer>(std::move(component), "normalizers", kByFields, [](const std::string& type, JsonObject& json) {
         return Normalizer{type, read_normalizer_of(type, json)};
     });
 }

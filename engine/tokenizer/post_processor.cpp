@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <utility>
 
@@ -187,7 +188,10 @@ ApplyPostProcessor read_post_processor_of(const std::string& type, JsonObject& j
 }  // namespace
 
 std::vector<PostProcessor> read_post_processors(JsonObject component) {
-    return read_steps<PostProcessor>(std::move(component), "processors", [](const std::string& type, JsonObject& json) {
+    static const std::array<ImpliedType, 3> kByFields = {{{"RobertaProcessing", {"sep", "cls", "trim_offsets", "add_prefix_space"}},
+                                                          {"BertProcessing", {"sep", "cls"}},
+                                                          {"TemplateProcessing", {"single", "pair", "special_tokens"}}}};
+    return read_steps<PostProcessor>(std::move(component), "processors", kByFields, [](const std::string& type, JsonObject& json) {
         return PostProcessor{type, read_post_processor_of(type, json)};
     });
 }

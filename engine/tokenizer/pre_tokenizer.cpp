@@ -264,7 +264,7 @@ ApplyPreTokenizer read_pre_tokenizer_of(const std::string& type, JsonObject& jso
 }  // namespace
 
 std::vector<PreTokenizer> read_pre_tokenizers(JsonObject component) {
-    return read_steps<PreTokenizer>(std::move(component), "pretokenizers", [](const std::string& type, JsonObject& json) {
+    return read_steps<PreTokenizer>(std::move(component), "pretokenizers", {}, [](const std::string& type, JsonObject& json) {
         return PreTokenizer{type, read_pre_tokenizer_of(type, json)};
     });
 }

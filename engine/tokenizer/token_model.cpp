@@ -1,5 +1,7 @@
 #include "engine/tokenizer/token_model.hpp"
 
+#include <array>
+
 #include "engine/tokenizer/bpe.hpp"
 #include "engine/tokenizer/component_json.hpp"
 #include "engine/tokenizer/unigram.hpp"
@@ -8,8 +10,20 @@
 namespace attn {
 namespace {
 
+/// In files without it, the only model whose vocabulary is a list is Unigram.
+std::string model_type(JsonObject& json) {
+    static const std::array<ImpliedType, 3> kByFields = {
+        {{"BPE", {"vocab", "merges"}},
+         {"WordPiece", {"vocab", "unk_token", "continuing_subword_prefix", "max_input_chars_per_word"}},
+         {"WordLevel", {"vocab", "unk_token"}}}};
+    static const std::array<ImpliedType, 1> kUnigram = {{{"Unigram", {"vocab"}}}};
+    const Json* const vocabulary = json.value("vocab");
+    if (vocabulary != nullptr && vocabulary->is_list()) return component_type(json, kUnigram);
+    return component_type(json, kByFields);
+}
+
 std::unique_ptr<TokenModel> read_typed(JsonObject& json) {
-    const std::string type = required_text(json, "type");
+    const std::string type = model_type(json);
     if (type == "BPE") return read_bpe(json);
     if (type == "Unigram") return read_unigram(json);
     if (type == "WordPiece") return read_word_piece(json);
