@@ -74,10 +74,10 @@ bool add_ids_of_config(JsonObject& config, Collector& out) {
 }
 
 void add_id_of_tokenizer(const std::filesystem::path& folder, const ModelTokenizer& tokenizer, Collector& out) {
-    const std::optional<TokenizerConfig> config = read_tokenizer_config(folder);
-    if (!config || config->eos_token.empty()) return;
+    const std::optional<AddedToken> end = read_tokenizer_config(folder).token(TokenRole::End);
+    if (!end || end->content.empty()) return;
     for (const AddedToken& token : tokenizer.added_tokens())
-        if (token.content == config->eos_token) return out.add(token.id);
+        if (token.content == end->content) return out.add(token.id);
 }
 
 }  // namespace

@@ -49,6 +49,7 @@ AddedTokens::AddedTokens(std::vector<AddedToken> tokens, const std::vector<Norma
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
         const AddedToken& token = tokens_[i];
         by_id_[token.id] = i;
+        if (!token.in_text) continue;
         if (token.normalized)
             normalized_.add(attn::normalized(normalizers, AlignedText::of(token.content)).text, static_cast<std::int32_t>(i));
         else raw_.add(token.content, static_cast<std::int32_t>(i));
@@ -99,7 +100,6 @@ void AddedTokens::cut_piece(const PieceList& list, const Piece& piece, const Byt
         add(done, begin, -1);
         add(begin, end, token.id);
         done = end;
-        at = std::max(at, end);
     }
     add(done, text.size(), -1);
 }

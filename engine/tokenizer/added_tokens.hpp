@@ -22,6 +22,9 @@ struct AddedToken {
     bool rstrip = false;       ///< includes the white space after it
     bool normalized = false;   ///< searched for in the normalized text
     bool special = false;      ///< omitted when ids are decoded to plain text
+    bool in_text = true;       ///< found in texts; otherwise they spell it like any other text
+
+    bool operator==(const AddedToken&) const = default;
 };
 
 class AddedTokens {
@@ -34,7 +37,7 @@ public:
     const AddedToken* find(std::int64_t id) const;
 
     /// Splits the text pieces at the tokens that are searched for before (or, with `normalized`, after) normalization. The leftmost match
-    /// wins; of several that begin there, the longest.
+    /// wins; of several that begin there, the longest. A token may begin with white space that the one before it includes, too.
     void cut(PieceList& list, bool normalized) const;
     /// Whether there are any such tokens.
     bool any(bool normalized) const {

@@ -26,6 +26,8 @@ Bpe::Bpe(Vocabulary vocabulary, BpeOptions options) : TokenModel(std::move(vocab
     if (options_.byte_fallback && !(options_.continuing_prefix.empty() && options_.suffix.empty()))
         throw ConfigError("byte_fallback beside a prefix or a suffix of pieces is not supported");
     for (const std::string& text : options_.kept_whole) kept_.add(text, 0);
+    for (const std::string& letter : options_.letters)
+        letters_.emplace(letter, static_cast<std::int32_t>(vocabulary_.size() + static_cast<std::int64_t>(letters_.size())));
 }
 
 Bpe::Bpe(Vocabulary vocabulary, const std::vector<BpeJoin>& joins, BpeOptions options) : Bpe(std::move(vocabulary), std::move(options)) {
@@ -70,6 +72,26 @@ std::size_t Bpe::kept_bytes(std::string_view text) const {
     return longest;
 }
 
+std::vector<std::int32_t> Bpe::byte_tokens(std::string_view text) const {
+    std::vector<std::int32_t> ids;
+    if (options_.byte_fallback)
+        for (const char c : text)
+            if (const auto id = vocabulary_.find(fmt::format("<0x{:02X}>", static_cast<unsigned char>(c)))) ids.push_back(*id);
+    return ids.size() == text.size() ? ids : std::vector<std::int32_t>();
+}
+
+void Bpe::append_letter(std::string_view word, const Symbol& letter, std::vector<WordToken>& out) const {
+    const std::vector<std::int32_t> bytes = byte_tokens(word.substr(letter.begin, letter.end - letter.begin));
+    for (std::uint32_t i = 0; i < bytes.size(); ++i) out.push_back({bytes[i], letter.begin + i, letter.begin + i + 1});
+    if (bytes.empty() && unknown_) append_unknown(letter.begin, letter.end, out);
+}
+
+void Bpe::append_unknown(std::uint32_t begin, std::uint32_t end, std::vector<WordToken>& out) const {
+    const bool joins = options_.fuse_unknown && begin > 0 && !out.empty() && out.back().id == *unknown_ && out.back().end == begin;
+    if (joins) out.back().end = end;
+    else out.push_back({*unknown_, begin, end});
+}
+
 std::vector<Bpe::Symbol> Bpe::characters_of(std::string_view word) const {
     std::vector<Symbol> symbols;
     symbols.reserve(word.size());
@@ -77,14 +99,6 @@ std::vector<Bpe::Symbol> Bpe::characters_of(std::string_view word) const {
         const auto place = static_cast<std::int32_t>(symbols.size());
         if (place > 0) symbols.back().next = place;
         symbols.push_back({id, place - 1, -1, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)});
-    };
-    const auto add_bytes = [&](std::string_view text, std::size_t begin) {
-        std::vector<std::int32_t> ids;
-        for (const char c : text)
-            if (const auto id = vocabulary_.find(fmt::format("<0x{:02X}>", static_cast<unsigned char>(c)))) ids.push_back(*id);
-        if (ids.size() != text.size()) return false;
-        for (std::size_t i = 0; i < ids.size(); ++i) add(ids[i], begin + i, begin + i + 1);
-        return true;
     };
     bool after_unknown = false;
     std::string spelled;
@@ -101,16 +115,18 @@ std::vector<Bpe::Symbol> Bpe::characters_of(std::string_view word) const {
         spelled = at > 0 ? options_.continuing_prefix : "";
         spelled += character;
         if (end == word.size()) spelled += options_.suffix;
-        if (const auto id = vocabulary_.find(spelled)) {
-            add(*id, at, end);
-            after_unknown = false;
-        } else if (options_.byte_fallback && add_bytes(character, at)) {
-            after_unknown = false;
-        } else if (unknown_) {
+        const auto letter = letters_.find(character);
+        bool known = true;
+        if (const auto id = vocabulary_.find(spelled)) add(*id, at, end);
+        else if (letter != letters_.end()) add(letter->second, at, end);
+        else if (const std::vector<std::int32_t> bytes = byte_tokens(character); !bytes.empty())
+            for (std::size_t i = 0; i < bytes.size(); ++i) add(bytes[i], at + i, at + i + 1);
+        else known = false;
+        if (!known && unknown_) {
             if (after_unknown && options_.fuse_unknown) symbols.back().end = static_cast<std::uint32_t>(end);
             else add(*unknown_, at, end);
-            after_unknown = true;
         }
+        after_unknown = !known && unknown_;
         at = end;
     }
     return symbols;
@@ -162,8 +178,12 @@ void Bpe::encode(std::string_view word, std::vector<WordToken>& out) const {
         }
     std::vector<Symbol> symbols = characters_of(word);
     join_pairs(symbols, [](std::int32_t) {});
-    for (const Symbol& symbol : symbols)
-        if (symbol.begin < symbol.end) out.push_back({symbol.id, symbol.begin, symbol.end});
+    for (const Symbol& symbol : symbols) {
+        if (symbol.begin == symbol.end) continue;
+        if (is_letter(symbol)) append_letter(word, symbol, out);
+        else if (unknown_ == symbol.id) append_unknown(symbol.begin, symbol.end, out);
+        else out.push_back({symbol.id, symbol.begin, symbol.end});
+    }
 }
 
 std::optional<WordTrace::Pair> Bpe::pair_at(const std::vector<Symbol>& symbols, std::int32_t place) const {
@@ -181,7 +201,7 @@ WordTrace Bpe::trace(std::string_view word) const {
     trace.taken_whole = options_.whole_words_first && vocabulary_.find(word).has_value();
     if (trace.taken_whole) return trace;
     std::vector<Symbol> symbols = characters_of(word);
-    for (const Symbol& symbol : symbols) trace.parts.push_back({symbol.id, symbol.begin, symbol.end});
+    for (const Symbol& symbol : symbols) trace.parts.push_back({is_letter(symbol) ? -1 : symbol.id, symbol.begin, symbol.end});
     join_pairs(symbols, [&](std::int32_t place) {
         WordTrace::Join& join = trace.joins.emplace_back(WordTrace::Join{*pair_at(symbols, place), {}});
         if (trace.parts.size() > WordTrace::kLongestWithPairs) return;
@@ -191,7 +211,16 @@ WordTrace Bpe::trace(std::string_view word) const {
     return trace;
 }
 
-std::vector<BpeJoin> joins_of_pieces(const Vocabulary& vocabulary, const std::vector<std::optional<std::int32_t>>& ranks) {
+std::vector<BpeJoin> joins_of_pieces(const Vocabulary& vocabulary, const std::vector<std::optional<std::int32_t>>& ranks,
+                                     const std::vector<std::string>& letters) {
+    std::map<std::string_view, std::int32_t> ids_of_letters;
+    for (const std::string& letter : letters)
+        ids_of_letters.emplace(letter, static_cast<std::int32_t>(vocabulary.size() + static_cast<std::int64_t>(ids_of_letters.size())));
+    const auto find = [&](std::string_view text) {
+        const std::optional<std::int32_t> id = vocabulary.find(text);
+        const auto letter = id ? ids_of_letters.end() : ids_of_letters.find(text);
+        return letter == ids_of_letters.end() ? id : letter->second;
+    };
     constexpr std::size_t kLongest = 1024, kMostWork = std::size_t{1} << 28;
     std::size_t work = 0;  // bytes hashed; published vocabularies need a tenth of the limit
     std::vector<BpeJoin> joins;
@@ -205,10 +234,9 @@ std::vector<BpeJoin> joins_of_pieces(const Vocabulary& vocabulary, const std::ve
         if (work > kMostWork) throw ConfigError("too many of the tokens are too long to be joined from pairs");
         for (std::size_t cut = 1; cut < whole.size(); ++cut) {
             if ((static_cast<unsigned char>(whole[cut]) & 0xC0U) == 0x80) continue;
-            const auto left = vocabulary.find(whole.substr(0, cut));
+            const auto left = find(whole.substr(0, cut));
             if (!left) continue;
-            if (const auto right = vocabulary.find(whole.substr(cut)))
-                joins.push_back({*left, *right, static_cast<std::int32_t>(id), *ranks[id]});
+            if (const auto right = find(whole.substr(cut))) joins.push_back({*left, *right, static_cast<std::int32_t>(id), *ranks[id]});
         }
     }
     return joins;

@@ -2,6 +2,8 @@
 /// Byte-pair encoding: merges the characters of a word pair by pair, lowest rank first (Sennrich et al., 2016). Byte fallback and
 /// ignore_merges work as in the tokenizers library, models/bpe.
 
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -19,15 +21,18 @@ struct BpeOptions {
     bool byte_fallback = false;             ///< unknown characters become tokens <0x00> to <0xFF> for their bytes
     bool whole_words_first = false;         ///< a word that is itself a token is not merged from pairs ("ignore_merges")
     std::vector<std::string> kept_whole;    ///< tokens that are matched before merging and never merged
+    std::vector<std::string> letters;       ///< characters without a token that merge nevertheless; those left alone are unknown
 };
 
 /// Two tokens that merge into a third; lower ranks merge first.
 struct BpeJoin {
     std::int32_t left = 0, right = 0, whole = 0, rank = 0;
 };
-/// Every way to form a token that has a rank from two other tokens, for vocabularies whose token order implies the merges. Throws
-/// ConfigError for a token of more than 1024 bytes.
-std::vector<BpeJoin> joins_of_pieces(const Vocabulary& vocabulary, const std::vector<std::optional<std::int32_t>>& ranks);
+/// Every way to form a token that has a rank from two other tokens, for vocabularies whose token order implies the merges: by ascending id
+/// of the whole, shorter left parts first. Letters count as tokens with the ids behind the vocabulary's. Throws ConfigError for a token of
+/// more than 1024 bytes.
+std::vector<BpeJoin> joins_of_pieces(const Vocabulary& vocabulary, const std::vector<std::optional<std::int32_t>>& ranks,
+                                     const std::vector<std::string>& letters = {});
 
 class Bpe final : public TokenModel {
 public:
@@ -57,6 +62,12 @@ private:
     };
 
     Bpe(Vocabulary vocabulary, BpeOptions options);
+    /// The byte tokens that spell a text; empty if it has none, or not all of them.
+    std::vector<std::int32_t> byte_tokens(std::string_view text) const;
+    bool is_letter(const Symbol& symbol) const { return symbol.id >= vocabulary_.size(); }
+    void append_letter(std::string_view word, const Symbol& letter, std::vector<WordToken>& out) const;
+    /// Alone, or as part of the unknown token before it.
+    void append_unknown(std::uint32_t begin, std::uint32_t end, std::vector<WordToken>& out) const;
     /// Bytes of the longest kept-whole token at the front of a text; 0 if none.
     std::size_t kept_bytes(std::string_view text) const;
     std::vector<Symbol> characters_of(std::string_view word) const;
@@ -70,6 +81,7 @@ private:
     std::optional<std::int32_t> unknown_;
     std::unordered_map<std::uint64_t, Join> joins_;
     ByteTrie kept_;
+    std::map<std::string, std::int32_t, std::less<>> letters_;  ///< ids behind the vocabulary's
 };
 
 /// Reads tokenizer.json's model of type BPE.

@@ -91,6 +91,13 @@ ApplyDecoder word_piece(const std::string& prefix, bool cleanup) {
     };
 }
 
+ApplyDecoder marks_to_spaces(const std::string& mark, bool drop_first) {
+    return [mark, drop_first](Texts tokens) {
+        for (std::size_t i = 0; i < tokens.size(); ++i) replace_all(tokens[i], mark, i == 0 && drop_first ? "" : " ");
+        return tokens;
+    };
+}
+
 ApplyDecoder read_metaspace_decoder(JsonObject& json) {
     std::string mark = "\u2581", scheme = "always", unused;
     bool add_prefix_space = true, split = true;
@@ -99,10 +106,7 @@ ApplyDecoder read_metaspace_decoder(JsonObject& json) {
     json.read("split", split);
     json.read("add_prefix_space", add_prefix_space);
     if (!json.read("prepend_scheme", scheme) && !add_prefix_space) scheme = "never";
-    return [mark, drop_first = scheme != "never"](Texts tokens) {
-        for (std::size_t i = 0; i < tokens.size(); ++i) replace_all(tokens[i], mark, i == 0 && drop_first ? "" : " ");
-        return tokens;
-    };
+    return marks_to_spaces(mark, scheme != "never");
 }
 
 ApplyDecoder strip(const std::string& content, std::int64_t start, std::int64_t stop) {
@@ -233,6 +237,8 @@ std::vector<Decoder> read_decoders(JsonObject component) {
         return Decoder{type, read_decoder_of(type, json)};
     });
 }
+
+Decoder metaspace_decoder(bool drop_first_space) { return {"Metaspace", marks_to_spaces("\u2581", drop_first_space)}; }
 
 Decoder word_piece_decoder() { return {"WordPiece", word_piece("##", true)}; }
 

@@ -23,6 +23,8 @@ std::vector<Decoder> read_decoders(JsonObject component);
 Decoder byte_level_decoder();
 /// "WordPiece" with prefix "##" and cleaned-up English punctuation.
 Decoder word_piece_decoder();
+/// "Metaspace": "▁" to spaces; `drop_first_space` removes the one that was added before the text.
+Decoder metaspace_decoder(bool drop_first_space);
 /// "▁" to spaces and byte tokens to bytes; `drop_first_space` removes the space that was added before the text.
 std::vector<Decoder> sentence_piece_decoders(bool drop_first_space);
 /// The byte named by a token such as "<0x41>"; -1 for other tokens.

@@ -133,9 +133,7 @@ ApplyNormalizer read_bert_normalizer(JsonObject& json) {
 ApplyNormalizer read_precompiled(JsonObject& json) {
     const std::optional<std::string> bytes = from_base64(required_text(json, "precompiled_charsmap"));
     if (!bytes) json.fail("precompiled_charsmap", "is not Base64", FileFault::Format);
-    return at_field(json, "precompiled_charsmap", [&]() -> ApplyNormalizer {
-        return plain([map = std::make_shared<const PrecompiledMap>(*bytes)](const AlignedText& text) { return map->apply(text); });
-    });
+    return at_field(json, "precompiled_charsmap", [&] { return precompiled(*bytes).apply; });
 }
 
 ApplyNormalizer read_normalizer_of(const std::string& type, JsonObject& json) {
@@ -153,16 +151,14 @@ ApplyNormalizer read_normalizer_of(const std::string& type, JsonObject& json) {
     if (type == "Prepend")
         return plain([front = required_text(json, "prepend")](const AlignedText& text) { return with_front(text, front); });
     if (type == "Replace") {
-        const std::string content = required_text(json, "content");
-        return [pattern = read_pattern(json), content](const AlignedText& text, SearchWork& work) {
-            return replaced(text, pattern, content, work);
-        };
+        std::string content = required_text(json, "content");
+        return replace_matches(read_pattern(json), std::move(content)).apply;
     }
     if (type == "Strip") {
         bool left = true, right = true;
         json.read("strip_left", left);
         json.read("strip_right", right);
-        return plain([left, right](const AlignedText& text) { return stripped(text, left, right); });
+        return strip_space(left, right).apply;
     }
     refuse_type(json, "normalizer", type);
 }
@@ -175,6 +171,22 @@ Normalizer bert_normalizer(BertForm form) {
 
 Normalizer nfc() {
     return {"NFC", plain([](const AlignedText& text) { return normal_form(text, NormalForm::C); })};
+}
+
+Normalizer replace_matches(TextPattern pattern, std::string by) {
+    return {"Replace", [pattern = std::move(pattern), by = std::move(by)](const AlignedText& text, SearchWork& work) {
+                return replaced(text, pattern, by, work);
+            }};
+}
+
+Normalizer strip_space(bool left, bool right) {
+    return {"Strip", plain([left, right](const AlignedText& text) { return stripped(text, left, right); })};
+}
+
+Normalizer precompiled(std::string character_map) {
+    return {"Precompiled", plain([map = std::make_shared<const PrecompiledMap>(std::move(character_map))](const AlignedText& text) {
+                return map->apply(text);
+            })};
 }
 
 std::vector<Normalizer> read_normalizers(JsonObject component) {

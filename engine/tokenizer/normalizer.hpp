@@ -27,9 +27,13 @@ struct BertForm {
     bool lower = true;
 };
 
-/// "BertNormalizer" and "NFC".
+/// "BertNormalizer", "NFC", "Replace", "Strip" and "Precompiled", SentencePiece's character map in its own bytes. The last throws
+/// ConfigError if they are damaged.
 Normalizer bert_normalizer(BertForm form);
 Normalizer nfc();
+Normalizer replace_matches(TextPattern pattern, std::string by);
+Normalizer strip_space(bool left, bool right);
+Normalizer precompiled(std::string character_map);
 
 AlignedText normalized(const std::vector<Normalizer>& steps, AlignedText text);
 /// Throws ConfigError if a normalizer has made absurdly many bytes of `of` typed ones: replacements can multiply a text, and several in

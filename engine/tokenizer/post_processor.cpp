@@ -152,17 +152,7 @@ ApplyPostProcessor read_roberta(JsonObject& json) {
     bool trimmed = true, add_prefix_space = true;
     json.read("trim_offsets", trimmed);
     json.read("add_prefix_space", add_prefix_space);
-    return [=](Parts parts, bool add_special) {
-        Parts out;
-        for (std::size_t i = 0; i < parts.size(); ++i) {
-            if (trimmed) trim(parts[i], add_prefix_space);
-            set_type(parts[i], 0);  // RoBERTa has no segments
-            if (add_special) out.push_back(special({i == 0 ? cls : sep}, 0));
-            out.push_back(std::move(parts[i]));
-            if (add_special) out.push_back(special({sep}, 0));
-        }
-        return out;
-    };
+    return roberta_processing(cls, sep, trimmed, add_prefix_space).apply;
 }
 
 ApplyPostProcessor read_byte_level(JsonObject& json) {
@@ -196,16 +186,30 @@ std::vector<PostProcessor> read_post_processors(JsonObject component) {
     });
 }
 
-PostProcessor begin_and_end(std::optional<std::int32_t> begin, std::optional<std::int32_t> end) {
+PostProcessor begin_and_end(std::optional<std::int32_t> begin, std::optional<std::int32_t> end, bool segments) {
     const auto ids = [](std::optional<std::int32_t> id) { return id ? std::vector{*id} : std::vector<std::int32_t>(); };
-    return {"TemplateProcessing", [before = ids(begin), behind = ids(end)](Parts parts, bool add_special) {
+    return {"TemplateProcessing", [before = ids(begin), behind = ids(end), segments](Parts parts, bool add_special) {
                 if (!add_special) return parts;
                 Parts out;
                 for (std::size_t i = 0; i < parts.size(); ++i) {
-                    const auto type = static_cast<std::int32_t>(i);
+                    const auto type = segments ? static_cast<std::int32_t>(i) : 0;
                     out.push_back(special(before, type));
                     set_type(out.emplace_back(std::move(parts[i])), type);
                     out.push_back(special(behind, type));
+                }
+                return out;
+            }};
+}
+
+PostProcessor roberta_processing(std::int32_t cls, std::int32_t sep, bool trimmed, bool add_prefix_space) {
+    return {"RobertaProcessing", [=](Parts parts, bool add_special) {
+                Parts out;
+                for (std::size_t i = 0; i < parts.size(); ++i) {
+                    if (trimmed) trim(parts[i], add_prefix_space);
+                    set_type(parts[i], 0);  // RoBERTa has no segments
+                    if (add_special) out.push_back(special({i == 0 ? cls : sep}, 0));
+                    out.push_back(std::move(parts[i]));
+                    if (add_special) out.push_back(special({sep}, 0));
                 }
                 return out;
             }};

@@ -27,9 +27,13 @@ struct PostProcessor {
 /// Reads tokenizer.json's "post_processor"; sequences are flattened. Throws FileError naming an unknown type.
 std::vector<PostProcessor> read_post_processors(JsonObject component);
 
-/// A template with a begin token before and an end token after every text, as far as they are given.
-PostProcessor begin_and_end(std::optional<std::int32_t> begin, std::optional<std::int32_t> end);
+/// A template with a begin token before and an end token after every text, as far as they are given. The texts of a pair are two segments
+/// or one.
+PostProcessor begin_and_end(std::optional<std::int32_t> begin, std::optional<std::int32_t> end, bool segments = true);
 /// "BertProcessing": `cls` first, `sep` after each text.
 PostProcessor bert_processing(std::int32_t cls, std::int32_t sep);
+/// "RobertaProcessing": `cls` first, `sep` after the first text, and on both sides of the second. `trimmed`: white space is trimmed from
+/// byte ranges, except one that was added before the text.
+PostProcessor roberta_processing(std::int32_t cls, std::int32_t sep, bool trimmed, bool add_prefix_space);
 
 }  // namespace attn

@@ -134,7 +134,7 @@ void put_before(PieceList& list, std::string_view front, const std::function<boo
 
 struct Metaspace {
     std::string mark = "\u2581";
-    enum class Prepend : std::uint8_t { Always, First, Never } prepend = Prepend::Always;
+    MetaspaceFront front = MetaspaceFront::Always;
     bool cut = true;
 
     void operator()(PieceList& list) const {
@@ -144,8 +144,8 @@ struct Metaspace {
                 else out.append(list.content, i, i + 1);
             }
         });
-        if (prepend != Prepend::Never)
-            put_before(list, mark, [this](const Piece& piece) { return prepend == Prepend::Always || piece.at_start; });
+        if (front != MetaspaceFront::Never)
+            put_before(list, mark, [this](const Piece& piece) { return front == MetaspaceFront::Always || piece.at_start; });
         if (cut) split(pattern(TextPattern::literal(mark)), Behavior::MergedWithNext)(list);
     }
 };
@@ -158,10 +158,10 @@ ApplyPreTokenizer read_metaspace_split(JsonObject& json) {
     std::string unused;
     json.read("str_rep", unused);
     bool add_prefix_space = true;
-    if (json.read("add_prefix_space", add_prefix_space) && !add_prefix_space) metaspace.prepend = Metaspace::Prepend::Never;
+    if (json.read("add_prefix_space", add_prefix_space) && !add_prefix_space) metaspace.front = MetaspaceFront::Never;
     constexpr std::array<std::string_view, 3> kSchemes = {"always", "first", "never"};
     std::size_t scheme = 0;
-    if (json.read_choice("prepend_scheme", kSchemes, scheme)) metaspace.prepend = static_cast<Metaspace::Prepend>(scheme);
+    if (json.read_choice("prepend_scheme", kSchemes, scheme)) metaspace.front = static_cast<MetaspaceFront>(scheme);
     return metaspace;
 }
 
@@ -250,7 +250,7 @@ ApplyPreTokenizer read_pre_tokenizer_of(const std::string& type, JsonObject& jso
         return split(characters(is_any_punctuation), behavior);
     }
     if (type == "Whitespace") return [](PieceList& list) { cut_pieces(list, word_runs); };
-    if (type == "WhitespaceSplit") return split(characters(is_white_space), Behavior::Removed);
+    if (type == "WhitespaceSplit") return whitespace_split().apply;
     if (type == "CharDelimiterSplit") return split(pattern(TextPattern::literal(required_text(json, "delimiter"))), Behavior::Removed);
     if (type == "UnicodeScripts") return [](PieceList& list) { cut_pieces(list, script_runs); };
     if (type == "FixedLength") {
@@ -285,9 +285,17 @@ PreTokenizer split_isolated(std::string_view expression) {
     return {"Split", split(pattern(TextPattern::regex(expression)), Behavior::Isolated)};
 }
 
+PreTokenizer whitespace_split() { return {"WhitespaceSplit", split(characters(is_white_space), Behavior::Removed)}; }
+
+PreTokenizer metaspace(MetaspaceFront front, bool cut) {
+    Metaspace metaspace;
+    metaspace.front = front;
+    metaspace.cut = cut;
+    return {"Metaspace", metaspace};
+}
+
 PreTokenizer bert_pre_tokenizer() {
-    return {"BertPreTokenizer",
-            both(split(characters(is_white_space), Behavior::Removed), split(characters(is_any_punctuation), Behavior::Isolated))};
+    return {"BertPreTokenizer", both(whitespace_split().apply, split(characters(is_any_punctuation), Behavior::Isolated))};
 }
 
 }  // namespace attn

@@ -1,6 +1,7 @@
 #pragma once
 /// How a tokenizer splits a normalized text into the words that its model then processes one by one.
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -26,6 +27,12 @@ std::vector<PreTokenizer> read_pre_tokenizers(JsonObject component);
 PreTokenizer byte_level(bool add_prefix_space, bool use_regex);
 /// "Split" with behavior "Isolated": keeps both the matches and the text between them. Throws ConfigError like Regex.
 PreTokenizer split_isolated(std::string_view expression);
+/// "WhitespaceSplit": splits at white space, which is dropped.
+PreTokenizer whitespace_split();
+/// "Metaspace": spaces become "▁". Another is put before every piece of text that begins with none, or only before the text's first; with
+/// `cut`, the text is split before each.
+enum class MetaspaceFront : std::uint8_t { Always, First, Never };
+PreTokenizer metaspace(MetaspaceFront front, bool cut);
 /// "BertPreTokenizer": splits at white space, which is dropped, and at punctuation, which is kept.
 PreTokenizer bert_pre_tokenizer();
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "engine/io/file_error.hpp"
@@ -127,7 +128,8 @@ std::unique_ptr<TokenModel> bpe_of(const SentencePieceModel& model, SpecialPiece
         if (kept) options.kept_whole.push_back(piece.text);
     }
     Vocabulary vocabulary = vocabulary_of(model);
-    std::vector<BpeJoin> joins = joins_of_pieces(vocabulary, ranks);
+    options.letters = letters_without_piece(model);
+    const std::vector<BpeJoin> joins = joins_of_pieces(vocabulary, ranks, options.letters);
     if (const auto unknown = unknown_piece(model)) options.unknown = model.pieces[static_cast<std::size_t>(*unknown)].text;
     options.fuse_unknown = true;
     options.byte_fallback = model.byte_fallback;
@@ -158,6 +160,19 @@ std::unique_ptr<TokenModel> unigram_of(const SentencePieceModel& model, SpecialP
 }
 
 }  // namespace
+
+std::vector<std::string> letters_without_piece(const SentencePieceModel& model) {
+    std::set<std::string_view> letters;
+    for (const SentencePiece& piece : model.pieces)
+        if (piece.type == PieceType::Normal)
+            for (std::string_view rest = piece.text; !rest.empty();) {
+                const std::size_t bytes = first_utf8(rest).bytes;
+                letters.insert(rest.substr(0, bytes));
+                rest.remove_prefix(bytes);
+            }
+    for (const SentencePiece& piece : model.pieces) letters.erase(piece.text);
+    return {letters.begin(), letters.end()};
+}
 
 TokenizerParts sentence_piece_parts(const SentencePieceModel& model, SpecialPieces special) {
     TokenizerParts parts;

@@ -31,6 +31,10 @@ struct SentencePieceModel {
     bool space_after = false;           ///< add_dummy_prefix puts the space after the text instead
 };
 
+/// The characters of ordinary pieces that are no pieces themselves. Vocabularies that were pruned have them; SentencePiece merges them all
+/// the same.
+std::vector<std::string> letters_without_piece(const SentencePieceModel& model);
+
 /// How tokens that are not ordinary pieces are found.
 enum class SpecialPieces : std::uint8_t {
     InWords,  ///< like SentencePiece: control pieces match no text; user-defined ones are pieces that are never merged

@@ -15,7 +15,17 @@ namespace {
 // Field numbers.
 enum ModelField : std::uint32_t { kPieces = 1, kTrainer = 2, kNormalizer = 3 };
 enum PieceField : std::uint32_t { kPieceText = 1, kPieceScore = 2, kPieceType = 3 };
-enum TrainerField : std::uint32_t { kModelType = 3, kSpaceAsSuffix = 24, kByteFallback = 35, kBeginId = 41, kEndId = 42 };
+enum TrainerField : std::uint32_t {
+    kModelType = 3,
+    kSpaceAsSuffix = 24,
+    kByteFallback = 35,
+    kUnknownPieceId = 40,
+    kBeginPieceId = 41,
+    kEndPieceId = 42,
+    kUnknownPiece = 45,
+    kBeginPiece = 46,
+    kEndPiece = 47
+};
 enum NormalizerField : std::uint32_t { kCharacterMap = 2, kDummyPrefix = 3, kRemoveSpaces = 4, kEscapeSpaces = 5 };
 
 class SentencePieceReader {
@@ -64,8 +74,12 @@ private:
             if (field->number == kModelType) read_kind(message.number(*field));
             else if (field->number == kSpaceAsSuffix) file_.model.space_after = message.truth(*field);
             else if (field->number == kByteFallback) file_.model.byte_fallback = message.truth(*field);
-            else if (field->number == kBeginId) file_.begin = static_cast<std::int32_t>(message.number(*field));
-            else if (field->number == kEndId) file_.end = static_cast<std::int32_t>(message.number(*field));
+            else if (field->number == kUnknownPieceId) file_.unknown = static_cast<std::int32_t>(message.number(*field));
+            else if (field->number == kBeginPieceId) file_.begin = static_cast<std::int32_t>(message.number(*field));
+            else if (field->number == kEndPieceId) file_.end = static_cast<std::int32_t>(message.number(*field));
+            else if (field->number == kUnknownPiece) file_.unknown_text = message.text(*field);
+            else if (field->number == kBeginPiece) file_.begin_text = message.text(*field);
+            else if (field->number == kEndPiece) file_.end_text = message.text(*field);
         }
     }
 

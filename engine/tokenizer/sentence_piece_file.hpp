@@ -10,7 +10,9 @@ namespace attn {
 
 struct SentencePieceFile {
     SentencePieceModel model;
-    std::int32_t begin = 1, end = 2;  ///< ids of the pieces that begin and end a text; -1: none
+    std::int32_t unknown = 0, begin = 1,
+                 end = 2;  ///< ids of the pieces for what cannot be spelled, and that begin and end a text; -1: none
+    std::string unknown_text = "<unk>", begin_text = "<s>", end_text = "</s>";  ///< their pieces
 };
 
 /// Throws FileError for a damaged file, a duplicate piece, or an unknown kind of model.

@@ -44,7 +44,7 @@ struct WordTrace {
     };
 
     bool taken_whole = false;         ///< BPE: the word is a token, so nothing was merged
-    std::vector<WordToken> parts;     ///< BPE: before the first merge
+    std::vector<WordToken> parts;     ///< BPE: before the first merge; characters that have no token but can be merged have the id -1
     std::vector<Join> joins;          ///< in order
     std::vector<Spelling> spellings;  ///< by where they begin
     std::vector<LookUp> look_ups;     ///< in order

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <fstream>
 #include <utility>
 
 #include "engine/io/file_error.hpp"
@@ -13,6 +15,7 @@
 #include "engine/tokenizer/gguf_tokenizer.hpp"
 #include "engine/tokenizer/sentence_piece_file.hpp"
 #include "engine/tokenizer/tiktoken.hpp"
+#include "engine/tokenizer/tokenizer_classes.hpp"
 #include "engine/tokenizer/tokenizer_config.hpp"
 #include "engine/tokenizer/vocabulary_files.hpp"
 
@@ -41,61 +44,49 @@ std::shared_ptr<const ModelTokenizer> tokenizer_of(TokenizerParts parts, const s
     }
 }
 
-std::shared_ptr<const ModelTokenizer> read_gpt2(const fs::path& vocabulary, const fs::path& merges) {
-    const std::string source = source_of(vocabulary);
-    return tokenizer_of(parse_gpt2_files(read_json_file(vocabulary), source, read_tokenizer_file(merges), source_of(merges)), source);
+/// Runs `make`, and turns a ConfigError into a FileError about the file.
+template <class Make>
+std::shared_ptr<const ModelTokenizer> tokenizer_from(const std::string& source, const Make& make) {
+    TokenizerParts parts;
+    try {
+        parts = make();
+    } catch (const ConfigError& error) {
+        throw FileError(FileFault::Schema, source, "", error.what());
+    }
+    return tokenizer_of(std::move(parts), source);
 }
 
-std::shared_ptr<const ModelTokenizer> read_bert(const fs::path& path) {
+std::shared_ptr<const ModelTokenizer> read_merges(TokenizerClass kind, const TokenizerConfig& config, const fs::path& vocabulary,
+                                                  const fs::path& merges) {
+    const std::string source = source_of(vocabulary), merges_source = source_of(merges);
+    Vocabulary tokens = parse_json_vocabulary(read_json_file(vocabulary), source);
+    const std::vector<Bpe::Merge> pairs = parse_merges(read_tokenizer_file(merges), merges_source);
+    return tokenizer_from(merges_source, [&] { return merges_tokenizer(kind, config, std::move(tokens), pairs); });
+}
+
+/// `lower`: what holds if nothing tells; by default, what the pieces look like.
+std::shared_ptr<const ModelTokenizer> read_words(const TokenizerConfig& config, const fs::path& path, std::optional<bool> lower) {
     const std::string source = source_of(path);
-    Vocabulary pieces = parse_bert_vocabulary(read_tokenizer_file(path), source);
-    const TokenizerConfig config = read_tokenizer_config(path.parent_path()).value_or(TokenizerConfig());
-    BertForm form = bert_form_of(pieces);
-    form.lower = config.do_lower_case.value_or(form.lower);
-    form.accents = config.strip_accents.value_or(form.lower);
-    form.chinese = config.tokenize_chinese_chars.value_or(true);
-    try {
-        return tokenizer_of(bert_parts(std::move(pieces), form), source);
-    } catch (const ConfigError& error) {
-        throw FileError(FileFault::Schema, source, "", error.what());
-    }
+    Vocabulary words = parse_bert_vocabulary(read_tokenizer_file(path), source);
+    const bool otherwise = lower.value_or(bert_form_of(words).lower);
+    return tokenizer_from(source, [&] { return words_tokenizer(config, std::move(words), otherwise); });
 }
 
-/// Adds the tokens that transformers puts around a text, unless the settings say otherwise.
-void add_settings(TokenizerParts& parts, const TokenizerConfig& config, const SentencePieceFile& file) {
-    const std::string_view name = config.tokenizer_class;
-    const bool llama = name.starts_with("LlamaTokenizer") || name.starts_with("GemmaTokenizer");
-    const bool t5 = name.starts_with("T5Tokenizer");
-    if (!llama && !t5 && !(config.add_bos_token && config.add_eos_token))
-        parts.notes.push_back(fmt::format("tokenizer_config.json does not say which tokens to put around a text, and the class \"{}\" is "
-                                          "unknown: only those it names are added.",
-                                          escaped(name)));
-    std::optional<std::int32_t> begin, end;
-    const auto count = static_cast<std::int64_t>(file.model.pieces.size());
-    if (config.add_bos_token.value_or(llama) && file.begin >= 0 && file.begin < count) begin = file.begin;
-    if (config.add_eos_token.value_or(t5) && file.end >= 0 && file.end < count) end = file.end;
-    if (begin || end) parts.post_processors = {begin_and_end(begin, end)};
+/// Without a class as SentencePiece itself.
+std::shared_ptr<const ModelTokenizer> read_pieces(std::optional<TokenizerClass> kind, const TokenizerConfig& config, const fs::path& path) {
+    const std::string source = source_of(path);
+    const SentencePieceFile file = parse_sentence_piece_file(read_tokenizer_file(path), source);
+    return tokenizer_from(
+        source, [&] { return kind ? pieces_tokenizer(*kind, config, file) : sentence_piece_parts(file.model, SpecialPieces::InWords); });
 }
 
-std::shared_ptr<const ModelTokenizer> read_pieces_or_ranks(const fs::path& path) {
+std::shared_ptr<const ModelTokenizer> read_ranks_file(const fs::path& path) {
     const std::string bytes = read_tokenizer_file(path), source = source_of(path);
-    if (!is_sentence_piece_file(bytes)) {
-        // SentencePiece's name for its files, which tiktoken's may have as well.
-        const bool is_text =
-            std::all_of(bytes.begin(), bytes.end(), [](unsigned char byte) { return byte >= ' ' || byte == '\n' || byte == '\r'; });
-        if (path.extension() == ".model" && !is_text)
-            throw FileError(FileFault::Format, source, "", "expected a SentencePiece model, or lines of tokens in Base64 with their ranks");
-        return tokenizer_of(parse_tiktoken(bytes, source), source);
-    }
-    const SentencePieceFile file = parse_sentence_piece_file(bytes, source);
-    const std::optional<TokenizerConfig> config = read_tokenizer_config(path.parent_path());
-    try {
-        TokenizerParts parts = sentence_piece_parts(file.model, config ? SpecialPieces::CutOut : SpecialPieces::InWords);
-        if (config) add_settings(parts, *config, file);
-        return tokenizer_of(std::move(parts), source);
-    } catch (const ConfigError& error) {
-        throw FileError(FileFault::Schema, source, "", error.what());
-    }
+    const bool is_text =
+        std::all_of(bytes.begin(), bytes.end(), [](unsigned char byte) { return byte >= ' ' || byte == '\n' || byte == '\r'; });
+    if (path.extension() == ".model" && !is_text)
+        throw FileError(FileFault::Format, source, "", "expected a SentencePiece model, or lines of tokens in Base64 with their ranks");
+    return tokenizer_of(parse_tiktoken(bytes, source), source);
 }
 
 /// A folder's .tiktoken file; the first by name if there are several.
@@ -107,7 +98,69 @@ std::optional<fs::path> find_ranks(const fs::path& folder) {
     return found;
 }
 
-bool has_file(const fs::path& folder, const char* name) { return has_entry(folder / name); }
+/// The files of a folder's vocabulary; empty where there is none.
+struct FoundFiles {
+    fs::path vocabulary, merges, words, pieces, ranks;
+    bool named = false;  ///< by the user, so that their names do not matter
+
+    static FoundFiles in(const fs::path& folder) {
+        const auto found = [&](std::string_view name) { return has_entry(folder / name) ? folder / name : fs::path(); };
+        FoundFiles files{found("vocab.json"), found("merges.txt"), found("vocab.txt"), {}, find_ranks(folder).value_or(""), false};
+        for (const std::string_view name : {kPiecesFile, std::string_view("sentencepiece.bpe.model"), std::string_view("spiece.model")})
+            if (files.pieces.empty()) files.set_pieces(found(name));
+        return files;
+    }
+    /// A file of SentencePiece, or of tiktoken, which uses the same name.
+    void set_pieces(fs::path path) {
+        if (path.empty()) return;
+        std::ifstream input(path, std::ios::binary);
+        std::string start(1, '\0');
+        input.read(start.data(), 1);
+        (is_sentence_piece_file(start) ? pieces : ranks) = std::move(path);
+    }
+    bool has(VocabularyFiles kind) const {
+        if (kind == VocabularyFiles::Merges) return !vocabulary.empty() && !merges.empty();
+        return !(kind == VocabularyFiles::Words ? words : pieces).empty();
+    }
+    std::optional<VocabularyFiles> first() const {
+        for (const VocabularyFiles kind : {VocabularyFiles::Merges, VocabularyFiles::Pieces, VocabularyFiles::Words})
+            if (has(kind)) return kind;
+        return std::nullopt;
+    }
+    /// Whether the class reads what is there.
+    bool suit(TokenizerClass kind) const {
+        const VocabularyFiles needed = vocabulary_files(kind);
+        const fs::path name = pieces.filename();
+        return has(needed) && (needed != VocabularyFiles::Pieces || named || name == kPiecesFile || name == pieces_file(kind));
+    }
+};
+
+/// The folder has a vocabulary, but not in the files that its class reads.
+[[noreturn]] void refuse_files(const TokenizerConfig& config, TokenizerClass kind, const fs::path& folder) {
+    const VocabularyFiles needed = vocabulary_files(kind);
+    const std::string_view files = needed == VocabularyFiles::Merges  ? "vocab.json with merges.txt"
+                                   : needed == VocabularyFiles::Words ? "vocab.txt"
+                                                                      : pieces_file(kind);
+    const std::string reader = config.tokenizer_class.empty() ? fmt::format("of models of type \"{}\"", escaped(config.model_type))
+                                                              : fmt::format("class \"{}\" in {}", escaped(config.tokenizer_class),
+                                                                            config.class_place.filename().string());
+    throw FileError(FileFault::Schema, source_of(folder), "",
+                    fmt::format("has neither tokenizer.json nor {}, which the tokenizer {} reads", files, reader));
+}
+
+/// Reads the files as the folder's settings say.
+std::shared_ptr<const ModelTokenizer> read_vocabulary_files(const FoundFiles& files, const fs::path& folder) {
+    const std::optional<VocabularyFiles> first = files.first();
+    if (!first) return files.ranks.empty() ? nullptr : read_ranks_file(files.ranks);
+    const TokenizerConfig config = read_tokenizer_config(folder);
+    std::optional<TokenizerClass> kind = tokenizer_class(config);
+    if (!kind && config.of_transformers && *first == VocabularyFiles::Pieces) kind = TokenizerClass::Plain;
+    if (kind && !files.suit(*kind)) refuse_files(config, *kind, folder);
+    const VocabularyFiles needed = kind ? vocabulary_files(*kind) : *first;
+    if (needed == VocabularyFiles::Merges) return read_merges(kind.value_or(TokenizerClass::Gpt2), config, files.vocabulary, files.merges);
+    if (needed == VocabularyFiles::Words) return read_words(config, files.words, kind ? std::optional(true) : std::nullopt);
+    return read_pieces(kind, config, files.pieces);
+}
 
 }  // namespace
 
@@ -144,23 +197,23 @@ std::shared_ptr<const ModelTokenizer> read_tokenizer(const fs::path& place) {
         throw FileError(FileFault::Schema, source_of(path), "", fmt::format("has no tokenizer: expected {}", kTokenizerFiles));
     }
     if (kind == ".gguf") return read_gguf_tokenizer(GgufFile::read(path));
-    if (kind == ".model" || kind == ".tiktoken") return read_pieces_or_ranks(path);
-    if (kind == ".txt") return read_bert(path);
-    return read_tokenizer_json(path);
+    FoundFiles files;
+    files.named = true;
+    if (kind == ".tiktoken") files.ranks = path;
+    else if (kind == ".model") files.set_pieces(path);
+    else if (kind == ".txt") files.words = path;
+    else return read_tokenizer_json(path);
+    return read_vocabulary_files(files, path.parent_path());
 }
 
 bool has_tokenizer(const fs::path& folder) {
-    return has_file(folder, "tokenizer.json") || (has_file(folder, "vocab.json") && has_file(folder, "merges.txt")) ||
-           has_file(folder, "tokenizer.model") || has_file(folder, "vocab.txt") || find_ranks(folder).has_value();
+    const FoundFiles files = FoundFiles::in(folder);
+    return has_entry(folder / "tokenizer.json") || files.first() || !files.ranks.empty();
 }
 
 std::shared_ptr<const ModelTokenizer> read_folder_tokenizer(const fs::path& folder) {
-    if (has_file(folder, "tokenizer.json")) return read_tokenizer_json(folder / "tokenizer.json");
-    if (has_file(folder, "vocab.json") && has_file(folder, "merges.txt")) return read_gpt2(folder / "vocab.json", folder / "merges.txt");
-    if (has_file(folder, "tokenizer.model")) return read_pieces_or_ranks(folder / "tokenizer.model");
-    if (has_file(folder, "vocab.txt")) return read_bert(folder / "vocab.txt");
-    if (const auto ranks = find_ranks(folder)) return read_pieces_or_ranks(*ranks);
-    return nullptr;
+    const fs::path whole = folder / "tokenizer.json";
+    return has_entry(whole) ? read_tokenizer_json(whole) : read_vocabulary_files(FoundFiles::in(folder), folder);
 }
 
 }  // namespace attn

@@ -21,15 +21,15 @@ std::shared_ptr<const ModelTokenizer> read_tokenizer_json(const std::filesystem:
 std::shared_ptr<const ModelTokenizer> parse_tokenizer_json(std::string_view text, std::string_view source);
 
 /// The tokenizer of a folder (also in Hugging Face's cache layout), or of a single file: tokenizer.json, GGUF (.gguf), SentencePiece or
-/// tiktoken (.model, .tiktoken), or BERT's vocab.txt. Throws FileError, also if the folder has none.
+/// tiktoken (.model, .tiktoken), or BERT's vocab.txt; the last three as the settings beside them say. Throws FileError, also if the folder
+/// has none.
 std::shared_ptr<const ModelTokenizer> read_tokenizer(const std::filesystem::path& path);
 
-/// The tokenizer of a model's folder; nullptr if it has none. Reads the first of these files that exists, and from tokenizer_config.json
-/// what the file leaves open:
-///   tokenizer.json
+/// The tokenizer of a model's folder; nullptr if it has none. That is tokenizer.json, or else what the class that the folder names makes of
+/// its own files (tokenizer_classes.hpp). In a folder that names none, the first of these that exists:
 ///   vocab.json with merges.txt     GPT-2's
-///   tokenizer.model                SentencePiece; with tokenizer_config.json, special tokens as in transformers; without, as in
-///                                  SentencePiece: none match text, none are added. Or tiktoken, which uses the same name
+///   tokenizer.model                SentencePiece; without settings as in SentencePiece: special tokens match no text, none are added. Or
+///                                  tiktoken, which uses the same name. Also sentencepiece.bpe.model, spiece.model
 ///   vocab.txt                      BERT's
 ///   NAME.tiktoken
 std::shared_ptr<const ModelTokenizer> read_folder_tokenizer(const std::filesystem::path& folder);
@@ -38,6 +38,6 @@ std::shared_ptr<const ModelTokenizer> read_folder_tokenizer(const std::filesyste
 bool has_tokenizer(const std::filesystem::path& folder);
 /// The files it looks for, worded for a sentence.
 inline constexpr std::string_view kTokenizerFiles =
-    "tokenizer.json, vocab.json with merges.txt, tokenizer.model, vocab.txt or a .tiktoken file";
+    "tokenizer.json, vocab.json with merges.txt, tokenizer.model, sentencepiece.bpe.model, spiece.model, vocab.txt or a .tiktoken file";
 
 }  // namespace attn

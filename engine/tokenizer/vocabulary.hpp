@@ -22,6 +22,8 @@ public:
     std::optional<std::int32_t> find(std::string_view text) const;
     /// The text of an id; nullptr if the id is unused.
     const std::string* text(std::int64_t id) const;
+    /// How many different texts there are.
+    std::int64_t count() const { return static_cast<std::int64_t>(ids_.size()); }
     /// One more than the largest id.
     std::int64_t size() const { return static_cast<std::int64_t>(texts_.size()); }
 

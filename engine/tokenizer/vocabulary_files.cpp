@@ -8,15 +8,12 @@
 
 #include "engine/io/file_error.hpp"
 #include "engine/io/utf8.hpp"
-#include "engine/tokenizer/bpe.hpp"
 #include "engine/tokenizer/component_json.hpp"
 #include "engine/tokenizer/tokenizer_files.hpp"
 #include "engine/tokenizer/word_models.hpp"
 
 namespace attn {
 namespace {
-
-constexpr std::string_view kEndOfText = "<|endoftext|>";
 
 /// Removes the first line from `text` and returns it without its line break.
 std::string_view take_line(std::string_view& text) {
@@ -25,6 +22,17 @@ std::string_view take_line(std::string_view& text) {
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     if (line.ends_with('\r')) line.remove_suffix(1);
     return line;
+}
+
+bool is_bracketed(std::string_view piece) { return piece.starts_with('[') && piece.ends_with(']'); }
+
+}  // namespace
+
+Vocabulary parse_json_vocabulary(std::string_view text, std::string_view source) {
+    Json::Members wrapped;
+    wrapped.emplace_back("vocab", Json::parse(text, source, kTokenizerLimits));
+    JsonObject json = JsonObject::of(Json(std::move(wrapped)), source);
+    return read_vocabulary(json, "vocab");
 }
 
 std::vector<Bpe::Merge> parse_merges(std::string_view text, std::string_view source) {
@@ -40,30 +48,6 @@ std::vector<Bpe::Merge> parse_merges(std::string_view text, std::string_view sou
         merges.emplace_back(line.substr(0, space), line.substr(space + 1));
     }
     return merges;
-}
-
-bool is_bracketed(std::string_view piece) { return piece.starts_with('[') && piece.ends_with(']'); }
-
-}  // namespace
-
-TokenizerParts parse_gpt2_files(std::string_view vocabulary, std::string_view source, std::string_view merges,
-                                std::string_view merges_source) {
-    Json::Members wrapped;
-    wrapped.emplace_back("vocab", Json::parse(vocabulary, source, kTokenizerLimits));
-    JsonObject json = JsonObject::of(Json(std::move(wrapped)), source);
-    const std::vector<Bpe::Merge> pairs = parse_merges(merges, merges_source);
-    TokenizerParts parts;
-    Vocabulary tokens = read_vocabulary(json, "vocab");
-    if (const auto id = tokens.find(kEndOfText))
-        parts.added_tokens.push_back({.id = *id, .content = std::string(kEndOfText), .special = true});
-    parts.pre_tokenizers = {byte_level(false, true)};
-    parts.decoders = {byte_level_decoder()};
-    try {
-        parts.model = std::make_unique<Bpe>(std::move(tokens), pairs, BpeOptions{});
-    } catch (const ConfigError& error) {
-        throw FileError(FileFault::Schema, merges_source, "", error.what());
-    }
-    return parts;
 }
 
 Vocabulary parse_bert_vocabulary(std::string_view text, std::string_view source) {

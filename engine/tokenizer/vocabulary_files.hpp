@@ -1,16 +1,17 @@
 #pragma once
-/// The original vocabulary files of GPT-2 and BERT, whose kind implies the rest of the tokenizer.
+/// The original vocabulary files of GPT-2 and BERT.
 
 #include <string_view>
+#include <vector>
 
+#include "engine/tokenizer/bpe.hpp"
 #include "engine/tokenizer/model_tokenizer.hpp"
 
 namespace attn {
 
-/// GPT-2: vocab.json, {"text": id, ...}, and merges.txt, one pair of tokens per line. Uses GPT-2's split; <|endoftext|> is a special token
-/// if the vocabulary has it. Throws FileError naming the file and the place.
-TokenizerParts parse_gpt2_files(std::string_view vocabulary, std::string_view source, std::string_view merges,
-                                std::string_view merges_source);
+/// GPT-2's vocab.json, {"text": id, ...}, and merges.txt, one pair of tokens per line. Throw FileError naming the file and the place.
+Vocabulary parse_json_vocabulary(std::string_view text, std::string_view source);
+std::vector<Bpe::Merge> parse_merges(std::string_view text, std::string_view source);
 
 /// BERT: vocab.txt, one piece per line; the line number is the id. Throws FileError.
 Vocabulary parse_bert_vocabulary(std::string_view text, std::string_view source);

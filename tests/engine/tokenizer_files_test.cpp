@@ -87,28 +87,46 @@ TEST(TokenizerFiles, DecodeWhatTheyEncode) {
 
 TEST(TokenizerFiles, SentencePieceInAFolderOfTransformersHasItsSpecialTokens) {
     const test::TemporaryFolder folder;
-    test::put_file(folder.path() / "tokenizer.model", test::file_bytes(kTokenizerFileCases / "sentencepiece_bpe_bare/tokenizer.model"));
-    const auto bare = read_tokenizer(folder.path());
-    EXPECT_GT(encoded_ids(*bare, "<s>a", true).size(), 2U) << "by itself a control piece stands in no text";
-    const auto with = [&](const std::string& settings) {
-        test::put_file(folder.path() / "tokenizer_config.json", settings);
-        return read_tokenizer(folder.path());
-    };
-    const std::vector<std::int32_t> plain = encoded_ids(*bare, "the mat");
-    const auto around = [&](std::vector<std::int32_t> before, std::vector<std::int32_t> after) {
-        before.insert(before.end(), plain.begin(), plain.end());
-        before.insert(before.end(), after.begin(), after.end());
-        return before;
-    };
-    EXPECT_EQ(encoded_ids(*with(R"({"tokenizer_class": "LlamaTokenizer"})"), "the mat", true), around({1}, {}));
-    EXPECT_EQ(encoded_ids(*with(R"({"tokenizer_class": "LlamaTokenizer", "add_eos_token": true, "add_bos_token": null})"), "the mat", true),
-              around({1}, {2}));
-    EXPECT_EQ(encoded_ids(*with(R"({"tokenizer_class": "T5Tokenizer"})"), "the mat", true), around({}, {2}));
-    const auto unknown = with(R"({"tokenizer_class": "OddTokenizer"})");
-    EXPECT_EQ(encoded_ids(*unknown, "the mat", true), plain);
-    ASSERT_EQ(unknown->notes().size(), 1U);
-    EXPECT_THAT(unknown->notes()[0], HasSubstr("OddTokenizer"));
-    EXPECT_EQ(encoded_ids(*unknown, "<s>a", true).front(), 1);
+    const fs::path file = folder.path() / "tokenizer.model";
+    test::put_file(file, test::file_bytes(kTokenizerFileCases / "sentencepiece_bpe_bare/tokenizer.model"));
+    EXPECT_GT(encoded_ids(*read_tokenizer(folder.path()), "<s>a", true).size(), 2U) << "by itself a control piece stands in no text";
+    EXPECT_EQ(encoded_ids(*read_tokenizer(file), "<s>a", true), encoded_ids(*read_tokenizer(folder.path()), "<s>a", true));
+    test::put_file(folder.path() / "tokenizer_config.json", R"({"tokenizer_class": "LlamaTokenizer", "add_bos_token": true})");
+    EXPECT_THAT(encoded_ids(*read_tokenizer(folder.path()), "<s>a", true),
+                testing::AllOf(testing::SizeIs(3), testing::Contains(1).Times(2)));
+    EXPECT_EQ(encoded_ids(*read_tokenizer(file), "<s>a", true), encoded_ids(*read_tokenizer(folder.path()), "<s>a", true));
+    test::put_file(folder.path() / "tokenizer_config.json", R"({"tokenizer_class": "OddTokenizer"})");
+    EXPECT_THROW(read_tokenizer(folder.path()), FileError);
+    EXPECT_THROW(read_tokenizer(file), FileError);
+}
+
+/// A vocabulary without some of the letters that its pieces are made of: SentencePiece merges them all the same.
+TEST(TokenizerFiles, LettersWithoutAPieceMerge) {
+    SentencePieceModel model;
+    model.kind = SentencePieceModel::Kind::Bpe;
+    model.add_dummy_prefix = false;
+    for (const auto& [text, score] : {std::pair("<unk>", 0.0), {"a", -3.0}, {"ab", -1.0}, {"abc", -2.0}, {"b\u00e9", -4.0}})
+        model.pieces.push_back({text, score, std::string_view(text) == "<unk>" ? PieceType::Unknown : PieceType::Normal});
+    const auto tokenizer_of_model = [&] { return ModelTokenizer(sentence_piece_parts(model, SpecialPieces::InWords)); };
+    const ModelTokenizer bare = tokenizer_of_model();
+    EXPECT_THAT(encoded_ids(bare, "abc"), ElementsAre(3));
+    EXPECT_THAT(encoded_ids(bare, "ab\u00e9"), ElementsAre(2, 0)) << "the better score first";
+    EXPECT_THAT(encoded_ids(bare, "b\u00e9cba"), ElementsAre(4, 0, 1)) << "letters left alone are unknown, together";
+    EXPECT_THAT(encoded_ids(bare, "xbya"), ElementsAre(0, 1));
+    const TokenSteps steps = bare.steps("abc");
+    ASSERT_EQ(steps.words.size(), 1U);
+    std::vector<std::int32_t> parts;
+    for (const WordToken& part : steps.words[0].trace.parts) parts.push_back(part.id);
+    EXPECT_THAT(parts, ElementsAre(1, -1, -1));
+    EXPECT_EQ(steps.words[0].trace.joins.size(), 2U);
+    model.byte_fallback = true;
+    for (const char* byte : {"<0x62>", "<0x63>", "<0xC3>", "<0xA9>"}) model.pieces.push_back({byte, 0, PieceType::Byte});
+    const ModelTokenizer with_bytes = tokenizer_of_model();
+    EXPECT_THAT(encoded_ids(with_bytes, "abcb\u00e9c\u00e9"), ElementsAre(3, 4, 6, 7, 8));
+    const Encoding encoding = with_bytes.encode("a\u00e9");
+    ASSERT_EQ(encoding.size(), 3U);
+    EXPECT_EQ(encoding[1].begin, 1U);
+    EXPECT_EQ(encoding[2].end, 3U);
 }
 
 TEST(TokenizerFiles, RanksSayWhichVocabularyTheyAre) {

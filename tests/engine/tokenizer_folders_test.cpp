@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "engine/io/json.hpp"
 #include "engine/tokenizer/tokenizer_files.hpp"
 #include "tests/engine/io_support.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace attn {
 namespace {
@@ -118,6 +120,72 @@ TEST(FormerTokenizerJson, ComponentsFollowFromTheirFields) {
     EXPECT_EQ(decoded(R"({"prefix": "##", "cleanup": true})"), "ab");
     EXPECT_EQ(decoded(R"({"content": "a", "start": 1, "stop": 0})"), "##b");
     EXPECT_EQ(decoded(R"({"pattern": {"String": "#"}, "content": ""})"), "ab");
+}
+
+/// Folders without tokenizer.json.
+class ClassFolder : public testing::TestWithParam<std::string> {};
+TEST_P(ClassFolder, GivesTheIdsOfTransformers) { expect_ids_of_folder(GetParam()); }
+INSTANTIATE_TEST_SUITE_P(Every, ClassFolder, testing::ValuesIn(names_of_folders("old_", false)),
+                         [](const auto& folder) { return folder.param; });
+
+/// drawn.json: settings drawn at random beside the same vocabularies.
+TEST(ClassFolder, GivesTheIdsOfTransformersWhateverItsSettings) {
+    const Json drawn = Json::parse(test::file_bytes(kTokenizerFolders / "drawn.json"), "drawn.json");
+    const Json::List& texts = drawn.find("texts")->items();
+    std::set<std::string> classes;
+    std::size_t number = 0;
+    for (const Json& folder : drawn.find("folders")->items()) {
+        SCOPED_TRACE(testing::Message() << "folder " << number++ << ": " << folder.find("files")->dump());
+        const test::TemporaryFolder place;
+        for (const Json& name : folder.find("vocabulary")->items())
+            fs::copy_file(kTokenizerFolders / folder.find("from")->text() / name.text(), place.path() / name.text());
+        for (const auto& [name, content] : folder.find("files")->members()) test::put_file(place.path() / name, content.dump());
+        const auto tokenizer = read_folder_tokenizer(place.path());
+        ASSERT_NE(tokenizer, nullptr);
+        for (std::size_t i = 0; i < texts.size(); ++i)
+            EXPECT_EQ(ids_of(*tokenizer, texts[i].text(), true), list_of_ids(folder.find("ids")->items()[i])) << texts[i].text();
+        classes.insert(folder.find("class")->text());
+    }
+    EXPECT_EQ(number, 150U);
+    EXPECT_EQ(classes.size(), 13U);
+}
+
+/// What reading a folder with these files says; the vocabularies are those of the golden folders.
+std::string folder_refusal(const std::vector<std::string>& vocabulary, const std::string& model, const std::string& settings = "") {
+    const test::TemporaryFolder place;
+    for (const std::string& file : vocabulary) fs::copy_file(kTokenizerFolders / file, place.path() / fs::path(file).filename());
+    if (!model.empty()) test::put_file(place.path() / "config.json", R"({"model_type": ")" + model + R"("})");
+    if (!settings.empty()) test::put_file(place.path() / "tokenizer_config.json", settings);
+    try {
+        read_folder_tokenizer(place.path());
+    } catch (const FileError& error) {
+        return std::string(error.what()).substr(place.path().string().size());
+    }
+    return "";
+}
+
+TEST(ClassFolder, OfAClassThatIsNotKnownIsRefusedByItsName) {
+    const std::vector<std::string> merges = {"gpt2_added/vocab.json", "gpt2_added/merges.txt"}, words = {"wp_bert_added/vocab.txt"};
+    EXPECT_THAT(folder_refusal(words, "bert", R"({"tokenizer_class": "BertJapaneseTokenizer"})"),
+                testing::StartsWith("/tokenizer_config.json, /tokenizer_class: attnscope does not support the tokenizer class "
+                                    "\"BertJapaneseTokenizer\" without tokenizer.json; expected one of GPT2Tokenizer, "));
+    EXPECT_THAT(folder_refusal(words, "albert"),
+                testing::StartsWith("/config.json, /model_type: attnscope does not know the tokenizer class "
+                                    "of models of type \"albert\""));
+    EXPECT_EQ(folder_refusal(merges, "falcon", R"({"tokenizer_class": "PreTrainedTokenizerFast"})"),
+              ": has neither tokenizer.json nor tokenizer.model, which the tokenizer class \"PreTrainedTokenizerFast\" in "
+              "tokenizer_config.json reads");
+    EXPECT_EQ(folder_refusal(merges, "bloom"),
+              ": has neither tokenizer.json nor tokenizer.model, which the tokenizer of models of type \"bloom\" reads");
+    EXPECT_EQ(folder_refusal(words, "roberta"),
+              ": has neither tokenizer.json nor vocab.json with merges.txt, which the tokenizer of models of type \"roberta\" reads");
+    EXPECT_EQ(
+        folder_refusal({"sp_t5_spiece/spiece.model"}, "llama", R"({"tokenizer_class": "LlamaTokenizer"})"),
+        ": has neither tokenizer.json nor tokenizer.model, which the tokenizer class \"LlamaTokenizer\" in tokenizer_config.json reads");
+    EXPECT_THAT(folder_refusal({"sp_t5_spiece/spiece.model"}, "t5", R"({"extra_ids": 70000})"), testing::HasSubstr("70000 extra_ids"));
+    // The type decides where the files of such models name a wrong class.
+    EXPECT_EQ(folder_refusal(merges, "qwen2", R"({"tokenizer_class": "OddTokenizer"})"), "");
+    EXPECT_THAT(folder_refusal(merges, "qwen3", R"({"tokenizer_class": "OddTokenizer"})"), testing::HasSubstr("\"OddTokenizer\""));
 }
 
 }  // namespace
