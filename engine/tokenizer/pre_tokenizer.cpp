@@ -294,6 +294,10 @@ PreTokenizer metaspace(MetaspaceFront front, bool cut) {
     return {"Metaspace", metaspace};
 }
 
+PreTokenizer punctuation_runs() { return {"Punctuation", split(characters(is_any_punctuation), Behavior::Contiguous)}; }
+
+PreTokenizer digit_runs() { return {"Digits", split(characters(is_number), Behavior::Contiguous)}; }
+
 PreTokenizer bert_pre_tokenizer() {
     return {"BertPreTokenizer", both(whitespace_split().apply, split(characters(is_any_punctuation), Behavior::Isolated))};
 }

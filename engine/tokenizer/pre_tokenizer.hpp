@@ -33,6 +33,9 @@ PreTokenizer whitespace_split();
 /// `cut`, the text is split before each.
 enum class MetaspaceFront : std::uint8_t { Always, First, Never };
 PreTokenizer metaspace(MetaspaceFront front, bool cut);
+/// "Punctuation" and "Digits", which keep runs of such characters together.
+PreTokenizer punctuation_runs();
+PreTokenizer digit_runs();
 /// "BertPreTokenizer": splits at white space, which is dropped, and at punctuation, which is kept.
 PreTokenizer bert_pre_tokenizer();
 

@@ -49,8 +49,15 @@ WordSplit digits_first() {
     return split;
 }
 
-/// llama.cpp's default split: `signs`, GPT-2's split, then groups of three digits.
-WordSplit in_threes(std::string_view signs) { return split_by_all({signs, kGpt2Split, R"(\p{N}+)", "[0-9][0-9][0-9]"}); }
+/// llama.cpp's default: signs, GPT-2's split, then groups of three digits.
+WordSplit by_default() { return split_by_all({R"([\p{P}\$\+<=>\^~\|]+)", kGpt2Split, R"(\p{N}+)", "[0-9][0-9][0-9]"}); }
+
+/// The same, but digits are told when bytes are letters already, of which some are numbers: "\u00BD" becomes "\u00C2\u00BD".
+WordSplit falcon() {
+    WordSplit split;
+    split.pre_tokenizers = {punctuation_runs(), byte_level(false, true), digit_runs(), split_isolated("[0-9][0-9][0-9]")};
+    return split;
+}
 
 WordSplit llama3() {
     WordSplit split = split_by(kLlama3Split);
@@ -127,8 +134,8 @@ constexpr std::array kNamedSplits = std::to_array<NamedSplit>({
      [] {
          return split_by_all({R"(\p{N}+)", R"((?=(\d{3})+(?!\d)))"});
      }},
-    {"falcon", [] { return in_threes(R"([\p{P}\$\+<=>\^~\|`]+)"); }},
-    {"default", [] { return in_threes(R"([\p{P}\$\+<=>\^~\|]+)"); }},
+    {"falcon", falcon},
+    {"default", by_default},
 });
 
 }  // namespace

@@ -26,7 +26,7 @@ inline constexpr std::string_view kGpt4oSplit =
 /// How a byte-level model splits text into words.
 struct WordSplit {
     std::vector<Normalizer> normalizers;
-    std::vector<PreTokenizer> pre_tokenizers;  ///< the last one turns bytes into letters
+    std::vector<PreTokenizer> pre_tokenizers;  ///< one of them turns bytes into letters
     bool whole_words_first = false;            ///< see BpeOptions
     bool begins = false;                       ///< a begin token before every text, unless the file says otherwise
 };

@@ -35,6 +35,7 @@ DIGITS, GPT2 = P.Digits(individual_digits=True), P.ByteLevel(add_prefix_space=Fa
 SPLITS = {
     "deepseek-coder": split("[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", CJK, more=[DIGITS]),
     "deepseek-llm": split("[\r\n]", rf"\s?[{CASED}]+", "\\s?[!-/:-~\uff01-\uff0f\uff1a-\uff5e\u2018-\u201f\u3000-\u3002]+", r"\s+$", CJK, more=[DIGITS]),
+    "falcon": P.Sequence([P.Punctuation("contiguous"), GPT2, P.Digits(individual_digits=False), P.Split(Regex("[0-9][0-9][0-9]"), "isolated")]),
     "falcon3": split(THREES),
     "minerva-7b": P.Sequence([DIGITS, GPT2]),
     "viking": split(BLOOM, more=[DIGITS]),
