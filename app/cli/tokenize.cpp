@@ -252,9 +252,10 @@ void add_tokenize_command(CliCommand program, int&) {
     auto options = std::make_shared<TokenizeOptions>();
     CliCommand command = program.command("tokenize", "Split texts into tokens as a model's tokenizer does");
     command
-        .option("--model", options->models,
-                "Folder with a tokenizer (tokenizer.json, vocab.json and merges.txt, tokenizer.model, vocab.txt, NAME.tiktoken), such a "
-                "file, or a GGUF file")
+        .option(
+            "--model", options->models,
+            "Folder with a tokenizer (tokenizer.json, vocab.json and merges.txt, tokenizer.model, sentencepiece.bpe.model, spiece.model, "
+            "vocab.txt, NAME.tiktoken), such a file, or a GGUF file")
         .shown_as("DIR|FILE.gguf")
         .one_at_a_time();
     command.option("--run", options->runs, "Training run, whose tokenizer is used: its folder, or a checkpoint")

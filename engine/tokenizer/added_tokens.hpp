@@ -23,8 +23,6 @@ struct AddedToken {
     bool normalized = false;   ///< searched for in the normalized text
     bool special = false;      ///< omitted when ids are decoded to plain text
     bool in_text = true;       ///< found in texts; otherwise they spell it like any other text
-
-    bool operator==(const AddedToken&) const = default;
 };
 
 class AddedTokens {

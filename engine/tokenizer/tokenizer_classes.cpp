@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <memory>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "engine/io/file_error.hpp"
@@ -138,18 +140,24 @@ public:
                 bool flags_dropped = false) {
         AddedTokenIds ids(parts.model->vocabulary(), entries);
         const auto add = [&](AddedToken token) {
-            token.special = token.special || is_named(token.content);
+            token.special = token.special || names_.contains(token.content);
             token.in_text = !(token.special && config_.split_special_tokens.value_or(false));
             ids.add(std::move(token));
         };
+        for (const AddedToken& token : named_) names_.insert(token.content);
+        for (const auto& [name, token] : config_.further) names_.insert(token.content);
         std::set<std::string_view> listed;
         for (const AddedToken& token : config_.added) {
             listed.insert(token.content);
             add(token);
         }
         std::vector<AddedToken> others;
+        std::set<std::tuple<std::string_view, std::int32_t, bool, bool, bool, bool, bool>> seen;
         const auto want = [&](const AddedToken& token) {
-            if (std::find(others.begin(), others.end(), token) == others.end()) others.push_back(token);
+            const bool fresh =
+                seen.emplace(token.content, token.id, token.single_word, token.lstrip, token.rstrip, token.normalized, token.special)
+                    .second;
+            if (fresh) others.push_back(token);
         };
         for (const AddedToken& token : named_) want(token);
         for (const auto& [name, token] : config_.further) want(token);
@@ -181,14 +189,9 @@ public:
     }
 
 private:
-    bool is_named(std::string_view text) const {
-        const auto is_it = [&](const AddedToken& token) { return token.content == text; };
-        return std::any_of(named_.begin(), named_.end(), is_it) ||
-               std::any_of(config_.further.begin(), config_.further.end(), [&](const auto& one) { return is_it(one.second); });
-    }
-
     const TokenizerConfig& config_;
     std::array<AddedToken, kTokenRoles.size()> named_;
+    std::set<std::string, std::less<>> names_;  ///< the contents of named tokens, which are always special
     std::array<std::optional<std::int32_t>, kTokenRoles.size()> ids_;
 };
 
@@ -226,10 +229,14 @@ std::vector<std::string> texts_of_pieces(const SentencePieceModel& model) {
 
 /// Placeholders among the pieces get the texts that the folder lists under their ids.
 void rename_pieces(std::vector<std::string>& texts, const std::vector<AddedToken>& added) {
-    for (const AddedToken& token : added)
-        if (token.id >= 0 && static_cast<std::size_t>(token.id) < texts.size() &&
-            std::find(texts.begin(), texts.end(), token.content) == texts.end())
-            texts[static_cast<std::size_t>(token.id)] = token.content;
+    std::set<std::string> known(texts.begin(), texts.end());
+    for (const AddedToken& token : added) {
+        if (token.id < 0 || static_cast<std::size_t>(token.id) >= texts.size() || known.contains(token.content)) continue;
+        std::string& text = texts[static_cast<std::size_t>(token.id)];
+        known.erase(text);
+        text = token.content;
+        known.insert(text);
+    }
 }
 
 /// Merges by the ids of the pieces that they make, whatever the model's kind and scores. `texts`: those of the tokens.

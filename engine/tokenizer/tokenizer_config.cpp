@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <set>
+#include <unordered_map>
 #include <utility>
 
 #include "engine/io/file_error.hpp"
@@ -65,12 +67,14 @@ void read_named_tokens(const Json& json, bool special, TokenizerConfig& config) 
 }
 
 void read_further_tokens(const Json& json, TokenizerConfig& config) {
+    std::unordered_map<std::string, std::size_t> places;
+    for (const auto& [name, token] : config.further) places.emplace(name, places.size());
     const auto set = [&](const std::string& name, const Json& value) {
         std::optional<AddedToken> token = token_of(value, true);
         if (!token) return;
-        const auto before = std::find_if(config.further.begin(), config.further.end(), [&](const auto& one) { return one.first == name; });
-        if (before != config.further.end()) before->second = std::move(*token);
-        else config.further.emplace_back(name, std::move(*token));
+        const auto [place, fresh] = places.try_emplace(name, config.further.size());
+        if (fresh) config.further.emplace_back(name, std::move(*token));
+        else config.further[place->second].second = std::move(*token);
     };
     for (const auto& [name, value] : json.members())
         if (std::string_view(name).ends_with("_token") && !is_role(name)) set(name, value);
@@ -111,16 +115,17 @@ void read_added_tokens_decoder(const Json& json, TokenizerConfig& config) {
 
 /// {"<pad>": 50257, ...}; special are those that are named elsewhere, as far as transformers notices.
 void read_added_tokens_file(const Json& json, TokenizerConfig& config) {
-    const auto is_special = [&](std::string_view text) {
-        const auto is_it = [&](const AddedToken& token) {
-            return token.content == text && (token.id == kTokenFromString || token.special);
-        };
-        return std::any_of(config.tokens.begin(), config.tokens.end(), [&](const auto& token) { return token && is_it(*token); }) ||
-               (config.extra && std::any_of(config.extra->begin(), config.extra->end(), is_it));
+    std::set<std::string_view> named;
+    const auto name = [&](const AddedToken& token) {
+        if (token.id == kTokenFromString || token.special) named.insert(token.content);
     };
+    for (const std::optional<AddedToken>& token : config.tokens)
+        if (token) name(*token);
+    if (config.extra)
+        for (const AddedToken& token : *config.extra) name(token);
     for (const auto& [text, id] : json.members()) {
         if (!id.is_unsigned() || text.empty()) continue;
-        const bool special = is_special(text);
+        const bool special = named.contains(text);
         const std::uint64_t number = std::min<std::uint64_t>(id.as_unsigned(), Vocabulary::kMaxIds);
         config.added.push_back({.id = static_cast<std::int32_t>(number), .content = text, .normalized = !special, .special = special});
     }
