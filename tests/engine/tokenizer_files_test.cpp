@@ -129,6 +129,13 @@ TEST(TokenizerFiles, LettersWithoutAPieceMerge) {
     EXPECT_EQ(encoding[2].end, 3U);
 }
 
+TEST(TokenizerFiles, GgufOfAPrunedVocabularyMergesLikeLlamaCpp) {
+    const auto tokenizer = read_tokenizer(kTokenizerFileCases / "spm_pruned.gguf");
+    const Json golden = json_of(kTokenizerFileCases / "spm_pruned.json");
+    for (const Json& entry : golden.find("spm_pruned")->find("cases")->items())
+        EXPECT_EQ(encoded_ids(*tokenizer, entry.find("text")->text()), numbers_in(*entry.find("ids"))) << entry.find("text")->text();
+}
+
 TEST(TokenizerFiles, RanksSayWhichVocabularyTheyAre) {
     const auto small = read_tokenizer(kTokenizerFileCases / "tiktoken/small.tiktoken");
     ASSERT_EQ(small->notes().size(), 1U);

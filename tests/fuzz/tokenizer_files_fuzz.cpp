@@ -8,6 +8,7 @@
 #include "engine/tensor/error.hpp"
 #include "engine/tokenizer/sentence_piece_file.hpp"
 #include "engine/tokenizer/tiktoken.hpp"
+#include "engine/tokenizer/tokenizer_classes.hpp"
 #include "engine/tokenizer/vocabulary_files.hpp"
 
 namespace {
@@ -41,6 +42,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string_view bytes(reinterpret_cast<const char*>(data), size);
     for (const auto special : {attn::SpecialPieces::InWords, attn::SpecialPieces::CutOut})
         try_reading([&] { return attn::sentence_piece_parts(attn::parse_sentence_piece_file(bytes, "input").model, special); });
+    for (const auto kind : {attn::TokenizerClass::Llama, attn::TokenizerClass::Gemma, attn::TokenizerClass::T5,
+                            attn::TokenizerClass::XlmRoberta, attn::TokenizerClass::Camembert, attn::TokenizerClass::Plain})
+        try_reading([&] { return attn::pieces_tokenizer(kind, {}, attn::parse_sentence_piece_file(bytes, "input")); });
     try_reading([&] { return attn::parse_tiktoken(bytes, "input"); });
     try_reading([&] {
         attn::Vocabulary pieces = attn::parse_bert_vocabulary(bytes, "input");
