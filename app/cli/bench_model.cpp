@@ -14,6 +14,7 @@
 #include "app/cli/bench.hpp"
 #include "app/cli/process_memory.hpp"
 #include "engine/families/model_folder.hpp"
+#include "engine/io/while_intact.hpp"
 #include "engine/kernels/stored_kernels.hpp"
 #include "engine/model/cached_pass.hpp"
 #include "engine/model/outline.hpp"
@@ -191,8 +192,7 @@ Json json_of(const Measured& m) {
 void run(const ModelOptions& options) {
     const ModelFolder folder = open_model_folder(options.model);
     ModelBench bench(folder, options);
-    const std::vector<Measured> all = bench.run();
-    folder.weights->require_intact();
+    const std::vector<Measured> all = while_intact(*folder.weights, [&] { return bench.run(); });
     const double read = bench.gigabytes() / all.back().timing.median_ms * 1e3;
     if (!options.json) {
         fmt::print("{}: {}, {:.2f} GB of weights\n", options.model.string(), folder.family->name, bench.gigabytes());

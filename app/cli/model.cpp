@@ -11,6 +11,7 @@
 #include "app/cli/commands.hpp"
 #include "engine/families/model_folder.hpp"
 #include "engine/io/file_error.hpp"
+#include "engine/io/while_intact.hpp"
 
 namespace attn::app {
 namespace {
@@ -108,8 +109,7 @@ void print_model(const std::filesystem::path& path) {
         fmt::print("  {:<{}}  {:<4}  {:<{}}  {}\n", escaped(use.tensor->array.name), name_width, use.tensor->type_name(),
                    shape_text(use.tensor->array.shape), shape_width, tensor_use_text(use, folder.config));
     // Last, because it reads the whole file.
-    expect_scales(folder);
-    folder.weights->require_intact();
+    while_intact(*folder.weights, [&] { expect_scales(folder); });
 }
 
 }  // namespace

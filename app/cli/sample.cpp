@@ -28,6 +28,7 @@
 #include "engine/io/gguf.hpp"
 #include "engine/io/hub_cache.hpp"
 #include "engine/io/json.hpp"
+#include "engine/io/while_intact.hpp"
 #include "engine/io/utf8.hpp"
 #include "engine/tasks/dataset.hpp"
 #include "engine/tokenizer/gguf_tokenizer.hpp"
@@ -324,9 +325,8 @@ void print_filled_in(const SampleOptions& options, const TextWriter& writer) {
     const auto keep = [&](const DrawnToken& token) {
         if (options.json) drawn.push_back(to_json(words, token, options.sampling));
     };
-    const std::vector<std::int32_t> filled =
-        fill_in(*writer.parameters, words.batch(prompt), *blank, writer.forward, options.sampling, keep);
-    words.require_intact();
+    const std::vector<std::int32_t> filled = while_intact(
+        words, [&] { return fill_in(*writer.parameters, words.batch(prompt), *blank, writer.forward, options.sampling, keep); });
     if (options.json) {
         Json tokens = Json::list();
         auto next = drawn.begin();
@@ -376,7 +376,8 @@ void print_written(SampleOptions options, const TextWriter& writer) {
             words.require_intact();
             tokens.push_back(to_json(words, drawn, options.sampling));
         };
-        const std::vector<std::int32_t> written = generate(*writer.parameters, given, writer.forward, options.sampling, keep);
+        const std::vector<std::int32_t> written =
+            while_intact(words, [&] { return generate(*writer.parameters, given, writer.forward, options.sampling, keep); });
         const bool ended = !written.empty() && is_end(written.back());
         print_json(options, std::move(tokens), joined(words, written, ended, begins), ended);
         return tell_forgotten(writer.parameters->config(), prompt.size(), written.size());

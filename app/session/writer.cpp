@@ -5,6 +5,7 @@
 
 #include "app/session/facets/facets.hpp"
 #include "app/session/threads/scarce_memory.hpp"
+#include "engine/io/while_intact.hpp"
 #include "engine/ops/parallel.hpp"
 #include "engine/tensor/error.hpp"
 
@@ -103,7 +104,9 @@ void Writer::carry_out(const WritingJob& job, std::uint64_t number, const std::s
             tell(number, [&](WrittenNews& news) { news.tokens.push_back(token); });
         };
         set_thread_budget(threads_for(mib_of(*job.parameters), threads_));
-        write_(*job.parameters, prompt, job.forward, job.sampling, each, stop, &kept);
+        const auto write = [&] { write_(*job.parameters, prompt, job.forward, job.sampling, each, stop, &kept); };
+        if (job.model != nullptr) while_intact(*job.model, write);
+        else write();
     } catch (const Cancelled&) {
         return keep(job, std::move(kept));
     } catch (const std::exception& error) {

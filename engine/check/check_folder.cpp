@@ -14,6 +14,7 @@
 #include "engine/families/model_folder.hpp"
 #include "engine/io/json_object.hpp"
 #include "engine/io/safetensors.hpp"
+#include "engine/io/while_intact.hpp"
 #include "engine/model/text_rules.hpp"
 #include "engine/model/transformer.hpp"
 
@@ -69,8 +70,8 @@ struct Sequence {
 template <class Scalar>
 class FolderCheck {
 public:
-    explicit FolderCheck(const std::filesystem::path& path)
-        : folder_(open_model_folder(path)), parameters_(load_parameters<Scalar>(folder_)),
+    FolderCheck(const std::filesystem::path& path, const ModelFolder& folder)
+        : folder_(folder), parameters_(load_parameters<Scalar>(folder_)),
           file_(read_safetensors(expected_of(path, ".safetensors")), Tolerance{}),
           tolerances_(read_tolerances(expected_of(path, ".json"))) {}
 
@@ -348,7 +349,7 @@ private:
         return result;
     }
 
-    ModelFolder folder_;
+    const ModelFolder& folder_;
     const Plan plan_{folder_.config};
     std::shared_ptr<const Parameters<Scalar>> parameters_;
     CaseFile file_;
@@ -358,7 +359,10 @@ private:
 }  // namespace
 
 Report check_folder(const std::filesystem::path& folder, const Options& options) {
-    return options.in_double ? FolderCheck<double>(folder).run() : FolderCheck<float>(folder).run();
+    const ModelFolder opened = open_model_folder(folder);
+    return while_intact(*opened.weights, [&] {
+        return options.in_double ? FolderCheck<double>(folder, opened).run() : FolderCheck<float>(folder, opened).run();
+    });
 }
 
 }  // namespace attn::check

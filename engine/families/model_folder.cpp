@@ -21,6 +21,7 @@
 #include "engine/io/file_error.hpp"
 #include "engine/io/hub_cache.hpp"
 #include "engine/io/input_file.hpp"
+#include "engine/io/while_intact.hpp"
 #include "engine/tokenizer/gguf_tokenizer.hpp"
 #include "engine/tokenizer/tokenizer_files.hpp"
 
@@ -482,15 +483,17 @@ std::shared_ptr<const Parameters<Scalar>> load_parameters(const ModelFolder& fol
             const ParameterPlace place = layout.place(source.parameter);
             parts[place.whole].push_back({place, use.tensor, &source});
         }
-    expect_scales(folder);
     auto holder = std::make_shared<Holder>(Holder{folder.weights, {}, {}});
     std::vector<std::vector<StoredColumns>> entries;
-    for (const ParameterInfo& entry : layout.entries()) {
-        std::vector<StoredColumns>& pieces = entries.emplace_back();
-        for (const PartSource& part : parts.at(&entry)) pieces.push_back({part.place.first_column, find_numbers(folder, part, *holder)});
-        join_pieces(pieces);
-    }
-    folder.weights->require_intact();
+    while_intact(*folder.weights, [&] {
+        expect_scales(folder);
+        for (const ParameterInfo& entry : layout.entries()) {
+            std::vector<StoredColumns>& pieces = entries.emplace_back();
+            for (const PartSource& part : parts.at(&entry))
+                pieces.push_back({part.place.first_column, find_numbers(folder, part, *holder)});
+            join_pieces(pieces);
+        }
+    });
     return std::make_shared<const Parameters<Scalar>>(folder.config, std::move(entries), holder);
 }
 

@@ -10,6 +10,7 @@
 #include "engine/explain/packed_words.hpp"
 #include "engine/families/tensor_numbers.hpp"
 #include "engine/io/file_error.hpp"
+#include "engine/io/while_intact.hpp"
 #include "engine/ops/parallel.hpp"
 #include "engine/tensor/error.hpp"
 
@@ -264,7 +265,9 @@ std::string weight_kind(std::string_view parameter) {
     return std::string(parameter.substr(0, number)) + "*" + std::string(parameter.substr(end));
 }
 
-WeightComparison compare_weights(const ModelFolder& a, const ModelFolder& b, const WeightProgress& each, const std::stop_token& stop) {
+namespace {
+
+WeightComparison compare_all(const ModelFolder& a, const ModelFolder& b, const WeightProgress& each, const std::stop_token& stop) {
     WeightSide side_a(a), side_b(b);
     WeightComparison out;
     ErrorSums all;
@@ -283,13 +286,11 @@ WeightComparison compare_weights(const ModelFolder& a, const ModelFolder& b, con
         out.numbers = all.count, out.max = all.max, out.rms = all.rms(), out.relative = all.relative();
         if (each) each(out, names.size());
     }
-    a.weights->require_intact();
-    b.weights->require_intact();
     return out;
 }
 
-WeightErrorMap weight_error_map(const ModelFolder& a, const ModelFolder& b, const std::string& parameter, std::int64_t most_rows,
-                                std::int64_t most_columns, const std::stop_token& stop) {
+WeightErrorMap error_map_of(const ModelFolder& a, const ModelFolder& b, const std::string& parameter, std::int64_t most_rows,
+                            std::int64_t most_columns, const std::stop_token& stop) {
     if (stop.stop_requested()) throw Cancelled();
     WeightSide side_a(a), side_b(b);
     const auto both = rows_of_both(side_a, side_b, parameter);
@@ -315,9 +316,27 @@ WeightErrorMap weight_error_map(const ModelFolder& a, const ModelFolder& b, cons
     });
     for (const float rms : map.rms)
         if (std::isfinite(rms)) map.largest = std::max(map.largest, rms);
-    a.weights->require_intact();
-    b.weights->require_intact();
     return map;
+}
+
+/// What both models' files have to be for a result to be worth anything.
+struct BothFiles {
+    const ModelFolder &a, &b;
+    void require_intact() const {
+        a.weights->require_intact();
+        b.weights->require_intact();
+    }
+};
+
+}  // namespace
+
+WeightComparison compare_weights(const ModelFolder& a, const ModelFolder& b, const WeightProgress& each, const std::stop_token& stop) {
+    return while_intact(BothFiles{a, b}, [&] { return compare_all(a, b, each, stop); });
+}
+
+WeightErrorMap weight_error_map(const ModelFolder& a, const ModelFolder& b, const std::string& parameter, std::int64_t most_rows,
+                                std::int64_t most_columns, const std::stop_token& stop) {
+    return while_intact(BothFiles{a, b}, [&] { return error_map_of(a, b, parameter, most_rows, most_columns, stop); });
 }
 
 ComparedParameter::ComparedParameter(const Parameters<float>& parameters, const std::string& name) {

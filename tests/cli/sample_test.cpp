@@ -397,6 +397,26 @@ TEST(SampleOfAPublishedModel, StopsAtItsEndAndGoesOnWhenToldTo) {
     EXPECT_EQ(json::parse(sample({"--ignore-end", "--json"}).out).at("tokens"), all.at("tokens"));
 }
 
+/// Nothing is said of numbers that another program wrote there.
+TEST(SampleOfAPublishedModel, NamesTheFileThatWasOverwritten) {
+    const ScratchFolder folder;
+    const std::filesystem::path golden = std::filesystem::path(ATTN_TEST_DATA) / "golden/hf/gpt2";
+    const std::string weights = folder.path("model.safetensors");
+    std::filesystem::copy(golden, folder.path("."));
+    const auto overwrite = [&] {
+        std::fstream file(weights, std::ios::binary | std::ios::in | std::ios::out);
+        file.seekp(static_cast<std::streamoff>(std::filesystem::file_size(weights) / 2));
+        file << std::string(std::filesystem::file_size(weights) / 2, '\xFF');
+    };
+    for (int i = 0; i < 3; ++i) {
+        std::filesystem::copy_file(golden / "model.safetensors", weights, std::filesystem::copy_options::overwrite_existing);
+        const Outcome outcome = attnscope({"sample", "--model", folder.path("."), "--prompt", "the", "--tokens", "100000", "--ignore-end"},
+                                          std::chrono::seconds(120), {{0, 0, std::chrono::milliseconds(0), overwrite}});
+        EXPECT_EQ(outcome.exit_code, 2);
+        EXPECT_THAT(outcome.err, HasSubstr("model.safetensors: was changed")) << outcome.err;
+    }
+}
+
 TEST(SampleOfAPublishedModel, TellsThePairOfATextApartAsTheWindowDoes) {
     const ScratchFolder folder;
     put_model(folder, "bert", "bert_uncased");

@@ -4,9 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <filesystem>
+
+#include "app/session/document/model_document.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/session.hpp"
 #include "tests/support/fake_computation.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace attn::app {
 namespace {
@@ -93,6 +98,26 @@ TEST(WritingStops, NewSettingsApplyToWhatIsStillToCome) {
     session.wait_for_writing();
     EXPECT_EQ(session.document().written.ids, (std::vector<std::int32_t>{0, 1, 2, 3, 4, 5}));
     EXPECT_EQ(session.document().sampling.temperature, 0.5);
+}
+
+/// What the engine says of overwritten weights is true of no file.
+TEST(WritingStops, AtTheFileThatChangedNotAtItsNonsense) {
+    namespace fs = std::filesystem;
+    const test::TemporaryFolder folder;
+    fs::copy(fs::path(ATTN_TEST_DATA) / "golden/hf/gpt2", folder / "model", fs::copy_options::recursive);
+    const fs::path weights = folder / "model/model.safetensors";
+    Computation computation = Computation::engine();
+    computation.write = [&](const Parameters<float>&, const Prompt&, const ForwardSettings&, const SamplingSettings&,
+                            const std::function<void(const DrawnToken&)>&, const std::stop_token&, KeptText*) {
+        fs::last_write_time(weights, fs::last_write_time(weights) + std::chrono::seconds(1));
+        throw Error("the logit of token 0 is NaN: nothing can be drawn");
+    };
+    Session session(
+        document_of_model(OpenedModel::open(folder / "model")), [] {}, computation);
+    session.wait();
+    session.apply({command::WriteOn{}, ""});
+    session.wait_for_writing();
+    EXPECT_NE(session.writing_problem().find("model.safetensors: was changed"), std::string::npos) << session.writing_problem();
 }
 
 TEST(WritingStops, WhenTheEngineFails) {

@@ -14,6 +14,11 @@ std::shared_ptr<const Trace<float>> complete_trace(const Snapshot& snapshot, con
 /// The snapshot's trace, or the part of its outline around a stage. Throws Error for a stage that the model does not have, and
 /// DocumentError if the part is too large.
 std::shared_ptr<const Trace<float>> trace_with(const Snapshot& snapshot, const StageId& id, const std::stop_token& stop = {});
+/// The files whose numbers a snapshot was computed from, for while_intact().
+struct FilesBehind {
+    const Snapshot& snapshot;
+    void require_intact() const;
+};
 /// Throws DocumentError if the part around a stage, with all its maps, takes more than `room_mib`.
 void expect_room_for_part(const Trace<float>& trace, const StageId& id, double room_mib);
 /// A trace with every stage. Throws DocumentError if it is too large.

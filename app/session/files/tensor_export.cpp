@@ -14,6 +14,7 @@
 #include "engine/io/npy.hpp"
 #include "engine/io/number_text.hpp"
 #include "engine/model/recomputation.hpp"
+#include "engine/io/while_intact.hpp"
 #include "engine/trace/trace_file.hpp"
 #include "engine/weights/parameter_part.hpp"
 
@@ -36,7 +37,8 @@ Whole whole_parameter(const Snapshot& snapshot, const TensorChoice& choice, cons
     const Parameters<float>& parameters = choice.gradients ? *expect_gradients(gradients).parameters : *snapshot.trace->parameters;
     const ParameterPlace place = parameters.layout().place(choice.parameter);
     if (place.whole == nullptr) throw Error("this model has no parameter " + choice.parameter);
-    const auto copied = std::make_shared<const std::vector<float>>(copy_part(parameters, place));
+    const auto copied =
+        while_intact(FilesBehind{snapshot}, [&] { return std::make_shared<const std::vector<float>>(copy_part(parameters, place)); });
     return {place.shape(), copied->data(), copied};
 }
 
@@ -198,22 +200,22 @@ void write_contents(const std::filesystem::path& path, const Snapshot& snapshot,
 /// Computes the stages of an outline part by part as they are requested, and records the first non-finite number.
 class PartByPart {
 public:
-    /// `room_mib`: memory that a part may take.
-    PartByPart(std::shared_ptr<const Trace<float>> outline, double room_mib, std::stop_token stop)
-        : outline_(std::move(outline)), room_mib_(room_mib), stop_(std::move(stop)), again_(outline_),
+    PartByPart(const Snapshot& snapshot, std::shared_ptr<const Trace<float>> outline, std::stop_token stop)
+        : snapshot_(snapshot), outline_(std::move(outline)), stop_(std::move(stop)), again_(outline_),
           masks_(builder_.build(*outline_->plan, outline_->settings.masks, outline_->tokens,
                                 outline_->config.architecture == Architecture::EncoderDecoder ? &outline_->source_tokens : nullptr)) {}
 
     const Trace<float>& around(const StageId& id) {
         if (part_.find(id) == nullptr) {
             part_ = {};  // before the next one is computed
-            expect_room_for_part(*outline_, id, room_mib_);
-            part_ = again_.trace_around(id, stop_);
+            expect_room_for_part(*outline_, id, snapshot_.budget_mib);
+            part_ = while_intact(FilesBehind{snapshot_}, [&] { return again_.trace_around(id, stop_); });
             if (!not_finite_) not_finite_ = first_not_finite(part_);
         }
         return part_;
     }
     std::shared_ptr<const Mask> mask(const StageId& id) const {
+    const Snapshot& snapshot_;
         const Op op = outline_->plan->at(id).op;
         if (!knows_mask(op)) return nullptr;
         return masks_.of(id, outline_->plan->at(id).settings.window);
@@ -222,7 +224,6 @@ public:
 
 private:
     std::shared_ptr<const Trace<float>> outline_;
-    double room_mib_;
     std::stop_token stop_;
     Recomputation<float> again_;
     MaskBuilder builder_;
@@ -336,7 +337,7 @@ std::optional<NotFiniteCell> write_snapshot_trace(const std::filesystem::path& p
         write_contents(path, snapshot, nullptr, {}, watch);
         return first_not_finite(*snapshot.trace);
     }
-    PartByPart parts(complete_trace(snapshot, watch.stop), snapshot.budget_mib, watch.stop);
+    PartByPart parts(snapshot, complete_trace(snapshot, watch.stop), watch.stop);
     const StageSource source{[&](const StageId& id) -> const Trace<float>& { return parts.around(id); },
                              [&](const StageId& id) { return parts.mask(id); }};
     write_trace(path, *snapshot.trace, source, texts_without_padding(snapshot.tokens), texts_without_padding(snapshot.source_tokens),
