@@ -295,12 +295,11 @@ private:
         if (file_.sizes(tensor) != std::vector<std::int64_t>{static_cast<std::int64_t>(sequences.size()), width})
             file_.fail(tensor, "does not have the shape [texts, width]");
         const auto numbers = [&](const std::string& name) {
-            for (const std::string& prefix : {std::string(), std::string(folder_.family->prefixes.front())})
-                if (const WeightFiles::Tensor* found = folder_.weights->find(prefix + name)) {
-                    std::vector<double> values(found->array.bytes.size() / dtype_size(found->array.dtype));
-                    copy_values<double>(found->array, folder_.weights->file_name(*found), values);
-                    return values;
-                }
+            if (const WeightFiles::Tensor* found = folder_.names.find(name)) {
+                std::vector<double> values(found->array.bytes.size() / dtype_size(found->array.dtype));
+                copy_values<double>(found->array, folder_.weights->file_name(*found), values);
+                return values;
+            }
             file_.fail(tensor, "is given, but the folder has no " + name);
         };
         const std::vector<double> weight = numbers("pooler.dense.weight"), bias = numbers("pooler.dense.bias");

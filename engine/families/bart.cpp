@@ -62,8 +62,7 @@ void add_layer(std::vector<TensorSource>& out, const Config& config, const std::
 
 std::vector<TensorSource> bart_tensors(const Config& config) {
     constexpr std::int64_t kUnusedPositions = 2;
-    std::vector<TensorSource> out{
-        {.parameter = "token_embedding.weight", .tensor = "shared.weight", .other_name = "encoder.embed_tokens.weight"}};
+    std::vector<TensorSource> out{{"token_embedding.weight", "shared.weight"}};
     if (config.lm_head_bias)
         out.push_back({.parameter = "lm_head.bias", .tensor = "final_logits_bias", .as_row = true, .zero_if_absent = true});
     for (const auto& [stack, name] : {std::pair{Stack::Encoder, std::string("encoder.")}, {Stack::Decoder, std::string("decoder.")}}) {

@@ -35,7 +35,7 @@ struct TensorSource {
 enum class Leftover : std::uint8_t {
     Unknown,    ///< purpose unknown
     Buffer,     ///< can be computed: a mask, positions
-    Copy,       ///< of another tensor that it is tied to
+    Copy,       ///< of another tensor that it is tied to, and in whose place it is read if that is missing
     Other,      ///< belongs to a part that is not computed, such as another head
     Setting,    ///< part of the configuration: divisors of rotary frequencies
     Optimizer,  ///< in a checkpoint of ours: the optimizer's moments

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "engine/families/shared_parts.hpp"
+#include "engine/families/tensor_names.hpp"
 #include "engine/io/file_error.hpp"
 
 namespace attn {
@@ -34,6 +37,8 @@ public:
 
     Config adopt(const std::string& config_json) {
         rename();
+        expect_each_once();
+        if (ties(config_json)) find_table();
         read_shapes();
         adopt_head();
         read_config_json(config_json);
@@ -63,8 +68,7 @@ private:
                                      config_.d_model, kUsualHead));
             return;
         }
-        const std::string source = file_.source + ", its config.json";
-        JsonObject object(text, source);
+        JsonObject object(text, config_source());
         if (!object.read("n_head", config_.num_heads, 1, 1 << 12)) object.fail_missing("n_head");
         read_gpt2_arithmetic(object, config_);
         if (config_.scale_by_layer) object.fail("scale_attn_by_inverse_layer_idx", "expected false: open such a model as a folder");
@@ -75,12 +79,53 @@ private:
         throw FileError(FileFault::Schema, file_.source, escaped(tensor), problem);
     }
 
+    /// What precedes "transformer." and "lm_head." in names that a wrapper changed.
+    std::string wrapper() const {
+        constexpr std::string_view kQueries = "h.0.attn.c_attn.weight";
+        for (const NamedArray& array : file_.arrays) {
+            if (!array.name.ends_with(kQueries)) continue;
+            std::string before = array.name.substr(0, array.name.size() - kQueries.size());
+            if (before.ends_with(kPrefix)) before.erase(before.size() - kPrefix.size());
+            return before;
+        }
+        return "";
+    }
+
     void rename() {
+        for (NamedArray& array : file_.arrays) array.name = without_wrappers(array.name);
+        const std::string before = wrapper();
         for (NamedArray& array : file_.arrays)
-            if (array.name.starts_with(kPrefix)) array.name.erase(0, kPrefix.size());
+            for (const std::string_view prefix : {std::string_view(before), kPrefix})
+                if (array.name.starts_with(prefix)) array.name.erase(0, prefix.size());
         std::erase_if(file_.arrays, [&](const NamedArray& array) { return kGpt2Family.leftover(array.name, config_) == Leftover::Buffer; });
         for (NamedArray& array : file_.arrays)
             if (array.name != kHead) array.name.insert(0, kPrefix);
+    }
+
+    /// Whether the output head is the token table, as in every GPT-2 whose config.json does not say otherwise.
+    bool ties(const std::string& config_json) const {
+        bool tied = true;
+        if (!config_json.empty()) JsonObject(config_json, config_source()).read("tie_word_embeddings", tied);
+        return tied;
+    }
+
+    /// Some files have the table only under the head's name.
+    void find_table() {
+        const auto head = head_array();
+        if (head != file_.arrays.end() && file_.find(kTokenTable) == nullptr) head->name = kTokenTable;
+    }
+
+    std::string config_source() const { return file_.source + ", its config.json"; }
+
+    void expect_each_once() const {
+        std::set<std::string_view> names;
+        for (const NamedArray& array : file_.arrays)
+            if (!names.insert(array.name).second)
+                fail(array.name, "two tensors have this name, apart from what wrappers of the model added");
+    }
+
+    std::vector<NamedArray>::iterator head_array() {
+        return std::find_if(file_.arrays.begin(), file_.arrays.end(), [](const NamedArray& array) { return array.name == kHead; });
     }
 
     std::pair<std::int64_t, std::int64_t> matrix(std::string_view name) const {
@@ -91,7 +136,7 @@ private:
     }
 
     void adopt_head() {
-        const auto head = std::find_if(file_.arrays.begin(), file_.arrays.end(), [](const NamedArray& a) { return a.name == kHead; });
+        const auto head = head_array();
         if (head == file_.arrays.end()) return;
         const NamedArray& tokens = file_.at(kTokenTable);
         config_.tied_lm_head = head->dtype == tokens.dtype && head->shape == tokens.shape && head->bytes == tokens.bytes;

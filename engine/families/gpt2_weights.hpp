@@ -8,10 +8,10 @@
 
 namespace attn {
 
-/// Array names may lack "transformer."; mask buffers are dropped; an lm_head equal to the token embedding means tied weights. Sizes follow
-/// from the shapes; number of heads, activation and eps come from `config_json` (the text of a config.json, or ""), else they are GPT-2's:
-/// heads of size 64, GELU (tanh), 1e-5. Renames the arrays to GPT2LMHeadModel's names. Throws FileError naming the tensor or field at
-/// fault.
+/// Array names may lack "transformer." and have a wrapper's prefix; mask buffers are dropped; an lm_head equal to the token embedding means
+/// tied weights. Sizes follow from the shapes; number of heads, activation and eps come from `config_json` (the text of a config.json, or
+/// ""), else they are GPT-2's: heads of size 64, GELU (tanh), 1e-5. Renames the arrays to GPT2LMHeadModel's names. Throws FileError naming
+/// the tensor or field at fault.
 Config adopt_gpt2(ArrayFile& file, const std::string& config_json);
 
 }  // namespace attn

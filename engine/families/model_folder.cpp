@@ -96,12 +96,6 @@ const Family& family_of(JsonObject& json, const std::string& model_type) {
               FileFault::Unsupported);
 }
 
-std::string_view without_prefix(const Family& family, std::string_view name) {
-    for (const std::string_view prefix : family.prefixes)
-        if (name.starts_with(prefix)) return name.substr(prefix.size());
-    return name;
-}
-
 /// The shape a source's tensor must have for the parameter at `place`.
 std::vector<std::int64_t> stored_shape(const TensorSource& source, const ParameterPlace& place) {
     const std::int64_t outputs = source.runs.empty() ? place.columns : source.outputs;
@@ -113,7 +107,7 @@ std::vector<std::int64_t> stored_shape(const TensorSource& source, const Paramet
 Leftover leftover_of(const ModelFolder& folder, const ArrayView& tensor) {
     if (folder.is_file) return gguf_leftover(tensor, folder.config);
     if (tensor.name.starts_with("optimizer.")) return Leftover::Optimizer;
-    return folder.family->leftover(without_prefix(*folder.family, tensor.name), folder.config);
+    return folder.family->leftover(folder.names.bare(tensor.name), folder.config);
 }
 
 /// llama.cpp uses every tensor it writes: one without a place here belongs to arithmetic that this model would lack.
@@ -122,14 +116,28 @@ Leftover leftover_of(const ModelFolder& folder, const ArrayView& tensor) {
                     fmt::format("is not a parameter of {}; without it the results would differ", folder.family->name));
 }
 
+bool is_of_adapter(std::string_view tensor) {
+    constexpr std::array<std::string_view, 3> kParts = {".lora_A.", ".lora_B.", ".lora_magnitude_vector."};
+    return std::any_of(kParts.begin(), kParts.end(), [&](std::string_view part) { return tensor.find(part) != std::string_view::npos; });
+}
+
+/// A model that was saved with its adapter beside its own weights: without the adapter it computes something else.
+[[noreturn]] void refuse_unmerged(const ModelFolder& folder, const WeightFiles::Tensor& tensor) {
+    throw FileError(FileFault::Unsupported, folder.weights->file_name(tensor), escaped(tensor.array.name),
+                    "belongs to an adapter; merge it into the model first");
+}
+
 /// The name that a missing tensor would have, given the prefix of the others. An output head is not part of what the prefix names.
 std::string missing_name(const ModelFolder& folder, const TensorSource& source) {
     const auto is_of_head = [&](std::string_view part) { return source.parameter.starts_with(part) || source.tensor.starts_with(part); };
-    if (is_of_head("lm_head.") || is_of_head("head_transform.") || is_of_head("head_norm.")) return source.tensor;
-    for (const std::string_view prefix : folder.family->prefixes)
-        for (const WeightFiles::Tensor& tensor : folder.weights->tensors())
-            if (tensor.array.name.starts_with(prefix)) return std::string(prefix) + source.tensor;
-    return source.tensor;
+    return folder.names.written(source.tensor, is_of_head("lm_head.") || is_of_head("head_transform.") || is_of_head("head_norm."));
+}
+
+/// Such as: "module.", "_orig_mod."
+std::string left_out_words(const ModelFolder& folder) {
+    std::string words;
+    for (const std::string& part : folder.names.left_out()) words += fmt::format("{}\"{}\"", words.empty() ? "" : " and ", escaped(part));
+    return words;
 }
 
 /// Finds and checks the tensor of every parameter.
@@ -158,16 +166,20 @@ void match_tensors(ModelFolder& folder, std::vector<TensorSource> sources) {
     if (!missing.empty()) {
         constexpr std::size_t kNamed = 5;
         const std::size_t named = std::min(missing.size(), kNamed);
-        throw FileError(FileFault::Schema, shown(folder.path), "",
-                        fmt::format("{} of {} tensors are missing: {}{}", missing.size(), missing.size() + used.size(),
-                                    fmt::join(missing.begin(), missing.begin() + static_cast<std::ptrdiff_t>(named), ", "),
-                                    missing.size() > named ? ", ..." : ""));
+        throw FileError(
+            FileFault::Schema, shown(folder.path), "",
+            fmt::format("{} of {} tensors are missing: {}{}{}", missing.size(), missing.size() + used.size(),
+                        fmt::join(missing.begin(), missing.begin() + static_cast<std::ptrdiff_t>(named), ", "),
+                        missing.size() > named ? ", ..." : "",
+                        folder.names.left_out().empty() ? "" : fmt::format("; the names are read without {}", left_out_words(folder))));
     }
     for (const WeightFiles::Tensor& tensor : folder.weights->tensors()) {
         TensorUse& use = folder.tensors.emplace_back(TensorUse{&tensor, {}, Leftover::Unknown});
         if (const auto found = used.find(&tensor); found != used.end()) use.parameters = std::move(found->second);
         else use.leftover = leftover_of(folder, tensor.array);
-        if (use.parameters.empty() && use.leftover == Leftover::Unknown && folder.is_file) refuse_leftover(folder, tensor);
+        if (!use.parameters.empty() || use.leftover != Leftover::Unknown) continue;
+        if (folder.is_file) refuse_leftover(folder, tensor);
+        if (is_of_adapter(tensor.array.name)) refuse_unmerged(folder, tensor);
     }
 }
 
@@ -324,6 +336,8 @@ std::vector<TensorSource> read_folder(ModelFolder& folder) {
         if (!json.read("decoder_start_token_id", folder.decoder_start, 0, last)) json.fail_missing("decoder_start_token_id");
     }
     folder.weights = WeightFiles::open_folder(folder.path);
+    folder.names = TensorNames(*folder.weights, *folder.family);
+    folder.names.unwrap(*folder.weights, folder.family->tensors(folder.config), shown(folder.path));
     fit_output_head(folder);
     folder.tokenizer = read_folder_tokenizer(folder.path);
     if (writes_text(folder.config))
@@ -344,6 +358,7 @@ std::vector<TensorSource> read_file(ModelFolder& folder) {
     folder.weights = WeightFiles::open_gguf(folder.path, file);
     GgufModel model = read_gguf_model(file, *folder.weights);
     folder.family = model.family;
+    folder.names = TensorNames(*folder.weights, *folder.family);
     folder.model_type = model.architecture;
     folder.config = std::move(model.config);
     folder.decoder_start = model.decoder_start;
@@ -377,6 +392,9 @@ bool names_another_family(const ModelFolder& folder) {
 }
 
 void add_notes(ModelFolder& folder) {
+    if (!folder.names.left_out().empty())
+        folder.notes.push_back(
+            fmt::format("The names of the tensors are read without {}, which a wrapper of the model put there.", left_out_words(folder)));
     if (folder.config.scaled_alibi)
         folder.notes.emplace_back("transformers rounds the ALiBi biases of this model to bfloat16; here they are exact.");
     if (names_another_family(folder))

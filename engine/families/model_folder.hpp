@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/families/family.hpp"
+#include "engine/families/tensor_names.hpp"
 #include "engine/io/weight_files.hpp"
 #include "engine/tokenizer/model_tokenizer.hpp"
 #include "engine/weights/parameters.hpp"
@@ -30,6 +31,7 @@ struct ModelFolder {
     std::string model_class;  ///< the first of config.json's "architectures"; may be empty
     Config config;
     std::shared_ptr<const WeightFiles> weights;
+    TensorNames names;                                ///< of the weights
     std::vector<TensorUse> tensors;                   ///< every tensor of the checkpoint, in its order
     std::shared_ptr<const ModelTokenizer> tokenizer;  ///< null if there is none
     std::int32_t decoder_start = 0;                   ///< encoder-decoders: the token that every decoder text begins with

@@ -13,19 +13,29 @@
 namespace attn {
 namespace {
 
-/// The tensor with this name, with or without one of the family's prefixes.
-const WeightFiles::Tensor* find_named(const ModelFolder& folder, const std::string& name) {
-    if (const WeightFiles::Tensor* found = folder.weights->find(name)) return found;
-    for (const std::string_view prefix : folder.family->prefixes)
-        if (const WeightFiles::Tensor* found = folder.weights->find(std::string(prefix) + name)) return found;
-    return nullptr;
+/// A tied tensor under another of its names. Some files have only the one that the output head has, or an encoder-decoder only that of its
+/// decoder.
+const WeightFiles::Tensor* find_copy(const ModelFolder& folder, const TensorSource& source) {
+    const bool words = source.parameter == "token_embedding.weight";
+    if (folder.is_file || (!words && source.parameter != "lm_head.bias")) return nullptr;
+    const WeightFiles::Tensor* head = nullptr;
+    for (const WeightFiles::Tensor& tensor : folder.weights->tensors()) {
+        const std::string name = folder.names.bare(tensor.array.name);
+        if (!name.ends_with(words ? ".weight" : ".bias") || folder.family->leftover(name, folder.config) != Leftover::Copy) continue;
+        // The output head may turn out to be one of its own, so it comes last.
+        if (name != "lm_head.weight" && name != "embed_out.weight") return &tensor;
+        head = &tensor;
+    }
+    return head;
 }
 
 }  // namespace
 
 const WeightFiles::Tensor* find_tensor(const ModelFolder& folder, const TensorSource& source) {
-    const WeightFiles::Tensor* found = find_named(folder, source.tensor);
-    return found == nullptr && !source.other_name.empty() ? find_named(folder, source.other_name) : found;
+    if (const WeightFiles::Tensor* found = folder.names.find(source.tensor)) return found;
+    if (!source.other_name.empty())
+        if (const WeightFiles::Tensor* found = folder.names.find(source.other_name)) return found;
+    return find_copy(folder, source);
 }
 
 namespace {
@@ -58,7 +68,7 @@ void untie_own_head(ModelFolder& folder) {
     const TensorSource *const head = source_of(sources, "lm_head.weight"), *const words = source_of(sources, "token_embedding.weight");
     if (head == nullptr || words == nullptr) return;
     const WeightFiles::Tensor *const own = find_tensor(folder, *head), *const table = find_tensor(folder, *words);
-    if (own == nullptr || table == nullptr || are_alike(own->array, table->array)) return;
+    if (own == nullptr || table == nullptr || own == table || are_alike(own->array, table->array)) return;
     folder.config = untied;
     folder.notes.push_back(fmt::format("{} is not a copy of {}, so it is used, although {} ties the two (tie_word_embeddings).",
                                        escaped(own->array.name), escaped(table->array.name), kConfigName));

@@ -5,7 +5,7 @@
 
 namespace attn {
 
-/// The tensor of a source, with or without one of the family's prefixes; null if there is none.
+/// The tensor of a source, under its own name or that of another tensor tied to it; null if there is none.
 const WeightFiles::Tensor* find_tensor(const ModelFolder& folder, const TensorSource& source);
 /// Changes the configuration where the files have another head than config.json says: one of their own, one without bias, or none.
 void fit_output_head(ModelFolder& folder);

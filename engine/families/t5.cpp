@@ -82,8 +82,7 @@ void add_block(std::vector<TensorSource>& out, const Config& config, const std::
 }
 
 std::vector<TensorSource> t5_tensors(const Config& config) {
-    std::vector<TensorSource> out{
-        {.parameter = "token_embedding.weight", .tensor = "shared.weight", .other_name = "encoder.embed_tokens.weight"}};
+    std::vector<TensorSource> out{{"token_embedding.weight", "shared.weight"}};
     for (const auto& [stack, name] : {std::pair{Stack::Encoder, std::string("encoder.")}, {Stack::Decoder, std::string("decoder.")}}) {
         out.push_back({name + "position_bias.weight", name + "block.0.layer.0.SelfAttention.relative_attention_bias.weight"});
         for (std::int64_t layer = 0; layer < config.layers_of(stack); ++layer) add_block(out, config, name, layer, stack == Stack::Decoder);
