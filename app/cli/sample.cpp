@@ -21,18 +21,14 @@
 #include "app/session/session.hpp"
 #include "app/session/states/model_tokens.hpp"
 #include "app/session/states/opened_model.hpp"
-#include "engine/families/model_folder.hpp"
 #include "engine/generate/generate.hpp"
 #include "engine/grammar/toy_languages.hpp"
 #include "engine/io/file_error.hpp"
-#include "engine/io/gguf.hpp"
 #include "engine/io/hub_cache.hpp"
 #include "engine/io/json.hpp"
 #include "engine/io/while_intact.hpp"
 #include "engine/io/utf8.hpp"
 #include "engine/tasks/dataset.hpp"
-#include "engine/tokenizer/gguf_tokenizer.hpp"
-#include "engine/tokenizer/tokenizer_files.hpp"
 #include "engine/train/checkpoint.hpp"
 #include "engine/train/run_folder.hpp"
 
@@ -64,8 +60,6 @@ public:
     }
     explicit ModelText(std::shared_ptr<const OpenedModel> model) : model_(std::move(model)) {}
     explicit ModelText(Tokenizer tokenizer) : tokenizer_(std::move(tokenizer)) {}
-    /// Of a published model without a tokenizer.
-    explicit ModelText(const ModelFolder& folder) : weights_(folder.weights), ends_(folder.ends), answer_start_(folder.decoder_start) {}
 
     /// `option`: where the text was given, for messages.
     std::vector<std::int32_t> ids(const std::string& text, const char* option) const {
@@ -76,10 +70,7 @@ public:
         return ids;
     }
     /// The default prompt: the start of an answer in the toy languages, otherwise nothing.
-    std::string answer_begins() const {
-        if (model_ != nullptr) return "";
-        return weights_ != nullptr ? std::to_string(answer_start_) : kAnswerBegins;
-    }
+    std::string answer_begins() const { return model_ != nullptr ? "" : kAnswerBegins; }
     /// The decoder's prompt in an encoder-decoder; opened models prepend their start token.
     std::vector<std::int32_t> answer_ids(const std::string& text, const char* option) const {
         return model_ == nullptr ? ids(text, option) : encoded_for_model(text, Reader::Decoder);
@@ -102,13 +93,10 @@ public:
     /// ends with the last token of its source.
     std::vector<std::int32_t> ends(const std::vector<std::int32_t>& source) const {
         if (model_ != nullptr) return model_->ends();
-        if (weights_ != nullptr) return ends_;
         return source.empty() ? std::vector<std::int32_t>() : std::vector{source.back()};
     }
     /// Whether it is an end token of an opened model, which is reported but not part of the text.
-    bool tells_end(std::int32_t id) const {
-        return model_ != nullptr ? model_->is_end(id) : std::find(ends_.begin(), ends_.end(), id) != ends_.end();
-    }
+    bool tells_end(std::int32_t id) const { return model_ != nullptr && model_->is_end(id); }
     std::string text(std::int32_t id) const {
         if (model_ != nullptr) return model_->vocabulary().at(static_cast<std::size_t>(id));
         return tokenizer_ ? tokenizer_->vocabulary()[static_cast<std::size_t>(id)] : std::to_string(id);
@@ -122,7 +110,6 @@ public:
     /// Throws FileError if the opened model's file became shorter, so that what was computed from it is worthless.
     void require_intact() const {
         if (model_ != nullptr) model_->require_intact();
-        if (weights_ != nullptr) weights_->require_intact();
     }
     /// Decodes a complete text.
     std::string whole(const std::vector<std::int32_t>& ids) const {
@@ -132,7 +119,10 @@ public:
         return all;
     }
     /// The separator between two tokens.
-    const char* between() const { return model_ != nullptr || (tokenizer_ && tokenizer_->kind() != TokenizerKind::Word) ? "" : " "; }
+    const char* between() const {
+        if (model_ != nullptr) return model_->reads_ids() ? " " : "";
+        return tokenizer_ && tokenizer_->kind() != TokenizerKind::Word ? "" : " ";
+    }
 
 private:
     std::vector<std::int32_t> encoded(const std::string& prompt) const {
@@ -164,10 +154,6 @@ private:
 
     std::optional<Tokenizer> tokenizer_;
     std::shared_ptr<const OpenedModel> model_;
-    // Only for a published model without a tokenizer:
-    std::shared_ptr<const WeightFiles> weights_;
-    std::vector<std::int32_t> ends_;
-    std::int32_t answer_start_ = 0;
 };
 
 /// Concatenates generated tokens. `begins`: they are a text of their own, not the continuation of one.
@@ -247,22 +233,8 @@ struct TextWriter {
     std::vector<std::int32_t> written{};  ///< tokens that a document holds after the prompt
 };
 
-/// A published model without a tokenizer.
-TextWriter open_by_ids(const std::filesystem::path& path) {
-    const ModelFolder folder = open_model_folder(path);
-    ForwardSettings forward;
-    forward.masks.causal = folder.config.architecture != Architecture::Encoder;
-    return {load_parameters<float>(folder), forward, ModelText(folder)};
-}
-
-bool has_no_tokenizer(const std::filesystem::path& path) {
-    const std::filesystem::path model = model_in_cache(folder_of_model_file(path));
-    return is_gguf_file(model) ? !has_gguf_tokenizer(GgufFile::read(model)) : !has_tokenizer(model);
-}
-
 TextWriter open_writer(const std::filesystem::path& path) {
     if (OpenedModel::is_in(path)) {
-        if (has_no_tokenizer(path)) return open_by_ids(path);
         std::shared_ptr<const OpenedModel> model = open_named_model(path);
         ForwardSettings forward;
         forward.masks.causal = model->config().architecture != Architecture::Encoder;

@@ -6,19 +6,36 @@
 
 #include "app/cli/trained_example.hpp"
 #include "app/session/files/readable_file.hpp"
+#include "app/session/states/opened_model.hpp"
+#include "engine/families/model_folder.hpp"
 #include "engine/io/file_error.hpp"
+#include "engine/io/gguf.hpp"
+#include "engine/io/hub_cache.hpp"
 #include "engine/tensor/error.hpp"
+#include "engine/tokenizer/gguf_tokenizer.hpp"
+#include "engine/tokenizer/id_tokenizer.hpp"
 #include "engine/tokenizer/tokenizer_files.hpp"
 #include "engine/train/run_folder.hpp"
 
 namespace attn::app {
+
+namespace {
+
+/// A published model that comes without a tokenizer, and so reads ids.
+bool reads_ids(const std::filesystem::path& path) {
+    if (!OpenedModel::is_in(path)) return false;
+    const std::filesystem::path model = model_in_cache(folder_of_model_file(path));
+    return is_gguf_file(model) ? !has_gguf_tokenizer(GgufFile::read(model)) : !holds_adapter(model) && !has_tokenizer(model);
+}
+
+}  // namespace
 
 TextTokenizer TextTokenizer::of_model(const std::filesystem::path& path) {
     TextTokenizer out;
     out.name_ = escaped(path.native(), 0);
     if (is_run(folder_of_part(path)))
         throw Error(fmt::format("--model: {0} is a training run, not a published model: use --run {0}", out.name_));
-    out.pieces_ = read_tokenizer(path);
+    out.pieces_ = reads_ids(path) ? id_tokenizer(open_model_folder(path).config.vocab_size) : read_tokenizer(path);
     return out;
 }
 

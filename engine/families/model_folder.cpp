@@ -407,10 +407,9 @@ void add_notes(ModelFolder& folder) {
     if (folder.tokenizer == nullptr) {
         const bool of_run = std::any_of(folder.tensors.begin(), folder.tensors.end(),
                                         [](const TensorUse& use) { return use.leftover == Leftover::Optimizer; });
-        folder.notes.emplace_back(folder.is_file ? "The file has no readable tokenizer: it can be listed and compared, but not opened."
-                                  : of_run
-                                      ? "The folder is that of a training run: attnscope opens it with the vocabulary of the run."
-                                      : "The folder has no readable tokenizer, so it cannot be opened; attnscope sample takes token ids.");
+        folder.notes.push_back(of_run ? "The folder is that of a training run: attnscope opens it with the vocabulary of the run."
+                                      : fmt::format("The {} has no readable tokenizer: texts are ids of tokens, such as \"1 0 2\".",
+                                                    folder.is_file ? "file" : "folder"));
         return;
     }
     folder.notes.insert(folder.notes.end(), folder.tokenizer->notes().begin(), folder.tokenizer->notes().end());

@@ -42,11 +42,6 @@ protected:
         write_safetensors(path / "model.safetensors", {{"format", "pt"}}, std::vector{view_of(array)});
         return path;
     }
-    std::filesystem::path without_tokenizer() const {
-        const std::filesystem::path path = folder.path() / "llama";
-        std::filesystem::copy(std::filesystem::path(ATTN_TEST_DATA) / "golden/hf/llama", path);
-        return path;
-    }
     std::filesystem::path empty_folder() const {
         const std::filesystem::path path = folder.path() / "nothing";
         std::filesystem::create_directory(path);
@@ -301,7 +296,6 @@ TEST_F(Files, WhatCannotBeReadIsSaidOnceAndChangesNothing) {
         {put("array.npy", "\x93NUMPY......"), ".npz"},
         {folder.path(), "model.safetensors"},
         {foreign_folder(), "neither a checkpoint of attnscope nor a GPT-2"},
-        {without_tokenizer(), "there is no tokenizer in this folder"},
         {empty_folder(), "holds neither a training run (model.safetensors) nor a published model"},
     };
     const Document before = session.document();

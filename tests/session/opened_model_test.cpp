@@ -303,13 +303,50 @@ TEST(OpenedModel, ItsFileIsNotCountedAsMemory) {
     EXPECT_EQ(little.wait()->problem.find("make the model smaller"), std::string::npos) << little.wait()->problem;
 }
 
-TEST(OpenedModel, OfAGgufFileNeedsATokenizer) {
-    try {
-        OpenedModel::open(fs::path(ATTN_TEST_DATA) / "golden/gguf/llama.gguf");
-        FAIL() << "opened";
-    } catch (const FileError& error) {
-        EXPECT_THAT(error.what(), HasSubstr("llama.gguf, tokenizer.ggml.model: there is no tokenizer in this file"));
+/// A model of which only the weights are known is spoken to in ids.
+TEST(OpenedModel, WithoutATokenizerReadsIds) {
+    const auto logits_in = [](const Trace<float>& trace) {
+        const bool two = trace.config.architecture == Architecture::EncoderDecoder;
+        const auto* found = trace.find({Stage::Logits, -1, two ? Stack::Decoder : Stack::Main});
+        if (found == nullptr) return std::vector<float>();
+        const auto values = found->value.values();
+        return std::vector<float>(values.begin(), values.end());
+    };
+    const auto logits = [&](const Document& document) {
+        Session session(document, [] {});
+        const auto shown = session.wait();
+        EXPECT_EQ(shown->problem, "");
+        return shown->trace == nullptr ? std::vector<float>() : logits_in(*shown->trace);
+    };
+    for (const char* path : {"golden/gguf/llama.gguf", "golden/hf/llama", "golden/hf/t5", "golden/hf/bert"}) {
+        SCOPED_TRACE(path);
+        const auto model = OpenedModel::open(fs::path(ATTN_TEST_DATA) / path);
+        ASSERT_TRUE(model->reads_ids());
+        Document document = document_of_model(model);
+        EXPECT_FALSE(logits(document).empty()) << "the text it opens with";
+        EXPECT_THAT(model->tokenizer().notes(), testing::ElementsAre(HasSubstr("its texts are ids of tokens")));
+        document.texts = {"5 3 9 14"};
+        if (model->config().architecture == Architecture::EncoderDecoder) document.source_texts = {"7, 2"};
+        const Prepared prepared = prepare(document);
+        const std::vector<std::int32_t> ids = prepared.tokens.ids, expected = {5, 3, 9, 14};
+        EXPECT_THAT(std::vector<std::int32_t>(ids.end() - 4, ids.end()), testing::ElementsAreArray(expected));
+        EXPECT_EQ(prepared.chips.front().back().text, "14");
+        // The engine given the same ids is the oracle.
+        const TokenBatch batch = prepared.tokens;
+        EXPECT_EQ(logits(document), logits_in(trace_forward<float>(model->parameters(), batch, prepared.source, document.forward)));
+        for (const char* wrong : {"the cat", "5 x", "-1", "1000000", "1.5", "\xff"}) {
+            document.texts = {wrong};
+            EXPECT_THROW(prepare(document), DocumentError) << wrong;
+        }
+        for (const char* nothing : {"", " , "}) {
+            document.texts = {nothing};
+            if (model->config().architecture == Architecture::EncoderDecoder) continue;  // it has its start token
+            EXPECT_THROW(prepare(document), DocumentError);
+        }
     }
+}
+
+TEST(OpenedModel, AFolderIsNoGgufFile) {
     const test::TemporaryFolder folder;
     fs::create_directory(folder.path() / "folder.gguf");
     EXPECT_FALSE(OpenedModel::is_in(folder.path() / "folder.gguf"));

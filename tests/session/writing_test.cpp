@@ -56,6 +56,20 @@ protected:
     std::unique_ptr<Session> session;
 };
 
+/// Ids that were written are read again from the text.
+TEST_F(WritingSession, OfAModelWithoutATokenizerIsAListOfIds) {
+    open(document_of_model(OpenedModel::open(fs::path(ATTN_TEST_DATA) / "golden/hf/llama")));
+    apply({command::SetTexts{{"5 3 9"}, {}}, ""});
+    session->wait();
+    write(4);
+    const std::vector<std::int32_t> ids = shown_ids();
+    ASSERT_EQ(ids.size(), 7U);
+    const std::string text = whole_texts(document()).front();
+    EXPECT_THAT(text, testing::StartsWith("5 3 9 " + std::to_string(ids[3]) + " "));
+    apply({command::SetTexts{{text}, {}}, ""});
+    EXPECT_EQ(shown_ids(), ids);
+}
+
 TEST_F(WritingSession, WritesWhatTheEngineWritesAndShowsIt) {
     open("stories");
     set({.temperature = 1.4, .top_k = 30, .min_p = 0.01, .seed = 5});

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -17,8 +18,18 @@ bool fits(const OpenedModel& model, std::string_view text) {
     return static_cast<std::int64_t>(model.tokenizer().encode(text).size()) <= model.config().longest_text();
 }
 
+/// A text for a model that reads ids: the first of them.
+std::string first_ids(const OpenedModel& model) {
+    constexpr std::int64_t kMost = 12;
+    std::string text;
+    for (std::int64_t id = 0; id < std::min({kMost, model.config().longest_text(), model.config().vocab_size}); ++id)
+        text += fmt::format("{}{}", text.empty() ? "" : " ", id);
+    return text;
+}
+
 /// The first of our example sentences that fits into the model's context. Most models continue it; an encoder fills in its hidden word.
 std::string text_for(const OpenedModel& model) {
+    if (model.reads_ids()) return first_ids(model);
     std::vector<std::string> texts = {"When Anna and Ben came home, Ben gave the keys to Anna. When Anna and Ben came home, Ben gave",
                                       "The cat sat on the mat and the cat"};
     const Config& config = model.config();
@@ -33,7 +44,8 @@ std::string text_for(const OpenedModel& model) {
 void set_both_texts(Document& document, const OpenedModel& model) {
     const Family& family = *model.folder().family;
     document.source_texts = document.texts;
-    const bool knows_example = !family.example_source.empty() && model.folder().model_type == family.model_types.front();
+    const bool knows_example =
+        !model.reads_ids() && !family.example_source.empty() && model.folder().model_type == family.model_types.front();
     if (!knows_example || !fits(model, family.example_source) || !fits(model, family.example_target)) return;
     document.source_texts = {std::string(family.example_source)};
     document.texts = {std::string(family.example_target)};

@@ -125,10 +125,17 @@ void keep_written(Document& document, const Document& before) {
     document.written = {};
 }
 
+namespace {
+
+/// Whether tokens are written with spaces between them: words, and the ids of a model without a tokenizer.
+bool is_spaced(const Setup& setup) { return setup.model != nullptr ? setup.model->reads_ids() : setup.tokenizer == TokenizerKind::Word; }
+
+}  // namespace
+
 std::string written_text(const Setup& setup, const std::vector<std::int32_t>& ids) {
     if (ids.empty()) return "";
     const SharedWords vocabulary = setup.model != nullptr ? setup.model->vocabulary() : vocabulary_of(setup);
-    const bool spaced = setup.model == nullptr && setup.tokenizer == TokenizerKind::Word;
+    const bool spaced = is_spaced(setup);
     std::string text;
     for (const std::int32_t id : ids) {
         if (spaced && !text.empty()) text += ' ';
@@ -141,8 +148,7 @@ std::vector<std::string> whole_texts(const Setup& setup) {
     std::vector<std::string> texts = setup.texts;
     if (setup.written.ids.empty()) return texts;
     std::string& text = texts.at(static_cast<std::size_t>(setup.written.sequence));
-    const bool spaced = setup.model == nullptr && setup.tokenizer == TokenizerKind::Word && !text.empty();
-    text += (spaced ? " " : "") + written_text(setup, setup.written.ids);
+    text += (is_spaced(setup) && !text.empty() ? " " : "") + written_text(setup, setup.written.ids);
     return texts;
 }
 

@@ -17,7 +17,6 @@
 #include "engine/io/input_file.hpp"
 #include "engine/io/safetensors_header.hpp"
 #include "engine/tensor/error.hpp"
-#include "engine/tokenizer/tokenizer_files.hpp"
 #include "engine/train/run_folder.hpp"
 #include "engine/train/run_json.hpp"
 
@@ -79,7 +78,6 @@ std::string folder_words(const std::filesystem::path& path) {
     if (OpenedModel::is_in(path)) {
         const std::filesystem::path model = model_in_cache(path);
         if (!std::filesystem::is_directory(model)) return words_for(model);
-        if (!has_tokenizer(model)) OpenedModel::open(path);  // throws, saying what it lacks
         return model_words(model);
     }
     std::error_code unknown;

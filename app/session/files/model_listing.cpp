@@ -17,7 +17,6 @@
 #include "engine/io/json.hpp"
 #include "engine/io/ollama_store.hpp"
 #include "engine/io/safetensors_header.hpp"
-#include "engine/tokenizer/tokenizer_files.hpp"
 
 namespace attn::app {
 namespace {
@@ -111,7 +110,6 @@ std::string problem_of(const fs::path& folder) {
     } catch (const FileError& error) {
         return error.what();
     }
-    if (!has_tokenizer(folder)) return "it has no tokenizer";
     return is_complete(folder) ? "" : "its download is incomplete";
 }
 

@@ -1,15 +1,12 @@
 #include "app/session/states/opened_model.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "engine/families/model_folder.hpp"
-#include "engine/io/file_error.hpp"
 #include "engine/io/hub_cache.hpp"
 #include "engine/io/ollama_store.hpp"
-#include "engine/tokenizer/tokenizer_files.hpp"
+#include "engine/tokenizer/id_tokenizer.hpp"
 #include "engine/train/run_folder.hpp"
 
 namespace attn::app {
@@ -36,14 +33,8 @@ std::shared_ptr<const OpenedModel> OpenedModel::open(const std::filesystem::path
 OpenedModel::OpenedModel(const std::filesystem::path& path)
     : path_(std::filesystem::absolute(model_in_cache(folder_of_model_file(path))).lexically_normal()),
       folder_(std::make_unique<const ModelFolder>(open_model_folder(path))) {
-    if (folder_->tokenizer == nullptr && is_gguf_file(path_))
-        throw FileError(FileFault::Unsupported, escaped(path.native(), 0), "tokenizer.ggml.model",
-                        "there is no tokenizer in this file; attnscope model and compare-weights can read it");
-    if (folder_->tokenizer == nullptr)
-        throw FileError(
-            FileFault::Unsupported, escaped(folder_->path.native(), 0), "",
-            fmt::format("there is no tokenizer in this folder: expected {}; attnscope sample takes token ids instead", kTokenizerFiles));
-    vocabulary_ = texts_of(*folder_->tokenizer, folder_->config.vocab_size);
+    tokenizer_ = reads_ids() ? id_tokenizer(folder_->config.vocab_size) : folder_->tokenizer;
+    vocabulary_ = texts_of(*tokenizer_, folder_->config.vocab_size);
     if (std::string name = ollama_name(path_); !name.empty()) name_ = std::move(name);
 }
 
@@ -58,7 +49,7 @@ std::string_view OpenedModel::family() const { return folder_->family->name; }
 
 const Config& OpenedModel::config() const { return folder_->config; }
 
-const ModelTokenizer& OpenedModel::tokenizer() const { return *folder_->tokenizer; }
+bool OpenedModel::reads_ids() const { return folder_->tokenizer == nullptr; }
 
 std::int32_t OpenedModel::decoder_start() const { return folder_->decoder_start; }
 

@@ -28,7 +28,7 @@ public:
     /// Whether `path` is a GGUF file, a folder in Hugging Face's cache, or a folder with a config.json that is not a training run of ours:
     /// whatever else is wrong with such a folder, it is meant as a published model.
     static bool is_in(const std::filesystem::path& path);
-    /// Reads everything except the weights. Throws FileError as open_model_folder() does, and Unsupported for a model without a tokenizer.
+    /// Reads everything except the weights. Throws FileError as open_model_folder() does.
     static std::shared_ptr<const OpenedModel> open(const std::filesystem::path& path);
     ~OpenedModel();
 
@@ -38,7 +38,9 @@ public:
     /// The family's display name, such as "GPT-2".
     std::string_view family() const;
     const Config& config() const;
-    const ModelTokenizer& tokenizer() const;
+    const ModelTokenizer& tokenizer() const { return *tokenizer_; }
+    /// Whether it has no tokenizer of its own, so that its texts are ids (see id_tokenizer()).
+    bool reads_ids() const;
     /// Encoder-decoders only: the token that starts every decoder text.
     std::int32_t decoder_start() const;
     /// The tokens that end a generated text.
@@ -63,6 +65,7 @@ private:
     std::filesystem::path path_;
     std::string name_ = model_name(path_);
     std::unique_ptr<const ModelFolder> folder_;
+    std::shared_ptr<const ModelTokenizer> tokenizer_;
     SharedWords vocabulary_;
     mutable std::mutex mutex_;  // guards parameters_
     mutable std::shared_ptr<const Parameters<float>> parameters_;
