@@ -10,6 +10,7 @@
 #include "app/panels/files/shown_numbers.hpp"
 #include "app/panels/maps/large_map.hpp"
 #include "app/panels/navigation.hpp"
+#include "app/session/document/table_text.hpp"
 #include "app/widgets/number.hpp"
 
 namespace attn::app {
@@ -34,10 +35,10 @@ void tell(PanelContext& context, std::string words, bool failed = false) {
 void copy_table(PanelContext& context, const ShownNumbers& shown) {
     const std::shared_ptr<const NumberTable> made = shown.make_table();
     const NumberTable& table = *made;
-    std::string text = table.row_axis;
-    for (const std::string& column : table.column_texts) text += "\t" + column;
+    std::string text = table_text(table.row_axis);
+    for (const std::string& column : table.column_texts) text += "\t" + table_text(column);
     for (std::int64_t row = 0; row < table.rows; ++row) {
-        text += "\n" + table.row_texts[static_cast<std::size_t>(row)];
+        text += "\n" + table_text(table.row_texts[static_cast<std::size_t>(row)]);
         for (std::int64_t column = 0; column < table.columns; ++column) {
             const float number = table.numbers[static_cast<std::size_t>(row * table.columns + column)];
             text += "\t" + (std::isnan(number) ? std::string() : format_exact(number, true));

@@ -9,12 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include "app/session/document/table_text.hpp"
 #include "app/session/facets/held_stages.hpp"
 #include "engine/io/atomic_file.hpp"
 #include "engine/io/npy.hpp"
 #include "engine/io/number_text.hpp"
-#include "engine/model/recomputation.hpp"
 #include "engine/io/while_intact.hpp"
+#include "engine/model/recomputation.hpp"
 #include "engine/trace/trace_file.hpp"
 #include "engine/weights/parameter_part.hpp"
 
@@ -83,13 +84,12 @@ public:
 
     /// The vocabulary's text for an id.
     std::string symbol(std::int64_t id) const {
-        return id < static_cast<std::int64_t>(snapshot_.vocabulary.size()) ? escaped(snapshot_.vocabulary[static_cast<std::size_t>(id)], 0)
-                                                                           : "";
+        return id < static_cast<std::int64_t>(snapshot_.vocabulary.size()) ? snapshot_.vocabulary[static_cast<std::size_t>(id)] : "";
     }
     /// The token at a position of a sequence.
     std::string token(Axis axis, std::int64_t batch, std::int64_t position) const {
         const auto& row = tokens(axis)[static_cast<std::size_t>(batch)];
-        return escaped(row[static_cast<std::size_t>(position)].text, 0);
+        return row[static_cast<std::size_t>(position)].text;
     }
     std::string column(Axis axis, std::int64_t i) const {
         std::string name = std::to_string(i);
@@ -126,13 +126,6 @@ private:
     const TensorChoice& choice_;
 };
 
-std::string quoted(const std::string& text) {
-    if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-    std::string out = "\"";
-    for (const char c : text) out.append(c == '"' ? 2 : 1, c);
-    return out + '"';
-}
-
 /// Formats the header line and the leading columns of every row.
 class CsvLines {
 public:
@@ -145,7 +138,7 @@ public:
             if (Labels::is_named(shape_[a].axis)) line += "token,";
         }
         const Dim& last = shape_[shape_.rank() - 1];
-        for (std::int64_t i = 0; i < last.size; ++i) line += (i > 0 ? "," : "") + quoted(labels_.column(last.axis, i));
+        for (std::int64_t i = 0; i < last.size; ++i) line += (i > 0 ? "," : "") + csv_field(labels_.column(last.axis, i));
         return line + "\r\n";
     }
     std::string prefix(std::int64_t row) const {
@@ -162,7 +155,7 @@ public:
             text += std::to_string(index[a]) + ",";
             const Axis axis = shape_[static_cast<int>(a)].axis;
             if (Labels::is_named(axis))
-                text += quoted(axis == Axis::V ? labels_.symbol(index[a]) : labels_.token(axis, batch, index[a])) + ",";
+                text += csv_field(axis == Axis::V ? labels_.symbol(index[a]) : labels_.token(axis, batch, index[a])) + ",";
         }
         return text;
     }
@@ -215,7 +208,6 @@ public:
         return part_;
     }
     std::shared_ptr<const Mask> mask(const StageId& id) const {
-    const Snapshot& snapshot_;
         const Op op = outline_->plan->at(id).op;
         if (!knows_mask(op)) return nullptr;
         return masks_.of(id, outline_->plan->at(id).settings.window);
@@ -223,6 +215,7 @@ public:
     const std::optional<NotFiniteCell>& not_finite() const { return not_finite_; }
 
 private:
+    const Snapshot& snapshot_;
     std::shared_ptr<const Trace<float>> outline_;
     std::stop_token stop_;
     Recomputation<float> again_;
@@ -297,21 +290,19 @@ void write_table(const std::filesystem::path& path, const NumberTable& table, co
         return write_npy(path, {path.stem().string(), DType::F32, {table.rows, table.columns}, std::as_bytes(std::span(table.numbers))},
                          watch);
     if (path.extension() != ".csv") throw Error("what is shown can be written as .csv or .npy");
-    const auto text_at = [](const std::vector<std::string>& texts, std::int64_t i) {
-        return escaped(texts[static_cast<std::size_t>(i)], 0);
-    };
+    const auto text_at = [](const std::vector<std::string>& texts, std::int64_t i) { return texts[static_cast<std::size_t>(i)]; };
     const bool tokens = !table.row_texts.empty() && !table.rows_by_text;
-    std::string text = quoted(table.row_axis) + (tokens ? ",token" : "");
+    std::string text = csv_field(table.row_axis) + (tokens ? ",token" : "");
     for (std::int64_t column = 0; column < table.columns; ++column) {
         const std::string name = std::to_string(column);
         const std::string text_of = table.column_texts.empty() ? "" : text_at(table.column_texts, column);
-        text += "," + quoted(table.columns_by_text ? text_of : text_of.empty() ? name : fmt::format("{} {}", name, text_of));
+        text += "," + csv_field(table.columns_by_text ? text_of : text_of.empty() ? name : fmt::format("{} {}", name, text_of));
     }
     text += "\r\n";
     for (std::int64_t row = 0; row < table.rows; ++row) {
         watch.at(static_cast<std::uint64_t>(row), static_cast<std::uint64_t>(table.rows));
-        text += table.rows_by_text ? quoted(text_at(table.row_texts, row)) : std::to_string(row);
-        if (tokens) text += "," + quoted(text_at(table.row_texts, row));
+        text += table.rows_by_text ? csv_field(text_at(table.row_texts, row)) : std::to_string(row);
+        if (tokens) text += "," + csv_field(text_at(table.row_texts, row));
         for (std::int64_t column = 0; column < table.columns; ++column) {
             text += ',';
             if (const float number = table.numbers[static_cast<std::size_t>(row * table.columns + column)]; !std::isnan(number))
