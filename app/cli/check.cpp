@@ -24,15 +24,15 @@ struct CheckOptions {
 };
 
 void print(const check::Report& report) {
-    fmt::print("{}: {}\n", report.file, report.module);
+    fmt::print("{}: {}\n", escaped(report.file, 0), escaped(report.module, 0));
     std::size_t name_width = 0, shape_width = 0;
     for (const check::TensorResult& tensor : report.tensors) {
-        name_width = std::max(name_width, tensor.name.size());
+        name_width = std::max(name_width, escaped(tensor.name, 0).size());
         shape_width = std::max(shape_width, shape_text(tensor.shape).size());
     }
     for (const check::TensorResult& tensor : report.tensors)
-        fmt::print("  {:<{}}  {:<{}}  abs {:<9.3g} rel {:<9.3g} {}{}\n", tensor.name, name_width, shape_text(tensor.shape), shape_width,
-                   tensor.max_abs, tensor.max_rel, tensor.ok ? "ok" : "FAIL",
+        fmt::print("  {:<{}}  {:<{}}  abs {:<9.3g} rel {:<9.3g} {}{}\n", escaped(tensor.name, 0), name_width, shape_text(tensor.shape),
+                   shape_width, tensor.max_abs, tensor.max_rel, tensor.ok ? "ok" : "FAIL",
                    tensor.undetermined > 0 ? fmt::format(", {} more undetermined by rounding", tensor.undetermined) : "");
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "app/cli/commands.hpp"
+#include "app/cli/terminal_text.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/json.hpp"
 
@@ -90,7 +91,7 @@ void print_json(const CompareOptions& options, const WeightComparison& compariso
     const Json all{
         {"a", options.a.string()}, {"b", options.b.string()},         {"numbers", comparison.numbers},      {"max", comparison.max},
         {"rms", comparison.rms},   {"relative", comparison.relative}, {"parameters", std::move(parameters)}};
-    fmt::print("{}\n", all.dump(-1, Json::InvalidUtf8::Replace));
+    fmt::print("{}\n", json_line(all));
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "app/cli/complaint.hpp"
 #include "app/cli/document_options.hpp"
 #include "app/cli/standard_output.hpp"
+#include "app/cli/terminal_text.hpp"
 #include "app/cli/training_options.hpp"
 #include "app/session/facets/held_stages.hpp"
 #include "engine/doctor/future_leak.hpp"
@@ -63,7 +64,7 @@ void print_json(const std::string& file, const doctor::Diagnosis& diagnosis) {
     line["explanation"] = diagnosis.explanation;
     line["attention"] = diagnosis.attention;
     line["warnings"] = warnings_of(diagnosis);
-    fmt::print("{}\n", line.dump(-1, Json::InvalidUtf8::Replace));
+    fmt::print("{}\n", json_line(line));
 }
 
 void print_text(const std::string& file, const doctor::Diagnosis& diagnosis) {
@@ -119,7 +120,7 @@ int look_for_leaks(const DoctorOptions& options) {
     if (options.json) {
         Json line = {{"changed", *options.leak}, {"token", token}, {"moved", Json::list()}};
         for (const doctor::Leak& leak : leaks) line["moved"].push_back({{"position", leak.position}, {"change", leak.change}});
-        fmt::print("{}\n", line.dump(-1, Json::InvalidUtf8::Replace));
+        fmt::print("{}\n", json_line(line));
     } else if (leaks.empty()) {
         fmt::print("With a different token at position {} (\"{}\") no earlier output changes: the future does not leak.\n", *options.leak,
                    escaped(token, 0));

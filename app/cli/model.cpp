@@ -100,7 +100,7 @@ void print_model(const std::filesystem::path& path) {
                    folder.tokenizer->added_tokens().size(), folder.tokenizer->added_tokens().size() == 1 ? "" : "s");
     if (!folder.ends.empty()) fmt::print("  writing ends with {}\n", end_words(folder));
     if (!folder.assumed.empty()) fmt::print("  not recorded in the file, so assumed: {}\n", fmt::join(folder.assumed, "; "));
-    for (const std::string& note : folder.notes) fmt::print("  {}\n", note);
+    for (const std::string& note : folder.notes) fmt::print("  {}\n", escaped(note, 0));
     if (!folder.unread.empty())
         fmt::print("  settings in {} without effect here: {}\n", folder.is_file ? "the file" : "config.json",
                    fmt::join(escaped_all(folder.unread), ", "));

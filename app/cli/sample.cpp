@@ -15,6 +15,7 @@
 #include "app/cli/document_options.hpp"
 #include "app/cli/number_checks.hpp"
 #include "app/cli/standard_output.hpp"
+#include "app/cli/terminal_text.hpp"
 #include "app/cli/trained_example.hpp"
 #include "app/cli/training_options.hpp"
 #include "app/session/files/readable_file.hpp"
@@ -26,8 +27,8 @@
 #include "engine/io/file_error.hpp"
 #include "engine/io/hub_cache.hpp"
 #include "engine/io/json.hpp"
-#include "engine/io/while_intact.hpp"
 #include "engine/io/utf8.hpp"
+#include "engine/io/while_intact.hpp"
 #include "engine/tasks/dataset.hpp"
 #include "engine/train/checkpoint.hpp"
 #include "engine/train/run_folder.hpp"
@@ -44,12 +45,6 @@ struct SampleOptions {
     SamplingSettings sampling;
     bool json = false, ignore_end = false;
 };
-
-/// Vocabularies come from files, so escape control characters before they reach a terminal.
-std::string harmless(const std::string& token) {
-    const bool plain = token == "\n" || token == "\t" || (token.size() == 1 && static_cast<unsigned char>(token[0]) >= 0x80);
-    return plain ? token : escaped(token, 0);
-}
 
 /// Converts between text and a model's tokens; uses numbers if the file has no vocabulary.
 class ModelText {
@@ -222,7 +217,7 @@ void print_json(const SampleOptions& options, Json tokens, const std::string& te
     if (ended) line["ended"] = *ended;
     if (!options.source.empty()) line["source"] = options.source;
     // JSON must be UTF-8: incomplete characters appear as U+FFFD.
-    fmt::print("{}\n", line.dump(-1, Json::InvalidUtf8::Replace));
+    fmt::print("{}\n", json_line(line));
 }
 
 /// A model with its forward settings and vocabulary.
@@ -282,8 +277,18 @@ TextWriter open_document(SampleOptions& options) {
     return {snapshot->trace->parameters, std::move(forward), words(), goes_on ? setup.written.ids : std::vector<std::int32_t>()};
 }
 
-/// A token's text, escaped if it goes to a terminal.
-std::string printed(std::string text) { return ::isatty(STDOUT_FILENO) != 0 ? harmless(text) : text; }
+/// Prints texts of files and models piece by piece, harmless if they go to a terminal.
+class Printer {
+public:
+    void print(std::string_view piece) { put(is_terminal_ ? terminal_.add(piece) : std::string(piece)); }
+    void end_line() { put(terminal_.end() + "\n"); }
+
+private:
+    static void put(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+    bool is_terminal_ = ::isatty(STDOUT_FILENO) != 0;
+    TerminalText terminal_;
+};
 
 /// Prints the prompt with all masks filled in.
 void print_filled_in(const SampleOptions& options, const TextWriter& writer) {
@@ -306,8 +311,9 @@ void print_filled_in(const SampleOptions& options, const TextWriter& writer) {
             tokens.push_back(words.hides(prompt[at]) ? std::move(*next++) : token_json(words, filled[at]));
         return print_json(options, std::move(tokens), words.whole(filled));
     }
-    const std::string text = words.whole(filled);
-    fmt::print("{}\n", printed(text));
+    Printer printer;
+    printer.print(words.whole(filled));
+    printer.end_line();
 }
 
 void tell_end(const ModelText& words, std::int32_t id, std::size_t written) {
@@ -355,17 +361,20 @@ void print_written(SampleOptions options, const TextWriter& writer) {
         return tell_forgotten(writer.parameters->config(), prompt.size(), written.size());
     }
     bool begun = false;
+    Printer printer;
+    const auto print = [&](const DrawnToken& drawn) {
+        words.require_intact();
+        // Print the prompt together with the first token, so that an earlier error prints nothing.
+        const bool ends_here = is_end(drawn.id) && words.tells_end(drawn.id);
+        const std::string word = ends_here ? "" : begins && !begun ? words.first_text(drawn.id) : words.text(drawn.id);
+        printer.print(fmt::format("{}{}{}", begun ? "" : before, begun || !before.empty() ? words.between() : "", word));
+        begun = true;
+        flush_output();
+    };
     const std::vector<std::int32_t> written =
-        generate(*writer.parameters, given, writer.forward, options.sampling, [&](const DrawnToken& drawn) {
-            words.require_intact();
-            // Print the prompt together with the first token, so that an earlier error prints nothing.
-            const bool ends_here = is_end(drawn.id) && words.tells_end(drawn.id);
-            const std::string word = ends_here ? "" : printed(begins && !begun ? words.first_text(drawn.id) : words.text(drawn.id));
-            fmt::print("{}{}{}", begun ? "" : before, begun || !before.empty() ? words.between() : "", word);
-            begun = true;
-            flush_output();
-        });
-    fmt::print("{}\n", begun ? "" : before);
+        while_intact(words, [&] { return generate(*writer.parameters, given, writer.forward, options.sampling, print); });
+    if (!begun) printer.print(before);
+    printer.end_line();
     flush_output();
     if (!written.empty() && is_end(written.back()) && words.tells_end(written.back())) tell_end(words, written.back(), written.size());
     tell_forgotten(writer.parameters->config(), prompt.size(), written.size());

@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "app/cli/commands.hpp"
+#include "app/cli/complaint.hpp"
 #include "app/cli/document_options.hpp"
 #include "app/cli/piped_file.hpp"
+#include "app/cli/terminal_text.hpp"
 #include "app/cli/text_tokenizer.hpp"
 #include "app/cli/tokenize_steps.hpp"
 #include "app/session/states/shipped_model.hpp"
@@ -101,13 +103,7 @@ Json pair_json(const Encoding& encoding, std::vector<std::string> texts, std::st
     return line;
 }
 
-/// Escapes characters that some readers treat as line breaks.
-void print_line(const Json& line) {
-    std::string text = line.dump(-1, Json::InvalidUtf8::Replace);
-    for (const auto& [sign, escape] : {std::pair("\u0085", "\\u0085"), {"\u2028", "\\u2028"}, {"\u2029", "\\u2029"}})
-        for (std::size_t at = 0; (at = text.find(sign, at)) != std::string::npos;) text.replace(at, std::string_view(sign).size(), escape);
-    fmt::print("{}\n", text);
-}
+void print_line(const Json& line) { fmt::print("{}\n", json_line(line)); }
 
 std::string place_words(const EncodedToken& token, std::string_view text) {
     if (token.from_template) return "added by the template";
@@ -225,7 +221,7 @@ void tokenize(TokenizeOptions options) {
     else if (options.texts.empty()) throw Error("tokenize: expected a text, given by --text or --texts");
     const std::vector<TextTokenizer> tokenizers = named_tokenizers(options);
     for (const TextTokenizer& tokenizer : tokenizers)
-        for (const std::string& note : tokenizer.notes()) fmt::print(stderr, "attnscope: {}\n", note);
+        for (const std::string& note : tokenizer.notes()) complain(note);
     if (!options.pair.empty()) {
         if (tokenizers.size() == 2 || options.steps || options.texts.size() != 1)
             throw Error("--pair is the second text of a pair: give it with one tokenizer and one --text, and without --steps");

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "app/cli/terminal_text.hpp"
 #include "engine/io/json.hpp"
 
 namespace attn::app {
@@ -88,7 +89,7 @@ void TrainProgress::step(const LossPoint& loss, const std::optional<ValidationPo
 void TrainProgress::event(const std::string& name, std::int64_t step, const std::string& message) {
     if (style_ != ProgressStyle::Json) return finish();
     const Json line{{"event", name}, {"step", step}, {"message", message}};
-    print(line.dump(-1, Json::InvalidUtf8::Replace) + "\n");
+    print(json_line(line) + "\n");
 }
 
 void TrainProgress::finish() {
