@@ -122,6 +122,9 @@ void list_wrong(Diagnosis& diagnosis) {
 
 void Examination::add(const ArrayFile& part, const std::stop_token& stop) {
     const Dump dump = sort_dump(part);
+    for (const SkippedArray& one : part.skipped)
+        skipped_.push_back(
+            {.severity = Severity::Warning, .sentence = fmt::format("\"{}\" was left out: {}.", escaped(one.name), one.why)});
     has_other_parts_ |= dump.hints.has_other_parts;
     for (const Group& group : dump.groups) {
         attentions_.push_back(examine_group(part, group, dump.hints, stop));
@@ -135,6 +138,12 @@ void Examination::add(const ArrayFile& part, const std::stop_token& stop) {
 }
 
 Diagnosis Examination::conclude() {
+    Diagnosis diagnosis = judge();
+    diagnosis.findings.insert(diagnosis.findings.end(), skipped_.begin(), skipped_.end());
+    return diagnosis;
+}
+
+Diagnosis Examination::judge() {
     if (attentions_.empty()) {
         Diagnosis nothing;
         nothing.explanation =

@@ -29,8 +29,11 @@ public:
     Diagnosis conclude();
 
 private:
+    Diagnosis judge();
+
     std::vector<Diagnosis> attentions_;
     std::optional<Diagnosis> outside_;  ///< the first mistake outside all attentions
+    std::vector<Finding> skipped_;      ///< arrays that could not be read, one each
     std::vector<std::string> names_;    ///< array names, kept until an attention is found
     bool has_other_parts_ = false;
 };

@@ -180,6 +180,9 @@ const NamedArray* ArrayFile::find(std::string_view name) const {
 
 const NamedArray& ArrayFile::at(std::string_view name) const {
     const NamedArray* array = find(name);
+    for (const SkippedArray& other : skipped)
+        if (array == nullptr && other.name == name)
+            throw FileError(FileFault::Unsupported, source, fmt::format("array \"{}\"", escaped(name)), other.why);
     if (array == nullptr) throw FileError(FileFault::Schema, source, "", fmt::format("there is no array \"{}\"", escaped(name)));
     return *array;
 }

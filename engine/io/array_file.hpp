@@ -72,16 +72,21 @@ std::vector<T> values_as(const NamedArray& array, std::string_view source);
 template <class T>
 void copy_values(const ArrayView& array, std::string_view source, std::span<T> out);
 
+/// An entry of a file that was not read.
+struct SkippedArray {
+    std::string name, why;  ///< why: the end of a sentence, "element type '<U3' cannot be read"
+};
+
 /// The contents of a file.
 struct ArrayFile {
     std::string source;                           ///< the file's name for messages
     std::map<std::string, std::string> metadata;  ///< safetensors' __metadata__; empty for .npy and .npz
     std::vector<NamedArray> arrays;               ///< in file order
-    std::vector<std::string> notes;               ///< what the reader skipped, one sentence each
+    std::vector<SkippedArray> skipped;            ///< in file order
 
     /// nullptr if there is no such array.
     const NamedArray* find(std::string_view name) const;
-    /// Throws FileError(Schema) if there is no such array.
+    /// Throws FileError(Schema) if there is no such array, Unsupported if it was skipped.
     const NamedArray& at(std::string_view name) const;
     /// Throws FileError(Schema) if the metadata lacks the key.
     const std::string& metadata_at(const std::string& key) const;

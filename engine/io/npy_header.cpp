@@ -4,8 +4,6 @@
 
 #include <charconv>
 
-#include "engine/io/file_error.hpp"
-
 namespace attn {
 namespace {
 
@@ -35,6 +33,9 @@ public:
 private:
     [[noreturn]] void fail(FileFault fault, std::string_view problem) const {
         throw FileError(fault, source_, fmt::format("byte {}", first_byte_ + at_), problem);
+    }
+    [[noreturn]] void refuse_elements(const std::string& why) const {
+        throw UnreadableElements(source_, fmt::format("byte {}", first_byte_ + at_), why);
     }
     /// The next character other than white space; NUL at the end.
     char peek() {
@@ -89,7 +90,7 @@ private:
 };
 
 void HeaderParser::read_descr() {
-    if (peek() == '[') fail(FileFault::Unsupported, "a structured array cannot be read");
+    if (peek() == '[') refuse_elements("a structured array cannot be read");
     const std::string_view descr = read_string("expected the element type in quotes");
     std::string_view type = descr;
     const char order = type.empty() ? '\0' : type.front();
@@ -108,7 +109,7 @@ void HeaderParser::read_descr() {
         header_.big_endian = order == '>';
         return;
     }
-    fail(FileFault::Unsupported, fmt::format("element type '{}' cannot be read", escaped(descr)));
+    refuse_elements(fmt::format("element type '{}' cannot be read", escaped(descr)));
 }
 
 std::int64_t HeaderParser::read_size() {

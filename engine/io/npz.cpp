@@ -12,6 +12,7 @@
 
 #include "engine/io/atomic_file.hpp"
 #include "engine/io/npy.hpp"
+#include "engine/io/npy_header.hpp"
 #include "engine/io/utf8.hpp"
 #include "engine/io/zip_directory.hpp"
 
@@ -130,13 +131,19 @@ ArrayFile read_all(InputFile& file, const std::stop_token& stop) {
     out.source = file.name();
     for (std::size_t i = 0; i < entries.size(); ++i) {
         if (!is_array(entries[i])) {
-            out.notes.push_back(fmt::format("entry \"{}\" is not a .npy array and was skipped", escaped(entries[i].name)));
+            out.skipped.push_back({entries[i].name, "it is not a .npy array"});
             continue;
         }
         EntrySource source(archive.get(), i, entries[i], file.name(), stop);
-        NamedArray& array = out.arrays.emplace_back(read_npy(source));
-        source.expect_end();
-        array.name = entries[i].name.substr(0, entries[i].name.size() - kExtension.size());
+        std::string name = entries[i].name.substr(0, entries[i].name.size() - kExtension.size());
+        try {
+            NamedArray array = read_npy(source);
+            source.expect_end();
+            array.name = std::move(name);
+            out.arrays.push_back(std::move(array));
+        } catch (const UnreadableElements& error) {
+            out.skipped.push_back({std::move(name), error.why()});
+        }
     }
     return out;
 }

@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <functional>
 
+#include "engine/doctor/doctor.hpp"
+#include "engine/io/file_error.hpp"
 #include "tests/engine/io_support.hpp"
 #include "tests/engine/numpy_process.hpp"
 
@@ -199,9 +202,52 @@ TEST_F(Npz, NamesAndForeignEntries) {
         Zip{.entries = {{.name = "in.zip", .data = nested}, {.name = "readme", .data = "hi"}, {.name = "", .data = "x"}, array_entry()}}
             .bytes());
     EXPECT_EQ(file.arrays.size(), 1U) << "Z15";
-    EXPECT_EQ(file.notes.size(), 3U);
+    EXPECT_EQ(file.skipped.size(), 3U);
     refused("Z16", FileFault::Truncated, Zip{.entries = {array_entry(), {.name = "b.npy", .data = npy("(3,)")}}}.bytes());
     refused("Z16", FileFault::Format, Zip{.entries = {array_entry(), {.name = "b.npy", .data = std::string(64, 'x')}}}.bytes());
+}
+
+std::string npy_of(const std::string& descr, const std::string& shape, const std::string& data) {
+    const std::string header = "{'descr': " + descr + ", 'fortran_order': False, 'shape': " + shape + ", }\n";
+    return std::string("\x93NUMPY\1\0", 8) + le(static_cast<std::uint16_t>(header.size())) + header + data;
+}
+
+/// What nobody asks for need not be readable.
+TEST_F(Npz, ArraysOfOtherThanNumbersAreLeftOutAndListed) {
+    const Zip zip{.entries = {{.name = "tokens.npy", .data = npy_of("'<U3'", "(2,)", std::string(24, 't'))},
+                              {.name = "objects.npy", .data = npy_of("'|O'", "(1,)", "\x80\x04N.")},
+                              {.name = "dates.npy", .data = npy_of("'<M8[s]'", "(1,)", std::string(8, 'd'))},
+                              {.name = "complex.npy", .data = npy_of("'<c8'", "(1,)", std::string(8, 'c'))},
+                              {.name = "records.npy", .data = npy_of("[('a', '<f4')]", "(1,)", std::string(4, 'r'))},
+                              array_entry(),
+                              {.name = "keep.npy", .data = npy_of("'|b1'", "(2,)", std::string("\1\0", 2))}}};
+    const ArrayFile file = read(zip.bytes());
+    ASSERT_EQ(file.arrays.size(), 2U);
+    EXPECT_EQ(file.arrays[0].name, "a");
+    EXPECT_EQ(file.arrays[1].name, "keep");
+    EXPECT_EQ(file.arrays[1].dtype, DType::Bool);
+    ASSERT_EQ(file.skipped.size(), 5U);
+    EXPECT_EQ(file.skipped[0].name, "tokens");
+    EXPECT_EQ(file.skipped[0].why, "element type '<U3' cannot be read");
+    EXPECT_EQ(file.skipped[4].why, "a structured array cannot be read");
+    try {
+        file.at("objects");
+        FAIL() << "read";
+    } catch (const FileError& error) {
+        EXPECT_EQ(error.fault(), FileFault::Unsupported);
+        EXPECT_NE(std::string(error.what()).find("array \"objects\": element type '|O' cannot be read"), std::string::npos);
+    }
+}
+
+/// Recorded attention with the words of the text beside it, as NumPy wrote it.
+TEST_F(Npz, WordsBesideAttentionDoNotKeepTheDoctorFromIt) {
+    const doctor::Diagnosis diagnosis =
+        doctor::examine_file(std::filesystem::path(ATTN_TEST_DATA) / "golden/doctor/attention_with_strings.npz");
+    EXPECT_EQ(diagnosis.verdict, doctor::Verdict::Correct) << diagnosis.explanation;
+    const auto says = std::count_if(diagnosis.findings.begin(), diagnosis.findings.end(), [](const doctor::Finding& finding) {
+        return finding.sentence.find("\"tokens\" was left out: element type '<U") != std::string::npos;
+    });
+    EXPECT_EQ(says, 1);
 }
 
 std::vector<NamedArray> sample_arrays() {
