@@ -5,11 +5,11 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <iostream>
 #include <optional>
 #include <utility>
 
 #include "app/cli/commands.hpp"
+#include "app/cli/complaint.hpp"
 #include "app/cli/run_pictures.hpp"
 #include "app/cli/run_saver.hpp"
 #include "app/cli/setting_patch.hpp"
@@ -17,6 +17,7 @@
 #include "app/cli/train_options.hpp"
 #include "app/cli/train_progress.hpp"
 #include "app/platform/platform_error.hpp"
+#include "engine/families/stored_parameters.hpp"
 #include "engine/io/atomic_file.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/ops/parallel.hpp"
@@ -50,6 +51,7 @@ public:
         if (!options_.save.out.empty())
             for (const char* picture : {kCurvesPicture, kAttentionPicture}) AtomicFile try_out(options_.save.out / picture);
         if (!options_.json) print_start();
+        tell_what_is_kept(false);
         const std::string failure = train();
         progress_.finish();
         if (!failure.empty()) complain(failure);
@@ -58,6 +60,7 @@ public:
         const bool drawn = options_.save.out.empty() || !saver_.saved() || draw();
         const bool shipped = finished_.empty() || options_.half_file.empty() || write_half();
         if (!options_.json) print_end();
+        tell_what_is_kept(true);
         if (StopSignal::received() != 0 && std::ferror(stdout) != 0) forget_output();
         if (!lost.empty() || !drawn || !shipped) return kExitBadInput;
         if (!failure.empty()) return kExitMismatch;
@@ -142,8 +145,6 @@ private:
         }
     }
 
-    static void complain(const std::string& what) { std::cerr << "attnscope: " << what << '\n'; }
-
     void print_start() const {
         const RunSettings& settings = run_.settings();
         const TaskInfo& task = task_info(settings.task.kind);
@@ -153,6 +154,27 @@ private:
                    thread_budget());
         if (run_.steps() > 0) fmt::print("resumed after step {}\n", run_.steps());
         if (const std::vector<RateAt> left = rates(); !left.empty()) fmt::print("learning rate: {}\n", rates_text(left));
+    }
+
+    /// What the folder will lack, or has not got, compared with what one may expect of it.
+    void tell_what_is_kept(bool at_end) const {
+        const std::string out = escaped(options_.save.out.native(), 0);
+        if (options_.save.out.empty()) {
+            if (!options_.half_file.empty()) return;
+            const std::string resumed =
+                options_.resume_file.empty() ? "" : fmt::format(", and {} stays as it is", escaped(options_.resume_file.native(), 0));
+            return tell(at_end ? fmt::format("nothing of this run was kept{}: --out DIR keeps it", resumed)
+                               : fmt::format("nothing of this run will be kept{}: there is no --out", resumed));
+        }
+        const std::string unlike = unlike_transformers(run_.settings().model, run_.settings().train.forward);
+        if (!unlike.empty() && (!at_end || saver_.saved()))
+            tell(fmt::format("{} {} no config.json for Hugging Face's transformers: {}", out, at_end ? "has" : "gets", unlike));
+    }
+
+    /// On standard error where standard output is for programs.
+    void tell(const std::string& line) const {
+        if (options_.json) complain(line);
+        else progress_.print(line + "\n");
     }
 
     void print_end() const {

@@ -1,9 +1,12 @@
 #include "engine/families/stored_parameters.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "engine/families/family.hpp"
+#include "engine/plan/mistake.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/tensor/matrix.hpp"
 
@@ -74,6 +77,22 @@ std::vector<StoredParameter> stored_parameters(const ParameterLayout& layout, co
 std::string transformers_config_json(const Config& config) {
     const Family* family = written_family(config);
     return family == nullptr ? "" : family->config_json(config);
+}
+
+std::string unlike_transformers(const Config& config, const ForwardSettings& forward) {
+    if (transformers_config_json(config).empty()) return "none of its classes has exactly the parts of this model";
+    const MaskSettings& masks = forward.masks;
+    const auto setting = [](const std::string& words) { return fmt::format("it has no setting for {}", words); };
+    if (!masks.causal) return setting("attention to later positions (train.forward.masks.causal is off)");
+    if (masks.window != 0) return setting(fmt::format("this window of keys (train.forward.masks.window is {})", masks.window));
+    if (masks.prefix != 0) return setting(fmt::format("a prefix that all see (train.forward.masks.prefix is {})", masks.prefix));
+    if (masks.block != 0) return setting(fmt::format("attention within blocks (train.forward.masks.block is {})", masks.block));
+    if (!masks.painted.empty()) return setting("cells masked by hand (train.forward.masks.painted)");
+    if (forward.temperature != 1)
+        return setting(fmt::format("the temperature of attention (train.forward.temperature is {})", forward.temperature));
+    if (forward.mistaken()) return setting(fmt::format("the mistake {}", mistake_name(forward.mistake)));
+    if (!forward.edits.empty()) return setting("edited numbers (train.forward.edits)");
+    return "";
 }
 
 }  // namespace attn

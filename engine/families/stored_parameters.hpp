@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/trace/trace.hpp"
 #include "engine/weights/parameters.hpp"
 
 namespace attn {
@@ -30,5 +31,8 @@ std::vector<StoredParameter> stored_parameters(const ParameterLayout& layout, co
 
 /// The config.json with which transformers loads a model stored this way; "" if none of its classes computes such a model.
 std::string transformers_config_json(const Config& config);
+/// Why transformers could not compute a model that is used with these settings, as the rest of a sentence; "" if it could. Its classes take
+/// neither masks other than the causal one nor a temperature, and make no mistakes; dropout and padding are left to who uses them.
+std::string unlike_transformers(const Config& config, const ForwardSettings& forward);
 
 }  // namespace attn

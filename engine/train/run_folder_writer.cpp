@@ -202,8 +202,10 @@ bool RunFolderWriter::make_room(std::uint64_t bytes, const std::set<std::int64_t
 void RunFolderWriter::write_tables(const RunFolder& run) const {
     write_whole_file(folder_ / kCurvesName, curves_csv(run.losses, run.validations));
     write_whole_file(folder_ / kHeadsName, heads_csv(run.heads));
-    const std::string config = transformers_config_json(run.checkpoint.parameters->config());
-    if (!config.empty()) write_whole_file(folder_ / kConfigName, config);
+    const Config& config = run.checkpoint.parameters->config();
+    // One that is there from other settings would stand beside weights that it does not describe.
+    if (!unlike_transformers(config, run.checkpoint.settings.train.forward).empty()) return remove_file(folder_ / kConfigName);
+    write_whole_file(folder_ / kConfigName, transformers_config_json(config));
 }
 
 std::set<std::int64_t> RunFolderWriter::add_moments(const RunFolder& run, const RunExtras& extras) {

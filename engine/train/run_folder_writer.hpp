@@ -40,10 +40,9 @@ public:
 
     /// Writes curves, heads and new moments, then the checkpoint and the document, and removes moments that are no longer selected. Where
     /// there is no room for all, checkpoint and tables come first: new moments are taken back for them, then the previous checkpoint and
-    /// older moments of this run are removed. A GPT-2 model also gets the config.json with which Hugging Face's transformers can load the
-    /// folder. Throws if the checkpoint could not be replaced; the one before is then intact. Returns why any other file could not be
-    /// written, or
-    /// "".
+    /// older moments of this run are removed. A model that Hugging Face's transformers computes alike (see unlike_transformers()) also gets
+    /// the config.json with which it loads the folder. Throws if the checkpoint could not be replaced; the one before is then intact.
+    /// Returns why any other file could not be written, or "".
     std::string save(const RunFolder& run, const RunExtras& extras = {});
 
 private:

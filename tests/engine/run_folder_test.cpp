@@ -56,6 +56,7 @@ RunFolder small_run(std::int64_t steps, std::uint64_t seed = 1) {
         }
     }
     run.checkpoint.settings.model = config;
+    run.checkpoint.settings.train.forward.masks.causal = true;
     run.checkpoint.settings.seed = seed;
     run.checkpoint.steps = steps;
     run.checkpoint.vocabulary = {"a", "b", "c"};
