@@ -7,6 +7,7 @@
 
 #include "app/cli/document_options.hpp"
 #include "app/cli/number_checks.hpp"
+#include "app/cli/setting_at_fault.hpp"
 #include "app/cli/setting_patch.hpp"
 #include "app/cli/training_options.hpp"
 #include "engine/io/input_file.hpp"
@@ -65,13 +66,12 @@ RunSettings changed(const TrainOptions& options, RunSettings settings) {
     return settings;
 }
 
-RunSettings new_settings(const TrainOptions& options) {
-    const std::string config = read_config(options);
+RunSettings new_settings(const TrainOptions& options, const std::string& config) {
     const TaskKind kind = wanted_task(options, config);
     RunSettings settings = with_config(options, config, default_run(kind));
     if (settings.task.kind != kind)
-        throw Error(fmt::format("{}: its task, {}, is not the requested one, {}", escaped(options.config_file.native(), 0),
-                                task_info(settings.task.kind).name, task_info(kind).name));
+        throw FileError(FileFault::Schema, escaped(options.config_file.native(), 0), "/task/kind",
+                        fmt::format("is {}, but the requested task is {}", task_info(settings.task.kind).name, task_info(kind).name));
     settings = changed(options, std::move(settings));
     if (!options.task.empty()) require_same("--task", task_info(kind).name, "task.kind", task_info(settings.task.kind).name);
     if (!options.text_file.empty()) {
@@ -79,8 +79,10 @@ RunSettings new_settings(const TrainOptions& options) {
         settings.task.text_name = options.text_file.filename().string();
         settings.task.text = std::make_shared<const std::string>(read_text_file(options.text_file).text);
     } else if (!settings.task.text_name.empty()) {
-        throw Error(
-            fmt::format("a configuration does not contain the text {} itself: give it with --text-file", escaped(settings.task.text_name)));
+        const std::string problem =
+            fmt::format("a configuration does not contain the text {} itself: give it with --text-file", escaped(settings.task.text_name));
+        if (config.empty()) throw Error(problem);
+        throw FileError(FileFault::Schema, escaped(options.config_file.native(), 0), "/task/text_name", problem);
     }
     return settings;
 }
@@ -106,20 +108,20 @@ RunFolder past_of(const std::filesystem::path& checkpoint) {
     return read_run_folder(checkpoint.parent_path().empty() ? "." : checkpoint.parent_path());
 }
 
-WantedRun begun(const TrainOptions& options) {
-    const RunSettings settings = new_settings(options);
+WantedRun begun(const TrainOptions& options, const std::string& config) {
+    const RunSettings settings = new_settings(options, config);
     WantedRun wanted{std::make_unique<TrainingRun>(settings), {}};
     require_followed(default_run(settings.task.kind), settings, wanted.run->settings());
     return wanted;
 }
 
-WantedRun resumed(const TrainOptions& options) {
+WantedRun resumed(const TrainOptions& options, const std::string& config) {
     WantedRun wanted;
     std::error_code none;
     const bool folder = std::filesystem::is_directory(options.resume_file, none);
     const std::filesystem::path file = folder ? options.resume_file / kCheckpointName : options.resume_file;
     const Checkpoint checkpoint = read_checkpoint(file);
-    const RunSettings settings = changed(options, with_config(options, read_config(options), checkpoint.settings));
+    const RunSettings settings = changed(options, with_config(options, config, checkpoint.settings));
     if (!same_model(settings, checkpoint.settings))
         throw Error("task, model and seed of a resumed run cannot be changed: start a new run instead");
     wanted.past = past_of(file);
@@ -127,6 +129,39 @@ WantedRun resumed(const TrainOptions& options) {
     wanted.run->apply(settings);
     require_followed(checkpoint.settings, settings, wanted.run->settings());
     return wanted;
+}
+
+WantedRun wanted_run(const TrainOptions& options, const std::string& config) {
+    WantedRun wanted = options.resume_file.empty() ? begun(options, config) : resumed(options, config);
+    if (const std::string why = learns_nothing(wanted.run->settings(), wanted.run->steps()); !why.empty()) throw Error(why);
+    return wanted;
+}
+
+bool is_possible(const TrainOptions& options, const std::string& config) {
+    try {
+        wanted_run(options, config);
+        return true;
+    } catch (const Error&) {
+        return false;
+    }
+}
+
+/// Throws the problem again with the --set or the place in the configuration that makes it.
+void name_fault(const TrainOptions& options, const std::string& config, const std::string& problem) {
+    const auto without_assignment = [&](std::size_t i) {
+        TrainOptions others = options;
+        others.assignments.erase(others.assignments.begin() + static_cast<std::ptrdiff_t>(i));
+        return is_possible(others, config);
+    };
+    if (const int i = setting_at_fault(options.assignments, problem, without_assignment); i >= 0)
+        throw ConfigError(fmt::format("--set {}: {}", escaped(options.assignments[static_cast<std::size_t>(i)]), problem));
+    if (config.empty()) return;
+    std::vector<std::string> places = places_of_values(config);
+    std::erase(places, "/task/kind");  // without it, the run would be another
+    const int place =
+        setting_at_fault(places, problem, [&](std::size_t i) { return is_possible(options, without_value(config, places[i])); });
+    throw FileError(FileFault::Schema, escaped(options.config_file.native(), 0), place < 0 ? "" : places[static_cast<std::size_t>(place)],
+                    problem);
 }
 
 }  // namespace
@@ -175,9 +210,16 @@ void add_train_options(CliCommand command, TrainOptions& options) {
 }
 
 WantedRun make_run(const TrainOptions& options) {
-    WantedRun wanted = options.resume_file.empty() ? begun(options) : resumed(options);
-    if (const std::string why = learns_nothing(wanted.run->settings(), wanted.run->steps()); !why.empty()) throw Error(why);
-    return wanted;
+    const std::string config = read_config(options);
+    try {
+        return wanted_run(options, config);
+    } catch (const FileError&) {
+        throw;
+    } catch (const Error& error) {
+        const std::string problem = error.what();
+        if (!problem.starts_with("--")) name_fault(options, config, problem);
+        throw;
+    }
 }
 
 }  // namespace attn::app

@@ -1,5 +1,7 @@
 #include "engine/trace/edit.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "engine/tensor/error.hpp"
@@ -13,8 +15,11 @@ bool has_mask(Stage stage) {
     return self == Stage::Masked || self == Stage::Weights || self == Stage::Dropped;
 }
 
-std::string only(std::int64_t count, const char* what) {
-    return "there " + std::string(count == 1 ? "is only 1 " : "are only " + std::to_string(count) + " ") + what + (count == 1 ? "" : "s");
+/// Such as "there is no head 7: there are only 4 heads, 0 to 3".
+std::string none_of(const char* what, std::int64_t index, std::int64_t count) {
+    const std::string beginning = fmt::format("there is no {} {}: there ", what, index);
+    return beginning +
+           (count == 1 ? fmt::format("is only 1 {}, 0", what) : fmt::format("are only {} {}s, 0 to {}", count, what, count - 1));
 }
 
 }  // namespace
@@ -55,18 +60,18 @@ std::string why_without_effect(const Edit& edit, const Shape& shape, const Mask*
     if (!is_editable(edit.at.stage, edit.kind)) return "this stage cannot be edited like this";
     const EditReach reach(edit, shape, mask);
     const auto outside = [](std::int64_t i, std::int64_t size) { return i != Edit::kAll && (i < 0 || i >= size); };
-    if (outside(edit.sequence, reach.sequences())) return only(reach.sequences(), "text");
-    if (shape.rank() == 4 && outside(edit.head, reach.heads())) return only(reach.heads(), "head");
-    if (outside(edit.row, reach.rows())) return only(reach.rows(), "position");
+    if (outside(edit.sequence, reach.sequences())) return none_of("text", edit.sequence, reach.sequences());
+    if (shape.rank() == 4 && outside(edit.head, reach.heads())) return none_of("head", edit.head, reach.heads());
+    if (outside(edit.row, reach.rows())) return none_of("position", edit.row, reach.rows());
     if (edit.kind == EditKind::TakeRow) {
         const bool of_own_text = edit.from_sequence == Edit::kAll;
-        if (outside(edit.from_sequence, reach.sequences())) return only(reach.sequences(), "text");
-        if (outside(edit.from, reach.rows())) return only(reach.rows(), "position");
+        if (outside(edit.from_sequence, reach.sequences())) return none_of("text", edit.from_sequence, reach.sequences());
+        if (outside(edit.from, reach.rows())) return none_of("position", edit.from, reach.rows());
         if (of_own_text && (edit.row == Edit::kAll || edit.from == Edit::kAll)) return "no row is chosen";
         if (of_own_text && edit.from == edit.row) return "a row cannot be replaced by itself";
         if (!of_own_text && (edit.from_sequence == edit.sequence || reach.sequences() == 1)) return "a text cannot be replaced by itself";
     } else if (edit.kind != EditKind::Freeze && outside(edit.column, reach.columns())) {
-        return only(reach.columns(), "column");
+        return none_of("column", edit.column, reach.columns());
     }
     if (reach.first()) return "";
     return mask != nullptr ? "every cell it would change is masked" : "there is nothing to change";

@@ -260,9 +260,10 @@ TEST_F(EditedDocument, IsDrawnWithTheSessionsNumbers) {
 TEST_F(EditedDocument, AnEditThatChangesNothingIsNamedAndNothingIsWritten) {
     const std::vector<std::pair<Edit, std::string>> idle = {
         {{.kind = EditKind::Set, .at = {Stage::Weights, 9}, .row = 0, .column = 0, .value = 1}, "layers.9.attention.weights"},
-        {{.kind = EditKind::Set, .at = {Stage::Scores, 0}, .row = 50, .column = 0, .value = 1}, "there are only 4 positions"},
+        {{.kind = EditKind::Set, .at = {Stage::Scores, 0}, .row = 50, .column = 0, .value = 1},
+         "there is no position 50: there are only 4 positions, 0 to 3"},
         {{.kind = EditKind::Set, .at = {Stage::Weights, 0}, .row = 0, .column = 3, .value = 1}, "masked"},
-        {{.kind = EditKind::Scale, .at = {Stage::Context, 0}, .head = 9, .value = 0}, "there are only 4 heads"},
+        {{.kind = EditKind::Scale, .at = {Stage::Context, 0}, .head = 9, .value = 0}, "there is no head 9: there are only 4 heads, 0 to 3"},
         {{.kind = EditKind::Set, .at = {Stage::Scores, 0}, .row = 0, .column = 3, .value = 1}, "masked: takes no part"},
     };
     const std::string document = folder_.path("idle.attnscope.json"), never = folder_.path("never");

@@ -5,9 +5,11 @@
 #include <signal.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <tuple>
 
 #include "engine/io/safetensors.hpp"
 #include "engine/train/curve_csv.hpp"
@@ -97,7 +99,7 @@ TEST(Train, NeedsNoScreen) {
 TEST(Train, JsonHasALineAStep) {
     const Outcome outcome = attnscope(small_run() + Arguments{"--steps", "25", "--json"});
     EXPECT_EQ(outcome.exit_code, 0);
-    EXPECT_EQ(outcome.err, "");
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 2) << "that nothing is kept: " << outcome.err;
     const std::vector<json> lines = json_lines(outcome.out);
     ASSERT_EQ(lines.size(), 26U);
     for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -285,6 +287,81 @@ TEST(Train, NumbersThatAreNotFiniteEndItWithTheLastGoodWeights) {
     EXPECT_THAT(outcome.err, HasSubstr("the weights before it are saved"));
     const Outcome sample = attnscope({"sample", "--model", folder.path("run"), "--prompt", "ab>", "--tokens", "1"});
     EXPECT_EQ(sample.exit_code == 0 || sample.err.find("logit") != std::string::npos, true) << sample.err;
+}
+
+TEST(Train, SaysAtBothEndsThatNothingIsKept) {
+    const ScratchFolder folder;
+    const auto count = [](const std::string& text, const std::string& words) {
+        std::size_t found = 0;
+        for (std::size_t at = 0; (at = text.find(words, at)) != std::string::npos; ++at) ++found;
+        return found;
+    };
+    const Outcome lost = attnscope(small_run() + Arguments{"--steps", "3"});
+    EXPECT_EQ(count(lost.out, "nothing of this run will be kept: there is no --out\n"), 1U) << lost.out;
+    EXPECT_LT(lost.out.find("will be kept"), lost.out.find("finished after step 3"));
+    EXPECT_EQ(count(lost.out, "nothing of this run was kept: --out DIR keeps it\n"), 1U) << lost.out;
+    const Outcome kept = attnscope(small_run() + Arguments{"--steps", "3", "--out", folder.path("run")});
+    EXPECT_EQ(count(kept.out, "nothing of this run"), 0U) << kept.out;
+    const std::string before = read_bytes(folder.path("run/model.safetensors"));
+    const Outcome resumed = attnscope({"train", "--resume", folder.path("run"), "--steps", "6"});
+    EXPECT_EQ(count(resumed.out, ", and " + folder.path("run") + " stays as it is"), 2U) << resumed.out;
+    EXPECT_EQ(read_bytes(folder.path("run/model.safetensors")), before);
+    // Lines of JSON are for programs; a person sees standard error.
+    const Outcome lines = attnscope(small_run() + Arguments{"--steps", "3", "--json"});
+    EXPECT_EQ(count(lines.out, "nothing of this run"), 0U);
+    EXPECT_EQ(count(lines.err, "attnscope: nothing of this run w"), 2U) << lines.err;
+    const Outcome half = attnscope(small_run() + Arguments{"--steps", "3", "--half", folder.path("half.safetensors")});
+    EXPECT_EQ(count(half.out, "nothing of this run"), 0U) << half.out;
+}
+
+TEST(Train, SaysWhyThereIsNoConfigJson) {
+    for (const auto& [option, value, reason] : {std::tuple("--set", "masks.window=3", "train.forward.masks.window is 3"),
+                                                std::tuple("--set", "temperature=0.5", "train.forward.temperature is 0.5"),
+                                                std::tuple("--bug", "no_scale", "the mistake no_scale")}) {
+        const ScratchFolder folder;
+        const std::string run = folder.path("run");
+        const Outcome outcome = attnscope(small_run() + Arguments{"--steps", "2", "--out", run, option, value});
+        ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+        EXPECT_THAT(outcome.out, HasSubstr(run + " gets no config.json for Hugging Face's transformers: it has no setting for"));
+        EXPECT_THAT(outcome.out, HasSubstr(run + " has no config.json"));
+        EXPECT_THAT(outcome.out, HasSubstr(reason));
+        EXPECT_FALSE(std::filesystem::exists(run + "/config.json"));
+    }
+    const ScratchFolder folder;
+    const Outcome plain = attnscope(small_run() + Arguments{"--steps", "2", "--out", folder.path("run")});
+    EXPECT_THAT(plain.out, Not(HasSubstr("config.json")));
+    EXPECT_TRUE(std::filesystem::exists(folder.path("run/config.json")));
+}
+
+/// Whatever is wrong with a configuration, its file and the place in it are named.
+TEST(TrainBad, ConfigurationsNameTheirFileAndKey) {
+    const ScratchFolder folder;
+    for (const auto& [config, place, problem] :
+         {std::tuple(R"({"task": {"kind": "copy"}, "model": {"num_layers": 2, "d_model": 30}})", "/model/d_model", "d_model 30 is not"),
+          std::tuple(R"({"task": {"kind": "copy"}, "model": {"d_model": "x"}})", "/model/d_model", "found \"x\""),
+          std::tuple(R"({"task": {"kind": "copy"}, "model": {"vocab_size": 99}})", "/model/vocab_size", "is 99; expected 17"),
+          std::tuple(R"({"task": {"kind": "copy"}, "model": {"seed": 99}})", "/model/seed", "is 99; expected 1"),
+          std::tuple(R"({"task": {"kind": "copy"}, "batch_size": 0})", "/batch_size", "the batch size is 0; expected 1 to 4096"),
+          std::tuple(R"({"task": {"kind": "copy", "length": 0}})", "/task/length", "the length is 0; expected 2 to 1024"),
+          std::tuple(R"({"task": {"kind": "copy", "length": 5, "shortest": 9}})", "/task/shortest", "is 9; expected 0 to 5"),
+          std::tuple(R"({"task": {"kind": "copy", "symbols": 1000}})", "/task/symbols", "is 1000; expected 2 to 62"),
+          std::tuple(R"({"task": {"kind": "copy"}, "model": {"architecture": "encoder"}})", "/model/architecture", "an encoder"),
+          std::tuple(R"({"task": {"kind": "copy"}, "train": {"schedule": {"rate": 0}}})", "/train/schedule/rate", "nothing would be"),
+          std::tuple(R"({"task": {"kind": "copy"}, "train": {"forward": {"masks": {"causal": false}}}})", "/train/forward/masks/causal",
+                     "without the causal mask")}) {
+        const std::string path = folder.file("c.json", config);
+        const Outcome outcome = attnscope({"train", "--config", path, "--steps", "1"});
+        EXPECT_EQ(outcome.exit_code, 2) << config;
+        EXPECT_THAT(outcome.err, HasSubstr("attnscope: " + path + ", " + place + ": ")) << config;
+        EXPECT_THAT(outcome.err, HasSubstr(problem));
+    }
+    const Outcome set = attnscope({"train", "--task", "copy", "--steps", "1", "--set", "num_layers=1", "--set", "model.d_model=30"});
+    EXPECT_THAT(set.err, HasSubstr("--set model.d_model=30: d_model 30 is not divisible by 4 heads"));
+    // A resumed run has its own settings, which a configuration may contradict.
+    ASSERT_EQ(attnscope(small_run() + Arguments{"--steps", "2", "--out", folder.path("run")}).exit_code, 0);
+    const std::string path = folder.file("c.json", R"({"batch_size": 4, "model": {"num_layers": 3}})");
+    const Outcome resumed = attnscope({"train", "--resume", folder.path("run"), "--config", path, "--steps", "4"});
+    EXPECT_THAT(resumed.err, HasSubstr(path + ", /model/num_layers: task, model and seed of a resumed run cannot be changed"));
 }
 
 TEST(Train, TakesSettingsFromAFileAndSingleOnesOverThem) {

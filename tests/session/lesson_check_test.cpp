@@ -182,7 +182,7 @@ TEST(LessonPlaces, WhatDoesNotExistIsNamedByFileStepAndField) {
         {R"("config": {"context_length": 3})", "config: "},
         {R"("forward": {"masks": {"painted": [[0, 4]]}})", "forward/masks/painted: there is no cell [0, 4]"},
         {R"("forward": {"edits": [{"kind": "set", "stage": "layers.0.attention.weights", "row": 50, "column": 0, "value": 1}]})",
-         "forward/edits/0: this edit changes nothing: there are only 4 positions"},
+         "forward/edits/0: this edit changes nothing: there is no position 50: there are only 4 positions, 0 to 3"},
         {R"("forward": {"edits": [{"kind": "set", "stage": "layers.0.attention.weights", "row": 0, "column": 3, "value": 1}]})",
          "forward/edits/0: this edit changes nothing: every cell"},
         {R"("preset": "self-attention", "training": {"task": "copy"})", "preset: "},
