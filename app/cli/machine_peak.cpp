@@ -22,15 +22,15 @@ double seconds(const F& work) {
     return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// The combined rate. If there are more threads than processors they take turns, and each rate was measured only during its own turns.
-double together(const std::vector<double>& rates) {
-    const double threads = static_cast<double>(rates.size()), processors = static_cast<double>(processor_count());
-    return std::accumulate(rates.begin(), rates.end(), 0.0) * std::min(1.0, processors / threads);
-}
+/// Threads beyond the processors take turns and reach no more together. They are left out, because each would only add its time.
+int threads_at_once(int threads) { return std::min(threads, processor_count()); }
+
+double sum(const std::vector<double>& rates) { return std::accumulate(rates.begin(), rates.end(), 0.0); }
 
 }  // namespace
 
-double multiply_add_gflops(KernelBuild build, int threads) {
+double multiply_add_gflops(KernelBuild build, int wanted) {
+    const int threads = threads_at_once(wanted);
     const ThreadScope scope(threads);
     const Kernels<float>& kernel = kernels_of<float>(build);
     // Many short runs, so that some fall between the time slices of other programs. The first runs wake the processor; in the last ones a
@@ -51,7 +51,7 @@ double multiply_add_gflops(KernelBuild build, int threads) {
         std::nth_element(of_runs.begin(), of_runs.begin() + kRuns * 3 / 4, of_runs.end());
         rates[static_cast<std::size_t>(thread)] = of_runs[kRuns * 3 / 4];
     });
-    return together(rates) * 1e-9;
+    return sum(rates) * 1e-9;
 }
 
 BuildPeak best_multiply_add_peak(int threads) {
@@ -66,10 +66,11 @@ BuildPeak best_multiply_add_peak(int threads) {
 double MomentaryPeak::gflops() const {
     constexpr int kRuns = 6;  // the best of several, since the first one only wakes the thread
     constexpr std::int64_t kRounds = 2000;
-    const ThreadScope scope(threads_);
+    const int threads = threads_at_once(threads_);
+    const ThreadScope scope(threads);
     const Kernels<float>& kernel = kernels_of<float>(build_);
-    std::vector<double> rates(static_cast<std::size_t>(threads_));
-    parallel_for(threads_, kParallelCost, [&](std::int64_t thread) {
+    std::vector<double> rates(static_cast<std::size_t>(threads));
+    parallel_for(threads, kParallelCost, [&](std::int64_t thread) {
         double& best = rates[static_cast<std::size_t>(thread)];
         for (int i = 0; i < kRuns; ++i) {
             double operations = 0;
@@ -77,11 +78,11 @@ double MomentaryPeak::gflops() const {
             best = std::max(best, operations / time);
         }
     });
-    return together(rates) * 1e-9;
+    return sum(rates) * 1e-9;
 }
 
 double memory_gigabytes_per_second(int threads) {
-    const ThreadScope scope(threads);
+    const ThreadScope scope(threads_at_once(threads));
     constexpr std::int64_t kCount = 16 << 20;  // 64 MiB per array
     AlignedVector<float> a(kCount, 1.0F), b(kCount, 2.0F), y(kCount);
     const Kernels<float>& kernel = kernels<float>();

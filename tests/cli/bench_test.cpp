@@ -165,6 +165,14 @@ TEST(BenchCommand, WithoutJsonItSaysTheSameInWords) {
     for (const char* words : {"baseline", "GFLOP/s", "memory", "GB/s"}) EXPECT_THAT(peak.out, testing::HasSubstr(words));
 }
 
+/// Processor time, which neither other programs nor the number of processors change: each of the threads would take its own for the peak.
+TEST(BenchCommand, ThreadsBeyondTheProcessorsAreNotMeasuredOneByOne) {
+    const ScratchFolder folder;
+    const Outcome outcome = in_shell("ulimit -t 20; attnscope bench attention --T 8 --threads 256 --steps 1 --json", folder.path("."));
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err << " (ended by signal " << outcome.ended_by << ")";
+    EXPECT_THAT(outcome.out, testing::HasSubstr("\"threads\":256"));
+}
+
 TEST(BenchCommand, RefusesWhatItCannotMeasure) {
     for (const Arguments& arguments : {
              Arguments{},
