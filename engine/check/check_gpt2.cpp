@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "engine/check/modules.hpp"
@@ -47,12 +49,13 @@ struct RunCase {
 RunCase read_run(const CaseFile& file, CaseConfig& config, const Config& model) {
     const std::vector<std::int64_t> sizes = file.sizes("in.batches", 3);
     RunCase run{sizes[0], sizes[1], sizes[2] - 1, {}, {}};
-    if (config.size("steps") != run.steps) config.fail("steps", "in.batches has batches for " + std::to_string(run.steps) + " steps");
+    if (const std::int64_t steps = config.size("steps"); steps != run.steps)
+        config.fail("steps", fmt::format("is {}, but in.batches has batches for {} steps", steps, run.steps));
     if (run.length < 1) file.fail("in.batches", "has sequences of " + std::to_string(sizes[2]) + " tokens; expected at least 2");
     require_sequences(file, "in.batches", model, run.batches, run.length);
     run.ids = file.ids("in.batches", sizes, model.vocab_size);
     const auto [beta1, beta2] = config.pair("betas", 0.0, 1.0);
-    if (beta1 == 1 || beta2 == 1) config.fail("betas", "expected numbers below 1");
+    if (beta1 == 1 || beta2 == 1) config.fail("betas", fmt::format("is [{}, {}]; expected numbers below 1", beta1, beta2));
     run.settings.adamw = {beta1, beta2, config.number("eps", 1e-30, 1.0), config.number("weight_decay", 0.0, 1e6), true};
     run.settings.schedule.rate = config.number("lr", 0.0, 1e6);
     run.settings.clip_norm = config.number("clip", 0.0, 1e30);

@@ -188,6 +188,14 @@ TEST(Check, RefusesWrongMetadata) {
             text.replace(text.find("0.95"), 4, "1.00");
         },
         "betas");
+    expect_refused(
+        "train_gpt2.safetensors",
+        [](ArrayFile& file) {
+            std::string& text = file.metadata["config"];
+            const std::size_t steps = text.find("30", text.find("\"steps\""));
+            text.replace(steps, 2, "31");
+        },
+        "/steps: is 31, but in.batches has batches for 30 steps");
 }
 
 TEST(Check, RefusesAnOutputItCannotRecompute) {
