@@ -19,6 +19,7 @@
 #include "app/panels/navigation.hpp"
 #include "app/panels/pane.hpp"
 #include "app/panels/panels.hpp"
+#include "app/panels/problem_sentence.hpp"
 #include "app/panels/rail.hpp"
 #include "app/panels/train/train_transport.hpp"
 #include "app/panels/train/train_view.hpp"
@@ -77,9 +78,8 @@ void draw_problem(const PanelContext& context) {
     const auto& [colors, fonts, scale] = context.theme;
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x, padding = context.px(10);
-    std::string text = context.snapshot.problem + (context.ready() ? " — below is the last state that worked." : ".");
-    const bool begins_with_name = text.substr(0, text.find(' ')).find('_') != std::string::npos;  // such as d_model
-    if (text[0] >= 'a' && text[0] <= 'z' && !begins_with_name) text[0] = static_cast<char>(text[0] - 'a' + 'A');
+    const std::string text =
+        problem_sentence(context.snapshot.problem) + (context.ready() ? " — below is the last state that worked." : ".");
     const float height = wrapped_height(fonts.body, width - 2 * padding, text) + 2 * padding;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     list.AddRectFilled(at, {at.x + width, at.y + height}, with_alpha(colors.bad, 0.14F), context.px(6));
