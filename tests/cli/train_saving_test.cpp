@@ -257,11 +257,11 @@ TEST(TrainSaving, WhatCannotBeWrittenIsFoundBeforeTraining) {
     ASSERT_EQ(attnscope(tiny_run(planted, "3")).exit_code, 0);
     fs::rename(planted + "/moments", others);
     fs::create_directory_symlink(others, planted + "/moments");
-    const auto before = contents_of(others);
-    ASSERT_FALSE(before.empty());
+    const auto held = contents_of(others);
+    ASSERT_FALSE(held.empty());
     expect_refused({"train", "--resume", planted, "--steps", "9", "--out", planted}, "moments: is a symbolic link");
     expect_refused(tiny_run(planted, "3", {"--force"}), "moments: is a symbolic link");
-    EXPECT_EQ(contents_of(others), before);
+    EXPECT_EQ(contents_of(others), held);
 }
 
 TEST(TrainSaving, ClearsAwayWhatAKilledRunLeft) {
