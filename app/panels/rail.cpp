@@ -18,7 +18,8 @@ float logical_width(const PanelContext& context) { return ImGui::GetIO().Display
 }  // namespace
 
 void draw_settings_rail(PanelContext& context) {
-    const auto& [colors, fonts, scale] = context.theme;
+    const Palette& colors = context.theme.colors;
+    const Fonts& fonts = context.theme.fonts;
     PaneState& panes = context.view.panes;
     const float width = ImGui::GetContentRegionAvail().x, height = context.px(34);
     const auto item = [&](const char* id, const char* text, Icon icon, std::string_view tooltip) {

@@ -383,7 +383,8 @@ void draw_stages(PanelContext& context) {
 
 void draw_stage_line(PanelContext& context) {
     if (!context.ready()) return;
-    const auto& [colors, fonts, scale] = context.theme;
+    const Palette& colors = context.theme.colors;
+    const Fonts& fonts = context.theme.fonts;
     const Plan& plan = *context.trace().plan;
     const std::vector<ModelBlock> blocks = model_blocks(plan);
     const std::size_t open = block_of(blocks, plan, context.view.stage);

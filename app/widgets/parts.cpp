@@ -5,6 +5,7 @@
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/item.hpp"
+#include "app/widgets/keyboard_focus.hpp"
 #include "app/widgets/text.hpp"
 
 namespace attn::app {

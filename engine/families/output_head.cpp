@@ -70,8 +70,8 @@ void untie_own_head(ModelFolder& folder) {
     const WeightFiles::Tensor *const own = find_tensor(folder, *head), *const table = find_tensor(folder, *words);
     if (own == nullptr || table == nullptr || own == table || are_alike(own->array, table->array)) return;
     folder.config = untied;
-    folder.notes.push_back(fmt::format("{} is not a copy of {}, so it is used, although {} ties the two (tie_word_embeddings).",
-                                       escaped(own->array.name), escaped(table->array.name), kConfigName));
+    folder.notes.push_back(fmt::format("{} is not a copy of {}, so it is used, although config.json ties the two (tie_word_embeddings).",
+                                       escaped(own->array.name), escaped(table->array.name)));
 }
 
 bool is_of_head(const TensorSource& source) {

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/model/model_pass.hpp"
 #include "engine/model/outline.hpp"
 #include "engine/model/recomputation.hpp"
 #include "engine/model/rest_of_text.hpp"

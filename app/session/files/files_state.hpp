@@ -11,6 +11,7 @@
 namespace attn::app {
 
 struct Command;
+struct Document;
 struct Lesson;
 struct ModelShelf;
 
