@@ -50,11 +50,12 @@ float draw_origin(PanelContext& context, ImVec2 at, float room) {
     if (width_of(text) > room) text = origin.text;
     if (width_of(text) > room) text.clear();
     place(at.x, at.y + context.px(12));
-    const std::string tooltip = origin.learned ? context.document.model
-                                                     ? "Weights from a file. If they were trained, what the heads do means something."
-                                                     : "This model was trained: what its heads do means something."
-                                               : "This model has random weights: it shows the arithmetic, but its patterns and predictions "
-                                                 "mean nothing. The example “stories” is a trained model.";
+    const std::string tooltip =
+        origin.missing   ? "The training run of this document was not found, so nothing can be computed: open its folder."
+        : origin.learned ? context.document.model ? "Weights from a file. If they were trained, what the heads do means something."
+                                                  : "This model was trained: what its heads do means something."
+                         : "This model has random weights: it shows the arithmetic, but its patterns and predictions "
+                           "mean nothing. The example “stories” is a trained model.";
     const Item item = begin_item(context.ui(), "##origin", {text.empty() ? context.px(14) : width_of(text), context.px(24)},
                                  {.tooltip = text.empty() ? origin_text(origin) + ". " + tooltip : tooltip});
     ImDrawList& list = *ImGui::GetWindowDrawList();

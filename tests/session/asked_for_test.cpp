@@ -6,6 +6,7 @@
 #include <atomic>
 #include <memory>
 
+#include "app/session/document/named_runs.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/facets/computation.hpp"
 #include "app/session/facets/sample.hpp"
@@ -154,8 +155,9 @@ TEST(AskedFor, APinOfARunOfAnotherSessionSaysThatItsModelIsGone) {
     session.apply({command::OpenDocument{document}, ""});
     session.wait();
     ASSERT_NE(session.states().pinned_a, nullptr);
-    EXPECT_EQ(session.compute(session.states().pinned_a, facet::Trace{}).problem, "the model of that training run no longer exists");
-    EXPECT_EQ(moment_of(*session.states().pinned_a)->run, 0U) << "this session's first run is another one";
+    EXPECT_EQ(session.compute(session.states().pinned_a, facet::Trace{}).problem,
+              "the training run of this model could not be opened: open its folder");
+    EXPECT_TRUE(is_missing(moment_of(*session.states().pinned_a)->run)) << "this session's first run is another one";
 }
 
 }  // namespace

@@ -178,7 +178,8 @@ float draw_small_transport(PanelContext& context, float right, float y, float ro
     const TransportWords words = transport_words(context);
     const std::optional<std::int64_t> step = shown_step(context);
     // A model that was trained says so in its badge.
-    std::string text = weights_origin(context.document).learned ? "" : "not trained";
+    const WeightsOrigin origin = weights_origin(context.document);
+    std::string text = origin.learned || origin.missing ? "" : "not trained";
     if (step) text = fmt::format("trained: {}, step {}", task_title(context.training.snapshot->settings.task), format_count(*step));
     const float buttons = context.px(2 * 34), back = step ? context.px(34) : 0;
     float width = buttons + back + context.px(10) + text_width(fonts.label, text);

@@ -12,6 +12,7 @@ struct WeightsOrigin {
     bool learned = false;    ///< false: random, so that only the arithmetic is meaningful
     std::string text;        ///< "trained" or "random weights"
     std::string parameters;  ///< such as "0.4 M parameters"; "" for random ones
+    bool missing = false;    ///< of a training run that could not be opened: there are none
 };
 WeightsOrigin weights_origin(const Document& document);
 
