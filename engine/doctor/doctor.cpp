@@ -122,9 +122,11 @@ void list_wrong(Diagnosis& diagnosis) {
 
 void Examination::add(const ArrayFile& part, const std::stop_token& stop) {
     const Dump dump = sort_dump(part);
-    for (const SkippedArray& one : part.skipped)
-        skipped_.push_back(
-            {.severity = Severity::Warning, .sentence = fmt::format("\"{}\" was left out: {}.", escaped(one.name), one.why)});
+    for (const SkippedArray& one : part.skipped) {
+        Finding& finding = skipped_.emplace_back();
+        finding.severity = Severity::Warning;
+        finding.sentence = fmt::format("\"{}\" was left out: {}.", escaped(one.name), one.why);
+    }
     has_other_parts_ |= dump.hints.has_other_parts;
     for (const Group& group : dump.groups) {
         attentions_.push_back(examine_group(part, group, dump.hints, stop));
