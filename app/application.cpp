@@ -329,7 +329,8 @@ void Application::draw(Frame& frame) {
                          .up_to_date = session_.is_up_to_date(),
                          .outdated = !session_.is_up_to_date() && !session_.shows_document(),
                          .would_be_lost = would_be_lost(),
-                         .leftover = leftovers_.empty() || frame.for_picture ? nullptr : &leftovers_.front().words()};
+                         .leftover = leftovers_.empty() || frame.for_picture ? nullptr : &leftovers_.front().words(),
+                         .share_computed = session_.share_computed()};
     if (frame.for_picture) draw_for_picture(context);
     else if (frame.close_asked) close_window(context);
     if (!frame.for_picture) draw_frame(context);

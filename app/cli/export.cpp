@@ -59,6 +59,14 @@ TensorChoice choice_of(const ExportOptions& options, const Trace<float>& trace) 
     return choice;
 }
 
+/// The attention map whose numbers are wanted, which take more memory than all that is computed before them.
+std::optional<StageId> map_meant(const ExportOptions& options) {
+    std::optional<StageId> id = stage_from_tensor_name(options.stage);
+    if (const std::optional<Stage> stage = id ? std::nullopt : stage_from_name(options.stage))
+        id = StageId{*stage, static_cast<int>(options.layer.value_or(0))};
+    return id && is_attention_map(id->stage) ? id : std::nullopt;
+}
+
 std::string name_of(const TensorChoice& choice) {
     return (choice.parameter.empty() ? tensor_name(choice.stage) : choice.parameter) + (choice.gradients ? ", gradients" : "");
 }
@@ -99,8 +107,15 @@ void write_tensor(const ExportOptions& options, const Snapshot& snapshot, const 
     say(options, snapshot, name_of(choice) + " " + chosen_tensor(snapshot, choice, gradients).shape().text());
 }
 
+ComputedState computed_for(const ExportOptions& options) {
+    const bool all_stages = options.stage.empty() && options.out.extension() == ".safetensors";
+    const std::optional<StageId> map = map_meant(options);
+    if (options.gradients || (!all_stages && !map)) return compute(options.document, options.training, options.gradients);
+    return compute_stages(options.document, options.training, map);
+}
+
 void write(const ExportOptions& options) {
-    const ComputedState computed = compute(options.document, options.training, options.gradients);
+    const ComputedState computed = computed_for(options);
     if (options.out.extension() == ".safetensors") write_safetensors(options, *computed.snapshot, computed.gradients.get());
     else write_tensor(options, *computed.snapshot, computed.gradients.get());
 }

@@ -21,7 +21,7 @@ struct TraceOptions {
 };
 
 void write(const TraceOptions& options) {
-    const std::shared_ptr<const Snapshot> snapshot = compute(options.document, options.training).snapshot;
+    const std::shared_ptr<const Snapshot> snapshot = compute_stages(options.document, options.training).snapshot;
     const Trace<float>& trace = *snapshot->trace;
     const std::optional<NotFiniteCell> bad = write_snapshot_trace(options.out, *snapshot);
     const std::string model = snapshot->trained_step ? fmt::format(", model of step {}", *snapshot->trained_step) : "";

@@ -2,8 +2,12 @@
 
 #include <fmt/core.h>
 
+#include <functional>
+#include <utility>
+
 #include "app/cli/number_checks.hpp"
 #include "app/session/document/named_runs.hpp"
+#include "app/session/document/prepare.hpp"
 #include "app/session/files/readable_file.hpp"
 #include "app/session/session.hpp"
 #include "engine/tensor/error.hpp"
@@ -82,16 +86,36 @@ void prepare_training(Session& session, const TrainingOptions& options, const Do
     if (!session.message().empty()) throw Error(session.message());
 }
 
-ComputedState compute(const DocumentOptions& document, const TrainingOptions& training, bool gradients) {
+namespace {
+
+using Check = std::function<void(const Setup&, double room_mib)>;
+
+/// `check` is called before anything is computed.
+ComputedState compute(const DocumentOptions& document, const TrainingOptions& training, bool gradients, const Check& check) {
+    const double mib = memory_budget_mib(document);
+    Document shown = make_document(document);
+    if (check && !training.given()) check(shown, mib);
     Session session(
-        make_document(document), [] {}, memory_budget_mib(document));
+        std::move(shown), [] {}, mib);
     prepare_training(session, training, document);
+    if (check && training.given()) check(session.document(), mib);
     ComputedState computed{session.wait(), nullptr};
     if (!computed.snapshot->problem.empty()) throw Error(computed.snapshot->problem);
     expect_edits_to_apply(document, *computed.snapshot->trace);
     tell_idle_mistake(*computed.snapshot->trace);
     if (gradients) computed.gradients = session.get(facet::Gradients{});
     return computed;
+}
+
+}  // namespace
+
+ComputedState compute(const DocumentOptions& document, const TrainingOptions& training, bool gradients) {
+    return compute(document, training, gradients, Check());
+}
+
+ComputedState compute_stages(const DocumentOptions& document, const TrainingOptions& training, const std::optional<StageId>& written) {
+    return compute(document, training, false,
+                   [&](const Setup& setup, double room_mib) { expect_room_for_parts(setup, room_mib, written); });
 }
 
 }  // namespace attn::app

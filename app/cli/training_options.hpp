@@ -51,5 +51,8 @@ struct ComputedState {
 /// Computes the document, or the trained or opened model. Throws Error with the reason if that is impossible, and as prepare_training() and
 /// expect_edits_to_apply() do.
 ComputedState compute(const DocumentOptions& document, const TrainingOptions& training, bool gradients = false);
+/// The same for stages that are written to a file, which are refused first if the part of the model around them exceeds the memory budget.
+/// None: all stages.
+ComputedState compute_stages(const DocumentOptions& document, const TrainingOptions& training, const std::optional<StageId>& written = {});
 
 }  // namespace attn::app

@@ -93,7 +93,8 @@ void draw_centre(PanelContext& context) {
     draw_mistake_sign(context);
     const bool of_a_trace = context.view.view != View::Precision && context.view.view != View::Doctor;
     if (of_a_trace && !context.ready()) {
-        if (context.snapshot.problem.empty()) paragraph(context.ui(), context.theme.fonts.body, context.theme.colors.muted, "Computing …");
+        if (context.snapshot.problem.empty())
+            paragraph(context.ui(), context.theme.fonts.body, context.theme.colors.muted, context.computing("Computing …"));
         return;
     }
     switch (context.view.view) {

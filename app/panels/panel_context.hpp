@@ -57,10 +57,13 @@ struct PanelContext {
     WouldBeLost would_be_lost{};
     bool picture_alone = false;               ///< for export: without controls and hints
     const AutosaveWords* leftover = nullptr;  ///< autosaved work of an ended process to ask about; null: none
+    std::optional<double> share_computed{};   ///< how much of the document's pass is computed, if that takes long
 
     float px(float logical) const { return theme.px(logical); }
     Ui ui() const { return {theme, canvas, &view.focus, picture_alone}; }
     bool ready() const { return snapshot.trace != nullptr; }
+    /// "computing", or "computing 43 %".
+    std::string computing(std::string_view verb) const;
     /// The shown state with a stage's numbers; see Inquiry::with().
     const Snapshot& snapshot_with(const StageId& id) const { return inquiry.with(states.shown, snapshot, id, only_head(), maps_wanted()); }
     /// The stage, possibly with only_head() alone.

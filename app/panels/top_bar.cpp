@@ -140,9 +140,10 @@ std::string largest_errors(const reference::Verification& verification) {
 
 Badge badge_of(const PanelContext& context) {
     const Palette& colors = context.theme.colors;
-    if (!context.ready()) return {colors.faint, context.snapshot.problem.empty() ? "computing" : "nothing computed", "", ""};
+    if (!context.ready())
+        return {colors.faint, context.snapshot.problem.empty() ? context.computing("computing") : "nothing computed", "", ""};
     if (!context.up_to_date)
-        return {colors.chosen, "computing", "",
+        return {colors.chosen, context.computing("computing"), "",
                 context.outdated ? "What is shown belongs to the text and settings before the last change."
                                  : "What is shown is computed; the layers behind it are not yet."};
     const auto verification = context.ask(checked_now(context));

@@ -76,6 +76,12 @@ bool Session::is_up_to_date() const {
     return impl_->is_following() && shown != nullptr && same_but_for_moment(*shown, *impl_->asked);
 }
 
+std::optional<double> Session::share_computed() const {
+    const std::shared_ptr<const Fact> fact = impl_->scheduler.results().find({impl_->asked, facet::Trace{}});
+    if (fact == nullptr || fact->settled() || fact->total == 0) return {};
+    return static_cast<double>(fact->done) / static_cast<double>(fact->total);
+}
+
 bool Session::shows_document() const {
     impl_->refresh();
     return impl_->asked == impl_->shown->state;

@@ -49,6 +49,8 @@ public:
     /// Whether the snapshot shows the current document (for a running training run, any recent moment of it) or says why it cannot be
     /// computed.
     bool is_up_to_date() const;
+    /// How much of the document's pass is computed, from 0 to 1, if that takes long.
+    std::optional<double> share_computed() const;
     /// Whether snapshot() is of the document, though layers that nobody looks at may still be missing.
     bool shows_document() const;
     /// Whether the document will be shown by the beginning of its pass, which takes much less than the pass.

@@ -1,6 +1,7 @@
 #include "engine/attention/fused_attention.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "engine/attention/shielded_product.hpp"
 #include "engine/ops/parallel.hpp"
 #include "engine/ops/scratch.hpp"
+#include "engine/tensor/error.hpp"
 
 namespace attn {
 namespace {
@@ -173,8 +175,7 @@ public:
             const std::vector<double> bias = bias_of(t);
             center_large_logits({q.at(b_, h_, t), k.at(b_, g_), k.row, sizes_.head_size, bias.empty() ? nullptr : bias.data(), rule_.factor,
                                  rule_.temperature},
-                                keys_seen(t + 1), causal_ || all_ ? nullptr : rule_.mask.keep_row(b_, h_, t),
-                                block + r * block_stride(sizes_.keys));
+                                keys_seen(t + 1), kept_rows(t, 1), block + r * block_stride(sizes_.keys));
         }
     }
 
@@ -262,8 +263,16 @@ private:
                 .allowed = causal_ ? first + 1 : seen,
                 .allowed_step = causal_ ? 1 : 0,
                 .most_allowed = seen,
-                .keep = causal_ || all_ ? nullptr : rule_.mask.keep_row(b_, h_, first),
+                .keep = kept_rows(first, rows),
                 .keep_stride = sizes_.keys};
+    }
+    /// Permissions of some rows; null if the first cells of a row are all that counts.
+    const std::uint8_t* kept_rows(std::int64_t first, std::int64_t rows) const {
+        if (causal_ || all_) return nullptr;
+        if (rule_.mask.form() == MaskForm::Cells) return rule_.mask.keep_row(b_, h_, first);
+        std::uint8_t* keep = scratch<std::uint8_t, ScratchUse::Attention>(kRows * sizes_.keys);
+        rule_.mask.copy_rows(b_, h_, first, rows, keep);
+        return keep;
     }
     bool rows_finite(const Scalar* x, std::int64_t rows, std::int64_t n, std::int64_t stride) const {
         return kernel_.rows_finite(x, rows, n, stride);
@@ -288,12 +297,31 @@ struct HeadRows {
     std::int64_t index, first, rows, seen;  ///< index of the head among all; keys that any of the rows may see
 };
 
+/// Turns a block into weights, and copies the first `written` of each row to `map`.
+template <class Scalar>
+void weights_of_rows(const HeadsView<const Scalar>& q, const HeadsView<const Scalar>& k, const HeadRows<Scalar>& here, Scalar* map,
+                     std::int64_t written) {
+    const auto& [head, keys_across, values, finite, block, index, first, rows, seen] = here;
+    Scalar largest[kRows];
+    head.logits(q, keys_across, first, rows, seen, block);
+    if (!head.softmax_rows(first, rows, seen, written, block, map, largest)) return;
+    // Rare, so simply start over.
+    head.logits(q, keys_across, first, rows, seen, block);
+    head.center_rows(q, k, first, rows, largest, block);
+    head.softmax_rows(first, rows, seen, written, block, map, largest);
+}
+
 /// Calls each(HeadRows) for all rows of all heads, a block at a time. `causal`: the mask is plain causal.
 template <class Scalar, class Each>
 void for_head_rows(const HeadsView<const Scalar>& k, const HeadsView<const Scalar>& v, const AttentionRule& rule, bool causal,
                    const AttentionSizes& sizes, const Each& each) {
     const std::int64_t queries = sizes.queries, keys = sizes.keys;
     const bool all = !causal && rule.mask.allows_everything();
+    std::atomic<std::int64_t> done{0};
+    const auto told = [&](std::int64_t rows) {
+        if (rule.progress != nullptr && *rule.progress)
+            (*rule.progress)(static_cast<double>(done += rows) / static_cast<double>(sizes.batches * sizes.heads * queries));
+    };
     parallel_for(sizes.batches * sizes.heads, head_cost(sizes, 2), [&](std::int64_t bh) {
         const std::int64_t b = bh / sizes.heads, h = bh % sizes.heads, g = h / sizes.group();
         const Head<Scalar> head(rule, sizes, causal, all, b, h);
@@ -304,8 +332,10 @@ void for_head_rows(const HeadsView<const Scalar>& k, const HeadsView<const Scala
             Operand<Scalar>::template of<ScratchUse::Values>(v.at(b, g), v.row, Transpose::No, keys, sizes.value_size, queries);
         const bool finite = all || values.finite();  // only a masked key's values need to be kept out
         for (std::int64_t first = 0; first < queries; first += kRows) {
+            if (rule.stop.stop_requested()) throw Cancelled();
             const std::int64_t rows = std::min(kRows, queries - first);
             each(HeadRows<Scalar>{head, keys_across, values, finite, block, bh, first, rows, head.keys_seen(first + rows)});
+            told(rows);
         }
     });
 }
@@ -326,17 +356,19 @@ void fused_attention(const HeadsView<const Scalar>& q, const HeadsView<const Sca
         const std::int64_t at = (index * sizes.queries + first) * keys;
         Scalar* map = weights.data() + at;
         const std::int64_t written = has_zeros ? seen : keys;
-        Scalar largest[kRows];
-        head.logits(q, keys_across, first, rows, seen, block);
-        if (head.softmax_rows(first, rows, seen, written, block, map, largest)) {
-            // Rare, so simply start over.
-            head.logits(q, keys_across, first, rows, seen, block);
-            head.center_rows(q, k, first, rows, largest, block);
-            head.softmax_rows(first, rows, seen, written, block, map, largest);
-        }
+        weights_of_rows(q, k, here, map, written);
         if (drops) dropout_part(rule.dropout, map, at, rows * keys, dropped.data() + at);
         if (drops) head.mix(dropped.data() + at, keys, values, finite, first, rows, seen, context);
         else head.mix(block, stride, values, finite, first, rows, seen, context);
+    });
+}
+
+template <class Scalar>
+void fused_context(const HeadsView<const Scalar>& q, const HeadsView<const Scalar>& k, const HeadsView<const Scalar>& v,
+                   const AttentionRule& rule, const AttentionSizes& sizes, const HeadsView<Scalar>& context) {
+    for_head_rows<Scalar>(k, v, rule, rule.mask.is_plain_causal(), sizes, [&](const HeadRows<Scalar>& here) {
+        weights_of_rows<Scalar>(q, k, here, nullptr, 0);
+        here.head.mix(here.block, block_stride(sizes.keys), here.values, here.finite, here.first, here.rows, here.seen, context);
     });
 }
 
@@ -431,6 +463,8 @@ void fused_attention_backward(const HeadsView<const Scalar>& dcontext, const Hea
 }
 
 #define ATTN_INSTANTIATE(Scalar)                                                                                                           \
+    template void fused_context<Scalar>(const HeadsView<const Scalar>&, const HeadsView<const Scalar>&, const HeadsView<const Scalar>&,    \
+                                        const AttentionRule&, const AttentionSizes&, const HeadsView<Scalar>&);                            \
     template void fused_attention<Scalar>(const HeadsView<const Scalar>&, const HeadsView<const Scalar>&, const HeadsView<const Scalar>&,  \
                                           const AttentionRule&, const AttentionSizes&, Tensor<Scalar>&, Tensor<Scalar>&, CausalZeros&,     \
                                           const HeadsView<Scalar>&);                                                                       \

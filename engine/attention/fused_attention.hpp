@@ -4,7 +4,9 @@
 /// scaled_dot_product.hpp, which has one function per stage.
 
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <stop_token>
 
 #include "engine/attention/causal_zeros.hpp"
 #include "engine/attention/heads_view.hpp"
@@ -23,6 +25,9 @@ struct AttentionRule {
     double cap = 0;                    ///< soft cap: scaled scores x become cap tanh(x / cap); 0 = off
     std::span<const double> slopes{};  ///< ALiBi, per head: subtracted from a score per position between query and key; empty = off
     std::int64_t first_position = 0;   ///< position of the first query, for the slopes
+    std::stop_token stop{};            ///< looked at between rows: Cancelled is thrown once it is requested
+    /// Told the share of the rows that is done, from any thread; null: nobody is.
+    const std::function<void(double share)>* progress = nullptr;
 };
 
 /// weights = softmax of the masked scores, dropped = dropout(weights), context = dropped v.
@@ -33,6 +38,11 @@ template <class Scalar>
 void fused_attention(const HeadsView<const Scalar>& q, const HeadsView<const Scalar>& k, const HeadsView<const Scalar>& v,
                      const AttentionRule& rule, const AttentionSizes& sizes, Tensor<Scalar>& weights, Tensor<Scalar>& dropped,
                      CausalZeros& zeros, const HeadsView<Scalar>& context);
+
+/// The same context alone, without dropout, for passes that no backward pass follows: no map is kept.
+template <class Scalar>
+void fused_context(const HeadsView<const Scalar>& q, const HeadsView<const Scalar>& k, const HeadsView<const Scalar>& v,
+                   const AttentionRule& rule, const AttentionSizes& sizes, const HeadsView<Scalar>& context);
 
 /// The context alone, for passes whose maps are not shown; bit-identical to the stages of scaled_dot_product.hpp. Ignores dropout.
 ///   q [B,H,T,D]  k [B,G,S,D]  v [B,G,S,Dv]  ->  context [B,H,T,Dv]

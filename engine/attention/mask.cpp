@@ -93,15 +93,49 @@ void Mask::resize(std::int64_t batches, std::int64_t heads, std::int64_t queries
     if (batches < 0 || heads < 0 || queries < 0 || keys < 0)
         throw ShapeError("a mask cannot have the shape " + target_text({batches, heads, queries, keys}));
     const Shape checked{{Axis::B, batches}, {Axis::H, heads}, {Axis::T, queries}, {Axis::S, keys}};
-    keep_.resize(static_cast<std::size_t>(checked.count()));
+    if (form_ == MaskForm::Cells) keep_.resize(static_cast<std::size_t>(checked.count()));
+    else ranges_.resize(static_cast<std::size_t>(batches * heads * queries));
+    forbidden_.clear();
+    inverted_ = false;
     bias_.clear();
     batches_ = batches, heads_ = heads, queries_ = queries, keys_ = keys;
 }
 
-bool Mask::allows_everything() const { return bias_.empty() && (keep_.empty() || std::memchr(keep_.data(), 0, keep_.size()) == nullptr); }
+void Mask::refuse_cells() { throw Error("this mask is known by its ranges alone"); }
+
+bool Mask::is_in_range(std::int64_t row, std::int64_t s) const {
+    const Keys& range = ranges_[static_cast<std::size_t>(row)];
+    return (s >= range.first && s < range.end && !forbidden_.contains({row % queries_, s})) != inverted_;
+}
+
+void Mask::copy_rows(std::int64_t b, std::int64_t h, std::int64_t t, std::int64_t count, std::uint8_t* out) const {
+    if (form_ == MaskForm::Cells) {
+        std::copy_n(keep_row(b, h, t), count * keys_, out);
+        return;
+    }
+    const std::int64_t first = row(b, h, t);
+    for (std::int64_t r = 0; r < count; ++r) fill_row(ranges_[static_cast<std::size_t>(first + r)], out + r * keys_);
+    for (auto cell = forbidden_.lower_bound({t, 0}); cell != forbidden_.end() && cell->first < t + count; ++cell)
+        out[(cell->first - t) * keys_ + cell->second] = 0;
+    if (inverted_) std::transform(out, out + count * keys_, out, [](std::uint8_t keep) -> std::uint8_t { return keep == 0; });
+}
+
+bool Mask::allows_everything() const {
+    if (!bias_.empty()) return false;
+    if (form_ == MaskForm::Cells) return keep_.empty() || std::memchr(keep_.data(), 0, keep_.size()) == nullptr;
+    // Inverted, ranges could allow everything only by seeing nothing; treating that as any other mask gives the same numbers.
+    return !inverted_ && forbidden_.empty() &&
+           std::all_of(ranges_.begin(), ranges_.end(), [&](const Keys& range) { return range.end - range.first == keys_; });
+}
 
 bool Mask::is_plain_causal() const {
     if (has_bias()) return false;
+    if (form_ == MaskForm::Ranges) {
+        std::int64_t r = 0;
+        return !inverted_ && forbidden_.empty() && std::all_of(ranges_.begin(), ranges_.end(), [&](const Keys& range) {
+            return range.first == 0 && range.end == std::min(r++ % queries_ + 1, keys_);
+        });
+    }
     // Called for every layer at every step, so rows are checked without a branch per cell.
     for (std::int64_t r = 0; r < batches_ * heads_ * queries_; ++r) {
         const std::uint8_t* keep = keep_.data() + r * keys_;
@@ -139,6 +173,11 @@ Mask Mask::combined_with(const Mask& other) const {
 }
 
 void Mask::set(std::int64_t t, std::int64_t s, std::uint8_t keep) {
+    if (form_ == MaskForm::Ranges && keep == 0 && !inverted_) {
+        forbidden_.insert({t, s});
+        return;
+    }
+    expect_cells();
     for (std::int64_t b = 0; b < batches_; ++b)
         for (std::int64_t h = 0; h < heads_; ++h) keep_[static_cast<std::size_t>(row(b, h, t) * keys_ + s)] = keep;
 }
@@ -158,8 +197,9 @@ Mask Mask::causal(std::int64_t queries, std::int64_t keys, CausalAlignment align
 Mask Mask::padding(const std::vector<std::int64_t>& lengths, std::int64_t queries, std::int64_t keys) {
     require_lengths(lengths, keys);
     Mask mask;
-    mask.assign(static_cast<std::int64_t>(lengths.size()), queries, keys,
-                [&](std::int64_t b, std::int64_t, std::int64_t s) { return s < lengths[static_cast<std::size_t>(b)]; });
+    mask.assign_rows(static_cast<std::int64_t>(lengths.size()), queries, keys, [&](std::int64_t b, std::int64_t) {
+        return Keys{0, lengths[static_cast<std::size_t>(b)]};
+    });
     return mask;
 }
 
@@ -267,10 +307,10 @@ MaskSettings with_window(const MaskSettings& settings, std::int64_t window) {
 void build_cross_mask(const MaskSettings& settings, const std::vector<std::int64_t>& memory_lengths, std::int64_t queries,
                       std::int64_t keys, Mask& mask) {
     if (settings.padding) require_lengths(memory_lengths, keys);
-    const auto may_attend = [&](std::int64_t b, std::int64_t, std::int64_t s) {
-        return !settings.padding || s < memory_lengths[static_cast<std::size_t>(b)];
-    };
-    mask.assign(settings.padding ? static_cast<std::int64_t>(memory_lengths.size()) : 1, queries, keys, may_attend);
+    mask.assign_rows(settings.padding ? static_cast<std::int64_t>(memory_lengths.size()) : 1, queries, keys,
+                     [&](std::int64_t b, std::int64_t) {
+                         return Mask::Keys{0, settings.padding ? memory_lengths[static_cast<std::size_t>(b)] : keys};
+                     });
 }
 
 Mask build_cross_mask(const MaskSettings& settings, const std::vector<std::int64_t>& memory_lengths, std::int64_t queries,

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/tensor/tensor.hpp"
@@ -17,10 +19,17 @@ enum class CausalAlignment : std::uint8_t {
     BottomRight,  ///< the last query sees every key: s <= t + S - T
 };
 
+/// How a mask is stored.
+enum class MaskForm : std::uint8_t {
+    Cells,   ///< a byte per cell
+    Ranges,  ///< the range of keys of each row, for passes over long texts that show no maps: nothing takes T x S bytes
+};
+
 /// Which cells of [B,H,T,S] may attend, stored as [1|B, 1|H, T, S], and an optional bias on the scaled scores.
 class Mask {
 public:
     Mask() = default;
+    explicit Mask(MaskForm form) : form_(form) {}
     /// Everything may attend.
     Mask(std::int64_t queries, std::int64_t keys);
 
@@ -29,9 +38,17 @@ public:
     std::int64_t queries() const { return queries_; }
     std::int64_t keys() const { return keys_; }
 
-    bool may_attend(std::int64_t b, std::int64_t h, std::int64_t t, std::int64_t s) const { return keep_row(b, h, t)[s] != 0; }
-    /// Row of `keys()` bytes, 1 = may attend.
-    const std::uint8_t* keep_row(std::int64_t b, std::int64_t h, std::int64_t t) const { return keep_.data() + row(b, h, t) * keys_; }
+    bool may_attend(std::int64_t b, std::int64_t h, std::int64_t t, std::int64_t s) const {
+        return form_ == MaskForm::Cells ? keep_[static_cast<std::size_t>(row(b, h, t) * keys_ + s)] != 0 : is_in_range(row(b, h, t), s);
+    }
+    /// Row of `keys()` bytes, 1 = may attend. Throws Error unless the mask is stored as cells.
+    const std::uint8_t* keep_row(std::int64_t b, std::int64_t h, std::int64_t t) const {
+        expect_cells();
+        return keep_.data() + row(b, h, t) * keys_;
+    }
+    MaskForm form() const { return form_; }
+    /// The same for `count` rows from t on, written to `out`, however the mask is stored.
+    void copy_rows(std::int64_t b, std::int64_t h, std::int64_t t, std::int64_t count, std::uint8_t* out) const;
     bool has_bias() const { return !bias_.empty(); }
     /// Row of `keys()` doubles, added to the scaled scores; only if has_bias().
     const double* bias_row(std::int64_t b, std::int64_t h, std::int64_t t) const { return bias_.data() + row(b, h, t) * keys_; }
@@ -52,40 +69,33 @@ public:
 
     /// Allows what is forbidden, and the other way round.
     void invert() {
+        inverted_ = !inverted_ && form_ == MaskForm::Ranges;
         for (std::uint8_t& keep : keep_) keep = keep == 0 ? 1 : 0;
     }
 
     /// Replaces one row by these `keys()` bytes, for every head and sequence.
     void set_row(std::int64_t t, const std::uint8_t* keep) {
+        expect_cells();
         for (std::int64_t b = 0; b < batches_; ++b)
             for (std::int64_t h = 0; h < heads_; ++h) std::copy_n(keep, keys_, keep_.data() + row(b, h, t) * keys_);
-    }
-
-    /// Becomes the mask [batches,1,T,S] given by may_attend(b, t, s), reusing its memory if possible.
-    template <class Rule>
-    void assign(std::int64_t batches, std::int64_t queries, std::int64_t keys, const Rule& may_attend) {
-        resize(batches, 1, queries, keys);
-        std::size_t at = 0;
-        for (std::int64_t b = 0; b < batches; ++b)
-            for (std::int64_t t = 0; t < queries; ++t)
-                for (std::int64_t s = 0; s < keys; ++s) keep_[at++] = may_attend(b, t, s);
     }
 
     struct Keys {
         std::int64_t first = 0, end = 0;  ///< empty if end <= first
     };
-    /// The same for a rule seen(b, t) that returns the range of keys a query may attend to.
+    /// Becomes the mask [batches,1,T,S] given by seen(b, t), the range of keys that a query may attend to. Keeps its form, and reuses its
+    /// memory if possible.
     template <class Rule>
     void assign_rows(std::int64_t batches, std::int64_t queries, std::int64_t keys, const Rule& seen) {
         resize(batches, 1, queries, keys);
-        std::uint8_t* row = keep_.data();
+        std::int64_t row = 0;
         for (std::int64_t b = 0; b < batches; ++b)
-            for (std::int64_t t = 0; t < queries; ++t, row += keys) {
+            for (std::int64_t t = 0; t < queries; ++t, ++row) {
                 const Keys some = seen(b, t);
-                const std::int64_t first = std::clamp<std::int64_t>(some.first, 0, keys), end = std::clamp(some.end, first, keys);
-                std::fill_n(row, first, std::uint8_t{0});
-                std::fill_n(row + first, end - first, std::uint8_t{1});
-                std::fill_n(row + end, keys - end, std::uint8_t{0});
+                const std::int64_t first = std::clamp<std::int64_t>(some.first, 0, keys);
+                const Keys range{first, std::clamp(some.end, first, keys)};
+                if (form_ == MaskForm::Ranges) ranges_[static_cast<std::size_t>(row)] = range;
+                else fill_row(range, keep_.data() + row * keys);
             }
     }
 
@@ -121,14 +131,30 @@ public:
 private:
     Mask(std::int64_t batches, std::int64_t heads, std::int64_t queries, std::int64_t keys);
     void set(std::int64_t t, std::int64_t s, std::uint8_t keep);
+    void expect_cells() const {
+        if (form_ != MaskForm::Cells) refuse_cells();
+    }
+    [[noreturn]] static void refuse_cells();
+    void fill_row(Keys range, std::uint8_t* out) const {
+        std::fill_n(out, range.first, std::uint8_t{0});
+        std::fill_n(out + range.first, range.end - range.first, std::uint8_t{1});
+        std::fill_n(out + range.end, keys_ - range.end, std::uint8_t{0});
+    }
+    /// For a mask stored as ranges; `row` as row() returns it.
+    bool is_in_range(std::int64_t row, std::int64_t s) const;
     /// Sets new sizes without a bias; the cells are unspecified.
     void resize(std::int64_t batches, std::int64_t heads, std::int64_t queries, std::int64_t keys);
     std::int64_t row(std::int64_t b, std::int64_t h, std::int64_t t) const {
         return ((batches_ == 1 ? 0 : b) * heads_ + (heads_ == 1 ? 0 : h)) * queries_ + t;
     }
     std::int64_t batches_ = 1, heads_ = 1, queries_ = 0, keys_ = 0;
+    MaskForm form_ = MaskForm::Cells;
     std::vector<std::uint8_t> keep_;
     std::vector<double> bias_;
+    // In the form of ranges:
+    std::vector<Keys> ranges_;                                   ///< within [0, keys)
+    std::set<std::pair<std::int64_t, std::int64_t>> forbidden_;  ///< query and key of the cells that forbid() was called for
+    bool inverted_ = false;
 };
 
 /// A cell masked by hand, for every head and sequence.

@@ -48,7 +48,7 @@ void build_cross_mask(MaskRule rule, const MaskSettings& settings, const std::ve
                       std::int64_t keys, Mask& mask) {
     build_cross_mask(settings, memory_lengths, queries, keys, mask);
     if (rule == MaskRule::Inverted) mask.invert();
-    if (rule == MaskRule::Missing) mask.assign(mask.batches(), queries, keys, [](auto, auto, auto) { return true; });
+    if (rule == MaskRule::Missing) mask.assign_rows(mask.batches(), queries, keys, [&](auto, auto) { return Mask::Keys{0, keys}; });
 }
 
 }  // namespace attn

@@ -65,7 +65,8 @@ Trace<Scalar> continued(const Trace<Scalar>& outline, const TokenBatch& tokens, 
     const std::vector<StageId> all = outline_stages(plan);
     const Weights weights(*out.parameters);
     AttendedAgain<Scalar> again(outline, weights, kept, stop);
-    Program<Scalar> program(plan, weights, Form::Staged, Keep::OneLayer);
+    const Form form = can_leave_out_maps(plan, out.settings) ? Form::Outlined : Form::Staged;
+    Program<Scalar> program(plan, weights, form, Keep::OneLayer);
     RestOfText<Scalar> rest(program, out.settings, kept, std::span(tokens.ids).subspan(static_cast<std::size_t>(kept)), std::move(stop));
     std::size_t next = 0;
     if (begun != nullptr) {
@@ -104,7 +105,9 @@ Trace<Scalar> continue_outline(const Trace<Scalar>& outline, const TokenBatch& t
                                const std::optional<StageId>& before) {
     require_batch(outline.config, tokens, {});
     const std::int64_t kept = positions_kept(outline, tokens);
-    if (kept == 0)
+    // Most of a long text is computed some positions at a time instead.
+    const std::int64_t added = tokens.length - kept;
+    if (kept == 0 || (added > kept && added > rows_at_a_time(outline.config, tokens.length).products))
         return trace_outline<Scalar>(outline.parameters, tokens, {}, outline.settings, {}, stop, {holds_attended(outline), 0, before});
     return continued<Scalar>(outline, tokens, kept, nullptr, end_of_outline(*outline.plan, before), std::move(stop));
 }

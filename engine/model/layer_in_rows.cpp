@@ -51,15 +51,42 @@ void LayerInRows<Scalar>::give(const StageId& stream, const Tensor<Scalar>& whol
 template <class Scalar>
 void LayerInRows<Scalar>::forward(std::int64_t first, std::int64_t count, std::size_t begin, std::size_t end,
                                   const RowsObserver<Scalar>& each) {
-    const PassMasks masks = masks_of_rows(plan_, settings_.masks, tokens_, first, count);
+    const PassMasks masks = masks_of_rows(plan_, settings_.masks, tokens_, first, count, program_.masks_as());
     const TokenBatch some{count, {tokens_.ids.begin() + first, tokens_.ids.begin() + first + count}, {count}};
     Tap<Scalar> tap(false, stop_);
     tap.begin_forward(settings_.edits, first);
+    const double work_of_these = static_cast<double>(count) * work(begin, end);
+    if (progress_) tap.tell([this, work_of_these](double share) { progress_((work_done_ + share * work_of_these) / work_in_all_); });
     tap.observe([&](const StageId& id, const Tensor<Scalar>& value, const Mask* mask) { each({id, first, value, mask}); });
     PassSetting<Scalar> setting{settings_, masks, tap, &some};
     setting.first_position = first;
     setting.text_length = tokens_.length;
     program_.forward(setting, begin, end);
+    done(work_of_these);
+}
+
+template <class Scalar>
+double LayerInRows<Scalar>::work(std::size_t begin, std::size_t end) const {
+    double work = 0;
+    for (std::size_t place = begin; place < end; ++place) {
+        const Node<Scalar>& node = program_.node(place);
+        work += static_cast<double>(node.weight.rows * node.columns);
+        if (node.plan->op == Op::Scores || node.plan->op == Op::Mix)
+            work += static_cast<double>(program_.config().attention_width() * tokens_.length);
+    }
+    return work;
+}
+
+template <class Scalar>
+void LayerInRows<Scalar>::begin_telling(const PlanPart& part) {
+    work_done_ = 0;
+    work_in_all_ = std::max(static_cast<double>(tokens_.length) * work(part.first, part.end), 1.0);
+}
+
+template <class Scalar>
+void LayerInRows<Scalar>::done(double work) {
+    work_done_ += work;
+    if (progress_) progress_(work_done_ / work_in_all_);
 }
 
 template <class Scalar>
@@ -122,6 +149,7 @@ bool LayerInRows<Scalar>::is_kept(const PlanPart& part, const StageId& id) const
 template <class Scalar>
 std::vector<Tensor<Scalar>> LayerInRows<Scalar>::show(const PlanPart& part, const Tensor<Scalar>& stream, const RowCounts& rows,
                                                       const RowsObserver<Scalar>& each) {
+    begin_telling(part);
     const std::int64_t positions = tokens_.length;
     const std::size_t maps = first_map(part), behind = end_of_maps(part);
     std::vector<Tensor<Scalar>> kept = before_maps(part, stream, positions, rows, each);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <stop_token>
+#include <utility>
 #include <vector>
 
 #include "engine/model/program.hpp"
@@ -42,6 +43,9 @@ public:
     LayerInRows(const Plan& plan, const Weights& weights, const ForwardSettings& settings, const TokenBatch& tokens,
                 std::stop_token stop = {}, Form form = Form::Staged);
 
+    /// From now on show() tells the share of the part that is done, from 0 to 1, from any thread that computes.
+    void tell(std::function<void(double share)> progress) { progress_ = std::move(progress); }
+
     /// Computes and shows every stage of a part that begins with a stream [1,T,C]. First the stages before the maps, because the maps read
     /// every position's keys and values; then the maps; then the rest. A part without maps counts as being before them. Returns the stages
     /// that had to be kept for all positions: a tensor per node of the part, empty for the others; see is_kept().
@@ -68,12 +72,18 @@ private:
     void attend_at_once(const PlanPart& part, std::size_t maps, std::size_t behind, std::vector<Tensor<Scalar>>& kept,
                         const RowsObserver<Scalar>& each);
     bool reads(std::size_t first, std::size_t end, std::size_t place) const;
+    /// Operations per position of nodes [begin, end), about.
+    double work(std::size_t begin, std::size_t end) const;
+    void begin_telling(const PlanPart& part);
+    void done(double work);
 
     const Plan& plan_;
     const ForwardSettings& settings_;
     const TokenBatch& tokens_;
     std::stop_token stop_;
     Program<Scalar> program_;
+    std::function<void(double share)> progress_;
+    double work_done_ = 0, work_in_all_ = 1;
 };
 
 }  // namespace attn

@@ -91,9 +91,9 @@ void ModelPass<Scalar>::forward(const TokenBatch& tokens, const TokenBatch& sour
     settings_ = settings;
     first_sequence_ = first_sequence;
     if (settings_.mistake != mistake_) make_plan(settings_.mistake);
-    masks_ = &mask_builder_.build(plan_, settings_.masks, tokens_, two_stacks ? &source_ : nullptr);
     tap.begin_forward(settings_.edits);
     program_ = &program_for(tap.active());
+    masks_ = &mask_builder_.build(plan_, settings_.masks, tokens_, two_stacks ? &source_ : nullptr, program_->masks_as());
     if (config_.lm_head) logits_ = program_->place(plan_.logits());
     const PassSetting<Scalar> setting{settings_, *masks_, tap, &tokens_, &source_, first_sequence_};
     program_->forward(setting, 0, plan_.nodes().size());

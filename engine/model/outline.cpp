@@ -56,7 +56,7 @@ Trace<Scalar> outline_at_once(std::shared_ptr<const Parameters<Scalar>> paramete
     tap.keep_only([&](const StageId& id) { return contains(kept, id); });
     tap.observe(each);
     tap.begin_forward(settings.edits);
-    const PassMasks& masks = builder.build(plan, settings.masks, tokens, trace.source());
+    const PassMasks& masks = builder.build(plan, settings.masks, tokens, trace.source(), program.masks_as());
     program.forward({settings, masks, tap, &tokens, &source}, 0, end_of_outline(plan, limits.before));
     trace.stages = tap.take();
     return trace;
@@ -69,7 +69,7 @@ Trace<Scalar> outline_in_rows(std::shared_ptr<const Parameters<Scalar>> paramete
     const Weights weights(*trace.parameters);
     trace.stages.push_back(first_stream(trace, weights, stop));
     add_layers_in_rows(trace, weights, 0, end_of_outline(*trace.plan, limits.before), outline_stages(*trace.plan, limits.attended),
-                       rows_at_a_time(trace.config, tokens.length, limits.rows), stop);
+                       rows_at_a_time(trace.config, tokens.length, limits.rows), stop, limits.progress);
     return trace;
 }
 

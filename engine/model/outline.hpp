@@ -3,6 +3,7 @@
 /// looked at, bit-identical to a trace that holds everything.
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -23,6 +24,8 @@ struct OutlineLimits {
     std::int64_t rows = 0;
     /// Stop before the part of the model that contains this stage; complete_outline() goes on from there. None: go through all layers.
     std::optional<StageId> before{};
+    /// Told the share that is done, from 0 to 1, of a pass that is computed some positions at a time; from any thread that computes.
+    std::function<void(double share)> progress{};
 };
 
 /// The stages an outline holds: residual streams, keys and values (if `attended`), and the memory that a decoder attends to.

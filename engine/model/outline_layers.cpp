@@ -33,10 +33,12 @@ LayersOfOutline<Scalar>::LayersOfOutline(const Trace<Scalar>& trace, const Weigh
     : trace_(trace), weights_(weights), rows_(rows), stop_(std::move(stop)) {}
 
 template <class Scalar>
-void LayersOfOutline<Scalar>::show(const PlanPart& part, const Tensor<Scalar>& stream, const RowsObserver<Scalar>& each) {
+void LayersOfOutline<Scalar>::show(const PlanPart& part, const Tensor<Scalar>& stream, const RowsObserver<Scalar>& each,
+                                   const std::function<void(double share)>& progress) {
     const Form form = can_leave_out_maps(*trace_.plan, trace_.settings, part) ? Form::Outlined : Form::Staged;
     std::optional<LayerInRows<Scalar>>& layer = form == Form::Staged ? with_maps_ : without_maps_;
     if (!layer) layer.emplace(*trace_.plan, weights_, trace_.settings, trace_.tokens, stop_, form);
+    layer->tell(progress);
     layer->show(part, stream, rows_, each);
 }
 
@@ -53,17 +55,24 @@ RecordedStage<Scalar> first_stream(const Trace<Scalar>& trace, const Weights& we
 
 template <class Scalar>
 void add_layers_in_rows(Trace<Scalar>& trace, const Weights& weights, std::size_t place, std::size_t end, const std::vector<StageId>& kept,
-                        const RowCounts& rows, const std::stop_token& stop) {
+                        const RowCounts& rows, const std::stop_token& stop, const std::function<void(double share)>& progress) {
     const Plan& plan = *trace.plan;
     trace.stages.reserve(plan.nodes().size());  // a layer reads the previous stream while its own stages are added
     LayersOfOutline<Scalar> layers(trace, weights, rows, stop);
-    while (place < end) {
+    const auto all = static_cast<double>(end - place);
+    for (const std::size_t first = place; place < end;) {
         const PlanPart part = plan.part_around(plan.nodes()[place].id);
+        std::function<void(double)> of_all;
+        if (progress)
+            of_all = [&, before = static_cast<double>(place - first), nodes = static_cast<double>(part.end - place)](double share) {
+                progress((before + share * nodes) / all);
+            };
         place = part.end;
         if (!part.stream) continue;
-        layers.show(part, trace.stages.back().value, [&](const StageRows<Scalar>& shown) {
+        const auto record = [&](const StageRows<Scalar>& shown) {
             if (contains(kept, shown.id)) record_rows(trace, shown);
-        });
+        };
+        layers.show(part, trace.stages.back().value, record, of_all);
     }
     mark_edits(trace);
 }
@@ -72,7 +81,7 @@ void add_layers_in_rows(Trace<Scalar>& trace, const Weights& weights, std::size_
     template class LayersOfOutline<Scalar>;                                                                                                \
     template RecordedStage<Scalar> first_stream<Scalar>(const Trace<Scalar>&, const Weights&, const std::stop_token&);                     \
     template void add_layers_in_rows<Scalar>(Trace<Scalar>&, const Weights&, std::size_t, std::size_t, const std::vector<StageId>&,        \
-                                             const RowCounts&, const std::stop_token&);
+                                             const RowCounts&, const std::stop_token&, const std::function<void(double)>&);
 ATTN_INSTANTIATE(float)
 ATTN_INSTANTIATE(double)
 #undef ATTN_INSTANTIATE

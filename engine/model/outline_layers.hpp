@@ -2,6 +2,7 @@
 /// The layers of an outline, computed some positions at a time.
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <stop_token>
 #include <vector>
@@ -19,7 +20,9 @@ class LayersOfOutline {
 public:
     /// `trace` and `weights` must outlive this.
     LayersOfOutline(const Trace<Scalar>& trace, const Weights& weights, const RowCounts& rows, std::stop_token stop);
-    void show(const PlanPart& part, const Tensor<Scalar>& stream, const RowsObserver<Scalar>& each);
+    /// `progress` is told the share of this part that is done; it may be empty.
+    void show(const PlanPart& part, const Tensor<Scalar>& stream, const RowsObserver<Scalar>& each,
+              const std::function<void(double share)>& progress = {});
 
 private:
     const Trace<Scalar>& trace_;
@@ -34,9 +37,9 @@ template <class Scalar>
 RecordedStage<Scalar> first_stream(const Trace<Scalar>& trace, const Weights& weights, const std::stop_token& stop);
 
 /// Computes the layers in nodes [place, end), records the stages in `kept`, and marks the cells that edits set. The trace's last stage is
-/// what the first layer reads.
+/// what the first layer reads. `progress` as in OutlineLimits.
 template <class Scalar>
 void add_layers_in_rows(Trace<Scalar>& trace, const Weights& weights, std::size_t place, std::size_t end, const std::vector<StageId>& kept,
-                        const RowCounts& rows, const std::stop_token& stop);
+                        const RowCounts& rows, const std::stop_token& stop, const std::function<void(double share)>& progress = {});
 
 }  // namespace attn

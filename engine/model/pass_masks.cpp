@@ -14,8 +14,8 @@ MaskRule rule_of(const Plan& plan) {
 }
 
 /// A mask to build in: that of the last pass unless it is still in use elsewhere.
-Mask& own(std::shared_ptr<Mask>& mask) {
-    if (mask == nullptr || mask.use_count() > 1) mask = std::make_shared<Mask>();
+Mask& own(std::shared_ptr<Mask>& mask, MaskForm form) {
+    if (mask == nullptr || mask.use_count() > 1 || mask->form() != form) mask = std::make_shared<Mask>(form);
     return *mask;
 }
 
@@ -35,11 +35,11 @@ std::set<std::int64_t> windows_of(const Plan& plan) {
     return windows;
 }
 
-PassMasks masks_behind(const Plan& plan, std::int64_t before, std::int64_t added) {
+PassMasks masks_behind(const Plan& plan, std::int64_t before, std::int64_t added, MaskForm form) {
     const auto make = [&](std::int64_t window) {
-        const auto mask = std::make_shared<Mask>();
-        mask->assign(1, added, before + added, [&](std::int64_t, std::int64_t t, std::int64_t s) {
-            return s <= before + t && (window == 0 || before + t - s < window);
+        const auto mask = std::make_shared<Mask>(form);
+        mask->assign_rows(1, added, before + added, [&](std::int64_t, std::int64_t t) {
+            return Mask::Keys{window == 0 ? 0 : before + t - window + 1, before + t + 1};
         });
         return mask;
     };
@@ -48,10 +48,11 @@ PassMasks masks_behind(const Plan& plan, std::int64_t before, std::int64_t added
     return masks;
 }
 
-PassMasks masks_of_rows(const Plan& plan, const MaskSettings& settings, const TokenBatch& tokens, std::int64_t first, std::int64_t count) {
+PassMasks masks_of_rows(const Plan& plan, const MaskSettings& settings, const TokenBatch& tokens, std::int64_t first, std::int64_t count,
+                        MaskForm form) {
     const MaskRule rule = rule_of(plan);
     const auto make = [&](std::int64_t window) {
-        const auto mask = std::make_shared<Mask>();
+        const auto mask = std::make_shared<Mask>(form);
         build_mask_rows(rule, with_window(settings, window), tokens.lengths, tokens.length, {first, count}, *mask);
         return mask;
     };
@@ -60,8 +61,10 @@ PassMasks masks_of_rows(const Plan& plan, const MaskSettings& settings, const To
     return masks;
 }
 
-const PassMasks& MaskBuilder::build(const Plan& plan, const MaskSettings& settings, const TokenBatch& tokens, const TokenBatch* source) {
+const PassMasks& MaskBuilder::build(const Plan& plan, const MaskSettings& settings, const TokenBatch& tokens, const TokenBatch* source,
+                                    MaskForm form) {
     next_.settings = settings;
+    next_.form = form;
     next_.rule = rule_of(plan);
     next_.windows = windows_of(plan);
     next_.lengths = tokens.lengths;
@@ -74,17 +77,17 @@ const PassMasks& MaskBuilder::build(const Plan& plan, const MaskSettings& settin
     masks_ = {};
     key_.length = -1;  // invalid until all masks are built
     const QueryRows rows{0, next_.length};
-    build_mask_rows(next_.rule, settings, next_.lengths, next_.length, rows, own(self_));
+    build_mask_rows(next_.rule, settings, next_.lengths, next_.length, rows, own(self_, form));
     if (source != nullptr) {
         const auto build_for = [&](std::int64_t queries, std::shared_ptr<Mask>& mask) {
-            build_cross_mask(next_.rule, settings, next_.source_lengths, queries, next_.source_length, own(mask));
+            build_cross_mask(next_.rule, settings, next_.source_lengths, queries, next_.source_length, own(mask, form));
         };
         build_for(next_.source_length, encoder_);
         build_for(next_.length, cross_);
     }
     masks_ = {self_, cross_, encoder_, {}};
     for (const std::int64_t window : next_.windows) {
-        const auto mask = std::make_shared<Mask>();
+        const auto mask = std::make_shared<Mask>(form);
         build_mask_rows(next_.rule, with_window(settings, window), next_.lengths, next_.length, rows, *mask);
         masks_.windowed[window] = mask;
     }

@@ -26,19 +26,22 @@ struct PassMasks {
 /// The sliding windows of a plan's self-attentions.
 std::set<std::int64_t> windows_of(const Plan& plan);
 /// Masks for `added` positions after the first `before` of one text, under the causal mask and the plan's windows.
-PassMasks masks_behind(const Plan& plan, std::int64_t before, std::int64_t added);
+PassMasks masks_behind(const Plan& plan, std::int64_t before, std::int64_t added, MaskForm form = MaskForm::Cells);
 /// Masks for positions [first, first + count) of one text, under the settings and the plan's rule and windows.
-PassMasks masks_of_rows(const Plan& plan, const MaskSettings& settings, const TokenBatch& tokens, std::int64_t first, std::int64_t count);
+PassMasks masks_of_rows(const Plan& plan, const MaskSettings& settings, const TokenBatch& tokens, std::int64_t first, std::int64_t count,
+                        MaskForm form = MaskForm::Cells);
 
 class MaskBuilder {
 public:
     /// The masks of these settings and texts under the plan's rule; `source` is null for a model of one stack. Throws like build_mask().
-    const PassMasks& build(const Plan& plan, const MaskSettings& settings, const TokenBatch& tokens, const TokenBatch* source);
+    const PassMasks& build(const Plan& plan, const MaskSettings& settings, const TokenBatch& tokens, const TokenBatch* source,
+                           MaskForm form = MaskForm::Cells);
 
 private:
     struct Key {  ///< what the masks were built from
         MaskSettings settings;
         MaskRule rule = MaskRule::Right;
+        MaskForm form = MaskForm::Cells;
         std::set<std::int64_t> windows;
         std::vector<std::int64_t> lengths, source_lengths;
         std::int64_t length = -1, source_length = -1;

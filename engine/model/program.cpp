@@ -48,7 +48,8 @@ bool can_leave_out_maps(const Plan& plan, const ForwardSettings& settings, const
 }
 
 template <class Scalar>
-Program<Scalar>::Program(const Plan& plan, const Weights& weights, Form form, Keep keep) : plan_(plan), weights_(weights), form_(form) {
+Program<Scalar>::Program(const Plan& plan, const Weights& weights, Form form, Keep keep)
+    : plan_(plan), weights_(weights), form_(form), keep_(keep) {
     find_nodes();
     cut_into_steps();
     share_values(keep);

@@ -110,6 +110,10 @@ public:
     const Config& config() const { return weights_.config(); }
     bool fused() const { return form_ == Form::Fused; }
     bool leaves_out_maps() const { return form_ == Form::Outlined; }
+    /// Whether attention maps stay in memory, to be shown or for a backward pass.
+    bool keeps_maps() const { return form_ == Form::Staged || (fused() && keep_ == Keep::Everything); }
+    /// How masks must be given: without maps, a long text must not take memory with the square of its length.
+    MaskForm masks_as() const { return keeps_maps() ? MaskForm::Cells : MaskForm::Ranges; }
     const PassSetting<Scalar>& setting() const { return *setting_; }
     const ForwardSettings& settings() const { return setting_->settings; }
     const Node<Scalar>& node(std::size_t place) const { return nodes_[place]; }
@@ -189,6 +193,7 @@ private:
     const Weights& weights_;
     const ParameterLayout layout_{weights_.config()};
     Form form_;
+    Keep keep_;
     std::vector<Node<Scalar>> nodes_;
     std::vector<Step<Scalar>> steps_;
     std::vector<std::vector<Scalar>> rows_;  ///< gains and biases converted to Scalar

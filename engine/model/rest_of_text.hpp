@@ -20,7 +20,7 @@ public:
     RestOfText(Program<Scalar>& program, const ForwardSettings& settings, std::int64_t first, std::span<const std::int32_t> ids,
                std::stop_token stop = {}, KeyValueCache<Scalar>* cache = nullptr)
         : program_(program), first_(first), count_(std::ssize(ids)),
-          masks_(masks_behind(program.plan(), first, count_)), tokens_{count_, {ids.begin(), ids.end()}, {count_}},
+          masks_(masks_behind(program.plan(), first, count_, program.masks_as())), tokens_{count_, {ids.begin(), ids.end()}, {count_}},
           tap_(false, std::move(stop)), setting_{settings, masks_, tap_, &tokens_} {
         setting_.cache = cache;
         setting_.first_position = first;

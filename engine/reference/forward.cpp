@@ -219,13 +219,15 @@ private:
         if (cross || node.id.stack == Stack::Encoder)
             return share(padding_permissions(settings_.masks, source_.lengths, queries, keys, rule));
         const std::int64_t own = node.settings.window;
-        SharedPermissions& self = self_[own];
-        if (self == nullptr) {
+        const auto of_rows = [&](std::int64_t first, std::int64_t count) {
             MaskSettings masks = settings_.masks;
             if (own > 0 && own <= queries && (masks.window == 0 || masks.window > own)) masks.window = static_cast<int>(own);
-            self = share(self_permissions(masks, tokens_.lengths, queries, rule));
-        }
-        return rows_.all() ? self : share(of_queries(*self, rows_.first, rows_.count));
+            return share(self_permissions(masks, tokens_.lengths, queries, first, count, rule));
+        };
+        if (!rows_.all()) return of_rows(rows_.first, rows_.count);
+        SharedPermissions& self = self_[own];
+        if (self == nullptr) self = of_rows(0, queries);
+        return self;
     }
 
     template <class Function>

@@ -48,31 +48,15 @@ Permissions everything_allowed(std::int64_t queries, std::int64_t keys) {
     return out;
 }
 
-Permissions of_queries(const Permissions& all, std::int64_t first, std::int64_t count) {
-    Permissions some;
-    some.batches = all.batches;
-    some.heads = all.heads;
-    some.queries = count;
-    some.keys = all.keys;
-    for (std::int64_t b = 0; b < all.batches; ++b)
-        for (std::int64_t h = 0; h < all.heads; ++h)
-            for (std::int64_t t = first; t < first + count; ++t)
-                for (std::int64_t s = 0; s < all.keys; ++s) {
-                    some.keep.push_back(all.keep[all.at(b, h, t, s)]);
-                    if (!all.bias.empty()) some.bias.push_back(all.bias[all.at(b, h, t, s)]);
-                }
-    return some;
-}
-
 Permissions self_permissions(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions,
-                             MaskRule rule) {
-    Permissions out = empty_permissions(lengths.size(), positions, positions);
+                             std::int64_t first, std::int64_t count, MaskRule rule) {
+    Permissions out = empty_permissions(lengths.size(), count, positions);
     for (std::int64_t b = 0; b < out.batches; ++b)
-        for (std::int64_t t = 0; t < positions; ++t)
+        for (std::int64_t t = first; t < first + count; ++t)
             for (std::int64_t s = 0; s < positions; ++s) {
                 const std::int64_t padded = rule == MaskRule::PaddingOnQueries ? t : s;
                 const bool is_padding = settings.padding && padded >= lengths[static_cast<std::size_t>(b)];
-                out.keep[out.at(b, 0, t, s)] = ruled(!is_padding && pattern_allows(settings, t, s, rule), rule);
+                out.keep[out.at(b, 0, t - first, s)] = ruled(!is_padding && pattern_allows(settings, t, s, rule), rule);
             }
     return out;
 }

@@ -25,11 +25,9 @@ struct Permissions {
     }
 };
 
-/// Self-attention over lengths.size() sequences padded to `positions`.
+/// Self-attention of queries [first, first + count) over lengths.size() sequences padded to `positions`.
 Permissions self_permissions(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions,
-                             MaskRule rule = MaskRule::Right);
-/// The permissions of queries [first, first + count).
-Permissions of_queries(const Permissions& all, std::int64_t first, std::int64_t count);
+                             std::int64_t first, std::int64_t count, MaskRule rule);
 /// Every query may attend to every key.
 Permissions everything_allowed(std::int64_t queries, std::int64_t keys);
 /// Permissions where only padding of the keys matters: encoder self-attention, and cross-attention.

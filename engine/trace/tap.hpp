@@ -49,6 +49,10 @@ public:
     /// Whether an edit changes this stage.
     bool edits(const StageId& id) const { return any_edit_at(edits_, id); }
 
+    const std::stop_token& stop() const { return stop_; }
+    /// From now on a step that takes long tells the share of it that is done, from any thread that computes.
+    void tell(std::function<void(double share)> progress) { progress_ = std::move(progress); }
+    const std::function<void(double share)>& progress() const { return progress_; }
     /// Throws Cancelled if a stop was requested.
     void check() const {
         if (stop_.stop_requested()) throw Cancelled();
@@ -99,6 +103,7 @@ private:
 
     std::vector<Shown> shown_;
     std::function<bool(const StageId&)> keeps_;
+    std::function<void(double)> progress_;
     StageObserver<Scalar> each_;
     std::span<const Edit> edits_;
     std::int64_t first_row_ = 0;

@@ -145,5 +145,22 @@ TEST(Trace, IsTheSameEveryTime) {
     EXPECT_TRUE(read_bytes(folder.path("a.safetensors")) == read_bytes(folder.path("b.safetensors")));
 }
 
+/// Of 60,000 words every part would take gigabytes: that follows from the plan, so nothing is computed, which would take minutes.
+TEST(Trace, IsRefusedBeforeItIsComputedIfItCannotBeWritten) {
+    const ScratchFolder folder;
+    std::string text;
+    for (int i = 0; i < 60'000; ++i) text += i % 3 == 0 ? "a " : "b ";
+    folder.file("long.txt", text);
+    for (const char* command : {"trace", "export"}) {
+        const Outcome outcome = in_shell(std::string("ulimit -t 30 -v 3000000; attnscope ") + command +
+                                             " --memory 512 --text-file long.txt --out t.safetensors",
+                                         folder.path(""));
+        EXPECT_EQ(outcome.exit_code, 2) << outcome.err;
+        EXPECT_EQ(outcome.out, "");
+        EXPECT_NE(outcome.err.find("but the memory budget leaves 512 MiB"), std::string::npos) << outcome.err;
+    }
+    EXPECT_EQ(folder.names(), std::vector<std::string>{"long.txt"});
+}
+
 }  // namespace
 }  // namespace attn::test

@@ -56,6 +56,41 @@ TEST(Mask, PatternsAllowWhatTheyPromise) {
     EXPECT_FALSE(Mask::padding({2}, 3, 3).is_plain_causal());
 }
 
+TEST(Mask, StoredAsRangesIsTheSame) {
+    std::mt19937 random(5);
+    const auto between = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
+    for (int round = 0; round < 400; ++round) {
+        SCOPED_TRACE(round);
+        const std::int64_t positions = between(1, 9);
+        MaskSettings settings{between(0, 1) == 1, between(0, 1) == 1, between(0, 4), between(0, 3), between(0, 4), {}};
+        for (int painted = between(-2, 3); painted > 0; --painted) settings.painted.push_back({between(-1, 9), between(-1, 9)});
+        std::vector<std::int64_t> lengths;
+        for (int b = between(1, 3); b > 0; --b) lengths.push_back(between(0, static_cast<int>(positions)));
+        const QueryRows rows{between(0, static_cast<int>(positions) - 1), 1};
+        const QueryRows wanted{rows.first, between(1, static_cast<int>(positions - rows.first))};
+        const auto rule = static_cast<MaskRule>(between(0, 5));
+        Mask cells, ranges(MaskForm::Ranges);
+        for (Mask* mask : {&cells, &ranges}) build_mask_rows(rule, settings, lengths, positions, wanted, *mask);
+        ASSERT_EQ(ranges.batches(), cells.batches());
+        expect_cells(ranges, [&](auto b, auto h, auto t, auto s) { return cells.may_attend(b, h, t, s); });
+        for (std::int64_t b = 0; b < cells.batches(); ++b) {
+            const std::int64_t t = between(0, static_cast<int>(wanted.count) - 1), count = between(1, static_cast<int>(wanted.count - t));
+            std::vector<std::uint8_t> expected(static_cast<std::size_t>(count * positions)), found(expected.size(), 7);
+            cells.copy_rows(b, 0, t, count, expected.data());
+            ranges.copy_rows(b, 0, t, count, found.data());
+            EXPECT_EQ(found, expected);
+        }
+        // They may miss that a mask is of these kinds, never claim it.
+        EXPECT_LE(ranges.is_plain_causal(), cells.is_plain_causal());
+        EXPECT_LE(ranges.allows_everything(), cells.allows_everything());
+        if (settings.painted.empty() && rule != MaskRule::Inverted) {
+            EXPECT_EQ(ranges.is_plain_causal(), cells.is_plain_causal());
+            EXPECT_EQ(ranges.allows_everything(), cells.allows_everything());
+        }
+        EXPECT_THROW(ranges.keep_row(0, 0, 0), Error);
+    }
+}
+
 TEST(Mask, RefusesPatternsThatSeeNothing) {
     EXPECT_THROW(Mask::sliding_window(3, 3, 0), ConfigError);
     EXPECT_THROW(Mask::block_diagonal(3, 3, 0), ConfigError);

@@ -41,9 +41,9 @@ protected:
         for (const Numbers* numbers : {&first, &second}) totals.head_means.emplace_back(map_of(*numbers));
         for (const Numbers& numbers : {Numbers{1, 0, 0, 0, 1, 0, 0, 0, 1}, Numbers{0.5F, 0, 0.25F, kNan, 0, 0, 0, 0, 0}})
             totals.rollouts.emplace_back(map_of(numbers));
-        auto mask = std::make_shared<Mask>();
+        auto mask = std::make_shared<Mask>(3, 3);
         const Bytes keep = {1, 0, 0, 0, 1, 1, 0, 0, 1};
-        mask->assign(1, 3, 3, [&](std::int64_t, std::int64_t t, std::int64_t s) { return keep[static_cast<std::size_t>(3 * t + s)] != 0; });
+        for (std::int64_t t = 0; t < 3; ++t) mask->set_row(t, keep.data() + 3 * t);
         trace.stages.push_back({.id = {Stage::Weights, 1}, .value = {}, .mask = mask});
     }
     static Tensor<float> map_of(const Numbers& numbers) {

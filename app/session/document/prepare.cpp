@@ -287,6 +287,21 @@ Prepared prepare(const Setup& setup, double room_mib, KeptTokenizer* kept) {
     return prepared;
 }
 
+void expect_room_for_parts(const Setup& setup, double room_mib, const std::optional<StageId>& only) {
+    const Prepared prepared = prepare(setup, room_mib);
+    const Plan plan(prepared.config);
+    if (prepared.whole || (only && plan.find(*only) == nullptr)) return;
+    const auto positions = static_cast<double>(prepared.tokens.length), of_source = static_cast<double>(prepared.source.length);
+    for (std::size_t i = 0; i < plan.nodes().size();) {
+        const PlanPart part = plan.part_around(only ? *only : plan.nodes()[i].id);
+        double numbers = 0;
+        for (std::size_t node = part.first; node < part.end; ++node)
+            numbers += stage_numbers(prepared.config, plan.nodes()[node], positions, of_source);
+        expect_room(4 * numbers * static_cast<double>(prepared.tokens.size()) / kMiB, room_mib);
+        i = only ? plan.nodes().size() : part.end;
+    }
+}
+
 bool can_prepare(const Setup& setup, double room_mib) {
     try {
         prepare(setup, room_mib);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,10 @@ bool can_prepare(const Setup& setup, double room_mib);
 
 /// The text of every id of one of our own tokenizers. Throws DocumentError as prepare() does.
 SharedWords vocabulary_of(const Setup& setup);
+
+/// Throws DocumentError as prepare(), and if a part of the model, with its attention maps, exceeds `room_mib`, because every stage of a
+/// part is held while one of them is written. `only`: the part with this stage, if there is such a stage.
+void expect_room_for_parts(const Setup& setup, double room_mib, const std::optional<StageId>& only = {});
 
 /// Throws DocumentError if `mib` exceeds `room_mib`.
 void expect_room(double mib, double room_mib);

@@ -235,6 +235,7 @@ struct FacetMaker::Make {
     Snapshot completed(const BegunPass& begun) const;
     std::shared_ptr<const Trace<float>> nearest_outline(const std::shared_ptr<const Parameters<float>>& parameters,
                                                         const ForwardSettings& settings, const TokenBatch& tokens) const;
+    std::function<void(double)> told_in_percent() const;
     Trace<float> computed(const Prepared& prepared, std::shared_ptr<const Parameters<float>> parameters, const ForwardSettings& settings,
                           const std::optional<StageId>& before) const;
     FacetValue operator()(const facet::Sample& sample) const;
@@ -463,8 +464,19 @@ Trace<float> FacetMaker::Make::computed(const Prepared& prepared, std::shared_pt
     if (prepared.whole) return engine.forward(std::move(parameters), prepared.tokens, prepared.source, settings, work.stop);
     if (const auto nearest = nearest_outline(parameters, settings, prepared.tokens))
         return engine.continued(*nearest, prepared.tokens, before, work.stop);
-    return engine.outline(std::move(parameters), prepared.tokens, prepared.source, settings, {prepared.size.attended, 0, before},
-                          work.stop);
+    OutlineLimits limits{prepared.size.attended, 0, before, {}};
+    if (prepared.tokens.length >= kLongText) limits.progress = told_in_percent();
+    return engine.outline(std::move(parameters), prepared.tokens, prepared.source, settings, limits, work.stop);
+}
+
+/// For a pass that tells the share that is done from several threads.
+std::function<void(double)> FacetMaker::Make::told_in_percent() const {
+    return [this, told = std::make_shared<std::atomic<int>>(0)](double share) {
+        const int percent = std::clamp(static_cast<int>(100 * share), 0, 100);
+        int before = *told;
+        while (before < percent)
+            if (told->compare_exchange_weak(before, percent)) return work.progress(static_cast<std::size_t>(percent), 100, nullptr);
+    };
 }
 
 BegunPass FacetMaker::Make::begin(const std::optional<StageId>& before) const {

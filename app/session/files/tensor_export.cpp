@@ -201,7 +201,6 @@ public:
     const Trace<float>& around(const StageId& id) {
         if (part_.find(id) == nullptr) {
             part_ = {};  // before the next one is computed
-            expect_room_for_part(*outline_, id, snapshot_.budget_mib);
             part_ = while_intact(FilesBehind{snapshot_}, [&] { return again_.trace_around(id, stop_); });
             if (!not_finite_) not_finite_ = first_not_finite(part_);
         }
@@ -328,6 +327,7 @@ std::optional<NotFiniteCell> write_snapshot_trace(const std::filesystem::path& p
         write_contents(path, snapshot, nullptr, {}, watch);
         return first_not_finite(*snapshot.trace);
     }
+    for (const PlanNode& node : snapshot.trace->plan->nodes()) expect_room_for_part(*snapshot.trace, node.id, snapshot.budget_mib);
     PartByPart parts(snapshot, complete_trace(snapshot, watch.stop), watch.stop);
     const StageSource source{[&](const StageId& id) -> const Trace<float>& { return parts.around(id); },
                              [&](const StageId& id) { return parts.mask(id); }};

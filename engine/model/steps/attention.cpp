@@ -137,6 +137,8 @@ AttentionRule rule_between(Program<Scalar>& program, std::size_t scores, std::si
         else rule.slopes = node.settings.slopes;
     }
     rule.first_position = program.first_position();
+    rule.stop = program.setting().tap.stop();
+    rule.progress = &program.setting().tap.progress();
     return rule;
 }
 
@@ -198,6 +200,8 @@ void fused_attention_forward(Program<Scalar>& program, const Step<Scalar>& step)
     const Shape& rows = program.value(run.q).shape();
     program.value(run.concat).resize({rows[0], {Axis::T, rows[1].size}, {Axis::C, program.config().attention_width()}});
     const auto [keys, values] = run.attended();
+    if (!program.keeps_maps() && run.pattern.rate() == 0)
+        return fused_context<Scalar>(program.heads(run.q), keys, values, run.rule(), run.sizes, program.heads(run.concat));
     fused_attention<Scalar>(program.heads(run.q), keys, values, run.rule(), run.sizes, program.value(run.weights),
                             program.value(run.dropped), program.zeros(run.weights), program.heads(run.concat));
 }
