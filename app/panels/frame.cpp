@@ -258,6 +258,15 @@ void draw_training(PanelContext& context, FrameLayout layout) {
     draw_left(context, layout, {"##run", draw_train_settings, kFixed});
 }
 
+/// It would keep two models open for a view that is of another one.
+void forget_comparison_of_other_models(PanelContext& context) {
+    PrecisionView& view = context.view.precision;
+    const std::shared_ptr<const OpenedModel>& shown = context.document.model;
+    if (view.last_of == nullptr || view.last_of == shown || (view.last_of == view.opened_a.lock() && shown == view.opened_b.lock())) return;
+    view.last_of = nullptr;
+    view.last = nullptr;
+}
+
 }  // namespace
 
 double seconds_at_rest(const ViewState& view, double now) {
@@ -276,6 +285,7 @@ void draw_frame(PanelContext& context) {
     ViewState& view = context.view;
     view.focus.begin_frame();
     if (view.next_words.model != context.document.model) view.next_words = {};
+    forget_comparison_of_other_models(context);
     end_stale_comparison(context);
     // Before anything in this frame selects a position of a text that is yet to be computed.
     if (context.ready() && !context.outdated) keep_selection_in_text(view, context.trace());

@@ -7,10 +7,9 @@
 namespace attn::app {
 
 PanelContext PanelContext::at(const Snapshot& other, const States& others) const {
-    return {theme,      canvas,  document,        other,      others,      inquiry,       training,      view,    matrices,
-            commands,   now,     can_undo,        can_redo,   undone_part, redone_part,   dump,          message, files,
-            other_step, writing, writing_problem, up_to_date, outdated,    would_be_lost, picture_alone, leftover,
-            share_computed};
+    return {theme,      canvas,  document,        other,      others,      inquiry,       training,      view,     matrices,
+            commands,   now,     can_undo,        can_redo,   undone_part, redone_part,   dump,          message,  files,
+            other_step, writing, writing_problem, up_to_date, outdated,    would_be_lost, picture_alone, leftover, share_computed};
 }
 
 std::string PanelContext::computing(std::string_view verb) const {

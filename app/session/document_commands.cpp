@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
+#include "app/session/document/held_models.hpp"
 #include "app/session/document/model_document.hpp"
 #include "app/session/document/named_runs.hpp"
 #include "app/session/document/prepare.hpp"
@@ -166,18 +168,14 @@ void Session::Impl::carry_out(const command::ShowMoment& show, const std::string
 
 void Session::Impl::carry_out(const command::ShowUntrained&, const std::string& merge) { change(untrained(document()), merge); }
 
-void Session::Impl::carry_out(const command::Undo&, const std::string&) { travel(true); }
-void Session::Impl::carry_out(const command::Redo&, const std::string&) { travel(false); }
-
-void Session::Impl::carry_out(const command::GoBackToLeft&, const std::string&) {
-    const std::shared_ptr<const Document> before = history.current();
-    const std::optional<std::size_t> left = files.left_subject();
-    if (left && history.go_to(*left, usable_documents())) changed(*before);
-}
+void Session::Impl::carry_out(const command::Undo&, const std::string&) { travel(Way::Undo); }
+void Session::Impl::carry_out(const command::Redo&, const std::string&) { travel(Way::Redo); }
+void Session::Impl::carry_out(const command::GoBackToLeft&, const std::string&) { travel(Way::ToLeft); }
 
 void Session::Impl::carry_out(const command::BeginVisit&, const std::string&) { history.begin_visit(); }
 
 void Session::Impl::carry_out(const command::EndVisit&, const std::string&) {
+    travelling.reset();
     history.end_visit();
     files.look_at(history.subject());
     files.forget_subjects_except(history.subjects());
@@ -202,7 +200,9 @@ void Session::Impl::change(Document next, const std::string& merge) {
 void Session::Impl::replace(Document next, const std::string& merge) {
     if (next.texts.empty()) next.texts.emplace_back();
     const std::shared_ptr<const Document> before = history.current();
-    if (history.change(std::move(next), merge)) changed(*before);
+    if (!history.change(std::move(next), merge)) return;
+    travelling.reset();
+    changed(*before);
 }
 
 // Undoing may lead to an earlier run, which is then made current again; not while another run is training.
@@ -213,19 +213,79 @@ DocumentHistory::Usable Session::Impl::usable_documents() const {
     };
 }
 
-void Session::Impl::travel(bool back) {
+void Session::Impl::travel(Way way) {
+    if (travelling) travelling->next.push_back(way);
+    else go_on({way});
+}
+
+std::shared_ptr<const Document> Session::Impl::destination(Way way, const DocumentHistory::Usable& usable) const {
+    if (way == Way::Undo) return history.next_undone(usable);
+    if (way == Way::Redo) return history.next_redone(usable);
+    const std::optional<std::size_t> left = files.left_subject();
+    return left ? history.next_of(*left, usable) : nullptr;
+}
+
+std::size_t Session::Impl::go(Way way, const DocumentHistory::Usable& usable, const std::vector<ModelRef>& opened) {
+    if (way == Way::Undo) return history.undo(usable, opened);
+    if (way == Way::Redo) return history.redo(usable, opened);
+    const std::optional<std::size_t> left = files.left_subject();
+    return left && history.go_to(*left, usable, opened) ? 1 : 0;
+}
+
+void Session::Impl::go_on(Travel travel) {
+    const std::vector<ReopenedModels::Lost>& lost = travel.models.lost;
+    const auto is_lost = [&](const ModelRef& model) {
+        return std::any_of(lost.begin(), lost.end(), [&](const auto& one) { return one.model == model; });
+    };
+    const DocumentHistory::Usable usable = [&, known = usable_documents()](const Document& d) {
+        const std::vector<ModelRef> models = models_of(d);
+        return known(d) && std::none_of(models.begin(), models.end(), is_lost);
+    };
+    if (const std::shared_ptr<const Document> there = destination(travel.way, usable)) {
+        std::vector<ModelRef> held = models_of(document()), closed;
+        held.insert(held.end(), travel.models.opened.begin(), travel.models.opened.end());
+        for (const ModelRef& model : models_of(*there)) {
+            if (std::find(held.begin(), held.end(), model) != held.end()) continue;
+            ModelRef open = model.held_if_open();
+            (open.held() ? travel.models.opened : closed).push_back(std::move(open));
+        }
+        if (!closed.empty()) {
+            travelling = std::move(travel);
+            return files.reopen(std::move(closed));
+        }
+    }
     const std::shared_ptr<const Document> before = history.current();
-    const DocumentHistory::Usable usable = usable_documents();
-    const bool possible = back ? history.can_undo() : history.can_redo();
+    const bool back = travel.way == Way::Undo, possible = back ? history.can_undo() : history.can_redo();
     const std::string_view part = back ? history.undone_part() : history.redone_part();
-    const std::size_t steps = back ? history.undo(usable) : history.redo(usable);
+    const std::size_t steps = go(travel.way, usable, travel.models.opened);
     // The pins may be out of sight, and what is shown stays.
-    if (steps == 1 && before->pins != document().pins && static_cast<const Setup&>(*before) == static_cast<const Setup&>(document()))
+    if (travel.way != Way::ToLeft && steps == 1 && before->pins != document().pins &&
+        static_cast<const Setup&>(*before) == static_cast<const Setup&>(document()))
         files.tell(fmt::format("{}: {}.", back ? "Undone" : "Redone", part), false);
-    if (!possible) message = back ? "there is nothing to undo" : "there is nothing to redo";
-    else if (steps == 0) message = "that was the model of a training run that no longer exists";
+    if (!lost.empty()) tell_lost(lost, steps > 0);
+    else if (travel.way != Way::ToLeft && !possible) message = back ? "there is nothing to undo" : "there is nothing to redo";
+    else if (travel.way != Way::ToLeft && steps == 0) message = "that was the model of a training run that no longer exists";
     else if (steps > 1) message = "skipped the model of a training run that no longer exists";
     if (steps > 0) changed(*before);
+}
+
+void Session::Impl::take_reopened(ReopenedModels models) {
+    if (!travelling) return;
+    Travel travel = *std::exchange(travelling, {});
+    const std::vector<Way> next = std::exchange(travel.next, {});
+    const auto add = [](auto& all, auto& more) { std::move(more.begin(), more.end(), std::back_inserter(all)); };
+    add(travel.models.opened, models.opened);
+    add(travel.models.lost, models.lost);
+    go_on(std::move(travel));
+    for (const Way way : next) this->travel(way);
+}
+
+void Session::Impl::tell_lost(const std::vector<ReopenedModels::Lost>& lost, bool skipped) {
+    const ReopenedModels::Lost& first = lost.front();
+    const std::string name = escaped(first.model.identity()->name, 0);
+    files.tell(skipped ? fmt::format("Skipped {}, because {}.", name, first.why)
+                       : fmt::format("{} cannot be shown again: {}.", name, first.why),
+               true);
 }
 
 void Session::Impl::changed(const Document& before) {

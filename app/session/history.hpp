@@ -1,5 +1,5 @@
 #pragma once
-/// Undo and redo. Keeps whole documents, which are small.
+/// Undo and redo. Keeps whole documents, which are small: those that were left hold no model open (see held_models.hpp).
 
 #include <cstddef>
 #include <functional>
@@ -48,12 +48,18 @@ public:
     void end_visit();
     /// Whether a document can still be shown; undo and redo skip those that cannot.
     using Usable = std::function<bool(const Document&)>;
+    /// The nearest usable document that undo, redo or go_to() leads to; null if there is none.
+    std::shared_ptr<const Document> next_undone(const Usable& usable = {}) const;
+    std::shared_ptr<const Document> next_redone(const Usable& usable = {}) const;
+    std::shared_ptr<const Document> next_of(std::size_t subject, const Usable& usable = {}) const;
+    /// The models of the document that becomes current must be open, or among `opened`.
+    using Models = std::vector<ModelRef>;
     /// Return how many steps they went. If no usable document is found they return 0 and change nothing.
-    std::size_t undo(const Usable& usable = {});
-    std::size_t redo(const Usable& usable = {});
+    std::size_t undo(const Usable& usable = {}, const Models& opened = {});
+    std::size_t redo(const Usable& usable = {}, const Models& opened = {});
     /// Goes to the nearest usable document of a subject, by undoing or else by redoing. Returns false, and changes nothing, if there is
     /// none.
-    bool go_to(std::size_t subject, const Usable& usable = {});
+    bool go_to(std::size_t subject, const Usable& usable = {}, const Models& opened = {});
 
 private:
     struct Step {
@@ -65,8 +71,12 @@ private:
     /// Adds a step to undo; drops the oldest if there are too many.
     void keep(const Step& step);
     using Wanted = std::function<bool(const Step&)>;
+    /// How far the nearest wanted document is; 0 if there is none.
+    static std::size_t distance(const Steps& steps, const Wanted& wanted);
+    static std::shared_ptr<const Document> nearest(const Steps& steps, const Wanted& wanted);
     /// Makes the nearest wanted document of `from` current; moves the old one and the skipped ones to `to`. Returns how many steps it went.
-    std::size_t go(Steps& from, Steps& to, const Wanted& wanted);
+    std::size_t go(Steps& from, Steps& to, const Wanted& wanted, const Models& opened);
+    void release_models_left();
 
     /// Everything as it was before a visit.
     struct Visit {

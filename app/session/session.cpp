@@ -46,6 +46,7 @@ void Session::apply(const Command& command) {
 void Session::update() {
     const FileDesk::Opened opened = impl_->files.update(impl_->history.current());
     for (const Command& command : opened.commands) apply(command);
+    if (opened.reopened) impl_->take_reopened(*opened.reopened);
     impl_->trainer.update(impl_->training);
     if (opened.kept) impl_->take_up(*opened.kept);
     impl_->tell_notice_of_run();
@@ -55,6 +56,7 @@ void Session::update() {
     impl_->begin_writing();
     impl_->follow();
     impl_->order();
+    impl_->files.close_models_left();
 }
 
 const TrainingReport& Session::training() const { return impl_->training; }

@@ -93,7 +93,20 @@ struct Session::Impl {
     void begin_subject(const std::filesystem::path& file, std::shared_ptr<const Document> clean);
     /// The documents that undo and redo may lead to.
     DocumentHistory::Usable usable_documents() const;
-    void travel(bool back);
+    enum class Way : std::uint8_t { Undo, Redo, ToLeft };
+    /// A way to a document whose models may have to be opened first, in the background. Any other change of the document ends it.
+    struct Travel {
+        Way way = Way::Undo;
+        ReopenedModels models{};
+        std::vector<Way> next{};  ///< asked for meanwhile
+    };
+    void travel(Way way);
+    void go_on(Travel travel);
+    std::shared_ptr<const Document> destination(Way way, const DocumentHistory::Usable& usable) const;
+    std::size_t go(Way way, const DocumentHistory::Usable& usable, const std::vector<ModelRef>& opened);
+    void take_reopened(ReopenedModels models);
+    /// Says which models could not be shown again.
+    void tell_lost(const std::vector<ReopenedModels::Lost>& lost, bool skipped);
     /// To be called after the document has changed.
     void changed(const Document& before);
 
@@ -167,6 +180,7 @@ struct Session::Impl {
     void tell_opened(const KeptWork& work, const std::string& problem);
 
     DocumentHistory history;
+    std::optional<Travel> travelling;  ///< waits for models
     std::string message;
     TrainingReport training{std::make_shared<const TrainingSnapshot>(), {}};
     std::uint64_t adopted = 0;               ///< the last run that the document adopted

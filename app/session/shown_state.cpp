@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "app/session/document/held_models.hpp"
 #include "app/session/document/named_runs.hpp"
 #include "app/session/document/writing.hpp"
 #include "app/session/facets/doctor_report.hpp"
@@ -302,7 +303,7 @@ void Session::Impl::order() {
     for (const Request& request : wanted)
         if (!delays(request)) add(request);
     if (awaited) add(*awaited);
-    scheduler.want(std::move(all), is_following());
+    scheduler.want(std::move(all), is_following(), models_of(document()));
 }
 
 Results Session::Impl::wait_for(const Request& request) {

@@ -25,6 +25,11 @@ std::int64_t modification_time(const struct stat& status) {
 #endif
 }
 
+FileMark mark_from(const std::filesystem::path& path, const struct stat& status) {
+    return {path, static_cast<std::uint64_t>(status.st_dev), static_cast<std::uint64_t>(status.st_ino),
+            static_cast<std::uint64_t>(status.st_size), modification_time(status)};
+}
+
 /// Closes the descriptor if the constructor throws.
 struct Descriptor {
     int fd;
@@ -46,6 +51,11 @@ FileError ByteSource::error_at(FileFault fault, std::uint64_t byte, std::string_
     return {fault, name_, fmt::format("byte {}", byte), problem};
 }
 
+FileMark mark_of_file(const std::filesystem::path& path) {
+    struct stat status {};
+    return ::stat(path.c_str(), &status) == 0 ? mark_from(path, status) : FileMark{path};
+}
+
 bool has_entry(const std::filesystem::path& path) {
     std::error_code none;
     return std::filesystem::exists(std::filesystem::symlink_status(path, none));
@@ -65,7 +75,7 @@ InputFile::InputFile(const std::filesystem::path& path, ReadLimits limits) : sto
     size_ = static_cast<std::uint64_t>(status.st_size);
     if (size_ > limits.max_bytes)
         throw refuse(FileFault::Memory, fmt::format("holds {} bytes; at most {} are read", size_, limits.max_bytes));
-    modified_ns_ = modification_time(status);
+    mark_ = mark_from(path, status);
     fd_ = file.release();
 }
 
@@ -93,7 +103,7 @@ void InputFile::fill(std::span<std::byte> out) {
 void InputFile::expect_unchanged() const {
     struct stat status {};
     if (::fstat(fd_, &status) != 0) throw FileError(FileFault::Io, name_, "", "cannot be examined: " + error_text(errno));
-    if (static_cast<std::uint64_t>(status.st_size) != size_ || modification_time(status) != modified_ns_)
+    if (static_cast<std::uint64_t>(status.st_size) != size_ || modification_time(status) != mark_.modified_ns)
         throw FileError(FileFault::Io, name_, "", "was changed while it was being read");
 }
 

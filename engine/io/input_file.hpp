@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "engine/io/file_error.hpp"
+#include "engine/io/file_mark.hpp"
 
 namespace attn {
 
@@ -61,6 +62,8 @@ public:
     void seek(std::uint64_t position);
     /// Throws FileError(Io) if the file changed since it was opened.
     void expect_unchanged() const;
+    /// As it was opened.
+    const FileMark& mark() const { return mark_; }
     /// A duplicate of the file descriptor, owned by the caller.
     int duplicate() const;
 
@@ -68,7 +71,7 @@ private:
     void fill(std::span<std::byte> out) override;
 
     int fd_ = -1;
-    std::int64_t modified_ns_ = 0;
+    FileMark mark_;
     std::stop_token stop_;
 };
 

@@ -25,6 +25,7 @@ public:
 
     std::span<const std::byte> bytes() const { return bytes_; }
     const std::string& name() const { return file_.name(); }
+    const FileMark& mark() const { return file_.mark(); }
     /// Throws FileError(Io) if bytes were lost or the file changed since it was opened.
     void require_intact() const;
 

@@ -133,6 +133,12 @@ const WeightFiles::Tensor* WeightFiles::find(std::string_view name) const {
     return found == places_.end() ? nullptr : &tensors_[found->second];
 }
 
+std::vector<FileMark> WeightFiles::marks() const {
+    std::vector<FileMark> marks;
+    for (const auto& file : files_) marks.push_back(file->mark());
+    return marks;
+}
+
 std::uint64_t WeightFiles::bytes() const {
     std::uint64_t bytes = 0;
     for (const auto& file : files_) bytes += file->bytes().size();

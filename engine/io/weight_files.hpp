@@ -47,6 +47,8 @@ public:
     std::size_t file_count() const { return files_.size(); }
     const std::string& file_name(const Tensor& tensor) const { return files_[tensor.file]->name(); }
     std::uint64_t bytes() const;
+    /// The files as they were opened.
+    std::vector<FileMark> marks() const;
     /// Throws FileError(Io) if a file lost bytes or changed since it was opened, which invalidates everything computed from it.
     void require_intact() const;
 

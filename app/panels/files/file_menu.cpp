@@ -95,7 +95,9 @@ void put_model_beside(ViewState& view, const std::string& path) {
     PrecisionView& beside = view.precision;
     beside.other = path;
     ++beside.opening;
-    beside.opened_a = beside.opened_b = beside.last_of = nullptr;
+    beside.opened_a.reset();
+    beside.opened_b.reset();
+    beside.last_of = nullptr;
     beside.last = nullptr;
     beside.stopped = false;
     beside.parameter.clear();

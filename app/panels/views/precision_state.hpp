@@ -26,8 +26,9 @@ struct PrecisionView {
     std::string parameter;                                      ///< selected; "": the one with the largest relative error
     std::optional<std::pair<std::int64_t, std::int64_t>> cell;  ///< row and column of the selected number
     /// Set when B is opened in place of A, which is then pinned; keeps their roles as A and B.
-    std::shared_ptr<const OpenedModel> opened_a, opened_b;
-    /// The last comparison and its model, so that it need not be repeated after the user has looked at something else.
+    std::weak_ptr<const OpenedModel> opened_a, opened_b;
+    /// The last comparison and its model, so that it need not be repeated after the user has looked at something else. Forgotten when
+    /// another model is opened.
     std::shared_ptr<const WeightsBeside> last;
     std::shared_ptr<const OpenedModel> last_of;
 };

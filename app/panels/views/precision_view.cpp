@@ -27,8 +27,8 @@ constexpr float kPrecisionHead = 40, kPrecisionLine = 40, kBesideMenu = 190, kSh
 /// A: the opened model or, if B was opened in its place, the one before.
 std::shared_ptr<const OpenedModel> model_a(const PanelContext& context) {
     const PrecisionView& view = context.view.precision;
-    const bool in_place = view.opened_b != nullptr && context.document.model == view.opened_b;
-    return in_place ? view.opened_a : context.document.model;
+    const std::shared_ptr<const OpenedModel>&shown = context.document.model, b = view.opened_b.lock();
+    return b != nullptr && shown == b ? view.opened_a.lock() : shown;
 }
 
 Answer<facet::WeightsBeside> asked_weights(const PanelContext& context) {
@@ -78,7 +78,7 @@ void draw_beside_menu(PanelContext& context, ImVec2 at) {
 void show_in_heads(PanelContext& context, const WeightsBeside& weights) {
     PrecisionView& view = context.view.precision;
     if (context.document.model != weights.other) {
-        view.opened_a = context.document.model;
+        view.opened_a = context.document.model.shared();
         view.opened_b = weights.other;
         context.commands.push_back({command::ShowBeside{weights.other}, ""});
     }

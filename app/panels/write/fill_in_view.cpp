@@ -60,8 +60,8 @@ void select_hidden_word(PanelContext& context) {
 std::span<const TextWord> text_words(PanelContext& context, const std::string& mask) {
     FillInState::Words& words = context.view.fill_in.words;
     const std::string& text = context.document.texts[shown_text(context)];
-    if (words.text != text || words.mask != mask || words.model.lock() != context.document.model)
-        words = {text, mask, context.document.model, words_of(text, mask, special_words(context.document))};
+    if (words.text != text || words.mask != mask || words.model.lock() != context.document.model.shared())
+        words = {text, mask, context.document.model.shared(), words_of(text, mask, special_words(context.document))};
     return words.found;
 }
 

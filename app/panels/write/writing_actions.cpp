@@ -44,7 +44,7 @@ ShownNextWords shown_next_words(PanelContext& context) {
     const Answer<facet::NextWords> answer = next_words_of(context);
     NextWordsState& kept = context.view.next_words;
     const StateRef& state = context.snapshot.state;
-    const std::shared_ptr<const OpenedModel> model = state == nullptr ? nullptr : state->setup->model;
+    const std::shared_ptr<const OpenedModel> model = state == nullptr ? nullptr : state->setup->model.shared();
     if (answer) kept = {answer.value, model};
     const bool changed = answer.computing() && kept.last != nullptr && model != nullptr && kept.model == model;
     return {changed ? kept.last : answer.value, changed, answer.problem};

@@ -177,10 +177,10 @@ std::filesystem::path path_below(const std::filesystem::path& folder, const std:
     return below.empty() || *below.begin() == ".." ? std::filesystem::path() : below;
 }
 
-void add_model(Json& json, const OpenedModel& model, const std::filesystem::path& folder) {
-    json["model"] = model.path().string();
-    if (const std::filesystem::path beside = path_below(folder, model.path()); !beside.empty()) json["model_beside"] = beside.string();
-    json["model_tensors"] = mark_of_tensors(model);
+void add_model(Json& json, const ModelIdentity& model, const std::filesystem::path& folder) {
+    json["model"] = model.path.string();
+    if (const std::filesystem::path beside = path_below(folder, model.path); !beside.empty()) json["model_beside"] = beside.string();
+    json["model_tensors"] = model.tensors;
 }
 
 void add_setup(Json& json, const Setup& setup, const std::filesystem::path& folder) {
@@ -193,7 +193,7 @@ void add_setup(Json& json, const Setup& setup, const std::filesystem::path& fold
     json["vocabulary"] = written_vocabulary(setup);
     json["config"] = to_json(setup.config);
     json["forward"] = to_json(setup.forward);
-    if (setup.model != nullptr) add_model(json, *setup.model, folder);
+    if (setup.model != nullptr) add_model(json, *setup.model.identity(), folder);
     if (setup.shipped != nullptr) json["model"] = setup.shipped->name;
 }
 

@@ -60,7 +60,7 @@ bool has_same_sizes(const Config& a, const Config& b) {
 /// Why it is not the model that is meant; "" if it is.
 std::string_view difference(const ModelReference& reference, const OpenedModel& model) {
     if (reference.config && !has_same_sizes(*reference.config, model.config())) return "its sizes differ";
-    if (!reference.tensors.empty() && reference.tensors != mark_of_tensors(model)) return "the names of its tensors differ";
+    if (!reference.tensors.empty() && reference.tensors != model.identity()->tensors) return "the names of its tensors differ";
     return "";
 }
 
@@ -73,19 +73,6 @@ std::string searched(const ModelPlaces& places, const std::string& others) {
 }
 
 }  // namespace
-
-std::string mark_of_tensors(const OpenedModel& model) {
-    std::vector<std::string_view> names;
-    for (const WeightFiles::Tensor& tensor : model.folder().weights->tensors()) names.push_back(tensor.array.name);
-    std::sort(names.begin(), names.end());
-    std::uint64_t mark = 0xCBF29CE484222325U;  // 64-bit FNV-1a
-    const auto add = [&](char letter) { mark = (mark ^ static_cast<unsigned char>(letter)) * 0x100000001B3U; };
-    for (const std::string_view name : names) {
-        std::for_each(name.begin(), name.end(), add);
-        add('\n');
-    }
-    return fmt::format("{:016x}", mark);
-}
 
 FoundModel find_model(const ModelReference& reference, const ModelPlaces& places) {
     FoundModel found;

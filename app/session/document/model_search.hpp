@@ -18,7 +18,7 @@ struct ModelReference {
     std::filesystem::path path;    ///< where it was
     std::filesystem::path beside;  ///< the same from the document's folder; empty unless it was below that
     std::optional<Config> config;  ///< none: not known
-    std::string tensors;           ///< see mark_of_tensors(); "": not known
+    std::string tensors;           ///< see ModelIdentity; "": not known
 };
 
 /// Where else to look for it.
@@ -43,9 +43,6 @@ private:
     std::filesystem::path model_;
     std::string cause_;
 };
-
-/// Differs between models whose tensors have different names.
-std::string mark_of_tensors(const OpenedModel& model);
 
 struct FoundModel {
     std::shared_ptr<const OpenedModel> model;  ///< null: none was found

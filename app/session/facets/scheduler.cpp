@@ -67,13 +67,14 @@ void Scheduler::set_budget(double mib) {
     changed_.notify_all();
 }
 
-void Scheduler::want(std::vector<Request> wanted, bool following) {
+void Scheduler::want(std::vector<Request> wanted, bool following, std::vector<ModelRef> models) {
     std::shared_ptr<const Results::Facts> facts;  // old facts are destroyed after the lock is released
     bool tells = false;
     {
         const std::lock_guard lock(mutex_);
-        if (wanted == wanted_ && following == following_) return;
+        if (wanted == wanted_ && following == following_ && models == models_) return;
         std::swap(wanted_, wanted);
+        std::swap(models_, models);  // the old ones are closed after the lock is released
         following_ = following;
         tells = std::exchange(untold_, false);  // the result that a wake-up was postponed for may no longer be wanted
         for (Running& running : running_)
@@ -228,6 +229,15 @@ double Scheduler::room_for(const Request& request) const {
     return budget_mib_ - held;
 }
 
+bool Scheduler::is_of_model_left(const Request& request) const {
+    const auto in_use = [this](const ModelRef& model) { return std::find(models_.begin(), models_.end(), model) != models_.end(); };
+    const ModelRef& model = request.state == nullptr ? ModelRef() : request.state->setup->model;
+    const bool compares = std::holds_alternative<facet::WeightsBeside>(request.facet) ||
+                          std::holds_alternative<facet::WeightErrors>(request.facet) ||
+                          std::holds_alternative<facet::WeightNumbers>(request.facet);
+    return compares || (model != nullptr && !in_use(model));
+}
+
 /// Problems are dropped as soon as nobody requests them, so that requesting them again retries.
 void Scheduler::drop_old(Results::Facts& facts) const {
     std::size_t traces = 0, others = 0;
@@ -238,7 +248,7 @@ void Scheduler::drop_old(Results::Facts& facts) const {
         // Retry what was refused for lack of memory once there is more.
         if (is_asked_for(fact->request)) return fact->value == nullptr && fact->settled() && room_for(fact->request) > fact->mib;
         if (fact->value == nullptr) return !is_running(fact->request);
-        if (std::holds_alternative<facet::Beginning>(fact->request.facet)) return true;
+        if (std::holds_alternative<facet::Beginning>(fact->request.facet) || is_of_model_left(fact->request)) return true;
         // A followed run keeps producing moments; keep only the latest value of each facet.
         if (following_ &&
             std::any_of(kept.begin(), kept.end(), [&](const Fact* newer) { return same_but_for_moment(fact->request, newer->request); }))

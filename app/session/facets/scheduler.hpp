@@ -30,8 +30,9 @@ public:
     Scheduler& operator=(const Scheduler&) = delete;
 
     /// Replaces the previous requests. `following`: the states are moments of a running training run and will soon be superseded. Slow
-    /// facets are then allowed to finish, and are recomputed only from time to time.
-    void want(std::vector<Request> wanted, bool following = false);
+    /// facets are then allowed to finish, and are recomputed only from time to time. `models`: those in use; no value of another model is
+    /// kept, because it would keep the model open.
+    void want(std::vector<Request> wanted, bool following = false, std::vector<ModelRef> models = {});
     /// To be called when the beginning of a pass has been drawn: the pass, which waits briefly for this, goes on.
     void picture_drawn();
     /// Takes effect at once: all results are dropped and computed again.
@@ -85,16 +86,19 @@ private:
     /// The facts that are still useful, plus `fact` unless null.
     std::shared_ptr<const Results::Facts> facts_with(const std::shared_ptr<const Fact>& fact) const;
     void drop_old(Results::Facts& facts) const;
+    /// Whether a request that nobody asks for any more holds a model that is not in use.
+    bool is_of_model_left(const Request& request) const;
 
     const Computation computation_;
     const std::function<void()> wake_;
     const int threads_;
 
-    mutable std::mutex mutex_;  // guards the seven members below; held only for lookups and pointer swaps
+    mutable std::mutex mutex_;  // guards the eight members below; held only for lookups and pointer swaps
     std::condition_variable_any changed_;
     double budget_mib_;
     std::vector<Request> wanted_;
     bool following_ = false;
+    std::vector<ModelRef> models_;
     Clock::time_point pass_goes_on_{};  ///< when a begun pass goes on even if nothing was drawn
     bool untold_ = false;               ///< the last fact caused no wake-up, because another was to follow at once
     std::array<Running, kLanes> running_;

@@ -474,7 +474,7 @@ ReadText text_of(const Setup& setup, const TextOfState& which) {
 }
 
 std::shared_ptr<const ModelTokenizer> path_tokenizer(const Setup& setup, KeptTokenizer& kept) {
-    if (setup.model != nullptr) return {setup.model, &setup.model->tokenizer()};
+    if (setup.model != nullptr) return {setup.model.shared(), &setup.model->tokenizer()};
     if (setup.tokenizer != TokenizerKind::Bpe) throw Error("characters, words and bytes are found in one step");
     return kept.of(setup).pieces();
 }

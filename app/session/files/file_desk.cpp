@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "app/session/document/document_json.hpp"
+#include "app/session/document/held_models.hpp"
 #include "app/session/document/named_runs.hpp"
 #include "app/session/document/prepare.hpp"
 #include "app/session/files/file_preview.hpp"
@@ -384,6 +385,57 @@ void FileDesk::preview(const command::PreviewFile& preview) {
     });
 }
 
+namespace {
+
+void reopen_into(ReopenedModels& found, const ModelRef& model) {
+    const auto lose = [&](std::string why) { found.lost.push_back({model, std::move(why)}); };
+    const auto changed = [](const std::filesystem::path& file) {
+        std::error_code unknown;
+        return fmt::format("{} {}", shown(file), std::filesystem::exists(file, unknown) ? "has changed since it was opened" : "is gone");
+    };
+    if (const std::filesystem::path file = changed_file(*model.identity()); !file.empty()) return lose(changed(file));
+    try {
+        ModelRef opened = OpenedModel::open(model.identity()->path);
+        if (opened == model) found.opened.push_back(std::move(opened));
+        else lose(changed(model.identity()->path));
+    } catch (const std::exception& error) {
+        lose(message_of(error, "there is not enough memory to open it"));
+    }
+}
+
+}  // namespace
+
+void FileDesk::reopen(std::vector<ModelRef> models) {
+    send([models = std::move(models)](const std::stop_token&) -> Outcome {
+        auto found = std::make_shared<ReopenedModels>();
+        for (const ModelRef& model : models) reopen_into(*found, model);
+        return [found](Opened& opened) { opened.reopened = std::move(*found); };
+    });
+}
+
+void FileDesk::release_models(const Document& current) {
+    const std::vector<ModelRef> kept = models_of(current);
+    const auto release = [&](std::shared_ptr<const Document>& document) {
+        if (document != nullptr) document = releasing_models(std::move(document), kept);
+    };
+    for (auto& [subject, file] : subjects_) {
+        release(file.clean);
+        release(file.left);
+    }
+    release(by_run_);
+    for (const ModelRef& model : kept)
+        if (std::find(open_models_.begin(), open_models_.end(), model.shared()) == open_models_.end())
+            open_models_.push_back(model.shared());
+}
+
+void FileDesk::close_models_left() {
+    std::erase_if(open_models_, [this](std::shared_ptr<const OpenedModel>& model) {
+        if (model.use_count() > 1) return false;
+        worker_.send([closed = std::move(model)](const std::stop_token&) {});
+        return true;
+    });
+}
+
 FileDesk::Outcome FileDesk::told(std::string notice, bool failed) {
     return [this, notice = std::move(notice), failed](Opened&) { tell(notice, failed); };
 }
@@ -424,6 +476,7 @@ FileDesk::Opened FileDesk::update(const std::shared_ptr<const Document>& documen
     for (const Outcome& outcome : outcomes) outcome(opened);
     if (document != compared_) {
         compared_ = document;
+        release_models(*document);
         const std::shared_ptr<const Document>& clean = subjects_[subject_].clean;
         state_.unsaved = clean == nullptr || *document != *clean;
         state_.would_be_lost = state_.unsaved && would_be_lost(*document);

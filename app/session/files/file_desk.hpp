@@ -26,6 +26,16 @@ namespace attn::app {
 
 struct ReadableFile;
 
+/// Models of a step that was left, opened again.
+struct ReopenedModels {
+    struct Lost {
+        ModelRef model;
+        std::string why;  ///< the rest of a sentence, such as "config.json has changed since it was opened"
+    };
+    std::vector<ModelRef> opened;
+    std::vector<Lost> lost;
+};
+
 /// Runs one job after the other on a worker thread; exports, which may take long, on another. All methods must be called from one thread
 /// (the UI's).
 class FileDesk {
@@ -53,6 +63,10 @@ public:
     void list(const command::ListFolder& list);
     void list_models(const command::ListModels& list);
     void preview(const command::PreviewFile& preview);
+    /// Opens models again, if they are still what they were.
+    void reopen(std::vector<ModelRef> models);
+    /// Closes the models that nothing else holds any more, on the worker: freeing a large vocabulary would hold up a frame.
+    void close_models_left();
     /// Turns the opened text into commands, delivered by the next update().
     void use_text(command::UseText::As as, const Document& document);
     void tell(std::string notice, bool failed);
@@ -60,6 +74,7 @@ public:
     struct Opened {
         std::vector<Command> commands;  ///< to be applied by the session
         std::optional<KeptWork> kept;   ///< restored work; the session then calls finish_restoring()
+        std::optional<ReopenedModels> reopened{};
     };
     /// Collects the results of finished jobs.
     Opened update(const std::shared_ptr<const Document>& document);
@@ -104,6 +119,8 @@ private:
     /// Shows a notice about lines of an opened text that are left out, if any are.
     void tell_what_is_shown(std::size_t all, const std::vector<std::string>& whole, const std::vector<std::string>& lines);
     void show_subject();
+    /// Those of documents other than the current one.
+    void release_models(const Document& current);
 
     FilesState state_;
     /// A subject's file, and the document as opened or saved; null: in no file.
@@ -118,6 +135,7 @@ private:
     std::shared_ptr<const Document> compared_;  ///< the document that state_.unsaved was computed for
     std::vector<Command> waiting_;              ///< commands for the next update()
     FileStamps known_;                          ///< of what was opened and saved
+    std::vector<std::shared_ptr<const OpenedModel>> open_models_;
 
     const std::function<void()> wake_;
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "app/session/states/model_identity.hpp"
 #include "app/session/states/shared_words.hpp"
 #include "engine/plan/config.hpp"
 #include "engine/tokenizer/model_tokenizer.hpp"
@@ -28,10 +29,12 @@ public:
     /// Whether `path` is a GGUF file, a folder in Hugging Face's cache, or a folder with a config.json that is not a training run of ours:
     /// whatever else is wrong with such a folder, it is meant as a published model.
     static bool is_in(const std::filesystem::path& path);
-    /// Reads everything except the weights. Throws FileError as open_model_folder() does.
+    /// Reads everything except the weights. While a model is open and none of its files changes, opening it again gives the same object.
+    /// Throws FileError as open_model_folder() does.
     static std::shared_ptr<const OpenedModel> open(const std::filesystem::path& path);
     ~OpenedModel();
 
+    const std::shared_ptr<const ModelIdentity>& identity() const { return identity_; }
     const std::filesystem::path& path() const { return path_; }
     /// The display name: what Ollama calls it if it is in its store, otherwise see model_name().
     const std::string& name() const { return name_; }
@@ -66,6 +69,7 @@ private:
     std::string name_ = model_name(path_);
     std::unique_ptr<const ModelFolder> folder_;
     std::shared_ptr<const ModelTokenizer> tokenizer_;
+    std::shared_ptr<const ModelIdentity> identity_;
     SharedWords vocabulary_;
     mutable std::mutex mutex_;  // guards parameters_
     mutable std::shared_ptr<const Parameters<float>> parameters_;

@@ -52,7 +52,7 @@ void use_shipped(Setup& setup, std::shared_ptr<const ShippedModel> model) {
     setup.config = checkpoint.parameters->config();
     setup.forward = checkpoint.settings.train.forward;
     setup.forward.dropout = {};
-    setup.model.reset();
+    setup.model = nullptr;
     setup.shipped = std::move(model);
 }
 

@@ -33,7 +33,7 @@ struct Setup {
     std::vector<std::string> source_texts;  ///< encoder inputs of an encoder-decoder, one per text; otherwise empty
     ForwardSettings forward;
     /// A published model, with its own configuration and tokenizer. Null: the fields below define the model.
-    std::shared_ptr<const OpenedModel> model;
+    ModelRef model;
     /// An embedded trained model, whose parameters are used; the fields below describe it. Null: parameters are initialised at random.
     std::shared_ptr<const ShippedModel> shipped;
     TokenizerKind tokenizer = TokenizerKind::Word;

@@ -49,7 +49,7 @@ Document document_of_run(Document document, const TrainingSnapshot& run, std::op
     document.forward = std::move(forward);
     document.config = config;
     document.trained = TrainedModel{run.run, step};
-    document.model.reset();
+    document.model = nullptr;
     document.shipped.reset();
     return document;
 }
