@@ -4,6 +4,7 @@
 // Must follow glad, which declares OpenGL.
 #include <GLFW/glfw3.h>
 #include <fmt/core.h>
+#include <imgui.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -12,8 +13,7 @@
 #include <utility>
 
 #include "app/platform/gl_window.hpp"
-#include "app/platform/key_queue.hpp"
-#include "app/platform/mouse_buttons.hpp"
+#include "app/platform/input_queue.hpp"
 #include "app/platform/screen.hpp"
 #include "engine/tensor/error.hpp"
 
@@ -52,8 +52,7 @@ void remember_placement(GLFWwindow* window, Settings& settings) {
 struct Events {
     bool any = true;
     bool letter = false;  ///< a character was typed; unless `any` is set, that is all that happened
-    KeyQueue keys;
-    MouseQueue mouse;
+    InputQueue input;
     double blind = 0;  ///< duration of the last frame in seconds, during which no events were polled
     std::vector<std::string> dropped_files;
 };
@@ -66,20 +65,29 @@ bool is_letter_key(int key, int modifiers) {
 
 Events& events_of(GLFWwindow* window) { return *static_cast<Events*>(glfwGetWindowUserPointer(window)); }
 
+MousePosition mouse_of(GLFWwindow* window) {
+    MousePosition at;
+    glfwGetCursorPos(window, &at.x, &at.y);
+    return at;
+}
+
 /// To be called before ImGui's backend installs its callbacks, which forward to these.
 void listen(GLFWwindow* window, Events& events) {
     glfwSetWindowUserPointer(window, &events);
     glfwSetCursorPosCallback(window, [](GLFWwindow* w, double, double) { events_of(w).any = true; });
     glfwSetCursorEnterCallback(window, [](GLFWwindow* w, int) { events_of(w).any = true; });
-    glfwSetMouseButtonCallback(window, [](GLFWwindow* w, int button, int action, int) {
-        events_of(w).any = true;
-        events_of(w).mouse.add(button, action == GLFW_PRESS, glfwGetTime(), events_of(w).blind);
+    glfwSetMouseButtonCallback(window, [](GLFWwindow* w, int button, int action, int modifiers) {
+        Events& found = events_of(w);
+        found.any = true;
+        found.input.add_button(button, action == GLFW_PRESS, modifiers, mouse_of(w), glfwGetTime(), found.blind);
     });
+#if IMGUI_VERSION_NUM >= 18700
     glfwSetScrollCallback(window, [](GLFWwindow* w, double, double) { events_of(w).any = true; });
+#endif
     glfwSetKeyCallback(window, [](GLFWwindow* w, int key, int, int action, int modifiers) {
         Events& found = events_of(w);
         (is_letter_key(key, modifiers) ? found.letter : found.any) = true;
-        found.keys.add_key(key, action, modifiers);
+        found.input.add_key(key, action, modifiers, glfwGetTime());
     });
     glfwSetWindowFocusCallback(window, [](GLFWwindow* w, int) { events_of(w).any = true; });
     glfwSetFramebufferSizeCallback(window, [](GLFWwindow* w, int, int) { events_of(w).any = true; });
@@ -91,11 +99,18 @@ void listen(GLFWwindow* window, Events& events) {
     });
 }
 
-/// Replaces ImGui's own callback, so it must be installed after it.
-void listen_to_letters(GLFWwindow* window) {
+/// Replaces ImGui's own callbacks, so it must be installed after them.
+void listen_instead(GLFWwindow* window) {
+#if IMGUI_VERSION_NUM < 18700
+    // ImGui's own would turn at once, before keys and clicks that came earlier.
+    glfwSetScrollCallback(window, [](GLFWwindow* w, double x, double y) {
+        events_of(w).any = true;
+        events_of(w).input.add_wheel(x, y, mouse_of(w), glfwGetTime());
+    });
+#endif
     glfwSetCharCallback(window, [](GLFWwindow* w, unsigned code) {
         events_of(w).letter = true;
-        events_of(w).keys.add_character(code);
+        events_of(w).input.add_character(code, glfwGetTime());
     });
 }
 
@@ -126,7 +141,7 @@ public:
         listen(window_.get(), events_);
         glfwSwapInterval(1);
         screen_ = std::make_unique<Screen>(window_.get(), options.shader_folder);
-        listen_to_letters(window_.get());
+        listen_instead(window_.get());
         waker_.open(true);
     }
     ~WindowLoop() { waker_.open(false); }
@@ -189,8 +204,6 @@ private:
         }
         // A tooltip's window is measured in the first of these frames and visible from the second on.
         if (std::exchange(events_.any, false) || glfwGetTime() >= tooltip_at_) frames_due_ = kFramesPerEvent;
-        // Queued mouse events are delivered in later frames, which count as event frames too.
-        if (!events_.mouse.empty()) frames_due_ = std::max(frames_due_, kFramesPerEvent);
         // take() resets the flag, so it must be evaluated even if `timed` is set.
         if (waker_.take() || timed) frames_due_ = std::max(frames_due_, 1);
     }
@@ -198,11 +211,11 @@ private:
     void draw(const DrawUi& ui, int width, int height) {
         target_ = {width, height, display_scale(window_.get()), glfwGetTime(), 0};
         const double begun = glfwGetTime();
-        const Screen::Requests requests = screen_->draw(ui, settings_, target_,
-                                                        {std::exchange(events_.dropped_files, {}), std::exchange(close_asked_, false),
-                                                         events_.mouse.take(), events_.keys.take(typing_)});
-        // What does not fit into a frame follows in the next ones.
-        if (!events_.keys.empty()) frames_due_ = kFramesPerEvent;
+        const Screen::Requests requests = screen_->draw(
+            ui, settings_, target_,
+            {std::exchange(events_.dropped_files, {}), std::exchange(close_asked_, false), events_.input.take(typing_, glfwGetTime())});
+        // What does not fit into a frame follows in the next ones, which count as event frames too.
+        if (!events_.input.empty()) frames_due_ = kFramesPerEvent;
         if (!requests.title.empty() && requests.title != title_) glfwSetWindowTitle(window_.get(), (title_ = requests.title).c_str());
         if (requests.hold > 0) held_frames_ = std::max(held_frames_, std::exchange(frames_due_, 0) + 1);
         else {

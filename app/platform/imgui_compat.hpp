@@ -7,20 +7,22 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "app/platform/key_queue.hpp"
-#include "app/platform/mouse_buttons.hpp"
+#include "app/platform/input_queue.hpp"
 
 namespace attn::app::imgui_compat {
 
-/// To be called after the window backend's NewFrame: sets which mouse buttons are down in this frame. Later versions queue button events
-/// themselves.
-inline void use_mouse_buttons(const MouseButtons& buttons) {
+/// To be called after the window backend's NewFrame and before use_framebuffer_pixels(): sets the mouse's state in this frame. Later
+/// versions queue its events themselves.
+inline void use_mouse(const Mouse& mouse) {
     ImGuiIO& io = ImGui::GetIO();
 #if IMGUI_VERSION_NUM < 18700
-    for (std::size_t i = 0; i < buttons.down.size(); ++i) io.MouseDown[i] = buttons.down[i];
+    for (std::size_t i = 0; i < mouse.down.size(); ++i) io.MouseDown[i] = mouse.down[i];
+    if (mouse.at) io.MousePos = {static_cast<float>(mouse.at->x), static_cast<float>(mouse.at->y)};
+    io.MouseWheelH += static_cast<float>(mouse.wheel_x);
+    io.MouseWheel += static_cast<float>(mouse.wheel_y);
 #endif
-    // Double-clicks are detected by event times in MouseQueue, not by frame times, so ImGui is told the result.
-    io.MouseDoubleClickTime = buttons.again ? 1e6F : 0.F;
+    // Double-clicks are detected by event times in InputQueue, not by frame times, so ImGui is told the result.
+    io.MouseDoubleClickTime = mouse.again ? 1e6F : 0.F;
 }
 
 /// To be called after the window backend's NewFrame: makes ImGui use framebuffer pixels, even if the window system uses larger units.

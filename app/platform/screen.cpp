@@ -142,9 +142,9 @@ Screen::Requests Screen::draw(const DrawUi& ui, Settings& settings, const Target
     ImGui_ImplOpenGL3_NewFrame();
     if (has_window_) {
         ImGui_ImplGlfw_NewFrame();
+        imgui_compat::use_mouse(arrivals.input.mouse);
         imgui_compat::use_framebuffer_pixels(static_cast<float>(target.width), static_cast<float>(target.height));
-        imgui_compat::use_mouse_buttons(arrivals.mouse);
-        imgui_compat::use_keys(arrivals.keys);
+        imgui_compat::use_keys(arrivals.input.keys);
     } else {
         begin_untouched_frame(target.width, target.height);
         ImGui::GetIO().DeltaTime = static_cast<float>(target.seconds);

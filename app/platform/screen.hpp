@@ -6,8 +6,7 @@
 
 #include "app/platform/frame.hpp"
 #include "app/platform/gl_canvas.hpp"
-#include "app/platform/key_queue.hpp"
-#include "app/platform/mouse_buttons.hpp"
+#include "app/platform/input_queue.hpp"
 #include "app/widgets/letters.hpp"
 
 struct GLFWwindow;
@@ -37,8 +36,7 @@ public:
     struct Arrivals {
         std::vector<std::string> dropped_files{};
         bool close_asked = false;
-        MouseButtons mouse{};
-        Keys keys{};
+        Input input{};
     };
     struct Requests {
         bool quit = false;

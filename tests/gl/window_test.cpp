@@ -4,15 +4,18 @@
 #include <GLFW/glfw3.h>
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdlib>
 #include <fstream>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <thread>
 
 #include "app/platform/app_loop.hpp"
-#include "app/platform/key_queue.hpp"
-#include "app/platform/mouse_buttons.hpp"
+#include "app/platform/input_queue.hpp"
 #include "app/platform/platform_error.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
@@ -205,14 +208,14 @@ TEST(Window, WhatADoubleClickOpensIsSeenWithoutAnotherEvent) {
     EXPECT_GE(since, 3) << "a window that opens is measured first, then drawn, and then its field takes the keys";
 }
 
-TEST(MouseQueue, TellsDoubleClicksByWhenTheyWerePressed) {
-    MouseQueue queue;
+TEST(InputQueue, TellsDoubleClicksByWhenTheyWerePressed) {
+    InputQueue queue;
     const auto press = [&](double time, double blind = 0) {
-        queue.add(0, true, time, blind);
-        queue.add(0, false, time, blind);
-        const MouseButtons down = queue.take();
+        queue.add_button(0, true, 0, {}, time, blind);
+        queue.add_button(0, false, 0, {}, time, blind);
+        const Mouse down = queue.take(false, time).mouse;
         EXPECT_TRUE(down.down[0]);
-        EXPECT_FALSE(queue.take().down[0]);
+        EXPECT_FALSE(queue.take(false, time).mouse.down[0]);
         EXPECT_TRUE(queue.empty());
         return down.again;
     };
@@ -221,7 +224,7 @@ TEST(MouseQueue, TellsDoubleClicksByWhenTheyWerePressed) {
     EXPECT_FALSE(press(2));
     EXPECT_TRUE(press(2.6, 0.3)) << "it may have been waiting for that long";
     EXPECT_FALSE(press(3.5, 0.3));
-    queue.add(7, true, 4, 0);
+    queue.add_button(7, true, 0, {}, 4, 0);
     EXPECT_TRUE(queue.empty());
 }
 
@@ -253,40 +256,122 @@ TEST(Window, CountsEveryPressOfAKeyBeforeAFrameIsDrawn) {
     EXPECT_EQ(frames_with_characters, 3) << "each may be a shortcut";
 }
 
-TEST(KeyQueue, GivesATextFieldItsCharactersAtOnceButInOrderWithOtherKeys) {
-    KeyQueue queue;
+TEST(InputQueue, GivesATextFieldItsCharactersAtOnceButInOrderWithOtherKeys) {
+    InputQueue queue;
     const auto press = [&](int key, unsigned character) {
-        queue.add_key(key, GLFW_PRESS, 0);
-        if (character != 0) queue.add_character(character);
-        queue.add_key(key, GLFW_RELEASE, 0);
+        queue.add_key(key, GLFW_PRESS, 0, 0);
+        if (character != 0) queue.add_character(character, 0);
+        queue.add_key(key, GLFW_RELEASE, 0, 0);
     };
+    const auto take = [&] { return queue.take(true, 0).keys; };
     press(GLFW_KEY_A, 'a');
     press(GLFW_KEY_A, 'a');
     press(GLFW_KEY_BACKSPACE, 0);
     press(GLFW_KEY_BACKSPACE, 0);
     press(GLFW_KEY_B, 'b');
-    const Keys first = queue.take(true);
+    const Keys first = take();
     EXPECT_THAT(first.characters, testing::ElementsAre('a', 'a'));
     EXPECT_TRUE(first.down[GLFW_KEY_BACKSPACE]);
     EXPECT_FALSE(first.down[GLFW_KEY_A]);
-    EXPECT_FALSE(queue.take(true).down[GLFW_KEY_BACKSPACE]);
-    EXPECT_TRUE(queue.take(true).down[GLFW_KEY_BACKSPACE]);
-    EXPECT_THAT(queue.take(true).characters, testing::IsEmpty()) << "the second one is only released here";
-    EXPECT_THAT(queue.take(true).characters, testing::ElementsAre('b'));
+    EXPECT_FALSE(take().down[GLFW_KEY_BACKSPACE]);
+    EXPECT_TRUE(take().down[GLFW_KEY_BACKSPACE]);
+    EXPECT_THAT(take().characters, testing::IsEmpty()) << "the second one is only released here";
+    EXPECT_THAT(take().characters, testing::ElementsAre('b'));
     EXPECT_TRUE(queue.empty());
-    queue.add_key(-1, GLFW_PRESS, 0);
+    queue.add_key(-1, GLFW_PRESS, 0, 0);
     EXPECT_TRUE(queue.empty()) << "an unknown key";
 }
 
-TEST(KeyQueue, DropsRepetitionsThatNoFrameHasTimeFor) {
-    KeyQueue queue;
+TEST(InputQueue, DropsRepetitionsThatNoFrameHasTimeFor) {
+    InputQueue queue;
     for (const int action : {GLFW_PRESS, GLFW_REPEAT, GLFW_REPEAT, GLFW_RELEASE}) {
-        queue.add_key(GLFW_KEY_C, action, 0);
-        if (action != GLFW_RELEASE) queue.add_character('c');
+        queue.add_key(GLFW_KEY_C, action, 0, 0);
+        if (action != GLFW_RELEASE) queue.add_character('c', 0);
     }
-    EXPECT_THAT(queue.take(false).characters, testing::ElementsAre('c'));
-    EXPECT_FALSE(queue.take(false).down[GLFW_KEY_C]);
+    EXPECT_THAT(queue.take(false, 0).keys.characters, testing::ElementsAre('c'));
+    EXPECT_FALSE(queue.take(false, 0).keys.down[GLFW_KEY_C]);
     EXPECT_TRUE(queue.empty()) << "nothing goes on once the key is released";
+}
+
+/// What each frame does: letters typed, "[" and "]" for the press and release of the left button, with "@" and where it was.
+std::string frames_of(InputQueue& queue, bool typing, double now, double seconds_per_frame) {
+    std::string all;
+    bool was_down = false;
+    for (int frame = 0; frame < 100 && !queue.empty(); ++frame, now += seconds_per_frame) {
+        const Input input = queue.take(typing, now);
+        for (const unsigned code : input.keys.characters) all += static_cast<char>(code);
+        if (input.mouse.down[0] && !was_down) all += "[@" + std::to_string(static_cast<int>(input.mouse.at.value().x));
+        if (!input.mouse.down[0] && was_down) all += "]@" + std::to_string(static_cast<int>(input.mouse.at.value().x));
+        if (input.mouse.wheel_y != 0) all += "~";
+        was_down = input.mouse.down[0];
+        all += " ";
+    }
+    return all.substr(0, all.find_last_not_of(' ') + 1);
+}
+
+void press_letters(InputQueue& queue, std::string_view letters, double time) {
+    for (const char letter : letters) {
+        queue.add_key(GLFW_KEY_A + (letter - 'a'), GLFW_PRESS, 0, time);
+        queue.add_character(static_cast<unsigned char>(letter), time);
+        queue.add_key(GLFW_KEY_A + (letter - 'a'), GLFW_RELEASE, 0, time);
+    }
+}
+
+TEST(InputQueue, KeepsKeysClicksAndTheWheelInTheirOrder) {
+    InputQueue queue;
+    press_letters(queue, "cd", 0);
+    queue.add_button(0, true, 0, {10, 5}, 0, 0);
+    queue.add_button(0, false, 0, {30, 5}, 0, 0);
+    press_letters(queue, "e", 0);
+    queue.add_wheel(0, 1, {40, 5}, 0);
+    queue.add_wheel(0, 1, {40, 5}, 0);
+    press_letters(queue, "f", 0);
+    EXPECT_EQ(frames_of(queue, false, 0, 0.01), "c d [@10 ]@30 e ~ f");
+}
+
+TEST(InputQueue, AClickHasTheModifiersAndThePlaceThatItHad) {
+    InputQueue queue;
+    queue.add_key(GLFW_KEY_LEFT_SHIFT, GLFW_PRESS, 0, 0);
+    queue.add_button(0, true, GLFW_MOD_SHIFT, {7, 8}, 0, 0);
+    queue.add_button(0, false, GLFW_MOD_SHIFT, {7, 8}, 0, 0);
+    queue.add_key(GLFW_KEY_LEFT_SHIFT, GLFW_RELEASE, 0, 0);
+    const Input first = queue.take(false, 0);
+    EXPECT_TRUE(first.mouse.down[0]);
+    EXPECT_EQ(first.keys.modifiers, GLFW_MOD_SHIFT);
+    EXPECT_EQ(first.mouse.at, (MousePosition{7, 8}));
+    EXPECT_FALSE(queue.take(false, 0).mouse.down[0]);
+    EXPECT_TRUE(queue.empty());
+    EXPECT_EQ(queue.take(false, 0).mouse.at, std::nullopt) << "the mouse is where it is";
+}
+
+TEST(InputQueue, DropsWhatHasWaitedForMoreThanASecondButNoRelease) {
+    InputQueue queue;
+    press_letters(queue, std::string(50, 'c'), 10);
+    queue.add_button(0, true, 0, {}, 10, 0);
+    queue.add_button(0, false, 0, {}, 10, 0);
+    press_letters(queue, "d", 11.5);
+    const std::string frames = frames_of(queue, false, 10, 0.25);
+    EXPECT_EQ(std::count(frames.begin(), frames.end(), 'c'), 3) << frames << ": each is pressed in one frame and released in the next";
+    EXPECT_EQ(frames.find('['), std::string::npos) << frames;
+    EXPECT_EQ(frames.back(), 'd') << "it is new";
+
+    queue.add_key(GLFW_KEY_LEFT_CONTROL, GLFW_PRESS, 0, 20);
+    queue.add_button(0, true, 0, {}, 20, 0);
+    EXPECT_TRUE(queue.take(false, 20).mouse.down[0]);
+    queue.add_button(0, false, 0, {}, 20, 0);
+    queue.add_key(GLFW_KEY_LEFT_CONTROL, GLFW_RELEASE, 0, 20);
+    const Input late = queue.take(false, 30);
+    EXPECT_FALSE(late.mouse.down[0]) << "or it would be held for ever";
+    EXPECT_FALSE(late.keys.down[GLFW_KEY_LEFT_CONTROL]);
+}
+
+TEST(InputQueue, DropsNothingThatIsTyped) {
+    InputQueue queue;
+    press_letters(queue, "abc", 0);
+    queue.add_key(GLFW_KEY_BACKSPACE, GLFW_PRESS, 0, 0);
+    queue.add_key(GLFW_KEY_BACKSPACE, GLFW_RELEASE, 0, 0);
+    press_letters(queue, "d", 0);
+    EXPECT_EQ(frames_of(queue, true, 60, 1), "abc  d");
 }
 
 TEST(Window, GoesOnWhileTheFontsOfALargePictureAreMade) {
