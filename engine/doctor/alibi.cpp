@@ -63,13 +63,28 @@ bool are_alibis(const std::vector<Slope>& slopes) {
 
 }  // namespace
 
-std::vector<double> alibi_bias(const Sequence& sizes, bool wrong_sign) {
+std::vector<double> alibi_bias(const Sequence& sizes, AlibiForm form, double factor) {
+    const auto steps = [&](std::int64_t t, std::int64_t s) {
+        const std::int64_t ahead = s - t - sizes.first_query();
+        switch (form) {
+        case AlibiForm::Distance:
+            return -std::abs(ahead);
+        case AlibiForm::Past:
+            return std::min<std::int64_t>(ahead, 0);
+        case AlibiForm::Key:
+            return s;
+        case AlibiForm::KeyFromLast:
+            return s - sizes.keys + 1;
+        case AlibiForm::Signed:
+            break;
+        }
+        return ahead;
+    };
     std::vector<double> bias;
     bias.reserve(static_cast<std::size_t>(sizes.map_size()));
     for (const double slope : alibi_slopes(sizes.heads))
         for (std::int64_t t = 0; t < sizes.queries; ++t)
-            for (std::int64_t s = 0; s < sizes.keys; ++s)
-                bias.push_back((wrong_sign ? slope : -slope) * static_cast<double>(std::abs(t + sizes.first_query() - s)));
+            for (std::int64_t s = 0; s < sizes.keys; ++s) bias.push_back(factor * slope * static_cast<double>(steps(t, s)));
     return bias;
 }
 

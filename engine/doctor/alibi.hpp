@@ -1,15 +1,24 @@
 #pragma once
 /// Linear position biases (ALiBi, Press et al., 2022): a penalty on every score that grows with the distance between query and key.
 
-#include <optional>
+#include <cstdint>
 #include <vector>
 
 #include "engine/doctor/sequence.hpp"
 
 namespace attn::doctor {
 
-/// The bias [H,T,S] with the slopes of engine/plan/alibi.hpp, -slope * |t + S - T - s|, or its negative with `wrong_sign`.
-std::vector<double> alibi_bias(const Sequence& sizes, bool wrong_sign);
+/// How programs write ALiBi. Up to the query's own position, t + S - T, the forms differ by a number per row only.
+enum class AlibiForm : std::uint8_t {
+    Distance,     ///< -slope * |t + S - T - s|
+    Signed,       ///< slope * (s - t - S + T)
+    Past,         ///< the same up to the query's own position, then 0
+    Key,          ///< slope * s, as in BLOOM and Falcon
+    KeyFromLast,  ///< slope * (s - S + 1), as in MPT
+};
+
+/// The bias [H,T,S] with the slopes of engine/plan/alibi.hpp, multiplied by `factor`.
+std::vector<double> alibi_bias(const Sequence& sizes, AlibiForm form, double factor);
 
 /// Bound on the errors of the biases in sequence.intent.
 double bias_error(const Sequence& sequence);

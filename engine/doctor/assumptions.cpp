@@ -15,7 +15,7 @@ Known assuming(const Trial& trial) {
 bool adopt(Trial& trial, Judgement again, const std::string& warning) {
     if (!again.is_explained()) return false;
     trial.found = std::move(again);
-    trial.found.warnings.push_back(warning);
+    if (!warning.empty()) trial.found.warnings.push_back(warning);
     return true;
 }
 

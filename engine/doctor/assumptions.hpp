@@ -11,7 +11,7 @@ namespace attn::doctor {
 
 /// What is known while something is assumed.
 Known assuming(const Trial& trial);
-/// Accepts a judgement under an assumption if it explains everything.
+/// Accepts a judgement under an assumption if it explains everything; `warning` says which, or is empty.
 bool adopt(Trial& trial, Judgement again, const std::string& warning);
 /// Small enough to test two unusual assumptions together.
 bool is_small(const Trial& trial);
@@ -37,8 +37,12 @@ std::optional<double> seen_cap(Trial& trial);
 /// A soft cap shows in the numbers that the file does not state.
 bool find_softcap(Trial& trial);
 
-/// A position bias shows in the numbers that is not in the file.
+/// The file's position bias was added at another stage than the masked scores, which leaves nothing wrong.
+bool find_stated_bias(Trial& trial);
+/// A position bias shows in the numbers that is not in the file, or the file's does at another stage.
 bool find_position_bias(Trial& trial);
+/// The same if a mistake explains 16-bit numbers within their rounding, but a bias explains them clearly better.
+bool find_closer_bias(Trial& trial);
 
 /// Whether so many numbers differ that nothing explains them by chance: one of many ways to explain one or two numbers may.
 bool differs_in_many_cells(const Trial& trial);

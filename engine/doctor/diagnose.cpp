@@ -164,14 +164,14 @@ private:
         if (dropout && hints_.training == true && found.front().complete(wrong)) {
             out_.verdict = Verdict::Correct;
             clear_place();
-            out_.explanation = fmt::format("{} Dropout with rate {:.2f} explains what differs, and the file says that this is training.",
-                                           right_text(), found.front().suspect->dropout_rate);
+            out_.explanation = fmt::format("{} Dropout with rate {:.2f} explains what differs, as is expected in training.", right_text(),
+                                           found.front().suspect->dropout_rate);
             return;
         }
         const bool complete = !found.empty() && found.front().complete(wrong);
         if (!complete && dropout_may_hide(static_cast<Part>(first))) {
             out_.verdict = Verdict::Unknown;
-            out_.explanation = fmt::format("{} differs from what weights without dropout give. As the file says that this is training, "
+            out_.explanation = fmt::format("{} differs from what weights without dropout give. As this is training, "
                                            "dropped, the weights after dropout, is needed to judge it.",
                                            out_.stage);
             clear_place();
@@ -262,6 +262,9 @@ private:
     std::string consequence(const Explanation& best, std::size_t wrong) const {
         if (best.complete(wrong) && best.suspect->bug == Bug::DropoutLeftOn)
             return " If this is a training step, say so in the metadata: training = true.";
+        const bool may_be_meant = best.suspect->bug == Bug::NoScale && !hints_.scale && !hints_.own_trace;
+        if (best.complete(wrong) && may_be_meant)
+            return " If that is intended, as in T5, or q was scaled before it was recorded, say so in the metadata: scale = 1.";
         if (best.complete(wrong)) return bug_advice(best.suspect->bug).empty() ? "" : fmt::format(" {}", bug_advice(best.suspect->bug));
         if (best.sequences < wrong) return fmt::format(" This explains {} of {} sequences that differ.", best.sequences, wrong);
         return fmt::format(" This explains the stage, but {} differs too.", part_name(static_cast<Part>(best.first_failure)));
@@ -370,8 +373,8 @@ private:
         out_.bug = Bug::DropoutLeftOn;
         out_.stage = part_name(Part::Dropped);
         out_.cell = attention_.cell(Part::Dropped, static_cast<std::int64_t>(b), static_cast<std::int64_t>(first));
-        out_.explanation = fmt::format("Dropout is on with rate {:.2f}, although the file says that {}.", rate,
-                                       hints_.training == false ? "this is not training" : "its rate is 0");
+        out_.explanation = fmt::format("Dropout is on with rate {:.2f}, although {}.", rate,
+                                       hints_.training == false ? "this is not training" : "its rate is meant to be 0");
         return true;
     }
 

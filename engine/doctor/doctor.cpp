@@ -54,7 +54,7 @@ Diagnosis examine_group(const ArrayFile& file, const Group& group, const Hints& 
     std::optional<Diagnosis> best;
     std::exception_ptr misfit;
     bool literal_is_sane = false;
-    for (const Reading& reading : readings(group)) {
+    for (const Reading& reading : readings(file, group)) {
         try {
             const Attention attention = interpret(file, group, hints, reading);
             if (reading == Reading{}) literal_is_sane = masks_are_sane(attention);
@@ -67,6 +67,13 @@ Diagnosis examine_group(const ArrayFile& file, const Group& group, const Hints& 
         }
     }
     if (!best) std::rethrow_exception(misfit);
+    for (const std::string& name : group.outputs)
+        best->findings.push_back({Severity::Note,
+                                  group.prefix,
+                                  "",
+                                  {},
+                                  -1,
+                                  escaped(name) + " is not used: weights have no negative numbers, so it is the output of the attention."});
     if (best->verdict == Verdict::Unknown) best->explanation += not_known(group.unknown);
     else if (const std::string names = some_of(group.unknown); !names.empty())
         best->findings.push_back({Severity::Warning,

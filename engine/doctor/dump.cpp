@@ -162,13 +162,14 @@ bool turns_by_base_alone(const Config& config) {
            std::none_of(kinds.begin(), kinds.end(), [](const LayerKind& kind) { return kind.rotary == LayerRotary::Local; });
 }
 
+bool has_position_bias(const Config& config) { return config.position == PositionKind::Alibi || config.position == PositionKind::Buckets; }
+
 /// Whether the attention has steps that are not recomputed here.
 bool has_other_attention(const Config& config) {
     const auto& kinds = config.layer_kinds;
     const RotaryScaling stretch = config.rotary_stretch.kind;
-    const bool has_biases = config.position == PositionKind::Alibi || config.position == PositionKind::Buckets;
     const bool turns_otherwise = stretch == RotaryScaling::Yarn || stretch == RotaryScaling::LongRope || stretch == RotaryScaling::Dynamic;
-    return config.qk_norm != QueryKeyNorm::None || has_biases || turns_otherwise || config.scale_by_layer ||
+    return config.qk_norm != QueryKeyNorm::None || has_position_bias(config) || turns_otherwise || config.scale_by_layer ||
            std::any_of(kinds.begin(), kinds.end(), [](const LayerKind& kind) { return kind.rotary == LayerRotary::Local; });
 }
 
@@ -184,6 +185,8 @@ Hints read_hints(const ArrayFile& file) {
         const Config config = config_from_json(file.metadata_at("config"), file.source + ", config");
         const ForwardSettings settings = forward_settings_from_json(file.metadata_at("settings"), file.source + ", settings");
         hints.has_other_parts = has_other_attention(config);
+        hints.own_trace = true;
+        hints.has_bias = has_position_bias(config);
         hints.num_heads = config.num_heads;
         hints.d_model = config.d_model;
         hints.head_size = config.head_size();
@@ -235,6 +238,13 @@ bool holds_a_mask(const NamedArray& scores, const std::string& source) {
     return forbidden > 1;
 }
 
+/// Whether a tensor named as a module is, and as its weights may be, holds the module's output, [B,T,C]: weights are not negative.
+bool is_output(const NamedArray& array, const std::string& source) {
+    if (array.shape.size() > 3) return false;
+    const std::vector<double> values = values_as<double>(array, source);
+    return std::any_of(values.begin(), values.end(), [](double x) { return x < 0 && x > kForbidding; });
+}
+
 /// A mask with a shorter prefix applies to all attentions below it that have none of their own.
 void inherit_masks(std::map<std::string, Group, decltype(&natural_less)>& groups) {
     for (auto& [prefix, group] : groups) {
@@ -274,8 +284,12 @@ Dump sort_dump(const ArrayFile& file) {
         meaning->may_be_later = meaning->may_be_later || holds_mask;
         Group& group = groups[name.prefix];
         group.prefix = name.prefix;
-        if (meaning->part) {
+        if (meaning->module && is_output(array, file.source)) {
+            group.outputs.push_back(name.last);
+        } else if (meaning->part) {
             group.parts.push_back({&array, *meaning, holds_mask});
+        } else if (meaning->sinks) {
+            group.sinks = &array;
         } else if (beside) {
             beside_masks.try_emplace(name.prefix, NamedPart{&array, *meaning, false});  // all three are the same
         } else {

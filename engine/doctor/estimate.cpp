@@ -149,7 +149,8 @@ Estimate masked(const Estimate& x, const Keep& keep, const std::vector<double>& 
     return out;
 }
 
-Estimate softmax(const Estimate& x, SoftmaxAxis axis, double temperature, const Sequence& sizes, const Rounding& rounding) {
+Estimate softmax(const Estimate& x, SoftmaxAxis axis, double temperature, const Sequence& sizes, const Rounding& rounding,
+                 const std::vector<double>& sinks) {
     Estimate out;
     out.value.resize(x.value.size());
     out.slack.resize(x.value.size());
@@ -178,6 +179,12 @@ Estimate softmax(const Estimate& x, SoftmaxAxis axis, double temperature, const 
             return std::min(x.slack_at(at(i)) / temperature + kSafety * 2 * rounding.unit * depth, 50.0);
         };
         double sum = 0, moved = 0;
+        if (axis == SoftmaxAxis::Keys && !sinks.empty()) {
+            const double sink = sinks[static_cast<std::size_t>(line / t_size)];
+            largest = std::max(largest, sink);
+            sum = std::exp((sink - largest) / temperature);
+            moved = sum * kSafety * 2 * rounding.unit * (std::fabs(sink - largest) + std::fabs(largest)) / temperature;
+        }
         for (std::int64_t i = 0; i < length; ++i) {
             const double e = std::exp((x.value[at(i)] - largest) / temperature);
             out.value[at(i)] = e;

@@ -51,9 +51,10 @@ Estimate products(const Estimate& a, const Estimate& b, std::int64_t heads, std:
 Estimate scaled(const Estimate& x, double factor, const Rounding& rounding);
 /// scaled + bias, -inf where not kept. The biases may be wrong by up to bias_error.
 Estimate masked(const Estimate& scaled, const Keep& keep, const std::vector<double>& bias, double bias_error, const Rounding& rounding);
-/// Softmax of masked / temperature along an axis of [H,T,S]. A line without any score above kForbidding may contain anything: programs give
-/// NaN, zeros or equal shares.
-Estimate softmax(const Estimate& masked, SoftmaxAxis axis, double temperature, const Sequence& sizes, const Rounding& rounding);
+/// Softmax of masked / temperature along an axis of [H,T,S]; over keys, sinks [H] take part in each row if there are any. A line without
+/// any score above kForbidding may contain anything: programs give NaN, zeros or equal shares.
+Estimate softmax(const Estimate& masked, SoftmaxAxis axis, double temperature, const Sequence& sizes, const Rounding& rounding,
+                 const std::vector<double>& sinks = {});
 /// map [H,T,S] times rows [H,S,D].
 Estimate weighted_rows(const Estimate& map, const Estimate& rows, std::int64_t heads, std::int64_t queries, std::int64_t keys,
                        std::int64_t size, const Rounding& rounding);

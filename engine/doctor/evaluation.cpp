@@ -86,6 +86,11 @@ std::shared_ptr<const Estimate> scaled_scores(const Sequence& sequence, const Re
     return Recomputation(sequence, recipe, rounding, shared).input(Part::Capped);
 }
 
+std::shared_ptr<const Estimate> as_follows(const Sequence& sequence, Part part, const Recipe& recipe, const Rounding& rounding,
+                                           SharedProducts& shared) {
+    return Recomputation(sequence, recipe, rounding, shared).recomputed(part);
+}
+
 Outcome evaluate(const Sequence& sequence, const Recipe& recipe, const Rounding& rounding, SharedProducts& shared, int needed) {
     const auto outcome = [&](FirstCapped first_capped) {
         return Evaluation(sequence, recipe, Recomputation(sequence, recipe, rounding, shared, first_capped)).run(needed);

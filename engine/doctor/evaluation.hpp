@@ -29,6 +29,10 @@ struct Outcome {
 std::shared_ptr<const Estimate> scaled_scores(const Sequence& sequence, const Recipe& recipe, const Rounding& rounding,
                                               SharedProducts& shared);
 
+/// The part as the recipe computes it from the recorded ones before it; null if it cannot be computed.
+std::shared_ptr<const Estimate> as_follows(const Sequence& sequence, Part part, const Recipe& recipe, const Rounding& rounding,
+                                           SharedProducts& shared);
+
 /// The recipe's mask must have the sequence's size. If `needed` is given, stops at the first differing part up to that one and leaves later
 /// parts unevaluated.
 Outcome evaluate(const Sequence& sequence, const Recipe& recipe, const Rounding& rounding, SharedProducts& shared, int needed = -1);

@@ -16,7 +16,6 @@ namespace {
 using Shape = std::vector<std::int64_t>;
 
 constexpr std::size_t index_of(Part part) { return static_cast<std::size_t>(part); }
-bool is_head_part(Part part) { return !is_packed(part) && !is_map(part); }
 /// Parts whose rows have v's size.
 bool is_value_part(Part part) {
     return part == Part::V || part == Part::VRotated || part == Part::VProj || part == Part::Context || part == Part::Concat;
@@ -38,6 +37,8 @@ public:
             out_.across_heads = true;
             return std::move(out_);
         }
+        for (int i = 0; i < kPartCount; ++i)
+            if (is_map(static_cast<Part>(i)) && has(static_cast<Part>(i)) && !mean_) expect_map(static_cast<Part>(i), false);
         read_sizes();
         read_sequences();
         return std::move(out_);
@@ -58,10 +59,12 @@ private:
 
     /// Chooses one tensor for every part: exact names before aliases, and aliases of a single stage before those used for several.
     void choose_arrays() {
+        for (const NamedPart& named : group_.parts)
+            if (named.meaning.normed) choose(named);
         for (const bool exact : {true, false})
             for (const bool several : {false, true})
                 for (const NamedPart& named : group_.parts)
-                    if (named.meaning.exact == exact && named.meaning.may_be_later == several) choose(named);
+                    if (named.meaning.exact == exact && named.meaning.may_be_later == several && !named.meaning.normed) choose(named);
     }
 
     void choose(const NamedPart& named) {
@@ -102,6 +105,84 @@ private:
         }
     }
 
+    /// Where a tensor's axes may be, and how long they are; 0 if it has none.
+    struct Placed {
+        std::int64_t batches = 0, heads = 0, positions = 0;
+    };
+
+    /// With heads before positions or after them, if it has both.
+    std::optional<Placed> placed(Part part, bool positions_first) const {
+        if (!has(part)) return std::nullopt;
+        const Shape& size = shape(part);
+        if (size.size() == 4) return Placed{size[0], size[positions_first ? 2 : 1], size[positions_first ? 1 : 2]};
+        if (size.size() == 3 && is_packed(part)) return Placed{size[0], 0, size[1]};
+        if (size.size() == 2 || size.size() == 3) return Placed{0, 0, size[size.size() - 2]};
+        return std::nullopt;
+    }
+
+    /// The sizes that the other tensors give to maps; nullopt if they contradict one another.
+    std::optional<std::array<std::int64_t, 4>> map_sizes(bool positions_first) const {
+        std::array<std::int64_t, 4> out{};
+        const auto agree = [](std::int64_t& known, std::int64_t size) {
+            if (known == 0) known = size;
+            return size == 0 || known == size;
+        };
+        for (const Part part : {Part::Q, Part::QRotated, Part::QProj, Part::Context, Part::Concat, Part::K, Part::KRotated, Part::KProj,
+                                Part::V, Part::VRotated, Part::VProj}) {
+            const std::optional<Placed> seen = placed(part, positions_first);
+            if (!seen) continue;
+            const bool shared = is_shared(part);
+            if (!shared && seen->heads > 0 && hints_.num_heads && seen->heads != *hints_.num_heads) return std::nullopt;
+            const bool fits = agree(out[0], seen->batches) && agree(out[shared ? 3 : 2], seen->positions) &&
+                              (shared ? seen->heads == 0 || out[1] == 0 || out[1] % seen->heads == 0 : agree(out[1], seen->heads));
+            if (!fits) return std::nullopt;
+        }
+        return out;
+    }
+
+    /// Whether a map of this shape is one of all heads, [B,H,T,S], or their mean, [B,T,S].
+    static bool is_map_of(const Shape& size, const std::array<std::int64_t, 4>& expected, bool mean) {
+        Shape whole(expected.begin(), expected.end());
+        if (mean) whole.erase(whole.begin() + 1);
+        const std::size_t missing = whole.size() - std::min(whole.size(), size.size());
+        for (std::size_t i = 0; i < missing; ++i)
+            if (whole[i] > 1) return false;
+        for (std::size_t i = 0; i < size.size(); ++i)
+            if (whole[missing + i] != 0 && whole[missing + i] != size[i]) return false;
+        return size.size() <= whole.size();
+    }
+
+    /// Throws if the part's shape cannot be what the other tensors make it, in either order of heads and positions.
+    void expect_map(Part part, bool mean) const {
+        std::optional<std::array<std::int64_t, 4>> expected;
+        for (const bool positions_first : {false, true}) {
+            const auto sizes = map_sizes(positions_first);
+            if (sizes && is_map_of(shape(part), *sizes, mean)) return;
+            if (sizes && !expected) expected = sizes;
+        }
+        if (!expected) return;  // the others disagree among themselves, which is said of them
+        Shape turned = shape(part);
+        if (turned.size() >= 2) std::swap(turned[turned.size() - 1], turned[turned.size() - 2]);
+        const auto& [b, h, t, s] = *expected;
+        const std::string heads = mean ? "" : named("H", h) + ", ";
+        fail(part, fmt::format("has shape {}; expected [{}, {}{}, {}], as {} give it{}", shape_text(shape(part)), named("B", b), heads,
+                               named("T", t), named("S", s), others(),
+                               is_map_of(turned, *expected, mean) ? ": it may be transposed, for its rows are queries" : ""));
+    }
+
+    /// "q [1, 2, 3, 4] and k [1, 2, 5, 4]".
+    std::string others() const {
+        std::vector<std::string> out;
+        for (const auto& each : {std::array{Part::Q, Part::QRotated, Part::QProj, Part::Context, Part::Concat},
+                                 std::array{Part::K, Part::KRotated, Part::KProj, Part::V, Part::VProj}})
+            for (const Part part : each)
+                if (placed(part, false)) {
+                    out.push_back(fmt::format("{} {}", escaped(arrays_[index_of(part)]->name), shape_text(shape(part))));
+                    break;
+                }
+        return fmt::format("{}", fmt::join(out, " and "));
+    }
+
     bool any_but_maps() const {
         for (int i = 0; i < kPartCount; ++i)
             if (has(static_cast<Part>(i)) && !is_map(static_cast<Part>(i))) return true;
@@ -116,10 +197,13 @@ private:
         for (const Part part : {Part::Weights, Part::Dropped}) {
             if (!has(part) || shape(part).size() > 3) continue;
             const Shape& size = shape(part);
-            const bool beside_heads = heads != nullptr && size.size() == 3 && size[0] == heads->shape[0] && heads->shape[1] != 1;
+            const bool is_mean = size.size() == 3 || (size.size() == 2 && heads != nullptr && heads->shape[0] == 1);
+            const bool beside_heads =
+                is_mean && heads != nullptr && heads->shape[1] != 1 && (size.size() == 2 || size[0] == heads->shape[0]);
             const bool too_few = hints_.num_heads.value_or(1) > 1 && (size.size() < 3 || size[0] != hints_.num_heads);
             const std::string name = escaped(arrays_[index_of(part)]->name);
             if (beside_heads || (too_few && any_but_maps())) {
+                expect_map(part, true);
                 out_.doubts.push_back(fmt::format(
                     "{} is not used: it has no axis of heads and may be their mean (average_attn_weights = False gives them all).", name));
                 arrays_[index_of(part)] = nullptr;
@@ -370,6 +454,7 @@ private:
         base.temperature = hints_.temperature;
         base.scale = hints_.scale;
         base.softcap = hints_.softcap;
+        base.sinks = sinks();
         base.rotary_base = hints_.rotary_base;
         base.rotary_width = rotary_width(base.head_size);
         base.rotary_halves = hints_.rotary_halves;
@@ -384,12 +469,27 @@ private:
         out_.sequences.assign(static_cast<std::size_t>(batches_), base);
         for (int i = 0; i < kPartCount; ++i)
             if (has(static_cast<Part>(i))) read_values(static_cast<Part>(i));
-        std::vector<Intent> intents = read_masks(file_, group_.masks, {batches_, heads_, queries_, keys_}, reading_.flip_mask);
+        std::vector<Intent> intents = read_masks(file_, group_.masks, {batches_, heads_, queries_, keys_}, reading_);
+        for (const NamedPart& mask : group_.masks)
+            if (may_be_added(file_, mask))
+                out_.doubts.push_back(fmt::format("{} holds floating-point ones and zeros, which {}.", escaped(mask.array->name),
+                                                  reading_.add_floats
+                                                      ? "are added to the scores, as PyTorch does: to hide keys it has to be boolean"
+                                                      : "are taken for true and false; PyTorch would add them"));
         for (std::size_t b = 0; b < intents.size(); ++b) {
             intents[b].causal = hints_.causal;
             intents[b].complete = group_.complete_mask;
+            intents[b].has_unrecorded_bias = hints_.has_bias;
             out_.sequences[b].intent = std::move(intents[b]);
         }
+    }
+
+    std::vector<double> sinks() const {
+        if (group_.sinks == nullptr) return {};
+        if (group_.sinks->count() != heads_)
+            throw FileError(FileFault::Schema, file_.source, fmt::format("tensor \"{}\"", escaped(group_.sinks->name)),
+                            fmt::format("has shape {}; expected one number for each of {} heads", shape_text(group_.sinks->shape), heads_));
+        return values_as<double>(*group_.sinks, file_.source);
     }
 
     /// How many of `size` dimensions the file says are rotated. Throws if that is impossible.
@@ -478,7 +578,7 @@ Attention interpret(const ArrayFile& file, const Group& group, const Hints& hint
     return Interpreter(file, group, hints, reading).run();
 }
 
-std::vector<Reading> readings(const Group& group) {
+std::vector<Reading> readings(const ArrayFile& file, const Group& group) {
     const auto any = [&](const auto& is) { return std::any_of(group.parts.begin(), group.parts.end(), is); };
     const auto has = [&](Part part) { return any([&](const NamedPart& p) { return p.meaning.part == part; }); };
     const bool flip_mask = std::any_of(group.masks.begin(), group.masks.end(),
@@ -486,7 +586,7 @@ std::vector<Reading> readings(const Group& group) {
     const bool map = any([](const NamedPart& p) { return is_map(*p.meaning.part); });
     const bool square = any([](const NamedPart& p) {
         const std::vector<std::int64_t>& shape = p.array->shape;
-        return is_head_part(*p.meaning.part) && shape.size() == 4 && shape[1] == shape[2];
+        return !is_map(*p.meaning.part) && shape.size() == 4 && shape[1] == shape[2];
     });
     // A name used for several stages does not mean a stage that has a tensor of its own; nor masked, if scaled exists and the tensor
     // contains no mask.
@@ -497,11 +597,15 @@ std::vector<Reading> readings(const Group& group) {
         if (!has(Part::Masked) && (masked || !has(Part::Scaled))) scores.push_back(Part::Masked);
         if (!has(Part::Weights)) scores.push_back(Part::Weights);
     }
+    const bool add_floats =
+        std::any_of(group.masks.begin(), group.masks.end(), [&](const NamedPart& mask) { return may_be_added(file, mask); });
     std::vector<Reading> out;
     for (const bool positions_first : {false, true})
         for (const bool flip : {false, true})
             for (const Part part : scores)
                 if ((!positions_first || (map && square)) && (!flip || flip_mask)) out.push_back({part, flip, positions_first});
+    for (std::size_t i = 0, count = out.size(); i < count && add_floats; ++i)
+        if (!out[i].flip_mask) out.push_back({out[i].ambiguous_scores, false, out[i].positions_first, true});
     return out;
 }
 

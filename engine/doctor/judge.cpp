@@ -1,5 +1,7 @@
 #include "engine/doctor/judge.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -14,6 +16,8 @@
 
 namespace attn::doctor {
 namespace {
+
+constexpr Part kTurned[] = {Part::Q, Part::K, Part::QRotated, Part::KRotated};
 
 /// Rounding unit of 32-bit numbers.
 constexpr double kFloat = 0x1p-24;
@@ -35,7 +39,7 @@ bool mask_is_unknown(const Trial& trial) {
 
 /// Whether a mistake, or an assumption about what the file does not record, has ended the judgement.
 bool explain_differences(Trial& trial, const std::vector<IntendedMask>& intended) {
-    if (find_stated_rotation(trial)) return true;
+    if (find_stated_rotation(trial) || find_stated_bias(trial)) return true;
     find_suspects(trial, intended);
     const bool unexplained = trial.is_unexplained();
     // What the file says goes before dropout that is only fitted.
@@ -44,6 +48,7 @@ bool explain_differences(Trial& trial, const std::vector<IntendedMask>& intended
     if (unexplained && (find_other_rotation(trial) || find_backward_rotation(trial) || find_softcap(trial))) return true;
     if (unexplained) excuse(trial);
     if (trial.found.right) return false;
+    if (find_closer_bias(trial)) return true;
     if (!trial.found.is_reproduced() && find_transposed_weights(trial)) return true;
     const bool may_assume = trial.is_unexplained() && !trial.known.assumed;
     if (may_assume && (find_position_bias(trial) || allow_short_products(trial) || find_swap(trial))) return true;
@@ -83,6 +88,38 @@ Judgement judge_in_any_precision(const Sequence& sequence, const Known& known) {
     return again;
 }
 
+/// Whether q or k, recorded before and after it, does not follow from a rotation that is known here.
+bool rotation_differs(const Judgement& judgement) {
+    const int first = judgement.outcome.first_failure();
+    return std::any_of(std::begin(kTurned), std::end(kTurned), [&](Part part) { return static_cast<int>(part) == first; });
+}
+
+/// The same q and k as recorded after their rotation alone.
+Sequence without_unrotated(Sequence sequence) {
+    const auto clear = [&](Part part) { sequence.values[static_cast<std::size_t>(part)].clear(); };
+    constexpr Part kEach[2][3] = {{Part::QProj, Part::Q, Part::QRotated}, {Part::KProj, Part::K, Part::KRotated}};
+    for (const auto& [projection, plain, rotated] : kEach) {
+        if (sequence.has(rotated)) clear(plain);
+        if (sequence.has(plain) || sequence.has(rotated)) clear(projection);
+    }
+    return sequence;
+}
+
+/// What follows a rotation with unknown frequencies can be judged, if it turns q and k alike.
+void excuse_rotation(const Sequence& sequence, const Known& known, const Rounding& rounding, Judgement& judgement) {
+    if (judgement.is_explained() || sequence.rotation || !rotation_differs(judgement)) return;
+    const std::optional<Rotation> rotation = shared_rotation(sequence, rounding);
+    if (!rotation) return;
+    Judgement rest = judge_in_any_precision(without_unrotated(sequence), known);
+    rest.warnings.push_back(sequence.rotary_base
+                                ? fmt::format("q and k are rotated alike, but by other angles than rope_theta = {:g} gives: the base is "
+                                              "another one, or it is scaled.",
+                                              *sequence.rotary_base)
+                                : "q and k are rotated by rotary positions with an unusual base: give it as rope_theta.");
+    if (rotation->factor != 1) rest.warnings.push_back(factor_words(*rotation));
+    judgement = std::move(rest);
+}
+
 }  // namespace
 
 Judgement judge_as_given(const Sequence& sequence, const Known& known) {
@@ -104,11 +141,14 @@ Judgement judge(const Sequence& sequence, const Known& known) {
     const Rounding rounding = rounding_of(sequence);
     Sequence turned = sequence;
     turned.rotation = visible_rotation(sequence, rounding);
-    const std::optional<UnequalRotations> unequal = turned.rotation ? std::nullopt : unequal_rotations(sequence, rounding);
-    if (unequal) turned.rotation = unequal->rotation;
+    std::optional<MistakenRotation> mistaken = turned.rotation ? std::nullopt : unequal_rotations(sequence, rounding);
+    if (!turned.rotation && !mistaken) mistaken = coarse_rotation(sequence, rounding);
+    if (mistaken) turned.rotation = mistaken->rotation;
     Judgement judgement = judge_in_any_precision(turned, known);
-    const bool shows = unequal && !unequal->words.empty() && judgement.outcome.first_failure() <= static_cast<int>(Part::KRotated);
-    if (shows && !judgement.is_explained()) judgement.suspects = {{Bug::Other, unequal->words}};
+    const bool shows = mistaken && !mistaken->words.empty() && judgement.outcome.first_failure() <= static_cast<int>(Part::KRotated);
+    if (shows && !judgement.is_explained()) judgement.suspects = {{Bug::Other, mistaken->words}};
+    excuse_rotation(turned, known, rounding, judgement);
+    if (turned.rotation && turned.rotation->factor != 1) judgement.warnings.push_back(factor_words(*turned.rotation));
     return judgement;
 }
 

@@ -70,20 +70,28 @@ bool has_wrong_sign(const std::vector<double>& numbers) {
     return !large.empty();
 }
 
-Cells read_cells(const ArrayFile& file, const NamedPart& mask, bool flip) {
+bool is_floating(const NamedPart& mask) {
+    const DType type = mask.array->dtype;
+    return type == DType::F16 || type == DType::BF16 || type == DType::F32 || type == DType::F64;
+}
+
+bool are_flags(const std::vector<double>& numbers) {
+    return std::all_of(numbers.begin(), numbers.end(), [](double x) { return x == 0 || x == 1; });
+}
+
+bool has_one(const std::vector<double>& numbers) { return std::find(numbers.begin(), numbers.end(), 1.0) != numbers.end(); }
+
+Cells read_cells(const ArrayFile& file, const NamedPart& mask, const Reading& reading) {
     const std::vector<double> numbers = values_as<double>(*mask.array, file.source);
-    const bool floating = mask.array->dtype == DType::F16 || mask.array->dtype == DType::BF16 || mask.array->dtype == DType::F32 ||
-                          mask.array->dtype == DType::F64;
-    const auto is_flag = [](double x) { return x == 0 || x == 1; };
-    const bool all_flags = std::all_of(numbers.begin(), numbers.end(), is_flag);
-    const bool any_one = std::find(numbers.begin(), numbers.end(), 1.0) != numbers.end();
     const MaskMeaning meaning = *mask.meaning.mask;
     // A float mask of all zeros is additive and forbids nothing, as in PyTorch and Hugging Face.
-    const bool flags = all_flags && meaning != MaskMeaning::Additive && (!floating || any_one);
+    const bool added =
+        meaning == MaskMeaning::Additive || (is_floating(mask) && !has_one(numbers)) || (reading.add_floats && may_be_added(file, mask));
+    const bool flags = are_flags(numbers) && !added;
     Cells cells;
     cells.keep.resize(numbers.size());
     if (flags) {
-        const bool one_keeps = meaning == MaskMeaning::Keep || (meaning == MaskMeaning::Ambiguous && !flip);
+        const bool one_keeps = meaning == MaskMeaning::Keep || (meaning == MaskMeaning::Ambiguous && !reading.flip_mask);
         for (std::size_t i = 0; i < numbers.size(); ++i) cells.keep[i] = (numbers[i] == 1) == one_keeps;
         return cells;
     }
@@ -129,7 +137,14 @@ void add_mask(const Cells& cells, const Placed& placed, const MapSizes& m, std::
 
 }  // namespace
 
-std::vector<Intent> read_masks(const ArrayFile& file, const std::vector<NamedPart>& masks, const MapSizes& sizes, bool flip) {
+bool may_be_added(const ArrayFile& file, const NamedPart& mask) {
+    const bool is_pytorchs = mask.meaning.mask == MaskMeaning::Ignore || mask.meaning.mask == MaskMeaning::Ambiguous;
+    if (!is_pytorchs || !is_floating(mask)) return false;
+    const std::vector<double> numbers = values_as<double>(*mask.array, file.source);
+    return are_flags(numbers) && has_one(numbers);
+}
+
+std::vector<Intent> read_masks(const ArrayFile& file, const std::vector<NamedPart>& masks, const MapSizes& sizes, const Reading& reading) {
     std::vector<Intent> intents(static_cast<std::size_t>(sizes.batches));
     for (const NamedPart& mask : masks) {
         const std::string& name = mask.array->name;
@@ -140,7 +155,7 @@ std::vector<Intent> read_masks(const ArrayFile& file, const std::vector<NamedPar
             throw FileError(FileFault::Schema, file.source, fmt::format("tensor \"{}\"", escaped(name)),
                             fmt::format("has shape {}, which does not broadcast to [B={}, H={}, T={}, S={}]", shape_text(mask.array->shape),
                                         sizes.batches, sizes.heads, sizes.queries, sizes.keys));
-        add_mask(read_cells(file, mask, flip), *placed, sizes, intents);
+        add_mask(read_cells(file, mask, reading), *placed, sizes, intents);
     }
     return intents;
 }

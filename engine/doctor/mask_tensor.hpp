@@ -13,8 +13,10 @@ struct MapSizes {
 };
 
 /// The combined meaning of the masks for every sequence; `given` is false if there are none. Accepts anything that broadcasts to [B,H,T,S],
-/// [B,T,S], [H,T,S], [BH,T,S], [T,S], [B,S], [S]. `flip` reads masks of ambiguous meaning as true = may not attend. Throws FileError naming
+/// [B,T,S], [H,T,S], [BH,T,S], [T,S], [B,S], [S]. Throws FileError naming
 /// file, tensor and expected shape.
-std::vector<Intent> read_masks(const ArrayFile& file, const std::vector<NamedPart>& masks, const MapSizes& sizes, bool flip);
+std::vector<Intent> read_masks(const ArrayFile& file, const std::vector<NamedPart>& masks, const MapSizes& sizes, const Reading& reading);
+/// Whether it holds floating-point ones and zeros, and PyTorch, which adds such a mask, has a mask of this name.
+bool may_be_added(const ArrayFile& file, const NamedPart& mask);
 
 }  // namespace attn::doctor

@@ -28,7 +28,7 @@ public:
         if (attention_.sequences.empty()) return {};
         empty_rows();
         if (attention_.sequences.front().has(Part::Weights)) {
-            row_sums();
+            if (attention_.sequences.front().sinks.empty()) row_sums();
             choices();
         }
         spreads();

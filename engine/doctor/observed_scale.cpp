@@ -47,9 +47,9 @@ double factor_before_cap(double low, double high, double seen, double cap) {
 }
 
 /// From two cells in every row: those whose scores are farthest apart, among weights large enough to have accurate digits.
-std::optional<double> factor_behind_weights(const Sequence& sequence, const std::vector<double>& scores) {
+std::optional<double> factor_behind_weights(const Sequence& sequence, const std::vector<double>& scores, const std::vector<double>& bias) {
     constexpr double kTellingWeight = 1e-4;
-    const std::vector<double>&weights = sequence[Part::Weights], &bias = sequence.intent.bias;
+    const std::vector<double>& weights = sequence[Part::Weights];
     const auto keys = static_cast<std::size_t>(sequence.keys);
     std::vector<Reading> readings;
     for (std::size_t row = 0; row < weights.size(); row += keys) {
@@ -83,18 +83,22 @@ std::optional<double> observed_scale(const Sequence& sequence) {
     std::vector<double> scores = sequence[Part::Scores];
     const bool recorded =
         (sequence.has(Part::Q) || sequence.has(Part::QRotated)) && (sequence.has(Part::K) || sequence.has(Part::KRotated));
-    if (recorded)
+    const Intent& intent = sequence.intent;
+    const std::vector<double> late_bias = intent.bias_from == Part::Masked ? intent.bias : std::vector<double>{};
+    // Scores with a bias are not the products.
+    if (recorded && (intent.bias.empty() || !sequence.has(Part::Scores) || intent.bias_from != Part::Scores))
         scores = products({final_queries(sequence), {}}, {final_keys(sequence), {}}, sequence.heads, sequence.queries, sequence.keys,
                           sequence.head_size, rounding_of(sequence))
                      .value;
     if (scores.empty()) return std::nullopt;
     std::optional<double> factor;
+    if (!intent.bias.empty() && intent.bias_from == Part::Scaled) return std::nullopt;
     if (sequence.has(Part::Scaled)) factor = scaled_over_scores(sequence[Part::Scaled], scores);
-    else if (sequence.has(Part::Masked) && sequence.intent.bias.empty())
+    else if (sequence.has(Part::Masked) && late_bias.empty())
         factor = scaled_over_scores(before_cap(sequence, sequence[Part::Masked]), scores);
-    else if (sequence.has(Part::Weights)) factor = factor_behind_weights(sequence, scores);
+    else if (sequence.has(Part::Weights)) factor = factor_behind_weights(sequence, scores, late_bias);
     if (!factor || !(*factor > 0) || !std::isfinite(*factor)) return std::nullopt;
-    const bool softened = !sequence.has(Part::Scaled) && !(sequence.has(Part::Masked) && sequence.intent.bias.empty());
+    const bool softened = !sequence.has(Part::Scaled) && !(sequence.has(Part::Masked) && late_bias.empty());
     return softened ? *factor * sequence.temperature : *factor;
 }
 

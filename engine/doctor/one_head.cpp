@@ -27,6 +27,7 @@ Sequence head_of(const Sequence& sequence, std::int64_t head) {
     out.stored_heads = {};  // shared ones are repeated in `values`
     for (auto& values : out.values) values = slice_of(values, sequence.heads, head);
     out.intent.keep = slice_of(sequence.intent.keep, sequence.heads, head);
+    out.sinks = slice_of(sequence.sinks, sequence.heads, head);
     out.intent.bias = slice_of(sequence.intent.bias, sequence.heads, head);
     return out;
 }

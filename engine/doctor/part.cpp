@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace attn::doctor {
 namespace {
@@ -178,6 +179,10 @@ constexpr PartAlias kPartAliases[] = {
     {"merged_heads", Part::Concat},
 };
 
+constexpr std::array<std::string_view, 5> kQueryNorms = {"q_norm", "q_layernorm", "q_ln", "query_norm", "norm_q"};
+constexpr std::array<std::string_view, 5> kKeyNorms = {"k_norm", "k_layernorm", "k_ln", "key_norm", "norm_k"};
+constexpr std::array<std::string_view, 5> kValueNorms = {"v_norm", "v_layernorm", "v_ln", "value_norm", "norm_v"};
+
 struct MaskAlias {
     std::string_view name;
     MaskMeaning meaning;
@@ -222,6 +227,7 @@ std::optional<NameMeaning> meaning_of_name(std::string_view name) {
         if (lower == alias.name) {
             meaning.part = alias.part;
             meaning.may_be_later = alias.may_be_later;
+            meaning.module = lower == "att" || lower == "attn" || lower == "attention";
             return meaning;
         }
     for (const MaskAlias& alias : kMasks)
@@ -231,7 +237,15 @@ std::optional<NameMeaning> meaning_of_name(std::string_view name) {
             meaning.exact = lower == "mask";
             return meaning;
         }
-    return std::nullopt;
+    for (const auto& [norms, part] :
+         {std::pair(kQueryNorms, Part::QProj), std::pair(kKeyNorms, Part::KProj), std::pair(kValueNorms, Part::VProj)})
+        if (std::find(norms.begin(), norms.end(), lower) != norms.end()) {
+            meaning.part = part;
+            meaning.normed = true;
+            return meaning;
+        }
+    for (const std::string_view name_of_sinks : {"sinks", "sink", "attn_sinks", "attention_sinks"}) meaning.sinks |= lower == name_of_sinks;
+    return meaning.sinks ? std::optional(meaning) : std::nullopt;
 }
 
 }  // namespace attn::doctor

@@ -58,6 +58,9 @@ struct NameMeaning {
     bool may_be_later = false;
     std::optional<MaskMeaning> mask;
     bool keys_only = false;  ///< masks only: the name says that it refers to keys, [B,S]
+    bool normed = false;     ///< q, k or v after a norm of its own, which replaces the projection as recorded before it
+    bool module = false;     ///< also the name of the module whose output is the attention's
+    bool sinks = false;      ///< the logits of sinks, [H]
     bool exact = false;      ///< our own name rather than an alias
 };
 

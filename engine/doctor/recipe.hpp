@@ -63,6 +63,7 @@ struct Recipe {
     Lifted lifted = Lifted::Scores;
     MaskUse mask = MaskUse::BeforeSoftmax;
     SoftmaxAxis axis = SoftmaxAxis::Keys;
+    bool sinks_left_out = false;
     bool softmax_twice = false, masked_twice = false;  ///< the latter: the second softmax is masked, too
     DropoutUse dropout = DropoutUse::AsRecorded;
     bool dropout_unscaled = false;  ///< the weights that are left are not divided by 1 - rate
@@ -71,6 +72,11 @@ struct Recipe {
 
     /// Whether it takes a number from the recording that it explains.
     bool is_fitted() const { return scale_is_observed || dropout != DropoutUse::AsRecorded || dropout_unscaled; }
+    /// Whether it gives other scaled scores than the correct one.
+    bool changes_scores(const Recipe& right) const {
+        return !scale_is_observed && (scale != right.scale || scores_use_values || queries_keys_swapped || queries_from_keys ||
+                                      keys_tiled || projections_swapped || positions_as_seen || split != right.split);
+    }
     /// Whether what it gives for one head depends on others.
     bool mixes_heads() const {
         return split != Packing::Heads || join != Packing::Heads || keys_tiled || values_tiled || axis == SoftmaxAxis::Heads;

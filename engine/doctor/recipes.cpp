@@ -399,6 +399,7 @@ private:
             Recipe& masked = add(Bug::SoftmaxTwice);
             masked.softmax_twice = masked.masked_twice = true;
         }
+        if (!sequence_.sinks.empty()) add(Bug::Other, "The sinks are left out of the softmax.").sinks_left_out = true;
         add(Bug::Other, "Masked scores become 0 instead of minus infinity.").mask = MaskUse::AsZeros;
     }
 
@@ -421,11 +422,12 @@ private:
         if (sequence_.queries != sequence_.keys || !rows_are_shares(sequence_[Part::Weights])) return;
         add(Bug::Other, "The context is computed from the transposed weights, weights^T v.").context_transposed = true;
     }
-    /// Whether all rows sum to 1; else the recorded weights may themselves be transposed.
+    /// Whether all rows sum to 1, or less beside a sink; else the recorded weights may themselves be transposed.
     bool rows_are_shares(const std::vector<double>& weights) const {
         for (std::size_t row = 0; row < weights.size(); row += static_cast<std::size_t>(sequence_.keys)) {
             const auto begin = weights.begin() + static_cast<std::ptrdiff_t>(row);
-            if (!(std::fabs(std::accumulate(begin, begin + sequence_.keys, 0.0) - 1) <= sum_tolerance(sequence_))) return false;
+            const double sum = std::accumulate(begin, begin + sequence_.keys, 0.0);
+            if (!(std::fabs(sum - 1) <= sum_tolerance(sequence_)) && !(sum < 1 && !sequence_.sinks.empty())) return false;
         }
         return true;
     }

@@ -8,8 +8,9 @@ Recomputation::Recomputation(const Sequence& sequence, const Recipe& recipe, con
                              FirstCapped first_capped)
     : sequence_(sequence), recipe_(recipe), rounding_(rounding), shared_(shared), first_capped_(first_capped) {
     if (recipe.bias_factor == 0) return;
-    bias_ = sequence.intent.bias;
-    for (double& x : bias_) x *= recipe.bias_factor;
+    std::vector<double>& bias = sequence.intent.bias_from == Part::Masked ? bias_ : early_bias_;
+    bias = sequence.intent.bias;
+    for (double& x : bias) x *= recipe.bias_factor;
 }
 
 MaybeEstimate Recomputation::input(Part part) {

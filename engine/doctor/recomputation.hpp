@@ -68,6 +68,8 @@ private:
     // recomputed_scores.cpp
     MaybeEstimate scores();
     MaybeEstimate product();
+    /// The part plus the biases, if it is the first one with them.
+    MaybeEstimate with_early_bias(Part part, const MaybeEstimate& from) const;
     /// The recorded scores may already include part of the scaling, and may even be capped.
     MaybeEstimate as_recorded(const MaybeEstimate& product);
     /// `best` and its distance `least` are what fits without a cap.
@@ -150,7 +152,7 @@ private:
     bool scores_scaled_ = false;
     double partial_ = 1;                                                          ///< of the scale, that the scores already include
     bool scores_capped_ = false, scaled_capped_ = false, masked_capped_ = false;  ///< the recorded ones, as far as they are recorded
-    std::vector<double> bias_;
+    std::vector<double> bias_, early_bias_;                                       ///< of masked scores, or of an earlier stage
     std::array<MaybeEstimate, kPartCount> inputs_, recomputed_;
 };
 

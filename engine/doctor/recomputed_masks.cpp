@@ -44,7 +44,7 @@ MaybeEstimate Recomputation::masked_scores() {
     if (recipe_.mask == MaskUse::WrongSign) return share(lift(plus_bias(*from)));
     if (recipe_.mask == MaskUse::BeforeSoftmax) return late_capped(share(with_untold_bias(with_mask(*from, *recipe_.keep, bias_))));
     if (recipe_.mask == MaskUse::OfWeights) return masked_weights();
-    if (recipe_.shown != nullptr) return share(with_mask(*from, *recipe_.shown, sequence_.intent.bias));
+    if (recipe_.shown != nullptr) return share(with_mask(*from, *recipe_.shown, early_bias_.empty() ? sequence_.intent.bias : bias_));
     return from;
 }
 

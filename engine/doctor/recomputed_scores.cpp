@@ -1,3 +1,4 @@
+#include <limits>
 #include <utility>
 
 #include "engine/doctor/recomputation.hpp"
@@ -13,7 +14,18 @@ bool fits_better(double capped, double uncapped) { return uncapped <= 1 ? capped
 
 MaybeEstimate Recomputation::scores() {
     const MaybeEstimate whole = product();
-    return whole == nullptr || !sequence_.has(Part::Scores) ? whole : as_recorded(whole);
+    if (whole == nullptr) return whole;
+    return sequence_.has(Part::Scores) ? as_recorded(whole) : with_early_bias(Part::Scores, whole);
+}
+
+MaybeEstimate Recomputation::with_early_bias(Part part, const MaybeEstimate& from) const {
+    const Intent& intent = sequence_.intent;
+    if (from == nullptr || early_bias_.empty() || intent.bias_from != part) return from;
+    Estimate out = with_mask(*from, Keep(from->value.size(), 1), early_bias_);
+    // Where an additive mask forbids attention, the biases are not known.
+    for (std::size_t i = 0; i < out.value.size() && intent.given; ++i)
+        if (intent.keep[i] == 0 && early_bias_[i] == 0) out.slack[i] = std::numeric_limits<double>::infinity();
+    return share(std::move(out));
 }
 
 MaybeEstimate Recomputation::product() {
@@ -31,11 +43,11 @@ MaybeEstimate Recomputation::product() {
 
 MaybeEstimate Recomputation::as_recorded(const MaybeEstimate& product) {
     // Many programs scale q, or call the scaled scores "scores".
-    MaybeEstimate best = product;
+    MaybeEstimate best = with_early_bias(Part::Scores, product);
     double least = compare(sequence_[Part::Scores], *best).max_excess;
     for (const double factor : recipe_.partial) {
         if (factor == 1 || least <= 1) continue;
-        const MaybeEstimate other = share(doctor::scaled(*product, factor, rounding_));
+        const MaybeEstimate other = with_early_bias(Part::Scores, share(doctor::scaled(*product, factor, rounding_)));
         const double excess = compare(sequence_[Part::Scores], *other).max_excess;
         if (excess > 1) continue;
         best = other;
@@ -63,6 +75,7 @@ MaybeEstimate Recomputation::scaled_scores() {
     if (sequence_.has(Part::Scores)) recomputed(Part::Scores);  // determines how much of the scaling they include
     const bool cap_first = recipe_.cap > 0 && recipe_.cap_use == CapUse::BeforeScale && !scores_capped_;
     MaybeEstimate scaled = cap_first ? share(doctor::scaled(cap(*from), recipe_.scale / partial_, rounding_)) : scaled_by_scale(from);
+    scaled = with_early_bias(Part::Scaled, scaled);
     scaled_capped_ = scores_capped_;
     if (!caps_after_scaling() || scores_capped_ || !sequence_.has(Part::Scaled)) return scaled;
     // So may the recorded scaled scores.

@@ -17,7 +17,8 @@ MaybeEstimate Recomputation::weights() {
 }
 
 Estimate Recomputation::softmaxes(const Estimate& logits) {
-    Estimate out = softmax(logits, recipe_.axis, sequence_.temperature, sequence_, rounding_);
+    const std::vector<double> sinks = recipe_.sinks_left_out ? std::vector<double>{} : sequence_.sinks;
+    Estimate out = softmax(logits, recipe_.axis, sequence_.temperature, sequence_, rounding_, sinks);
     if (recipe_.softmax_twice) {
         if (recipe_.masked_twice) out = with_mask(out, *recipe_.keep, {});
         out = softmax(out, recipe_.axis, 1, sequence_, rounding_);

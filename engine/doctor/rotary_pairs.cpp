@@ -5,6 +5,15 @@
 #include <utility>
 
 namespace attn::doctor {
+namespace {
+
+double rounded_to_bits(double x, int bits) {
+    int exponent = 0;
+    const double fraction = std::frexp(x, &exponent);
+    return std::ldexp(std::nearbyint(std::ldexp(fraction, bits)), exponent - bits);
+}
+
+}  // namespace
 
 std::int64_t width_in(const Rotation& rotation, std::int64_t size) { return rotation.width > 0 ? std::min(rotation.width, size) : size; }
 
@@ -15,6 +24,16 @@ Pair pair_of(const Rotation& rotation, std::int64_t width, std::int64_t i) {
 
 double frequency(const Rotation& rotation, std::int64_t width, std::int64_t i) {
     return std::pow(rotation.base, -2.0 * static_cast<double>(i) / static_cast<double>(width));
+}
+
+double stepped(const Rotation& rotation, std::int64_t position) {
+    const auto exact = static_cast<double>(position);
+    return rotation.steps == RotarySteps::Exact ? exact : rounded_to_bits(exact, rotation.steps == RotarySteps::Float16Positions ? 11 : 8);
+}
+
+double angle_at(const Rotation& rotation, std::int64_t width, std::int64_t i, std::int64_t position) {
+    const double p = stepped(rotation, position), f = frequency(rotation, width, i);
+    return rotation.steps == RotarySteps::Bfloat16Angles ? rounded_to_bits(p * rounded_to_bits(f, 8), 8) : p * f;
 }
 
 std::vector<double> bases(const Sequence& sequence) {

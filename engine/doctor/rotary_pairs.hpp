@@ -17,6 +17,10 @@ struct Pair {
 };
 Pair pair_of(const Rotation& rotation, std::int64_t width, std::int64_t i);
 /// The angle by which pair i of a rotation over `width` dimensions turns from one position to the next.
+/// The position as the rotation's program holds it.
+double stepped(const Rotation& rotation, std::int64_t position);
+/// What pair i is rotated by at a position.
+double angle_at(const Rotation& rotation, std::int64_t width, std::int64_t i, std::int64_t position);
 double frequency(const Rotation& rotation, std::int64_t width, std::int64_t i);
 
 /// The bases that may be meant: the one that the file states, or the usual ones.

@@ -33,8 +33,8 @@ bool row_fits(const Turned& rows, std::size_t row, const Rotation& rotation, std
     for (std::int64_t i = 0; i < width / 2; ++i) {
         const Pair pair = pair_of(rotation, width, i);
         const double x = rows.before[start + pair.first], y = rows.before[start + pair.second];
-        const double angle = static_cast<double>(position) * frequency(rotation, width, i);
-        const double slack = slack_of(std::hypot(x, y), angle, rounding), c = std::cos(angle), s = std::sin(angle);
+        const double angle = angle_at(rotation, width, i, position), c = rotation.factor * std::cos(angle),
+                     s = rotation.factor * std::sin(angle), slack = rotation.factor * slack_of(std::hypot(x, y), angle, rounding);
         if (!(std::fabs(rows.after[start + pair.first] - (x * c - y * s)) <= slack)) return false;
         if (!(std::fabs(rows.after[start + pair.second] - (y * c + x * s)) <= slack)) return false;
     }
@@ -50,13 +50,13 @@ bool all_fit(const Turned& rows, const Rotation& rotation, std::int64_t first, c
     return true;
 }
 
-/// Whether the pairs keep their lengths, and dimensions that are not rotated their numbers.
+/// Whether the pairs keep their lengths, but for the factor, and dimensions that are not rotated their numbers.
 bool keeps_lengths(const Turned& rows, const Rotation& rotation, const Rounding& rounding) {
     const std::int64_t width = width_in(rotation, rows.size);
     for (std::size_t start = 0; start < rows.before.size(); start += static_cast<std::size_t>(rows.size)) {
         for (std::int64_t i = 0; i < width / 2; ++i) {
             const Pair pair = pair_of(rotation, width, i);
-            const double before = std::hypot(rows.before[start + pair.first], rows.before[start + pair.second]);
+            const double before = rotation.factor * std::hypot(rows.before[start + pair.first], rows.before[start + pair.second]);
             const double after = std::hypot(rows.after[start + pair.first], rows.after[start + pair.second]);
             if (!(std::fabs(before - after) <= 2 * slack_of(before, 0, rounding))) return false;
         }
@@ -64,6 +64,29 @@ bool keeps_lengths(const Turned& rows, const Rotation& rotation, const Rounding&
             if (!(std::fabs(rows.after[d] - rows.before[d]) <= slack_of(std::fabs(rows.before[d]), 0, rounding))) return false;
     }
     return true;
+}
+
+/// By how much the rotated dimensions are longer afterwards.
+double growth(const Turned& rows, const Rotation& rotation) {
+    const std::int64_t width = width_in(rotation, rows.size);
+    double before = 0, after = 0;
+    for (std::size_t start = 0; start < rows.before.size(); start += static_cast<std::size_t>(rows.size))
+        for (std::size_t d = start; d < start + static_cast<std::size_t>(width); ++d) {
+            before += rows.before[d] * rows.before[d];
+            after += rows.after[d] * rows.after[d];
+        }
+    return std::sqrt(after / before);
+}
+
+/// The pairing with the factor with which it keeps the lengths of all these rows; nullopt if there is none.
+std::optional<Rotation> keeping_lengths(const std::vector<const Turned*>& all, Rotation pairing, const Rounding& rounding) {
+    const auto keeps = [&](const Turned* rows) { return rows == nullptr || keeps_lengths(*rows, pairing, rounding); };
+    if (std::all_of(all.begin(), all.end(), keeps)) return pairing;
+    const auto longest = std::find_if(all.begin(), all.end(), [](const Turned* rows) { return rows != nullptr; });
+    if (longest == all.end()) return std::nullopt;
+    pairing.factor = growth(**longest, pairing);
+    const bool is_plausible = pairing.factor > 0.5 && pairing.factor < 2;
+    return is_plausible && std::all_of(all.begin(), all.end(), keeps) ? std::optional(pairing) : std::nullopt;
 }
 
 /// The position of the first row: `preferred` if it fits, else the lowest that does. Requires that lengths are unchanged.
@@ -76,8 +99,13 @@ std::optional<std::int64_t> first_position(const Turned& rows, const Rotation& r
     for (std::int64_t away = 1; away <= kMaxBefore; ++away)
         for (const std::int64_t first : {preferred + away, preferred - away})
             if (fits(first)) return first;
-    for (std::int64_t first = 0; first < kMaxPositions; ++first)
-        if (fits(first)) return first;
+    double refuted = -1;
+    for (std::int64_t first = 0; first < kMaxPositions; ++first) {
+        const double step = stepped(rotation, first);
+        if (step == refuted) continue;
+        if (!row_fits(rows, 0, rotation, first, rounding)) refuted = step;
+        else if (all_fit(rows, rotation, first, rounding)) return first;
+    }
     return std::nullopt;
 }
 
@@ -113,7 +141,7 @@ std::optional<Turned> turned(const Sequence& sequence, Part projection, Part pla
     // Which shared head a query head received is a separate question.
     const std::int64_t from = sequence.heads_stored(named && sequence.has(plain) ? plain : projection);
     const std::vector<Rotation> possible = pairings(sequence, out.size, all_widths(out.size));
-    const auto may_be = [&](const Rotation& rotation) { return keeps_lengths(out, rotation, rounding_of(sequence)); };
+    const auto may_be = [&](const Rotation& rotation) { return keeping_lengths({&out}, rotation, rounding_of(sequence)).has_value(); };
     if (from < sequence.heads_stored(named ? rotated : plain) && std::none_of(possible.begin(), possible.end(), may_be))
         out.before = tile_heads({out.before, {}}, from, sequence.heads).value;
     return out;
@@ -212,6 +240,10 @@ std::string rotation_words(const Rotation& rotation, std::int64_t size) {
     return fmt::format("{}{} with base {:g}", rotation.halves ? "half-split" : "interleaved", part, rotation.base);
 }
 
+std::string factor_words(const Rotation& rotation) {
+    return fmt::format("q and k are {:.5g} times as long after their rotation, as YaRN's attention factor makes them.", rotation.factor);
+}
+
 Estimate rotate(const Estimate& rows, std::int64_t positions, std::int64_t size, const Rotation& rotation, std::int64_t first,
                 const Rounding& rounding) {
     const std::int64_t turned = width_in(rotation, size);
@@ -221,9 +253,9 @@ Estimate rotate(const Estimate& rows, std::int64_t positions, std::int64_t size,
     std::vector<double> cosines, sines, angles;
     for (std::int64_t p = 0; p < positions; ++p)
         for (std::int64_t i = 0; i < turned / 2; ++i) {
-            angles.push_back(static_cast<double>(first + p) * frequency(rotation, turned, i));
-            cosines.push_back(std::cos(angles.back()));
-            sines.push_back(std::sin(angles.back()));
+            angles.push_back(angle_at(rotation, turned, i, first + p));
+            cosines.push_back(rotation.factor * std::cos(angles.back()));
+            sines.push_back(rotation.factor * std::sin(angles.back()));
         }
     const auto width = static_cast<std::size_t>(size), half = static_cast<std::size_t>(turned / 2);
     for (std::size_t row = 0; row < rows.value.size() / width; ++row)
@@ -234,12 +266,15 @@ Estimate rotate(const Estimate& rows, std::int64_t positions, std::int64_t size,
             const double x = rows.value[a], y = rows.value[b];
             out.value[a] = x * cosines[at] - y * sines[at];
             out.value[b] = y * cosines[at] + x * sines[at];
-            out.slack[a] = out.slack[b] = rows.slack_at(a) + rows.slack_at(b) + slack_of(std::hypot(x, y), angles[at], rounding);
+            out.slack[a] = out.slack[b] =
+                rotation.factor * (rows.slack_at(a) + rows.slack_at(b) + slack_of(std::hypot(x, y), angles[at], rounding));
         }
     return out;
 }
 
-std::optional<Rotation> visible_rotation(const Sequence& sequence, const Rounding& rounding) {
+namespace {
+
+std::optional<Rotation> rotation_with(RotarySteps steps, const Sequence& sequence, const Rounding& rounding) {
     const auto q = turned(sequence, Part::QProj, Part::Q, Part::QRotated), k = turned(sequence, Part::KProj, Part::K, Part::KRotated),
                v = turned(sequence, Part::VProj, Part::V, Part::VRotated);
     const auto differs = [](const std::optional<Turned>& rows) { return rows && rows->before != rows->after; };
@@ -247,10 +282,11 @@ std::optional<Rotation> visible_rotation(const Sequence& sequence, const Roundin
     const auto& keys = differs(k) || differs(q) ? k : v;
     const std::int64_t size = keys ? keys->size : q->size;
     for (const Rotation& pairing : pairings(sequence, size, all_widths(size))) {
-        if ((keys && !keeps_lengths(*keys, pairing, rounding)) || (q && !keeps_lengths(*q, pairing, rounding))) continue;
-        for (const double base : bases(sequence)) {
-            Rotation rotation = pairing;
+        const auto kept = keeping_lengths({keys ? &*keys : nullptr, q ? &*q : nullptr}, pairing, rounding);
+        for (const double base : kept ? bases(sequence) : std::vector<double>{}) {
+            Rotation rotation = *kept;
             rotation.base = base;
+            rotation.steps = steps;
             rotation.at_projection = differs(k) ? k->at_projection : differs(q) ? q->at_projection : v->at_projection;
             if (keys) {
                 const auto first = first_position(*keys, rotation, 0, rounding);
@@ -271,7 +307,38 @@ std::optional<Rotation> visible_rotation(const Sequence& sequence, const Roundin
     return std::nullopt;
 }
 
-std::optional<UnequalRotations> unequal_rotations(const Sequence& sequence, const Rounding& rounding) {
+/// Two positions that are one after their rounding, from `first` on; nullopt if there are none among as many.
+std::optional<std::int64_t> shared_position(const Rotation& rotation, std::int64_t first, std::int64_t count) {
+    for (std::int64_t position = first; position + 1 < first + count; ++position)
+        if (stepped(rotation, position) == stepped(rotation, position + 1)) return position;
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Rotation> visible_rotation(const Sequence& sequence, const Rounding& rounding) {
+    return rotation_with(RotarySteps::Exact, sequence, rounding);
+}
+
+std::optional<MistakenRotation> coarse_rotation(const Sequence& sequence, const Rounding& rounding) {
+    if (!shared_rotation(sequence, rounding)) return std::nullopt;
+    for (const RotarySteps steps : {RotarySteps::Bfloat16Positions, RotarySteps::Float16Positions, RotarySteps::Bfloat16Angles}) {
+        std::optional<Rotation> rotation = rotation_with(steps, sequence, rounding);
+        if (!rotation) continue;
+        MistakenRotation out{*rotation, ""};
+        out.rotation.steps = RotarySteps::Exact;
+        const auto shared = shared_position(*rotation, rotation->first_key, sequence.keys);
+        out.words = fmt::format(
+            "{} of q and k were rounded to {}{}. Compute them in float32.",
+            steps == RotarySteps::Bfloat16Angles ? "The angles of the rotation" : "The positions",
+            steps == RotarySteps::Float16Positions ? "float16" : "bfloat16",
+            shared ? fmt::format(", so that {} and {} both became {:g}", *shared, *shared + 1, stepped(*rotation, *shared)) : "");
+        return out;
+    }
+    return std::nullopt;
+}
+
+std::optional<MistakenRotation> unequal_rotations(const Sequence& sequence, const Rounding& rounding) {
     const auto queries = turned(sequence, Part::QProj, Part::Q, Part::QRotated),
                keys = turned(sequence, Part::KProj, Part::K, Part::KRotated);
     const auto q = turning_of(queries, sequence, sequence.first_query(), rounding), k = turning_of(keys, sequence, 0, rounding);
@@ -279,7 +346,7 @@ std::optional<UnequalRotations> unequal_rotations(const Sequence& sequence, cons
     if (!q->none && !k->none && q->same_way_as(*k)) return std::nullopt;
     const bool as_k = q->none || (q->backward && !k->none && !k->backward);
     const Turning& right = as_k ? *k : *q;
-    UnequalRotations out;
+    MistakenRotation out;
     out.rotation = right.rotation;
     out.rotation.first_key = as_k ? k->first : q->first - sequence.first_query();
     out.rotation.first_query = out.rotation.first_key + sequence.first_query();
@@ -292,15 +359,15 @@ std::optional<UnequalRotations> unequal_rotations(const Sequence& sequence, cons
     return out;
 }
 
-bool turned_alike(const Sequence& sequence, const Rounding& rounding) {
+std::optional<Rotation> shared_rotation(const Sequence& sequence, const Rounding& rounding) {
     const auto q = turned(sequence, Part::QProj, Part::Q, Part::QRotated), k = turned(sequence, Part::KProj, Part::K, Part::KRotated);
-    if ((!q || q->before == q->after) && (!k || k->before == k->after)) return false;
+    if ((!q || q->before == q->after) && (!k || k->before == k->after)) return std::nullopt;
     const std::int64_t size = k ? k->size : q->size;
     for (const Rotation& pairing : pairings(sequence, size, all_widths(size))) {
-        if ((q && !keeps_lengths(*q, pairing, rounding)) || (k && !keeps_lengths(*k, pairing, rounding))) continue;
-        if (same_angles(q, k, sequence, pairing, rounding)) return true;
+        const auto kept = keeping_lengths({k ? &*k : nullptr, q ? &*q : nullptr}, pairing, rounding);
+        if (kept && same_angles(q, k, sequence, pairing, rounding)) return kept;
     }
-    return false;
+    return std::nullopt;
 }
 
 std::optional<Rotation> backward_rotation(const Sequence& sequence, const Rounding& rounding) {

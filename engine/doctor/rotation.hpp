@@ -15,22 +15,29 @@ Estimate rotate(const Estimate& rows, std::int64_t positions, std::int64_t size,
 /// "half-split over 16 of 64 dimensions with base 10000".
 std::string rotation_words(const Rotation& rotation, std::int64_t size);
 
+/// That q and k are longer after the rotation, one sentence.
+std::string factor_words(const Rotation& rotation);
+
 /// The rotation between the recorded tensors before and after it (q_proj and q, or q and q_rotated, and the same for k, else v). nullopt if
 /// they are equal, not both recorded, or differ in another way. Tries what the file says, or both pairings, every even width, the usual
-/// ones first, and the bases 10000, 500000 and 1000000, and determines the positions.
+/// ones first, a common factor of all lengths, and the bases 10000, 500000 and 1000000, and determines the positions.
 std::optional<Rotation> visible_rotation(const Sequence& sequence, const Rounding& rounding);
 
-/// A rotation of q and k that differ in how, or whether, they were rotated.
-struct UnequalRotations {
-    Rotation rotation;  ///< that of the tensor that is taken to be right
-    std::string words;  ///< one sentence; "" if the other was not recorded after its rotation, so that nothing is wrong yet
+/// A rotation that was meant, and what went wrong with it.
+struct MistakenRotation {
+    Rotation rotation;
+    std::string words;  ///< one sentence; "" if nothing is wrong yet in what is recorded
 };
-/// nullopt if they agree, or if either is not recorded before and after, or was changed in another way.
-std::optional<UnequalRotations> unequal_rotations(const Sequence& sequence, const Rounding& rounding);
+/// For q and k that differ in how, or whether, they were rotated. nullopt if they agree, or if either is not recorded before and after, or
+/// was changed in another way.
+std::optional<MistakenRotation> unequal_rotations(const Sequence& sequence, const Rounding& rounding);
 
-/// Whether q and k were rotated by the same angles, position by position, with whatever frequencies: a rotation with an unknown base. False
-/// if nothing was rotated.
-bool turned_alike(const Sequence& sequence, const Rounding& rounding);
+/// For positions or angles that were rounded to 16 bits; nullopt if they were not.
+std::optional<MistakenRotation> coarse_rotation(const Sequence& sequence, const Rounding& rounding);
+
+/// The pairing and the factor with which q and k were rotated by the same angles, position by position, with whatever frequencies: a
+/// rotation with an unknown base. nullopt if they were not, or if nothing was rotated.
+std::optional<Rotation> shared_rotation(const Sequence& sequence, const Rounding& rounding);
 
 /// The rotation whose negative angles q and k are rotated by; nullopt if they are not.
 std::optional<Rotation> backward_rotation(const Sequence& sequence, const Rounding& rounding);

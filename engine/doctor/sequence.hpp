@@ -19,17 +19,23 @@ inline constexpr double kForbidding = -1000;
 
 /// What the file says about the intended mask.
 struct Intent {
-    bool given = false;         ///< a mask tensor was found
-    Keep keep;                  ///< [H,T,S] if given
-    std::vector<double> bias;   ///< [H,T,S], added to kept cells; empty if there is none
-    double bias_error = 0;      ///< bound on the biases' errors if they were derived from the recording itself
-    bool keys_only = false;     ///< the mask has no query axis: padding, which leaves open whether there is a causal mask, too
-    bool queries_only = false;  ///< the mask has a query axis but no key axis
-    bool complete = false;      ///< written by attnscope: complete, and any pattern is deliberate
-    bool biases_only = false;   ///< an additive mask that forbids nothing, which leaves open which cells may be attended to
-    bool wrong_sign = false;    ///< forbidden cells have a large positive number
+    bool given = false;                ///< a mask tensor was found
+    Keep keep;                         ///< [H,T,S] if given
+    std::vector<double> bias;          ///< [H,T,S], added to kept cells; empty if there is none
+    double bias_error = 0;             ///< bound on the biases' errors if they were derived from the recording itself
+    Part bias_from = Part::Masked;     ///< the first stage with the biases; Scores: added to q kᵀ before, or after, it is scaled
+    bool keys_only = false;            ///< the mask has no query axis: padding, which leaves open whether there is a causal mask, too
+    bool queries_only = false;         ///< the mask has a query axis but no key axis
+    bool complete = false;             ///< written by attnscope: complete, and any pattern is deliberate
+    bool biases_only = false;          ///< an additive mask that forbids nothing, which leaves open which cells may be attended to
+    bool has_unrecorded_bias = false;  ///< it is known that the scores contain a bias that is not among the tensors
+    bool wrong_sign = false;           ///< forbidden cells have a large positive number
     std::optional<bool> causal;
 };
+
+/// With how many digits a program computes the angles of a rotation. Positions or angles with 16 bits are a mistake: from 257 or 2049 on
+/// neighbours share a position.
+enum class RotarySteps : std::uint8_t { Exact, Bfloat16Positions, Float16Positions, Bfloat16Angles };
 
 /// RoPE (Su et al., 2021): pair i of a head's first R dimensions is rotated by position * base^(-2i/R).
 struct Rotation {
@@ -38,6 +44,8 @@ struct Rotation {
     std::int64_t width = 0;                       ///< R; 0, or too large: all dimensions
     std::int64_t first_query = 0, first_key = 0;  ///< positions found in the recording
     bool at_projection = false;                   ///< between q_proj and q; else after q
+    double factor = 1;                            ///< of cosines and sines (YaRN's attention factor)
+    RotarySteps steps = RotarySteps::Exact;
 };
 
 struct Sequence {
@@ -46,6 +54,7 @@ struct Sequence {
     std::int64_t usual_head_size = 0;            ///< its value in most models of this width; 0: unknown, too
     std::vector<double> widths;                  ///< possible values of d_model
     double temperature = 1;
+    std::vector<double> sinks;      ///< [H], the logit of a key without a value in every row of a head (gpt-oss); empty: none
     std::optional<double> scale;    ///< as stated by the file; else 1/√head_size
     std::optional<double> softcap;  ///< of the scaled scores, as stated by the file
     Intent intent;

@@ -43,7 +43,8 @@ public:
 
     /// The mistake that the row sums reveal, whatever the scores are.
     std::optional<Suspect> suspect_of_sums() const {
-        if (masked_late()) return Suspect{Bug::MaskAfterSoftmax, "Rows sum to less than 1 by what the mask took from them."};
+        if (sequence_.sinks.empty() && masked_late())
+            return Suspect{Bug::MaskAfterSoftmax, "Rows sum to less than 1 by what the mask took from them."};
         if (columns_alone_sum_to_one()) return Suspect{Bug::SoftmaxOverQueries, "The columns sum to 1, but the rows do not."};
         if (heads_alone_sum_to_one())
             return Suspect{Bug::SoftmaxOverHeads, "Each cell sums to 1 over the heads, but the rows do not sum to 1."};
@@ -103,7 +104,7 @@ private:
                 note(out, row * keys_, sum, 1);
                 continue;
             }
-            if (!(std::fabs(sum - 1) <= tolerance_)) {
+            if (!(std::fabs(sum - 1) <= tolerance_) && !(sum < 1 && !sequence_.sinks.empty())) {
                 ++wrong_sums_;
                 note(out, row * keys_, sum, 1);
             }

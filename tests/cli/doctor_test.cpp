@@ -98,6 +98,30 @@ TEST(DoctorCommand, NamesMistakesAboutPositionsAndSharedHeads) {
     for (const auto& [bug, count] : tried) EXPECT_GE(count, 2) << bug;
 }
 
+/// Right dumps are never called wrong, and no mistake beside a bias, a sink, a factor or a float mask is called right.
+TEST(DoctorCommand, KnowsWhatPublishedFamiliesCompute) {
+    const ScratchFolder folder;
+    const auto expected = write_dumps(folder, 7, 240, "doctor_family_dumps.py");
+    if (expected.empty()) GTEST_SKIP() << "python3 with NumPy is not installed";
+    const std::map<std::string, int> tried = judge_dumps(folder, expected);
+    EXPECT_GE(tried.size(), 10U);
+    EXPECT_GE(tried.at("correct"), 60);
+}
+
+/// Dumps after public reports, with the verdicts that people who do this work expect.
+TEST(DoctorCommand, JudgesWhatPeopleRecorded) {
+    const std::string folder = kGoldenCases + "doctor/";
+    const json cases = json::parse(read_bytes(folder + "cases.json"));
+    EXPECT_GE(cases.size(), 13U);
+    for (const auto& [name, expected] : cases.items()) {
+        const json line = json::parse(attnscope({"doctor", "--json", folder + name}).out);
+        EXPECT_THAT(expected.at("verdict"), testing::Contains(line.at("verdict"))) << line;
+        if (!expected.at("bug").is_null()) EXPECT_THAT(expected.at("bug"), testing::Contains(line.at("bug"))) << line;
+        if (!expected.at("says").is_null())
+            EXPECT_THAT(line.at("explanation").get<std::string>(), HasSubstr(expected.at("says").get<std::string>())) << line;
+    }
+}
+
 /// Rotations of the whole head or of a part of it that contradict what the file says of them.
 TEST(DoctorCommand, SaysHowARotationDiffersFromTheDeclaredOne) {
     const ScratchFolder folder;
@@ -163,6 +187,22 @@ TEST(DoctorCommand, JudgesTracesOfPublishedFamilies) {
         mistaken.insert(mistaken.end(), {"--bug", "softmax_over_queries"});
         ASSERT_EQ(attnscope(mistaken).exit_code, 0) << family;
         EXPECT_THAT(attnscope({"doctor", file}).out, HasSubstr("wrong, softmax_over_queries")) << family;
+    }
+}
+
+/// The bias is no stage of its own, but the model's: nothing is missing.
+TEST(DoctorCommand, DoesNotMissTheBiasInATraceOfAModelThatHasOne) {
+    const ScratchFolder folder;
+    const std::string file = folder.path("trace.safetensors");
+    for (const std::string family : {"bloom", "falcon_alibi", "t5"}) {
+        const std::string model = folder.path(family);
+        std::filesystem::copy(kGoldenCases + "hf/" + family, model);
+        for (const char* name : {"tokenizer.json", "tokenizer_config.json"})
+            std::filesystem::copy(kGoldenCases + "hf/gpt2/" + name, model + "/" + name, std::filesystem::copy_options::overwrite_existing);
+        ASSERT_EQ(attnscope({"trace", "--model", model, "--text", "12 34 5 + 1", "--out", file}).exit_code, 0) << family;
+        const Outcome outcome = attnscope({"doctor", file});
+        EXPECT_EQ(outcome.exit_code, 0) << family << outcome.out << outcome.err;
+        EXPECT_THAT(outcome.out, testing::Not(HasSubstr("the file"))) << family;
     }
 }
 
