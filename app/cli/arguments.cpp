@@ -8,7 +8,10 @@
 #include <filesystem>
 #include <optional>
 #include <set>
+#include <type_traits>
 #include <utility>
+
+#include "engine/io/home_path.hpp"
 
 namespace attn::app {
 namespace {
@@ -119,6 +122,11 @@ Argument& Argument::suggest(const std::vector<std::string>& names) {
     return *this;
 }
 
+Argument& Argument::is_path() {
+    option_->transform(without_tilde);
+    return *this;
+}
+
 Argument& Argument::existing_folder() {
     option_->check(CLI::ExistingDirectory);
     return *this;
@@ -142,7 +150,9 @@ Argument& Argument::excludes(const Argument& other) {
 template <class T>
 Argument CliCommand::option(const std::string& name, T& value, const std::string& help) {
     CLI::Option* option = app_->add_option(name, value, help);
-    return Argument(option, (*notes_)[option]);
+    Argument added(option, (*notes_)[option]);
+    if constexpr (std::is_same_v<T, std::filesystem::path> || std::is_same_v<T, std::vector<std::filesystem::path>>) return added.is_path();
+    else return added;
 }
 
 template Argument CliCommand::option(const std::string&, int&, const std::string&);

@@ -41,6 +41,8 @@ public:
     Argument& one_of(const std::vector<std::string>& names);
     /// Values offered by shell completion; other values are accepted too.
     Argument& suggest(const std::vector<std::string>& names);
+    /// Replaces "~", which a shell leaves in --out=~/file. Options whose type is a path are always treated so.
+    Argument& is_path();
     Argument& existing_folder();
     /// `problem` returns what is wrong with a value, "" if it is valid.
     Argument& check(std::function<std::string(const std::string&)> problem);

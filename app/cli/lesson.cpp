@@ -49,6 +49,7 @@ void add_lesson_command(CliCommand program, int& exit_code) {
     auto options = std::make_shared<LessonOptions>();
     CliCommand command = program.command("lesson", "Open the window on a lesson");
     command.option("lesson", options->lesson, "Name of a lesson, or a lesson file of your own")
+        .is_path()
         .shown_as("NAME|FILE")
         .suggest(lesson_names());
     command.option("--step", options->step, "The step to start with, from 1").shown_as("N");

@@ -220,6 +220,7 @@ void add_render_command(CliCommand program, int&) {
     add_training_options(command, options->training);
     const Argument lesson =
         command.option("--lesson", options->lesson, "Draw a step of this lesson or lesson file; --step N says which, from 1")
+            .is_path()
             .shown_as("NAME|FILE");
     command.option("--answer", options->answer, "Answer the step's question with this one, from 1, and show what is true")
         .shown_as("N")

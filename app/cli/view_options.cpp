@@ -195,6 +195,7 @@ void add_view_options(CliCommand command, ViewOptions& options) {
     command
         .option("--beside", options.beside,
                 "With --view precision, another folder or file of the same model; with --stage tokens, another tokenizer")
+        .is_path()
         .shown_as("DIR|FILE");
     command.option("--theme", options.theme, "dark (default) or light").shown_as("THEME").one_of({"dark", "light"});
 }

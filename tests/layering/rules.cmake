@@ -10,7 +10,9 @@ set(PANEL_ENGINE
   engine/explain/edit_list.hpp
   engine/explain/packed_words.hpp
   engine/explain/provenance.hpp
+  engine/io/home_path.hpp
   engine/plan/config.hpp
+  engine/plan/name_beside.hpp
   engine/plan/plan.hpp
   engine/plan/stage.hpp
   engine/precision/weight_error.hpp
@@ -40,7 +42,7 @@ set(LAYERS
   "app/session/"      "app/session/|engine/"
   "app/render/"       "app/render/|app/widgets/(canvas|value_scale)\\.hpp"
   "app/widgets/"      "app/widgets/|app/session/document/(commands|document|presets|tensor_choice)\\.hpp|app/session/facets/(snapshot|statistics)\\.hpp|app/session/files/files_state\\.hpp|app/session/training/training_report\\.hpp|engine/tensor/shape\\.hpp"
-  "app/panels/"       "app/panels/|app/widgets/|app/session/document/(commands|document|knock_out_names|look|memory_budget|named_runs|number_table|presets|table_text|tensor_choice|view|weights_origin)\\.hpp|app/session/facets/(changed_slice|doctor_report|explanation|found_tokens|head_rows|near_tokens|next_words|other_tokens|readings|results|rollout_terms|sample|snapshot|statistics|strong_cells|token_path|tokenizer_facts|weights_beside)\\.hpp|app/session/files/(desktop_dialog|files_state|model_shelf)\\.hpp|app/session/lessons/(lesson|lesson_goal)\\.hpp|app/session/states/(facet|hidden_words|opened_model|state)\\.hpp|app/session/training/training_report\\.hpp|engine/"
+  "app/panels/"       "app/panels/|app/widgets/|app/session/document/(commands|document|knock_out_names|look|memory_budget|named_runs|number_table|presets|table_text|tensor_choice|view|weights_origin)\\.hpp|app/session/facets/(changed_slice|doctor_report|explanation|found_tokens|head_rows|near_tokens|next_words|other_tokens|readings|results|rollout_terms|sample|snapshot|statistics|strong_cells|token_path|tokenizer_facts|weights_beside)\\.hpp|app/session/files/(desktop_dialog|files_state|model_shelf)\\.hpp|app/session/lessons/(lesson|lesson_goal)\\.hpp|app/session/states/(facet|hidden_words|opened_model|setup_parts|state)\\.hpp|app/session/training/training_report\\.hpp|engine/"
   "app/platform/"     "app/|engine/io/(atomic_file|file_error|input_file)\\.hpp|engine/tensor/(error|shape)\\.hpp"
   "app/"              "app/|engine/")
 
