@@ -13,9 +13,9 @@ namespace provenance {
 
 std::string number(std::int64_t i) { return std::to_string(i); }
 
-std::string name_of(const StageId& id) { return std::string(stage_name(id.stage)); }
-
-std::string cell(const TraceCells& cells, const StageId& id, const Index& index) { return cell_label(name_of(id), cells.shape(id), index); }
+std::string cell(const TraceCells& cells, const StageId& id, const Index& index) {
+    return cell_label(cells.name(id), cells.shape(id), index);
+}
 
 Operand constant(std::string label, double value) { return {{}, std::move(label), value, true}; }
 
@@ -165,11 +165,13 @@ void explain_mistake(Provenance& out, const Provenance& right, Mistake mistake, 
 template <class Scalar>
 class CellsOf final : public TraceCells {
 public:
-    CellsOf(const Trace<Scalar>& trace, const std::vector<ReducedMap>& rows) : CellsOf(trace, rows, *trace.plan) {}
+    /// `here`: the cell looked at.
+    CellsOf(const Trace<Scalar>& trace, const std::vector<ReducedMap>& rows, const CellRef& here)
+        : CellsOf(trace, rows, here, *trace.plan) {}
     /// `plan` must outlive this.
-    CellsOf(const Trace<Scalar>& trace, const std::vector<ReducedMap>& rows, const Plan& plan)
-        : TraceCells(trace.config, plan, trace.settings, parameters_of(trace).layout(), trace.tokens, trace.source_tokens), trace_(trace),
-          rows_(rows) {}
+    CellsOf(const Trace<Scalar>& trace, const std::vector<ReducedMap>& rows, const CellRef& here, const Plan& plan)
+        : TraceCells(trace.config, plan, trace.settings, parameters_of(trace).layout(), trace.tokens, trace.source_tokens, here.stage),
+          trace_(trace), rows_(rows) {}
 
     /// Whether the number is available.
     bool holds(const StageId& id, const Index& index) const {
@@ -242,13 +244,13 @@ private:
 
 template <class Scalar>
 Provenance explain(const Trace<Scalar>& trace, const CellRef& cell, const std::vector<ReducedMap>& rows) {
-    const provenance::CellsOf<Scalar> cells(trace, rows);
+    const provenance::CellsOf<Scalar> cells(trace, rows, cell);
     const double recorded = cells.value(cell);
     Provenance out =
         cell.parameter.empty() ? provenance::explain_stage(cells, cell.stage, cell.index) : provenance::explain_parameter(cells, cell);
     if (cell.parameter.empty() && trace.settings.mistaken()) {
         const Plan right(trace.config);
-        const provenance::CellsOf<Scalar> right_cells(trace, rows, right);
+        const provenance::CellsOf<Scalar> right_cells(trace, rows, cell, right);
         provenance::explain_mistake(out, provenance::explain_stage(right_cells, cell.stage, cell.index), trace.settings.mistake,
                                     trace.plan->at(cell.stage));
     }
@@ -259,7 +261,7 @@ Provenance explain(const Trace<Scalar>& trace, const CellRef& cell, const std::v
 
 template <class Scalar>
 std::vector<Operand> where_it_goes(const Trace<Scalar>& trace, const CellRef& cell, const std::vector<ReducedMap>& rows) {
-    const provenance::CellsOf<Scalar> cells(trace, rows);
+    const provenance::CellsOf<Scalar> cells(trace, rows, cell);
     (void)cells.value(cell);  // throws if there is no such cell
     std::vector<Operand> out;
     if (!cell.parameter.empty()) return out;

@@ -85,8 +85,8 @@ Provenance scores(const TraceCells& cells, const PlanNode& node, const Index& in
     const StageId q = node.inputs.at(0), k = node.inputs.at(1);
     const ReadHead read = read_head(cells, k, h);
     Provenance out;
-    out.formula =
-        cell(cells, id, index) + " = Σ over d of " + name_of(q) + "[" + number(t) + ",d] · " + name_of(k) + "[" + number(s) + ",d]";
+    out.formula = cell(cells, id, index) + " = Σ over d of " + name_beside(q, node.id) + "[" + number(t) + ",d] · " +
+                  name_beside(k, node.id) + "[" + number(s) + ",d]";
     out.sentence = "Query position " + number(t) + " times key position " + number(s) + ": one product per dimension." + read.words;
     for (std::int64_t d = 0; d < cells.shape(q)[3].size; ++d)
         out.terms.push_back(product(number(d), cells.operand(q, {b, h, t, d}), cells.operand(k, {b, read.head, s, d})));
@@ -254,7 +254,7 @@ Provenance share(const TraceCells& cells, const PlanNode& node, const Index& ind
             term.masked || largest == -std::numeric_limits<double>::infinity() ? 0 : std::exp((term.value - largest) / temperature);
     const double sum = sum_of(out.terms);
     const auto exponential = [&](const std::string& place) {
-        const std::string shifted = name_of(input) + "[" + place + "] - max";
+        const std::string shifted = name_beside(input, node.id) + "[" + place + "] - max";
         return temperature == 1 ? "exp(" + shifted + ")" : "exp((" + shifted + ") ÷ τ)";
     };
     out.formula = cell(cells, id, index) + " = " + exponential(number(t) + "," + number(own)) + " ÷ Σ over " +
@@ -299,8 +299,8 @@ Provenance mix(const TraceCells& cells, const PlanNode& node, const Index& index
     const StageId map = node.inputs.at(0), v = node.inputs.at(1);
     const ReadHead read = read_head(cells, v, h);
     Provenance out;
-    out.formula =
-        cell(cells, id, index) + " = Σ over s of " + name_of(map) + "[" + number(t) + ",s] · " + name_of(v) + "[s," + number(d) + "]";
+    out.formula = cell(cells, id, index) + " = Σ over s of " + name_beside(map, node.id) + "[" + number(t) + ",s] · " +
+                  name_beside(v, node.id) + "[s," + number(d) + "]";
     out.sentence = "Dimension " + number(d) + " of every " + (to_self(v.stage) == Stage::K ? "key" : "value") +
                    " row, weighted by what query position " + number(t) + " attends to." + read.words;
     for (std::int64_t s = 0; s < cells.shape(map)[3].size; ++s) {

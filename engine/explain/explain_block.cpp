@@ -11,7 +11,7 @@ namespace {
 Provenance layer_norm(const TraceCells& cells, const PlanNode& node, const Index& index) {
     const auto [b, t, column, unused] = index;
     const StageId input = node.inputs.at(0);
-    const std::string name = name_of(input);
+    const std::string name = name_beside(input, node.id);
     const std::int64_t width = cells.shape(input)[2].size;
     const auto n = static_cast<double>(width);
     Provenance out;
@@ -54,7 +54,7 @@ struct NormRow {
 NormRow norm_row(const TraceCells& cells, const PlanNode& node, const Index& index) {
     const StageId input = node.inputs.at(0);
     const Shape& shape = cells.shape(input);
-    const std::string name = name_of(input);
+    const std::string name = name_beside(input, node.id);
     NormRow row;
     if (!node.has_heads()) {
         for (std::int64_t c = 0; c < shape[2].size; ++c) row.cells.push_back({index[0], index[1], c, 0});

@@ -31,7 +31,7 @@ std::string sentence_of(const PlanNode& node, const Index& index, const Place& p
     if (node.id.stage == Stage::Logits)
         return "How well the last row at position " + number(index[1]) + " matches token id " + number(place.column) + ".";
     const Stage self = to_self(node.id.stage);
-    const std::string matrix = "W_" + letter_of(node), input = name_of(node.inputs.at(0));
+    const std::string matrix = "W_" + letter_of(node), input = name_beside(node.inputs.at(0), node.id);
     const std::string product = "ow " + number(place.row) + " of " + input + " times column " + number(place.column) + " of " + matrix;
     if (self == Stage::AttentionOut) return "W_O mixes the heads: r" + product + ".";
     if (!node.has_heads()) return "R" + product + ".";
@@ -48,8 +48,8 @@ Provenance linear(const TraceCells& cells, const PlanNode& node, const Index& in
     const Place place = place_of(cells, node, index);
     const std::string running = node.has_heads() || node.id.stage == Stage::Logits ? "c" : "i";
     Provenance out;
-    out.formula = cell(cells, node.id, index) + " = Σ over " + running + " of " + name_of(input) + "[" + number(place.row) + "," + running +
-                  "] · " + weight_text(node, running, place.column);
+    out.formula = cell(cells, node.id, index) + " = Σ over " + running + " of " + name_beside(input, node.id) + "[" + number(place.row) +
+                  "," + running + "] · " + weight_text(node, running, place.column);
     if (!node.bias.empty()) out.formula += " + b_" + letter_of(node);
     out.sentence = sentence_of(node, index, place);
     for (std::int64_t i = 0; i < cells.shape(input)[2].size; ++i) {

@@ -51,7 +51,6 @@ void explain_edits(Provenance& out, const TraceCells& cells, const StageId& id, 
 // --- shared -------------------------------------------------------------------------------------------------------
 
 /// A stage's name in formulas.
-std::string name_of(const StageId& id);
 /// "scores[3,1]"
 std::string cell(const TraceCells& cells, const StageId& id, const Index& index);
 Operand constant(std::string label, double value);

@@ -130,7 +130,7 @@ Mask TraceCells::mask_of_row(const StageId& id, const Index& index) const {
 
 Operand TraceCells::operand(const StageId& id, const Index& index) const {
     const CellRef cell{id, "", index};
-    return {cell, cell_label(std::string(stage_name(id.stage)), shape(id), index), value(cell)};
+    return {cell, cell_label(name(id), shape(id), index), value(cell)};
 }
 
 Operand TraceCells::operand(const CellRef& cell) const {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "engine/explain/provenance.hpp"
+#include "engine/plan/name_beside.hpp"
 
 namespace attn {
 
@@ -20,8 +21,8 @@ public:
     using Index = std::array<std::int64_t, 4>;
 
     TraceCells(const Config& config, const Plan& plan, const ForwardSettings& settings, const ParameterLayout& layout,
-               const TokenBatch& tokens, const TokenBatch& source)
-        : config_(config), plan_(plan), settings_(settings), layout_(layout), tokens_(tokens), source_(source) {}
+               const TokenBatch& tokens, const TokenBatch& source, const StageId& here)
+        : config_(config), plan_(plan), settings_(settings), layout_(layout), tokens_(tokens), source_(source), here_(here) {}
     virtual ~TraceCells() = default;
     TraceCells(const TraceCells&) = delete;
     TraceCells& operator=(const TraceCells&) = delete;
@@ -33,6 +34,8 @@ public:
     /// The tokens that the stack reads.
     const TokenBatch& tokens(Stack stack) const { return stack == Stack::Encoder ? source_ : tokens_; }
 
+    /// A stage's name beside the one that is looked at.
+    std::string name(const StageId& id) const { return name_beside(id, here_); }
     bool has(const StageId& id) const { return find(id) != nullptr; }
     const Shape& shape(const StageId& id) const;
     ParameterPlace place(const std::string& name) const;
@@ -70,6 +73,7 @@ private:
     const ParameterLayout& layout_;
     const TokenBatch& tokens_;
     const TokenBatch& source_;
+    const StageId here_;
 };
 
 /// Row-major index; throws Error naming `what` if `index` is out of range.

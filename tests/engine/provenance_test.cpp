@@ -214,7 +214,7 @@ TEST(Provenance, GoesForwardToTheNextStage) {
     EXPECT_EQ(labels({{Stage::Dropped, 0}, "", {0, 1, 3, 2}}), (Labels{"context[3,0]"}));
     EXPECT_EQ(labels({{Stage::Context, 0}, "", {0, 1, 3, 2}}), (Labels{"concat[3,6]"}));
     EXPECT_EQ(labels({{Stage::Norm1, 0}, "", {0, 3, 6, 0}}), (Labels{"q[3,2]", "k[3,2]", "v[3,2]"}));
-    EXPECT_EQ(labels({{Stage::Embedding}, "", {0, 3, 6, 0}}), (Labels{"norm_1[3,6]", "residual_1[3,6]"}));
+    EXPECT_EQ(labels({{Stage::Embedding}, "", {0, 3, 6, 0}}), (Labels{"L0 norm_1[3,6]", "L0 residual_1[3,6]"}));
     EXPECT_EQ(labels({{Stage::Residual2, 1}, "", {0, 3, 6, 0}}), (Labels{"final_norm[3,6]"}));
     EXPECT_TRUE(labels({{Stage::Probabilities}, "", {0, 3, 6, 0}}).empty());
     EXPECT_EQ(where_it_goes(trace, {{Stage::Residual2, 0}, "", {0, 3, 6, 0}}).front().cell.stage, (StageId{Stage::Norm1, 1}));

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "engine/plan/name_beside.hpp"
 #include "engine/plan/plan.hpp"
 
 namespace attn::app {
@@ -116,10 +117,10 @@ private:
         return matrix;
     }
 
-    /// The i-th input stage, named after the stage unless a symbol is given.
+    /// The i-th input stage, named after the stage, with its layer if that is another, unless a symbol is given.
     Matrix input(std::size_t i, std::string symbol = "") {
         const StageId& id = node_.inputs.at(i);
-        return stage(id, symbol.empty() ? std::string(stage_name(id.stage)) : std::move(symbol));
+        return stage(id, symbol.empty() ? name_beside(id, id_) : std::move(symbol));
     }
 
     void rowwise(std::string op) {
