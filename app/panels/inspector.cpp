@@ -19,6 +19,7 @@
 #include "app/widgets/item.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
+#include "app/widgets/value_bar.hpp"
 #include "engine/explain/packed_words.hpp"
 #include "engine/trace/gradient_trace.hpp"
 
@@ -66,11 +67,9 @@ void term_bar(const PanelContext& context, ImVec2 min, ImVec2 max, double value,
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const float middle = bars.any_negative ? (min.x + max.x) / 2 : min.x;
-    const float length = bars.largest > 0 && std::isfinite(value) ? static_cast<float>(value / bars.largest) * (max.x - middle) : 0;
     const Color color = context.canvas.color({.map = ColorMap::Diverging, .lo = -1, .hi = 1}, value < 0 ? -1.F : 1.F);
-    if (length != 0)
-        list.AddRectFilled({std::min(middle, middle + length), min.y}, {std::max(middle, middle + length), max.y}, color, context.px(2));
     list.AddLine({middle, min.y - context.px(5)}, {middle, max.y + context.px(5)}, colors.line);
+    if (bars.largest > 0 && std::isfinite(value)) value_bar(list, {middle, min.y}, max, value / bars.largest, color, context.px(2));
 }
 
 /// The label of a term: for keys and vocabulary entries their token if there is room, otherwise the index.
@@ -256,9 +255,8 @@ void draw_softmax_row(PanelContext& context, const CellRef& cell, std::int64_t q
             continue;
         }
         const float value = weights.at(query, s);
-        const float length = largest > 0 && std::isfinite(value) ? value / largest * (high.x - low.x) : 0;
-        list.AddRectFilled(low, {low.x + std::max(length, context.px(1)), high.y}, is_chosen ? colors.chosen : colors.accent,
-                           context.px(2));
+        if (largest > 0 && std::isfinite(value))
+            value_bar(list, low, high, static_cast<double>(value / largest), is_chosen ? colors.chosen : colors.accent, context.px(2));
         draw_text_in(list, fonts.mono_small, {bar_right, y}, {origin.x + width, y + context.px(16)}, {1, 0}, colors.text, number(value));
     }
     ImGui::SetCursorScreenPos({origin.x, origin.y + static_cast<float>(shown) * line});
@@ -282,9 +280,9 @@ void draw_likely_tokens(PanelContext& context, const StageId& stage, const std::
     for (const auto& [id, probability] : likely) {
         const std::string label = elide(fonts.mono_small, index_label(context, stage, Axis::V, id), context.px(86));
         draw_text_in(list, fonts.mono_small, {origin.x, y}, {left - context.px(8), y + context.px(16)}, {1, 0}, colors.muted, label);
-        const float length = largest > 0 && std::isfinite(probability) ? probability / largest * (right - left) : 0;
-        list.AddRectFilled({left, y + context.px(3)}, {left + std::max(length, context.px(1)), y + context.px(14)}, colors.accent,
-                           context.px(2));
+        if (largest > 0 && std::isfinite(probability))
+            value_bar(list, {left, y + context.px(3)}, {right, y + context.px(14)}, static_cast<double>(probability / largest),
+                      colors.accent, context.px(2));
         draw_text_in(list, fonts.mono_small, {right, y}, {origin.x + width, y + context.px(16)}, {1, 0}, colors.text,
                      number(static_cast<double>(probability)));
         y += line;

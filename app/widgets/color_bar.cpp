@@ -272,9 +272,9 @@ bool drag_color_ends(const Ui& ui, const char* id, ImVec2 min, float bottom, con
 }
 
 bool color_menu(const Ui& ui, const char* id, ColorOptions& options, bool probability, const HeatmapStyle& shown, bool* gradual,
-                bool capped) {
+                bool capped, std::string_view of) {
     const ColorOptions before = options;
-    const std::string words = range_words(options, probability, shown.hi, capped);
+    const std::string words = range_words(options, probability, shown.hi, capped, of);
     if (!begin_menu_link(ui, id, words, {.tooltip = "Which colour means which number: automatic or fixed range, logarithmic, diverging."}))
         return false;
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(ui.px(8), ui.px(4)));

@@ -29,6 +29,6 @@ bool drag_color_ends(const Ui& ui, const char* id, ImVec2 min, float bottom, con
 /// A link that shows the current range and opens the menu for range, scale and colours and, if `gradual` is given, for the animation
 /// between maps. True if the options changed.
 bool color_menu(const Ui& ui, const char* id, ColorOptions& options, bool probability, const HeatmapStyle& shown, bool* gradual = nullptr,
-                bool capped = false);
+                bool capped = false, std::string_view of = {});
 
 }  // namespace attn::app

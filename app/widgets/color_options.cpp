@@ -106,13 +106,13 @@ std::string_view color_map_words(ColorMap map) {
     return "";
 }
 
-std::string range_words(const ColorOptions& options, bool probability, float highest, bool capped) {
+std::string range_words(const ColorOptions& options, bool probability, float highest, bool capped, std::string_view of) {
     std::string words;
     const std::string end = format_number(static_cast<double>(highest), {.decimals = highest < 0.1F ? 3 : 2});
     switch (effective(options, probability)) {
     case RangeMode::Auto:
     case RangeMode::Symmetric:
-        words = capped ? "± " + end : "± largest";
+        words = capped ? "± " + end : of.empty() ? "± largest" : "± largest " + std::string(of);
         break;
     case RangeMode::UnitRange:
         words = highest != 1 ? "0 to " + end : "0 to 1";

@@ -41,7 +41,7 @@ HeatmapStyle resolve_style(const ColorOptions& options, bool probability, float 
 
 std::string_view color_map_words(ColorMap map);
 /// A short description of the range: "± largest", "0 to 1", "each row", with "log" added for a logarithmic scale.
-/// `capped`: it ends before the largest difference.
-std::string range_words(const ColorOptions& options, bool probability, float highest = 1, bool capped = false);
+/// `capped`: it ends before the largest difference. `of`: of what it is the largest, "of all heads"; "" for the shown numbers alone.
+std::string range_words(const ColorOptions& options, bool probability, float highest = 1, bool capped = false, std::string_view of = {});
 
 }  // namespace attn::app

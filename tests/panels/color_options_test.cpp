@@ -73,6 +73,7 @@ TEST(ColorOptions, Words) {
     EXPECT_EQ(range_words({.range = RangeMode::Uniform}, true, 0.01F), "to 4 × uniform");
     EXPECT_EQ(range_words({}, true, 1.4286F), "0 to 1.43") << "what dropout has stretched";
     EXPECT_EQ(range_words({.log = true}, false), "± largest, log");
+    EXPECT_EQ(range_words({}, false, 14.37F, false, "of all heads"), "± largest of all heads");
     EXPECT_EQ(range_words({.range = RangeMode::Row}, false), "each row");
 }
 

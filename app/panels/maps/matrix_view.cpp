@@ -238,11 +238,21 @@ ColorOptions& colors_of(PanelContext& context, const Matrix& result) {
     return result.content == Content::Probability ? context.view.probability_colors : context.view.signed_colors;
 }
 
+/// Of what the range's end is the largest number, where that is more than the map: equal colours are equal numbers in every head and text.
+std::string_view whose_largest(const PanelContext& context, const Matrix& result) {
+    const bool of_stage = result.origin && result.origin->parameter.empty() && !result.is_difference;
+    if (!of_stage || context.trace().plan->find(result.origin->stage) == nullptr) return "";
+    const Shape shape = context.trace().shape_of(result.origin->stage);
+    const bool heads = (shape.has(Axis::H) || shape.has(Axis::G)) && shape[1].size > 1, texts = shape[0].size > 1;
+    if (context.view.compare.on()) return "of both";
+    return heads && texts ? "of all heads and texts" : heads ? "of all heads" : texts ? "of all texts" : "";
+}
+
 void draw_range_menu(PanelContext& context, const Matrix& result, const HeatmapStyle& style, ImVec2 at) {
     ImGui::SetCursorScreenPos(at);
     const bool capped = result.is_difference && keys_of(result) > kManyKeys && style.hi == most_of_weights(keys_of(result));
     color_menu(context.ui(), "##colors", colors_of(context, result), result.content == Content::Probability, style, &context.view.morphing,
-               capped);
+               capped, whose_largest(context, result));
 }
 
 ColorBarOptions bar_of(PanelContext& context, const Matrix& result, const HeatmapStyle& style) {

@@ -15,6 +15,7 @@
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
 #include "app/widgets/token_chips.hpp"
+#include "app/widgets/value_bar.hpp"
 #include "engine/train/run_settings.hpp"
 
 namespace attn::app {
@@ -96,10 +97,8 @@ void draw_next(PanelContext& context, const Box& box) {
         draw_text_in(list, fonts.mono, {box.min.x, y}, {left - context.px(8), y + line}, {1, 0.5F}, colors.text,
                      elide(fonts.mono, name, label - context.px(8)));
         list.AddRectFilled({left, y + context.px(4)}, {right, y + line - context.px(4)}, colors.raised, context.px(3));
-        const float wide = (right - left) * static_cast<float>(word.predicted);
-        if (wide > 1)
-            list.AddRectFilled({left, y + context.px(4)}, {left + wide, y + line - context.px(4)},
-                               i == 0 ? colors.accent : mix(colors.accent, colors.pane, 0.45F), context.px(3));
+        value_bar(list, {left, y + context.px(4)}, {right, y + line - context.px(4)}, word.predicted,
+                  i == 0 ? colors.accent : mix(colors.accent, colors.pane, 0.45F), context.px(3));
         draw_text_in(list, fonts.mono_small, {right, y}, {box.max.x, y + line}, {1, 0.5F}, colors.muted,
                      format_number(word.predicted, {.decimals = 2, .fixed = true}));
     }

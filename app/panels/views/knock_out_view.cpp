@@ -24,6 +24,7 @@
 #include "app/widgets/item.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
+#include "app/widgets/value_bar.hpp"
 
 namespace attn::app {
 namespace {
@@ -360,13 +361,12 @@ void draw_list(PanelContext& context, const KnockOut& result, bool fresh) {
                      elide(fonts.label, part_name(context, part, parts), width * 0.54F));
         draw_text_in(list, fonts.mono_small, item.min, item.max, {1, 0.5F}, ink, format_number(value, {.decimals = 4, .plus = true}));
         const float left = item.min.x + width * 0.56F, right = item.max.x - context.px(74), middle = (left + right) / 2;
-        if (std::isfinite(value) && largest > 0 && std::isfinite(largest)) {
-            const float end = middle + static_cast<float>(value / largest) * (right - middle);
-            const Color bar = context.canvas.color({.map = ColorMap::Diverging, .lo = -1, .hi = 1}, value < 0 ? -1.F : 1.F);
-            list.AddRectFilled({std::min(middle, end), item.min.y + context.px(8)}, {std::max(middle, end), item.max.y - context.px(8)},
-                               with_alpha(bar, fresh ? 1.F : 0.35F), context.px(2));
-        }
         list.AddLine({middle, item.min.y + context.px(4)}, {middle, item.max.y - context.px(4)}, colors.line);
+        if (std::isfinite(value) && largest > 0 && std::isfinite(largest)) {
+            const Color bar = context.canvas.color({.map = ColorMap::Diverging, .lo = -1, .hi = 1}, value < 0 ? -1.F : 1.F);
+            value_bar(list, {middle, item.min.y + context.px(8)}, {right, item.max.y - context.px(8)}, value / largest,
+                      with_alpha(bar, fresh ? 1.F : 0.35F), context.px(2));
+        }
         if (item.pressed) open_part(context, part, parts);
     }
 }

@@ -19,6 +19,7 @@
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
 #include "app/widgets/token_chips.hpp"
+#include "app/widgets/value_bar.hpp"
 
 namespace attn::app {
 namespace {
@@ -376,9 +377,7 @@ void draw_bar(const PanelContext& context, std::string_view label, float value, 
     const float width = ImGui::GetContentRegionAvail().x, left = at.x + context.px(104), right = at.x + width - context.px(56);
     draw_text_in(list, fonts.mono_small, at, {left - context.px(8), at.y + context.px(16)}, {1, 0}, ink,
                  elide(fonts.mono_small, label, context.px(94)));
-    if (std::isfinite(value))
-        list.AddRectFilled({left, at.y + context.px(3)}, {left + std::max(value * (right - left), context.px(1)), at.y + context.px(14)},
-                           fill, context.px(2));
+    value_bar(list, {left, at.y + context.px(3)}, {right, at.y + context.px(14)}, static_cast<double>(value), fill, context.px(2));
     draw_text_in(list, fonts.mono_small, {right, at.y}, {at.x + width, at.y + context.px(16)}, {1, 0}, colors.text,
                  format_number(static_cast<double>(value), {.decimals = 4}));
     ImGui::Dummy({width, context.px(21) - ImGui::GetStyle().ItemSpacing.y});

@@ -14,6 +14,7 @@
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
 #include "app/widgets/text_field.hpp"
+#include "app/widgets/value_bar.hpp"
 
 namespace attn::app {
 namespace {
@@ -174,8 +175,8 @@ void draw_table_line(PanelContext& context, const TableLine& line, const TableCo
     const float room = columns.relative - context.px(10);
     const double share = std::isfinite(line.relative) && worst > 0 ? line.relative / worst : 1;
     if (line.relative != 0)
-        list.AddRectFilled({right - context.px(6) - room * static_cast<float>(share), item.max.y - context.px(4)},
-                           {right - context.px(6), item.max.y - context.px(2)}, chosen ? colors.chosen : colors.accent);
+        value_bar(list, {right - context.px(6), item.max.y - context.px(4)}, {right - context.px(6) - room, item.max.y - context.px(2)},
+                  share, chosen ? colors.chosen : colors.accent);
     cell(columns.relative, line.relative == 0 ? "0" : format_number(100 * line.relative, {.decimals = 2}) + " %", ink);
     cell(columns.types, line.types, colors.faint);
     draw_text_in(list, fonts.mono_small, {item.min.x + context.px(4), item.min.y}, item.max, {0, 0.5F}, ink,
