@@ -77,25 +77,37 @@ void Session::Impl::carry_out(const command::SetForward& set, const std::string&
 
 namespace {
 
-/// Whether the texts of an example are the user's own.
+/// Whether a text of an example or a model is the user's own, rather than one that it comes with or a copy of one.
 bool has_typed_texts(const Document& document) {
-    const Preset* preset = document.trained || document.model != nullptr ? nullptr : preset_of(document);
-    return preset != nullptr && std::none_of(preset->sentences.begin(), preset->sentences.end(), [&](const PresetSentence& sentence) {
-               return sentence.texts == document.texts && sentence.source_texts == document.source_texts;
-           });
+    std::vector<PresetSentence> own;
+    if (document.model != nullptr) {
+        const Document opened = document_of_model(document.model);
+        own.push_back({.texts = opened.texts, .source_texts = opened.source_texts});
+    } else if (const Preset* preset = document.trained ? nullptr : preset_of(document)) {
+        own = preset->sentences;
+    }
+    const auto is_typed = [&](const std::string& text, std::vector<std::string> PresetSentence::*texts) {
+        return std::none_of(own.begin(), own.end(), [&](const PresetSentence& sentence) {
+            return std::find((sentence.*texts).begin(), (sentence.*texts).end(), text) != (sentence.*texts).end();
+        });
+    };
+    const auto is_typed_text = [&](const std::string& text) { return is_typed(text, &PresetSentence::texts); };
+    const auto is_typed_source = [&](const std::string& text) { return is_typed(text, &PresetSentence::source_texts); };
+    return !own.empty() && (std::any_of(document.texts.begin(), document.texts.end(), is_typed_text) ||
+                            std::any_of(document.source_texts.begin(), document.source_texts.end(), is_typed_source));
 }
 
 /// The new example with the text that the user typed into the previous one, if its model can read it.
 std::optional<Document> with_typed_sentence(Document next, const Document& before, double room_mib) {
-    if (before.preset == next.preset || !has_typed_texts(before)) return {};
+    if (before.model != nullptr || before.preset == next.preset || !has_typed_texts(before)) return {};
     if (!before.source_texts.empty() || !next.source_texts.empty()) return {};
     next.texts = before.texts;
     return can_prepare(next, room_mib) ? std::optional(std::move(next)) : std::nullopt;
 }
 
-/// The new published model with the text of the previous one or the user's own, if it can read it.
+/// The new published model with the texts of another document, if it can read them.
 Document with_text_of(Document next, const Document& before, double room_mib) {
-    if ((before.model == nullptr && !has_typed_texts(before)) || before.source_texts.empty() != next.source_texts.empty()) return next;
+    if (before.source_texts.empty() != next.source_texts.empty()) return next;
     Document kept = next;
     kept.texts = before.texts;
     kept.source_texts = before.source_texts;
@@ -123,7 +135,7 @@ void Session::Impl::carry_out(const command::OpenDocument& open, const std::stri
     Document next = ready_to_open(open.document);
     if (open.is_model) {
         // Keep the pinned states, so that one model can be compared at two precisions.
-        next = with_text_of(std::move(next), document(), scheduler.budget_mib());
+        if (has_typed_texts(document())) next = with_text_of(std::move(next), document(), scheduler.budget_mib());
         next.pins = pins_that_stay();
     }
     replace(std::move(next), merge);
@@ -132,7 +144,9 @@ void Session::Impl::carry_out(const command::OpenDocument& open, const std::stri
 
 void Session::Impl::carry_out(const command::ShowBeside& beside, const std::string& merge) {
     if (shown->state == nullptr) throw Error("there is nothing to compare with yet");
-    Document next = with_text_of(ready_to_open(document_of_model(beside.model)), document(), scheduler.budget_mib());
+    Document next = ready_to_open(document_of_model(beside.model));
+    if (document().model != nullptr || has_typed_texts(document()))
+        next = with_text_of(std::move(next), document(), scheduler.budget_mib());
     next.forward = document().forward;
     // What was written belongs to the text that is shown, as long as its ids mean the same tokens.
     if (document().model != nullptr && document().model->vocabulary() == beside.model->vocabulary()) {

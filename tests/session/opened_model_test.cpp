@@ -625,9 +625,31 @@ TEST(OpenedModel, IsGivenTheTextThatTheUserHasTyped) {
     };
     EXPECT_EQ(opened_after({"Lily and Tom"}), std::vector<std::string>{"Lily and Tom"});
     EXPECT_EQ(opened_after(open_preset("stories", 1).texts), of_model.texts) << "an example's sentence";
+    const std::string sentence = open_preset("stories", 1).texts[0];
+    EXPECT_EQ(opened_after({sentence, sentence}), of_model.texts) << "a copy of it";
     std::string longer = "Lily";
     for (int i = 0; i < 200; ++i) longer += " and Tom";
     EXPECT_EQ(opened_after({longer}), of_model.texts) << "more than the model can read";
+}
+
+/// The text that a model opens with is ours, as that of an example: an encoder's hidden word means nothing to the next model.
+TEST(OpenedModel, KeepsATextTypedIntoAnotherModelButNotOneThatThatOpenedWith) {
+    const Document gpt2 = document_of_model(OpenedModel::open(kGpt2));
+    const test::TemporaryFolder folder;
+    put_together(folder.path(), "bert", "bert_cased");
+    const Document bert = document_of_model(OpenedModel::open(folder.path()));
+    ASSERT_NE(gpt2.texts, bert.texts);
+    const auto opened_after = [&](Document before, const Document& next) {
+        Session session(std::move(before), [] {});
+        session.wait();
+        session.apply({command::OpenDocument{next, true, ""}, ""});
+        return session.document().texts;
+    };
+    EXPECT_EQ(opened_after(bert, gpt2), gpt2.texts);
+    EXPECT_EQ(opened_after(gpt2, bert), bert.texts);
+    Document typed = gpt2;
+    typed.texts = {"the cat"};
+    EXPECT_EQ(opened_after(typed, bert), typed.texts);
 }
 
 TEST(OpenedModel, ThatCannotReadItsTextIsNotShownWithAnotherModelsNumbers) {
