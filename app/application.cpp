@@ -102,7 +102,7 @@ void Application::keep_unsaved_work_in(const std::filesystem::path& folder) {
     try {
         leftovers_ = AutosaveFolder::leftovers(folder);
     } catch (const std::exception& error) {
-        session_.apply({command::TellFile{error.what(), true}, ""});
+        session_.apply({command::TellFile{error.what(), true, NoticeOf::Autosave}, ""});
     }
     autosave_ = std::make_unique<Autosave>(folder);
     session_.hand_runs_over_to([this](const HandedRun& run) { autosave_->keep_run(run); });
@@ -136,7 +136,9 @@ void Application::keep_unsaved_work() {
     if (!own_.would_be_lost && files.left != nullptr) autosave_->keep_document(files.left, files.left_document, true);
     else autosave_->keep_document(own_.document, files.document, own_.unsaved, own_.look);
     const std::string problem = autosave_->problem();
-    if (!problem.empty() && problem != told_problem_) session_.apply({command::TellFile{"Autosave failed: " + problem, true}, ""});
+    if (problem.empty() && !told_problem_.empty()) session_.apply({command::EndNotice{NoticeOf::Autosave}, ""});
+    if (!problem.empty() && problem != told_problem_)
+        session_.apply({command::TellFile{"Autosave failed: " + problem, true, NoticeOf::Autosave}, ""});
     told_problem_ = problem;
 }
 
@@ -214,6 +216,7 @@ void Application::follow_files(Frame& frame) {
 void Application::order_picture(Frame& frame) {
     if (!view_.files.picture) return;
     const PictureWish wish = *std::exchange(view_.files.picture, {});
+    session_.apply({command::EndNotice{}, ""});
     whole_window_ = wish.whole_window;
     PictureOrder order;
     const bool copied = wish.path.empty();  // the clipboard holds text only
@@ -243,7 +246,9 @@ void Application::draw_for_picture(PanelContext& context) {
     context.picture_alone = !whole_window_;
     std::swap(panes, view_.panes);
     const bool help = std::exchange(view_.help, false);
-    NoticeView notices = std::exchange(view_.files.notices, {context.files.notices, 0, "", 0, false});
+    NoticeView no_notices;
+    no_notices.number = context.files.notices;
+    NoticeView notices = std::exchange(view_.files.notices, std::move(no_notices));
     const std::optional<double> exporting_since = std::exchange(view_.files.exporting_since, {});
     context.outdated = false;
     const std::optional<double> outdated_since = std::exchange(view_.outdated_since, {});

@@ -8,6 +8,7 @@
 #include "app/panels/edit/edit_list.hpp"
 #include "app/panels/edit/edits.hpp"
 #include "app/panels/look.hpp"
+#include "app/panels/files/files.hpp"
 #include "app/panels/maps/labels.hpp"
 #include "app/panels/panels.hpp"
 #include "app/panels/train/train_transport.hpp"
@@ -92,9 +93,13 @@ void draw_editor(PanelContext& context, float width) {
     const TextEditResult result = text_edit(context.ui(), "##text_edit", context.view.text, width);
     if (result.too_long)
         context.commands.push_back(
-            {command::TellFile{fmt::format("Too long: the texts of a document hold at most {} KiB.", kTextLimitBytes >> 10), true}, ""});
+            {command::TellFile{fmt::format("Too long: the texts of a document hold at most {} KiB.", kTextLimitBytes >> 10), true,
+                               NoticeOf::Document},
+             ""});
     if (result.changed || result.cancelled) replace_text(context, context.view.text.text);
-    if (result.committed || result.cancelled) ++context.view.gesture;
+    if (!result.committed && !result.cancelled) return;
+    ++context.view.gesture;
+    if (refusal_is_shown(context)) context.commands.push_back({command::EndNotice{NoticeOf::Document}, ""});
 }
 
 /// Where nothing could be computed because of a text, there are no chips to click: the field stays open until the text is repaired.

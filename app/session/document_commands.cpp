@@ -303,6 +303,7 @@ void Session::Impl::tell_lost(const std::vector<ReopenedModels::Lost>& lost, boo
 }
 
 void Session::Impl::changed(const Document& before) {
+    files.end_notices(NoticeOf::Document);
     files.look_at(history.subject());
     files.forget_subjects_except(history.subjects());
     const bool other_setup = static_cast<const Setup&>(document()) != static_cast<const Setup&>(before);

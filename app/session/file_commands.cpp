@@ -69,6 +69,7 @@ ThingsToSave Session::Impl::document_to_save(const command::SaveDocument& save) 
 void Session::Impl::carry_out(const command::SaveDocument& save, const std::string&) {
     command::SaveDocument again = save;
     again.replace = true;
+    files.end_notices(NoticeOf::File);
     files.save(document_to_save(save), {std::move(again), ""});
 }
 
@@ -80,17 +81,26 @@ void Session::Impl::carry_out(const command::SaveRun& save, const std::string&) 
     ThingsToSave things;
     things.runs.push_back(run_to_save(*saved, full_path(save.folder)));
     things.replace = save.replace;
+    files.end_notices(NoticeOf::File);
     files.save(std::move(things), {std::move(again), ""});
 }
 
-void Session::Impl::carry_out(const command::OpenFile& open, const std::string&) { files.open(open); }
-void Session::Impl::carry_out(const command::OpenTrainingText& open, const std::string&) { files.open_training_text(open); }
+void Session::Impl::carry_out(const command::OpenFile& open, const std::string&) {
+    files.end_notices(NoticeOf::File);
+    files.open(open);
+}
+void Session::Impl::carry_out(const command::OpenTrainingText& open, const std::string&) {
+    files.end_notices(NoticeOf::File);
+    files.open_training_text(open);
+}
 void Session::Impl::carry_out(const command::RestoreWork& restore, const std::string&) { files.restore(restore); }
 void Session::Impl::carry_out(const command::UseText& use, const std::string&) { files.use_text(use.as, document()); }
 void Session::Impl::carry_out(const command::ExportTensor& chosen, const std::string&) {
+    files.end_notices(NoticeOf::File);
     files.export_tensor(chosen, shown, scheduler.results().find(shown->state, facet::Gradients{}).value);
 }
 void Session::Impl::carry_out(const command::ExportTable& shown_table, const std::string&) {
+    files.end_notices(NoticeOf::File);
     files.write(shown_table.path, [table = shown_table.table](const std::filesystem::path& path, const WriteWatch& watch) {
         write_table(path, *table, watch);
     });
@@ -104,7 +114,8 @@ void Session::Impl::carry_out(const command::SetMemoryBudget& set, const std::st
     writer.set_budget(set.mib);
 }
 void Session::Impl::carry_out(const command::PreviewFile& preview, const std::string&) { files.preview(preview); }
-void Session::Impl::carry_out(const command::TellFile& tell, const std::string&) { files.tell(tell.notice, tell.failed); }
+void Session::Impl::carry_out(const command::TellFile& tell, const std::string&) { files.tell(tell.notice, tell.failed, tell.of); }
+void Session::Impl::carry_out(const command::EndNotice& end, const std::string&) { files.end_notices(end.of); }
 
 void Session::Impl::take_up(KeptWork work) {
     taken_up = std::move(work);

@@ -37,7 +37,7 @@ void Session::apply(const Command& command) {
         std::visit([&](const auto& what) { impl_->carry_out(what, command.merge); }, command.what);
     } catch (const DocumentError& error) {
         impl_->message = error.what();
-        impl_->files.tell(error.what(), true);
+        impl_->files.tell(error.what(), true, NoticeOf::Document);
     } catch (const Error& error) {
         impl_->message = error.what();
     }

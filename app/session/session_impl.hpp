@@ -86,6 +86,7 @@ struct Session::Impl {
     void carry_out(const command::PreviewFile& preview, const std::string& merge);
     void carry_out(const command::TellFile& tell, const std::string& merge);
 
+    void carry_out(const command::EndNotice& end, const std::string& merge);
     void change(Document next, const std::string& merge);
     /// Like change(), for a document that brings its own generated branches.
     void replace(Document next, const std::string& merge);

@@ -13,7 +13,10 @@ void Session::Impl::carry_out(const command::PauseTraining&, const std::string&)
 void Session::Impl::carry_out(const command::StepTraining&, const std::string&) { trainer.step(document().run); }
 void Session::Impl::carry_out(const command::ResetTraining&, const std::string&) { trainer.reset(document().run); }
 void Session::Impl::carry_out(const command::RestartTraining&, const std::string&) { trainer.restart(document().run); }
-void Session::Impl::carry_out(const command::OpenCheckpoint& open, const std::string&) { trainer.open(open.path); }
+void Session::Impl::carry_out(const command::OpenCheckpoint& open, const std::string&) {
+    files.end_notices(NoticeOf::File);
+    trainer.open(open.path);
+}
 
 // The correct run goes first, so that the broken one can be watched against its curve.
 void Session::Impl::carry_out(const command::TrainBoth&, const std::string&) {

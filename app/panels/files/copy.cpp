@@ -28,7 +28,7 @@ std::string copied_row(const Matrix& matrix, std::int64_t row) {
 }
 
 void tell(PanelContext& context, std::string words, bool failed = false) {
-    context.commands.push_back({command::TellFile{std::move(words), failed}, ""});
+    context.commands.push_back({command::TellFile{std::move(words), failed, NoticeOf::View}, ""});
 }
 
 /// A view of its own numbers has no cell to choose: they are copied together, with their names.

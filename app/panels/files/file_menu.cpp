@@ -5,6 +5,7 @@
 #include "app/panels/files/copy.hpp"
 #include "app/panels/files/desktop_sheet.hpp"
 #include "app/panels/files/files.hpp"
+#include "app/panels/files/folder_view.hpp"
 #include "app/panels/files/model_list.hpp"
 #include "app/panels/files/shown_numbers.hpp"
 #include "app/panels/look.hpp"
@@ -46,6 +47,7 @@ void begin(PanelContext& context, FileTask task, std::string path) {
     view.shelved.reset();
     view.shelf = false;
     forget_desktop(view);
+    context.commands.push_back({command::EndNotice{}, ""});
 }
 
 /// The same, but in the desktop's dialog if the user prefers that.
@@ -53,7 +55,7 @@ void begin_where_wanted(PanelContext& context, FileTask task, std::string path) 
     begin(context, task, std::move(path));
     const DesktopDialog& desktop = context.view.files.desktop;
     if (desktop.preferred && desktop.there)
-        ask_desktop(context, task == FileTask::Open ? DesktopQuestion::What::OpenFile : DesktopQuestion::What::SaveFile);
+        ask_desktop(context, chooses_file(task) ? DesktopQuestion::What::OpenFile : DesktopQuestion::What::SaveFile);
 }
 
 bool can_compute_again(const PanelContext& context) { return context.has_stage(context.view.stage); }
@@ -79,6 +81,12 @@ void begin_beside(PanelContext& context) {
     const bool file = model != nullptr && model->path().extension() == ".gguf";
     begin(context, FileTask::Beside, file ? model->path().parent_path().string() + "/" : "");
     if (!file) show_models(context);
+}
+
+void draw_browse_button(PanelContext& context, const char* id, FileTask task, const std::string& typed) {
+    if (!button(context.ui(), id, {.width = kBrowseButton, .notes = {.tooltip = "Choose the file from a list."}})) return;
+    const std::string folder = folder_part(typed);
+    begin_where_wanted(context, task, folder.empty() ? usual_folder(context) : folder);
 }
 
 void begin_choosing_model(PanelContext& context) {
@@ -202,7 +210,7 @@ void begin_export(PanelContext& context) {
 
 void copy_snippet(PanelContext& context, bool torch) {
     if (!side_in_place(context).empty())
-        return context.commands.push_back({command::TellFile{"Only B's program can be copied: show B first.", true}, ""});
+        return context.commands.push_back({command::TellFile{"Only B's program can be copied: show B first.", true, NoticeOf::View}, ""});
     if (can_compute_again(context)) context.commands.push_back({command::CopySnippet{context.view.stage, torch}, ""});
 }
 

@@ -201,6 +201,8 @@ void confirm(PanelContext& context, bool replace) {
     case FileTask::Beside:
     case FileTask::Tokenizer:
     case FileTask::Model:
+    case FileTask::Dump:
+    case FileTask::TrainingText:
     case FileTask::None:
         break;
     }
@@ -304,6 +306,7 @@ void draw_path_sheet(PanelContext& context) {
     keep_listing(context);
     find_completions(context);
     const PathFieldResult typed = path_field(ui, "##path", view.path, "path");
+    end_refusal_of_path(context, typed.changed);
     if (typed.changed && view.task == FileTask::Export) view.format = format_of(view.path.text, view.format);
     bool entered = typed.entered;
     gap(ui, 4);
@@ -396,6 +399,25 @@ bool draw_notice_box(PanelContext& context, const char* id, const std::string& t
     return clicked || (!failed && mouse_enters(min, max));
 }
 
+void take_refusal(PanelContext& context) {
+    const FilesState& files = context.files;
+    NoticeView& view = context.view.files.notices;
+    view.refusal = files.notice;
+    view.refused_at = context.now;
+    view.of = files.notice_of;
+    view.ended = files.ended[static_cast<std::size_t>(view.of)];
+    view.view = context.view.view;
+    view.stage = context.view.stage;
+    view.head = context.view.head;
+}
+
+/// Whether the error shown is about something that has changed since.
+bool cause_is_gone(const PanelContext& context) {
+    const NoticeView& view = context.view.files.notices;
+    const bool looks_elsewhere = context.view.view != view.view || context.view.stage != view.stage || context.view.head != view.head;
+    return context.files.ended[static_cast<std::size_t>(view.of)] != view.ended || (view.of == NoticeOf::View && looks_elsewhere);
+}
+
 void take_notice(PanelContext& context) {
     const FilesState& files = context.files;
     NoticeView& view = context.view.files.notices;
@@ -403,8 +425,9 @@ void take_notice(PanelContext& context) {
         view.number = files.notices;
         view.has_succeeded = !files.failed;
         view.until = files.failed ? 0 : context.now + kNoticeSeconds;
-        if (files.failed) view.refusal = files.notice, view.refused_at = context.now;
+        if (files.failed) take_refusal(context);
     }
+    if (!view.refusal.empty() && cause_is_gone(context)) view.refusal.clear();
     if (view.has_succeeded && context.now >= view.refused_at + kNoticeSeconds) view.refusal.clear();
 }
 

@@ -7,17 +7,20 @@
 #include <optional>
 #include <string>
 
+#include "app/session/document/commands.hpp"
+#include "app/session/document/view.hpp"
 #include "app/session/files/desktop_dialog.hpp"
 #include "app/widgets/path_field.hpp"
+#include "engine/plan/stage.hpp"
 
 namespace attn::app {
 
 /// Beside: choose a file of the same model to compare with. Tokenizer: choose a tokenizer to compare with the model's own. Model: choose
-/// the model of a document that is not where the document says.
+/// the model of a document that is not where the document says. Dump and TrainingText: choose what could be typed beside the button.
 /// SaveRun: choose a folder for a training run.
-enum class FileTask : std::uint8_t { None, Open, Beside, Tokenizer, Model, Save, SaveRun, Export };
+enum class FileTask : std::uint8_t { None, Open, Beside, Tokenizer, Model, Dump, TrainingText, Save, SaveRun, Export };
 /// Whether the task is to choose an existing file.
-inline bool chooses_file(FileTask task) { return task >= FileTask::Open && task <= FileTask::Model; }
+inline bool chooses_file(FileTask task) { return task >= FileTask::Open && task <= FileTask::TrainingText; }
 
 /// The steps of closing the window.
 enum class Closing : std::uint8_t { No, Asked, Saving, Now };
@@ -49,14 +52,19 @@ struct DesktopDialog {
     std::string problem;                      ///< why our sheet is shown instead
 };
 
-/// Notices about file operations: the last outcome for some seconds; an error until it is dismissed or, after these seconds, something
-/// succeeds. Times in seconds.
+/// Notices about file operations: the last outcome for some seconds; an error until it is dismissed, its cause is gone or, after these
+/// seconds, something succeeds. Times in seconds.
 struct NoticeView {
-    std::uint64_t number = 0;    ///< of the last notice seen
-    double until = 0;            ///< time until which it is shown, unless it is an error
-    std::string refusal;         ///< the last error, "" if there is none
-    double refused_at = 0;       ///< when it came
-    bool has_succeeded = false;  ///< something has since
+    std::uint64_t number = 0;      ///< of the last notice seen
+    double until = 0;              ///< time until which it is shown, unless it is an error
+    std::string refusal;           ///< the last error, "" if there is none
+    double refused_at = 0;         ///< when it came
+    bool has_succeeded = false;    ///< something has since
+    NoticeOf of = NoticeOf::File;  ///< what the error is about
+    std::uint64_t ended = 0;       ///< FilesState::ended for that when it came
+    View view = View::Step;        ///< where it came, with the stage and head
+    StageId stage;
+    std::int64_t head = 0;
 };
 
 struct FileView {

@@ -22,6 +22,12 @@ void begin_open_model(PanelContext& context);
 /// Open a sheet to choose the file whose weights are compared with the opened model's, or another tokenizer.
 void begin_beside(PanelContext& context);
 void begin_tokenizer(PanelContext& context);
+/// Draws a button beside a field for a path, which opens a sheet to choose the file; `typed`: what is in the field now.
+void draw_browse_button(PanelContext& context, const char* id, FileTask task, const std::string& typed);
+inline constexpr float kBrowseButton = 34;  ///< its width in logical pixels
+/// Use a typed or chosen path.
+void examine_dump(PanelContext& context, const std::string& path);
+void load_training_text(PanelContext& context, const std::string& path);
 /// Compare with the weights or the tokenizer in a file, and show the comparison.
 void put_model_beside(ViewState& view, const std::string& path);
 void put_tokenizer_beside(ViewState& view, const std::string& path);

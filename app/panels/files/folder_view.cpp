@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cstdlib>
+
+#include "app/panels/files/files.hpp"
 
 namespace attn::app {
 namespace {
@@ -17,14 +18,13 @@ std::string folded_case(std::string text) {
 
 }  // namespace
 
-std::string without_tilde(const std::string& path) {
-    const char* home = std::getenv("HOME");
-    return home != nullptr && path.starts_with("~/") ? home + path.substr(1) : path;
-}
-
 std::string folder_part(const std::string& path) {
     const std::size_t slash = path.rfind('/');
     return slash == std::string::npos ? "" : path.substr(0, slash + 1);
+}
+
+void end_refusal_of_path(PanelContext& context, bool changed) {
+    if (changed && refusal_is_shown(context)) context.commands.push_back({command::EndNotice{}, ""});
 }
 
 void keep_listing(PanelContext& context) {
@@ -43,7 +43,17 @@ const FolderListing* listing_of(const PanelContext& context) {
 
 FileFilter filter_in_force(const FileView& view) {
     if (view.task == FileTask::Open) return view.filter;
-    return view.task == FileTask::Beside || view.task == FileTask::Model ? FileFilter::Models : FileFilter::All;
+    switch (view.task) {
+    case FileTask::Beside:
+    case FileTask::Model:
+        return FileFilter::Models;
+    case FileTask::Dump:
+        return FileFilter::Tensors;
+    case FileTask::TrainingText:
+        return FileFilter::Texts;
+    default:
+        return FileFilter::All;
+    }
 }
 
 std::span<const std::string_view> endings_of(FileFilter filter) {

@@ -7,13 +7,14 @@
 #include <string_view>
 
 #include "app/panels/panel_context.hpp"
+#include "engine/io/home_path.hpp"
 
 namespace attn::app {
 
-/// Expands "~/x" to "/home/me/x".
-std::string without_tilde(const std::string& path);
 /// "/a/b" -> "/a/"; "" if there is no slash.
 std::string folder_part(const std::string& path);
+/// A typed path that was refused is `changed`: the notice about it goes.
+void end_refusal_of_path(PanelContext& context, bool changed);
 /// Requests the folder's contents when the path's folder changes.
 void keep_listing(PanelContext& context);
 /// The listing of the path's folder; null until it is ready.

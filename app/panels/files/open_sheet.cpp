@@ -189,6 +189,7 @@ std::string why_not_openable(FileTask task, const std::string& path, const FileP
     if (path.empty()) return "Type or choose a file first.";
     if (preview != nullptr && !preview->there) return "There is no such file.";
     if (!path.ends_with('/') || task == FileTask::Tokenizer) return "";
+    if (task == FileTask::Dump || task == FileTask::TrainingText) return "This is a folder: choose a file in it.";
     return preview == nullptr || preview->words.empty() || preview->refused ? "This folder is neither a model nor a training run." : "";
 }
 
@@ -220,9 +221,44 @@ void open_path(PanelContext& context, std::string path) {
     const FileTask task = std::exchange(context.view.files.task, FileTask::None);
     if (task == FileTask::Beside) put_model_beside(context.view, path);
     else if (task == FileTask::Tokenizer) put_tokenizer_beside(context.view, path);
+    else if (task == FileTask::Dump) examine_dump(context, path);
+    else if (task == FileTask::TrainingText) load_training_text(context, path);
     else if (const auto& missing = context.files.missing_model; task == FileTask::Model && missing)
         context.commands.push_back({command::OpenFile{missing->document, path, missing->model}, ""});
     else context.commands.push_back({command::OpenFile{path}, ""});
+}
+
+const char* sheet_title(FileTask task) {
+    switch (task) {
+    case FileTask::Beside:
+        return "Compare the weights with";
+    case FileTask::Tokenizer:
+        return "Choose another tokenizer";
+    case FileTask::Model:
+        return "Choose the model of this document";
+    case FileTask::Dump:
+        return "Choose a file to examine";
+    case FileTask::TrainingText:
+        return "Choose a text to train on";
+    default:
+        return "Open";
+    }
+}
+
+const char* path_hint(FileTask task) {
+    switch (task) {
+    case FileTask::Tokenizer:
+        return "model name, or path of a model or a tokenizer.json";
+    case FileTask::Beside:
+    case FileTask::Model:
+        return "model name, or path of its folder or GGUF file";
+    case FileTask::Dump:
+        return "path of a .safetensors or .npz file";
+    case FileTask::TrainingText:
+        return "path of a text in UTF-8";
+    default:
+        return "model name, or path of a file, a model folder or a run folder";
+    }
 }
 
 void draw_filter(PanelContext& context) {
@@ -236,6 +272,16 @@ void draw_filter(PanelContext& context) {
 
 }  // namespace
 
+void examine_dump(PanelContext& context, const std::string& path) {
+    context.view.dump_path = path;
+    context.commands.push_back({command::OpenDump{without_tilde(path)}, ""});
+}
+
+void load_training_text(PanelContext& context, const std::string& path) {
+    context.view.train.text_path = path;
+    context.commands.push_back({command::OpenTrainingText{without_tilde(path)}, ""});
+}
+
 void use_chosen_path(PanelContext& context, const std::string& path) { open_path(context, path); }
 
 void draw_open_sheet(PanelContext& context) {
@@ -243,12 +289,7 @@ void draw_open_sheet(PanelContext& context) {
     const auto& [colors, fonts, scale] = context.theme;
     FileView& view = context.view.files;
     bool stays = begin_sheet(context, "##open_sheet", kSheetWidth);
-    draw_sheet_heading(context,
-                       view.task == FileTask::Beside      ? "Compare the weights with"
-                       : view.task == FileTask::Tokenizer ? "Choose another tokenizer"
-                       : view.task == FileTask::Model     ? "Choose the model of this document"
-                                                          : "Open",
-                       DesktopQuestion::What::OpenFile);
+    draw_sheet_heading(context, sheet_title(view.task), DesktopQuestion::What::OpenFile);
     gap(ui, 6);
     const bool models = models_are_listed(context);
     if (models) {
@@ -260,11 +301,8 @@ void draw_open_sheet(PanelContext& context) {
     }
     const std::string text = view.path.text;
     const int chosen = view.path.chosen;
-    const PathFieldResult typed =
-        path_field(ui, "##path", view.path,
-                   view.task == FileTask::Tokenizer ? "model name, or path of a model or a tokenizer.json"
-                   : view.task != FileTask::Open    ? "model name, or path of its folder or GGUF file"
-                                                    : "model name, or path of a file, a model folder or a run folder");
+    const PathFieldResult typed = path_field(ui, "##path", view.path, path_hint(view.task));
+    end_refusal_of_path(context, typed.changed);
     gap(ui, 8);
     if (models) draw_models_folder(context);
     else if (view.task == FileTask::Open) draw_filter(context);

@@ -22,6 +22,7 @@
 #include "app/widgets/slider.hpp"
 #include "app/widgets/text.hpp"
 #include "app/widgets/text_field.hpp"
+#include "engine/io/home_path.hpp"
 
 namespace attn::app {
 namespace {
@@ -96,11 +97,15 @@ void draw_text_choice(PanelContext& context) {
     const TaskSettings& task = context.document.run.task;
     TrainView& train = context.view.train;
     gap(ui, 6);
-    const bool entered = text_field(ui, "##text_path", train.text_path, "path of a text file", 150,
+    constexpr float kLoad = 56;
+    const float room = ImGui::GetContentRegionAvail().x / context.theme.scale;
+    const bool entered = text_field(ui, "##text_path", train.text_path, "path of a text file", room - kLoad - kBrowseButton - 12,
                                     {.tooltip = "A text of your own, in UTF-8; nine tenths are trained on, the rest is held out."});
     ImGui::SameLine(0, context.px(6));
-    const bool pressed = button(ui, "Load", {.width = -1, .notes = {.tooltip = "Reads the file; the next run trains on it."}});
-    if ((entered || pressed) && !train.text_path.empty()) context.commands.push_back({command::OpenTrainingText{train.text_path}, ""});
+    draw_browse_button(context, "…##text", FileTask::TrainingText, train.text_path);
+    ImGui::SameLine(0, context.px(6));
+    const bool pressed = button(ui, "Load", {.width = kLoad, .notes = {.tooltip = "Reads the file; the next run trains on it."}});
+    if ((entered || pressed) && !train.text_path.empty()) load_training_text(context, train.text_path);
     draw_text_tokens(context);
     if (task.text == nullptr) return;
     const std::string size = fmt::format("{} bytes", format_count(static_cast<std::int64_t>(task.text->size())));

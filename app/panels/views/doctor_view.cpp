@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "app/panels/files/folder_view.hpp"
+#include "app/panels/files/files.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/panels.hpp"
 #include "app/widgets/controls.hpp"
@@ -144,7 +144,7 @@ constexpr float kPathField = 330, kExamine = 90;
 void draw_dump_field(PanelContext& context, ImVec2 heading, float right) {
     const Ui ui = context.ui();
     std::string& path = context.view.dump_path;
-    const float button_x = right - context.px(kExamine), least = heading.x + context.px(110);
+    const float button_x = right - context.px(kExamine + kBrowseButton + 6), least = heading.x + context.px(110);
     const float x = std::max(button_x - context.px(kPathField + 8), least);
     ImGui::SetCursorScreenPos({x, heading.y});
     // After Enter, keys belong to the program again, unless the path has to be corrected.
@@ -158,9 +158,11 @@ void draw_dump_field(PanelContext& context, ImVec2 heading, float right) {
         {.tooltip = "The path of a file with tensors such as q, k, v, scores, weights, context, from any framework; or drop the "
                     "file on the window. Press ? for the help page about them."});
     ImGui::SetCursorScreenPos({button_x, heading.y});
+    draw_browse_button(context, "…##dump", FileTask::Dump, path);
+    ImGui::SetCursorScreenPos({right - context.px(kExamine), heading.y});
     const bool pressed = button(ui, "examine", {.width = kExamine, .notes = {.disabled = path.empty() ? "Type a file's path." : ""}});
     if ((!entered && !pressed) || path.empty()) return;
-    context.commands.push_back({command::OpenDump{without_tilde(path)}, ""});
+    examine_dump(context, path);
     context.view.dump_entered = entered;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "app/session/document/document.hpp"
+#include "app/session/document/notice_of.hpp"
 #include "app/session/document/number_table.hpp"
 #include "app/session/document/tensor_choice.hpp"
 #include "app/session/states/state.hpp"
@@ -191,6 +192,11 @@ struct CancelExport {};
 struct TellFile {
     std::string notice;
     bool failed = false;
+    NoticeOf of = NoticeOf::File;
+};
+/// The cause of errors of this kind is gone, and so are their notices.
+struct EndNotice {
+    NoticeOf of = NoticeOf::File;
 };
 
 struct Undo {};
@@ -214,8 +220,8 @@ struct Command {
                  command::SetTrainingText, command::SaveRun, command::OpenCheckpoint, command::Pin, command::SaveDocument,
                  command::OpenFile, command::RestoreWork, command::UseText, command::ExportTensor, command::ExportTable,
                  command::CancelExport, command::CopySnippet, command::ListFolder, command::ListModels, command::SetMemoryBudget,
-                 command::PreviewFile, command::TellFile, command::OpenDump, command::ShowBeside, command::Undo, command::Redo,
-                 command::GoBackToLeft, command::BeginVisit, command::EndVisit>
+                 command::PreviewFile, command::TellFile, command::EndNotice, command::OpenDump, command::ShowBeside, command::Undo,
+                 command::Redo, command::GoBackToLeft, command::BeginVisit, command::EndVisit>
         what;
     std::string merge;
 };

@@ -457,9 +457,12 @@ void FileDesk::wait() {
     exports_.wait();
 }
 
-void FileDesk::tell(std::string notice, bool failed) {
+void FileDesk::end_notices(NoticeOf of) { ++state_.ended[static_cast<std::size_t>(of)]; }
+
+void FileDesk::tell(std::string notice, bool failed, NoticeOf of) {
     state_.notice = std::move(notice);
     state_.failed = failed;
+    state_.notice_of = of;
     ++state_.notices;
 }
 

@@ -69,7 +69,9 @@ public:
     void close_models_left();
     /// Turns the opened text into commands, delivered by the next update().
     void use_text(command::UseText::As as, const Document& document);
-    void tell(std::string notice, bool failed);
+    void tell(std::string notice, bool failed, NoticeOf of = NoticeOf::File);
+    /// The cause of earlier errors of this kind is gone.
+    void end_notices(NoticeOf of);
 
     struct Opened {
         std::vector<Command> commands;  ///< to be applied by the session

@@ -1,12 +1,15 @@
 #pragma once
 /// The state of file operations as the UI sees it: the document's own file, and what was opened, saved, or found in a folder.
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "app/session/document/notice_of.hpp"
 
 namespace attn::app {
 
@@ -85,28 +88,30 @@ struct FilesState {
     /// Another document, open before, as it was left with unsaved changes, and its file; null if there is none. Undo or redo leads to it.
     std::shared_ptr<const Document> left;
     std::filesystem::path left_document;
-    bool busy = false;                             ///< a file is being read or saved
-    std::optional<ExportUnderWay> exporting;       ///< independent of `busy`; none if nothing is being exported
-    std::string notice;                            ///< outcome of the last file operation, in one sentence
-    bool failed = false;                           ///< `notice` reports an error
-    std::uint64_t notices = 0;                     ///< incremented with every notice
-    std::optional<OpenedText> text;                ///< opened text waiting for command::UseText
-    std::optional<MissingModel> missing_model;     ///< the latest, if no document was opened since
-    std::uint64_t missing_models = 0;              ///< incremented with every one
-    std::optional<InTheWay> in_the_way;            ///< the latest, if nothing was saved since
-    std::uint64_t ways = 0;                        ///< incremented with every one
-    std::shared_ptr<const FolderListing> listing;  ///< the latest requested
-    std::shared_ptr<const FilePreview> preview;    ///< the latest requested
-    std::shared_ptr<const Lesson> lesson;          ///< the latest opened
-    std::vector<std::string> recent;               ///< opened or saved, newest first
-    std::vector<std::string> recent_models;        ///< published models, newest first
-    std::shared_ptr<const ModelShelf> models;      ///< the latest requested
-    std::string clipboard;                         ///< text to copy
-    std::uint64_t copies = 0;                      ///< incremented with every text to copy
-    std::uint64_t restorations = 0;                ///< incremented when a RestoreWork succeeds or fails
-    bool restored = false;                         ///< the last RestoreWork succeeded
-    FileKind opened = FileKind::Document;          ///< kind of the file opened last
-    std::uint64_t openings = 0;                    ///< incremented with every file opened
+    bool busy = false;                                ///< a file is being read or saved
+    std::optional<ExportUnderWay> exporting;          ///< independent of `busy`; none if nothing is being exported
+    std::string notice;                               ///< outcome of the last file operation, in one sentence
+    bool failed = false;                              ///< `notice` reports an error
+    NoticeOf notice_of = NoticeOf::File;              ///< what an error is about
+    std::uint64_t notices = 0;                        ///< incremented with every notice
+    std::array<std::uint64_t, kNoticeKinds> ended{};  ///< incremented whenever the cause of earlier errors of this kind is gone
+    std::optional<OpenedText> text;                   ///< opened text waiting for command::UseText
+    std::optional<MissingModel> missing_model;        ///< the latest, if no document was opened since
+    std::uint64_t missing_models = 0;                 ///< incremented with every one
+    std::optional<InTheWay> in_the_way;               ///< the latest, if nothing was saved since
+    std::uint64_t ways = 0;                           ///< incremented with every one
+    std::shared_ptr<const FolderListing> listing;     ///< the latest requested
+    std::shared_ptr<const FilePreview> preview;       ///< the latest requested
+    std::shared_ptr<const Lesson> lesson;             ///< the latest opened
+    std::vector<std::string> recent;                  ///< opened or saved, newest first
+    std::vector<std::string> recent_models;           ///< published models, newest first
+    std::shared_ptr<const ModelShelf> models;         ///< the latest requested
+    std::string clipboard;                            ///< text to copy
+    std::uint64_t copies = 0;                         ///< incremented with every text to copy
+    std::uint64_t restorations = 0;                   ///< incremented when a RestoreWork succeeds or fails
+    bool restored = false;                            ///< the last RestoreWork succeeded
+    FileKind opened = FileKind::Document;             ///< kind of the file opened last
+    std::uint64_t openings = 0;                       ///< incremented with every file opened
 };
 
 }  // namespace attn::app
