@@ -292,7 +292,8 @@ void Application::draw(Frame& frame) {
         follow_files(frame);
         follow_desktop_dialog();
     }
-    const std::shared_ptr<const Snapshot> snapshot = session_.snapshot();
+    const Session::Shown now_shown = session_.shown();
+    const std::shared_ptr<const Snapshot>& snapshot = now_shown.snapshot;
     if (first_look_ && snapshot->trace != nullptr) {
         first_look_ = false;
         if (view_.locked.empty()) select_opening_cell(view_, session_.document(), *snapshot);
@@ -307,14 +308,13 @@ void Application::draw(Frame& frame) {
     if (patient_)
         wait = [this](const Request& request) { return takes_too_long(request) ? session_.results() : session_.wait_for(request); };
     Inquiry inquiry(session_.results(), std::move(wait));
-    const States states = session_.states();
     const std::shared_ptr<const DoctorReport> dump = session_.dump();
     matrices_.use(*snapshot, std::exchange(tensors_, {}));
     PanelContext context{.theme = frame.theme,
                          .canvas = frame.canvas,
                          .document = session_.document(),
                          .snapshot = *snapshot,
-                         .states = states,
+                         .states = now_shown.states,
                          .inquiry = inquiry,
                          .training = session_.training(),
                          .view = view_,
@@ -331,8 +331,8 @@ void Application::draw(Frame& frame) {
                          .other_step = session_.other_step(),
                          .writing = session_.is_writing(),
                          .writing_problem = session_.writing_problem(),
-                         .up_to_date = session_.is_up_to_date(),
-                         .outdated = !session_.is_up_to_date() && !session_.shows_document(),
+                         .up_to_date = now_shown.up_to_date,
+                         .outdated = now_shown.outdated,
                          .would_be_lost = would_be_lost(),
                          .leftover = leftovers_.empty() || frame.for_picture ? nullptr : &leftovers_.front().words(),
                          .share_computed = session_.share_computed()};

@@ -7,6 +7,7 @@
 
 #include "app/panels/actions/actions.hpp"
 #include "app/panels/actions/palette.hpp"
+#include "app/panels/asked_and_shown.hpp"
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/edit/cell_edit.hpp"
 #include "app/panels/files/export_line.hpp"
@@ -78,8 +79,8 @@ void draw_problem(const PanelContext& context) {
     const auto& [colors, fonts, scale] = context.theme;
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x, padding = context.px(10);
-    const std::string text =
-        problem_sentence(context.snapshot.problem) + (context.ready() ? " — below is the last state that worked." : ".");
+    const std::string text = problem_sentence(problem_words(context));
+    context.view.drawn.problem = true;
     const float height = wrapped_height(fonts.body, width - 2 * padding, text) + 2 * padding;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     list.AddRectFilled(at, {at.x + width, at.y + height}, with_alpha(colors.bad, 0.14F), context.px(6));
@@ -140,13 +141,6 @@ void advance_playing(PanelContext& context) {
     if (!view.playing || !context.ready() || context.now < view.next_step_at) return;
     view.next_step_at = context.now + kSecondsPerStage;
     view.playing = step_stage(view, context.trace(), +1);
-}
-
-constexpr double kFadesAfter = 0.25;  // seconds; quicker changes would flicker
-
-/// When the pictures of numbers from before the last change fade.
-std::optional<double> fades_at(const ViewState& view) {
-    return view.outdated_since ? std::optional(*view.outdated_since + kFadesAfter) : std::nullopt;
 }
 
 /// Unless a key has chosen another head meanwhile.
@@ -223,8 +217,7 @@ void draw_veil(PanelContext& context) {
 
 /// Fades a pane with numbers from before the last change. A window of its own, because a pane's child windows are drawn over the pane.
 void fade_outdated(PanelContext& context, const char* id, const Box& box) {
-    const std::optional<double> from = fades_at(context.view);
-    if (from && context.now >= *from) pane(context, id, box, PaneLook::Bare, {0, 0}, draw_veil, kFixed | ImGuiWindowFlags_NoInputs);
+    if (fades_now(context)) pane(context, id, box, PaneLook::Bare, {0, 0}, draw_veil, kFixed | ImGuiWindowFlags_NoInputs);
 }
 
 /// Whether the centre shows numbers of the document rather than of files or of tokens already written.
@@ -284,6 +277,7 @@ double seconds_at_rest(const ViewState& view, double now) {
 void draw_frame(PanelContext& context) {
     ViewState& view = context.view;
     view.focus.begin_frame();
+    view.drawn = {};
     if (view.next_words.model != context.document.model) view.next_words = {};
     forget_comparison_of_other_models(context);
     end_stale_comparison(context);

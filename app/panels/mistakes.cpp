@@ -110,7 +110,7 @@ void draw_training_mistake(PanelContext& context) {
 }
 
 void draw_mistake_sign(PanelContext& context) {
-    const Mistake mistake = context.document.forward.mistake;
+    const Mistake mistake = context.ready() ? context.snapshot.trace->settings.mistake : Mistake::None;
     if (mistake == Mistake::None) return;
     const auto& [colors, fonts, scale] = context.theme;
     const Ui ui = context.ui();

@@ -13,6 +13,7 @@
 #include "app/widgets/slider.hpp"
 #include "app/widgets/text.hpp"
 #include "app/widgets/token_chips.hpp"
+#include "app/widgets/value_bar.hpp"
 
 namespace attn::app {
 namespace {
@@ -38,16 +39,16 @@ float next_word_width(const PanelContext& context, const NextWord& word) {
     return std::max(words + figures + context.px(34), context.px(76));
 }
 
-/// A candidate with its probability as text and bar; a click appends it unless the text has `changed` since. Returns its width; 0 if it
-/// does not fit.
-float draw_next_word(PanelContext& context, const NextWord& word, double largest, ImVec2 at, float right, bool changed = false) {
+/// A candidate with its probability as text and bar; a click appends it if it `acts`. Returns its width; 0 if it does not fit.
+float draw_next_word(PanelContext& context, const NextWord& word, double largest, ImVec2 at, float right, bool acts) {
     const auto& [colors, fonts, scale] = context.theme;
     const std::string text = shown_word(context, word), chance = percent_words(word.probability);
     const float width = next_word_width(context, word), height = context.px(kNextChip);
     if (at.x + width > right) return 0;
     ImGui::PushID(word.id);
     const std::string tooltip =
-        changed ? "This was for the text before the change; the new candidates are being computed."
+        !acts && !context.snapshot.problem.empty() ? "This is for the text that is shown; the one asked for cannot be read."
+        : !acts                                    ? "This was for the text before the change; the new candidates are being computed."
         : word.cut == Cut::None
             ? fmt::format("A possible next token. Its probability is {}; the sampler draws it with a probability of {}. Click to add it "
                           "to the text.",
@@ -67,11 +68,11 @@ float draw_next_word(PanelContext& context, const NextWord& word, double largest
                                                     : colors.text,
                  text);
     draw_text_in(list, fonts.mono_small, {left, item.min.y}, {end, line}, {1, 0.4F}, colors.muted, chance);
-    const float share = largest > 0 ? static_cast<float>(word.probability / largest) : 0;
-    list.AddRectFilled({left, line - context.px(1)}, {left + (end - left) * share, line + context.px(2)},
-                       kept ? colors.accent : colors.faint, context.px(1.5F));
+    if (largest > 0)
+        value_bar(list, {left, line - context.px(1)}, {end, line + context.px(2)}, word.probability / largest,
+                  kept ? colors.accent : colors.faint, context.px(1.5F));
     draw_focus_ring(context.ui(), item, context.px(6));
-    if (item.pressed && !changed) write_word(context, word);
+    if (item.pressed && acts) write_word(context, word);
     return width;
 }
 
@@ -99,8 +100,9 @@ float draw_few_next_words(PanelContext& context, float right, float y, float roo
     constexpr std::size_t kMost = 3;
     if (!writes(context) || !can_write(context) || ImGui::GetIO().DisplaySize.y >= context.px(kNextRowFrom) || context.view.text.editing)
         return 0;
-    const auto [words, changed, problem] = shown_next_words(context);
+    const auto [words, changed, acts, problem] = shown_next_words(context);
     if (words == nullptr) return 0;
+    context.view.drawn.next_words = {context.states.shown, acts};
     const float gap = context.px(8);
     float width = 0;
     std::size_t shown = 0;
@@ -112,7 +114,7 @@ float draw_few_next_words(PanelContext& context, float right, float y, float roo
     if (shown == 0) return 0;
     float x = right - width + gap;
     for (std::size_t i = 0; i < shown; ++i)
-        x += draw_next_word(context, words->likeliest[i], words->likeliest[0].probability, {x, y}, right + 1, changed) + gap;
+        x += draw_next_word(context, words->likeliest[i], words->likeliest[0].probability, {x, y}, right + 1, acts) + gap;
     return width + gap;
 }
 
@@ -144,7 +146,8 @@ void draw_next_row(PanelContext& context) {
     if (edited) emit_sampling(context, sampling, "temperature");
     close_gesture(context, edited);
     ImGui::EndChild();
-    const auto [words, changed, problem] = shown_next_words(context);
+    const auto [words, changed, acts, problem] = shown_next_words(context);
+    if (words != nullptr) context.view.drawn.next_words = {context.states.shown, acts};
     if (words == nullptr) {
         draw_text_in(list, fonts.label, {x, y}, {right, y + context.px(kNextChip)}, {0, 0.5F}, colors.muted,
                      elide(fonts.label, problem, right - x));
@@ -158,7 +161,7 @@ void draw_next_row(PanelContext& context) {
     for (const NextWord& word : words->likeliest) {
         // The sampler truncates everything from here on.
         const float before = !cut && word.cut != Cut::None ? context.px(kCutGap) : 0;
-        const float width = draw_next_word(context, word, largest, {x + before, y}, right, changed);
+        const float width = draw_next_word(context, word, largest, {x + before, y}, right, acts);
         if (width == 0) break;
         if (before > 0) {
             list.AddRectFilled({x - context.px(1), y - context.px(2)}, {x + context.px(1), y + context.px(kNextChip + 2)}, colors.chosen);

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <optional>
 
+#include "app/panels/asked_and_shown.hpp"
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/edit/edit_list.hpp"
 #include "app/panels/files/files.hpp"
@@ -68,6 +70,7 @@ struct SettingSection {
     bool (*belongs)(const PanelContext&);
     std::string (*value)(const PanelContext&);
     void (*draw)(PanelContext&);
+    std::optional<SetupPart> part{};  ///< of the setup, that it sets
 };
 
 constexpr const char* kTokenizerWords = "kind pieces vocabulary merges added tokens second beside BPE WordPiece Unigram";
@@ -82,28 +85,31 @@ constexpr std::array<SettingSection, 18> kSections = {{
      LessonControl::Heads, shows_many_heads, find_heads_value, draw_find_heads},
     {"measure", "Weights", "leave out first key sink times value norm length", LessonControl::Shown, shows_weights_of_heads, measure_value,
      draw_measure},
-    {"masks", "Masks", "causal padding", LessonControl::Masks, has_masks_first, masks_value, draw_masks},
-    {"masks aside", "Masks", "causal padding", LessonControl::Masks, has_own_settings, masks_value, draw_masks},
+    {"masks", "Masks", "causal padding", LessonControl::Masks, has_masks_first, masks_value, draw_masks, SetupPart::Masks},
+    {"masks aside", "Masks", "causal padding", LessonControl::Masks, has_own_settings, masks_value, draw_masks, SetupPart::Masks},
     {"other masks", "Other masks", "window sliding prefix block paint clear mask", LessonControl::Masks, shows_activations,
-     other_masks_value, draw_other_masks},
-    {"softmax", "Softmax", "temperature dropout seed", LessonControl::Softmax, shows_activations, softmax_value, draw_softmax},
-    {"edits", "Edits", "changed numbers clear all compare", LessonControl::Edits, shows_activations, edits_value, draw_edit_list},
+     other_masks_value, draw_other_masks, SetupPart::Masks},
+    {"softmax", "Softmax", "temperature dropout seed", LessonControl::Softmax, shows_activations, softmax_value, draw_softmax,
+     SetupPart::Softmax},
+    {"edits", "Edits", "changed numbers clear all compare", LessonControl::Edits, shows_activations, edits_value, draw_edit_list,
+     SetupPart::Edits},
     {"compare", "Compare with", "unmasked unedited correct pin this state again step layer head text difference in place",
      LessonControl::Compare, can_be_compared, compare_value, draw_compare_settings},
     {"model", "Model", "layers heads K/V kv key/value key value heads grouped query multi-query GQA MQA d_model d_head width memory",
-     LessonControl::Model, model_is_ours, model_value, draw_model_settings},
+     LessonControl::Model, model_is_ours, model_value, draw_model_settings, SetupPart::Model},
     {"model", "Model", "folder family layers heads d_model d_head d_ff context vocabulary memory", LessonControl::Model, model_is_opened,
-     model_value, draw_opened_model},
+     model_value, draw_opened_model, SetupPart::Model},
     {"tokenizer aside", "Tokenizer", kTokenizerWords, LessonControl::Tokens, has_tokenizer_aside, tokenizer_value, draw_tokenizer_facts},
-    {"tokens", "Tokens", "tokenizer character word byte vocabulary", LessonControl::Tokens, model_is_ours, tokens_value, draw_tokenizer},
+    {"tokens", "Tokens", "tokenizer character word byte vocabulary", LessonControl::Tokens, model_is_ours, tokens_value, draw_tokenizer,
+     SetupPart::Model},
     {"parts", "Parts",
      "of the model positions none learned sine rotary base norm pre post kind of norm LayerNorm RMSNorm final norm W_O output projection "
      "residual "
      "Q, K, V bias feed-forward layer plain gated gate SwiGLU GeGLU activation ReLU GELU tanh SiLU feed-forward bias output head tied head "
      "seed",
-     LessonControl::Parts, model_is_ours, parts_value, draw_part_settings},
+     LessonControl::Parts, model_is_ours, parts_value, draw_part_settings, SetupPart::Model},
     {"mistakes", "Break it on purpose", "mistake wrong bug", LessonControl::Mistakes, shows_activations, mistake_value,
-     draw_mistake_settings},
+     draw_mistake_settings, SetupPart::Mistake},
 }};
 
 std::string lower_case(std::string_view text) {
@@ -170,6 +176,15 @@ void reveal_opened(PanelContext& context, const char* name, bool was_open) {
     context.view.held_section = {};
 }
 
+/// Says beside settings that the picture is without them, as it cannot be computed with them.
+void note_section(PanelContext& context, SetupPart part, bool open, bool refused) {
+    DrawnParts& drawn = context.view.drawn;
+    drawn.settings = drawn.settings | SetupParts::of(part);
+    if (!refused) return;
+    drawn.marked = drawn.marked | SetupParts::of(part);
+    if (open) paragraph(context.ui(), context.theme.fonts.label, context.theme.colors.chosen_text, "Asked for, but not in the picture.");
+}
+
 void draw_section(PanelContext& context, const SettingSection& section, bool first, bool always_open) {
     const Ui ui = context.ui();
     const float top = ImGui::GetCursorScreenPos().y;
@@ -183,8 +198,11 @@ void draw_section(PanelContext& context, const SettingSection& section, bool fir
     if (!first) separator(ui, 5);
     if (always_open) section_heading(ui, section.title);
     const bool was_open = !context.view.folded.contains(section.name);
-    const bool open = always_open || open_section(context, section.name, section.title, section.value(context));
+    const bool refused = section.part && parts_refused(context).has(*section.part);
+    const bool open =
+        always_open || open_section(context, section.name, section.title, refused ? "not in the picture" : section.value(context));
     ImGui::PopStyleVar();
+    if (section.part) note_section(context, *section.part, open, refused);
     if (open) section.draw(context);
     hold_if_clicked(context, section.name, top);
     reveal_opened(context, section.name, was_open);

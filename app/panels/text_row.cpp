@@ -4,16 +4,18 @@
 #include <array>
 #include <utility>
 
+#include "app/panels/asked_and_shown.hpp"
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/edit/edit_list.hpp"
 #include "app/panels/edit/edits.hpp"
-#include "app/panels/look.hpp"
 #include "app/panels/files/files.hpp"
+#include "app/panels/look.hpp"
 #include "app/panels/maps/labels.hpp"
 #include "app/panels/panels.hpp"
 #include "app/panels/train/train_transport.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/widgets/controls.hpp"
+#include "app/widgets/item.hpp"
 #include "app/widgets/letters.hpp"
 #include "app/widgets/shown_text.hpp"
 #include "app/widgets/text.hpp"
@@ -118,10 +120,49 @@ void keep_unread_text_open(PanelContext& context) {
     view.text.focus = begins;
 }
 
+/// Chips of the text before the last change fade with the picture.
+void fade_chips(const PanelContext& context, ImVec2 at, float width) {
+    if (!fades_now(context)) return;
+    ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y - context.px(6)}, {at.x + width, at.y + context.px(kChipHeight + 6)},
+                                              with_alpha(context.theme.colors.window, 0.6F));
+}
+
+/// The document's text where it cannot be read, at the right of the chips that are shown instead. Returns the width used of `room`.
+float draw_unread_text(PanelContext& context, float right, float y, float room) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const std::optional<UnreadText> unread = unread_text(context, {shown_index(context), shows_source(context)});
+    if (!unread) return 0;
+    const std::vector<std::string> texts = unread->source ? context.document.source_texts : whole_texts(context.document);
+    constexpr std::string_view kLabel = "not read:";
+    const float padding = context.px(10), words_from = padding + text_width(fonts.label, kLabel) + context.px(8);
+    const std::string words = elide_shown(fonts.mono_body, texts.at(unread->index), room - words_from - padding, true);
+    const float width = std::min(words_from + text_width(fonts.mono_body, words) + padding, room);
+    const Item item =
+        item_at(context.ui(), "##unread", {right - width, y}, {width, context.px(kChipHeight)},
+                {.tooltip = context.snapshot.problem + ". The chips, the maps and the next words are those of the text before. "
+                                                       "Click to mend it."});
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    list.AddRectFilled(item.min, item.max, with_alpha(colors.bad, item.hovered ? 0.22F : 0.14F), context.px(6));
+    list.AddRect(item.min, item.max, colors.bad, context.px(6));
+    draw_text_in(list, fonts.label, {item.min.x + padding, item.min.y}, item.max, {0, 0.5F}, colors.bad, kLabel);
+    draw_text_in(list, fonts.mono_body, {item.min.x + words_from, item.min.y}, item.max, {0, 0.5F}, colors.text, words);
+    draw_focus_ring(context.ui(), item, context.px(6));
+    context.view.drawn.unread_text = true;
+    if (item.pressed) {
+        context.view.source_text = unread->source;
+        if (unread->index != shown_index(context)) context.view.next_batch = static_cast<std::int64_t>(unread->index);
+        start_text_edit(context);
+    }
+    return width;
+}
+
 void draw_chips(PanelContext& context, float width) {
     const auto& sequences = shows_source(context) ? context.snapshot.source_tokens : context.snapshot.tokens;
     if (sequences.empty()) return;
-    const auto& tokens = sequences[std::min(shown_index(context), sequences.size() - 1)];
+    // The text that the maps show, also while another is awaited or cannot be read.
+    const auto shown = static_cast<std::size_t>(std::clamp<std::int64_t>(context.view.batch, 0, std::ssize(sequences) - 1));
+    const auto& tokens = sequences[shown];
+    context.view.drawn.chips = {context.snapshot.state, shown, shows_source(context)};
     // Queries or keys of the shown stage may refer to the other text.
     const auto mark = [&](const AxisSelection& selection, Axis axis) {
         return &tokens_of(context, context.view.stage, axis) == &sequences ? static_cast<int>(selection.on(axis).value_or(-1)) : -1;
@@ -140,6 +181,7 @@ void draw_chips(PanelContext& context, float width) {
     if (result.right_clicked >= 0) view.locked.set(Axis::S, result.right_clicked);
     if (result.background_clicked) start_text_edit(context);
     const float hint_x = at.x + result.width + context.px(14);
+    fade_chips(context, at, width);
     // Right-to-left text is not reordered, because ids and positions run from left to right.
     const bool turned = has_right_to_left(shown_texts(context)[shown_index(context)]);
     const std::string hint = turned ? "right-to-left text, in reading order" : "click here to edit the text";
@@ -200,7 +242,11 @@ void draw_text_row(PanelContext& context) {
     right -= draw_few_next_words(context, right, chip_y + context.px(6), (right - x) * 0.42F);
     ImGui::SetCursorScreenPos({x, chip_y});
     if (context.view.text.editing) draw_editor(context, right - x);
-    else draw_chips(context, right - x);
+    else {
+        if (const float unread = draw_unread_text(context, right, chip_y, (right - x) * 0.5F); unread > 0) right -= unread + context.px(12);
+        ImGui::SetCursorScreenPos({x, chip_y});
+        draw_chips(context, right - x);
+    }
     ImGui::SetCursorScreenPos({menu + context.px(16), chip_y + context.px(7)});
     draw_sequence_menu(context);
 }

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <vector>
 
+#include "app/panels/asked_and_shown.hpp"
 #include "app/panels/files/files.hpp"
 #include "app/panels/files/model_list.hpp"
 #include "app/panels/lessons/lesson_player.hpp"
@@ -164,7 +165,10 @@ Badge badge_of(const PanelContext& context) {
                     whole ? "" : "In a model this large, only the part on screen is checked, starting from its recorded input. ");
     table += largest_errors(*verification);
     // A green badge beside a warning would suggest that all is well.
-    if (context.document.forward.mistaken())
+    if (const SetupParts refused = parts_refused(context); refused.any())
+        return {colors.chosen, "differs", "",
+                "What is shown is verified, but it is not what is asked for: " + context.snapshot.problem + ".\n" + table};
+    if (context.snapshot.trace->settings.mistaken())
         return {colors.bad, "broken on purpose", "",
                 "These numbers contain the deliberate mistake; the reference makes it too, and agrees.\n" + table};
     if (const reference::StageError* stage = verification->first_nan())
@@ -230,6 +234,7 @@ void draw_top_bar(PanelContext& context) {
 
     // On a narrow window, drop the badge's number, then its text, then the badge before anything overlaps.
     Badge badge = badge_of(context);
+    context.view.drawn.verified = badge.spot == context.theme.colors.good;
     const auto badge_width = [&] {
         return context.px(40) + text_width(context.theme.fonts.label, badge.text) +
                text_width(context.theme.fonts.mono_small, badge.detail);

@@ -12,6 +12,7 @@
 
 #include "app/panels/actions/palette_state.hpp"
 #include "app/panels/compare/comparison_state.hpp"
+#include "app/panels/drawn_parts.hpp"
 #include "app/panels/edit/edit_state.hpp"
 #include "app/panels/files/file_view.hpp"
 #include "app/panels/help/help_state.hpp"
@@ -114,6 +115,7 @@ struct ViewState {
     ColorOptions probability_colors;
     Stage heads_stage = Stage::Weights;  ///< stage shown by the heads and grid views
 
+    DrawnParts drawn;
     std::optional<double> outdated_since;  ///< since when the picture has belonged to the document before the last change
     bool playing = false;
     double next_step_at = 0;  ///< time of the next automatic step in seconds

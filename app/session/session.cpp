@@ -71,25 +71,26 @@ const States& Session::states() const {
     return impl_->states;
 }
 
-bool Session::is_up_to_date() const {
+Session::Shown Session::shown() const {
     impl_->refresh();
-    if (!impl_->is_tracing()) return true;
-    const StateRef& shown = impl_->shown->state;
-    return impl_->is_following() && shown != nullptr && same_but_for_moment(*shown, *impl_->asked);
+    const bool up_to_date = impl_->is_up_to_date();
+    return {impl_->shown, impl_->states, up_to_date, !up_to_date && impl_->goal != impl_->shown->state};
 }
 
 std::optional<double> Session::share_computed() const {
-    const std::shared_ptr<const Fact> fact = impl_->scheduler.results().find({impl_->asked, facet::Trace{}});
+    const std::shared_ptr<const Fact> fact = impl_->scheduler.results().find({impl_->goal, facet::Trace{}});
     if (fact == nullptr || fact->settled() || fact->total == 0) return {};
     return static_cast<double>(fact->done) / static_cast<double>(fact->total);
 }
 
+bool Session::is_up_to_date() const { return shown().up_to_date; }
+
 bool Session::shows_document() const {
     impl_->refresh();
-    return impl_->asked == impl_->shown->state;
+    return impl_->goal == impl_->shown->state;
 }
 
-bool Session::begins_soon() const { return impl_->asked != impl_->states.shown && impl_->beginning_ahead(); }
+bool Session::begins_soon() const { return impl_->goal != impl_->states.shown && impl_->beginning_ahead(); }
 
 void Session::drawn() { impl_->scheduler.picture_drawn(); }
 
@@ -116,12 +117,12 @@ std::shared_ptr<const DoctorReport> Session::dump() const {
 std::shared_ptr<const Snapshot> Session::wait() {
     StateRef awaited;
     do {
-        awaited = impl_->asked;
+        awaited = impl_->goal;
         impl_->wait_for({awaited, facet::Trace{}});
         for (const Request& request : impl_->ahead()) impl_->scheduler.wait_for(request);
         impl_->refresh();
         impl_->follow();  // the run may have produced newer parameters meanwhile
-    } while (impl_->asked != awaited);
+    } while (impl_->goal != awaited && impl_->is_tracing());
     return snapshot();
 }
 

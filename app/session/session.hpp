@@ -46,8 +46,8 @@ public:
     const TrainingReport& training() const;
     /// The shown state with its trace; never null.
     std::shared_ptr<const Snapshot> snapshot() const;
-    /// Whether the snapshot shows the current document (for a running training run, any recent moment of it) or says why it cannot be
-    /// computed.
+    /// Whether the snapshot shows the current document (for a running training run, any recent moment of it), or says why that cannot be
+    /// computed and shows all changes but those that cannot.
     bool is_up_to_date() const;
     /// How much of the document's pass is computed, from 0 to 1, if that takes long.
     std::optional<double> share_computed() const;
@@ -59,6 +59,14 @@ public:
     void drawn();
     /// The shown state and the states it can be compared with.
     const States& states() const;
+    /// What a frame draws of these, all of one moment.
+    struct Shown {
+        std::shared_ptr<const Snapshot> snapshot;
+        States states;
+        bool up_to_date = true;  ///< is_up_to_date()
+        bool outdated = false;   ///< the snapshot belongs to the document before the last change
+    };
+    Shown shown() const;
     /// The step chosen by CompareMoment.
     std::optional<std::int64_t> other_step() const;
     /// The results computed so far.

@@ -14,6 +14,7 @@
 #include "app/session/history.hpp"
 #include "app/session/session.hpp"
 #include "app/session/states/kept_tokenizer.hpp"
+#include "app/session/states/setup_parts.hpp"
 #include "app/session/training/follower.hpp"
 #include "app/session/training/trained_document.hpp"
 #include "app/session/training/trainer.hpp"
@@ -85,8 +86,8 @@ struct Session::Impl {
     void carry_out(const command::SetMemoryBudget& set, const std::string& merge);
     void carry_out(const command::PreviewFile& preview, const std::string& merge);
     void carry_out(const command::TellFile& tell, const std::string& merge);
-
     void carry_out(const command::EndNotice& end, const std::string& merge);
+
     void change(Document next, const std::string& merge);
     /// Like change(), for a document that brings its own generated branches.
     void replace(Document next, const std::string& merge);
@@ -121,6 +122,10 @@ struct Session::Impl {
     std::optional<TaskKind> task_of(std::uint64_t number) const;
     /// Shows the newest trace, or the reason why there is none.
     void refresh();
+    /// Chooses what to show as `asked` cannot be computed, and shows it once it is computed.
+    void show_stand_in(const Fact& failure, const Results& results);
+    /// Says the problem of `asked` beside what is shown.
+    void tell_problem(const Fact& failure);
     /// Whether what views look at is there too, or takes so long that it is shown as it comes. `is_begun`: only the beginning of the pass
     /// is known.
     bool is_ready(const Snapshot& next, const Results& results, bool is_begun) const;
@@ -129,7 +134,7 @@ struct Session::Impl {
     /// Replaces the beginning of a pass by the pass once that is known.
     void complete_shown(const Results& results);
     void show_computed(std::shared_ptr<const Snapshot> snapshot);
-    /// The beginning to compute ahead of the requested state's pass; none if it would not show anything sooner.
+    /// The beginning to compute ahead of the pass of `goal`; none if it would not show anything sooner.
     std::optional<Request> beginning_ahead() const;
     /// Derives the states that the shown state can be compared with.
     void derive_states();
@@ -138,10 +143,12 @@ struct Session::Impl {
     std::optional<State> pinned_a() const;
     /// The pins when another example or model is opened: their texts stay.
     Pins pins_that_stay() const;
-    /// Quick facets that views show of the current state, requested for its successor: both are replaced in the same frame.
+    /// Quick facets that views show of the current state, requested for `goal`: both are replaced in the same frame.
     std::vector<Request> ahead() const;
-    /// Whether the requested state is not shown yet and no problem with it is known.
+    /// Whether `goal` is not shown yet.
     bool is_tracing() const;
+    /// As Session::is_up_to_date(), as of the last refresh().
+    bool is_up_to_date() const;
     /// Whether the document shows the newest model of a running training run.
     bool is_following() const;
     /// Tells the scheduler what the session and the views want.
@@ -192,7 +199,11 @@ struct Session::Impl {
     std::optional<std::int64_t> other_step;  ///< the step to compare with
 
     StateTable table;
-    StateRef asked;                                                                ///< the state of the current document
+    StateRef asked;     ///< the state of the current document
+    StateRef stand_in;  ///< while `asked` cannot be computed: the same, with the parts `held` as they were computed last; null otherwise
+    SetupParts held;
+    Results seen;   ///< of the pass of `asked`, as of the last refresh(): what is shown goes together with it
+    StateRef goal;  ///< what is to be shown: `asked`, or its stand-in
     std::shared_ptr<const Snapshot> computed{std::make_shared<const Snapshot>()};  ///< the last successfully computed
     std::shared_ptr<const Snapshot> shown{computed};                               ///< `computed`, with the problem of the requested state
     States states;

@@ -11,6 +11,7 @@
 #include "app/session/facets/facet_needs.hpp"
 #include "app/session/session_impl.hpp"
 #include "app/session/states/part_looked_at.hpp"
+#include "app/session/states/setup_parts.hpp"
 #include "engine/model/outline.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/train/moment_steps.hpp"
@@ -51,6 +52,38 @@ bool is_same_model(const State& known, const State& asked) {
     const bool same_run = (then == nullptr ? 0 : then->run) == (moment == nullptr ? 0 : moment->run);
     if (before.shipped == now.shipped && (then == nullptr) == (moment == nullptr) && same_run) return true;
     return now.shipped == nullptr && moment == nullptr && before.texts == now.texts;
+}
+
+/// The part of a state that a problem is about; none if no single one.
+SetupParts part_of(Field field) {
+    switch (field) {
+    case Field::None:
+        return {};
+    case Field::Texts:
+    case Field::SourceTexts:
+        return SetupParts::of(SetupPart::Text);
+    case Field::Window:
+    case Field::Prefix:
+    case Field::Block:
+    case Field::Painted:
+        return SetupParts::of(SetupPart::Masks);
+    case Field::Temperature:
+    case Field::AttentionDropout:
+    case Field::ResidualDropout:
+    case Field::EmbeddingDropout:
+        return SetupParts::of(SetupPart::Softmax);
+    case Field::DModel:
+    case Field::Heads:
+    case Field::KeyHeads:
+    case Field::HeadSize:
+    case Field::Layers:
+    case Field::FeedForward:
+    case Field::ContextLength:
+    case Field::LayerNormEps:
+    case Field::RotaryBase:
+        return SetupParts::of(SetupPart::Model);
+    }
+    return {};
 }
 
 bool is_settled(const Results& results, const Request& request) {
@@ -109,7 +142,11 @@ void Session::Impl::show() {
     }
     const Setup& setup = document();
     const bool same_setup = asked != nullptr && *asked->setup == setup;
-    asked = table.find({same_setup ? asked->setup : std::make_shared<const Setup>(setup), std::move(*source)});
+    const StateRef before = asked;
+    asked = goal = table.find({same_setup ? asked->setup : std::make_shared<const Setup>(setup), std::move(*source)});
+    // What could not be computed is most likely the same: its stand-in can be computed meanwhile.
+    const bool held_stays = stand_in != nullptr && !(differing_parts(*before, *asked) & held).any();
+    stand_in = held_stays ? table.find(with_parts_of(*asked, *computed->state, held)) : nullptr;
     if (document().trained && !document().trained->step) follower.shown(run(), Follower::Clock::now());
     refresh();
     order();
@@ -134,7 +171,7 @@ bool Session::Impl::is_ready(const Snapshot& next, const Results& results, bool 
 }
 
 void Session::Impl::show_beginning(const Results& results) {
-    const std::shared_ptr<const Fact> fact = computed->state == asked ? nullptr : results.begun(asked);
+    const std::shared_ptr<const Fact> fact = computed->state == goal ? nullptr : results.begun(goal);
     if (fact == nullptr) return;
     const auto pass = Results::answer<facet::Beginning>(fact.get()).value;
     if (is_ready(pass->snapshot, results, true)) show_computed({pass, &pass->snapshot});
@@ -152,23 +189,55 @@ void Session::Impl::complete_shown(const Results& results) {
     shown = std::make_shared<const Snapshot>(std::move(last));
 }
 
+void Session::Impl::tell_problem(const Fact& failure) {
+    if (shown->problem == failure.problem && shown->problem_field == failure.field) return;
+    Snapshot last = *computed;
+    last.problem = failure.problem;
+    last.problem_field = failure.field;
+    shown = std::make_shared<const Snapshot>(std::move(last));
+}
+
+void Session::Impl::show_stand_in(const Fact& failure, const Results& results) {
+    const SetupParts differing = differing_parts(*asked, *computed->state);
+    if (stand_in == nullptr) {
+        held = part_of(failure.field) & differing;
+        if (!held.any()) held = differing;
+        stand_in = table.find(with_parts_of(*asked, *computed->state, held));
+    }
+    goal = stand_in;
+    if (goal == computed->state) return;
+    const std::shared_ptr<const Fact> fact = results.find({goal, facet::Trace{}});
+    if (fact == nullptr || !fact->settled()) return show_beginning(results);
+    if (fact->value == nullptr) {  // it cannot be computed either
+        held = differing;
+        stand_in = goal = computed->state;
+        return;
+    }
+    const auto next = std::static_pointer_cast<const Snapshot>(fact->value);
+    if (is_ready(*next, results, false)) show_computed(next);
+    else show_beginning(results);
+}
+
 void Session::Impl::refresh() {
     const Results results = scheduler.results();
+    seen = results.of({{asked, facet::Trace{}}});
     complete_shown(results);
     const std::shared_ptr<const Fact> fact = results.find({asked, facet::Trace{}});
     if (fact == nullptr || !fact->settled()) return show_beginning(results);
     if (fact->value != nullptr) {
+        stand_in = nullptr;
         const auto next = std::static_pointer_cast<const Snapshot>(fact->value);
         return is_ready(*next, results, false) ? show_computed(next) : show_beginning(results);
     }
-    const bool other_model = computed->state != nullptr && !is_same_model(*computed->state, *asked);
-    if (other_model) computed = std::make_shared<const Snapshot>();
-    else if (shown->problem == fact->problem && shown->problem_field == fact->field) return;
-    Snapshot last = *computed;
-    last.problem = fact->problem;
-    last.problem_field = fact->field;
-    shown = std::make_shared<const Snapshot>(std::move(last));
-    if (other_model) derive_states();
+    if (computed->state != nullptr && !is_same_model(*computed->state, *asked)) {
+        stand_in = nullptr;
+        goal = asked;
+        computed = std::make_shared<const Snapshot>();
+        tell_problem(*fact);
+        return derive_states();
+    }
+    if (computed->state != nullptr) show_stand_in(*fact, results);
+    tell_problem(*fact);
 }
 
 StateRef Session::Impl::other_moment_of(const State& state) {
@@ -232,18 +301,18 @@ Facet moved_to(Facet facet, const StateRef& from, const StateRef& to) {
 
 std::vector<Request> Session::Impl::ahead() const {
     std::vector<Request> requests;
-    if (asked == states.shown || states.shown == nullptr) return requests;
+    if (goal == states.shown || states.shown == nullptr) return requests;
     for (const Request& request : wanted)
         if (request.state == states.shown && comes_with_trace(request))
-            requests.push_back({asked, moved_to(request.facet, states.shown, asked)});
+            requests.push_back({goal, moved_to(request.facet, states.shown, goal)});
     return requests;
 }
 
 std::optional<Request> Session::Impl::beginning_ahead() const {
     const Results results = scheduler.results();
-    if (is_settled(results, {asked, facet::Trace{}})) return {};
-    if (asked == states.shown) {  // already shown by its beginning, from which the pass goes on
-        const std::shared_ptr<const Fact> begun = results.begun(asked);
+    if (is_settled(results, {goal, facet::Trace{}})) return {};
+    if (goal == states.shown) {  // already shown by its beginning, from which the pass goes on
+        const std::shared_ptr<const Fact> begun = results.begun(goal);
         return begun == nullptr ? std::nullopt : std::optional(begun->request);
     }
     if (shown->trace == nullptr || shown->trace->whole()) return {};
@@ -258,12 +327,19 @@ std::optional<Request> Session::Impl::beginning_ahead() const {
         if (id && plan.find(*id) != nullptr) furthest = std::max(furthest.value_or(0), plan.part_around(*id).first);
     }
     if (!furthest || *furthest >= plan.end_of_layers() || mib_before(*shown->trace, *furthest) > kMostMibBefore) return {};
-    return Request{asked, facet::Beginning{plan.nodes()[*furthest].id}};
+    return Request{goal, facet::Beginning{plan.nodes()[*furthest].id}};
 }
 
 bool Session::Impl::is_tracing() const {
-    const std::shared_ptr<const Fact> fact = scheduler.results().find({asked, facet::Trace{}});
-    return fact == nullptr || !fact->settled() || (fact->value != nullptr && computed->state != asked);
+    const std::shared_ptr<const Fact> fact = seen.find({asked, facet::Trace{}});
+    if (fact == nullptr || !fact->settled()) return true;
+    // Without a stand-in, only the problem is shown.
+    return computed->state != goal && (fact->value != nullptr || stand_in != nullptr);
+}
+
+bool Session::Impl::is_up_to_date() const {
+    if (!is_tracing()) return true;
+    return is_following() && shown->state != nullptr && same_but_for_moment(*shown->state, stand_in != nullptr ? *stand_in : *asked);
 }
 
 bool Session::Impl::is_following() const {
@@ -282,6 +358,7 @@ void Session::Impl::order() {
             if (looks_at(request.facet)) add(request);
     }
     add({asked, facet::Trace{}});
+    if (stand_in != nullptr && stand_in != computed->state) add({stand_in, facet::Trace{}});
     // The last valid state may be shown by its beginning: its pass goes on while the document has a problem.
     if (asked != states.shown && !is_tracing() && lacks_layers(*computed)) {
         if (const auto begun = scheduler.results().begun(states.shown)) add(begun->request);
@@ -293,7 +370,7 @@ void Session::Impl::order() {
     const bool replaced = is_tracing() && !is_following();
     // Of a state that is shown by its beginning and about to be replaced, the rest of the pass is not needed any more.
     const Results results = scheduler.results();
-    const bool given_up = replaced && asked != states.shown && !is_settled(results, {states.shown, facet::Trace{}});
+    const bool given_up = replaced && goal != states.shown && !is_settled(results, {states.shown, facet::Trace{}});
     const auto delays = [&](const Request& request) {
         if (!replaced || request.state != states.shown) return false;
         if (info_of(request.facet).lane != Lane::Prompt) return true;

@@ -9,10 +9,12 @@
 #include <random>
 #include <string>
 
+#include "app/panels/frame.hpp"
 #include "app/session/document/prepare.hpp"
 #include "app/session/document/presets.hpp"
 #include "tests/support/interface_fixture.hpp"
 #include "tests/support/trained_session.hpp"
+#include "tests/support/window_agreement.hpp"
 
 namespace attn::app::test {
 namespace {
@@ -55,7 +57,11 @@ protected:
 
     void draw() override {
         files = session->files();
-        InterfaceFixture::draw();
+        with_context([this](PanelContext& context) {
+            draw_frame(context);
+            disagreement_ = disagreement_in_window(context);
+        });
+        now += 1.0 / 60;
         stacks_ = fault_of_stacks();
         std::vector<Command> asked;
         asked.swap(commands);
@@ -68,7 +74,7 @@ protected:
     void act();
     void expect_sound();
 
-    std::string stacks_;
+    std::string stacks_, disagreement_;
 
 private:
     /// Excludes commands that access files or train for hours.
@@ -83,6 +89,13 @@ private:
                        std::is_same_v<What, RestartTraining> || std::is_same_v<What, TrainBoth>;
             },
             command.what);
+    }
+    /// A trained example has a fixed vocabulary.
+    void make_unreadable() {
+        if (below(2) == 0) session->apply({command::OpenPreset{"stories"}, ""});
+        std::vector<std::string> texts = session->document().texts;
+        texts[static_cast<std::size_t>(below(static_cast<int>(texts.size())))] += below(2) == 0 ? " zzz" : " Tom";
+        session->apply({command::SetTexts{std::move(texts), session->document().source_texts}, ""});
     }
     int below(int count) { return std::uniform_int_distribution<int>(0, count - 1)(random_); }
     ImVec2 somewhere() {
@@ -137,6 +150,7 @@ void RandomActions::act() {
     default:
         if (below(10) == 0)
             session->apply({command::OpenPreset{presets()[static_cast<std::size_t>(below(static_cast<int>(presets().size())))].name}, ""});
+        if (below(10) == 0) make_unreadable();
         now += 2;  // lets notices disappear and replays advance
         return frame(ui_frame);
     }
@@ -144,6 +158,7 @@ void RandomActions::act() {
 
 void RandomActions::expect_sound() {
     ASSERT_EQ(stacks_, "");
+    ASSERT_EQ(disagreement_, "");
     ASSERT_EQ(fault_of_shapes(), "");
     const Document& document = session->document();
     ASSERT_FALSE(document.texts.empty());
@@ -180,6 +195,55 @@ TEST_F(RandomActions, TheChecksSeeWhatTheyLookFor) {
         ImGui::PopStyleVar();
     });
     EXPECT_NE(fault, "");
+}
+
+/// Each of these is what a window would show whose parts do not know of each other.
+TEST_F(RandomActions, TheChecksSeePartsThatDisagree) {
+    session->apply({command::SetTexts{{"the cat zzz"}, {}}, ""});
+    session->apply({command::OpenPreset{"stories"}, ""});
+    view.view = View::Step;
+    session->wait();
+    frames(3, ui_frame);
+    ASSERT_EQ(disagreement_, "");
+    const auto seen_in = [&](const std::function<void(Document&, Snapshot&, DrawnParts&)>& plant) {
+        std::string seen;
+        const auto look = [&](PanelContext& context) {
+            draw_frame(context);
+            Document document = context.document;
+            Snapshot snapshot = context.snapshot;
+            plant(document, snapshot, context.view.drawn);
+            seen = disagreement_in_window({.theme = context.theme,
+                                           .canvas = context.canvas,
+                                           .document = document,
+                                           .snapshot = snapshot,
+                                           .states = context.states,
+                                           .inquiry = context.inquiry,
+                                           .training = context.training,
+                                           .view = context.view,
+                                           .matrices = context.matrices,
+                                           .commands = context.commands,
+                                           .up_to_date = context.up_to_date,
+                                           .outdated = context.outdated});
+        };
+        frame([&] { with_context(look); });
+        return seen;
+    };
+    EXPECT_EQ(seen_in([](Document&, Snapshot&, DrawnParts&) {}), "");
+    EXPECT_NE(seen_in([](Document& document, Snapshot&, DrawnParts&) { document.forward.masks.causal = false; }), "") << "a switch";
+    EXPECT_NE(seen_in([](Document& document, Snapshot&, DrawnParts&) { document.texts = {"Tom has a ball ."}; }), "") << "a text";
+    EXPECT_NE(seen_in([](Document& document, Snapshot& snapshot, DrawnParts& drawn) {
+                  document.texts = {"Tom zzz"};
+                  snapshot.problem = "“zzz” is not in the vocabulary";
+                  drawn.problem = drawn.unread_text = drawn.verified = true;
+              }),
+              "")
+        << "a green badge";
+    EXPECT_NE(seen_in([](Document&, Snapshot&, DrawnParts& drawn) {
+                  drawn.chips.state = std::make_shared<const State>(State{std::make_shared<const app::Setup>(), {}});
+              }),
+              "")
+        << "chips";
+    EXPECT_NE(seen_in([](Document&, Snapshot&, DrawnParts& drawn) { drawn.written = {1, 0}; }), "") << "the Write view";
 }
 
 }  // namespace

@@ -18,9 +18,9 @@ void InterfaceFixture::open_example(const std::string& preset) {
 void InterfaceFixture::with_context(const std::function<void(PanelContext&)>& use) {
     session->update();
     if (instant) session->wait();
-    snapshot_ = session->snapshot();
+    const Session::Shown shown = session->shown();
+    snapshot_ = shown.snapshot;
     CommandSink sink;
-    const States states = session->states();
     Inquiry::Wait wait;
     if (instant) wait = [this](const Request& request) { return session->wait_for(request); };
     Inquiry inquiry(session->results(), std::move(wait));
@@ -29,7 +29,7 @@ void InterfaceFixture::with_context(const std::function<void(PanelContext&)>& us
                          .canvas = canvas,
                          .document = session->document(),
                          .snapshot = *snapshot_,
-                         .states = states,
+                         .states = shown.states,
                          .inquiry = inquiry,
                          .training = session->training(),
                          .view = view,
@@ -45,8 +45,8 @@ void InterfaceFixture::with_context(const std::function<void(PanelContext&)>& us
                          .other_step = session->other_step(),
                          .writing = session->is_writing(),
                          .writing_problem = session->writing_problem(),
-                         .up_to_date = session->is_up_to_date(),
-                         .outdated = !session->is_up_to_date() && !session->shows_document(),
+                         .up_to_date = shown.up_to_date,
+                         .outdated = shown.outdated,
                          .would_be_lost = would_be_lost,
                          .leftover = leftover};
     use(context);

@@ -22,7 +22,6 @@
 #include "app/widgets/slider.hpp"
 #include "app/widgets/text.hpp"
 #include "app/widgets/text_field.hpp"
-#include "engine/io/home_path.hpp"
 
 namespace attn::app {
 namespace {

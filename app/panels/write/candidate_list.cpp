@@ -11,6 +11,7 @@
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
 #include "app/widgets/token_chips.hpp"
+#include "app/widgets/value_bar.hpp"
 
 namespace attn::app {
 namespace {
@@ -68,10 +69,9 @@ void draw_word(PanelContext& context, const NextWord& word, double largest, cons
                              mark >= 1 ? colors.chosen : colors.accent, 16);
     const ImVec2 low{word_end, item.min.y + context.px(6)}, high{bar_end, item.max.y - context.px(6)};
     list.AddRectFilled(low, high, colors.raised, context.px(3));
-    const float share = largest > 0 ? static_cast<float>(word.probability / largest) : 0;
-    const ImVec2 filled{low.x + (high.x - low.x) * share, high.y};
-    if (filled.x - low.x > 1)
-        list.AddRectFilled(low, filled, kept ? colors.accent : mix(colors.raised, colors.faint, 0.55F), context.px(3));
+    if (largest > 0)
+        value_bar(list, low, high, word.probability / largest, kept ? colors.accent : mix(colors.raised, colors.faint, 0.55F),
+                  context.px(3));
     if (!kept) draw_hatching(list, context.theme, low, high);
     const auto figure = [&](float left, double value, Color color) {
         draw_text_in(list, fonts.mono_small, {left, item.min.y}, {left + context.px(kFigures), item.max.y}, {1, 0.5F}, color,
@@ -142,7 +142,7 @@ void draw_words(PanelContext& context, const NextWords& words, const WordList& l
 
 void draw_candidates(PanelContext& context) {
     const auto& [colors, fonts, scale] = context.theme;
-    const auto [words, changed, problem] = shown_next_words(context);
+    const auto [words, changed, may_act, problem] = shown_next_words(context);
     section_heading(context.ui(), "What may come next");
     if (words == nullptr) {
         paragraph(context.ui(), fonts.label, colors.muted, problem.empty() ? "Computing …" : problem);
@@ -151,12 +151,16 @@ void draw_candidates(PanelContext& context) {
     const Following next = following(shown_writing(context));
     const auto known = [&next](const NextWord& word) { return std::find(next.ids.begin(), next.ids.end(), word.id) != next.ids.end(); };
     WordList list;
-    const bool acts = !changed;
+    const bool acts = may_act;  // a structured binding cannot be captured by every compiler
+    context.view.drawn.candidates = {context.states.shown, acts};
     list.choose = [&context, acts](const NextWord& word) {
         if (acts) write_word(context, word);
     };
     list.click = [&](const NextWord& word) -> std::string {
-        return known(word) ? "Click: go to it." : next.ids.empty() ? "Click: write it." : "Click: write it, as a branch.";
+        return !acts              ? "It belongs to the text that is shown."
+               : known(word)      ? "Click: go to it."
+               : next.ids.empty() ? "Click: write it."
+                                  : "Click: write it, as a branch.";
     };
     list.mark = [&](const NextWord& word) { return word.id == next.on_branch ? 1.F : known(word) ? 0.5F : 0.F; };
     const ImVec2 begin = ImGui::GetCursorScreenPos();

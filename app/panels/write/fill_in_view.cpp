@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "app/panels/asked_and_shown.hpp"
 #include "app/panels/edit/edits.hpp"
 #include "app/panels/write/candidate_list.hpp"
 #include "app/panels/write/writing_actions.hpp"
@@ -26,6 +27,14 @@ constexpr std::size_t kMostWords = 400;
 std::size_t shown_text(const PanelContext& context) {
     return static_cast<std::size_t>(
         std::clamp<std::int64_t>(context.view.batch, 0, static_cast<std::int64_t>(context.document.texts.size()) - 1));
+}
+
+/// A text that cannot be read has no words to hide: those of the text shown instead stay, without effect.
+bool words_act(const PanelContext& context) { return context.snapshot.problem.empty() || shows_asked_text(context); }
+
+const std::string& words_from(const PanelContext& context) {
+    const std::vector<std::string>& texts = words_act(context) ? context.document.texts : context.snapshot.state->setup->texts;
+    return texts[std::min(shown_text(context), texts.size() - 1)];
 }
 
 void set_text(PanelContext& context, std::string text) {
@@ -59,7 +68,7 @@ void select_hidden_word(PanelContext& context) {
 /// The words of the shown text.
 std::span<const TextWord> text_words(PanelContext& context, const std::string& mask) {
     FillInState::Words& words = context.view.fill_in.words;
-    const std::string& text = context.document.texts[shown_text(context)];
+    const std::string& text = words_from(context);
     if (words.text != text || words.mask != mask || words.model.lock() != context.document.model.shared())
         words = {text, mask, context.document.model.shared(), words_of(text, mask, special_words(context.document))};
     return words.found;
@@ -78,7 +87,7 @@ void draw_text_words(PanelContext& context, const std::string& mask, std::option
                      const std::vector<std::int64_t>& hidden) {
     const Fonts& fonts = context.theme.fonts;
     const Palette& colors = context.theme.colors;
-    const std::string& text = context.document.texts[shown_text(context)];
+    const std::string& text = words_from(context);
     const std::span<const TextWord> words = text_words(context, mask);
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x, between = context.px(kBetweenWords);
@@ -116,9 +125,10 @@ void draw_text_words(PanelContext& context, const std::string& mask, std::option
         if (word.hidden) ++masks;
         const bool looked_at = position && position == shown;
         ImGui::PushID(static_cast<int>(i));
-        const std::string_view tooltip = word.hidden    ? "A hidden word. Click: see what the model would put there."
-                                         : word.special ? "A special token of the model. It cannot be hidden."
-                                                        : "Click: hide this word.";
+        const std::string_view tooltip = word.hidden          ? "A hidden word. Click: see what the model would put there."
+                                         : word.special       ? "A special token of the model. It cannot be hidden."
+                                         : words_act(context) ? "Click: hide this word."
+                                                              : "A word of the text that is shown; the one asked for cannot be read.";
         const Item item = item_at(context.ui(), "##word", {at.x + x, at.y + y}, {wide, context.px(kWordHeight)}, {.tooltip = tooltip});
         ImGui::PopID();
         const bool takes_click = item.hovered && !word.special;
@@ -135,7 +145,7 @@ void draw_text_words(PanelContext& context, const std::string& mask, std::option
                      elide(fonts.mono_body, shown_word, wide - context.px(6)));
         draw_focus_ring(context.ui(), item, context.px(6));
         if (item.pressed && position) context.view.locked.set(Axis::T, *position);
-        if (item.pressed && !word.hidden && !word.special) {
+        if (item.pressed && !word.hidden && !word.special && words_act(context)) {
             context.view.fill_in.just_hidden = {with_hidden(text, word, mask), masks};
             set_text(context, context.view.fill_in.just_hidden->text);
         }
@@ -156,7 +166,7 @@ void draw_proposals(PanelContext& context, const std::string& mask, std::int64_t
     list.drawn = false;
     list.click = [](const NextWord&) { return std::string("Click: put it in place of the hidden word."); };
     list.choose = [&](const NextWord& word) {
-        if (!context.up_to_date) return;  // of the text before the last change
+        if (!context.up_to_date || !words_act(context)) return;  // of the text before the last change
         set_text(context, with_filled_in(context.document.texts[shown_text(context)], mask, which, word.text));
     };
     draw_words(context, *words, list);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/panels/asked_and_shown.hpp"
 #include "app/panels/edit/edits.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/slider.hpp"
@@ -46,18 +47,22 @@ ShownNextWords shown_next_words(PanelContext& context) {
     const StateRef& state = context.snapshot.state;
     const std::shared_ptr<const OpenedModel> model = state == nullptr ? nullptr : state->setup->model.shared();
     if (answer) kept = {answer.value, model};
-    const bool changed = answer.computing() && kept.last != nullptr && model != nullptr && kept.model == model;
-    return {changed ? kept.last : answer.value, changed, answer.problem};
+    const bool kept_on = answer.computing() && kept.last != nullptr && model != nullptr && kept.model == model;
+    const bool refused = !context.snapshot.problem.empty(), of_text = shows_asked_text(context);
+    const bool at_its_end = !context.outdated || (state != nullptr && context.document.written == state->setup->written);
+    const bool changed = kept_on || (!of_text && (refused || fades_now(context)));
+    return {kept_on ? kept.last : answer.value, changed, !kept_on && of_text && at_its_end, answer.problem};
 }
 
 const Writing& shown_writing(const PanelContext& context) {
     static const Writing kNone;
     const Writing& writing = context.document.writing;
-    return writing.sequence == shown_sequence(context) ? writing : kNone;
+    return writing.sequence == shown_sequence(context) && shows_asked_text(context) ? writing : kNone;
 }
 
 std::string no_room_to_write(const PanelContext& context) {
     if (!context.ready() || context.snapshot.tokens.empty()) return "";
+    if (!context.snapshot.problem.empty() && !shows_asked_text(context)) return "The text to continue cannot be read: mend it first.";
     const std::int64_t most = context.snapshot.trace->config.longest_text();
     const auto sequence = std::min(static_cast<std::size_t>(shown_sequence(context)), context.snapshot.tokens.size() - 1);
     const auto& tokens = context.snapshot.tokens[sequence];

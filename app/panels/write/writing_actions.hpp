@@ -18,15 +18,17 @@ Answer<facet::NextWords> next_words_of(const PanelContext& context);
 /// The candidates to show: those of the shown text or, while these are computed, the last ones of the same model.
 struct ShownNextWords {
     std::shared_ptr<const NextWords> words;  ///< null: none yet, or a problem
-    bool changed = false;                    ///< they are of the text before a change, to be shown faded and without effect
+    bool changed = false;                    ///< they are of the text before a change, to be shown faded
+    bool act = true;                         ///< a click may write one: they are of the end of the document's text
     std::string problem;
 };
 ShownNextWords shown_next_words(PanelContext& context);
 
-/// The document's branches if they belong to the current sequence, otherwise none.
+/// The document's branches if they belong to the current sequence and its shown text, otherwise none.
 const Writing& shown_writing(const PanelContext& context);
 
-/// Why the shown text cannot be continued: it fills the model's context. A sentence, "" if there is room.
+/// Why the shown text cannot be continued: it fills the model's context, or another one is asked for that cannot be read. A sentence; ""
+/// if there is room.
 std::string no_room_to_write(const PanelContext& context);
 void write_on(PanelContext& context);
 void stop_writing(PanelContext& context);

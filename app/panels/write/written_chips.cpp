@@ -4,14 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <string>
 #include <vector>
 
+#include "app/panels/asked_and_shown.hpp"
 #include "app/panels/write/writing_actions.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"
 #include "app/widgets/text.hpp"
 #include "app/widgets/token_chips.hpp"
+#include "app/widgets/value_bar.hpp"
 
 namespace attn::app {
 namespace {
@@ -35,9 +38,11 @@ std::vector<WrittenChip> chips_of_branch(const PanelContext& context) {
     if (sequences.empty() || context.snapshot.state == nullptr) return chips;
     const auto sequence =
         static_cast<std::size_t>(std::clamp<std::int64_t>(context.view.batch, 0, static_cast<std::int64_t>(sequences.size()) - 1));
-    // The snapshot may lag behind the document; exclude its generated tokens from the prompt.
+    // The snapshot may lag behind the document's branches; exclude its generated tokens from the prompt. Those of another text than the
+    // document's have no branches any more.
     const Written& shown = context.snapshot.state->setup->written;
-    const auto written = static_cast<std::ptrdiff_t>(shown.sequence == static_cast<std::int64_t>(sequence) ? shown.ids.size() : 0);
+    const bool branches = shown.sequence == static_cast<std::int64_t>(sequence) && shows_asked_text(context);
+    const auto written = static_cast<std::ptrdiff_t>(branches ? shown.ids.size() : 0);
     const auto& tokens = sequences[sequence];
     const auto end = std::find_if(tokens.begin(), tokens.end(), [](const Token& token) { return token.padding; });
     for (auto token = tokens.begin(); token != end - std::min(written, end - tokens.begin()); ++token) chips.push_back({.token = *token});
@@ -126,8 +131,8 @@ void draw_chip(const PanelContext& context, const WrittenChip& chip, const Item&
     if (written) {
         const double predicted = shown_writing(context).tokens[static_cast<std::size_t>(chip.place)].predicted;
         const float left = item.min.x + context.px(6), right = item.max.x - context.px(6), line = item.max.y - context.px(5);
-        list.AddRectFilled({left, line}, {left + (right - left) * static_cast<float>(predicted), line + context.px(3)},
-                           chip.later ? colors.faint : colors.accent, context.px(1.5F));
+        value_bar(list, {left, line}, {right, line + context.px(3)}, predicted, chip.later ? colors.faint : colors.accent,
+                  context.px(1.5F));
     }
     // A corner mark if alternatives exist.
     if (chip.others > 0)
@@ -171,6 +176,9 @@ void draw_written_chips(PanelContext& context) {
     const Writing& writing = shown_writing(context);
     std::vector<WrittenChip> chips = chips_of_branch(context);
     mark_forks(writing, chips);
+    const auto later = std::find_if(chips.begin(), chips.end(), [](const WrittenChip& chip) { return chip.later; });
+    context.view.drawn.written = {static_cast<std::size_t>(later - chips.begin()),
+                                  later == chips.begin() ? -1 : static_cast<std::int32_t>(std::prev(later)->token.id)};
     const ImVec2 pad{context.px(3), context.px(3)}, at{ImGui::GetCursorScreenPos().x + pad.x, ImGui::GetCursorScreenPos().y + pad.y};
     const float height = lay_out_chips(context, chips, ImGui::GetContentRegionAvail().x - 2 * pad.x);
     for (std::size_t i = 0; i < chips.size(); ++i) {

@@ -1,0 +1,36 @@
+#pragma once
+/// What the parts of the window drew in the last frame: they are drawn by different panels, and tests check that they agree.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "app/session/states/setup_parts.hpp"
+#include "app/session/states/state.hpp"
+
+namespace attn::app {
+
+struct DrawnParts {
+    struct Chips {
+        StateRef state;  ///< null: not drawn
+        std::size_t sequence = 0;
+        bool source = false;
+    } chips{};
+    struct Words {
+        StateRef state;    ///< null: not drawn
+        bool act = false;  ///< a click writes one
+    } next_words{}, candidates{};
+    /// The Write view's text up to the shown moment; none: not drawn.
+    struct Written {
+        std::size_t tokens = 0;
+        std::int32_t last = -1;
+    };
+    std::optional<Written> written{};
+    SetupParts settings{};     ///< whose settings are on screen
+    SetupParts marked{};       ///< those of them that are marked as not shown
+    bool problem = false;      ///< the sentence that says what cannot be computed
+    bool unread_text = false;  ///< the text that cannot be read
+    bool verified = false;     ///< the badge is green
+};
+
+}  // namespace attn::app
