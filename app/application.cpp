@@ -44,6 +44,7 @@ void remember(const ViewState& view, Settings& settings) {
     settings.models_folder = view.files.models_folder;
     settings.desktop_dialog = view.files.desktop.preferred;
     settings.memory_mib = view.memory_mib;
+    settings.history_mib = view.train.history_mib;
 }
 
 /// Saves the typed texts for the next start, unless a trained model is shown.
@@ -74,6 +75,7 @@ void recall(const Settings& settings, ViewState& view) {
     view.files.models_folder = settings.models_folder;
     view.files.desktop.preferred = settings.desktop_dialog;
     view.memory_mib = settings.memory_mib;
+    if (settings.history_mib > 0) view.train.history_mib = settings.history_mib;
 }
 
 }  // namespace
@@ -281,6 +283,7 @@ bool Application::takes_too_long(const Request& request) const {
 void Application::draw(Frame& frame) {
     if (first_frame_) {
         recall(frame.settings, view_);
+        session_.apply({command::SetHistoryBudget{view_.train.history_mib}, ""});
         session_.set_recent_files(frame.settings.recent_files, frame.settings.recent_models);
         if (patient_) view_.morphing = false;  // a still picture shows the final state, not an animation
     }

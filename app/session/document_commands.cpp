@@ -176,8 +176,12 @@ void Session::Impl::carry_out(const command::SetTrainingText& set, const std::st
 
 void Session::Impl::carry_out(const command::ShowMoment& show, const std::string& merge) {
     if (run().run == 0) throw Error("there is no training run yet");
-    if (show.step) require_step(run().step, *show.step);
-    change(document_of_run(document(), run(), show.step, probe), merge);
+    std::optional<std::int64_t> step;
+    if (show.step) {
+        require_step(run().step, *show.step);
+        step = take_moment_near(run().run, *show.step).step;
+    }
+    change(document_of_run(document(), run(), step, probe), merge);
 }
 
 void Session::Impl::carry_out(const command::ShowUntrained&, const std::string& merge) { change(untrained(document()), merge); }
@@ -220,11 +224,15 @@ void Session::Impl::replace(Document next, const std::string& merge) {
 }
 
 // Undoing may lead to an earlier run, which is then made current again; not while another run is training.
-DocumentHistory::Usable Session::Impl::usable_documents() const {
-    return [this](const Document& d) {
-        if (!d.trained || d.trained->run == run().run || is_missing(d.trained->run)) return true;
-        return run().phase != TrainingPhase::Running && is_kept(d.trained->run);
-    };
+std::string Session::Impl::what_is_gone(const Document& document) {
+    if (!document.trained || is_missing(document.trained->run)) return "";
+    const std::uint64_t number = document.trained->run;
+    const std::optional<std::int64_t>& step = document.trained->step;
+    if (number != run().run && (run().phase == TrainingPhase::Running || !is_kept(number)))
+        return "the model of a training run that no longer exists";
+    if (step && take_moment(number, *step).parameters == nullptr)
+        return fmt::format("the model of step {} of a training run, which is no longer kept", *step);
+    return "";
 }
 
 void Session::Impl::travel(Way way) {
@@ -251,9 +259,12 @@ void Session::Impl::go_on(Travel travel) {
     const auto is_lost = [&](const ModelRef& model) {
         return std::any_of(lost.begin(), lost.end(), [&](const auto& one) { return one.model == model; });
     };
-    const DocumentHistory::Usable usable = [&, known = usable_documents()](const Document& d) {
+    std::string gone;
+    const DocumentHistory::Usable usable = [&](const Document& d) {
         const std::vector<ModelRef> models = models_of(d);
-        return known(d) && std::none_of(models.begin(), models.end(), is_lost);
+        const std::string what = what_is_gone(d);
+        if (!what.empty()) gone = what;
+        return what.empty() && std::none_of(models.begin(), models.end(), is_lost);
     };
     if (const std::shared_ptr<const Document> there = destination(travel.way, usable)) {
         std::vector<ModelRef> held = models_of(document()), closed;
@@ -278,8 +289,8 @@ void Session::Impl::go_on(Travel travel) {
         files.tell(fmt::format("{}: {}.", back ? "Undone" : "Redone", part), false);
     if (!lost.empty()) tell_lost(lost, steps > 0);
     else if (travel.way != Way::ToLeft && !possible) message = back ? "there is nothing to undo" : "there is nothing to redo";
-    else if (travel.way != Way::ToLeft && steps == 0) message = "that was the model of a training run that no longer exists";
-    else if (steps > 1) message = "skipped the model of a training run that no longer exists";
+    else if (travel.way != Way::ToLeft && steps == 0) message = "that was " + gone;
+    else if (steps > 1) message = "skipped " + gone;
     if (steps > 0) changed(*before);
 }
 

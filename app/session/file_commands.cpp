@@ -14,7 +14,6 @@
 #include "engine/tensor/error.hpp"
 
 namespace attn::app {
-
 namespace {
 
 /// The folder that the run was last saved to or opened from; empty if that was a checkpoint alone, or nothing.
@@ -49,18 +48,18 @@ ThingsToSave Session::Impl::document_to_save(const command::SaveDocument& save) 
     things.document = DocumentToSave{path, history.current(), save.look, {}, nullptr};
     things.replace = save.replace;
     for (const auto& [number, steps] : named_runs(shown_document)) {
-        const std::optional<KeptRun> named = run_of(number);
-        if (!named) continue;
+        const std::optional<KeptRun> kept_run = run_of(number);
+        if (!kept_run) continue;
         const bool is_shown = shown_document.trained && shown_document.trained->run == number;
         const bool inside = is_shown && !run_folder_of(path).empty();
-        const std::filesystem::path own = folder_of(*named), folder = inside        ? path.parent_path()
-                                                                      : own.empty() ? folder_beside(path, number, is_shown)
-                                                                                    : own;
-        if (named->unsaved() || own != folder || named->phase == TrainingPhase::Running) {
-            things.runs.push_back(run_to_save(*named, folder));
+        const std::filesystem::path own = folder_of(*kept_run), folder = inside        ? path.parent_path()
+                                                                         : own.empty() ? folder_beside(path, number, is_shown)
+                                                                                       : own;
+        if (kept_run->unsaved() || own != folder || kept_run->phase == TrainingPhase::Running) {
+            things.runs.push_back(run_to_save(*kept_run, folder));
             things.runs.back().named_here = !inside && own.empty();
         }
-        if (inside) things.document->text_of_run = named->settings.task.text;
+        if (inside) things.document->text_of_run = kept_run->settings.task.text;
         things.document->run_places[number] = folder;
     }
     return things;
@@ -120,8 +119,10 @@ void Session::Impl::carry_out(const command::EndNotice& end, const std::string&)
 void Session::Impl::take_up(KeptWork work) {
     taken_up = std::move(work);
     orders.clear();
+    NamedRuns steps = taken_up->document ? named_runs(*taken_up->document) : NamedRuns();
     for (const RunOfWork& run : taken_up->runs)
-        orders.push_back(run.autosaved ? trainer.restore(run.place, run.file) : trainer.open(run.place));
+        orders.push_back(run.autosaved ? trainer.restore(run.place, run.file, steps[run.number])
+                                       : trainer.open(run.place, steps[run.number]));
 }
 
 const OpenedRun* Session::Impl::outcome_of(std::uint64_t order) const {
@@ -139,9 +140,8 @@ Document Session::Impl::with_opened_runs(Document next, const std::map<std::uint
     for (std::optional<State>* pinned : {&next.pins.a, &next.pins.b}) {
         MomentOfRun* moment = *pinned ? std::get_if<MomentOfRun>(&(*pinned)->source) : nullptr;
         if (moment == nullptr || is_missing(moment->run)) continue;
-        Moment kept = trainer.moment(moment->run, moment->step);
-        if (kept.step == moment->step && kept.parameters != nullptr)
-            *moment = {moment->run, kept.step, std::move(kept.parameters), task_of(moment->run)};
+        Moment kept = take_moment(moment->run, moment->step);
+        if (kept.parameters != nullptr) *moment = {moment->run, kept.step, std::move(kept.parameters), task_of(moment->run)};
     }
     // The run brings the text that it learns.
     TaskSettings& task = next.run.task;
@@ -161,9 +161,10 @@ void Session::Impl::finish_opening() {
         else problem = outcome.problem;
     }
     adopted = run().run;
+    newest_adopted = std::max(newest_adopted, adopted);
     probe = probe_of(run());
     if (!work.document) {
-        if (!opened.empty()) adopt_run_of_document();
+        if (!opened.empty()) adopt_run_of_document(true);
         return tell_restored(work, problem);
     }
     Document next = *work.document;
@@ -178,10 +179,21 @@ void Session::Impl::finish_opening() {
         problem = place.empty() ? "the document does not say where its run is" : "its run is no longer at " + place;
     }
     next = with_opened_runs(std::move(next), opened);
+    const std::string other_step_shown = settle_step(next);
+    // A run that went on since has other settings than the document that was saved beside it.
+    if (work.opened && next.trained && next.trained->run == run().run) next.run = run().settings;
     if (next.texts.empty()) next.texts.emplace_back();
     if (work.opened) replace(std::move(next), "");
     else change(std::move(next), "");
-    return work.opened ? tell_opened(work, problem) : tell_restored(work, problem);
+    work.opened ? tell_opened(work, problem) : tell_restored(work, problem);
+    if (!other_step_shown.empty()) files.tell(files.state().notice + " " + other_step_shown, true);
+}
+
+std::string Session::Impl::settle_step(Document& document) {
+    if (!document.trained || !document.trained->step || !exists(document.trained->run)) return "";
+    const std::int64_t step = *document.trained->step, kept = take_moment_near(document.trained->run, step).step;
+    document.trained->step = kept;
+    return step == kept ? "" : fmt::format("Step {} of its run was not kept: step {} is shown.", step, kept);
 }
 
 void Session::Impl::tell_restored(const KeptWork& work, const std::string& problem) {

@@ -72,6 +72,14 @@ std::set<std::size_t> DocumentHistory::subjects() const {
     return subjects;
 }
 
+std::vector<std::shared_ptr<const Document>> DocumentHistory::others() const {
+    std::vector<std::shared_ptr<const Document>> others;
+    for (std::size_t away = 1; away <= std::max(undo_.size(), redo_.size()); ++away)
+        for (const Steps* steps : {&undo_, &redo_})
+            if (away <= steps->size()) others.push_back((*steps)[steps->size() - away].document);
+    return others;
+}
+
 namespace {
 
 auto wanted_of(const DocumentHistory::Usable& usable) {

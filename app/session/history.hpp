@@ -29,6 +29,8 @@ public:
     std::set<std::size_t> subjects() const;
     /// The current document is the first version of something else, with a file of its own.
     void begin_subject() { current_.subject = ++last_subject_; }
+    /// The documents that undo and redo can lead to, the nearest first.
+    std::vector<std::shared_ptr<const Document>> others() const;
     bool can_undo() const { return !undo_.empty(); }
     bool can_redo() const { return !redo_.empty(); }
     /// What undo and redo would change, see changed_part(); "" if there is nothing.

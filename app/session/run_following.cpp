@@ -23,18 +23,19 @@ void Session::Impl::adopt_new_run() {
     }
     if (run().run == adopted) return;
     adopted = run().run;
+    const bool is_new = adopted > std::exchange(newest_adopted, std::max(newest_adopted, adopted)) && !run().from_file;
     // The document already belongs to this run, which was made current again.
     if (document().trained && document().trained->run == adopted) {
         probe = probe_of(run());
         return show();
     }
-    adopt_run_of_document();
+    adopt_run_of_document(!is_new);
 }
 
-void Session::Impl::adopt_run_of_document() {
+void Session::Impl::adopt_run_of_document(bool reopened) {
     Document next = document_of_run(document(), run(), {}, probe);
     probe = probe_of(run());
-    if (run().from_file) next.run = run().settings;
+    if (reopened) next.run = run().settings;
     const std::size_t edits = document().forward.edits.size(), kept = next.forward.edits.size();
     const bool nothing_lost = !files.state().would_be_lost;
     change(std::move(next), "");

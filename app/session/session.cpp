@@ -41,6 +41,7 @@ void Session::apply(const Command& command) {
     } catch (const Error& error) {
         impl_->message = error.what();
     }
+    impl_->hold_named_moments();
 }
 
 void Session::update() {
@@ -55,6 +56,7 @@ void Session::update() {
     impl_->refresh();
     impl_->begin_writing();
     impl_->follow();
+    impl_->hold_named_moments();
     impl_->order();
     impl_->files.close_models_left();
 }

@@ -26,6 +26,14 @@ namespace attn::app {
 /// names are missing unless they are opened with it.
 Document ready_to_open(Document document);
 
+/// A moment of a run that something names.
+struct NamedMoment {
+    std::uint64_t run = 0;
+    Moment moment;
+    bool is(std::uint64_t number, std::int64_t step) const { return run == number && moment.step == step; }
+    bool operator==(const NamedMoment& other) const { return is(other.run, other.moment.step) && moment.held == other.moment.held; }
+};
+
 struct Session::Impl {
     Impl(Document document, const std::function<void()>& wake, Computation computation, TrainingEngine engine, double memory_mib);
 
@@ -84,6 +92,7 @@ struct Session::Impl {
     void carry_out(const command::ListFolder& list, const std::string& merge);
     void carry_out(const command::ListModels& list, const std::string& merge);
     void carry_out(const command::SetMemoryBudget& set, const std::string& merge);
+    void carry_out(const command::SetHistoryBudget& set, const std::string& merge);
     void carry_out(const command::PreviewFile& preview, const std::string& merge);
     void carry_out(const command::TellFile& tell, const std::string& merge);
     void carry_out(const command::EndNotice& end, const std::string& merge);
@@ -93,8 +102,8 @@ struct Session::Impl {
     void replace(Document next, const std::string& merge);
     /// The document is a new thing to be saved, in this file. `clean` as in FileDesk::set_document().
     void begin_subject(const std::filesystem::path& file, std::shared_ptr<const Document> clean);
-    /// The documents that undo and redo may lead to.
-    DocumentHistory::Usable usable_documents() const;
+    /// Why the document's model can no longer be shown, as the object of a sentence; "" if it can.
+    std::string what_is_gone(const Document& document);
     enum class Way : std::uint8_t { Undo, Redo, ToLeft };
     /// A way to a document whose models may have to be opened first, in the background. Any other change of the document ends it.
     struct Travel {
@@ -116,6 +125,14 @@ struct Session::Impl {
     void show();
     /// Where the document's parameters come from; none if they no longer exist.
     std::optional<Source> source_of_document();
+    /// A kept moment of a run, which is held from now on while something names it: of exactly this step, or the nearest. Without parameters
+    /// if there is none.
+    Moment take_moment(std::uint64_t number, std::int64_t step);
+    Moment take_moment_near(std::uint64_t number, std::int64_t step);
+    /// Has the runs hold the moments that are named by the document, the comparison and, where there is room, what undo leads to.
+    void hold_named_moments();
+    /// Whether it is the current run or a kept one.
+    bool exists(std::uint64_t number) const { return number == run().run || is_kept(number); }
     /// Whether it is a kept run, which can be made current again.
     bool is_kept(std::uint64_t number) const;
     /// The task of the run, or of a kept one.
@@ -166,7 +183,8 @@ struct Session::Impl {
     void stop_writing();
 
     void adopt_new_run();
-    void adopt_run_of_document();
+    /// `reopened`: it is not a new run of the document's settings, but one that has settings of its own.
+    void adopt_run_of_document(bool reopened);
     void follow();
     /// Shows notices of what the trainer has saved, opened, restored or refused.
     void tell_notice_of_run();
@@ -182,6 +200,8 @@ struct Session::Impl {
     const OpenedRun* outcome_of(std::uint64_t order) const;
     /// Makes the document of the opened or restored work current, once all its runs have been opened.
     void finish_opening();
+    /// The document shows the kept step nearest to the one that it names. Returns why it is another one, or "".
+    std::string settle_step(Document& document);
     /// The document, of which the runs that could be opened have their numbers in this session, and the others are missing.
     Document with_opened_runs(Document document, const std::map<std::uint64_t, std::uint64_t>& opened);
     void tell_restored(const KeptWork& work, const std::string& problem);
@@ -192,11 +212,13 @@ struct Session::Impl {
     std::string message;
     TrainingReport training{std::make_shared<const TrainingSnapshot>(), {}};
     std::uint64_t adopted = 0;               ///< the last run that the document adopted
+    std::uint64_t newest_adopted = 0;        ///< the run with the highest number of those
     std::uint64_t notices = 0;               ///< training notices shown so far
     Probe probe;                             ///< of the adopted run
     std::optional<KeptWork> taken_up;        ///< waiting for its runs to be opened
     std::vector<std::uint64_t> orders;       ///< to open them, see Trainer::open()
     std::optional<std::int64_t> other_step;  ///< the step to compare with
+    std::vector<NamedMoment> named;          ///< the moments that are held by their runs, or are about to be
 
     StateTable table;
     StateRef asked;     ///< the state of the current document

@@ -94,8 +94,10 @@ bool is_settled(const Results& results, const Request& request) {
 }  // namespace
 
 void Session::Impl::carry_out(const command::CompareMoment& compare, const std::string&) {
-    if (compare.step && run().run != 0) require_step(run().step, *compare.step);
-    other_step = compare.step;
+    if (compare.step && run().run == 0) throw Error("there is no training run yet");
+    if (compare.step) require_step(run().step, *compare.step);
+    other_step.reset();
+    if (compare.step) other_step = take_moment_near(run().run, *compare.step).step;
     derive_states();
 }
 
@@ -118,19 +120,15 @@ std::optional<Source> Session::Impl::source_of_document() {
     if (!document().trained) return Drawn{};
     const TrainedModel& trained = *document().trained;
     if (is_missing(trained.run)) return MomentOfRun{trained.run, trained.step.value_or(0), nullptr};
-    if (trained.run == run().run) {
-        if (!trained.step) return MomentOfRun{run().run, run().parameters_step, run().parameters, task_of(run().run)};
-        Moment moment = trainer.moment(run().run, *trained.step);
-        if (moment.parameters != nullptr) return MomentOfRun{run().run, moment.step, std::move(moment.parameters), task_of(run().run)};
-    }
-    if (is_kept(trained.run)) {
-        constexpr std::int64_t kNewest = std::numeric_limits<std::int64_t>::max();
-        Moment moment = trainer.moment(trained.run, trained.step.value_or(kNewest));
-        if (moment.parameters != nullptr) return MomentOfRun{trained.run, moment.step, std::move(moment.parameters), task_of(trained.run)};
-    }
+    constexpr std::int64_t kNewest = std::numeric_limits<std::int64_t>::max();
+    Moment moment;
+    if (trained.step) moment = take_moment(trained.run, *trained.step);
+    else if (trained.run == run().run) moment = {run().parameters_step, run().parameters};
+    else moment = trainer.moment_near(trained.run, kNewest);
+    if (moment.parameters != nullptr) return MomentOfRun{trained.run, moment.step, std::move(moment.parameters), task_of(trained.run)};
     // The run is being replaced; the document will follow the new one shortly.
     const MomentOfRun* last = asked == nullptr ? nullptr : moment_of(*asked);
-    if (last != nullptr && last->run == trained.run) return *last;
+    if (last != nullptr && last->run == trained.run && last->step == trained.step.value_or(last->step)) return *last;
     return {};
 }
 
@@ -242,8 +240,8 @@ void Session::Impl::refresh() {
 
 StateRef Session::Impl::other_moment_of(const State& state) {
     const MomentOfRun* own = moment_of(state);
-    if (!other_step || own == nullptr || own->run != run().run || run().moments.empty()) return nullptr;
-    Moment moment = trainer.moment(run().run, *other_step);
+    if (!other_step || own == nullptr) return nullptr;
+    Moment moment = take_moment(own->run, *other_step);
     if (moment.parameters == nullptr) return nullptr;
     return table.find({state.setup, MomentOfRun{own->run, moment.step, std::move(moment.parameters), own->task}});
 }

@@ -18,6 +18,11 @@ void Session::Impl::carry_out(const command::OpenCheckpoint& open, const std::st
     trainer.open(open.path);
 }
 
+void Session::Impl::carry_out(const command::SetHistoryBudget& set, const std::string&) {
+    if (!(set.mib > 0)) throw Error("the memory for the kept steps of training runs has to be more than 0");
+    trainer.limit_histories(static_cast<std::size_t>(set.mib * (1 << 20)));
+}
+
 // The correct run goes first, so that the broken one can be watched against its curve.
 void Session::Impl::carry_out(const command::TrainBoth&, const std::string&) {
     const RunSettings& broken = document().run;

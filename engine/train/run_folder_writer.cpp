@@ -47,14 +47,14 @@ std::string attempt(const Work& work) {
     return "";
 }
 
-/// The first, the last and evenly spaced moments between, and those that are named.
+/// The first, the last and evenly spaced moments between, and those that are named or held.
 std::vector<Moment> chosen_moments(const std::vector<Moment>& all, const RunExtras& extras) {
     const std::size_t most = extras.most_moments;
     if (all.size() <= most) return all;
     std::set<std::size_t> places;
     for (std::size_t i = 0; i < most; ++i) places.insert(most == 1 ? 0 : i * (all.size() - 1) / (most - 1));
     for (std::size_t i = 0; i < all.size(); ++i)
-        if (extras.named.contains(all[i].step)) places.insert(i);
+        if (all[i].held || extras.named.contains(all[i].step)) places.insert(i);
     std::vector<Moment> chosen;
     for (const std::size_t place : places) chosen.push_back(all[place]);
     return chosen;

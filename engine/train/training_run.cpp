@@ -94,6 +94,7 @@ const RunSettings& TrainingRun::settings() const { return impl_->settings; }
 const Dataset& TrainingRun::dataset() const { return impl_->dataset; }
 const TrainingState<float>& TrainingRun::state() const { return impl_->state; }
 void TrainingRun::limit_history(std::size_t budget_bytes) { impl_->history.limit(budget_bytes); }
+void TrainingRun::hold(std::span<const Moment> named) { impl_->history.hold(named); }
 const History& TrainingRun::history() const { return impl_->history; }
 const Plateau& TrainingRun::plateau() const { return impl_->plateau; }
 std::int64_t TrainingRun::steps() const { return impl_->state.steps(); }

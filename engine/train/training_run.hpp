@@ -33,6 +33,8 @@ public:
     const TrainingState<float>& state() const;
     /// Changes the history's budget.
     void limit_history(std::size_t budget_bytes);
+    /// See History::hold().
+    void hold(std::span<const Moment> named);
     const History& history() const;
     const Plateau& plateau() const;
     std::int64_t steps() const;

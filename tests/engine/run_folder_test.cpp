@@ -293,6 +293,17 @@ TEST(RunFolder, KeepsFirstAndLastOfManyMoments) {
     EXPECT_EQ(steps, (std::vector<std::int64_t>{0, 12, 24, 36, 48, 60}));
 }
 
+TEST(RunFolder, KeepsMomentsThatAreHeldWhateverTheirNumber) {
+    const test::TemporaryFolder folder;
+    RunFolder run = small_run(60);
+    run.moments[1].held = run.moments[7].held = run.moments[8].held = true;
+    write_run_folder(folder.path(), run, {.most_moments = 3});
+    const std::set<std::int64_t> held{run.moments[1].step, run.moments[7].step, run.moments[8].step};
+    std::set<std::int64_t> steps{0, 30, 60};
+    steps.insert(held.begin(), held.end());
+    EXPECT_EQ(stored_moments(folder / kMomentsName), steps);
+}
+
 TEST(RunFolder, LeavesOutWhatLiesAfterTheCheckpoint) {
     const test::TemporaryFolder folder;
     // As if a run was killed between writing its curves and its checkpoint.

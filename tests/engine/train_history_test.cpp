@@ -125,6 +125,67 @@ TEST(TrainHistory, WantsAndWeighsAsACountOfAllMomentsSays) {
     EXPECT_GT(refused, 100U);
 }
 
+TEST(TrainHistory, KeepsWhatIsHeldAndTakesBackWhatWasDropped) {
+    History history(5 * kOne);
+    std::vector<Moment> all;
+    const auto go_on = [&](std::int64_t end) {
+        for (std::int64_t step = static_cast<std::int64_t>(all.size()); step <= end; ++step) {
+            all.push_back(moment(step));
+            if (history.wants(step)) history.add(all.back());
+        }
+    };
+    go_on(4);
+    history.hold(std::vector{all[3]});
+    go_on(40);
+    EXPECT_THAT(steps_of(history), testing::ElementsAre(0, 3, 16, 32));
+    EXPECT_EQ(history.moments()[1].parameters, all[3].parameters) << "the very numbers";
+    history.hold(std::vector{all[3], all[7], Moment{1000, all[7].parameters}, Moment{9, nullptr}});
+    EXPECT_THAT(steps_of(history), testing::ElementsAre(0, 3, 7, 16, 32)) << "no step that the run has not made";
+    EXPECT_EQ(history.moments()[2].parameters, all[7].parameters);
+    EXPECT_EQ(history.bytes(), history.moments().size() * kOne);
+    history.hold(std::vector{all[32]});
+    EXPECT_THAT(steps_of(history), testing::ElementsAre(0, 16, 32)) << "what nobody names any more";
+    go_on(200);
+    EXPECT_LE(history.bytes(), history.budget());
+}
+
+TEST(TrainHistory, HoldsMoreThanItsBudgetAndGoesOn) {
+    History history(4 * kOne);
+    std::vector<Moment> held;
+    for (std::int64_t step = 0; step < 60; ++step) {
+        const Moment next = moment(step);
+        if (history.wants(step) || step % 7 == 0) history.add(next);
+        if (step % 7 != 0) continue;
+        held.push_back(next);
+        history.hold(held);
+    }
+    ASSERT_GE(held.size(), 3U);
+    for (const Moment& one : held) {
+        const std::vector<std::int64_t> steps = steps_of(history);
+        EXPECT_NE(std::find(steps.begin(), steps.end(), one.step), steps.end()) << one.step;
+    }
+    EXPECT_LE(history.moments().size(), held.size() + 3) << "there is no room for more";
+    history.hold({});
+    EXPECT_LE(history.bytes(), history.budget());
+}
+
+TEST(TrainHistory, ALargerBudgetIsFilledWithEveryStepAgain) {
+    History history(4 * kOne);
+    for (std::int64_t step = 0; step <= 64; ++step)
+        if (history.wants(step)) history.add(moment(step));
+    const std::vector<std::int64_t> before = steps_of(history);
+    ASSERT_GT(history.spacing(), 8);
+    history.limit(8 * kOne);
+    for (std::int64_t step = 65; step <= 67; ++step) {
+        EXPECT_TRUE(history.wants(step)) << step;
+        history.add(moment(step));
+    }
+    for (const std::int64_t step : before) {
+        const std::vector<std::int64_t> steps = steps_of(history);
+        EXPECT_NE(std::find(steps.begin(), steps.end(), step), steps.end()) << step;
+    }
+}
+
 TEST(TrainHistory, RefusesWhatIsOutOfOrder) {
     History history;
     history.add(moment(4));

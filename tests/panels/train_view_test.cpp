@@ -73,6 +73,7 @@ protected:
                              .now = now};
         draw_frame(context);
         tensors = inquiry.take_tensors();
+        axis_end = run_end(context);
         for (const Command& command : sink) {
             commands.push_back(command);
             if (const auto* pin = std::get_if<command::Pin>(&command.what)) (pin->b ? states.pinned_b : states.pinned_a) = pin->state;
@@ -116,7 +117,7 @@ protected:
     ViewState view;
     MatrixStore matrices;
     std::vector<Command> commands;
-    double now = 0;
+    double now = 0, axis_end = 0;
 };
 
 TEST_F(TrainViewTest, BeforeTheFirstRunItInvitesAndShowsNoNumbers) {
@@ -160,6 +161,26 @@ TEST_F(TrainViewTest, EveryStateIsDrawnAtEverySizeInBothThemes) {
     }
     report.runs.clear();
     draw_all();
+}
+
+TEST_F(TrainViewTest, TheAxisOfAReopenedRunEndsWhereTheRunWillEnd) {
+    open({.run = 1, .steps = 240, .limit = 600}, std::nullopt);
+    EXPECT_EQ(axis_end, 400) << "of a run that has just begun it grows";
+    auto reopened = std::make_shared<TrainingSnapshot>(*report.snapshot);
+    reopened->from_file = true;
+    report.snapshot = reopened;
+    frames(2, ui_frame);
+    EXPECT_EQ(axis_end, 600);
+}
+
+TEST_F(TrainViewTest, TheMemoryForTheStepsOfAllRunsIsShownAndSet) {
+    view.folded = {"run optimizer", "run mistake", "run model", "run parts", "run stop", "run sampling"};
+    open({.run = 1}, std::nullopt);
+    const ImVec2 memory = find("##train_scroll", {"limit", "track"});
+    drag(memory, {memory.x + 40, memory.y}, ui_frame);
+    ASSERT_FALSE(all<command::SetHistoryBudget>().empty());
+    EXPECT_GT(std::get<command::SetHistoryBudget>(all<command::SetHistoryBudget>().back()->what).mib, 16);
+    EXPECT_EQ(std::get<command::SetHistoryBudget>(all<command::SetHistoryBudget>().back()->what).mib, view.train.history_mib);
 }
 
 TEST_F(TrainViewTest, KeysStartPauseStepAndMoveBetweenMoments) {

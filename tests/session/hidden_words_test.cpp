@@ -12,6 +12,7 @@
 #include "app/session/document/presets.hpp"
 #include "app/session/facets/readings.hpp"
 #include "app/session/session.hpp"
+#include "engine/trace/gradient_trace.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace attn::app {

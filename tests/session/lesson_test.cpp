@@ -16,6 +16,7 @@
 #include "engine/io/file_error.hpp"
 #include "engine/reference/verification.hpp"
 #include "tests/engine/notebook_values.hpp"
+#include "tests/support/fake_run.hpp"
 #include "tests/support/trained_session.hpp"
 
 namespace attn::app {
@@ -274,6 +275,27 @@ TEST(LessonGoals, GiveBackWhatWasThereBefore) {
         EXPECT_EQ(session.document(), before) << name;
     }
     EXPECT_EQ(session.wait()->problem, "");
+}
+
+TEST(LessonGoals, AStepThatIsNotKeptIsShownUnderTheNameOfTheNearest) {
+    const auto shared = std::make_shared<test::FakeTraining>();
+    Session session(open_preset("multi-head"), no_wake, test::empty_computation(), test::fake_engine(shared));
+    LessonStep step;
+    step.training.emplace();
+    step.training->run = test::fake_settings(200);
+    for (const std::int64_t moment : {0, 101, 200}) {
+        step.training->moment = moment;
+        play_step(session, step);
+        const TrainingSnapshot& run = *session.training().snapshot;
+        ASSERT_LT(run.moments.size(), 100U) << "the history was to be thinned out";
+        ASSERT_TRUE(session.document().trained);
+        const std::int64_t shown = session.document().trained->step.value_or(-1);
+        EXPECT_EQ(session.wait()->trained_step, shown);
+        EXPECT_FALSE(differs(step, session.document(), session.training()));
+        const std::string missing = missing_moment(step, run);
+        EXPECT_EQ(shown == moment, moment != 101);
+        EXPECT_EQ(missing, shown == moment ? "" : "Step 101 of the run was not kept: step " + std::to_string(shown) + " is shown.");
+    }
 }
 
 TEST(LessonGoals, ARunOfThePersonsOwnStaysUntilTheyLetItGo) {

@@ -160,6 +160,83 @@ TEST(OpenRun, ADocumentBringsTheModelThatItShowed) {
     EXPECT_EQ(SavedWithRun::numbers(session), saved.parameters);
 }
 
+/// A label never stands over the numbers of another step.
+TEST(OpenRun, ADocumentOfAStepThatIsNotKeptNamesTheOneThatIsShown) {
+    const test::TemporaryFolder place;
+    const SavedWithRun saved(place.path());
+    Document document = load_document(saved.document);
+    document.trained->step = 1;
+    save_document(saved.document, document);
+    ASSERT_TRUE(std::filesystem::remove(saved.checkpoint.parent_path() / kMomentsName / moment_name(1)));
+    Session session(open_preset(kDefaultPreset), [] {});
+    open_with_run(session, saved.document);
+    EXPECT_NE(session.files().notice.find("Step 1 of its run was not kept: step 0 is shown."), std::string::npos) << session.files().notice;
+    EXPECT_TRUE(session.files().failed);
+    EXPECT_EQ(session.document().trained->step, 0);
+    EXPECT_EQ(session.wait()->trained_step, 0);
+}
+
+TEST(OpenRun, StepsThatADocumentNamesAreThereHoweverLittleRoomThereIs) {
+    const test::TemporaryFolder place;
+    TrainingRun run(tiny());
+    while (run.steps() < 40) run.step();
+    RunFolder folder;
+    folder.checkpoint = take_checkpoint(run);
+    folder.moments = run.history().moments();
+    write_run_folder(place.path() / "run", folder, {.most_moments = folder.moments.size()});
+    const auto moment_of_run = [&](std::int64_t step) { return *folder.moments.at(static_cast<std::size_t>(step)).parameters; };
+    ASSERT_EQ(folder.moments.at(11).step, 11);
+    Document document;
+    {
+        Session session(open_preset(kDefaultPreset), [] {});
+        session.apply({command::OpenCheckpoint{place.path() / "run"}, ""});
+        session.wait_for_training();
+        session.apply({command::ShowMoment{7}, ""});
+        session.wait();
+        session.apply({command::Pin{true, session.states().shown}, ""});
+        session.apply({command::ShowMoment{11}, ""});
+        document = session.document();
+    }
+    document.run_places[document.trained->run] = {(place.path() / "run").string(), "run"};
+    save_document(place.path() / "mine.attnscope.json", document);
+    Session session(open_preset(kDefaultPreset), [] {});
+    session.apply({command::SetHistoryBudget{0.001}, ""});
+    open_with_run(session, place.path() / "mine.attnscope.json");
+    EXPECT_FALSE(session.files().failed) << session.files().notice;
+    EXPECT_LT(session.training().snapshot->moments.size(), 10U) << "there was to be little room";
+    const auto expect_step = [&](const Snapshot& shown, std::int64_t step) {
+        ASSERT_EQ(shown.trained_step, step);
+        const Parameters<float> kept = moment_of_run(step);
+        EXPECT_TRUE(std::equal(kept.data(), kept.data() + kept.count(), shown.trace->parameters->data())) << step;
+    };
+    expect_step(*session.wait(), 11);
+    const auto pinned = session.compute(session.states().pinned_b, facet::Trace{});
+    ASSERT_TRUE(pinned) << pinned.problem;
+    expect_step(*pinned, 7);
+}
+
+/// Nor does a document that was saved beside a run change it.
+TEST(OpenRun, ARunThatIsOpenedStandsBesideItsOwnSettings) {
+    const test::TemporaryFolder place;
+    const SavedWithRun saved(place.path());
+    RunSettings other_rate = tiny();
+    other_rate.train.schedule.rate = 0.5;
+    other_rate.stop.steps = 400;
+    for (const RunSettings& other : {default_run(TaskKind::Repeat), other_rate}) {
+        Document document = load_document(saved.document);
+        document.run = other;
+        save_document(saved.document, document);
+        Session session(open_preset(kDefaultPreset), [] {});
+        open_with_run(session, saved.document);
+        session.wait_for_training();
+        const RunSettings& run = session.training().snapshot->settings;
+        EXPECT_EQ(run.task.kind, TaskKind::Copy);
+        EXPECT_EQ(run.train.schedule.rate, tiny().train.schedule.rate);
+        EXPECT_EQ(run.stop.steps, 100);
+        EXPECT_EQ(session.document().run, run);
+    }
+}
+
 /// Numbers of another model under the document's name would be wrong.
 void expect_nothing_drawn(Session& session) {
     const auto shown = session.wait();

@@ -36,6 +36,7 @@ void write(const std::filesystem::path& path, const std::string& text) { std::of
 Settings some_settings() {
     Settings settings;
     settings.memory_mib = 512;
+    settings.history_mib = 1024;
     settings.dark = false;
     settings.strip = false;
     settings.thumbnails = settings.morphing = false;

@@ -410,13 +410,14 @@ TEST(Trainer, ALongRunKeepsItsNewestPointsAndABoundedNumber) {
     EXPECT_EQ(desk.report.runs.back().losses, losses) << "taken up again as it was left";
 }
 
-TEST(Trainer, GivesTheMomentNearestToAStep) {
+TEST(Trainer, GivesTheMomentOfAStepOrTheNearest) {
     Desk desk;
     desk.trainer.start(fake_settings(100));
     desk.settle();
     ASSERT_LT(desk.now().moments.size(), 100U) << "the history was to be thinned out";
     for (std::int64_t step = -1; step <= 120; ++step) {
-        const Moment moment = desk.trainer.moment(1, step);
+        const Moment moment = desk.trainer.moment_near(1, step), exact = desk.trainer.moment(1, step);
+        EXPECT_EQ(exact.parameters, moment.step == step ? moment.parameters : nullptr) << step;
         std::int64_t distance = 1000;
         for (const std::int64_t kept : desk.now().moments) distance = std::min(distance, std::abs(kept - step));
         EXPECT_EQ(std::abs(moment.step - step), distance);
@@ -424,6 +425,7 @@ TEST(Trainer, GivesTheMomentNearestToAStep) {
         EXPECT_EQ(moment.parameters->data()[0], static_cast<float>(moment.step));
     }
     EXPECT_EQ(desk.trainer.moment(2, 5).parameters, nullptr);
+    EXPECT_EQ(desk.trainer.moment_near(2, 5).parameters, nullptr);
 }
 
 TEST(Trainer, TheCheckOfTheCurvesFindsWhatIsWrong) {

@@ -124,8 +124,10 @@ TEST(TrainingSession, EarlierRunsCanBeGoneBackTo) {
     const auto shared = std::make_shared<test::FakeTraining>();
     Session session(open_preset(kDefaultPreset), no_wake, test::empty_computation(), test::fake_engine(shared));
     train(session, test::fake_settings(5));
-    apply(session, command::ShowMoment{3});
-    apply(session, command::SetRun{test::fake_settings(2)});
+    apply(session, command::ShowMoment{2});
+    RunSettings other = test::fake_settings(2);
+    other.task.kind = TaskKind::Reverse;
+    apply(session, command::SetRun{other});
     apply(session, command::RestartTraining{});
     session.wait_for_training();
     ASSERT_EQ(session.document().trained->run, 2U);
@@ -133,14 +135,17 @@ TEST(TrainingSession, EarlierRunsCanBeGoneBackTo) {
     session.wait_for_training();
     EXPECT_EQ(session.training().snapshot->run, 1U);
     EXPECT_EQ(session.document().trained, (TrainedModel{1, std::nullopt}));
+    EXPECT_EQ(session.document().run, test::fake_settings(5)) << "beside its own settings";
+    EXPECT_EQ(session.training().snapshot->settings, test::fake_settings(5));
     apply(session, command::ChooseRun{2});
     session.wait_for_training();
+    EXPECT_EQ(session.document().run, other);
     // Undo goes back through the moments of the runs.
-    for (int i = 0; i < 10 && !(session.document().trained == TrainedModel{1, 3}); ++i) {
+    for (int i = 0; i < 10 && !(session.document().trained == TrainedModel{1, 2}); ++i) {
         apply(session, command::Undo{});
         session.wait_for_training();
     }
-    EXPECT_EQ(session.document().trained, (TrainedModel{1, 3}));
+    EXPECT_EQ(session.document().trained, (TrainedModel{1, 2}));
     EXPECT_EQ(session.training().snapshot->run, 1U) << "the run of what is shown";
     apply(session, command::ChooseRun{7});
     EXPECT_NE(session.message(), "");
@@ -361,7 +366,7 @@ TEST(TrainingSession, BearsThousandsOfCommandsInAnyOrder) {
     std::mt19937 random(3);
     const auto pick = [&](int below) { return std::uniform_int_distribution<int>(0, below - 1)(random); };
     apply(session, command::SetRun{test::fake_settings(50)});
-    std::int64_t trained = 0;
+    std::int64_t trained = 0, named = 0;
     // More than 6000 on a busy machine, where all orders may be given before another thread gets its turn.
     for (int i = 0; i < 6000 || (trained <= 1000 && i < 600'000); ++i) {
         const std::string merge = pick(2) == 0 ? "drag" : "";
@@ -412,6 +417,10 @@ TEST(TrainingSession, BearsThousandsOfCommandsInAnyOrder) {
             }
             ++trained;
         }
+        if (session.is_up_to_date() && session.document().trained && session.document().trained->step) {
+            ASSERT_EQ(snapshot->trained_step, session.document().trained->step) << "another moment under the name of this one";
+            ++named;
+        }
         for (const RunCurves& curves : session.training().runs) {
             const auto points = static_cast<std::int64_t>(curves.losses.size());
             ASSERT_EQ(points == 0 ? 0 : curves.losses.back().step, points);
@@ -422,6 +431,7 @@ TEST(TrainingSession, BearsThousandsOfCommandsInAnyOrder) {
         }
     }
     EXPECT_GT(trained, 1000);
+    EXPECT_GT(named, 100);
     apply(session, command::PauseTraining{});
     apply(session, command::ShowMoment{std::nullopt});
     session.wait_for_training();

@@ -57,6 +57,7 @@ public:
     const std::string& probe_source() const override { return probe_source_; }
     const History& history() const override { return history_; }
     void limit_history(std::size_t budget_bytes) override { history_.limit(std::min(budget_bytes, shared_->budget)); }
+    void hold(std::span<const Moment> named) override { history_.hold(named); }
     std::int64_t steps() const override { return steps_; }
     Moment keep() override {
         if (history_.moments().empty() || history_.moments().back().step < steps_)

@@ -166,6 +166,8 @@ std::string name_of_source(const PanelContext& context, const CompareSource& sou
 
 ComparedState compared_state(const PanelContext& context, const CompareSource& source) {
     const StateRef& state = context.states.*source.state;
+    if (state == nullptr && source.source == Compare::Moment && context.other_step && can_compare(context, source.source))
+        return {nullptr, nullptr, fmt::format("Step {} of this run is not kept: choose another.", format_count(*context.other_step))};
     if (state == nullptr) return {nullptr, nullptr, std::string(source.none)};
     if (state == context.states.shown) return {state, &context.snapshot, ""};
     const auto trace = context.inquiry.ask(state, facet::Trace{});

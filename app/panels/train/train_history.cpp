@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 #include <vector>
 
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/maps/labels.hpp"
+#include "app/panels/train/curve_names.hpp"
 #include "app/panels/train/train_transport.hpp"
 #include "app/panels/train/train_view.hpp"
 #include "app/panels/train/train_words.hpp"
@@ -131,57 +133,68 @@ void draw_history_header(PanelContext& context) {
 
 // Curves.
 
-/// Labels formed heads at the point of formation; a click goes there.
-void draw_labels(PanelContext& context, const RunLines& run, const PlotArea& area) {
-    const Ui ui = context.ui();
-    const auto& [colors, fonts, scale] = context.theme;
-    struct Label {
-        const HeadCurves* head;
-        Shown shown;
-        float last;
-    };
-    std::vector<Label> labels;
+/// A head whose pattern has formed.
+struct Formed {
+    const HeadCurves* head;
+    Shown shown;
+    std::string name;
+};
+
+/// The formed heads with the largest shares now, in the order of formation.
+std::vector<Formed> formed_heads(const PanelContext& context, const RunLines& run) {
+    std::vector<Formed> formed;
     for (const HeadCurves& head : run.heads) {
         const Shown shown = shown_of(head, context.view.train.pattern);
-        if (shown.formed >= 0) labels.push_back({&head, shown, head.curve(shown.pattern).raw().values().back()});
+        if (shown.formed >= 0) formed.push_back({&head, shown, fmt::format("{} {} head", head_name(head), pattern_name(shown.pattern))});
     }
-    std::stable_sort(labels.begin(), labels.end(), [](const Label& a, const Label& b) { return a.last > b.last; });
-    if (labels.size() > kMostLabels) labels.resize(kMostLabels);
-    // Placed in order of formation, so that labels keep their positions while scores fluctuate.
-    std::stable_sort(labels.begin(), labels.end(), [](const Label& a, const Label& b) { return a.shown.formed < b.shown.formed; });
+    const auto last = [](const Formed& one) { return one.head->curve(one.shown.pattern).raw().values().back(); };
+    std::stable_sort(formed.begin(), formed.end(), [&](const Formed& a, const Formed& b) { return last(a) > last(b); });
+    if (formed.size() > kMostLabels) formed.resize(kMostLabels);
+    std::stable_sort(formed.begin(), formed.end(), [](const Formed& a, const Formed& b) { return a.shown.formed < b.shown.formed; });
+    return formed;
+}
+
+/// Places for the names: the first curves are those of `formed`, then come all others.
+std::vector<std::optional<Box>> places_of(const PanelContext& context, const RunLines& run, std::span<const Formed> formed,
+                                          const PlotArea& area) {
+    std::vector<NamedCurve> curves;
+    for (const Formed& one : formed) {
+        const ImVec2 size{text_width(context.theme.fonts.caption, one.name) + context.px(8), context.px(17)};
+        curves.push_back({&one.head->curve(one.shown.pattern), true, size, one.shown.formed});
+    }
+    for (const HeadCurves& head : run.heads) {
+        if (std::any_of(formed.begin(), formed.end(), [&](const Formed& one) { return one.head == &head; })) continue;
+        const Shown shown = shown_of(head, context.view.train.pattern);
+        curves.push_back({&head.curve(shown.pattern), shown.formed >= 0 || is_chosen_attention(context, head.id, head.head)});
+    }
+    return place_names(area, curves, context.px(4));
+}
+
+/// Names formed heads beside their curves, and marks where they form; a click goes there. A name without a place is left out: the tooltip
+/// of its curve has it.
+void draw_labels(PanelContext& context, const RunLines& run, const PlotArea& area) {
+    const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    std::vector<Box> taken;
-    for (const Label& label : labels) {
-        const std::string text = fmt::format("{} {} head", head_name(*label.head), pattern_name(label.shown.pattern));
-        const float wide = text_width(fonts.caption, text) + context.px(8), high = context.px(17);
-        const Curve& curve = label.head->curve(label.shown.pattern);
-        const float score = curve.raw().values()[nearest_point(curve.x(), label.shown.formed)];
-        const ImVec2 point{area.at_x(label.shown.formed), area.at_y(static_cast<double>(score))};
-        float x = point.x + context.px(8), y = point.y + context.px(2);
-        if (x + wide > area.max.x) x = point.x - context.px(8) - wide;
-        const auto overlaps = [&] {
-            return std::any_of(taken.begin(), taken.end(), [&](const Box& box) {
-                return x < box.max.x && x + wide > box.min.x && y < box.max.y && y + high > box.min.y;
-            });
-        };
-        // If a label overlaps another one, try further down, then further up.
-        while (overlaps() && y + 2 * high <= area.max.y) y += high;
-        for (y = overlaps() ? point.y - high : y; overlaps() && y - high >= area.min.y;) y -= high;
-        if (overlaps()) continue;
-        taken.push_back({{x, y}, {x + wide, y + high}});
-        ImGui::PushID(label.head);
-        const Item item =
-            item_at(ui, "##label", {x, y}, {wide, high}, {.tooltip = "Click: choose this head and go to the moment it forms"});
+    const std::vector<Formed> formed = formed_heads(context, run);
+    const std::vector<std::optional<Box>> places = places_of(context, run, formed, area);
+    for (std::size_t i = 0; i < formed.size(); ++i) {
+        const auto& [head, shown, name] = formed[i];
+        const Color ink = pattern_color(context, shown.pattern);
+        const Curve& curve = head->curve(shown.pattern);
+        const float score = curve.raw().values()[nearest_point(curve.x(), shown.formed)];
+        list.AddCircleFilled({area.at_x(shown.formed), area.at_y(static_cast<double>(score))}, context.px(3), ink, 16);
+        if (!places[i]) continue;
+        const Box& box = *places[i];
+        ImGui::PushID(head);
+        const Item item = item_at(context.ui(), "##label", box.min, {box.max.x - box.min.x, box.max.y - box.min.y},
+                                  {.tooltip = "Click: choose this head and go to the moment it forms"});
         ImGui::PopID();
-        const Color ink = pattern_color(context, label.shown.pattern);
-        list.AddRectFilled(item.min, item.max, with_alpha(item.hovered ? colors.raised : colors.pane, 0.9F), context.px(4));
-        list.AddCircleFilled(point, context.px(3), ink, 16);
-        draw_text(list, fonts.caption, {x + context.px(4), y + context.px(2)}, ink, text);
-        if (item.pressed) {
-            choose(context, *label.head);
-            show_step(context, label.shown.formed);
-            ++context.view.gesture;
-        }
+        if (item.hovered) list.AddRectFilled(item.min, item.max, colors.raised, context.px(4));
+        draw_text(list, fonts.caption, {box.min.x + context.px(4), box.min.y + context.px(2)}, ink, name);
+        if (!item.pressed) continue;
+        choose(context, *head);
+        show_step(context, shown.formed);
+        ++context.view.gesture;
     }
 }
 

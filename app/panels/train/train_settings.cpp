@@ -451,13 +451,17 @@ void draw_kept_run(PanelContext& context, const KeptRun& kept, const std::string
     else train.forgetting = kept.run;
 }
 
+std::string megabytes(std::size_t bytes) {
+    return format_number(static_cast<double>(bytes) / (1 << 20), {.decimals = bytes < (10U << 20) ? 1 : 0});
+}
+
 /// Draws the list of kept runs.
 void draw_runs(PanelContext& context) {
     const std::vector<KeptRun>& kept = context.training.snapshot->kept;
     if (kept.empty()) return;
     std::size_t bytes = 0;
     for (const KeptRun& run : kept) bytes += run.history_bytes;
-    if (!run_section(context, "run list", "Runs", fmt::format("{} kept, {} MB", kept.size(), (bytes + (1U << 19)) >> 20),
+    if (!run_section(context, "run list", "Runs", fmt::format("{} kept, {} MB", kept.size(), megabytes(bytes)),
                      "Earlier runs of this session."))
         return;
     const std::vector<std::string> names = run_names(context.training.runs);
@@ -468,6 +472,30 @@ void draw_runs(PanelContext& context) {
             found == curves.end() ? fmt::format("run {}", run->run) : names[static_cast<std::size_t>(found - curves.begin())];
         draw_kept_run(context, *run, name);
     }
+}
+
+/// Draws the memory that the kept steps of all runs share, and how they share it.
+void draw_history_memory(PanelContext& context) {
+    const TrainingSnapshot& now = *context.training.snapshot;
+    double& chosen = context.view.train.history_mib;
+    if (!run_section(context, "run memory", "Memory", fmt::format("{} of {:.0f} MB", megabytes(now.histories_bytes), chosen),
+                     "For the kept steps of all runs."))
+        return;
+    const Edited edited =
+        slider_row(context.ui(), "limit", chosen,
+                   {.min = 16,
+                    .max = 16384,
+                    .log = true,
+                    .decimals = 0,
+                    .shown = fmt::format("{:.0f} MB", chosen),
+                    .notes = {.tooltip = "For the kept steps of all runs. With less, every run keeps fewer steps; what is "
+                                         "shown, pinned or compared stays."}});
+    if (edited.finished) context.commands.push_back({command::SetHistoryBudget{chosen}, ""});
+    const std::string own = now.run == 0 ? "" : fmt::format(" (this one: {} MB)", megabytes(now.history_budget));
+    paragraph(context.ui(), context.theme.fonts.caption, context.theme.colors.faint,
+              fmt::format("A run may fill half of what the others leave free{}, then it keeps every second step. No run takes steps from "
+                          "another.",
+                          own));
 }
 
 float progress_height(const PanelContext& context, float width) {
@@ -530,6 +558,7 @@ void draw_scrolled(PanelContext& context) {
     draw_parts_of_run(context);
     draw_stop(context);
     draw_sampling(context);
+    draw_history_memory(context);
     draw_files(context);
 }
 

@@ -47,6 +47,7 @@ struct TrainView {
     int side = 0;                       ///< the pane shown if there is room for one only: 0 attention, 1 predictions
     double ended_at = -1e9;             ///< when a run was last seen running, in seconds
     std::uint64_t forgetting = 0;       ///< the run to delete after a second click; 0: none
+    double history_mib = static_cast<double>(kHistoriesBudget >> 20);  ///< memory limit for the kept steps of all runs
     std::string text_path;
 };
 

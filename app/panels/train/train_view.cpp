@@ -74,6 +74,8 @@ double run_end(const PanelContext& context) {
     const TrainingSnapshot& now = *context.training.snapshot;
     const auto newest = static_cast<double>(now.step);
     const auto limit = static_cast<double>(now.run == 0 ? context.document.run.stop.steps : now.settings.stop.steps);
+    // A run from a file has not just begun: it shows its whole course.
+    if (now.from_file && limit >= newest && limit > 0) return limit;
     double end = 50;
     while (end < newest) end *= 2;
     return limit > 0 && limit >= newest ? std::min(end, limit) : end;

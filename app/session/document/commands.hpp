@@ -62,7 +62,8 @@ struct TrainBoth {};
 struct ShowMoment {
     std::optional<std::int64_t> step;
 };
-/// Chooses the moment of the shown run to compare with, computed from the same text and settings. None: stops comparing.
+/// Chooses the moment of the current run to compare with, the saved one nearest to `step`, with the shown text and settings. None: stops
+/// comparing.
 struct CompareMoment {
     std::optional<std::int64_t> step;
 };
@@ -182,6 +183,10 @@ struct ListModels {
 struct SetMemoryBudget {
     double mib = 0;
 };
+/// Sets the memory limit for the kept steps of all training runs. A smaller one drops steps of all of them.
+struct SetHistoryBudget {
+    double mib = 0;
+};
 /// Identifies a file before it is opened.
 struct PreviewFile {
     std::filesystem::path path;
@@ -220,8 +225,8 @@ struct Command {
                  command::SetTrainingText, command::SaveRun, command::OpenCheckpoint, command::Pin, command::SaveDocument,
                  command::OpenFile, command::RestoreWork, command::UseText, command::ExportTensor, command::ExportTable,
                  command::CancelExport, command::CopySnippet, command::ListFolder, command::ListModels, command::SetMemoryBudget,
-                 command::PreviewFile, command::TellFile, command::EndNotice, command::OpenDump, command::ShowBeside, command::Undo,
-                 command::Redo, command::GoBackToLeft, command::BeginVisit, command::EndVisit>
+                 command::SetHistoryBudget, command::PreviewFile, command::TellFile, command::EndNotice, command::OpenDump,
+                 command::ShowBeside, command::Undo, command::Redo, command::GoBackToLeft, command::BeginVisit, command::EndVisit>
         what;
     std::string merge;
 };

@@ -65,6 +65,7 @@ Settings parse(const std::string& text, const std::string& source) {
     object.read("toured", settings.toured);
     if (object.has("lessons")) settings.lessons = lessons_from_json(object.object("lessons"));
     object.read("memory_mib", settings.memory_mib, 0, kMaxMemoryMiB);
+    object.read("history_mib", settings.history_mib, 0, kMaxMemoryMiB);
     return settings;
 }
 
@@ -183,6 +184,7 @@ void save_settings(const std::filesystem::path& path, const Settings& settings) 
         {"toured", settings.toured},
         {"lessons", to_json(settings.lessons)},
         {"memory_mib", settings.memory_mib},
+        {"history_mib", settings.history_mib},
     };
     write_whole_file(path, json.dump(2, Json::InvalidUtf8::Replace) + "\n");
 }

@@ -34,6 +34,7 @@ struct Settings {
     bool toured = false;                           ///< the tour has been completed
     std::map<std::string, std::size_t> lessons{};  ///< by name: the step, from 0, at which a lesson was left unfinished
     double memory_mib = 0;                         ///< memory limit for computed results; 0: a quarter of the machine's memory
+    double history_mib = 0;                        ///< memory limit for the kept steps of all training runs; 0: the default
     bool operator==(const Settings&) const = default;
 };
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "app/session/training/trained_document.hpp"
+#include "engine/train/moment_steps.hpp"
 
 namespace attn::app {
 namespace {
@@ -28,12 +29,19 @@ ForwardSettings forward_of(const LessonTraining& training, const TrainingSnapsho
     return forward;
 }
 
-/// The moment that the step shows. The run may have gone on beyond the step, or have ended before that moment.
-std::optional<std::int64_t> moment_of(const LessonTraining& training, const TrainingSnapshot& run) {
+/// The moment that the step wants to show. The run may have gone on beyond the step, or have ended before that moment.
+std::optional<std::int64_t> wanted_moment(const LessonTraining& training, const TrainingSnapshot& run) {
     if (training.moment && *training.moment <= run.step) return training.moment;
     if (training.moment) return {};
     if (run.step > training.run.stop.steps) return training.run.stop.steps;
     return {};
+}
+
+/// The moment that the step shows: the kept one nearest to that.
+std::optional<std::int64_t> moment_of(const LessonTraining& training, const TrainingSnapshot& run) {
+    const std::optional<std::int64_t> wanted = wanted_moment(training, run);
+    if (!wanted || run.moments.empty()) return wanted;
+    return run.moments[nearest_moment(run.moments, *wanted)];
 }
 
 }  // namespace
@@ -100,7 +108,12 @@ Document shown_document(const LessonStep& step, const TrainingSnapshot& run) {
 }
 
 std::string missing_moment(const LessonStep& step, const TrainingSnapshot& run) {
-    if (!step.training || !step.training->moment || *step.training->moment <= run.step || !at_rest(run)) return "";
+    if (!step.training) return "";
+    if (const auto wanted = wanted_moment(*step.training, run)) {
+        const std::int64_t shown = *moment_of(*step.training, run);
+        return shown == *wanted ? "" : fmt::format("Step {} of the run was not kept: step {} is shown.", *wanted, shown);
+    }
+    if (!step.training->moment || !at_rest(run)) return "";
     return fmt::format("The run ended after {} steps: there is no step {} to show.", run.step, *step.training->moment);
 }
 

@@ -1,6 +1,7 @@
 #include "app/session/training/live_run.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <span>
 #include <utility>
 
@@ -43,6 +44,7 @@ public:
     const std::string& probe_source() const override { return run_->dataset().probe_source(); }
     const History& history() const override { return run_->history(); }
     void limit_history(std::size_t budget_bytes) override { run_->limit_history(budget_bytes); }
+    void hold(std::span<const Moment> named) override { run_->hold(named); }
     std::int64_t steps() const override { return run_->steps(); }
     Moment keep() override { return run_->keep(); }
     void apply(const RunSettings& settings) override { run_->apply(settings); }
@@ -117,18 +119,20 @@ HeldOutExample EngineRun::unanswered(std::int64_t sequence, bool fills_in) const
     return example;
 }
 
+constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
+
 std::unique_ptr<EngineRun> open_run(const std::filesystem::path& path) {
     std::error_code unknown;
-    if (!std::filesystem::is_directory(path, unknown)) return std::make_unique<EngineRun>(resume_run(read_checkpoint(path)));
+    if (!std::filesystem::is_directory(path, unknown)) return std::make_unique<EngineRun>(resume_run(read_checkpoint(path), kNoLimit));
     RunFolder folder = read_run_folder(path);
-    return std::make_unique<EngineRun>(resume_run(folder.checkpoint, History::kDefaultBudget, folder.moments),
+    return std::make_unique<EngineRun>(resume_run(folder.checkpoint, kNoLimit, folder.moments),
                                        PastPoints{std::move(folder.losses), std::move(folder.validations), std::move(folder.heads)});
 }
 
 }  // namespace
 
 TrainingEngine TrainingEngine::engine() {
-    return {[](const RunSettings& settings) { return std::make_unique<EngineRun>(std::make_unique<TrainingRun>(settings)); },
+    return {[](const RunSettings& settings) { return std::make_unique<EngineRun>(std::make_unique<TrainingRun>(settings, kNoLimit)); },
             [](const std::filesystem::path& path) { return open_run(path); }};
 }
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -33,6 +34,7 @@ public:
     virtual const History& history() const = 0;
     /// Changes the memory budget of the history.
     virtual void limit_history(std::size_t budget_bytes) = 0;
+    virtual void hold(std::span<const Moment> named) = 0;
     virtual std::int64_t steps() const = 0;
     /// The current parameters, stored in the history as its newest moment.
     virtual Moment keep() = 0;
@@ -51,7 +53,7 @@ public:
     virtual Checkpoint checkpoint() const = 0;
 };
 
-/// Creates runs; tests replace it.
+/// Creates runs, whose history has no limit until it is given one; tests replace it.
 struct TrainingEngine {
     std::function<std::unique_ptr<LiveRun>(const RunSettings&)> start;  ///< throws ConfigError
     std::function<std::unique_ptr<LiveRun>(const std::filesystem::path&)>

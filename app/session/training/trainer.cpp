@@ -99,14 +99,16 @@ std::future<void> Trainer::saved(std::uint64_t run, std::int64_t step, std::stri
 }
 void Trainer::choose(std::uint64_t run) { send(Choose{run}); }
 void Trainer::forget(std::uint64_t run) { send(Forget{run}); }
+void Trainer::hold(HeldMoments named) { send(Hold{std::move(named)}); }
+void Trainer::limit_histories(std::size_t budget_bytes) { send(Limit{budget_bytes}); }
 
-std::uint64_t Trainer::open(std::filesystem::path path) {
-    send(Open{++last_order_, std::move(path), false, ""});
+std::uint64_t Trainer::open(std::filesystem::path path, std::set<std::int64_t> named) {
+    send(Open{++last_order_, std::move(path), false, "", std::move(named)});
     return last_order_;
 }
 
-std::uint64_t Trainer::restore(std::filesystem::path path, std::string file) {
-    send(Open{++last_order_, std::move(path), true, std::move(file)});
+std::uint64_t Trainer::restore(std::filesystem::path path, std::string file, std::set<std::int64_t> named) {
+    send(Open{++last_order_, std::move(path), true, std::move(file), std::move(named)});
     return last_order_;
 }
 
@@ -144,10 +146,24 @@ void Trainer::update(TrainingReport& report) {
     put_in_order(report.runs, report.snapshot->run);
 }
 
+const std::vector<Moment>* Trainer::moments_of(std::uint64_t run) const {
+    if (latest_->run == run) return &moments_;
+    const auto kept = kept_moments_.find(run);
+    return kept == kept_moments_.end() ? nullptr : &kept->second;
+}
+
 Moment Trainer::moment(std::uint64_t run, std::int64_t step) const {
     const std::lock_guard lock(mutex_);
-    const auto kept = kept_moments_.find(run);
-    const std::vector<Moment>* moments = latest_->run == run ? &moments_ : kept == kept_moments_.end() ? nullptr : &kept->second;
+    const std::vector<Moment>* moments = moments_of(run);
+    if (moments == nullptr) return {};
+    const auto is_before = [](const Moment& moment, std::int64_t at) { return moment.step < at; };
+    const auto found = std::lower_bound(moments->begin(), moments->end(), step, is_before);
+    return found != moments->end() && found->step == step ? *found : Moment{};
+}
+
+Moment Trainer::moment_near(std::uint64_t run, std::int64_t step) const {
+    const std::lock_guard lock(mutex_);
+    const std::vector<Moment>* moments = moments_of(run);
     if (moments == nullptr || moments->empty()) return {};
     std::vector<std::int64_t> steps;
     for (const Moment& moment : *moments) steps.push_back(moment.step);
@@ -324,6 +340,10 @@ void Trainer::carry_out(const Open& open, const std::stop_token& job) {
     } catch (const std::exception& error) {
         return refuse(error.what());
     }
+    std::vector<Moment> named;
+    for (const Moment& moment : run->history().moments())
+        if (open.named.contains(moment.step)) named.push_back(moment);
+    run->hold(named);
     // Published together with the run, so that later notices about the new run follow it.
     const std::string told = open.kept ? fmt::format("Restored step {}.", run->steps())
                                        : fmt::format("Opened {} at step {}.", escaped(open.path.native(), 0), run->steps());
@@ -337,6 +357,7 @@ void Trainer::carry_out(const Open& open, const std::stop_token& job) {
 void Trainer::take_up(std::unique_ptr<LiveRun> run, TrainingPhase phase, const std::stop_token& job, const std::string& opened) {
     keep_run();
     run_ = std::move(run);
+    give_room();
     then_.reset();
     TrainingSnapshot state;
     state.serial = state_.serial;
@@ -512,8 +533,10 @@ void Trainer::publish(bool newest) {
         for (const Moment& moment : moments) state_.moments.push_back(moment.step);
         state_.history_bytes = run_->history().bytes();
         state_.history_budget = run_->history().budget();
+        state_.histories_bytes = state_.history_bytes + bytes_of_kept_runs();
         measure_speed();
     }
+    state_.histories_budget = budget_;
     ++state_.serial;
     add_copies(published_, unpublished_);
     // The old values are destroyed at the end, after the lock is released and the window notified.

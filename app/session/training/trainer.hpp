@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <variant>
@@ -23,6 +24,9 @@ namespace attn::app {
 
 /// Pause between two calls of KeepRun while training; an idle run is handed over at once.
 inline constexpr std::chrono::milliseconds kHandOverPause{4000};
+
+/// By run: the moments of it that something outside names.
+using HeldMoments = std::map<std::uint64_t, std::vector<Moment>>;
 
 /// One thread that owns the current run. It executes orders in sequence, between training steps; a new run cancels the step in progress. It
 /// publishes a snapshot at every change of phase and otherwise at most 30 times a second, with all points since the last one. All methods
@@ -52,22 +56,28 @@ public:
     std::shared_future<std::shared_ptr<const RunFolder>> contents(std::uint64_t run);
     /// The run was saved to this folder after `step` steps. The future is ready when the newest snapshot says so. From any thread.
     std::future<void> saved(std::uint64_t run, std::int64_t step, std::string folder);
-    /// Resumes the run in the file, paused; if the file cannot be used, the current run continues. Returns the number of the order, see
-    /// TrainingSnapshot::opened.
-    std::uint64_t open(std::filesystem::path path);
+    /// Resumes the run in the file, paused; if the file cannot be used, the current run continues. Its moments at the steps `named` are
+    /// held. Returns the number of the order, see TrainingSnapshot::opened.
+    std::uint64_t open(std::filesystem::path path, std::set<std::int64_t> named = {});
     /// The same for an autosave of a run whose own file is `file` ("" for none). The run still counts as unsaved.
-    std::uint64_t restore(std::filesystem::path path, std::string file);
+    std::uint64_t restore(std::filesystem::path path, std::string file, std::set<std::int64_t> named = {});
     /// Makes a kept run current again, paused if it was running, and keeps the present one.
     void choose(std::uint64_t run);
     /// Deletes a kept run.
     void forget(std::uint64_t run);
+    /// These moments of the runs are held from now on (see History::hold()); those of other runs stay as they are.
+    void hold(HeldMoments named);
+    /// Changes the memory for the moments of all runs. A smaller one thins out all of them alike.
+    void limit_histories(std::size_t budget_bytes);
     /// Runs are passed to `keep` from now on.
     void hand_over_to(KeepRun keep);
 
     /// Brings the report up to date: the newest snapshot and all points up to its step.
     void update(TrainingReport& report);
-    /// The saved moment nearest to `step`, of the current or a kept run; without parameters if the run no longer exists.
+    /// The moment of exactly this step, of the current or a kept run; without parameters if it is not kept.
     Moment moment(std::uint64_t run, std::int64_t step) const;
+    /// The kept moment nearest to `step`; without parameters if the run no longer exists.
+    Moment moment_near(std::uint64_t run, std::int64_t step) const;
     /// Waits until all orders are done and no run is running. For tests and programs without a window.
     void wait();
 
@@ -105,6 +115,7 @@ private:
         std::filesystem::path path;
         bool kept;         ///< an autosave
         std::string file;  ///< of an autosaved run
+        std::set<std::int64_t> named;
     };
     struct Choose {
         std::uint64_t run;
@@ -112,7 +123,13 @@ private:
     struct Forget {
         std::uint64_t run;
     };
-    using Order = std::variant<Start, Pause, OneStep, NewRun, Chain, Apply, Contents, Saved, Open, Choose, Forget>;
+    struct Hold {
+        HeldMoments named;
+    };
+    struct Limit {
+        std::size_t budget_bytes;
+    };
+    using Order = std::variant<Start, Pause, OneStep, NewRun, Chain, Apply, Contents, Saved, Open, Choose, Forget, Hold, Limit>;
     void send(Order order);
 
     /// Executes an order, or the next training step if it is null, and schedules the step that follows while the run is running.
@@ -129,10 +146,16 @@ private:
     void carry_out(const Open& open, const std::stop_token& job);
     void carry_out(const Choose& choose, const std::stop_token& job);
     void carry_out(const Forget& forget, const std::stop_token& job);
+    void carry_out(const Hold& hold, const std::stop_token& job);
+    void carry_out(const Limit& limit, const std::stop_token& job);
     /// Keeps the current run, if it has made a step, before another replaces it.
     void keep_run();
-    /// Divides the memory for moments among the kept runs and updates their list.
-    void note_kept_runs();
+    void note_kept_runs();  ///< updates their list
+    /// Gives the current run half of what the others leave free of the memory for moments.
+    void give_room();
+    std::size_t bytes_of_kept_runs() const;
+    /// The moments of a run in latest_; null if it no longer exists. Needs the lock.
+    const std::vector<Moment>* moments_of(std::uint64_t run) const;
     /// Throws ConfigError as the engine does, and if a run that is to start (`runs`) would never learn.
     std::unique_ptr<LiveRun> new_run(RunSettings settings, bool runs);
     /// `opened`: the notice about a run from a file; "" for a new run.
@@ -189,6 +212,7 @@ private:
     std::int64_t tokens_ = 0;
     std::uint64_t last_run_ = 0;    // number of the newest run
     std::uint64_t last_order_ = 0;  // to open a run; used by the UI's thread
+    std::size_t budget_ = kHistoriesBudget;
 
     /// A kept run and what is known about it.
     struct Shelved {

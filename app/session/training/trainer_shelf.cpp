@@ -7,12 +7,6 @@
 #include "engine/tensor/error.hpp"
 
 namespace attn::app {
-namespace {
-
-/// The memory for moments that all kept runs share; if it is exceeded, every second moment is dropped.
-constexpr std::size_t kShelfBytes = History::kDefaultBudget;
-
-}  // namespace
 
 void Trainer::keep_run() {
     if (run_ == nullptr) return;
@@ -33,7 +27,6 @@ void Trainer::note_kept_runs() {
     std::vector<KeptRun> kept;
     std::map<std::uint64_t, std::vector<Moment>> moments;
     for (Shelved& one : shelf_) {
-        one.run->limit_history(kShelfBytes / shelf_.size());
         const History& history = one.run->history();
         kept.push_back({one.state.run, one.run->settings(), one.state.phase, one.run->steps(), one.state.saved_step,
                         history.moments().size(), history.bytes(), one.state.file});
@@ -44,6 +37,19 @@ void Trainer::note_kept_runs() {
     kept_moments_.swap(moments);
 }
 
+std::size_t Trainer::bytes_of_kept_runs() const {
+    std::size_t bytes = 0;
+    for (const Shelved& one : shelf_) bytes += one.run->history().bytes();
+    return bytes;
+}
+
+// What the other runs keep is never taken from them, nor from this one what it keeps already.
+void Trainer::give_room() {
+    if (run_ == nullptr) return;
+    const std::size_t others = bytes_of_kept_runs(), free = budget_ - std::min(budget_, others);
+    run_->limit_history(std::max(free / 2, std::min(free, run_->history().bytes())));
+}
+
 void Trainer::carry_out(const Choose& choose, const std::stop_token&) {
     const auto is_chosen = [&](const Shelved& one) { return one.state.run == choose.run; };
     const auto found = std::find_if(shelf_.begin(), shelf_.end(), is_chosen);
@@ -52,7 +58,7 @@ void Trainer::carry_out(const Choose& choose, const std::stop_token&) {
     shelf_.erase(found);
     keep_run();
     run_ = std::move(chosen.run);
-    run_->limit_history(History::kDefaultBudget);
+    give_room();
     then_.reset();
     chosen.state.serial = state_.serial;
     chosen.state.opened = std::move(state_.opened);
@@ -77,6 +83,7 @@ void Trainer::carry_out(const Choose& choose, const std::stop_token&) {
 void Trainer::carry_out(const Forget& forget, const std::stop_token&) {
     std::erase_if(shelf_, [&](const Shelved& one) { return one.state.run == forget.run; });
     note_kept_runs();
+    give_room();
     publish(false);
     KeepRun keep;
     {
@@ -84,6 +91,30 @@ void Trainer::carry_out(const Forget& forget, const std::stop_token&) {
         keep = keep_;
     }
     if (keep) keep({.run = forget.run, .contents = nullptr, .file = {}, .gone = true});
+}
+
+void Trainer::carry_out(const Hold& hold, const std::stop_token&) {
+    for (const auto& [number, named] : hold.named) {
+        if (number == state_.run && run_ != nullptr) run_->hold(named);
+        for (Shelved& one : shelf_)
+            if (one.state.run == number) one.run->hold(named);
+    }
+    note_kept_runs();
+    publish(false);
+}
+
+void Trainer::carry_out(const Limit& limit, const std::stop_token&) {
+    budget_ = limit.budget_bytes;
+    const std::size_t all = bytes_of_kept_runs() + (run_ == nullptr ? 0 : run_->history().bytes());
+    const double share = static_cast<double>(budget_) / static_cast<double>(std::max<std::size_t>(all, 1));
+    const auto thin = [share](LiveRun& run) {
+        if (share < 1) run.limit_history(static_cast<std::size_t>(share * static_cast<double>(run.history().bytes())));
+    };
+    for (Shelved& one : shelf_) thin(*one.run);
+    if (run_ != nullptr) thin(*run_);
+    note_kept_runs();
+    give_room();
+    publish(false);
 }
 
 }  // namespace attn::app

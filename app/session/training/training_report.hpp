@@ -30,6 +30,9 @@ struct HandedRun {
 };
 using KeepRun = std::function<void(HandedRun)>;
 
+/// Memory for the moments of all runs together, by default. Each run that begins may fill half of what the others leave free.
+inline constexpr std::size_t kHistoriesBudget = std::size_t{512} << 20;
+
 enum class TrainingPhase : std::uint8_t {
     Idle,  ///< no run yet
     Running,
@@ -85,8 +88,9 @@ struct TrainingSnapshot {
     std::int64_t saved_step = 0;                          ///< the last step saved to a file; 0 for a new run, which has nothing to lose
     std::shared_ptr<const Parameters<float>> parameters;  ///< after `parameters_step` steps, which may be slightly before `step`
     std::int64_t parameters_step = 0;
-    std::vector<std::int64_t> moments;  ///< steps with parameters in the history, ascending
-    std::size_t history_bytes = 0, history_budget = 0;
+    std::vector<std::int64_t> moments;                      ///< steps with parameters in the history, ascending
+    std::size_t history_bytes = 0, history_budget = 0;      ///< of this run
+    std::size_t histories_bytes = 0, histories_budget = 0;  ///< of all runs
     std::vector<std::string> vocabulary;
     TokenizerKind tokenizer = TokenizerKind::Character;
     bool special_tokens = false;
