@@ -180,8 +180,8 @@ void Session::Impl::finish_opening() {
     }
     next = with_opened_runs(std::move(next), opened);
     const std::string other_step_shown = settle_step(next);
-    // A run that went on since has other settings than the document that was saved beside it.
-    if (work.opened && next.trained && next.trained->run == run().run) next.run = run().settings;
+    // A run that went on since has other settings than a document that was saved beside it, but not than its own.
+    if (work.opened && run_folder_of(work.file).empty() && next.trained && next.trained->run == run().run) next.run = run().settings;
     if (next.texts.empty()) next.texts.emplace_back();
     if (work.opened) replace(std::move(next), "");
     else change(std::move(next), "");
