@@ -82,7 +82,9 @@ bool has_typed_texts(const Document& document) {
     std::vector<PresetSentence> own;
     if (document.model != nullptr) {
         const Document opened = document_of_model(document.model);
-        own.push_back({.texts = opened.texts, .source_texts = opened.source_texts});
+        PresetSentence& texts = own.emplace_back();
+        texts.texts = opened.texts;
+        texts.source_texts = opened.source_texts;
     } else if (const Preset* preset = document.trained ? nullptr : preset_of(document)) {
         own = preset->sentences;
     }
@@ -267,10 +269,10 @@ void Session::Impl::go_on(Travel travel) {
         return what.empty() && std::none_of(models.begin(), models.end(), is_lost);
     };
     if (const std::shared_ptr<const Document> there = destination(travel.way, usable)) {
-        std::vector<ModelRef> held = models_of(document()), closed;
-        held.insert(held.end(), travel.models.opened.begin(), travel.models.opened.end());
+        std::vector<ModelRef> kept = models_of(document()), closed;
+        kept.insert(kept.end(), travel.models.opened.begin(), travel.models.opened.end());
         for (const ModelRef& model : models_of(*there)) {
-            if (std::find(held.begin(), held.end(), model) != held.end()) continue;
+            if (std::find(kept.begin(), kept.end(), model) != kept.end()) continue;
             ModelRef open = model.held_if_open();
             (open.held() ? travel.models.opened : closed).push_back(std::move(open));
         }

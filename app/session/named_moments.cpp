@@ -67,11 +67,11 @@ void Session::Impl::hold_named_moments() {
         if (other->trained && exists(other->trained->run)) add_model(*other);
         for (NamedMoment& pinned : moments_of_pins(other->pins)) add(std::move(pinned));
     }
-    HeldMoments held;
-    for (const NamedMoment& one : named) held[one.run];
-    for (const NamedMoment& one : now) held[one.run].push_back(one.moment);
+    HeldMoments moments;
+    for (const NamedMoment& one : named) moments[one.run];
+    for (const NamedMoment& one : now) moments[one.run].push_back(one.moment);
     if (now == std::exchange(named, now)) return;
-    trainer.hold(std::move(held));
+    trainer.hold(std::move(moments));
 }
 
 }  // namespace attn::app
