@@ -48,7 +48,7 @@ TokenBatch text_of(std::int64_t length, std::int64_t sequences = 1) {
     return tokens;
 }
 
-ForwardSettings causal() {
+ForwardSettings causal_mask_alone() {
     ForwardSettings settings;
     settings.masks.causal = true;
     return settings;
@@ -64,7 +64,7 @@ protected:
 
 TEST_F(LongText, IsOutlinedInLittleMemory) {
     const auto parameters = parameters_of(small_config(Architecture::DecoderOnly));
-    std::vector<ForwardSettings> all(4, causal());
+    std::vector<ForwardSettings> all(4, causal_mask_alone());
     all[1].masks.window = 100;
     all[2].masks.painted = {{kLong - 1, 0}};
     all[3].masks.causal = false;
@@ -75,7 +75,7 @@ TEST_F(LongText, IsOutlinedInLittleMemory) {
         EXPECT_LT(watch.peak(), kMost);
     }
     const test::AllocationWatch watch;
-    trace_outline<float>(parameters, text_of(kLong / 2, 2), {}, causal());
+    trace_outline<float>(parameters, text_of(kLong / 2, 2), {}, causal_mask_alone());
     EXPECT_LT(watch.peak(), kMost) << "several texts, padded";
 }
 
@@ -84,11 +84,11 @@ TEST_F(LongText, IsOutlinedInLittleMemoryBySomeOtherModels) {
     const test::AllocationWatch watch;
     trace_outline<float>(parameters_of(encoder), text_of(kLong), {}, {});
     EXPECT_LT(watch.peak(), kMost) << "an encoder";
-    trace_outline<float>(parameters_of(both), text_of(kLong), text_of(kLong), causal());
+    trace_outline<float>(parameters_of(both), text_of(kLong), text_of(kLong), causal_mask_alone());
     EXPECT_LT(watch.peak(), kMost) << "an encoder-decoder";
     Config windows = small_config(Architecture::DecoderOnly);
     windows.layer_kinds = {{.window = 64}, {}};
-    trace_outline<float>(parameters_of(windows), text_of(kLong), {}, causal());
+    trace_outline<float>(parameters_of(windows), text_of(kLong), {}, causal_mask_alone());
     EXPECT_LT(watch.peak(), kMost) << "a layer with a window";
 }
 
@@ -98,11 +98,11 @@ TEST_F(LongText, ContinuesAShortOneInLittleMemory) {
     for (const std::int64_t kept : {std::int64_t{3}, kLong - 2000}) {
         SCOPED_TRACE(kept);
         const Trace<float> before =
-            trace_outline<float>(parameters, {kept, {tokens.ids.begin(), tokens.ids.begin() + kept}, {kept}}, {}, causal());
+            trace_outline<float>(parameters, {kept, {tokens.ids.begin(), tokens.ids.begin() + kept}, {kept}}, {}, causal_mask_alone());
         const test::AllocationWatch watch;
         const Trace<float> continued = continue_outline(before, tokens);
         EXPECT_LT(watch.peak(), kMost);
-        const Trace<float> expected = trace_outline<float>(parameters, tokens, {}, causal());
+        const Trace<float> expected = trace_outline<float>(parameters, tokens, {}, causal_mask_alone());
         ASSERT_EQ(continued.stages.size(), expected.stages.size());
         for (std::size_t i = 0; i < expected.stages.size(); ++i)
             testing_support::expect_same_stage(expected.stages[i], continued.stages[i]);
@@ -112,9 +112,9 @@ TEST_F(LongText, ContinuesAShortOneInLittleMemory) {
 TEST_F(LongText, IsContinuedByTokensInLittleMemory) {
     const auto parameters = parameters_of(small_config(Architecture::DecoderOnly));
     const TokenBatch tokens = text_of(kLong - 1);
-    ForwardSettings windowed = causal();
+    ForwardSettings windowed = causal_mask_alone();
     windowed.masks.window = kLong;  // forbids nothing, but keys and values cannot be kept
-    for (const ForwardSettings& settings : {causal(), windowed}) {
+    for (const ForwardSettings& settings : {causal_mask_alone(), windowed}) {
         const test::AllocationWatch watch;
         generate(*parameters, {tokens.ids}, settings, {.tokens = 1});
         EXPECT_LT(watch.peak(), kMost);
@@ -123,10 +123,10 @@ TEST_F(LongText, IsContinuedByTokensInLittleMemory) {
 
 TEST_F(LongText, IsVerifiedInLittleMemory) {
     const auto parameters = parameters_of(small_config(Architecture::DecoderOnly));
-    ForwardSettings windowed = causal();
+    ForwardSettings windowed = causal_mask_alone();
     windowed.masks.window = 100;
     const std::int64_t length = 3000;
-    for (const ForwardSettings& settings : {causal(), windowed}) {
+    for (const ForwardSettings& settings : {causal_mask_alone(), windowed}) {
         const auto outline = std::make_shared<const Trace<float>>(trace_outline<float>(parameters, text_of(length), {}, settings));
         const test::AllocationWatch watch;
         Recomputation<float> again(outline, Keep::OneLayer);
@@ -173,7 +173,7 @@ TEST(LongTextStopped, BetweenRows) {
             // Half way through the attention of the first layer.
             else if (++told; share > 0.1) stop.request_stop();
         };
-        EXPECT_THROW(trace_outline<float>(parameters, text_of(length), {}, causal(), {}, stop.get_token(), limits), Cancelled);
+        EXPECT_THROW(trace_outline<float>(parameters, text_of(length), {}, causal_mask_alone(), {}, stop.get_token(), limits), Cancelled);
         EXPECT_GT(told, 10) << "progress is told in small steps";
         EXPECT_LE(after, kMostThreads) << "every thread ends with its rows";
         EXPECT_LT(after, told);
@@ -186,7 +186,7 @@ TEST(LongTextStopped, OrComputedToItsEnd) {
     std::vector<double> shares;
     OutlineLimits limits;
     limits.progress = [&](double share) { shares.push_back(share); };
-    trace_outline<float>(parameters, text_of(4000), {}, causal(), {}, {}, limits);
+    trace_outline<float>(parameters, text_of(4000), {}, causal_mask_alone(), {}, {}, limits);
     ASSERT_FALSE(shares.empty());
     EXPECT_TRUE(std::is_sorted(shares.begin(), shares.end()));
     EXPECT_GT(shares.back(), 0.99);

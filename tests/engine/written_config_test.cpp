@@ -71,7 +71,7 @@ Config llama() {
     return config;
 }
 
-ForwardSettings causal() {
+ForwardSettings forward_of_a_causal_run() {
     ForwardSettings forward;
     forward.masks.causal = true;
     return forward;
@@ -88,20 +88,21 @@ Written written(const Config& config, const ForwardSettings& forward) {
     write_run_folder(folder.path(), run);
     if (!fs::exists(folder.path() / "config.json")) return {};
     const ModelFolder model = open_model_folder(folder.path());
-    return {true, largest_gap(logits_of(load_parameters<float>(model), causal()), logits_of(run.checkpoint.parameters, forward))};
+    return {true, largest_gap(logits_of(load_parameters<float>(model), forward_of_a_causal_run()),
+                              logits_of(run.checkpoint.parameters, forward))};
 }
 
 using Change = std::function<void(ForwardSettings&)>;
 
 TEST(WrittenConfig, IsThereForPlainModels) {
     for (const Config& config : {gpt2(), llama()}) {
-        const Written plain = written(config, causal());
+        const Written plain = written(config, forward_of_a_causal_run());
         EXPECT_TRUE(plain.is_model);
         EXPECT_LE(plain.gap, 1e-5);
-        ForwardSettings dropout = causal();
+        ForwardSettings dropout = forward_of_a_causal_run();
         dropout.dropout.attention = 0.1;  // of training only
         EXPECT_TRUE(written(config, dropout).is_model);
-        EXPECT_EQ(unlike_transformers(config, causal()), "");
+        EXPECT_EQ(unlike_transformers(config, forward_of_a_causal_run()), "");
     }
 }
 
@@ -125,7 +126,7 @@ TEST(WrittenConfig, IsNotThereForSettingsThatItCannotExpress) {
         changes.emplace_back("mistake " + std::string(info.name), [&info](ForwardSettings& f) { f.mistake = info.mistake; });
     for (const Config& config : {gpt2(), llama()})
         for (const auto& [says, change] : changes) {
-            ForwardSettings forward = causal();
+            ForwardSettings forward = forward_of_a_causal_run();
             change(forward);
             EXPECT_FALSE(written(config, forward).is_model) << says;
             EXPECT_THAT(unlike_transformers(config, forward), HasSubstr(says));
@@ -199,10 +200,10 @@ TEST(WrittenConfig, IsRightWhereverItIs) {
             } catch (const ConfigError&) {
                 continue;
             }
-            const Written here = written(config, causal());
+            const Written here = written(config, forward_of_a_causal_run());
             models += here.is_model ? 1 : 0;
             EXPECT_LE(here.gap, 1e-5) << "change " << i;
-            EXPECT_EQ(unlike_transformers(config, causal()).empty(), here.is_model) << "change " << i;
+            EXPECT_EQ(unlike_transformers(config, forward_of_a_causal_run()).empty(), here.is_model) << "change " << i;
         }
     EXPECT_GT(models, 20U);
 }
@@ -212,13 +213,13 @@ TEST(WrittenConfig, OfOtherSettingsDoesNotStay) {
     const test::TemporaryFolder folder;
     RunFolderWriter writer(folder.path());
     writer.begin({}, 0);
-    EXPECT_EQ(writer.save(run_of(gpt2(), causal())), "");
+    EXPECT_EQ(writer.save(run_of(gpt2(), forward_of_a_causal_run())), "");
     EXPECT_TRUE(fs::exists(folder.path() / "config.json"));
-    ForwardSettings warm = causal();
+    ForwardSettings warm = forward_of_a_causal_run();
     warm.temperature = 2;
     EXPECT_EQ(writer.save(run_of(gpt2(), warm)), "");
     EXPECT_FALSE(fs::exists(folder.path() / "config.json"));
-    EXPECT_EQ(writer.save(run_of(gpt2(), causal())), "");
+    EXPECT_EQ(writer.save(run_of(gpt2(), forward_of_a_causal_run())), "");
     EXPECT_TRUE(fs::exists(folder.path() / "config.json"));
 }
 
