@@ -28,6 +28,7 @@ struct DrawnParts {
     std::optional<Written> written{};
     SetupParts settings{};     ///< whose settings are on screen
     SetupParts marked{};       ///< those of them that are marked as not shown
+    bool centre = false;       ///< the pane in the centre, which has no room in a tiny window and is not there while training is shown
     bool problem = false;      ///< the sentence that says what cannot be computed
     bool unread_text = false;  ///< the text that cannot be read
     bool verified = false;     ///< the badge is green

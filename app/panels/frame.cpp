@@ -90,6 +90,7 @@ void draw_problem(const PanelContext& context) {
 }
 
 void draw_centre(PanelContext& context) {
+    context.view.drawn.centre = true;
     if (!context.snapshot.problem.empty()) draw_problem(context);
     draw_mistake_sign(context);
     const bool of_a_trace = context.view.view != View::Precision && context.view.view != View::Doctor;

@@ -46,8 +46,7 @@ std::string disagreement_in_window(const PanelContext& context) {
     }
     if (!same_text && settled && !refused) return "another text is asked for than shown, and nothing says so";
     if (!same && drawn.verified) return "the badge is green beside what was not asked for";
-    const bool has_centre = context.view.view != View::Train;
-    if (refused && has_centre && !drawn.problem) return "nothing says what cannot be computed";
+    if (refused && drawn.centre && !drawn.problem) return "nothing says what cannot be computed";
 
     if (drawn.chips.state != nullptr) {
         if (drawn.chips.state != snapshot.state) return "the chips belong to another state than the maps";
