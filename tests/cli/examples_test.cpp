@@ -251,7 +251,11 @@ Group training() {
                          largest = std::max(largest, json::parse(lines[i]).at("lr").get<double>());
                      EXPECT_DOUBLE_EQ(largest, 0.001);
                      EXPECT_LT(json::parse(lines.back()).at("val_loss"), json::parse(lines.front()).at("val_loss"));
-                 }},
+                 },
+                 {},
+                 {},
+                 "attnscope: nothing of this run will be kept: there is no --out\nattnscope: nothing of this run was kept: --out DIR keeps "
+                 "it\n"},
             }};
 }
 

@@ -108,11 +108,10 @@ TEST_F(Output, AReaderThatHasSeenEnoughEndsTheProgramQuietly) {
 TEST(HomeFolder, IsKnownInEveryPathOfTheCommandLine) {
     const ScratchFolder scratch;
     const std::string home = scratch.path("home");
-    const Outcome made =
-        in_shell("mkdir -p home/sub && export HOME=\"$PWD/home\" && "
-                 "attnscope trace --preset causal-attention --out=~/sub/t.safetensors && attnscope check '~/sub/t.safetensors' && "
-                 "attnscope doctor '~/sub/t.safetensors' > /dev/null; echo $?; ls home/sub",
-                 scratch.path(""));
+    const Outcome made = in_shell("mkdir -p home/sub && export HOME=\"$PWD/home\" && "
+                                  "attnscope trace --preset causal-attention --out=~/sub/t.safetensors && "
+                                  "attnscope doctor '~/sub/t.safetensors' > /dev/null; echo $?; ls home/sub",
+                                  scratch.path(""));
     EXPECT_NE(made.out.find("t.safetensors"), std::string::npos) << made.out << made.err;
     EXPECT_EQ(made.err, "");
     const Outcome lesson = in_shell("export HOME=\"$PWD/home\"; attnscope render --lesson='~/none.json' --out=~/a.png", scratch.path(""));

@@ -80,7 +80,7 @@ TEST(TrainSaving, OnAFullDiskTheNewestModelIsWorthMoreThanOldMoments) {
     const ScratchFolder folder;
     const std::string place = folder.path("place");
     fs::create_directory(place);
-    std::string train = "attnscope";
+    std::string train = "\"" ATTNSCOPE_BINARY "\"";
     for (const std::string& word : tiny_run("small/run", "400", {"--save-every", "20", "--set", "d_model=32", "--set", "d_ff=128"}))
         train += " " + word;
     const auto on_disk_of = [&](const char* size) {

@@ -319,9 +319,9 @@ TEST(OpenedModelTokenizers, EveryKindOfFileOpensWithItsModel) {
     const fs::path cases = fs::path(ATTN_TEST_DATA) / "golden/tokenizer_files";
     const auto opens_with = [&](const fs::path& file) {
         const test::TemporaryFolder folder;
-        document_with_tokenizer(folder, "gpt2", "gpt2");
+        document_with_tokenizer(folder, "llama", "llama2");
         fs::remove(folder.path() / "tokenizer.json");
-        EXPECT_THROW(OpenedModel::open(folder.path()), FileError) << "without a tokenizer";
+        EXPECT_TRUE(OpenedModel::open(folder.path())->reads_ids()) << "without a tokenizer";
         fs::copy(file, folder.path());
         const auto model = OpenedModel::open(folder.path());
         return prepare(document_of_model(model), std::numeric_limits<double>::infinity()).tokens.ids.size();
