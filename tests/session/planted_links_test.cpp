@@ -59,7 +59,8 @@ TEST(PlantedLinks, AutosavesWriteNothingBehindThem) {
 TEST(PlantedLinks, AFolderThatBecomesALinkIsWrittenToNoMore) {
     const test::TemporaryFolder place, elsewhere;
     AutosaveFolder folder = AutosaveFolder::create(place / "attnscope" / "autosave");
-    const UnsavedWork work{.document = std::make_shared<const Document>(open_preset("causal-attention")), .file = "", .runs = {of(tiny_run())}};
+    const UnsavedWork work{
+        .document = std::make_shared<const Document>(open_preset("causal-attention")), .file = "", .runs = {of(tiny_run())}};
     folder.write_document(work);
     folder.write_run(work.runs[0], {});
     fs::rename(folder.path(), elsewhere / "moved");
