@@ -17,6 +17,7 @@ for arguments in B:1/T:8/C:32 B:2/T:16/C:64 B:1/T:64/C:128 B:1/T:256/C:144; do
 done
 has watching '^repeat: N steps/s bare, N watched: N % with N traces/s'
 has "an edit" '^command to snapshot: median N ms, 90 % within N ms; the forward pass alone: median N ms \(N edits\)'
+for count in 12 48 144 288; do has "requests" "^$count requests with needs: all answered after a median of N ms; a change of the list takes N ms"; done
 has typing '^letter to picture, N tokens: median N ms, 90 % within N ms; with the next words: median N ms, .* \(N letters\)'
 for maps in "256 x 256" "1024 x 1024"; do has "the grid of maps" "^144 maps of $maps numbers, level .*; first frame: N ms"; done
 for numbers in "the same numbers again" "new numbers every frame"; do

@@ -8,31 +8,42 @@
 
 namespace attn::app {
 
+Results::Results(Facts facts) {
+    auto known = std::make_shared<Known>();
+    known->facts = std::move(facts);
+    known->by_request.insert(known->facts.begin(), known->facts.end());
+    known_ = std::move(known);
+}
+
+std::span<const std::shared_ptr<const Fact>> Results::facts() const {
+    return known_ == nullptr ? std::span<const std::shared_ptr<const Fact>>() : known_->facts;
+}
+
 std::shared_ptr<const Fact> Results::find(const Request& request) const {
-    if (facts_ == nullptr) return nullptr;
-    const auto found = std::find_if(facts_->begin(), facts_->end(), [&](const auto& fact) { return fact->request == request; });
-    return found == facts_->end() ? nullptr : *found;
+    if (known_ == nullptr) return nullptr;
+    const auto found = known_->by_request.find(request);
+    return found == known_->by_request.end() ? nullptr : *found;
 }
 
 Results Results::of(const std::vector<Request>& requests) const {
-    auto some = std::make_shared<Facts>();
+    Facts some;
     for (const Request& request : requests)
-        if (auto fact = find(request)) some->push_back(std::move(fact));
+        if (auto fact = find(request)) some.push_back(std::move(fact));
     return Results(std::move(some));
 }
 
 std::shared_ptr<const Fact> Results::begun(const StateRef& state) const {
-    if (facts_ == nullptr) return nullptr;
-    const auto found = std::find_if(facts_->begin(), facts_->end(), [&](const auto& fact) {
+    const auto known = facts();
+    const auto found = std::find_if(known.begin(), known.end(), [&](const auto& fact) {
         return fact->value != nullptr && fact->request.state == state && std::holds_alternative<facet::Beginning>(fact->request.facet);
     });
-    return found == facts_->end() ? nullptr : *found;
+    return found == known.end() ? nullptr : *found;
 }
 
 std::shared_ptr<const Fact> Results::latest(const Request& request) const {
     std::shared_ptr<const Fact> best = find(request);
-    if (facts_ == nullptr || request.state == nullptr || (best != nullptr && best->settled())) return best;
-    for (const auto& fact : *facts_) {
+    if (request.state == nullptr || (best != nullptr && best->settled())) return best;
+    for (const auto& fact : facts()) {
         if (fact->value == nullptr || fact->request.state == nullptr || fact->request.facet != request.facet) continue;
         if (!same_but_for_moment(*fact->request.state, *request.state)) continue;
         if (best == nullptr || best->value == nullptr || best->ended < fact->ended) best = fact;
@@ -60,7 +71,7 @@ std::string Inquiry::missing(const StateRef& state, const Snapshot& snapshot, co
 }
 
 void Inquiry::note(Request request) {
-    if (std::find(wanted_.begin(), wanted_.end(), request) != wanted_.end()) return;
+    if (!noted_.insert(request).second) return;
     if (const auto fact = results_.find(request); wait_ && (fact == nullptr || !fact->settled())) results_ = wait_(request);
     wanted_.push_back(std::move(request));
 }
@@ -69,6 +80,7 @@ void Inquiry::forget_parts() {
     std::erase_if(wanted_, [this](const Request& request) {
         if (!std::holds_alternative<facet::Inside>(request.facet)) return false;
         if (const auto fact = results_.find(request)) std::erase(tensors_, fact->value);
+        noted_.erase(request);
         return true;
     });
 }

@@ -6,7 +6,9 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -45,9 +47,11 @@ struct Answer {
 /// An immutable set of facts. Cheap to copy; keeps its values alive.
 class Results {
 public:
-    using Facts = std::vector<std::shared_ptr<const Fact>>;
+    using Facts = std::vector<std::shared_ptr<const Fact>>;  ///< no two of the same request
     Results() = default;
-    explicit Results(std::shared_ptr<const Facts> facts) : facts_(std::move(facts)) {}
+    explicit Results(Facts facts);
+
+    std::span<const std::shared_ptr<const Fact>> facts() const;
 
     /// Null if nothing is known about the request.
     std::shared_ptr<const Fact> find(const Request& request) const;
@@ -71,9 +75,9 @@ public:
     template <class F>
     std::vector<std::shared_ptr<const typename F::Value>> all(const F& facet) const {
         std::vector<std::shared_ptr<const typename F::Value>> values;
-        for (std::size_t i = 0; facts_ != nullptr && i < facts_->size(); ++i)
-            if (const Fact& fact = *(*facts_)[i]; fact.value != nullptr && fact.request.facet == Facet(facet))
-                values.push_back(std::static_pointer_cast<const typename F::Value>(fact.value));
+        for (const auto& fact : facts())
+            if (fact->value != nullptr && fact->request.facet == Facet(facet))
+                values.push_back(std::static_pointer_cast<const typename F::Value>(fact->value));
         return values;
     }
 
@@ -87,8 +91,25 @@ public:
     }
 
 private:
+    /// By the request, so that a fact is found without comparing it with all others.
+    struct Hash {
+        using is_transparent = void;
+        std::size_t operator()(const Request& request) const { return RequestHash{}(request); }
+        std::size_t operator()(const std::shared_ptr<const Fact>& fact) const { return RequestHash{}(fact->request); }
+    };
+    struct SameRequest {
+        using is_transparent = void;
+        bool operator()(const auto& a, const auto& b) const { return request_of(a) == request_of(b); }
+        static const Request& request_of(const Request& request) { return request; }
+        static const Request& request_of(const std::shared_ptr<const Fact>& fact) { return fact->request; }
+    };
+    struct Known {
+        Facts facts;
+        std::unordered_set<std::shared_ptr<const Fact>, Hash, SameRequest> by_request;
+    };
+
     std::shared_ptr<const Fact> latest(const Request& request) const;
-    std::shared_ptr<const Facts> facts_;
+    std::shared_ptr<const Known> known_;
 };
 
 /// Collects the requests of one frame and answers them from the results so far.
@@ -146,6 +167,7 @@ private:
     Results results_;
     Wait wait_;
     std::vector<Request> wanted_;
+    std::unordered_set<Request, RequestHash> noted_;  ///< the same, to be found quickly
     std::vector<std::shared_ptr<const void>> tensors_;
 };
 

@@ -34,11 +34,12 @@ bool contains(const std::vector<Request>& requests, const Request& request) {
     return std::find(requests.begin(), requests.end(), request) != requests.end();
 }
 
+bool is_pass(const Facet& facet) { return std::holds_alternative<facet::Trace>(facet) || std::holds_alternative<facet::Beginning>(facet); }
+
 }  // namespace
 
 Scheduler::Scheduler(Computation computation, std::function<void()> wake, double budget_mib)
-    : computation_(std::move(computation)), wake_(std::move(wake)), threads_(thread_budget()), budget_mib_(budget_mib),
-      facts_(std::make_shared<const Results::Facts>()) {
+    : computation_(std::move(computation)), wake_(std::move(wake)), threads_(thread_budget()), budget_mib_(budget_mib) {
     for (const Lane lane : {Lane::Prompt, Lane::Patient})
         workers_[static_cast<std::size_t>(lane)] = std::jthread([this, lane](const std::stop_token& stop) { work(lane, stop); });
 }
@@ -55,32 +56,33 @@ double Scheduler::budget_mib() const {
 }
 
 void Scheduler::set_budget(double mib) {
-    auto facts = std::make_shared<const Results::Facts>();  // old facts are destroyed after the lock is released
+    Results none;  // old facts are destroyed after the lock is released
     {
         const std::lock_guard lock(mutex_);
         if (mib == budget_mib_) return;
         budget_mib_ = mib;
         for (Running& running : running_)
             if (running.request) running.stop.request_stop();
-        facts_.swap(facts);
+        know(none);
     }
     changed_.notify_all();
 }
 
 void Scheduler::want(std::vector<Request> wanted, bool following, std::vector<ModelRef> models) {
-    std::shared_ptr<const Results::Facts> facts;  // old facts are destroyed after the lock is released
+    Results results;  // old facts are destroyed after the lock is released
     bool tells = false;
     {
         const std::lock_guard lock(mutex_);
         if (wanted == wanted_ && following == following_ && models == models_) return;
+        asked_ = asked_for(wanted, results_);
         std::swap(wanted_, wanted);
         std::swap(models_, models);  // the old ones are closed after the lock is released
         following_ = following;
         tells = std::exchange(untold_, false);  // the result that a wake-up was postponed for may no longer be wanted
         for (Running& running : running_)
             if (running.request && (!is_useful(*running.request) || is_in_the_way(running))) running.stop.request_stop();
-        facts = facts_with(nullptr);
-        facts_.swap(facts);
+        results = results_with(nullptr);
+        know(results);
     }
     changed_.notify_all();
     if (tells) wake_();
@@ -96,7 +98,7 @@ void Scheduler::picture_drawn() {
 
 Results Scheduler::results() const {
     const std::lock_guard lock(mutex_);
-    return Results(facts_);
+    return results_;
 }
 
 void Scheduler::wait() {
@@ -110,22 +112,17 @@ void Scheduler::wait_for(const Request& request) {
 }
 
 bool Scheduler::is_open(const Request& request) const {
-    const auto fact = Results(facts_).find(request);
+    const auto fact = results_.find(request);
     return fact == nullptr || !fact->settled();
 }
 
-bool Scheduler::is_begun(const StateRef& state) const {
-    return is_open({state, facet::Trace{}}) && Results(facts_).begun(state) != nullptr;
-}
+bool Scheduler::is_begun(const StateRef& state) const { return is_open({state, facet::Trace{}}) && results_.begun(state) != nullptr; }
 
 bool Scheduler::is_running(const Request& request) const {
     return std::any_of(running_.begin(), running_.end(), [&](const Running& running) { return running.request == request; });
 }
 
-bool Scheduler::is_asked_for(const Request& request) const {
-    return std::any_of(wanted_.begin(), wanted_.end(),
-                       [&](const Request& wanted) { return wanted == request || contains(needs_of(wanted, Results(facts_)), request); });
-}
+bool Scheduler::is_asked_for(const Request& request) const { return asked_.turns.contains(request); }
 
 bool Scheduler::is_useful(const Request& request) const {
     if (is_asked_for(request)) return true;
@@ -143,7 +140,7 @@ Scheduler::Clock::time_point Scheduler::due(const Request& request) const {
     Clock::time_point due{};
     const FacetInfo& info = info_of(request.facet);
     if (!following_ || info.lane == Lane::Prompt) return due;
-    for (const auto& fact : *facts_) {
+    for (const auto& fact : results_.facts()) {
         if (!fact->settled() || !same_but_for_moment(fact->request, request)) continue;
         const auto took = fact->ended - fact->begun;
         due = std::max(due, fact->ended + std::max<Clock::duration>(info.pause, info.share * took));
@@ -163,13 +160,14 @@ Scheduler::Choice Scheduler::choose(Lane lane, bool gives_way) const {
     Choice choice;
     bool put_off = false;
     const auto now = Clock::now();
-    for (const Request& wanted : wanted_) {
+    for (std::size_t i = 0; i < wanted_.size(); ++i) {
+        const Request& wanted = wanted_[i];
         if (info_of(wanted.facet).gives_way != gives_way || !is_open(wanted) || is_running(wanted)) continue;
         if (const auto when = due(wanted); when > now) {
             choice.look_again = std::min(choice.look_again, when);
             continue;
         }
-        const std::vector<Request> needs = needs_of(wanted, Results(facts_));
+        const std::vector<Request>& needs = asked_.needs[i];
         const auto need = std::find_if(needs.begin(), needs.end(), [this](const Request& one) { return is_open(one); });
         const Request& next = need == needs.end() ? wanted : *need;
         // Already being computed, or belongs to the other lane.
@@ -212,19 +210,18 @@ bool Scheduler::await_choice(Lane lane, std::unique_lock<std::mutex>& lock, cons
 
 /// Earlier requests in the list have precedence: only the memory that they do not hold is available.
 double Scheduler::room_for(const Request& request) const {
-    std::vector<Request> before;
-    for (const Request& wanted : wanted_) {
-        const std::vector<Request> needs = needs_of(wanted, Results(facts_));
-        before.insert(before.end(), needs.begin(), needs.end());
-        if (wanted == request || contains(needs, request)) break;
-        before.push_back(wanted);
-    }
+    const auto place = asked_.turns.find(request);
+    const std::size_t turn = place == asked_.turns.end() ? 2 * wanted_.size() : place->second / 2 * 2;
+    const auto comes_before = [&](const Request& other) {
+        const auto at = asked_.turns.find(other);
+        return at != asked_.turns.end() && at->second <= turn;
+    };
     double held = 0;
-    for (const auto& fact : *facts_) {
+    for (const auto& fact : results_.facts()) {
         // A completed pass takes the place of its beginning.
         const bool replaced =
             std::holds_alternative<facet::Beginning>(fact->request.facet) && !is_open({fact->request.state, facet::Trace{}});
-        if (fact->value != nullptr && fact->request != request && !replaced && contains(before, fact->request)) held += fact->mib;
+        if (fact->value != nullptr && fact->request != request && !replaced && comes_before(fact->request)) held += fact->mib;
     }
     return budget_mib_ - held;
 }
@@ -263,16 +260,41 @@ void Scheduler::drop_old(Results::Facts& facts) const {
     });
 }
 
-std::shared_ptr<const Results::Facts> Scheduler::facts_with(const std::shared_ptr<const Fact>& fact) const {
+Results Scheduler::results_with(const std::shared_ptr<const Fact>& fact) const {
+    const auto known_before = results_.facts();
     Results::Facts facts;
-    facts.reserve(facts_->size() + 1);
+    facts.reserve(known_before.size() + 1);
     if (fact != nullptr) facts.push_back(fact);
-    for (const auto& known : *facts_)
+    for (const auto& known : known_before)
         if (fact == nullptr || known->request != fact->request) facts.push_back(known);
     // Recently requested facts come first and are therefore kept longest.
     std::stable_partition(facts.begin(), facts.end(), [this](const auto& known) { return is_asked_for(known->request); });
     drop_old(facts);
-    return std::make_shared<const Results::Facts>(std::move(facts));
+    return Results(std::move(facts));
+}
+
+void Scheduler::know(Results& results) {
+    const bool other_passes = passes_of(results) != asked_.passes;
+    if (other_passes) asked_ = asked_for(wanted_, results);
+    std::swap(results_, results);
+}
+
+std::vector<std::shared_ptr<const void>> Scheduler::passes_of(const Results& results) {
+    std::vector<std::shared_ptr<const void>> passes;
+    for (const auto& fact : results.facts())
+        if (fact->value != nullptr && is_pass(fact->request.facet)) passes.push_back(fact->value);
+    return passes;
+}
+
+Scheduler::Asked Scheduler::asked_for(const std::vector<Request>& wanted, const Results& results) {
+    Asked asked;
+    asked.passes = passes_of(results);
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        asked.needs.push_back(needs_of(wanted[i], results));
+        for (const Request& need : asked.needs.back()) asked.turns.try_emplace(need, 2 * i);
+        asked.turns.try_emplace(wanted[i], 2 * i + 1);
+    }
+    return asked;
 }
 
 void Scheduler::work(Lane lane, const std::stop_token& stop) {
@@ -290,7 +312,7 @@ void Scheduler::work(Lane lane, const std::stop_token& stop) {
             running.stop = std::move(fresh);
             job = running.stop.get_token();
             running.request = when_memory_allows([&] { return choice.request; });
-            results = Results(facts_);
+            results = results_;
             // A quick computation may continue from anything that is known. One that takes long must not keep alive what nobody needs.
             if (lane == Lane::Patient) results = when_memory_allows([&] { return results.of(needs_of(*choice.request, results)); });
             room_mib = when_memory_allows([&] { return room_for(*choice.request); });
@@ -352,20 +374,22 @@ Fact Scheduler::compute(const Request& request, const Results& results, double r
 bool Scheduler::more_follows_at_once(const Request& request) const {
     if (info_of(request.facet).lane != Lane::Prompt) return false;
     const bool early = is_begun(request.state);
-    return std::any_of(wanted_.begin(), wanted_.end(), [&](const Request& other) {
-        const bool waits_for_pass = early && contains(needs_of(other, Results(facts_)), {other.state, facet::Trace{}});
-        return other.state == request.state && other != request && !waits_for_pass && comes_with_trace(other) && is_open(other);
-    });
+    for (std::size_t i = 0; i < wanted_.size(); ++i) {
+        const Request& other = wanted_[i];
+        if (other.state != request.state || other == request || !comes_with_trace(other) || !is_open(other)) continue;
+        if (!early || !contains(asked_.needs[i], {other.state, facet::Trace{}})) return true;
+    }
+    return false;
 }
 
 void Scheduler::publish(Lane lane, std::shared_ptr<const Fact> fact, bool ended) {
     bool tells = false;
     {
-        std::shared_ptr<const Results::Facts> facts;  // old facts are destroyed after the lock is released
+        Results results;  // old facts are destroyed after the lock is released
         const std::lock_guard lock(mutex_);
         if (ended) running_[static_cast<std::size_t>(lane)].request.reset();
-        facts = when_memory_allows([&] { return facts_with(fact); });
-        facts_.swap(facts);
+        results = when_memory_allows([&] { return results_with(fact); });
+        when_memory_allows([&] { know(results); });
         const bool took_long = fact != nullptr && ended && fact->ended - fact->begun > kLongestPicture;
         const bool follows = fact != nullptr && ended && !took_long && more_follows_at_once(fact->request);
         if (fact != nullptr && ended && fact->request.state != nullptr && is_begun(fact->request.state))

@@ -10,6 +10,7 @@
 #include <optional>
 #include <stop_token>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
 #include "app/session/document/memory_budget.hpp"
@@ -84,8 +85,19 @@ private:
     /// Memory available to it, MiB.
     double room_for(const Request& request) const;
     /// The facts that are still useful, plus `fact` unless null.
-    std::shared_ptr<const Results::Facts> facts_with(const std::shared_ptr<const Fact>& fact) const;
+    Results results_with(const std::shared_ptr<const Fact>& fact) const;
     void drop_old(Results::Facts& facts) const;
+    /// Swaps in what is known from now on.
+    void know(Results& results);
+    /// What is asked for, with all that it is computed from, as far as the results tell.
+    struct Asked {
+        std::vector<std::vector<Request>> needs;  ///< of each wanted request
+        std::unordered_map<Request, std::size_t, RequestHash>
+            turns;                                        ///< 2 i: first needed by wanted request i; 2 i + 1: it is that request
+        std::vector<std::shared_ptr<const void>> passes;  ///< those that were known: needs depend on nothing else
+    };
+    static std::vector<std::shared_ptr<const void>> passes_of(const Results& results);
+    static Asked asked_for(const std::vector<Request>& wanted, const Results& results);
     /// Whether a request that nobody asks for any more holds a model that is not in use.
     bool is_of_model_left(const Request& request) const;
 
@@ -93,16 +105,17 @@ private:
     const std::function<void()> wake_;
     const int threads_;
 
-    mutable std::mutex mutex_;  // guards the eight members below; held only for lookups and pointer swaps
+    mutable std::mutex mutex_;  // guards the nine members below; held only for lookups and pointer swaps
     std::condition_variable_any changed_;
     double budget_mib_;
     std::vector<Request> wanted_;
+    Asked asked_;
     bool following_ = false;
     std::vector<ModelRef> models_;
     Clock::time_point pass_goes_on_{};  ///< when a begun pass goes on even if nothing was drawn
     bool untold_ = false;               ///< the last fact caused no wake-up, because another was to follow at once
     std::array<Running, kLanes> running_;
-    std::shared_ptr<const Results::Facts> facts_;
+    Results results_;
 
     QuietThread quiet_;                         ///< computes for the patient lane, whose worker handles the locking
     std::array<std::jthread, kLanes> workers_;  // last, because they use the members above

@@ -2,6 +2,7 @@
 /// Facets: everything that can be computed from a state. Views request the facets they show; nothing else is computed.
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -395,6 +396,11 @@ struct Request {
     StateRef state;  ///< null for facets that belong to no state
     Facet facet;
     bool operator==(const Request&) const = default;
+};
+
+/// Equal requests have equal hashes. Covers what tells the requests of one frame apart: state, facet, stage, head, place.
+struct RequestHash {
+    std::size_t operator()(const Request& request) const;
 };
 
 }  // namespace attn::app
