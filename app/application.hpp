@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "app/panels/kit/panel_context.hpp"
 #include "app/panels/maps/matrix.hpp"
-#include "app/panels/panel_context.hpp"
-#include "app/panels/view_state.hpp"
+#include "app/panels/state/view_state.hpp"
 #include "app/platform/file_portal.hpp"
 #include "app/platform/frame.hpp"
 #include "app/session/document/number_table.hpp"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/panels/frame.hpp"
+#include "app/panels/frame/frame.hpp"
 #include "app/platform/offscreen.hpp"
 #include "app/session/facets/scheduler.hpp"
 #include "app/widgets/line_plot.hpp"

@@ -2,7 +2,7 @@
 /// --token and --against: the tokens that --view knock-out asks about.
 
 #include "app/cli/view_options.hpp"
-#include "app/panels/view_state.hpp"
+#include "app/panels/state/view_state.hpp"
 #include "app/session/facets/snapshot.hpp"
 
 namespace attn::app {

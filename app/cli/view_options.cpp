@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "app/panels/compare/comparison.hpp"
-#include "app/panels/look.hpp"
+#include "app/panels/kit/look.hpp"
 #include "app/panels/views/knock_out_parts.hpp"
 #include "app/session/document/knock_out_names.hpp"
 #include "engine/io/file_error.hpp"

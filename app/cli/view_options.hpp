@@ -6,7 +6,7 @@
 #include <string>
 
 #include "app/cli/arguments.hpp"
-#include "app/panels/view_state.hpp"
+#include "app/panels/state/view_state.hpp"
 #include "app/session/document/look.hpp"
 
 namespace attn::app {

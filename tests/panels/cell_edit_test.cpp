@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "app/panels/edit/edit_words.hpp"
-#include "app/panels/frame.hpp"
-#include "app/panels/navigation.hpp"
+#include "app/panels/frame/frame.hpp"
+#include "app/panels/kit/navigation.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/session.hpp"
 #include "tests/support/interface_fixture.hpp"

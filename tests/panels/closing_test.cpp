@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "app/panels/files/files.hpp"
-#include "app/panels/look.hpp"
+#include "app/panels/kit/look.hpp"
 #include "tests/support/interface_fixture.hpp"
 #include "tests/support/item_finder.hpp"
 #include "tests/support/temporary_folder.hpp"

@@ -10,11 +10,11 @@
 #include <set>
 #include <thread>
 
-#include "app/panels/files/shown_numbers.hpp"
-#include "app/panels/frame.hpp"
-#include "app/panels/maps/head_captions.hpp"
-#include "app/panels/maps/shown_maps.hpp"
-#include "app/panels/navigation.hpp"
+#include "app/panels/compare/head_captions.hpp"
+#include "app/panels/compare/shown_maps.hpp"
+#include "app/panels/export/shown_numbers.hpp"
+#include "app/panels/frame/frame.hpp"
+#include "app/panels/kit/navigation.hpp"
 #include "app/session/document/prepare.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/facets/computation.hpp"

@@ -1,4 +1,4 @@
-#include "app/panels/views/equation_layout.hpp"
+#include "app/panels/maps/equation_layout.hpp"
 
 #include <gtest/gtest.h>
 

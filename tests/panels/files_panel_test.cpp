@@ -7,10 +7,10 @@
 #include <filesystem>
 #include <utility>
 
-#include "app/panels/files/copy.hpp"
+#include "app/panels/export/copy.hpp"
 #include "app/panels/files/desktop_sheet.hpp"
 #include "app/panels/files/files.hpp"
-#include "app/panels/frame.hpp"
+#include "app/panels/frame/frame.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/session.hpp"
 #include "app/widgets/number.hpp"

@@ -1,4 +1,4 @@
-#include "app/panels/frame_layout.hpp"
+#include "app/panels/frame/frame_layout.hpp"
 
 #include <gtest/gtest.h>
 

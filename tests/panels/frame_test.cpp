@@ -1,6 +1,6 @@
 /// The whole interface with simulated mouse and keyboard; checks the resulting commands and view.
 
-#include "app/panels/frame.hpp"
+#include "app/panels/frame/frame.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <random>
 
 #include "app/panels/edit/paint_mask.hpp"
-#include "app/panels/navigation.hpp"
+#include "app/panels/kit/navigation.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/session.hpp"
 #include "tests/support/fake_computation.hpp"

@@ -7,9 +7,9 @@
 #include <map>
 #include <set>
 
-#include "app/panels/maps/head_captions.hpp"
-#include "app/panels/maps/head_search.hpp"
-#include "app/panels/maps/shown_maps.hpp"
+#include "app/panels/compare/head_captions.hpp"
+#include "app/panels/compare/shown_maps.hpp"
+#include "app/panels/kit/head_search.hpp"
 #include "app/panels/views/heads_tiling.hpp"
 #include "app/session/document/model_document.hpp"
 #include "app/session/document/prepare.hpp"

@@ -1,6 +1,6 @@
 /// Parsing of head searches.
 
-#include "app/panels/maps/head_search.hpp"
+#include "app/panels/kit/head_search.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,9 +5,9 @@
 
 #include <set>
 
-#include "app/panels/help/help_pages.hpp"
-#include "app/panels/maps/stage_words.hpp"
-#include "app/panels/panels.hpp"
+#include "app/panels/frame/panels.hpp"
+#include "app/panels/kit/help_pages.hpp"
+#include "app/panels/kit/stage_words.hpp"
 #include "tests/support/interface_fixture.hpp"
 #include "tests/support/item_finder.hpp"
 

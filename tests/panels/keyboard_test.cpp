@@ -8,9 +8,9 @@
 #include <set>
 #include <sstream>
 
-#include "app/panels/frame.hpp"
+#include "app/panels/frame/frame.hpp"
+#include "app/panels/kit/navigation.hpp"
 #include "app/panels/lessons/lesson_player.hpp"
-#include "app/panels/navigation.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/session.hpp"
 #include "app/widgets/controls.hpp"

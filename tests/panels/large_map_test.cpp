@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "app/panels/colors.hpp"
+#include "app/panels/compare/colors.hpp"
 #include "app/panels/maps/matrix.hpp"
 #include "app/widgets/heatmap_view.hpp"
 #include "engine/model/looked_at_part.hpp"

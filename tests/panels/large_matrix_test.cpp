@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "app/panels/colors.hpp"
+#include "app/panels/compare/colors.hpp"
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/maps/large_map.hpp"
 #include "app/session/document/presets.hpp"

@@ -8,10 +8,10 @@
 #include <chrono>
 #include <thread>
 
-#include "app/panels/frame.hpp"
+#include "app/panels/frame/frame.hpp"
+#include "app/panels/kit/look.hpp"
+#include "app/panels/kit/navigation.hpp"
 #include "app/panels/lessons/quoted_cells.hpp"
-#include "app/panels/look.hpp"
-#include "app/panels/navigation.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/session.hpp"
 #include "app/widgets/text.hpp"

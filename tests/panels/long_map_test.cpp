@@ -7,10 +7,10 @@
 #include <cmath>
 #include <string>
 
-#include "app/panels/colors.hpp"
+#include "app/panels/compare/colors.hpp"
 #include "app/panels/compare/comparison.hpp"
+#include "app/panels/compare/shown_maps.hpp"
 #include "app/panels/maps/large_map.hpp"
-#include "app/panels/maps/shown_maps.hpp"
 #include "app/panels/views/totals_matrix.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/facets/readings.hpp"

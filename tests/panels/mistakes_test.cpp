@@ -1,6 +1,6 @@
 /// Deliberate mistakes in the window: where they are shown, and training with and without them.
 
-#include "app/panels/mistakes.hpp"
+#include "app/panels/settings/mistakes.hpp"
 
 #include <gtest/gtest.h>
 

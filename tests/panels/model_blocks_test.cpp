@@ -1,4 +1,4 @@
-#include "app/panels/maps/model_blocks.hpp"
+#include "app/panels/kit/model_blocks.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-#include "app/panels/maps/morph.hpp"
+#include "app/panels/state/morph.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "app/panels/frame.hpp"
+#include "app/panels/frame/frame.hpp"
 #include "tests/support/interface_fixture.hpp"
 
 namespace attn::app::test {

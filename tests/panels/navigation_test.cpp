@@ -1,5 +1,5 @@
-#include "app/panels/look.hpp"
-#include "app/panels/navigation.hpp"
+#include "app/panels/kit/look.hpp"
+#include "app/panels/kit/navigation.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "app/panels/views/path_columns.hpp"
+#include "app/panels/state/path_columns.hpp"
 
 #include <gtest/gtest.h>
 

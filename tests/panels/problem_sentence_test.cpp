@@ -1,6 +1,6 @@
 /// Problems at the beginning of a sentence.
 
-#include "app/panels/problem_sentence.hpp"
+#include "app/panels/kit/problem_sentence.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 /// Side panes collapsed in a narrow window.
 
-#include "app/panels/rail.hpp"
+#include "app/panels/frame/rail.hpp"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include <random>
 #include <string>
 
-#include "app/panels/frame.hpp"
+#include "app/panels/frame/frame.hpp"
 #include "app/session/document/prepare.hpp"
 #include "app/session/document/presets.hpp"
 #include "tests/support/interface_fixture.hpp"

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "app/panels/compare/shown_maps.hpp"
 #include "app/panels/maps/gradients.hpp"
-#include "app/panels/maps/shown_maps.hpp"
 #include "engine/trace/gradient_trace.hpp"
 #include "tests/support/interface_fixture.hpp"
 

@@ -4,8 +4,8 @@
 
 #include <set>
 
-#include "app/panels/maps/model_blocks.hpp"
-#include "app/panels/navigation.hpp"
+#include "app/panels/kit/model_blocks.hpp"
+#include "app/panels/kit/navigation.hpp"
 #include "tests/support/interface_fixture.hpp"
 #include "tests/support/item_finder.hpp"
 

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "app/panels/compare/comparison.hpp"
-#include "app/panels/look.hpp"
-#include "app/panels/train/train_words.hpp"
+#include "app/panels/kit/look.hpp"
+#include "app/panels/kit/train_words.hpp"
 #include "app/panels/views/look_at_line.hpp"
 #include "app/panels/write/writing_actions.hpp"
 #include "tests/support/interface_fixture.hpp"

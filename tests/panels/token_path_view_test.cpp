@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "app/panels/files/files.hpp"
-#include "app/panels/maps/model_blocks.hpp"
-#include "app/panels/maps/stage_words.hpp"
+#include "app/panels/kit/model_blocks.hpp"
+#include "app/panels/kit/stage_words.hpp"
 #include "app/panels/views/token_path_view.hpp"
 #include "app/panels/views/token_piece.hpp"
 #include "app/session/document/model_document.hpp"

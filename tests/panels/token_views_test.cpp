@@ -9,10 +9,10 @@
 
 #include "app/panels/actions/actions.hpp"
 #include "app/panels/compare/comparison.hpp"
-#include "app/panels/frame.hpp"
-#include "app/panels/maps/labels.hpp"
+#include "app/panels/frame/frame.hpp"
+#include "app/panels/kit/labels.hpp"
+#include "app/panels/kit/navigation.hpp"
 #include "app/panels/maps/matrix.hpp"
-#include "app/panels/navigation.hpp"
 #include "app/panels/views/token_lines.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/facets/readings.hpp"

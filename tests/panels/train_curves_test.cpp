@@ -1,13 +1,13 @@
 /// The drawn curves of runs: incremental updates, and names that distinguish runs.
 
-#include "app/panels/train/train_curves.hpp"
+#include "app/panels/state/train_curves.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "app/panels/maps/labels.hpp"
-#include "app/panels/train/train_words.hpp"
+#include "app/panels/kit/labels.hpp"
+#include "app/panels/kit/train_words.hpp"
 #include "engine/train/long_curve.hpp"
 #include "tests/support/fake_training.hpp"
 

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <thread>
 
-#include "app/panels/frame.hpp"
+#include "app/panels/frame/frame.hpp"
 #include "app/panels/train/train_transport.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/facets/readings.hpp"

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "app/panels/asked_and_shown.hpp"
-#include "app/panels/frame.hpp"
+#include "app/panels/frame/frame.hpp"
+#include "app/panels/kit/asked_and_shown.hpp"
 #include "tests/support/interface_fixture.hpp"
 #include "tests/support/window_agreement.hpp"
 

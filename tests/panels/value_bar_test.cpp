@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/panels/views/equation.hpp"
+#include "app/panels/maps/equation.hpp"
 #include "engine/plan/name_beside.hpp"
 #include "tests/support/interface_fixture.hpp"
 

@@ -1,6 +1,6 @@
 /// The Write view: candidates, moments and branches with mouse and keyboard.
 
-#include "app/panels/setting_values.hpp"
+#include "app/panels/settings/setting_values.hpp"
 #include "app/panels/write/write_view.hpp"
 
 #include <gtest/gtest.h>
@@ -8,9 +8,9 @@
 #include <filesystem>
 
 #include "app/panels/compare/comparison.hpp"
-#include "app/panels/look.hpp"
-#include "app/panels/maps/head_captions.hpp"
-#include "app/panels/maps/labels.hpp"
+#include "app/panels/compare/head_captions.hpp"
+#include "app/panels/kit/labels.hpp"
+#include "app/panels/kit/look.hpp"
 #include "app/panels/write/fill_in_view.hpp"
 #include "app/panels/write/writing_actions.hpp"
 #include "app/session/document/model_document.hpp"

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "app/panels/frame.hpp"
-#include "app/panels/navigation.hpp"
+#include "app/panels/frame/frame.hpp"
+#include "app/panels/kit/navigation.hpp"
 #include "app/session/document/presets.hpp"
 
 namespace attn::app::test {

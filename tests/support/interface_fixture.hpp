@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "app/panels/panel_context.hpp"
+#include "app/panels/kit/panel_context.hpp"
 #include "app/session/session.hpp"
 #include "tests/support/imgui_fixture.hpp"
 

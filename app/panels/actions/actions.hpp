@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "app/panels/panel_context.hpp"
+#include "app/panels/kit/panel_context.hpp"
 #include "app/widgets/imgui_compat.hpp"
 
 namespace attn::app {

@@ -5,13 +5,13 @@
 #include <array>
 #include <utility>
 
-#include "app/panels/edit/edits.hpp"
+#include "app/panels/frame/panels.hpp"
+#include "app/panels/kit/edits.hpp"
+#include "app/panels/kit/look.hpp"
+#include "app/panels/kit/navigation.hpp"
+#include "app/panels/kit/stage_words.hpp"
 #include "app/panels/lessons/lesson_player.hpp"
-#include "app/panels/look.hpp"
-#include "app/panels/maps/stage_words.hpp"
-#include "app/panels/mistakes.hpp"
-#include "app/panels/navigation.hpp"
-#include "app/panels/panels.hpp"
+#include "app/panels/settings/mistakes.hpp"
 #include "app/session/document/presets.hpp"
 
 namespace attn::app {

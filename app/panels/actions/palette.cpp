@@ -4,7 +4,7 @@
 #include <cctype>
 #include <utility>
 
-#include "app/panels/panels.hpp"
+#include "app/panels/frame/panels.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"
 #include "app/widgets/text.hpp"

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "app/panels/compare/comparison.hpp"
-#include "app/panels/maps/head_search.hpp"
-#include "app/panels/navigation.hpp"
+#include "app/panels/kit/head_search.hpp"
+#include "app/panels/kit/navigation.hpp"
 
 namespace attn::app {
 namespace {

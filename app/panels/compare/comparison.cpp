@@ -1,5 +1,5 @@
 #include "app/panels/compare/comparison.hpp"
-#include "app/panels/maps/head_of.hpp"
+#include "app/panels/kit/head_of.hpp"
 
 #include <fmt/format.h>
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <string_view>
 
+#include "app/panels/kit/panel_context.hpp"
+#include "app/panels/maps/equation.hpp"
 #include "app/panels/maps/large_map.hpp"
-#include "app/panels/panel_context.hpp"
-#include "app/panels/views/equation.hpp"
 
 namespace attn::app {
 

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "app/panels/compare/comparison.hpp"
-#include "app/panels/maps/stage_words.hpp"
+#include "app/panels/kit/stage_words.hpp"
 
 namespace attn::app {
 namespace {

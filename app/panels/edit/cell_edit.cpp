@@ -7,10 +7,10 @@
 #include <cmath>
 
 #include "app/panels/edit/edit_words.hpp"
-#include "app/panels/edit/edits.hpp"
-#include "app/panels/maps/head_of.hpp"
+#include "app/panels/kit/edits.hpp"
+#include "app/panels/kit/head_of.hpp"
+#include "app/panels/kit/navigation.hpp"
 #include "app/panels/maps/large_map.hpp"
-#include "app/panels/navigation.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/number.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 /// In-place editing of a number, row or head: the field opened by a double-click and the context menu.
 
-#include "app/panels/panel_context.hpp"
+#include "app/panels/kit/panel_context.hpp"
 #include "app/widgets/heatmap_geometry.hpp"
 
 namespace attn::app {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "app/panels/edit/edit_list.hpp"
-#include "app/panels/panels.hpp"
+#include "app/panels/frame/panels.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"
 #include "app/widgets/text.hpp"

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "app/panels/edit/edit_words.hpp"
-#include "app/panels/edit/edits.hpp"
-#include "app/panels/navigation.hpp"
+#include "app/panels/kit/edits.hpp"
+#include "app/panels/kit/navigation.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"
 #include "app/widgets/text.hpp"

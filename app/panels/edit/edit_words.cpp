@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "app/panels/maps/labels.hpp"
+#include "app/panels/kit/labels.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/token_chips.hpp"
 

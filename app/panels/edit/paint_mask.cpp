@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "app/panels/edit/edits.hpp"
+#include "app/panels/kit/edits.hpp"
 
 namespace attn::app {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 /// Painting the mask: clicks and drags over an attention map forbid its cells or allow them again.
 
-#include "app/panels/panel_context.hpp"
+#include "app/panels/kit/panel_context.hpp"
 #include "app/widgets/heatmap_view.hpp"
 
 namespace attn::app {

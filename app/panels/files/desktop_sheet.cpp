@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "app/panels/files/files.hpp"
-#include "app/panels/files/folder_view.hpp"
+#include "app/panels/kit/folder_view.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/text.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 /// Opening, saving and exporting: the File menu, the sheets that ask for a path, and notices.
 
-#include "app/panels/panel_context.hpp"
+#include "app/panels/kit/panel_context.hpp"
 
 namespace attn::app {
 

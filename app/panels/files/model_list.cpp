@@ -7,7 +7,7 @@
 #include <cctype>
 #include <cstdlib>
 
-#include "app/panels/files/folder_view.hpp"
+#include "app/panels/kit/folder_view.hpp"
 #include "app/session/files/model_shelf.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/field_text.hpp"

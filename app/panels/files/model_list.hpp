@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "app/panels/panel_context.hpp"
+#include "app/panels/kit/panel_context.hpp"
 
 namespace attn::app {
 

@@ -9,8 +9,8 @@
 
 #include "app/panels/files/desktop_sheet.hpp"
 #include "app/panels/files/files.hpp"
-#include "app/panels/files/folder_view.hpp"
 #include "app/panels/files/model_list.hpp"
+#include "app/panels/kit/folder_view.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/item.hpp"

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "app/panels/kit/navigation.hpp"
 #include "app/panels/lessons/caption_layout.hpp"
 #include "app/panels/lessons/quoted_cells.hpp"
-#include "app/panels/navigation.hpp"
 #include "app/widgets/hatching.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/item.hpp"

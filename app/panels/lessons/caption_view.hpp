@@ -1,7 +1,7 @@
 #pragma once
 /// The caption of a lesson step, with numbers in the colours of their cells and linked to them.
 
-#include "app/panels/panel_context.hpp"
+#include "app/panels/kit/panel_context.hpp"
 
 namespace attn::app {
 

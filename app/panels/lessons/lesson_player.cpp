@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "app/panels/look.hpp"
+#include "app/panels/kit/look.hpp"
 
 namespace attn::app {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 /// The question asked before a step, its answers, and the verdict shown with the step.
 
-#include "app/panels/panel_context.hpp"
+#include "app/panels/kit/panel_context.hpp"
 
 namespace attn::app {
 

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/panels/colors.hpp"
+#include "app/panels/compare/colors.hpp"
+#include "app/panels/kit/head_of.hpp"
+#include "app/panels/kit/labels.hpp"
+#include "app/panels/kit/navigation.hpp"
+#include "app/panels/kit/stage_words.hpp"
 #include "app/panels/maps/gradients.hpp"
-#include "app/panels/maps/head_of.hpp"
-#include "app/panels/maps/labels.hpp"
-#include "app/panels/maps/stage_words.hpp"
-#include "app/panels/navigation.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/text.hpp"
 #include "app/widgets/value_scale.hpp"

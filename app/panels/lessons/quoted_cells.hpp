@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "app/panels/panel_context.hpp"
+#include "app/panels/kit/panel_context.hpp"
 #include "app/widgets/heatmap_geometry.hpp"
 
 namespace attn::app {

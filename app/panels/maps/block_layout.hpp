@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "app/panels/maps/model_blocks.hpp"
+#include "app/panels/kit/model_blocks.hpp"
 
 namespace attn::app {
 

@@ -1,7 +1,7 @@
 #pragma once
 /// The switch between values and loss gradients, common to all views of heatmaps.
 
-#include "app/panels/panel_context.hpp"
+#include "app/panels/kit/panel_context.hpp"
 
 namespace attn::app {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <span>
 
-#include "app/panels/panel_context.hpp"
+#include "app/panels/kit/panel_context.hpp"
 #include "app/widgets/heatmap_geometry.hpp"
 
 namespace attn::app {

@@ -4,7 +4,7 @@
 #include <bit>
 #include <utility>
 
-#include "app/panels/maps/head_of.hpp"
+#include "app/panels/kit/head_of.hpp"
 #include "app/session/facets/strong_cells.hpp"
 #include "engine/trace/edit_marks.hpp"
 

@@ -5,16 +5,16 @@
 #include <span>
 #include <vector>
 
-#include "app/panels/colors.hpp"
+#include "app/panels/compare/colors.hpp"
 #include "app/panels/compare/comparison.hpp"
+#include "app/panels/compare/head_captions.hpp"
+#include "app/panels/compare/shown_maps.hpp"
 #include "app/panels/edit/cell_edit.hpp"
-#include "app/panels/maps/head_captions.hpp"
-#include "app/panels/maps/labels.hpp"
-#include "app/panels/maps/shown_maps.hpp"
-#include "app/panels/navigation.hpp"
+#include "app/panels/kit/labels.hpp"
+#include "app/panels/kit/navigation.hpp"
+#include "app/panels/kit/train_words.hpp"
 #include "app/panels/train/train_transport.hpp"
 #include "app/panels/train/train_view.hpp"
-#include "app/panels/train/train_words.hpp"
 #include "app/panels/views/attention_lines.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"

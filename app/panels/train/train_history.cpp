@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "app/panels/compare/comparison.hpp"
-#include "app/panels/maps/labels.hpp"
+#include "app/panels/kit/labels.hpp"
+#include "app/panels/kit/train_words.hpp"
+#include "app/panels/maps/equation_layout.hpp"
 #include "app/panels/train/curve_names.hpp"
 #include "app/panels/train/train_transport.hpp"
 #include "app/panels/train/train_view.hpp"
-#include "app/panels/train/train_words.hpp"
-#include "app/panels/views/equation_layout.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/item.hpp"

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "app/panels/kit/train_words.hpp"
+#include "app/panels/maps/equation_layout.hpp"
 #include "app/panels/train/train_transport.hpp"
 #include "app/panels/train/train_view.hpp"
-#include "app/panels/train/train_words.hpp"
-#include "app/panels/views/equation_layout.hpp"
 #include "app/session/facets/sample.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "app/panels/train/train_words.hpp"
+#include "app/panels/kit/train_words.hpp"
 #include "app/session/document/weights_origin.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/number.hpp"

@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "app/panels/pane.hpp"
+#include "app/panels/kit/pane.hpp"
 #include "app/panels/train/train_transport.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/text.hpp"

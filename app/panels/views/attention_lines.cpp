@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "app/panels/maps/head_captions.hpp"
-#include "app/panels/maps/labels.hpp"
+#include "app/panels/compare/head_captions.hpp"
+#include "app/panels/kit/labels.hpp"
 #include "app/panels/views/token_lines.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"

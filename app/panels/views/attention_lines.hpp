@@ -1,7 +1,7 @@
 #pragma once
 /// A head's attention weights as lines from queries to keys.
 
-#include "app/panels/panel_context.hpp"
+#include "app/panels/kit/panel_context.hpp"
 
 namespace attn::app {
 

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "app/panels/files/files.hpp"
-#include "app/panels/navigation.hpp"
-#include "app/panels/panels.hpp"
+#include "app/panels/frame/panels.hpp"
+#include "app/panels/kit/navigation.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/item.hpp"

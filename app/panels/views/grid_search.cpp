@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "app/panels/maps/head_search.hpp"
-#include "app/panels/maps/shown_maps.hpp"
+#include "app/panels/compare/shown_maps.hpp"
+#include "app/panels/kit/head_search.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/item.hpp"

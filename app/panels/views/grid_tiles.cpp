@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "app/panels/compare/head_captions.hpp"
+#include "app/panels/compare/shown_maps.hpp"
 #include "app/panels/edit/cell_edit.hpp"
+#include "app/panels/kit/head_search.hpp"
+#include "app/panels/kit/labels.hpp"
 #include "app/panels/maps/gradients.hpp"
-#include "app/panels/maps/head_captions.hpp"
-#include "app/panels/maps/head_search.hpp"
-#include "app/panels/maps/labels.hpp"
 #include "app/panels/maps/large_map.hpp"
-#include "app/panels/maps/shown_maps.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "app/panels/panel_context.hpp"
+#include "app/panels/kit/panel_context.hpp"
 
 namespace attn::app {
 

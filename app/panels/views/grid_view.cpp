@@ -3,14 +3,14 @@
 #include <fmt/format.h>
 #include <vector>
 
+#include "app/panels/compare/matrix_view.hpp"
+#include "app/panels/compare/shown_maps.hpp"
+#include "app/panels/frame/panels.hpp"
+#include "app/panels/kit/head_search.hpp"
+#include "app/panels/kit/labels.hpp"
+#include "app/panels/kit/navigation.hpp"
+#include "app/panels/kit/stage_words.hpp"
 #include "app/panels/maps/gradients.hpp"
-#include "app/panels/maps/head_search.hpp"
-#include "app/panels/maps/labels.hpp"
-#include "app/panels/maps/matrix_view.hpp"
-#include "app/panels/maps/shown_maps.hpp"
-#include "app/panels/maps/stage_words.hpp"
-#include "app/panels/navigation.hpp"
-#include "app/panels/panels.hpp"
 #include "app/panels/views/grid_layout.hpp"
 #include "app/panels/views/grid_search.hpp"
 #include "app/panels/views/grid_tiles.hpp"

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "app/panels/navigation.hpp"
+#include "app/panels/kit/navigation.hpp"
 #include "app/widgets/controls.hpp"
 
 namespace attn::app {

@@ -1,7 +1,7 @@
 #pragma once
 /// The switch between one head and all heads of its layer.
 
-#include "app/panels/panel_context.hpp"
+#include "app/panels/kit/panel_context.hpp"
 
 namespace attn::app {
 

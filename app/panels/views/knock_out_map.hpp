@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "app/panels/panel_context.hpp"
+#include "app/panels/kit/panel_context.hpp"
 #include "app/session/document/number_table.hpp"
 
 namespace attn::app {

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "app/panels/edit/edit_words.hpp"
-#include "app/panels/maps/labels.hpp"
+#include "app/panels/kit/labels.hpp"
 
 namespace attn::app {
 namespace {

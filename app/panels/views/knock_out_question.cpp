@@ -6,8 +6,8 @@
 #include <optional>
 #include <span>
 
-#include "app/panels/maps/labels.hpp"
-#include "app/panels/part_words.hpp"
+#include "app/panels/kit/labels.hpp"
+#include "app/panels/kit/part_words.hpp"
 #include "app/panels/views/knock_out_parts.hpp"
 #include "app/panels/views/token_choice.hpp"
 #include "app/panels/write/fill_in_view.hpp"

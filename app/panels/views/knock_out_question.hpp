@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "app/panels/panel_context.hpp"
+#include "app/panels/kit/panel_context.hpp"
 
 namespace attn::app {
 

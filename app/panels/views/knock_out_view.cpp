@@ -9,9 +9,9 @@
 #include <span>
 #include <utility>
 
-#include "app/panels/edit/edits.hpp"
-#include "app/panels/maps/labels.hpp"
-#include "app/panels/views/equation_layout.hpp"
+#include "app/panels/kit/edits.hpp"
+#include "app/panels/kit/labels.hpp"
+#include "app/panels/maps/equation_layout.hpp"
 #include "app/panels/views/knock_out_map.hpp"
 #include "app/panels/views/knock_out_parts.hpp"
 #include "app/panels/views/knock_out_question.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 /// The knock-out view: how much each head, block or position matters, as a map and as a sorted list.
 
-#include "app/panels/panel_context.hpp"
+#include "app/panels/kit/panel_context.hpp"
 
 namespace attn::app {
 

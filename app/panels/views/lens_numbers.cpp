@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "app/panels/maps/labels.hpp"
+#include "app/panels/kit/labels.hpp"
 
 namespace attn::app {
 

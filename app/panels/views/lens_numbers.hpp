@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "app/panels/panel_context.hpp"
+#include "app/panels/kit/panel_context.hpp"
 #include "app/session/document/number_table.hpp"
 #include "app/session/facets/readings.hpp"
 

@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "app/panels/compare/comparison.hpp"
-#include "app/panels/maps/labels.hpp"
-#include "app/panels/panels.hpp"
-#include "app/panels/part_words.hpp"
-#include "app/panels/views/equation_layout.hpp"
+#include "app/panels/frame/panels.hpp"
+#include "app/panels/kit/labels.hpp"
+#include "app/panels/kit/part_words.hpp"
+#include "app/panels/kit/readings_age.hpp"
+#include "app/panels/maps/equation_layout.hpp"
 #include "app/panels/views/lens_numbers.hpp"
-#include "app/panels/views/readings_age.hpp"
 #include "app/panels/write/fill_in_view.hpp"
 #include "app/session/facets/readings.hpp"
 #include "app/widgets/controls.hpp"

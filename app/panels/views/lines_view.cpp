@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "app/panels/compare/comparison.hpp"
-#include "app/panels/maps/labels.hpp"
+#include "app/panels/frame/panels.hpp"
+#include "app/panels/kit/labels.hpp"
 #include "app/panels/maps/large_map.hpp"
-#include "app/panels/panels.hpp"
 #include "app/panels/views/look_at_line.hpp"
 #include "app/panels/views/query_key_strip.hpp"
 #include "app/panels/views/token_lines.hpp"

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "app/panels/look.hpp"
-#include "app/panels/navigation.hpp"
+#include "app/panels/kit/look.hpp"
+#include "app/panels/kit/navigation.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 /// The line, marked with an eye, that says what is worth looking at.
 
-#include "app/panels/panel_context.hpp"
+#include "app/panels/kit/panel_context.hpp"
 
 namespace attn::app {
 

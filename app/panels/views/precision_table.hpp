@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "app/panels/panel_context.hpp"
-#include "app/panels/views/equation_layout.hpp"
+#include "app/panels/kit/panel_context.hpp"
+#include "app/panels/maps/equation_layout.hpp"
 #include "engine/precision/weight_error.hpp"
 
 namespace attn::app {

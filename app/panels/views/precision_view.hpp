@@ -1,7 +1,7 @@
 #pragma once
 /// The Precision view: a model at two precisions, with the errors of all parameters, an error map of one, and its numbers.
 
-#include "app/panels/panel_context.hpp"
+#include "app/panels/kit/panel_context.hpp"
 
 namespace attn::app {
 

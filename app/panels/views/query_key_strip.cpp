@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/panels/maps/labels.hpp"
+#include "app/panels/kit/labels.hpp"
 #include "app/panels/maps/large_map.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"

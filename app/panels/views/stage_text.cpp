@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/panels/maps/stage_words.hpp"
-#include "app/panels/views/equation.hpp"
+#include "app/panels/kit/stage_words.hpp"
+#include "app/panels/maps/equation.hpp"
 #include "app/widgets/number.hpp"
 
 namespace attn::app {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "app/panels/maps/labels.hpp"
+#include "app/panels/kit/labels.hpp"
 #include "app/session/facets/found_tokens.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "app/panels/panel_context.hpp"
+#include "app/panels/kit/panel_context.hpp"
 
 namespace attn::app {
 

@@ -1,8 +1,8 @@
 #pragma once
 /// What two tokenizers' pieces of a text have in common, and where they first differ.
 
-#include "app/panels/panel_context.hpp"
-#include "app/panels/views/path_columns.hpp"
+#include "app/panels/kit/panel_context.hpp"
+#include "app/panels/state/path_columns.hpp"
 #include "app/session/facets/other_tokens.hpp"
 
 namespace attn::app {

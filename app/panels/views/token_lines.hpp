@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "app/panels/panel_context.hpp"
-#include "app/panels/views/lines_state.hpp"
+#include "app/panels/kit/panel_context.hpp"
+#include "app/panels/state/lines_state.hpp"
 #include "app/widgets/heatmap_view.hpp"
 
 namespace attn::app {

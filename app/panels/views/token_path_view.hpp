@@ -1,8 +1,8 @@
 #pragma once
 /// Shows tokenization step by step: one column per character, one row per stage, and the steps for the selected word.
 
-#include "app/panels/panel_context.hpp"
-#include "app/panels/views/equation_layout.hpp"
+#include "app/panels/kit/panel_context.hpp"
+#include "app/panels/maps/equation_layout.hpp"
 
 namespace attn::app {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/panels/maps/stage_words.hpp"
+#include "app/panels/kit/stage_words.hpp"
 #include "app/panels/views/token_path_view.hpp"
 #include "app/session/facets/near_tokens.hpp"
 #include "app/session/facets/other_tokens.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "app/panels/panel_context.hpp"
+#include "app/panels/kit/panel_context.hpp"
 
 namespace attn::app {
 

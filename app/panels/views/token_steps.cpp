@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "app/panels/views/path_columns.hpp"
+#include "app/panels/state/path_columns.hpp"
 #include "app/panels/views/token_cells.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"

@@ -3,8 +3,8 @@
 
 #include <cstddef>
 
-#include "app/panels/panel_context.hpp"
-#include "app/panels/views/equation_layout.hpp"
+#include "app/panels/kit/panel_context.hpp"
+#include "app/panels/maps/equation_layout.hpp"
 #include "app/session/facets/token_path.hpp"
 
 namespace attn::app {

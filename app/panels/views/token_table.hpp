@@ -1,8 +1,8 @@
 #pragma once
 /// The tokens of the shown text with their positions and ids, as a table.
 
-#include "app/panels/panel_context.hpp"
-#include "app/panels/views/equation_layout.hpp"
+#include "app/panels/kit/panel_context.hpp"
+#include "app/panels/maps/equation_layout.hpp"
 
 namespace attn::app {
 

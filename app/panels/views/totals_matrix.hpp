@@ -1,7 +1,7 @@
 #pragma once
 /// The map of the Totals view.
 
-#include "app/panels/panel_context.hpp"
+#include "app/panels/kit/panel_context.hpp"
 
 namespace attn::app {
 

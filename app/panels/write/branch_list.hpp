@@ -1,7 +1,7 @@
 #pragma once
 /// The list of generated branches: each can be shown, compared and deleted.
 
-#include "app/panels/panel_context.hpp"
+#include "app/panels/kit/panel_context.hpp"
 
 namespace attn::app {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "app/panels/panel_context.hpp"
+#include "app/panels/kit/panel_context.hpp"
 #include "app/session/facets/next_words.hpp"
 
 namespace attn::app {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/panels/maps/labels.hpp"
+#include "app/panels/kit/labels.hpp"
 #include "app/panels/write/fill_in_view.hpp"
 #include "app/panels/write/write_view.hpp"
 #include "app/panels/write/writing_actions.hpp"

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/panels/panels.hpp"
-#include "app/panels/part_words.hpp"
-#include "app/panels/views/equation_layout.hpp"
+#include "app/panels/frame/panels.hpp"
+#include "app/panels/kit/part_words.hpp"
+#include "app/panels/maps/equation_layout.hpp"
 #include "app/panels/write/branch_list.hpp"
 #include "app/panels/write/candidate_list.hpp"
 #include "app/panels/write/fill_in_view.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 /// The Write view: the branches of generated text, the candidates at each moment, and where the heads attend.
 
-#include "app/panels/panel_context.hpp"
+#include "app/panels/kit/panel_context.hpp"
 
 namespace attn::app {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/panels/asked_and_shown.hpp"
-#include "app/panels/edit/edits.hpp"
+#include "app/panels/kit/asked_and_shown.hpp"
+#include "app/panels/kit/edits.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/slider.hpp"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "app/panels/asked_and_shown.hpp"
+#include "app/panels/kit/asked_and_shown.hpp"
 #include "app/panels/write/writing_actions.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"

@@ -1,0 +1,498 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <limits>
+
+#include "app/panels/compare/comparison.hpp"
+#include "app/panels/export/export_line.hpp"
+#include "app/panels/export/shown_numbers.hpp"
+#include "app/panels/files/desktop_sheet.hpp"
+#include "app/panels/files/files.hpp"
+#include "app/panels/files/open_sheet.hpp"
+#include "app/panels/kit/folder_view.hpp"
+#include "app/panels/kit/head_of.hpp"
+#include "app/panels/kit/look.hpp"
+#include "app/panels/maps/gradients.hpp"
+#include "app/widgets/controls.hpp"
+#include "app/widgets/imgui_compat.hpp"
+#include "app/widgets/text.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr std::size_t kShownLines = 9;
+
+/// The path that the task uses for what was typed.
+std::filesystem::path with_ending(std::filesystem::path path, FileTask task) {
+    if (task == FileTask::Save && !path.has_extension()) path += kDocumentExtension;
+    // A run is a folder, of which its checkpoint is a part.
+    if (task == FileTask::SaveRun && path.filename() == "model.safetensors") return path.parent_path();
+    if (task == FileTask::SaveRun && path.extension() == ".safetensors") return path.replace_extension();
+    return path;
+}
+
+bool is_there(const PanelContext& context) {
+    const std::string path = with_ending(context.view.files.path.text, context.view.files.task).string();
+    const FolderListing* listing = listing_of(context);
+    const std::string name = path.substr(folder_part(path).size());
+    return listing != nullptr && std::any_of(listing->entries.begin(), listing->entries.end(),
+                                             [&](const auto& entry) { return !entry.folder && entry.name == name; });
+}
+
+void set_extension(PathField& field, const char* extension) {
+    const std::size_t start = folder_part(field.text).size(), dot = field.text.rfind('.');
+    if (dot != std::string::npos && dot > start) field.text.resize(dot);
+    field.text += extension;
+    field.focus = true;
+}
+
+void put_line(PanelContext& context, const std::string& text, bool chosen, bool& clicked) {
+    const Ui ui = context.ui();
+    clicked = menu_item(ui, visible_text(text, true), chosen, {}, {}, true);
+}
+
+/// The list of completions; a click takes one.
+void draw_completions(PanelContext& context) {
+    PathField& field = context.view.files.path;
+    const auto count = std::min(field.completions.size(), kShownLines);
+    // Scroll to the completion chosen with the arrow keys.
+    const std::size_t first = field.chosen >= static_cast<int>(count) ? static_cast<std::size_t>(field.chosen) + 1 - count : 0;
+    for (std::size_t i = first; i < first + count; ++i) {
+        bool clicked = false;
+        ImGui::PushID(static_cast<int>(i));
+        put_line(context, field.completions[i], static_cast<int>(i) == field.chosen, clicked);
+        ImGui::PopID();
+        if (!clicked) continue;
+        field.text = field.completions[i];
+        field.focus = true;
+        field.chosen = -1;
+        break;
+    }
+    if (field.completions.size() > count)
+        text_line(context.ui(), context.theme.fonts.caption, context.theme.colors.faint,
+                  fmt::format("and {} more", field.completions.size() - count));
+}
+
+void draw_picture_options(PanelContext& context) {
+    const Ui ui = context.ui();
+    FileView& view = context.view.files;
+    static constexpr std::array<std::string_view, 2> kWhat = {"picture alone", "whole window"};
+    int what = view.whole_window ? 1 : 0;
+    if (segmented_row(ui, "What", kWhat, what, 76, {.tooltip = "The view in the centre, or the whole window."}))
+        view.whole_window = what == 1;
+    if (view.format != ExportAs::Png) return;
+    gap(ui, 6);
+    static constexpr std::array<std::string_view, 4> kScales = {"1x", "2x", "3x", "4x"};
+    int scale = view.picture_scale - 1;
+    if (segmented_row(ui, "Scale", kScales, scale, 76, {.tooltip = "Pixels in the file per pixel of the window."}))
+        view.picture_scale = scale + 1;
+}
+
+void draw_number_options(PanelContext& context) {
+    const Ui ui = context.ui();
+    const auto& [colors, fonts, scale] = context.theme;
+    FileView& view = context.view.files;
+    const ShownNumbers shown = shown_numbers(context);
+    if (!shows_stages(context.view.view))
+        return text_line(ui, fonts.label, colors.muted, shown.empty() ? shown.missing : "The numbers that are shown.");
+    const std::string one = shown.empty() ? "what is shown"
+                            : has_heads(context.trace().shape_of(context.view.stage))
+                                ? fmt::format("text {}, head {}", context.view.batch + 1, context.view.head)
+                                : fmt::format("text {}", context.view.batch + 1);
+    const std::array<std::string_view, 2> what_names = {one, "whole tensor"};
+    int what = view.whole_tensor ? 1 : 0;
+    if (segmented_row(ui, "What", what_names, what, 76, {.tooltip = "The matrix that is shown, or all texts and heads."}))
+        view.whole_tensor = what == 1;
+}
+
+void draw_export_options(PanelContext& context) {
+    const Ui ui = context.ui();
+    const auto& [colors, fonts, scale] = context.theme;
+    FileView& view = context.view.files;
+    static constexpr std::array<std::string_view, kExportFormats> kNames = {"PNG", "SVG", "CSV", ".npy", "trace", "operands"};
+    int format = static_cast<int>(view.format);
+    if (segmented_row(ui, "Format", kNames, format, 76,
+                      {.tooltip = "A picture; the numbers; the whole trace as .safetensors; this stage's operands as .npz."})) {
+        view.format = static_cast<ExportAs>(format);
+        set_extension(view.path, ending_of(static_cast<ExportAs>(format)));
+    }
+    gap(ui, 6);
+    switch (view.format) {
+    case ExportAs::Png:
+    case ExportAs::Svg:
+        draw_picture_options(context);
+        break;
+    case ExportAs::Csv:
+    case ExportAs::Npy:
+        draw_number_options(context);
+        break;
+    case ExportAs::Trace:
+        text_line(ui, fonts.label, colors.muted, "Every stage with its axis names, masks and tokens.");
+        break;
+    case ExportAs::Operands:
+        text_line(ui, fonts.label, colors.muted, "What this stage is computed from, for the copied program.");
+        break;
+    }
+    gap(ui, 8);
+}
+
+/// The format given by the name's extension, otherwise the chosen one.
+ExportAs format_of(const std::filesystem::path& path, ExportAs chosen) {
+    const auto found = std::find(kExportEndings.begin(), kExportEndings.end(), path.extension().string());
+    return found == kExportEndings.end() ? chosen : static_cast<ExportAs>(found - kExportEndings.begin());
+}
+
+TensorChoice chosen_numbers(const PanelContext& context) {
+    TensorChoice choice{context.view.stage, {}, {}, shows_gradients(context)};
+    if (!context.view.files.whole_tensor) {
+        choice.batch = context.view.batch;
+        choice.head = context.view.head;
+    }
+    return choice;
+}
+
+bool exports_numbers(const FileView& view) { return view.format == ExportAs::Csv || view.format == ExportAs::Npy; }
+
+/// The numbers of all texts and heads. What a view computes by itself has none beyond those shown.
+bool exports_whole_stage(const PanelContext& context) {
+    return exports_numbers(context.view.files) && context.view.files.whole_tensor && shows_stages(context.view.view);
+}
+
+/// Why the chosen format cannot hold what is shown; "" if it can.
+std::string why_not_exported(const PanelContext& context, const ShownNumbers& shown) {
+    const FileView& view = context.view.files;
+    const bool whole = view.format == ExportAs::Trace || view.format == ExportAs::Operands || exports_whole_stage(context);
+    if (whole && !side_in_place(context).empty()) return "The picture shows A, but only B can be exported whole: show B first.";
+    if (!exports_numbers(view) || exports_whole_stage(context)) return "";
+    if (shown.empty()) return shown.missing;
+    return shown.is_stage || !shown.matrix.large ? "" : "A map this large can only be exported as it was computed: choose “whole tensor”.";
+}
+
+void export_numbers(PanelContext& context, const std::filesystem::path& path) {
+    const ShownNumbers shown = shown_numbers(context);
+    if (exports_numbers(context.view.files) && !exports_whole_stage(context) && !shown.is_stage)
+        context.commands.push_back({command::ExportTable{path, table_of(context, shown)}, ""});
+    else context.commands.push_back({command::ExportTensor{path, chosen_numbers(context)}, ""});
+}
+
+/// `replace`: the user knows that a file of this name is there.
+void confirm(PanelContext& context, bool replace) {
+    FileView& view = context.view.files;
+    const std::filesystem::path path = with_ending(without_tilde(view.path.text), view.task);
+    if (view.path.text.empty() || view.path.text.back() == '/') return;
+    switch (view.task) {
+    case FileTask::Save:
+        context.commands.push_back({command::SaveDocument{path, look_of(context.view), replace}, ""});
+        break;
+    case FileTask::SaveRun:
+        if (path.native().ends_with(kDocumentExtension))
+            context.commands.push_back({command::SaveDocument{path, look_of(context.view)}, ""});
+        else save_run(context, view.saved_run, path);
+        break;
+    case FileTask::Export:
+        view.export_folder = folder_part(path.string());
+        view.exported_as = view.format;
+        if (view.format <= ExportAs::Svg) view.picture = PictureWish{path, static_cast<float>(view.picture_scale), view.whole_window};
+        else export_numbers(context, path);
+        break;
+    case FileTask::Open:
+    case FileTask::Beside:
+    case FileTask::Tokenizer:
+    case FileTask::Model:
+    case FileTask::Dump:
+    case FileTask::TrainingText:
+    case FileTask::None:
+        break;
+    }
+    view.task = FileTask::None;
+}
+
+/// Whether another file than the document's own is to be replaced.
+bool warns_of_replacing(const PanelContext& context) {
+    return is_there(context) && without_tilde(context.view.files.path.text) != context.files.document;
+}
+
+/// Shows why the path cannot be used, or what using it will do.
+void draw_warning(PanelContext& context) {
+    const FileView& view = context.view.files;
+    const auto& [colors, fonts, scale] = context.theme;
+    const FolderListing* listing = listing_of(context);
+    std::string text;
+    if (listing != nullptr && !listing->problem.empty()) text = "This folder cannot be read: " + listing->problem + ".";
+    else if (view.task == FileTask::Export && std::filesystem::path(view.path.text).extension() != ending_of(view.format))
+        text = fmt::format("The name must end in {}.", ending_of(view.format));
+    else if (std::string why = view.task == FileTask::Export ? why_not_exported(context, shown_numbers(context)) : ""; !why.empty())
+        text = std::move(why);
+    else if (warns_of_replacing(context)) text = "The file exists and will be replaced.";
+    text_line(context.ui(), fonts.label, colors.chosen_text, text.empty() ? " " : text);
+}
+
+bool can_confirm(PanelContext& context) {
+    const FileView& view = context.view.files;
+    const std::string& path = view.path.text;
+    if (path.empty() || path.back() == '/') return false;
+    if (view.task != FileTask::Export) return true;
+    const bool fits = std::filesystem::path(path).extension() == ending_of(view.format);
+    return fits && why_not_exported(context, shown_numbers(context)).empty();
+}
+
+/// Whether the typed file's folder is known to be missing or unreadable; the warning says so.
+bool is_in_no_folder(const PanelContext& context) {
+    const FolderListing* listing = listing_of(context);
+    return listing != nullptr && !listing->problem.empty();
+}
+
+std::string export_title(PanelContext& context) {
+    const FileView& view = context.view.files;
+    const std::string stage = tensor_name(context.view.stage);
+    switch (view.format) {
+    case ExportAs::Png:
+    case ExportAs::Svg:
+        return "Export the picture";
+    case ExportAs::Csv:
+    case ExportAs::Npy: {
+        const ShownNumbers shown = shown_numbers(context);
+        if (!exports_whole_stage(context) && !shown.is_stage)
+            return "Export " + (shown.title.empty() ? std::string(view_info(context.view.view).name) : shown.title);
+        return "Export " + stage + (shows_gradients(context) ? ", gradients" : "");
+    }
+    case ExportAs::Trace:
+        return "Export the whole trace";
+    case ExportAs::Operands:
+        return "Export the operands of " + stage;
+    }
+    return "";
+}
+
+std::string path_sheet_title(PanelContext& context) {
+    const FileTask task = context.view.files.task;
+    if (task == FileTask::Export) return export_title(context);
+    return task == FileTask::SaveRun ? "Save the training run as" : "Save as";
+}
+
+/// Uses a path from the desktop's dialog, which has already asked about overwriting exactly this file. If there are further choices, or the
+/// name must change, our sheet takes over.
+void use_desktop_path(PanelContext& context, const std::filesystem::path& path) {
+    FileView& view = context.view.files;
+    view.path.text = path.string();
+    view.path.focus = true;
+    if (view.task == FileTask::Export) {
+        if (!path.has_extension()) set_extension(view.path, ending_of(view.format));
+        view.format = format_of(view.path.text, view.format);
+    } else if (view.task == FileTask::Save || view.task == FileTask::SaveRun) {
+        if (with_ending(path, view.task) == path) confirm(context, true);
+        else view.path.text = with_ending(path, view.task).string();
+    } else {
+        use_chosen_path(context, view.path.text);
+    }
+}
+
+void draw_path_sheet(PanelContext& context) {
+    const Ui ui = context.ui();
+    const auto& [colors, fonts, scale] = context.theme;
+    FileView& view = context.view.files;
+    const bool save = view.task == FileTask::Save || view.task == FileTask::SaveRun;
+    bool stays = begin_sheet(context, "##file_sheet", 640);
+    draw_sheet_heading(context, path_sheet_title(context), DesktopQuestion::What::SaveFile);
+    gap(ui, 6);
+    if (view.task == FileTask::Export) draw_export_options(context);
+    if (view.task == FileTask::SaveRun)
+        paragraph(
+            ui, fonts.label, colors.muted,
+            "The folder holds the whole run: model, optimizer, curves, head scores, earlier steps and what is shown of it. It opens as it "
+            "was left, and attnscope train --resume goes on with it, too.");
+    keep_listing(context);
+    find_completions(context);
+    const PathFieldResult typed = path_field(ui, "##path", view.path, "path");
+    end_refusal_of_path(context, typed.changed);
+    if (typed.changed && view.task == FileTask::Export) view.format = format_of(view.path.text, view.format);
+    bool entered = typed.entered;
+    gap(ui, 4);
+    draw_completions(context);
+    draw_warning(context);
+    gap(ui, 4);
+    const std::string_view not_yet = can_confirm(context) ? "" : "This cannot be saved: the line above says why.";
+    if (button(ui, save ? "Save##do" : "Export##do", {.look = ButtonLook::Accent, .width = 120, .notes = {.disabled = not_yet}}))
+        entered = true;
+    ImGui::SameLine(0, context.px(8));
+    if (button(ui, "Cancel", {.width = 100, .notes = {.tooltip = "Esc"}})) stays = false;
+    ImGui::SameLine(0, context.px(16));
+    text_line(ui, fonts.caption, colors.faint, "Tab completes, up and down choose, Enter confirms");
+    if (entered && can_confirm(context) && !is_in_no_folder(context)) confirm(context, warns_of_replacing(context));
+    else if (entered) view.path.focus = true;  // Enter on a folder opens it; on a name, typing continues
+    if (!stays || key_pressed(Key::Escape, false)) view.task = FileTask::None;
+    ImGui::End();
+}
+
+/// Asks whether an opened text should be shown or learned.
+void draw_text_question(PanelContext& context) {
+    const Ui ui = context.ui();
+    const auto& [colors, fonts, scale] = context.theme;
+    const OpenedText& opened = *context.files.text;
+    using As = command::UseText::As;
+    std::optional<As> answer;
+    bool stays = begin_sheet(context, "##text_question", 520);
+    text_line(ui, fonts.heading, colors.text, elide(fonts.heading, visible_text(opened.path.filename().string()), context.px(470)));
+    gap(ui, 4);
+    paragraph(ui, fonts.body, colors.muted, fmt::format("A text of {} bytes. What is it for?", opened.text->size()));
+    gap(ui, 8);
+    if (button(ui, "Look at its first lines",
+               {.look = ButtonLook::Accent, .notes = {.tooltip = "Its first eight lines become the texts, of 4 KiB in all (Enter)."}}) ||
+        key_pressed(Key::Enter, false))
+        answer = As::Probe;
+    ImGui::SameLine(0, context.px(8));
+    if (button(ui, "Train on it", {.notes = {.tooltip = "The next training run learns to continue this text."}})) answer = As::Training;
+    ImGui::SameLine(0, context.px(8));
+    if (button(ui, "Cancel", {.notes = {.tooltip = "Esc"}}) || key_pressed(Key::Escape, false) || !stays) answer = As::Nothing;
+    ImGui::End();
+    if (!answer) return;
+    context.commands.push_back({command::UseText{*answer}, ""});
+    if (*answer == As::Training) context.view.view = View::Train;
+    if (*answer == As::Probe && context.view.view == View::Train) context.view.view = View::Step;
+}
+
+constexpr double kNoticeSeconds = 6;
+
+/// The position of a notice of this size: errors above the picture, so that they are not missed; everything else over the tabs of the
+/// views, where it hides nothing that is being read. The picture alone has no tabs.
+ImVec2 notice_place(const PanelContext& context, ImVec2 size, bool failed, float picture_bottom) {
+    constexpr float kAbovePicture = 124, kAboveCentreAlone = 26, kFoot = 12, kOverTabs = 2;
+    const bool alone = context.view.panes.only_centre;
+    const float x = (ImGui::GetIO().DisplaySize.x - size.x) / 2;
+    if (failed) return {x, context.px(alone ? kAboveCentreAlone : kAbovePicture)};
+    return {x, alone ? picture_bottom - size.y - context.px(kFoot) : context.px(kOverTabs)};
+}
+
+/// Whether the mouse has just moved onto the box. Where it rests already, a notice can be read all the same.
+bool mouse_enters(ImVec2 min, ImVec2 max) {
+    const ImVec2 now = ImGui::GetIO().MousePos, moved = ImGui::GetIO().MouseDelta;
+    const auto inside = [&](float x, float y) { return x >= min.x && x < max.x && y >= min.y && y < max.y; };
+    return inside(now.x, now.y) && !inside(now.x - moved.x, now.y - moved.y);
+}
+
+/// A window of its own, so that clicks on it do not reach what is below. Returns whether it is to go: it was clicked, or the mouse wants
+/// what it covers, unless it is an error.
+bool draw_notice_box(PanelContext& context, const char* id, const std::string& text, bool failed, float picture_bottom) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const ImVec2 display = ImGui::GetIO().DisplaySize;
+    const float padding = context.px(14), most = std::min(context.px(720), display.x - context.px(40));
+    const float width = std::min(text_width(fonts.body, text), most - 2 * padding);
+    const ImVec2 size{width + 2 * padding, wrapped_height(fonts.body, width + 1, text) + 2 * padding};
+    const ImVec2 min = notice_place(context, size, failed, picture_bottom), max{min.x + size.x, min.y + size.y};
+    ImGui::SetNextWindowPos(min);
+    ImGui::SetNextWindowSize(size);
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0);
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
+    ImGui::Begin(id, nullptr,
+                 ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoNav |
+                     ImGuiWindowFlags_NoFocusOnAppearing | ImGuiWindowFlags_NoSavedSettings);
+    ImGui::PopStyleVar(2);
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    list.AddRectFilled(min, max, colors.raised, context.px(8));
+    if (failed) list.AddRectFilled(min, max, with_alpha(colors.bad, 0.14F), context.px(8));
+    list.AddRect(min, max, failed ? colors.bad : colors.line, context.px(8), 0, std::max(1.F, context.px(failed ? 2 : 1)));
+    draw_text_wrapped(list, fonts.body, {min.x + padding, min.y + padding}, width + 1, colors.text, text);
+    const bool clicked = ImGui::IsWindowHovered() && ImGui::IsMouseClicked(0);
+    ImGui::End();
+    return clicked || (!failed && mouse_enters(min, max));
+}
+
+void take_refusal(PanelContext& context) {
+    const FilesState& files = context.files;
+    NoticeView& view = context.view.files.notices;
+    view.refusal = files.notice;
+    view.refused_at = context.now;
+    view.of = files.notice_of;
+    view.ended = files.ended[static_cast<std::size_t>(view.of)];
+    view.view = context.view.view;
+    view.stage = context.view.stage;
+    view.head = context.view.head;
+}
+
+/// Whether the error shown is about something that has changed since.
+bool cause_is_gone(const PanelContext& context) {
+    const NoticeView& view = context.view.files.notices;
+    const bool looks_elsewhere = context.view.view != view.view || context.view.stage != view.stage || context.view.head != view.head;
+    return context.files.ended[static_cast<std::size_t>(view.of)] != view.ended || (view.of == NoticeOf::View && looks_elsewhere);
+}
+
+void take_notice(PanelContext& context) {
+    const FilesState& files = context.files;
+    NoticeView& view = context.view.files.notices;
+    if (files.notices != view.number) {
+        view.number = files.notices;
+        view.has_succeeded = !files.failed;
+        view.until = files.failed ? 0 : context.now + kNoticeSeconds;
+        if (files.failed) take_refusal(context);
+    }
+    if (!view.refusal.empty() && cause_is_gone(context)) view.refusal.clear();
+    if (view.has_succeeded && context.now >= view.refused_at + kNoticeSeconds) view.refusal.clear();
+}
+
+void draw_notices(PanelContext& context, float picture_bottom) {
+    NoticeView& view = context.view.files.notices;
+    take_notice(context);
+    if (context.now < view.until && draw_notice_box(context, "##notice", visible_text(context.files.notice, true), false, picture_bottom))
+        view.until = 0;
+    if (view.refusal.empty()) return;
+    const std::string words = visible_text(view.refusal, true) + "\nClick here or press Enter to continue.";
+    if (draw_notice_box(context, "##refusal", words, true, picture_bottom)) view.refusal.clear();
+}
+
+}  // namespace
+
+bool refusal_is_shown(const PanelContext& context) { return !context.view.files.notices.refusal.empty(); }
+
+void begin_modal_sheet(const PanelContext& context, const char* id, float logical_width) {
+    ImGui::SetNextWindowPos({0, 0});
+    ImGui::SetNextWindowSize(ImGui::GetIO().DisplaySize);
+    ImGui::PushStyleColor(ImGuiCol_WindowBg, with_alpha(context.theme.colors.window, 0.6F));
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, 0);
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0);
+    // It takes the mouse from everything below the sheet.
+    ImGui::Begin("##veil", nullptr,
+                 ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoNav);
+    ImGui::End();
+    ImGui::PopStyleVar(2);
+    ImGui::PopStyleColor();
+    begin_sheet(context, id, logical_width);
+}
+
+bool begin_sheet(const PanelContext& context, const char* id, float logical_width) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const ImVec2 display = ImGui::GetIO().DisplaySize;
+    const float width = std::min(context.px(logical_width), display.x - context.px(40));
+    ImGui::SetNextWindowPos({(display.x - width) / 2, display.y * 0.14F});
+    ImGui::SetNextWindowSize({width, 0});
+    ImGui::SetNextWindowFocus();
+    ImGui::PushStyleColor(ImGuiCol_WindowBg, colors.pane);
+    ImGui::PushStyleColor(ImGuiCol_Border, colors.accent);
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, context.px(10));
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {context.px(24), context.px(18)});
+    ImGui::Begin(id, nullptr,
+                 ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoNav |
+                     ImGuiWindowFlags_AlwaysAutoResize);
+    ImGui::PopStyleVar(2);
+    ImGui::PopStyleColor(2);
+    return !(ImGui::IsMouseClicked(0) && !ImGui::IsWindowHovered(ImGuiHoveredFlags_RootAndChildWindows) && !ImGui::IsWindowAppearing());
+}
+
+void draw_file_sheet(PanelContext& context, float picture_bottom) {
+    draw_close_sheet(context);
+    keep_up_with_export(context);
+    picture_bottom = draw_export_line(context, picture_bottom);
+    if (context.view.files.closing == Closing::Asked) return draw_notices(context, picture_bottom);
+    if (const auto chosen = take_desktop_path(context)) use_desktop_path(context, *chosen);
+    if (context.leftover != nullptr) draw_restore_sheet(context);
+    else if (context.files.text) draw_text_question(context);
+    else if (asks_for_model(context)) draw_missing_model_sheet(context);
+    else if (asks_about_replacing(context)) draw_replace_sheet(context);
+    else if (context.view.files.desktop.waiting) draw_desktop_sheet(context);
+    else if (chooses_file(context.view.files.task)) draw_open_sheet(context);
+    else if (context.view.files.task != FileTask::None) draw_path_sheet(context);
+    draw_notices(context, picture_bottom);
+}
+
+}  // namespace attn::app

@@ -1,0 +1,343 @@
+#include "app/panels/frame/frame.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+#include "app/panels/actions/actions.hpp"
+#include "app/panels/actions/palette.hpp"
+#include "app/panels/compare/comparison.hpp"
+#include "app/panels/edit/cell_edit.hpp"
+#include "app/panels/export/export_line.hpp"
+#include "app/panels/files/files.hpp"
+#include "app/panels/frame/frame_layout.hpp"
+#include "app/panels/frame/panels.hpp"
+#include "app/panels/frame/rail.hpp"
+#include "app/panels/kit/asked_and_shown.hpp"
+#include "app/panels/kit/look.hpp"
+#include "app/panels/kit/navigation.hpp"
+#include "app/panels/kit/pane.hpp"
+#include "app/panels/kit/problem_sentence.hpp"
+#include "app/panels/lessons/lesson_player.hpp"
+#include "app/panels/lessons/quoted_cells.hpp"
+#include "app/panels/settings/mistakes.hpp"
+#include "app/panels/train/train_transport.hpp"
+#include "app/panels/train/train_view.hpp"
+#include "app/panels/views/knock_out_question.hpp"
+#include "app/panels/views/knock_out_view.hpp"
+#include "app/panels/views/precision_view.hpp"
+#include "app/panels/write/write_view.hpp"
+#include "app/widgets/controls.hpp"
+#include "app/widgets/imgui_compat.hpp"
+#include "app/widgets/item.hpp"
+#include "app/widgets/text.hpp"
+
+namespace attn::app {
+namespace {
+
+/// The draggable gap between two panes. Returns the movement in logical pixels.
+float splitter(const PanelContext& context, const char* id, const Box& rect, bool vertical) {
+    if (rect.width() < 1 || rect.height() < 1) return 0;
+    ImGui::SetCursorScreenPos(rect.min);
+    const Item item = begin_item(context.ui(), id, {rect.width(), rect.height()},
+                                 {.tooltip = "Drag to make the pane larger or smaller.", .keyboard = false});
+    if (!item.hovered && !item.held) return 0;
+    ImGui::SetMouseCursor(vertical ? ImGuiMouseCursor_ResizeEW : ImGuiMouseCursor_ResizeNS);
+    const ImVec2 middle{(rect.min.x + rect.max.x) / 2, (rect.min.y + rect.max.y) / 2};
+    const float half = context.px(20);
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    if (vertical) list->AddLine({middle.x, middle.y - half}, {middle.x, middle.y + half}, context.theme.colors.accent, context.px(3));
+    else list->AddLine({middle.x - half, middle.y}, {middle.x + half, middle.y}, context.theme.colors.accent, context.px(3));
+    if (!item.held) return 0;
+    const ImVec2 moved = ImGui::GetIO().MouseDelta;
+    return (vertical ? moved.x : moved.y) / context.theme.scale;
+}
+
+void splitters(PanelContext& context, const FrameLayout& layout) {
+    PaneState& panes = context.view.panes;
+    const float gap = context.px(kFrameGap);
+    if (!layout.left_rail) {
+        const float moved =
+            splitter(context, "##split_left", {{layout.left.max.x, layout.left.min.y}, {layout.left.max.x + gap, layout.left.max.y}}, true);
+        if (moved != 0) panes.left_width = std::clamp(layout.left_width + moved, kMinLeft, kMaxSide);
+    }
+    if (!layout.right_tab) {
+        const float moved = splitter(context, "##split_right",
+                                     {{layout.right.min.x - gap, layout.right.min.y}, {layout.right.min.x, layout.right.max.y}}, true);
+        if (moved != 0) panes.right_width = std::clamp(layout.right_width - moved, kMinRight, kMaxSide);
+    }
+    if (layout.strip_look == StripLook::Full) {
+        const float moved = splitter(context, "##split_strip",
+                                     {{layout.strip.min.x, layout.strip.min.y - gap}, {layout.strip.max.x, layout.strip.min.y}}, false);
+        if (moved != 0) panes.strip_height = std::clamp(layout.strip.height() / context.theme.scale - moved, kMinStrip, kMaxStrip);
+    }
+}
+
+/// The error for settings that cannot be computed, shown above the last valid picture if there is one.
+void draw_problem(const PanelContext& context) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float width = ImGui::GetContentRegionAvail().x, padding = context.px(10);
+    const std::string text = problem_sentence(problem_words(context));
+    context.view.drawn.problem = true;
+    const float height = wrapped_height(fonts.body, width - 2 * padding, text) + 2 * padding;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    list.AddRectFilled(at, {at.x + width, at.y + height}, with_alpha(colors.bad, 0.14F), context.px(6));
+    list.AddRect(at, {at.x + width, at.y + height}, colors.bad, context.px(6));
+    draw_text_wrapped(list, fonts.body, {at.x + padding, at.y + padding}, width - 2 * padding, colors.text, text);
+    ImGui::SetCursorScreenPos({at.x, at.y + height + padding});
+}
+
+void draw_centre(PanelContext& context) {
+    context.view.drawn.centre = true;
+    if (!context.snapshot.problem.empty()) draw_problem(context);
+    draw_mistake_sign(context);
+    const bool of_a_trace = context.view.view != View::Precision && context.view.view != View::Doctor;
+    if (of_a_trace && !context.ready()) {
+        if (context.snapshot.problem.empty())
+            paragraph(context.ui(), context.theme.fonts.body, context.theme.colors.muted, context.computing("Computing …"));
+        return;
+    }
+    switch (context.view.view) {
+    case View::Step:
+        draw_step_view(context);
+        break;
+    case View::Heads:
+        draw_heads_view(context);
+        break;
+    case View::Grid:
+        draw_grid_view(context);
+        break;
+    case View::Lines:
+        draw_lines_view(context);
+        break;
+    case View::Totals:
+        draw_totals_view(context);
+        break;
+    case View::Lens:
+        draw_lens_view(context);
+        break;
+    case View::KnockOut:
+        draw_knock_out_view(context);
+        break;
+    case View::Write:
+        draw_write_view(context);
+        break;
+    case View::Precision:
+        draw_precision_view(context);
+        break;
+    case View::Doctor:
+        draw_doctor_view(context);
+        break;
+    case View::Train:  // lays out the frame itself
+        break;
+    }
+}
+
+/// Advances the playback of stages: one step every 1.2 s until the last one.
+void advance_playing(PanelContext& context) {
+    constexpr double kSecondsPerStage = 1.2;
+    ViewState& view = context.view;
+    if (!view.playing || !context.ready() || context.now < view.next_step_at) return;
+    view.next_step_at = context.now + kSecondsPerStage;
+    view.playing = step_stage(view, context.trace(), +1);
+}
+
+/// Unless a key has chosen another head meanwhile.
+void return_to_chosen_head(ViewState& view) {
+    const std::optional<HeadUnderMouse> under = std::exchange(view.head_under_mouse, {});
+    if (under && view.head == under->head) view.head = under->chosen;
+}
+
+void keep_up_with_changes(const PanelContext& context) {
+    std::optional<double>& since = context.view.outdated_since;
+    // Generation and replay change the document faster than it may be computed; fading would blink.
+    const bool changes_by_itself = context.writing || context.view.train.replaying;
+    if (!context.outdated || !context.ready() || changes_by_itself) since.reset();
+    else if (!since) since = context.now;
+}
+
+constexpr ImGuiWindowFlags kFixed = ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse;
+
+/// The right pane: the selected cell of the current view.
+void draw_cell(PanelContext& context) {
+    switch (context.view.view) {
+    case View::Totals:
+        return draw_side_in_place(context, draw_totals_cell);
+    case View::Lens:
+        return draw_side_in_place(context, draw_lens_cell);
+    case View::Write:
+        return draw_write_cell(context);
+    case View::Precision:
+        return draw_precision_cell(context);
+    case View::Step:
+    case View::Heads:
+    case View::Grid:
+    case View::Lines:
+    case View::KnockOut:
+    case View::Train:
+    case View::Doctor:
+        draw_side_in_place(context, draw_inspector);
+        // Knock-out shows changes of an answer, not a stage's numbers.
+        if (context.view.view != View::KnockOut) draw_side_in_place(context, draw_histogram_section);
+    }
+}
+
+void draw_strip(PanelContext& context, const FrameLayout& layout) {
+    if (layout.strip_look == StripLook::Full) pane(context, "##strip", layout.strip, PaneLook::Card, {8, 6}, draw_stages, kFixed);
+    if (layout.strip_look == StripLook::Map) pane(context, "##strip", layout.strip, PaneLook::Card, {8, 6}, draw_stage_map, kFixed);
+    if (layout.strip_look == StripLook::Line) pane(context, "##strip", layout.strip, PaneLook::Card, {8, 0}, draw_stage_line, kFixed);
+}
+
+/// A side pane: its id, what draws it, and its window flags.
+struct SidePane {
+    const char* id;
+    void (*draw)(PanelContext&);
+    int flags = 0;
+};
+
+/// The settings pane or, in a narrow window, its rail and the drawer that opens over the picture.
+void draw_left(PanelContext& context, const FrameLayout& layout, const SidePane& side) {
+    if (layout.left_rail) pane(context, "##rail", layout.left, PaneLook::Card, {3, 6}, draw_settings_rail, kFixed);
+    else pane(context, side.id, layout.left, PaneLook::Card, {16, 14}, side.draw, side.flags);
+    pane(context, side.id, layout.left_drawer, PaneLook::Drawer, {16, 14}, side.draw, side.flags);
+}
+
+void draw_right(PanelContext& context, const FrameLayout& layout) {
+    if (layout.right_tab) pane(context, "##tab", layout.right, PaneLook::Card, {0, 0}, draw_cell_tab, kFixed);
+    else pane(context, "##cell", layout.right, PaneLook::Card, {16, 14}, draw_cell);
+    pane(context, "##cell", layout.right_drawer, PaneLook::Drawer, {16, 14}, draw_cell);
+}
+
+void draw_veil(PanelContext& context) {
+    const ImVec2 min = ImGui::GetWindowPos(), size = ImGui::GetWindowSize();
+    ImGui::GetWindowDrawList()->AddRectFilled(min, {min.x + size.x, min.y + size.y}, with_alpha(context.theme.colors.pane, 0.6F),
+                                              context.px(10));
+}
+
+/// Fades a pane with numbers from before the last change. A window of its own, because a pane's child windows are drawn over the pane.
+void fade_outdated(PanelContext& context, const char* id, const Box& box) {
+    if (fades_now(context)) pane(context, id, box, PaneLook::Bare, {0, 0}, draw_veil, kFixed | ImGuiWindowFlags_NoInputs);
+}
+
+/// Whether the centre shows numbers of the document rather than of files or of tokens already written.
+bool shows_document(View view) { return view != View::Write && view != View::Precision && view != View::Doctor; }
+
+/// The centre view with the cell pane beside it and the stages below.
+void draw_picture(PanelContext& context, const FrameLayout& layout) {
+    const bool fades = shows_document(context.view.view);
+    // The centre is drawn first, so that the other panes highlight what is hovered in the same frame.
+    pane(context, "##centre", layout.centre, PaneLook::Card, {24, 16}, draw_centre, kFixed);
+    if (fades) fade_outdated(context, "##old_centre", layout.centre);
+    draw_strip(context, layout);
+    if (layout.strip_look != StripLook::Line) fade_outdated(context, "##old_strip", layout.strip);
+    splitters(context, layout);
+    draw_left(context, layout, {"##settings", draw_settings});
+    draw_right(context, layout);
+    if (fades && !layout.right_tab) fade_outdated(context, "##old_cell", layout.right);
+}
+
+/// The Train view: the settings take the full height on the left; the view lays out the rest.
+void draw_training(PanelContext& context, FrameLayout layout) {
+    const ImVec2 size = ImGui::GetIO().DisplaySize;
+    const float bottom = size.y - context.px(kFrameMargin);
+    if (layout.left.height() > 0) layout.left.max.y = bottom;
+    if (layout.left_drawer.height() > 0) layout.left_drawer.max.y = bottom;
+    const Box rest{layout.centre.min, {size.x - context.px(kFrameMargin), bottom}};
+    pane(context, "##training", rest, PaneLook::Bare, {0, 0}, draw_train_view, kFixed);
+    layout.right = {};
+    layout.strip_look = StripLook::None;
+    splitters(context, layout);
+    draw_left(context, layout, {"##run", draw_train_settings, kFixed});
+}
+
+/// It would keep two models open for a view that is of another one.
+void forget_comparison_of_other_models(PanelContext& context) {
+    PrecisionView& view = context.view.precision;
+    const std::shared_ptr<const OpenedModel>& shown = context.document.model;
+    if (view.last_of == nullptr || view.last_of == shown || (view.last_of == view.opened_a.lock() && shown == view.opened_b.lock())) return;
+    view.last_of = nullptr;
+    view.last = nullptr;
+}
+
+}  // namespace
+
+double seconds_at_rest(const ViewState& view, double now) {
+    double rest = std::numeric_limits<double>::infinity();
+    const auto moves_at = [&](double time) { rest = std::min(rest, std::max(time - now, 0.0)); };
+    if (view.morph.moving(now)) moves_at(now);
+    if (view.train.replaying) moves_at(view.train.next_moment_at);
+    if (view.playing) moves_at(view.next_step_at);
+    if (const std::optional<double> fading = fades_at(view); fading && *fading > now) moves_at(*fading);
+    if (view.files.notices.until > now) moves_at(view.files.notices.until);
+    if (const std::optional<double> shown = export_shown_from(view.files); shown && *shown > now) moves_at(*shown);
+    return rest;
+}
+
+void draw_frame(PanelContext& context) {
+    ViewState& view = context.view;
+    view.focus.begin_frame();
+    view.drawn = {};
+    if (view.next_words.model != context.document.model) view.next_words = {};
+    forget_comparison_of_other_models(context);
+    end_stale_comparison(context);
+    // Before anything in this frame selects a position of a text that is yet to be computed.
+    if (context.ready() && !context.outdated) keep_selection_in_text(view, context.trace());
+    keep_up_with_lesson(context);
+    if (context.ready()) {
+        keep_view_valid(view, context.trace());
+        keep_up_with_opening(context);
+        keep_up_with_vocabulary(context);
+    }
+    const std::tuple looked_at(view.view, view.stage, view.head);
+    advance_playing(context);
+    keep_up_with_changes(context);
+    keep_up_with_training(context);
+    view.zoom_by_key = 0;
+    view.precision.line_by_key = 0;
+    handle_shortcuts(context);
+    return_to_chosen_head(view);
+    view.hover_shown = view.hovered;
+    view.hovered.clear();
+
+    const ImVec2 size = ImGui::GetIO().DisplaySize;
+    ImGui::SetNextWindowPos({0, 0});
+    ImGui::SetNextWindowSize(size);
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, 0);
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0);
+    // No background: the framebuffer is already cleared to this colour, and filling it again would cost as much as everything else.
+    ImGui::Begin("##attnscope", nullptr,
+                 ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
+                     ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoNav |
+                     ImGuiWindowFlags_NoSavedSettings);
+    ImGui::PopStyleVar(3);
+
+    FrameNeeds needs{.panes = view.panes};
+    needs.next_row = view.panes.only_centre ? 0 : next_row_height(context, size.y);
+    needs.lesson = lesson_strip_height(context, size.x - 2 * context.px(kFrameMargin));
+    const FrameLayout layout = lay_out_frame(needs, size, context.theme.scale);
+    if (!view.panes.only_centre) {
+        pane(context, "##top", layout.top, PaneLook::Bare, {18, 0}, draw_top_bar, kFixed);
+        if (context.ready()) keep_view_valid(view, context.trace());
+        pane(context, "##text", layout.text, PaneLook::Bare, {18, 0}, draw_text_row, kFixed);
+        if (layout.next.height() > 1) pane(context, "##next", layout.next, PaneLook::Bare, {18, 0}, draw_next_row, kFixed);
+    }
+    if (view.lesson.open()) pane(context, "##lesson", layout.lesson, PaneLook::Card, {0, 0}, draw_lesson_strip, kFixed);
+    // An example chosen above looks at stages that the model still shown may not have.
+    if (context.ready()) keep_view_valid(view, context.trace());
+    if (std::tuple(view.view, view.stage, view.head) != looked_at) context.inquiry.forget_parts();
+    if (view.view == View::Train) draw_training(context, layout);
+    else draw_picture(context, layout);
+    draw_caption_pointer(context);
+    draw_cell_edit(context);
+    ImGui::End();
+    // Only one sheet can have the keyboard.
+    if (view.palette.open || file_sheet_is_open(context)) view.help = false;
+    if (view.help) draw_help_sheet(context);
+    draw_palette(context);
+    draw_file_sheet(context, view.view == View::Train ? size.y - context.px(kFrameMargin) : layout.centre.max.y);
+}
+
+}  // namespace attn::app

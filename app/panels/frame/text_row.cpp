@@ -1,0 +1,254 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "app/panels/compare/comparison.hpp"
+#include "app/panels/edit/edit_list.hpp"
+#include "app/panels/files/files.hpp"
+#include "app/panels/frame/panels.hpp"
+#include "app/panels/kit/asked_and_shown.hpp"
+#include "app/panels/kit/edits.hpp"
+#include "app/panels/kit/labels.hpp"
+#include "app/panels/kit/look.hpp"
+#include "app/panels/train/train_transport.hpp"
+#include "app/session/document/presets.hpp"
+#include "app/widgets/controls.hpp"
+#include "app/widgets/item.hpp"
+#include "app/widgets/letters.hpp"
+#include "app/widgets/shown_text.hpp"
+#include "app/widgets/text.hpp"
+#include "app/widgets/token_chips.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr float kRowHeight = 64, kChipHeight = 44;
+
+bool has_source(const PanelContext& context) { return !context.document.source_texts.empty(); }
+bool shows_source(const PanelContext& context) { return has_source(context) && context.view.source_text; }
+const std::vector<std::string>& shown_texts(const PanelContext& context) {
+    return shows_source(context) ? context.document.source_texts : context.document.texts;
+}
+
+std::size_t shown_index(const PanelContext& context) {
+    return static_cast<std::size_t>(
+        std::clamp<std::int64_t>(context.view.next_batch.value_or(context.view.batch), 0, std::ssize(shown_texts(context)) - 1));
+}
+
+/// Including generated text.
+std::vector<std::string> shown_whole_texts(const PanelContext& context) {
+    return shows_source(context) ? context.document.source_texts : whole_texts(context.document);
+}
+
+void replace_text(PanelContext& context, std::string text) {
+    std::vector<std::string> texts = shown_whole_texts(context);
+    texts[shown_index(context)] = std::move(text);
+    emit_texts(context, std::move(texts), shows_source(context), "text");
+}
+
+/// The menu items for a preset's sentences, if it has several.
+void draw_sentences(PanelContext& context, const Preset& preset, const PresetSentence* shown) {
+    for (const PresetSentence& sentence : preset.sentences)
+        if (menu_item(context.ui(), sentence.title, &sentence == shown, sentence.look_at))
+            open_example(context, preset, static_cast<std::size_t>(&sentence - preset.sentences.data()));
+    separator(context.ui());
+}
+
+const Preset* preset_with_sentences(const Document& document) {
+    const Preset* preset = preset_of(document);
+    return preset != nullptr && preset->sentences.size() > 1 ? preset : nullptr;
+}
+
+/// The menu of a preset's sentences ("sentence 3 of 12") or of the texts shown together ("text 1 of 2"), with adding and removing.
+void draw_sequence_menu(PanelContext& context) {
+    const auto& texts = shown_texts(context);
+    const Preset* preset = preset_with_sentences(context.document);
+    const PresetSentence* sentence = preset == nullptr ? nullptr : shown_sentence(context.document);
+    const std::string shown = sentence != nullptr && texts.size() == 1
+                                  ? fmt::format("sentence {} of {}", sentence - preset->sentences.data() + 1, preset->sentences.size())
+                                  : fmt::format("text {} of {}", shown_index(context) + 1, texts.size());
+    if (!begin_menu_button(
+            context.ui(), "##sequences", shown, 160,
+            {.tooltip = sentence != nullptr && texts.size() == 1
+                            ? "The sentences of this example. The keys “,” and “.” go to the previous and the next one."
+                            : "The texts shown together; shorter ones are padded. The keys “,” and “.” go to the previous and "
+                              "the next one."}))
+        return;
+    if (preset != nullptr) draw_sentences(context, *preset, sentence);
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+        ImGui::PushID(static_cast<int>(i));
+        const std::string text = texts[i].empty() ? "(empty)" : elide_shown(context.theme.fonts.body, texts[i], context.px(320), true);
+        if (menu_item(context.ui(), text, i == shown_index(context)))
+            context.view.batch = static_cast<std::int64_t>(i), context.view.next_batch.reset();
+        ImGui::PopID();
+    }
+    separator(context.ui());
+    if (texts.size() < kMostTexts && menu_item(context.ui(), "add a text", false, "starts as a copy of this one"))
+        add_text(context, shown_index(context));
+    if (texts.size() > 1 && menu_item(context.ui(), "remove this text")) remove_text(context, shown_index(context));
+    end_menu_button();
+}
+
+void draw_editor(PanelContext& context, float width) {
+    const TextEditResult result = text_edit(context.ui(), "##text_edit", context.view.text, width);
+    if (result.too_long)
+        context.commands.push_back(
+            {command::TellFile{fmt::format("Too long: the texts of a document hold at most {} KiB.", kTextLimitBytes >> 10), true,
+                               NoticeOf::Document},
+             ""});
+    if (result.changed || result.cancelled) replace_text(context, context.view.text.text);
+    if (!result.committed && !result.cancelled) return;
+    ++context.view.gesture;
+    if (refusal_is_shown(context)) context.commands.push_back({command::EndNotice{NoticeOf::Document}, ""});
+}
+
+/// Where nothing could be computed because of a text, there are no chips to click: the field stays open until the text is repaired.
+void keep_unread_text_open(PanelContext& context) {
+    ViewState& view = context.view;
+    const Field field = context.snapshot.problem_field;
+    const bool unread = !context.ready() && (field == Field::Texts || field == Field::SourceTexts);
+    const bool begins = unread && !view.text_unread;
+    if (begins) view.source_text = has_source(context) && field == Field::SourceTexts;
+    const bool in_use = view.text.editing && (view.text.focus || ImGui::GetIO().WantTextInput);
+    if (in_use && !begins) return;
+    if (!unread && view.text_unread) view.text.editing = false;
+    view.text_unread = unread;
+    if (!unread) return;
+    start_text_edit(context);
+    view.text.focus = begins;
+}
+
+/// Chips of the text before the last change fade with the picture.
+void fade_chips(const PanelContext& context, ImVec2 at, float width) {
+    if (!fades_now(context)) return;
+    ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y - context.px(6)}, {at.x + width, at.y + context.px(kChipHeight + 6)},
+                                              with_alpha(context.theme.colors.window, 0.6F));
+}
+
+/// The document's text where it cannot be read, at the right of the chips that are shown instead. Returns the width used of `room`.
+float draw_unread_text(PanelContext& context, float right, float y, float room) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const std::optional<UnreadText> unread = unread_text(context, {shown_index(context), shows_source(context)});
+    if (!unread) return 0;
+    const std::vector<std::string> texts = unread->source ? context.document.source_texts : whole_texts(context.document);
+    constexpr std::string_view kLabel = "not read:";
+    const float padding = context.px(10), words_from = padding + text_width(fonts.label, kLabel) + context.px(8);
+    const std::string words = elide_shown(fonts.mono_body, texts.at(unread->index), room - words_from - padding, true);
+    const float width = std::min(words_from + text_width(fonts.mono_body, words) + padding, room);
+    const Item item =
+        item_at(context.ui(), "##unread", {right - width, y}, {width, context.px(kChipHeight)},
+                {.tooltip = context.snapshot.problem + ". The chips, the maps and the next words are those of the text before. "
+                                                       "Click to mend it."});
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    list.AddRectFilled(item.min, item.max, with_alpha(colors.bad, item.hovered ? 0.22F : 0.14F), context.px(6));
+    list.AddRect(item.min, item.max, colors.bad, context.px(6));
+    draw_text_in(list, fonts.label, {item.min.x + padding, item.min.y}, item.max, {0, 0.5F}, colors.bad, kLabel);
+    draw_text_in(list, fonts.mono_body, {item.min.x + words_from, item.min.y}, item.max, {0, 0.5F}, colors.text, words);
+    draw_focus_ring(context.ui(), item, context.px(6));
+    context.view.drawn.unread_text = true;
+    if (item.pressed) {
+        context.view.source_text = unread->source;
+        if (unread->index != shown_index(context)) context.view.next_batch = static_cast<std::int64_t>(unread->index);
+        start_text_edit(context);
+    }
+    return width;
+}
+
+void draw_chips(PanelContext& context, float width) {
+    const auto& sequences = shows_source(context) ? context.snapshot.source_tokens : context.snapshot.tokens;
+    if (sequences.empty()) return;
+    // The text that the maps show, also while another is awaited or cannot be read.
+    const auto shown = static_cast<std::size_t>(std::clamp<std::int64_t>(context.view.batch, 0, std::ssize(sequences) - 1));
+    const auto& tokens = sequences[shown];
+    context.view.drawn.chips = {context.snapshot.state, shown, shows_source(context)};
+    // Queries or keys of the shown stage may refer to the other text.
+    const auto mark = [&](const AxisSelection& selection, Axis axis) {
+        return &tokens_of(context, context.view.stage, axis) == &sequences ? static_cast<int>(selection.on(axis).value_or(-1)) : -1;
+    };
+    ViewState& view = context.view;
+    ChipOptions options;
+    options.two_lines = true;
+    options.marks = {mark(view.locked, Axis::T), mark(view.locked, Axis::S), mark(view.hover_shown, Axis::T),
+                     mark(view.hover_shown, Axis::S)};
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const ChipResult result = token_chips(context.ui(), "##chips", tokens, width, options);
+    if (result.clicked >= 0) {
+        view.locked.set(Axis::T, result.clicked);
+        view.train.query = result.clicked;
+    }
+    if (result.right_clicked >= 0) view.locked.set(Axis::S, result.right_clicked);
+    if (result.background_clicked) start_text_edit(context);
+    const float hint_x = at.x + result.width + context.px(14);
+    fade_chips(context, at, width);
+    // Right-to-left text is not reordered, because ids and positions run from left to right.
+    const bool turned = has_right_to_left(shown_texts(context)[shown_index(context)]);
+    const std::string hint = turned ? "right-to-left text, in reading order" : "click here to edit the text";
+    if (hint_x + text_width(context.theme.fonts.label, hint) < at.x + width)
+        draw_text_in(*ImGui::GetWindowDrawList(), context.theme.fonts.label, {hint_x, at.y}, {at.x + width, at.y + context.px(kChipHeight)},
+                     {0, 0.5F}, context.theme.colors.faint, hint);
+}
+
+}  // namespace
+
+bool step_sentence(PanelContext& context, int direction) {
+    const Preset* preset = preset_with_sentences(context.document);
+    const PresetSentence* sentence = preset == nullptr ? nullptr : shown_sentence(context.document);
+    if (sentence == nullptr || shown_texts(context).size() != 1) return false;
+    const std::ptrdiff_t next = sentence - preset->sentences.data() + direction;
+    if (next >= 0 && next < std::ssize(preset->sentences)) open_example(context, *preset, static_cast<std::size_t>(next));
+    return true;
+}
+
+void start_text_edit(PanelContext& context) {
+    const std::string text = shown_whole_texts(context)[shown_index(context)];
+    begin_text_edit(context.view.text, text);
+    context.view.text.most_bytes = text.size() + (kTextLimitBytes - std::min(kTextLimitBytes, text_bytes(context.document)));
+}
+
+void draw_text_row(PanelContext& context) {
+    const Ui ui = context.ui();
+    const std::size_t expected = std::exchange(context.view.text_added, 0);
+    if (expected > 0 && expected == context.document.texts.size()) start_text_edit(context);
+    keep_unread_text_open(context);
+    const ImVec2 origin = ImGui::GetCursorScreenPos();
+    const float width = ImGui::GetContentRegionAvail().x;
+    const float chip_y = origin.y + context.px((kRowHeight - kChipHeight) / 2 - 2);
+    float x = origin.x;
+    if (has_source(context)) {
+        static constexpr std::array<std::string_view, 2> kSides = {"source", "target"};
+        int side = context.view.source_text ? 0 : 1;
+        ImGui::SetCursorScreenPos({x, chip_y + context.px(8)});
+        if (segmented(ui, "##side", kSides, side, segmented_width(ui, kSides),
+                      {.tooltip = "The encoder reads the source, the decoder the target."})) {
+            context.view.source_text = side == 0;
+            context.view.text.editing = false;
+        }
+        x += segmented_width(ui, kSides) + context.px(14);
+    } else {
+        x += draw_spaced_text(*ImGui::GetWindowDrawList(), context.theme.fonts.small, {x, chip_y + context.px(16)},
+                              context.theme.colors.muted, "TEXT", context.px(1)) +
+             context.px(14);
+    }
+    float right = origin.x + width - context.px(176);
+    const float menu = right;
+    if (const float chip = draw_comparison(context, right + context.px(6), chip_y + context.px(8), (right - x) * 0.5F); chip > 0)
+        right -= chip + context.px(8);
+    if (const float chip = draw_edit_chip(context, right + context.px(6), chip_y + context.px(8), (right - x) * 0.3F); chip > 0)
+        right -= chip + context.px(8);
+    // Controls on the right may only take part of the row; the text gets the rest.
+    if (context.view.view != View::Train) right -= draw_small_transport(context, right, chip_y + context.px(7), (right - x) * 0.45F);
+    right -= draw_few_next_words(context, right, chip_y + context.px(6), (right - x) * 0.42F);
+    ImGui::SetCursorScreenPos({x, chip_y});
+    if (context.view.text.editing) draw_editor(context, right - x);
+    else {
+        if (const float unread = draw_unread_text(context, right, chip_y, (right - x) * 0.5F); unread > 0) right -= unread + context.px(12);
+        ImGui::SetCursorScreenPos({x, chip_y});
+        draw_chips(context, right - x);
+    }
+    ImGui::SetCursorScreenPos({menu + context.px(16), chip_y + context.px(7)});
+    draw_sequence_menu(context);
+}
+
+}  // namespace attn::app

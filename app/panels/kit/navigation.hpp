@@ -1,0 +1,49 @@
+#pragma once
+/// Navigation through stages, layers and heads. Keeps the view pointing at something that exists.
+
+#include <optional>
+
+#include "app/panels/kit/panel_context.hpp"
+#include "app/panels/state/view_state.hpp"
+#include "engine/explain/provenance.hpp"
+
+namespace attn::app {
+
+/// Adjusts stage, layer, head and sequence of the view to what exists in the trace, keeping as much as possible.
+void keep_view_valid(ViewState& view, const Trace<float>& trace);
+
+/// Moves a query or key selected beyond the end of the shown stage's text to its last token.
+void keep_selection_in_text(ViewState& view, const Trace<float>& trace);
+
+/// Moves to the next (+1) or previous (-1) stage in computation order. Returns false at the ends.
+bool step_stage(ViewState& view, const Trace<float>& trace, int direction);
+void go_to_first_stage(ViewState& view, const Trace<float>& trace);
+void go_to_last_stage(ViewState& view, const Trace<float>& trace);
+
+/// Moves to the same stage of the next (+1) or previous (-1) block if it exists there, otherwise to the block's first. Stays at the ends.
+void step_block(ViewState& view, const Trace<float>& trace, int direction);
+
+/// Moves to the same stage of another layer, if it exists there.
+void go_to_layer(ViewState& view, const Trace<float>& trace, int layer);
+
+/// The number of sequences in the batch, and of heads in the current stage.
+std::int64_t batch_size(const Trace<float>& trace);
+std::int64_t head_count(const Trace<float>& trace);
+
+/// Selects a query and a key, so that arithmetic is shown right away.
+void select_first_cell(ViewState& view, const Trace<float>& trace);
+/// The same for a document that was just opened. Of a published model, the query is the hidden word, or the last token, after which it
+/// predicts the next one.
+void select_opening_cell(ViewState& view, const Document& document, const Snapshot& snapshot);
+
+/// The selected cell of the current stage. Unselected indices get a default (the first, or the token's own position). None if no index on
+/// the stage's axes is selected or the selection is out of range.
+std::optional<CellRef> selected_cell(const ViewState& view, const Trace<float>& trace, const AxisSelection& selection);
+
+/// Layer and head of a cell, "L5 H3" or "cross L0 H1"; "" for stages without heads.
+std::string head_name(const Trace<float>& trace, const CellRef& cell);
+
+/// Selects a cell of a recorded stage: stage, head, sequence and indices. Parameter cells cannot be selected.
+void go_to_cell(ViewState& view, const Trace<float>& trace, const CellRef& cell);
+
+}  // namespace attn::app

@@ -1,0 +1,22 @@
+#include "app/panels/kit/section.hpp"
+
+#include "app/widgets/controls.hpp"
+
+namespace attn::app {
+
+bool open_section(PanelContext& context, const char* name, const char* title, const std::string& value, std::string_view about) {
+    auto& folded = context.view.folded;
+    const bool open = folded.find(name) == folded.end();
+    const std::string label = std::string(title) + "##" + name;
+    std::string tooltip = open ? "Click to fold this part." : "Click to open this part.";
+    if (!about.empty()) tooltip += " " + std::string(about);
+    if (fold_heading(context.ui(), label.c_str(), open, value, {.tooltip = tooltip})) {
+        if (open) folded.insert(name);
+        else folded.erase(name);
+    }
+    // Returns the state before this frame's click, which takes effect in the next frame.
+    if (open) gap(context.ui(), 6);
+    return open;
+}
+
+}  // namespace attn::app

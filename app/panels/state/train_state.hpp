@@ -1,0 +1,54 @@
+#pragma once
+/// The state of the Train view, including the drawn curves.
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "app/panels/state/train_curves.hpp"
+#include "app/session/facets/next_words.hpp"
+#include "app/widgets/line_plot.hpp"
+
+namespace attn::app {
+
+/// A position whose prediction is shown, and the token there.
+struct PredictedPosition {
+    std::int64_t sequence = 0, index = 0;
+    std::string token;
+};
+
+/// The model's candidates at a position.
+struct Predicted {
+    std::shared_ptr<const NextWords> words;  ///< null: none yet, or a problem
+    std::string problem;
+    std::uint64_t run = 0;  ///< the training run whose model it is
+    PredictedPosition at;
+};
+
+struct TrainView {
+    TrainCurves curves;
+    PlotView plot;          ///< shared by loss, accuracy, gradient norm and learning rate
+    PlotView history_plot;  ///< always shows everything, so that the slider below reaches all steps
+    PlotCursor cursor;      ///< shared by all plots
+    double smoothing = 0.8;
+    bool log_loss = false;
+
+    HeadPattern pattern = HeadPattern::Strongest;
+    bool replaying = false;     ///< replay of the saved moments
+    double next_moment_at = 0;  ///< time of the next one in seconds
+
+    bool difference = false;  ///< the attention pane shows B − A
+    bool lines = false;       ///< the attention pane shows the selected head as lines
+
+    std::optional<std::int64_t> query;  ///< the token after which predictions are shown; none: the last
+    Predicted predicted;                ///< what the model expected when that was last known
+    int side = 0;                       ///< the pane shown if there is room for one only: 0 attention, 1 predictions
+    double ended_at = -1e9;             ///< when a run was last seen running, in seconds
+    std::uint64_t forgetting = 0;       ///< the run to delete after a second click; 0: none
+    double history_mib = static_cast<double>(kHistoriesBudget >> 20);  ///< memory limit for the kept steps of all runs
+    std::string text_path;
+};
+
+}  // namespace attn::app

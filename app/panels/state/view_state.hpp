@@ -1,0 +1,187 @@
+#pragma once
+/// The view: current view, stage, head, cell and colours. Not part of the document and therefore not undone.
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "app/panels/state/comparison_state.hpp"
+#include "app/panels/state/drawn_parts.hpp"
+#include "app/panels/state/edit_state.hpp"
+#include "app/panels/state/file_view.hpp"
+#include "app/panels/state/fill_in_state.hpp"
+#include "app/panels/state/grid_state.hpp"
+#include "app/panels/state/head_rows_view.hpp"
+#include "app/panels/state/help_state.hpp"
+#include "app/panels/state/inspector_state.hpp"
+#include "app/panels/state/knock_out_state.hpp"
+#include "app/panels/state/lesson_view.hpp"
+#include "app/panels/state/lines_state.hpp"
+#include "app/panels/state/morph.hpp"
+#include "app/panels/state/palette_state.hpp"
+#include "app/panels/state/precision_state.hpp"
+#include "app/panels/state/reading_state.hpp"
+#include "app/panels/state/token_path_state.hpp"
+#include "app/panels/state/train_state.hpp"
+#include "app/session/document/look.hpp"
+#include "app/session/document/view.hpp"
+#include "app/session/states/facet.hpp"
+#include "app/widgets/color_bar.hpp"
+#include "app/widgets/heatmap_view.hpp"
+#include "app/widgets/keyboard_focus.hpp"
+#include "app/widgets/token_chips.hpp"
+#include "engine/plan/stage.hpp"
+#include "engine/tensor/shape.hpp"
+
+namespace attn::app {
+
+/// A selected index per axis. Shared by all stages, so that the same query row and key column are highlighted everywhere.
+class AxisSelection {
+public:
+    std::optional<std::int64_t> on(Axis axis) const { return index_[static_cast<std::size_t>(axis)]; }
+    void set(Axis axis, std::optional<std::int64_t> index) { index_[static_cast<std::size_t>(axis)] = index; }
+    void clear() { index_ = {}; }
+    bool empty() const {
+        for (const auto& index : index_)
+            if (index) return false;
+        return true;
+    }
+    bool operator==(const AxisSelection&) const = default;
+
+private:
+    std::array<std::optional<std::int64_t>, static_cast<std::size_t>(Axis::N) + 1> index_{};
+};
+
+struct PaneState {
+    bool left = true, right = true, strip = true;
+    bool thumbnails = true;                                         ///< show thumbnails of the open block's stages
+    float left_width = 248, right_width = 328, strip_height = 178;  ///< in logical pixels
+    bool only_centre = false;                                       ///< F11: only the picture, for projectors
+    /// In a narrow window, where side panes are collapsed: which one is open over the picture.
+    bool left_open = false, right_open = false;
+    std::string_view reveal{};  ///< section of the settings to scroll to
+};
+
+/// The search in the settings.
+struct SettingsSearch {
+    std::string text;      ///< "": no search
+    std::string revealed;  ///< the text whose first finding has been scrolled to
+    bool focus = false;    ///< the field takes the focus in the next frame
+};
+
+/// Another head shown while the mouse is on its map.
+struct HeadUnderMouse {
+    std::int64_t head = 0, chosen = 0;  ///< `chosen` returns when the mouse leaves
+};
+
+/// The section of the settings clicked last. It stays in place for a moment, even if the click makes a section above it longer.
+struct HeldSection {
+    std::string_view name{};
+    float top = 0;
+    double until = 0;  ///< in seconds
+};
+
+/// The next-token candidates shown last; they stay, faded, while those of a changed text are computed.
+struct NextWordsState {
+    std::shared_ptr<const NextWords> last;
+    std::shared_ptr<const OpenedModel> model;  ///< whose they are
+};
+
+struct ViewState {
+    View view = View::Step;
+    StageId stage{Stage::Scores, 0};
+    /// Room for the sentence below the picture. It stays when an edit makes the sentence disappear, so that the picture does not move.
+    struct SentenceRoom {
+        View view = View::Step;
+        StageId stage;
+        std::string preset{};
+        float height = 0;
+    } sentence_room{};
+    std::optional<Look> opening;  ///< applied once the numbers of the opened document are available
+    StageId text_of{};            ///< the stage that the text row last followed
+    std::int64_t head = 0;
+    std::optional<HeadUnderMouse> head_under_mouse;
+    std::int64_t batch = 0;
+    std::optional<std::int64_t> next_batch{};  ///< to be shown once it is computed, after a text was added or removed
+    AxisSelection locked;                      ///< selected by click; Esc clears it
+    AxisSelection hovered;                     ///< hovered in this frame, collected while panels draw; empty if the mouse is elsewhere
+    AxisSelection hover_shown;  ///< hovered in the previous frame; used for highlighting, so that the drawing order of maps does not matter
+    ColorOptions signed_colors;
+    ColorOptions probability_colors;
+    Stage heads_stage = Stage::Weights;  ///< stage shown by the heads and grid views
+
+    DrawnParts drawn;
+    std::optional<double> outdated_since;  ///< since when the picture has belonged to the document before the last change
+    bool playing = false;
+    double next_step_at = 0;  ///< time of the next automatic step in seconds
+
+    bool gradients = false;  ///< maps show loss gradients
+    Comparison compare;
+    LinesView lines;
+    TotalsView totals;
+    LensView lens;
+    HistogramView histogram;
+    TokenPathState token_path;
+    PrecisionView precision;
+    GridView grid;
+
+    bool times_moved = false;        ///< maps of attention weights of many heads: multiply by the norm of what each head moves
+    bool without_first_key = false;  ///< maps of attention weights of many heads: leave out the first key and rescale the rest
+    std::string sort_heads_by;       ///< "" = by layer and head; otherwise the name of a pattern
+    TextEdit text;                   ///< editor of the shown sequence
+    std::size_t text_added = 0;      ///< how many texts there will be once one is added, which is then edited; 0: none
+    bool text_unread = false;        ///< nothing could be computed because of a text, so the editor stays open
+    bool source_text = false;        ///< the text row shows the encoder's text
+    NextWordsState next_words;
+    EditState edits;
+    KnockOutState knock_out;
+    HeadRowsView head_rows;
+    FillInState fill_in;
+    InspectorState inspector;
+    TrainView train;
+    LessonView lesson;
+    PaletteState palette;
+    KeyboardFocus focus;
+    FileView files;
+    PaneState panes;
+    std::set<std::string, std::less<>> folded;  ///< collapsed sections of the left pane, by name: see app/panels/kit/section.hpp
+    SettingsSearch search;
+    HeldSection held_section;
+    bool toured = false;    ///< the tour has been completed
+    double memory_mib = 0;  ///< memory limit for computed results; 0: a quarter of the machine's memory
+    bool dark = true;
+    double ui_zoom = 1;         ///< interface scale on top of the display's
+    bool help = false;          ///< the help sheet is open
+    HelpState help_page;        ///< page of the help sheet
+    std::string dump_path;      ///< typed into the Doctor view
+    bool dump_focus = false;    ///< its field takes the keyboard in the next frame
+    bool dump_entered = false;  ///< the path was entered, and the file has not been examined yet
+    /// A stroke of the mouse while the mask is painted: whether it forbids cells, and the cell it has reached.
+    struct Stroke {
+        bool forbids = true;
+        std::int64_t row = 0, col = 0;
+    };
+    std::optional<Stroke> stroke;
+    bool painting = false;                          ///< clicks on an attention map mask or unmask cells
+    std::uint64_t gesture = 0;                      ///< counts finished drags, so that each becomes one undo step
+    std::optional<StageId> strip_shows;             ///< stage that the strip last scrolled to
+    std::optional<StageId> map_shows;               ///< stage whose block the model map last scrolled to
+    Morph morph;                                    ///< animation from the previously shown map
+    bool morphing = true;                           ///< animate the transition between maps of the same shape
+    float zoom_by_key = 0;                          ///< zoom steps by + and − in this frame
+    std::map<std::string, HeatmapViewState> zooms;  ///< zoom and pan by matrix name
+
+    std::int64_t chosen_head() const { return head_under_mouse ? head_under_mouse->chosen : head; }
+    const AxisSelection& selection() const { return hovered.empty() ? locked : hovered; }
+    /// For what is drawn before the map under the mouse.
+    const AxisSelection& last_selection() const { return hover_shown.empty() ? locked : hover_shown; }
+    /// The text whose tokens the Tokens stage shows.
+    TextOfState shown_text() const { return {batch, stage.stack == Stack::Encoder}; }
+};
+
+}  // namespace attn::app

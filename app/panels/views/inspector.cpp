@@ -1,0 +1,397 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <tuple>
+
+#include "app/panels/compare/comparison.hpp"
+#include "app/panels/compare/shown_maps.hpp"
+#include "app/panels/frame/panels.hpp"
+#include "app/panels/kit/labels.hpp"
+#include "app/panels/kit/navigation.hpp"
+#include "app/panels/maps/gradients.hpp"
+#include "app/panels/maps/large_map.hpp"
+#include "app/panels/views/token_piece.hpp"
+#include "app/session/facets/explanation.hpp"
+#include "app/widgets/controls.hpp"
+#include "app/widgets/hatching.hpp"
+#include "app/widgets/item.hpp"
+#include "app/widgets/number.hpp"
+#include "app/widgets/text.hpp"
+#include "app/widgets/value_bar.hpp"
+#include "engine/explain/packed_words.hpp"
+#include "engine/trace/gradient_trace.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr float kLine = 23;
+
+/// Formats a number of the arithmetic; whole numbers without decimals.
+std::string number(double value, int decimals = 3) { return format_number(value, {.decimals = value == std::floor(value) ? 0 : decimals}); }
+std::string signed_number(double value) { return format_number(value, {.decimals = 3, .plus = true}); }
+
+/// A clickable number that leads to its cell.
+void operand_number(PanelContext& context, const Operand& operand, ImVec2 right_top, Color color, int id) {
+    ImFont* font = context.theme.fonts.mono_small;
+    const std::string text = number(operand.value);
+    const float width = text_width(font, text);
+    const ImVec2 at{right_top.x - width, right_top.y};
+    ImGui::SetCursorScreenPos({at.x - context.px(2), at.y - context.px(3)});
+    ImGui::PushID(id);
+    const bool stage = operand.cell.parameter.empty() && !operand.constant;
+    const Item item =
+        begin_item(context.ui(), "##operand", {width + context.px(4), context.px(kLine - 3)}, {.explains_itself = true, .keyboard = stage});
+    ImGui::PopID();
+    draw_focus_ring(context.ui(), item, context.px(3));
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    draw_text(list, font, at, color, text);
+    if (item.pressed && stage) go_to_cell(context.view, context.trace(), operand.cell);
+    if (!item.hovered) return;
+    list.AddLine({at.x, at.y + context.px(15)}, {at.x + width, at.y + context.px(15)}, color);
+    begin_tooltip(context.ui());
+    text_line(context.ui(), context.theme.fonts.mono, context.theme.colors.text,
+              operand.label + " = " + format_exact(static_cast<float>(operand.value)));
+    text_line(context.ui(), context.theme.fonts.label, context.theme.colors.faint,
+              stage              ? "click: where this comes from"
+              : operand.constant ? "from the settings"
+                                 : "a parameter of the model");
+    if (const std::string packed = packed_words(context.trace(), operand.cell); !packed.empty())
+        text_line(context.ui(), context.theme.fonts.label, context.theme.colors.faint, packed);
+    end_tooltip();
+}
+
+/// A bar whose length is proportional to the number: to either side of a centre line, or from the left if no number is negative.
+void term_bar(const PanelContext& context, ImVec2 min, ImVec2 max, double value, const ListedTerms& bars) {
+    const auto& [colors, fonts, scale] = context.theme;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const float middle = bars.any_negative ? (min.x + max.x) / 2 : min.x;
+    const Color color = context.canvas.color({.map = ColorMap::Diverging, .lo = -1, .hi = 1}, value < 0 ? -1.F : 1.F);
+    list.AddLine({middle, min.y - context.px(5)}, {middle, max.y + context.px(5)}, colors.line);
+    if (bars.largest > 0 && std::isfinite(value)) value_bar(list, {middle, min.y}, max, value / bars.largest, color, context.px(2));
+}
+
+/// The label of a term: for keys and vocabulary entries their token if there is room, otherwise the index.
+std::string term_label(const PanelContext& context, const CellRef& cell, const Term& term) {
+    const bool over_keys = to_self(cell.stage.stage) == Stage::Weights, over_vocabulary = cell.stage.stage == Stage::Probabilities;
+    if (!over_keys && !over_vocabulary) return term.label;
+    const int index = std::atoi(term.label.c_str());
+    const bool over_queries = context.trace().plan->at(cell.stage).op == Op::SoftmaxOverQueries;
+    const Axis axis = over_keys ? (over_queries ? Axis::T : Axis::S) : Axis::V;
+    return term.label + " " + index_label(context, cell.stage, axis, index);
+}
+
+void draw_term(PanelContext& context, const CellRef& cell, const Term& term, ImVec2 at, float width, const ListedTerms& bars, int id) {
+    const auto& [colors, fonts, scale] = context.theme;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const bool narrow = term.operands.size() > 1;
+    // A single number makes room for its bar where the pane is narrow.
+    const float numbers = context.px(!narrow && width < context.px(300) ? 112 : 152);
+    draw_text(
+        list, fonts.mono_small, at, term.own ? colors.chosen_text : colors.faint,
+        elide(fonts.mono_small, narrow ? term.label : term_label(context, cell, term), narrow ? context.px(30) : numbers - context.px(56)));
+    const float y = at.y;
+    if (term.masked) {
+        draw_text_in(list, fonts.mono_small, {at.x, y}, {at.x + width, y + context.px(14)}, {1, 0}, colors.faint, kMasked);
+        draw_hatching(list, context.theme, {at.x + numbers - context.px(2), y + context.px(2)},
+                      {at.x + width - context.px(64), y + context.px(14)});
+        return;
+    }
+    const Color inks[2] = {colors.axis(Axis::T), colors.axis(Axis::S)};
+    if (term.operands.size() >= 2) {
+        operand_number(context, term.operands[0], {at.x + context.px(82), y}, inks[0], id * 4);
+        draw_text(list, fonts.mono_small, {at.x + context.px(90), y}, colors.faint, term.divides ? "÷" : "×");
+        operand_number(context, term.operands[1], {at.x + context.px(152), y}, inks[1], id * 4 + 1);
+    } else if (term.operands.size() == 1) {
+        operand_number(context, term.operands[0], {at.x + numbers, y}, inks[0], id * 4);
+    }
+    term_bar(context, {at.x + numbers + context.px(12), y + context.px(2)}, {at.x + width - context.px(66), y + context.px(14)}, term.value,
+             bars);
+    draw_text_in(list, fonts.mono_small, {at.x, y}, {at.x + width, y + context.px(14)}, {1, 0}, colors.text,
+                 term.operands.size() >= 2 ? signed_number(term.value) : number(term.value));
+}
+
+void draw_terms(PanelContext& context, const CellRef& cell, const std::vector<Term>& terms, const ListedTerms& listed) {
+    if (terms.empty()) return;
+    const float width = ImGui::GetContentRegionAvail().x;
+    const ImVec2 origin = ImGui::GetCursorScreenPos();
+    float y = origin.y;
+    for (const std::size_t i : listed.shown) {
+        draw_term(context, cell, terms[i], {origin.x, y}, width, listed, static_cast<int>(i));
+        y += context.px(kLine);
+    }
+    ImGui::SetCursorScreenPos({origin.x, y});
+    if (!listed.left_out.empty()) paragraph(context.ui(), context.theme.fonts.label, context.theme.colors.faint, listed.left_out);
+}
+
+/// Says how the file packs the weight of the largest product, if it packs weights in blocks.
+void draw_packing(const PanelContext& context, const std::vector<Term>& terms, const std::vector<std::size_t>& shown) {
+    const Term* largest = nullptr;
+    for (const std::size_t i : shown)
+        if (largest == nullptr || std::abs(terms[i].value) > std::abs(largest->value)) largest = &terms[i];
+    if (largest == nullptr || largest->operands.empty()) return;
+    const Operand& weight = largest->operands.back();
+    const std::string packed = packed_words(context.trace(), weight.cell);
+    if (packed.empty()) return;
+    gap(context.ui(), 4);
+    paragraph(context.ui(), context.theme.fonts.label, context.theme.colors.faint,
+              fmt::format("{} is unpacked from {}. Point at another weight to see its block.", weight.label, packed));
+}
+
+void draw_value_line(const PanelContext& context, std::string_view label, std::string_view value, Color ink, ImFont* font) {
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float width = ImGui::GetContentRegionAvail().x;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    draw_text(list, context.theme.fonts.mono_small, at, context.theme.colors.muted,
+              elide(context.theme.fonts.mono_small, label, width - text_width(font, value) - context.px(8)));
+    draw_text_in(list, font, at, {at.x + width, at.y + context.px(14)}, {1, 0}, ink, value);
+    ImGui::SetCursorScreenPos({at.x, at.y + context.px(kLine)});
+    ImGui::Dummy({width, 0});
+    ImGui::SetCursorScreenPos({at.x, at.y + context.px(kLine)});
+}
+
+/// "" if there is none.
+std::string gradient_of(const GradientTrace<float>& gradients, const CellRef& cell) {
+    const RecordedStage<float>* stage = gradients.find(cell.stage);
+    if (stage == nullptr || stage->value.empty()) return "";
+    const auto& i = cell.index;
+    return number(static_cast<double>(stage->value(i[0], i[1], i[2], i[3])), 4);
+}
+
+/// The number of the picture, where that is the loss gradient; "" otherwise.
+std::string gradient_in_picture(const PanelContext& context, const CellRef& cell) {
+    const auto gradients = shown_gradients(context);
+    const std::string number = gradients == nullptr ? "" : gradient_of(*gradients, cell);
+    return number.empty() ? "" : "∂ " + number;
+}
+
+/// The loss gradient with respect to this number. For a large model gradients are expensive, so they are shown only if switched on.
+void draw_gradient(PanelContext& context, const CellRef& cell) {
+    if (!context.trace().config.lm_head || (!context.snapshot.trace->whole() && !context.wants_gradients())) return;
+    const auto gradients = context.ask(facet::Gradients{});
+    if (const std::string gradient = gradients ? gradient_of(*gradients, cell) : ""; !gradient.empty())
+        draw_value_line(context, "gradient of the loss", gradient, context.theme.colors.text, context.theme.fonts.mono_small);
+}
+
+void draw_steps(PanelContext& context, const Provenance& provenance) {
+    const Palette& colors = context.theme.colors;
+    for (const ArithmeticStep& step : provenance.steps)
+        draw_value_line(context, step.label, number(step.value), colors.text, context.theme.fonts.mono_small);
+    separator(context.ui());
+    draw_value_line(context, "result", provenance.masked ? kMasked : number(provenance.recorded, 4), colors.text, context.theme.fonts.mono);
+}
+
+/// A title such as "because → sat" in the axis colours, with the number on the right.
+void draw_title(const PanelContext& context, const CellRef& cell, std::string_view value) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const Shape shape = context.trace().shape_of(cell.stage);
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float width = ImGui::GetContentRegionAvail().x;
+    const float room = width - text_width(fonts.mono_body, value) - context.px(10);
+    float x = at.x;
+    for (int a = std::max(shape.rank() - 2, 1); a < shape.rank(); ++a) {
+        const Axis axis = shape[a].axis;
+        std::string text = index_label(context, cell.stage, axis, cell.index[static_cast<std::size_t>(a)]);
+        if (axis != Axis::T && axis != Axis::S && axis != Axis::V) text = fmt::format("{}{}", axis_letter(axis), text);
+        if (a > std::max(shape.rank() - 2, 1)) {
+            draw_text(list, fonts.mono_body, {x, at.y}, colors.faint, is_attention_map(cell.stage.stage) ? " → " : " · ");
+            x += text_width(fonts.mono_body, " → ");
+        }
+        const bool last = a == shape.rank() - 1;
+        text = elide(fonts.mono_body, text, std::max(last ? room - (x - at.x) : room * 0.55F, context.px(30)));
+        draw_text(list, fonts.mono_body, {x, at.y}, colors.axis(axis), text);
+        x += text_width(fonts.mono_body, text);
+    }
+    draw_text_in(list, fonts.mono_body, at, {at.x + width, at.y + context.px(18)}, {1, 0}, colors.text, value);
+    ImGui::Dummy({width, context.px(26)});
+}
+
+void draw_where_it_goes(PanelContext& context, const std::vector<Operand>& next) {
+    if (next.empty()) return;
+    gap(context.ui(), 14);
+    section_heading(context.ui(), "Where it goes");
+    int id = 0;
+    for (const Operand& operand : next) {
+        ImGui::PushID(id++);
+        const RecordedStage<float>* stage = context.recorded(context.trace(), operand.cell.stage);
+        const auto& index = operand.cell.index;
+        const bool masked = stage != nullptr && stage->mask != nullptr && is_attention_map(operand.cell.stage.stage) &&
+                            !stage->mask->may_attend(index[0], index[1], index[2], index[3]);
+        const std::string& name = operand.label;
+        if (value_row(context.ui(), name, masked ? kMasked : number(operand.value, 4), "Click to go there."))
+            go_to_cell(context.view, context.trace(), operand.cell);
+        ImGui::PopID();
+    }
+}
+
+/// The softmax distribution of the selected query.
+void draw_softmax_row(PanelContext& context, const CellRef& cell, std::int64_t query) {
+    const StageId id = weights_of(cell.stage);
+    const Matrix weights = with_row(context, context.matrices.stage(context.trace(), id, context.view.batch, context.view.head), query);
+    if (weights.empty() || query >= weights.data.rows || !weights.data.knows(query, 0)) return;
+    const auto& [colors, fonts, scale] = context.theme;
+    gap(context.ui(), 14);
+    section_heading(context.ui(), "This row after softmax");
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const ImVec2 origin = ImGui::GetCursorScreenPos();
+    const float width = ImGui::GetContentRegionAvail().x, line = context.px(22);
+    const float bar_left = origin.x + context.px(78), bar_right = origin.x + width - context.px(54);
+    float largest = 0;
+    for (std::int64_t s = 0; s < weights.data.cols; ++s) largest = std::max(largest, weights.masked(query, s) ? 0.F : weights.at(query, s));
+    const std::int64_t shown = std::min<std::int64_t>(weights.data.cols, 64);
+    const std::optional<std::int64_t> chosen = context.view.selection().on(Axis::S);
+    for (std::int64_t s = 0; s < shown; ++s) {
+        const float y = origin.y + static_cast<float>(s) * line;
+        const bool is_chosen = chosen == s;
+        const ImVec2 low{bar_left, y + context.px(3)}, high{bar_right, y + context.px(14)};
+        const std::string label = elide(fonts.mono_small, index_label(context, id, Axis::S, s), context.px(68));
+        draw_text_in(list, fonts.mono_small, {origin.x, y}, {bar_left - context.px(8), y + context.px(16)}, {1, 0},
+                     is_chosen ? colors.axis(Axis::S) : colors.muted, label);
+        if (weights.masked(query, s)) {
+            draw_hatching(list, context.theme, low, high);
+            draw_text_in(list, fonts.mono_small, {bar_right, y}, {origin.x + width, y + context.px(16)}, {1, 0}, colors.faint, kMasked);
+            continue;
+        }
+        const float value = weights.at(query, s);
+        if (largest > 0 && std::isfinite(value))
+            value_bar(list, low, high, static_cast<double>(value / largest), is_chosen ? colors.chosen : colors.accent, context.px(2));
+        draw_text_in(list, fonts.mono_small, {bar_right, y}, {origin.x + width, y + context.px(16)}, {1, 0}, colors.text, number(value));
+    }
+    ImGui::SetCursorScreenPos({origin.x, origin.y + static_cast<float>(shown) * line});
+    ImGui::Dummy({width, 1});
+    if (shown < weights.data.cols)
+        paragraph(context.ui(), fonts.label, colors.faint, fmt::format("The first {} of {} keys.", shown, weights.data.cols));
+}
+
+/// The likeliest tokens after the explained position.
+void draw_likely_tokens(PanelContext& context, const StageId& stage, const std::vector<LikelyToken>& likely) {
+    if (likely.empty()) return;
+    const auto& [colors, fonts, scale] = context.theme;
+    gap(context.ui(), 14);
+    section_heading(context.ui(), "Most likely next");
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const ImVec2 origin = ImGui::GetCursorScreenPos();
+    const float width = ImGui::GetContentRegionAvail().x, line = context.px(22);
+    const float left = origin.x + context.px(96), right = origin.x + width - context.px(54);
+    const float largest = likely[0].probability;
+    float y = origin.y;
+    for (const auto& [id, probability] : likely) {
+        const std::string label = elide(fonts.mono_small, index_label(context, stage, Axis::V, id), context.px(86));
+        draw_text_in(list, fonts.mono_small, {origin.x, y}, {left - context.px(8), y + context.px(16)}, {1, 0}, colors.muted, label);
+        if (largest > 0 && std::isfinite(probability))
+            value_bar(list, {left, y + context.px(3)}, {right, y + context.px(14)}, static_cast<double>(probability / largest),
+                      colors.accent, context.px(2));
+        draw_text_in(list, fonts.mono_small, {right, y}, {origin.x + width, y + context.px(16)}, {1, 0}, colors.text,
+                     number(static_cast<double>(probability)));
+        y += line;
+    }
+    ImGui::SetCursorScreenPos({origin.x, y});
+    ImGui::Dummy({width, 1});
+}
+
+facet::Explanation asked_explanation(const PanelContext& context, const CellRef& cell) {
+    return {cell, context.only_head(), context.maps_wanted() != MapsWanted::Numbers};
+}
+
+/// Until a new explanation is ready, the last one stays on screen.
+std::shared_ptr<const Explanation> explanation_of(const PanelContext& context, const CellRef& cell) {
+    InspectorState& state = context.view.inspector;
+    if (const auto answer = context.ask(asked_explanation(context, cell)))
+        std::tie(state.last, state.serial) = std::pair(answer.value, context.snapshot.serial);
+    return state.serial == context.snapshot.serial ? state.last : nullptr;
+}
+
+/// Whether that explanation is still of the stage before, and has been for longer than a glance.
+bool waits_long(const PanelContext& context, const Explanation& explanation, const CellRef& cell) {
+    constexpr double kGlance = 0.25;
+    std::optional<double>& since = context.view.inspector.waits_since;
+    if (explanation.cell.stage == cell.stage && explanation.cell.parameter == cell.parameter) since.reset();
+    else if (!since) since = context.now;
+    return since && context.now - *since > kGlance;
+}
+
+void draw_nothing_chosen(const PanelContext& context) {
+    paragraph(context.ui(), context.theme.fonts.body, context.theme.colors.muted,
+              "Point at a cell to see the arithmetic behind its number. Click to select it, Esc to deselect.");
+}
+
+}  // namespace
+
+namespace {
+
+/// The number that the picture shows of the cell, where that is not the number itself.
+void draw_measured(PanelContext& context, const CellRef& cell) {
+    if (!shows_maps(context.view.view)) return;
+    const std::string words = context.view.view == View::Step ? "" : measure_words(context, cell.stage);
+    if (words.empty() && !context.view.compare.on()) return;
+    const Shape shape = context.trace().shape_of(cell.stage);
+    if (shape.rank() < 2) return;
+    const auto axes = static_cast<std::size_t>(shape.rank());
+    const std::int64_t row = cell.index[axes - 2], col = cell.index[axes - 1],
+                       head = shape.has(Axis::H) ? cell.index[1] : context.view.head;
+    const Matrix map = with_row(context, shown_slice(context, cell.stage, head), row);
+    if (map.empty() || row >= map.data.rows || col >= map.data.cols || !map.data.knows(row, col)) return;
+    if (map.is_difference) draw_difference_row(context, map, row, col);
+    else if (!words.empty())
+        value_row(context.ui(), "in the picture", map.masked(row, col) ? std::string("left out") : format_number(map.at(row, col)),
+                  std::string(stage_name(cell.stage.stage)) + words + ".");
+}
+
+/// What is known about a piece, and where it goes.
+void draw_piece(PanelContext& context) {
+    draw_token_piece(context);
+    const std::optional<ChosenPiece> chosen = chosen_piece(context);
+    const std::optional<CellRef> cell = selected_cell(context.view, context.trace(), context.view.selection());
+    if (!cell || !chosen || chosen->of_other) return;
+    if (const std::shared_ptr<const Explanation> explanation = explanation_of(context, *cell);
+        explanation != nullptr && explanation->cell.stage.stage == Stage::Tokens)
+        draw_where_it_goes(context, explanation->next);
+}
+
+}  // namespace
+
+void draw_inspector(PanelContext& context) {
+    const Ui ui = context.ui();
+    const bool locked = context.view.hovered.empty() && !context.view.locked.empty();
+    if (!context.ready()) return section_heading(ui, "This cell");
+    if (context.view.view == View::Step && context.view.stage.stage == Stage::Tokens) return draw_piece(context);
+    const Trace<float>& trace = context.trace();
+    std::optional<CellRef> cell = selected_cell(context.view, trace, context.view.selection());
+    if (!cell) cell = selected_cell(context.view, trace, context.view.locked);
+    const std::shared_ptr<const Explanation> explanation = cell ? explanation_of(context, *cell) : nullptr;
+    const bool too_old = explanation != nullptr && waits_long(context, *explanation, *cell);
+    const std::string name = cell ? head_name(trace, explanation != nullptr && !too_old ? explanation->cell : *cell) : "";
+    section_heading(ui, fmt::format("{}{}{}{}", locked && cell ? "Selected cell" : "This cell", words_of_side(context),
+                                    name.empty() ? "" : " · ", name));
+    if (!cell) {
+        draw_nothing_chosen(context);
+        return;
+    }
+    if (explanation == nullptr || too_old) {
+        const std::string problem = context.ask(asked_explanation(context, *cell)).problem;
+        if (!problem.empty()) return paragraph(ui, context.theme.fonts.body, context.theme.colors.bad, problem);
+        if (too_old) paragraph(ui, context.theme.fonts.body, context.theme.colors.muted, "Computing …");
+        return;
+    }
+    cell = explanation->cell;
+    const Provenance& provenance = explanation->provenance;
+    const std::string gradient = gradient_in_picture(context, *cell);
+    draw_title(context, *cell, !gradient.empty() ? gradient : provenance.masked ? kMasked : number(provenance.recorded, 4));
+    draw_measured(context, *cell);
+    const std::vector<std::string> lines = lines_of(context.theme.fonts.mono_small, provenance.formula, ImGui::GetContentRegionAvail().x);
+    paragraph(ui, context.theme.fonts.mono_small, context.theme.colors.text, fmt::format("{}", fmt::join(lines, "\n")));
+    gap(ui, 4);
+    paragraph(ui, context.theme.fonts.label, context.theme.colors.faint, provenance.sentence);
+    gap(ui, 8);
+    draw_terms(context, *cell, provenance.terms, explanation->listed);
+    draw_packing(context, provenance.terms, explanation->listed.shown);
+    draw_steps(context, provenance);
+    draw_gradient(context, *cell);
+    draw_where_it_goes(context, explanation->next);
+    draw_likely_tokens(context, explanation->cell.stage, explanation->likely_next);
+    if (is_attention_map(cell->stage.stage)) draw_softmax_row(context, *cell, cell->index[2]);
+}
+
+}  // namespace attn::app
