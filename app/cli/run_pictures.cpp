@@ -1,4 +1,5 @@
 #include "app/cli/run_pictures.hpp"
+#include "app/panels/maps/matrix.hpp"
 
 #include <fmt/core.h>
 #include <imgui.h>
@@ -147,17 +148,17 @@ Image draw_attention(const RunFolder& run, const Dataset& dataset) {
     return render_offscreen(picture, [&](Frame& frame) {
         CommandSink ignored;
         Inquiry inquiry(scheduler.results(), compute);
-        PanelContext context{.theme = frame.theme,
-                             .canvas = frame.canvas,
-                             .document = document,
-                             .snapshot = *snapshot,
-                             .states = states,
-                             .inquiry = inquiry,
-                             .training = report,
-                             .view = view,
-                             .matrices = matrices,
-                             .commands = ignored,
-                             .now = frame.time};
+        PanelContext context{{.theme = frame.theme,
+                              .canvas = frame.canvas,
+                              .document = document,
+                              .inquiry = inquiry,
+                              .training = report,
+                              .view = view,
+                              .matrices = matrices,
+                              .commands = ignored,
+                              .now = frame.time},
+                             *snapshot,
+                             states};
         matrices.use(*snapshot, std::exchange(tensors, {}));
         draw_frame(context);
         tensors = inquiry.take_tensors();

@@ -431,16 +431,16 @@ TEST_F(ComparisonTest, APinnedStateIsReadWhenAViewWantsIt) {
     // Until it is computed, the view says so.
     with_context([&](PanelContext& context) {
         Inquiry nothing_yet{Results()};
-        PanelContext early{.theme = context.theme,
-                           .canvas = context.canvas,
-                           .document = context.document,
-                           .snapshot = context.snapshot,
-                           .states = context.states,
-                           .inquiry = nothing_yet,
-                           .training = context.training,
-                           .view = context.view,
-                           .matrices = context.matrices,
-                           .commands = context.commands};
+        PanelContext early{{.theme = context.theme,
+                            .canvas = context.canvas,
+                            .document = context.document,
+                            .inquiry = nothing_yet,
+                            .training = context.training,
+                            .view = context.view,
+                            .matrices = context.matrices,
+                            .commands = context.commands},
+                           context.snapshot,
+                           context.states};
         EXPECT_EQ(compared_readings(early, ReadingKind::Lens).missing, "That state is being computed.");
     });
 }

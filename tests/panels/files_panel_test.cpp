@@ -449,7 +449,7 @@ TEST_F(FilesPanel, EnterClosesARefusal) {
     frames(2, ui_frame);
     press(Key::Enter, ui_frame);
     frames(2, ui_frame);
-    with_context([](const PanelContext& context) { EXPECT_FALSE(refusal_is_shown(context)); });
+    with_context([](const PanelContext& context) { EXPECT_FALSE(context.view.files.notices.shows_error()); });
     EXPECT_FALSE(any_popup_open());
     press(Key::Enter, ui_frame);
     frames(2, ui_frame);
@@ -457,10 +457,10 @@ TEST_F(FilesPanel, EnterClosesARefusal) {
 }
 
 TEST_F(FilesPanel, ARefusalStaysUntilItIsDismissed) {
-    with_context([](const PanelContext& context) { EXPECT_FALSE(refusal_is_shown(context)); });
+    with_context([](const PanelContext& context) { EXPECT_FALSE(context.view.files.notices.shows_error()); });
     const auto shown = [&] {
         bool is_shown = false;
-        with_context([&](const PanelContext& context) { is_shown = refusal_is_shown(context); });
+        with_context([&](const PanelContext& context) { is_shown = context.view.files.notices.shows_error(); });
         return is_shown;
     };
     files.notice = "/elsewhere/folder: this folder holds no training run of attnscope";

@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "app/panels/frame/panels.hpp"
+#include "app/panels/frame/help_sheet.hpp"
 #include "app/panels/kit/help_pages.hpp"
 #include "app/panels/kit/stage_words.hpp"
 #include "tests/support/interface_fixture.hpp"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/panels/kit/edits.hpp"
+#include "app/panels/kit/emit.hpp"
 #include "app/panels/views/knock_out_parts.hpp"
 #include "app/panels/views/knock_out_question.hpp"
 #include "app/panels/views/token_choice.hpp"

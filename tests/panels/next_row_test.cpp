@@ -7,7 +7,7 @@
 #include <memory>
 #include <thread>
 
-#include "app/panels/frame/panels.hpp"
+#include "app/panels/frame/next_row.hpp"
 #include "app/panels/write/writing_actions.hpp"
 #include "app/session/document/model_document.hpp"
 #include "app/session/document/prepare.hpp"

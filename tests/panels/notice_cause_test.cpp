@@ -33,7 +33,7 @@ protected:
     }
     bool is_shown() {
         bool shown = false;
-        with_context([&](const PanelContext& context) { shown = refusal_is_shown(context); });
+        with_context([&](const PanelContext& context) { shown = context.view.files.notices.shows_error(); });
         return shown;
     }
     void refuse(command::TellFile told) {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "app/panels/frame/panels.hpp"
+#include "app/panels/frame/text_row.hpp"
 #include "app/session/document/prepare.hpp"
 #include "app/session/document/presets.hpp"
 #include "tests/support/interface_fixture.hpp"

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "app/panels/frame/frame.hpp"
+#include "app/panels/maps/matrix.hpp"
 #include "app/panels/train/train_transport.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/facets/readings.hpp"
@@ -47,20 +48,20 @@ protected:
         const States states = session->states();
         Inquiry inquiry(session->results());
         matrices.use(*snapshot, std::exchange(tensors, {}));
-        PanelContext context{.theme = theme,
-                             .canvas = canvas,
-                             .document = session->document(),
-                             .snapshot = *snapshot,
-                             .states = states,
-                             .inquiry = inquiry,
-                             .training = session->training(),
-                             .view = view,
-                             .matrices = matrices,
-                             .commands = sink,
-                             .now = now,
-                             .can_undo = session->can_undo(),
-                             .can_redo = session->can_redo(),
-                             .message = session->message()};
+        PanelContext context{{.theme = theme,
+                              .canvas = canvas,
+                              .document = session->document(),
+                              .inquiry = inquiry,
+                              .training = session->training(),
+                              .view = view,
+                              .matrices = matrices,
+                              .commands = sink,
+                              .now = now,
+                              .can_undo = session->can_undo(),
+                              .can_redo = session->can_redo(),
+                              .message = session->message()},
+                             *snapshot,
+                             states};
         draw_frame(context);
         tensors = inquiry.take_tensors();
         session->want(inquiry.wanted());
@@ -199,16 +200,16 @@ TEST_F(TrainSessionTest, AnswersAreThoseOfTheMomentThatIsShown) {
         Inquiry inquiry;
         const States states = session->states();
         const auto snapshot = session->snapshot();
-        const PanelContext context{.theme = theme,
-                                   .canvas = canvas,
-                                   .document = session->document(),
-                                   .snapshot = *snapshot,
-                                   .states = states,
-                                   .inquiry = inquiry,
-                                   .training = session->training(),
-                                   .view = view,
-                                   .matrices = matrices,
-                                   .commands = sink};
+        const PanelContext context{{.theme = theme,
+                                    .canvas = canvas,
+                                    .document = session->document(),
+                                    .inquiry = inquiry,
+                                    .training = session->training(),
+                                    .view = view,
+                                    .matrices = matrices,
+                                    .commands = sink},
+                                   *snapshot,
+                                   states};
         if (const HeldOutAnswers* answers = shown_answers(context)) step = answers->step;
         return step;
     };

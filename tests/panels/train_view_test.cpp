@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "app/panels/frame/frame.hpp"
+#include "app/panels/maps/matrix.hpp"
 #include "app/panels/train/train_transport.hpp"
 #include "app/panels/train/train_view.hpp"
 #include "app/session/document/presets.hpp"
@@ -60,17 +61,17 @@ protected:
         const auto shared = std::make_shared<const Snapshot>(snapshot);
         Inquiry inquiry(Results(facts));
         matrices.use(*shared, std::exchange(tensors, {}));
-        PanelContext context{.theme = theme,
-                             .canvas = canvas,
-                             .document = document,
-                             .snapshot = *shared,
-                             .states = states,
-                             .inquiry = inquiry,
-                             .training = report,
-                             .view = view,
-                             .matrices = matrices,
-                             .commands = sink,
-                             .now = now};
+        PanelContext context{{.theme = theme,
+                              .canvas = canvas,
+                              .document = document,
+                              .inquiry = inquiry,
+                              .training = report,
+                              .view = view,
+                              .matrices = matrices,
+                              .commands = sink,
+                              .now = now},
+                             *shared,
+                             states};
         draw_frame(context);
         tensors = inquiry.take_tensors();
         axis_end = run_end(context);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/panels/kit/panel_context.hpp"
+#include "app/panels/maps/matrix.hpp"
 #include "app/session/session.hpp"
 #include "tests/support/imgui_fixture.hpp"
 

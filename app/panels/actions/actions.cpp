@@ -1,4 +1,6 @@
 #include "app/panels/actions/actions.hpp"
+#include "app/panels/kit/pane.hpp"
+#include "app/panels/kit/texts.hpp"
 
 #include <fmt/format.h>
 
@@ -13,9 +15,7 @@
 #include "app/panels/edit/paint_mask.hpp"
 #include "app/panels/export/copy.hpp"
 #include "app/panels/files/files.hpp"
-#include "app/panels/frame/panels.hpp"
-#include "app/panels/frame/rail.hpp"
-#include "app/panels/kit/edits.hpp"
+#include "app/panels/kit/emit.hpp"
 #include "app/panels/kit/navigation.hpp"
 #include "app/panels/lessons/lesson_player.hpp"
 #include "app/panels/maps/gradients.hpp"
@@ -152,7 +152,7 @@ std::vector<KeyChord> zoom_keys(char symbol, Key keypad) {
 /// Closes or clears the topmost thing: from overlays down to the selected cell.
 void escape(PanelContext& context) {
     ViewState& view = context.view;
-    if (refusal_is_shown(context)) view.files.notices.refusal.clear();
+    if (context.view.files.notices.shows_error()) view.files.notices.refusal.clear();
     else if (view.focus.visible()) view.focus.hide();
     else if (view.panes.only_centre) view.panes.only_centre = false;
     else if (view.panes.left_open || view.panes.right_open) view.panes.left_open = view.panes.right_open = false;
@@ -167,7 +167,7 @@ void escape(PanelContext& context) {
 
 /// A message in front is closed first; what lies behind it is not meant.
 void change_chosen_number(PanelContext& context) {
-    if (refusal_is_shown(context)) context.view.files.notices.refusal.clear();
+    if (context.view.files.notices.shows_error()) context.view.files.notices.refusal.clear();
     else edit_chosen_cell(context);
 }
 

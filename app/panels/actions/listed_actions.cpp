@@ -1,12 +1,13 @@
 #include "app/panels/actions/listed_actions.hpp"
+#include "app/panels/kit/section.hpp"
+#include "app/panels/settings/settings.hpp"
 
 #include <fmt/format.h>
 
 #include <array>
 #include <utility>
 
-#include "app/panels/frame/panels.hpp"
-#include "app/panels/kit/edits.hpp"
+#include "app/panels/kit/emit.hpp"
 #include "app/panels/kit/look.hpp"
 #include "app/panels/kit/navigation.hpp"
 #include "app/panels/kit/stage_words.hpp"

@@ -4,7 +4,6 @@
 #include <cctype>
 #include <utility>
 
-#include "app/panels/frame/panels.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"
 #include "app/widgets/text.hpp"

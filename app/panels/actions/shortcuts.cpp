@@ -3,7 +3,6 @@
 
 #include "app/panels/actions/actions.hpp"
 #include "app/panels/files/files.hpp"
-#include "app/panels/frame/panels.hpp"
 #include "app/widgets/controls.hpp"
 
 namespace attn::app {

@@ -2,6 +2,7 @@
 /// Chooses heatmap styles for a panel's matrices from the user's colour options and the stage's range.
 
 #include "app/panels/kit/panel_context.hpp"
+#include "app/panels/maps/matrix.hpp"
 
 namespace attn::app {
 

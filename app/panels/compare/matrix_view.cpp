@@ -6,9 +6,7 @@
 
 #include "app/panels/compare/colors.hpp"
 #include "app/panels/compare/shown_maps.hpp"
-#include "app/panels/edit/cell_edit.hpp"
 #include "app/panels/kit/labels.hpp"
-#include "app/panels/lessons/quoted_cells.hpp"
 #include "app/panels/maps/large_map.hpp"
 #include "app/widgets/color_bar.hpp"
 #include "app/widgets/controls.hpp"
@@ -181,6 +179,18 @@ void tell_packing(const PanelContext& context, const Matrix& matrix, HeatmapCell
 
 }  // namespace
 
+std::string why_not_editable(const PanelContext& context, const Matrix& matrix) {
+    if (matrix.is_difference) return "A difference of two states: end the comparison (key B) to change a number.";
+    if (matrix.is_gradient) return "A gradient: switch to the values (D) to change a number.";
+    if (context.view.compare.swapped || matrix.name.ends_with(" before")) return "This is state A of the comparison.";
+    if (!matrix.origin && matrix.name == "one-hot tokens") return "It follows from the tokens: change the text.";
+    if (!matrix.origin) return "It is computed from other numbers for this picture: change those.";
+    if (!matrix.origin->parameter.empty()) return "It is a parameter of the model, which training changes. Change a stage instead.";
+    if (matrix.origin->stage.stage == Stage::Tokens) return "Tokens are text: change the text (T).";
+    if (matrix.origin->stage.stage == Stage::Probabilities) return "Nothing is computed from the probabilities: change a logit instead.";
+    return "";
+}
+
 MatrixViewResult draw_matrix(PanelContext& context, const Matrix& all, const Box& box, const MatrixViewOptions& options) {
     MatrixViewResult out;
     out.title_clicked = draw_title(context, all, box, options);
@@ -223,9 +233,9 @@ MatrixViewResult draw_matrix(PanelContext& context, const Matrix& all, const Box
     const HeatmapResult result = heatmap_view(context.ui(), matrix.name.c_str(), box.min, box.max, matrix.data,
                                               style_for(context, matrix, options), zoom.state(), view);
     if (result.hovered) tell_packing(context, matrix, *result.hovered);
-    mark_quoted_cells(context, matrix, heatmap_geometry(box.min, box.max, matrix.data, zoom.state()));
+    const HeatmapGeometry geometry = heatmap_geometry(box.min, box.max, matrix.data, zoom.state());
+    for (const MapHook hook : context.map_hooks) hook(context, matrix, geometry, result);
     if (options.role == MatrixRole::Result) offer_zoom(context, matrix, box, options, zoom.state());
-    offer_edits(context, matrix, heatmap_geometry(box.min, box.max, matrix.data, zoom.state()), result);
     out.hovered = result.hovered;
     out.clicked = result.clicked;
     out.held = result.held;

@@ -4,7 +4,8 @@
 #include <optional>
 
 #include "app/panels/kit/panel_context.hpp"
-#include "app/panels/maps/equation_layout.hpp"
+#include "app/panels/maps/matrix.hpp"
+#include "app/widgets/box.hpp"
 #include "app/widgets/heatmap_view.hpp"
 
 namespace attn::app {
@@ -41,5 +42,8 @@ MatrixViewResult draw_matrix(PanelContext& context, const Matrix& matrix, const 
 void draw_color_scale(PanelContext& context, const Matrix& result, const Box& box, bool comparing, float reach = 0);
 /// Draws a small colour bar and the range menu in a line of text that begins at `at`.
 void draw_color_line(PanelContext& context, const Matrix& result, ImVec2 at, float reach);
+
+/// Why the numbers of a map cannot be edited, "" if they can.
+std::string why_not_editable(const PanelContext& context, const Matrix& matrix);
 
 }  // namespace attn::app

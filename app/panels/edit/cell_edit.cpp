@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "app/panels/edit/edit_words.hpp"
-#include "app/panels/kit/edits.hpp"
+#include "app/panels/kit/emit.hpp"
 #include "app/panels/kit/head_of.hpp"
 #include "app/panels/kit/navigation.hpp"
 #include "app/panels/maps/large_map.hpp"
@@ -377,18 +377,6 @@ void emit_edit(PanelContext& context, const Edit& edit) {
     ForwardSettings forward = context.document.forward;
     forward.edits = with_edit(std::move(forward.edits), edit);
     emit_forward(context, std::move(forward), "");
-}
-
-std::string why_not_editable(const PanelContext& context, const Matrix& matrix) {
-    if (matrix.is_difference) return "A difference of two states: end the comparison (key B) to change a number.";
-    if (matrix.is_gradient) return "A gradient: switch to the values (D) to change a number.";
-    if (context.view.compare.swapped || matrix.name.ends_with(" before")) return "This is state A of the comparison.";
-    if (!matrix.origin && matrix.name == "one-hot tokens") return "It follows from the tokens: change the text.";
-    if (!matrix.origin) return "It is computed from other numbers for this picture: change those.";
-    if (!matrix.origin->parameter.empty()) return "It is a parameter of the model, which training changes. Change a stage instead.";
-    if (matrix.origin->stage.stage == Stage::Tokens) return "Tokens are text: change the text (T).";
-    if (matrix.origin->stage.stage == Stage::Probabilities) return "Nothing is computed from the probabilities: change a logit instead.";
-    return "";
 }
 
 void offer_edits(PanelContext& context, const Matrix& matrix, const HeatmapGeometry& geometry, const HeatmapResult& result) {

@@ -2,12 +2,10 @@
 /// In-place editing of a number, row or head: the field opened by a double-click and the context menu.
 
 #include "app/panels/kit/panel_context.hpp"
+#include "app/panels/maps/matrix.hpp"
 #include "app/widgets/heatmap_geometry.hpp"
 
 namespace attn::app {
-
-/// Why the numbers of a map cannot be edited, "" if they can.
-std::string why_not_editable(const PanelContext& context, const Matrix& matrix);
 
 /// To be called for every map drawn: handles clicks on its cells.
 void offer_edits(PanelContext& context, const Matrix& matrix, const HeatmapGeometry& geometry, const HeatmapResult& result);

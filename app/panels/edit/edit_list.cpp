@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "app/panels/edit/edit_words.hpp"
-#include "app/panels/kit/edits.hpp"
+#include "app/panels/kit/emit.hpp"
 #include "app/panels/kit/navigation.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"

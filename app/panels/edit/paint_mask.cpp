@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "app/panels/kit/edits.hpp"
+#include "app/panels/kit/emit.hpp"
 
 namespace attn::app {
 namespace {

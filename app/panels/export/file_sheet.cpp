@@ -443,8 +443,6 @@ void draw_notices(PanelContext& context, float picture_bottom) {
 
 }  // namespace
 
-bool refusal_is_shown(const PanelContext& context) { return !context.view.files.notices.refusal.empty(); }
-
 void begin_modal_sheet(const PanelContext& context, const char* id, float logical_width) {
     ImGui::SetNextWindowPos({0, 0});
     ImGui::SetNextWindowSize(ImGui::GetIO().DisplaySize);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "app/panels/kit/panel_context.hpp"
+#include "app/panels/maps/matrix.hpp"
 #include "app/session/document/number_table.hpp"
 
 namespace attn::app {

@@ -9,8 +9,6 @@ namespace attn::app {
 void draw_file_menu(PanelContext& context);
 /// Whether a file sheet is open, which then receives all keys.
 bool file_sheet_is_open(const PanelContext& context);
-/// Whether a notice shows an error.
-bool refusal_is_shown(const PanelContext& context);
 /// Draws the open sheet, if any, the progress of a long export, and the notice about the last file operation. `picture_bottom`: the lower
 /// edge of the picture, above which these are shown.
 void draw_file_sheet(PanelContext& context, float picture_bottom);

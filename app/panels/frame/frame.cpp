@@ -1,6 +1,7 @@
 #include "app/panels/frame/frame.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <tuple>
 #include <utility>
@@ -12,8 +13,12 @@
 #include "app/panels/export/export_line.hpp"
 #include "app/panels/files/files.hpp"
 #include "app/panels/frame/frame_layout.hpp"
-#include "app/panels/frame/panels.hpp"
+#include "app/panels/frame/help_sheet.hpp"
+#include "app/panels/frame/next_row.hpp"
 #include "app/panels/frame/rail.hpp"
+#include "app/panels/frame/stage_map.hpp"
+#include "app/panels/frame/text_row.hpp"
+#include "app/panels/frame/top_bar.hpp"
 #include "app/panels/kit/asked_and_shown.hpp"
 #include "app/panels/kit/look.hpp"
 #include "app/panels/kit/navigation.hpp"
@@ -22,11 +27,21 @@
 #include "app/panels/lessons/lesson_player.hpp"
 #include "app/panels/lessons/quoted_cells.hpp"
 #include "app/panels/settings/mistakes.hpp"
+#include "app/panels/settings/settings.hpp"
 #include "app/panels/train/train_transport.hpp"
 #include "app/panels/train/train_view.hpp"
+#include "app/panels/views/doctor_view.hpp"
+#include "app/panels/views/grid_view.hpp"
+#include "app/panels/views/heads_view.hpp"
+#include "app/panels/views/histogram_section.hpp"
+#include "app/panels/views/inspector.hpp"
 #include "app/panels/views/knock_out_question.hpp"
 #include "app/panels/views/knock_out_view.hpp"
+#include "app/panels/views/lens_view.hpp"
+#include "app/panels/views/lines_view.hpp"
 #include "app/panels/views/precision_view.hpp"
+#include "app/panels/views/step_view.hpp"
+#include "app/panels/views/totals_view.hpp"
 #include "app/panels/write/write_view.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
@@ -158,6 +173,9 @@ void keep_up_with_changes(const PanelContext& context) {
     else if (!since) since = context.now;
 }
 
+/// Marks come before edits, which open a field over them.
+constexpr std::array<MapHook, 2> kMapHooks = {mark_quoted_cells, offer_edits};
+
 constexpr ImGuiWindowFlags kFixed = ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse;
 
 /// The right pane: the selected cell of the current view.
@@ -279,6 +297,7 @@ void draw_frame(PanelContext& context) {
     ViewState& view = context.view;
     view.focus.begin_frame();
     view.drawn = {};
+    context.map_hooks = kMapHooks;
     if (view.next_words.model != context.document.model) view.next_words = {};
     forget_comparison_of_other_models(context);
     end_stale_comparison(context);

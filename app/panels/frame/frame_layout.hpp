@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "app/panels/maps/equation_layout.hpp"
 #include "app/panels/state/view_state.hpp"
+#include "app/widgets/box.hpp"
 
 namespace attn::app {
 
@@ -39,8 +39,5 @@ FrameLayout lay_out_frame(const FrameNeeds& needs, const ImVec2& size, float sca
 /// windows.
 float left_pane_width(const PaneState& panes, float window_width);
 float right_pane_width(const PaneState& panes, float window_width);
-/// Whether the pane is collapsed in a window of this logical width.
-inline bool folds_left(float window_width) { return window_width < 1180; }
-inline bool folds_right(float window_width) { return window_width < 1100; }
 
 }  // namespace attn::app

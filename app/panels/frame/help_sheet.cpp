@@ -1,8 +1,9 @@
+#include "app/panels/frame/help_sheet.hpp"
+
 #include <algorithm>
 #include <array>
 
 #include "app/panels/actions/actions.hpp"
-#include "app/panels/frame/panels.hpp"
 #include "app/panels/kit/help_pages.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"

@@ -1,9 +1,10 @@
+#include "app/panels/frame/next_row.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "app/panels/frame/panels.hpp"
-#include "app/panels/kit/edits.hpp"
+#include "app/panels/kit/emit.hpp"
 #include "app/panels/write/writing_actions.hpp"
 #include "app/session/facets/next_words.hpp"
 #include "app/widgets/controls.hpp"

@@ -5,18 +5,13 @@
 #include <string>
 
 #include "app/panels/frame/frame_layout.hpp"
-#include "app/panels/frame/panels.hpp"
+#include "app/panels/kit/section.hpp"
+#include "app/panels/settings/settings.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"
 #include "app/widgets/text.hpp"
 
 namespace attn::app {
-namespace {
-
-float logical_width(const PanelContext& context) { return ImGui::GetIO().DisplaySize.x / context.theme.scale; }
-
-}  // namespace
-
 void draw_settings_rail(PanelContext& context) {
     const Palette& colors = context.theme.colors;
     const Fonts& fonts = context.theme.fonts;
@@ -60,18 +55,6 @@ void draw_cell_tab(PanelContext& context) {
     draw_text_turned(list, fonts.label, {middle, (item.min.y + item.max.y) / 2}, item.hovered ? colors.text : colors.muted, "This cell");
     draw_focus_ring(context.ui(), item, context.px(10));
     if (item.pressed) panes.right_open = !panes.right_open;
-}
-
-void toggle_left_pane(PanelContext& context) {
-    PaneState& panes = context.view.panes;
-    if (!folds_left(logical_width(context)) || !panes.left) panes.left = !panes.left;
-    else panes.left_open = !panes.left_open;
-}
-
-void toggle_right_pane(PanelContext& context) {
-    PaneState& panes = context.view.panes;
-    if (!folds_right(logical_width(context)) || !panes.right) panes.right = !panes.right;
-    else panes.right_open = !panes.right_open;
 }
 
 }  // namespace attn::app

@@ -1,3 +1,6 @@
+#include "app/panels/frame/stage_map.hpp"
+#include "app/panels/frame/stage_strip.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -5,7 +8,6 @@
 #include <vector>
 
 #include "app/panels/compare/head_captions.hpp"
-#include "app/panels/frame/panels.hpp"
 #include "app/panels/kit/model_blocks.hpp"
 #include "app/panels/kit/navigation.hpp"
 #include "app/panels/kit/stage_words.hpp"

@@ -1,3 +1,5 @@
+#include "app/panels/frame/stage_strip.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -5,7 +7,6 @@
 
 #include "app/panels/compare/colors.hpp"
 #include "app/panels/edit/cell_edit.hpp"
-#include "app/panels/frame/panels.hpp"
 #include "app/panels/kit/model_blocks.hpp"
 #include "app/panels/kit/stage_card.hpp"
 #include "app/panels/kit/stage_words.hpp"

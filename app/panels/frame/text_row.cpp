@@ -1,3 +1,5 @@
+#include "app/panels/frame/text_row.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -5,13 +7,14 @@
 #include <utility>
 
 #include "app/panels/compare/comparison.hpp"
-#include "app/panels/edit/edit_list.hpp"
 #include "app/panels/files/files.hpp"
-#include "app/panels/frame/panels.hpp"
+#include "app/panels/frame/next_row.hpp"
 #include "app/panels/kit/asked_and_shown.hpp"
-#include "app/panels/kit/edits.hpp"
+#include "app/panels/kit/emit.hpp"
 #include "app/panels/kit/labels.hpp"
 #include "app/panels/kit/look.hpp"
+#include "app/panels/kit/texts.hpp"
+#include "app/panels/settings/edit_chip.hpp"
 #include "app/panels/train/train_transport.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/widgets/controls.hpp"
@@ -26,22 +29,6 @@ namespace {
 
 constexpr float kRowHeight = 64, kChipHeight = 44;
 
-bool has_source(const PanelContext& context) { return !context.document.source_texts.empty(); }
-bool shows_source(const PanelContext& context) { return has_source(context) && context.view.source_text; }
-const std::vector<std::string>& shown_texts(const PanelContext& context) {
-    return shows_source(context) ? context.document.source_texts : context.document.texts;
-}
-
-std::size_t shown_index(const PanelContext& context) {
-    return static_cast<std::size_t>(
-        std::clamp<std::int64_t>(context.view.next_batch.value_or(context.view.batch), 0, std::ssize(shown_texts(context)) - 1));
-}
-
-/// Including generated text.
-std::vector<std::string> shown_whole_texts(const PanelContext& context) {
-    return shows_source(context) ? context.document.source_texts : whole_texts(context.document);
-}
-
 void replace_text(PanelContext& context, std::string text) {
     std::vector<std::string> texts = shown_whole_texts(context);
     texts[shown_index(context)] = std::move(text);
@@ -54,11 +41,6 @@ void draw_sentences(PanelContext& context, const Preset& preset, const PresetSen
         if (menu_item(context.ui(), sentence.title, &sentence == shown, sentence.look_at))
             open_example(context, preset, static_cast<std::size_t>(&sentence - preset.sentences.data()));
     separator(context.ui());
-}
-
-const Preset* preset_with_sentences(const Document& document) {
-    const Preset* preset = preset_of(document);
-    return preset != nullptr && preset->sentences.size() > 1 ? preset : nullptr;
 }
 
 /// The menu of a preset's sentences ("sentence 3 of 12") or of the texts shown together ("text 1 of 2"), with adding and removing.
@@ -101,7 +83,7 @@ void draw_editor(PanelContext& context, float width) {
     if (result.changed || result.cancelled) replace_text(context, context.view.text.text);
     if (!result.committed && !result.cancelled) return;
     ++context.view.gesture;
-    if (refusal_is_shown(context)) context.commands.push_back({command::EndNotice{NoticeOf::Document}, ""});
+    if (context.view.files.notices.shows_error()) context.commands.push_back({command::EndNotice{NoticeOf::Document}, ""});
 }
 
 /// Where nothing could be computed because of a text, there are no chips to click: the field stays open until the text is repaired.
@@ -191,21 +173,6 @@ void draw_chips(PanelContext& context, float width) {
 }
 
 }  // namespace
-
-bool step_sentence(PanelContext& context, int direction) {
-    const Preset* preset = preset_with_sentences(context.document);
-    const PresetSentence* sentence = preset == nullptr ? nullptr : shown_sentence(context.document);
-    if (sentence == nullptr || shown_texts(context).size() != 1) return false;
-    const std::ptrdiff_t next = sentence - preset->sentences.data() + direction;
-    if (next >= 0 && next < std::ssize(preset->sentences)) open_example(context, *preset, static_cast<std::size_t>(next));
-    return true;
-}
-
-void start_text_edit(PanelContext& context) {
-    const std::string text = shown_whole_texts(context)[shown_index(context)];
-    begin_text_edit(context.view.text, text);
-    context.view.text.most_bytes = text.size() + (kTextLimitBytes - std::min(kTextLimitBytes, text_bytes(context.document)));
-}
 
 void draw_text_row(PanelContext& context) {
     const Ui ui = context.ui();

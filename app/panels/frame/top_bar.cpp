@@ -1,3 +1,5 @@
+#include "app/panels/frame/top_bar.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,7 +8,6 @@
 
 #include "app/panels/files/files.hpp"
 #include "app/panels/files/model_list.hpp"
-#include "app/panels/frame/panels.hpp"
 #include "app/panels/kit/asked_and_shown.hpp"
 #include "app/panels/kit/look.hpp"
 #include "app/panels/kit/navigation.hpp"

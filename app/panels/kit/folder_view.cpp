@@ -4,8 +4,6 @@
 #include <array>
 #include <cctype>
 
-#include "app/panels/files/files.hpp"
-
 namespace attn::app {
 namespace {
 
@@ -24,7 +22,7 @@ std::string folder_part(const std::string& path) {
 }
 
 void end_refusal_of_path(PanelContext& context, bool changed) {
-    if (changed && refusal_is_shown(context)) context.commands.push_back({command::EndNotice{}, ""});
+    if (changed && context.view.files.notices.shows_error()) context.commands.push_back({command::EndNotice{}, ""});
 }
 
 void keep_listing(PanelContext& context) {

@@ -6,6 +6,8 @@
 namespace attn::app {
 namespace {
 
+float logical_width(const PanelContext& context) { return ImGui::GetIO().DisplaySize.x / context.theme.scale; }
+
 constexpr float kRounding = 10;
 
 /// Fills a card's background. Rounded corners use the draw list; the large rest is filled directly in whole pixels, which is faster.
@@ -55,6 +57,18 @@ void pane(PanelContext& context, const char* id, const Box& box, PaneLook look, 
     if (visible) draw(context);
     if (visible && card) fade_scrolled_edges(context.ui(), {.inset = 2});  // the padding leaves room for the rounding already
     ImGui::EndChild();
+}
+
+void toggle_left_pane(PanelContext& context) {
+    PaneState& panes = context.view.panes;
+    if (!folds_left(logical_width(context)) || !panes.left) panes.left = !panes.left;
+    else panes.left_open = !panes.left_open;
+}
+
+void toggle_right_pane(PanelContext& context) {
+    PaneState& panes = context.view.panes;
+    if (!folds_right(logical_width(context)) || !panes.right) panes.right = !panes.right;
+    else panes.right_open = !panes.right_open;
 }
 
 }  // namespace attn::app

@@ -6,11 +6,7 @@
 
 namespace attn::app {
 
-PanelContext PanelContext::at(const Snapshot& other, const States& others) const {
-    return {theme,      canvas,  document,        other,      others,      inquiry,       training,      view,     matrices,
-            commands,   now,     can_undo,        can_redo,   undone_part, redone_part,   dump,          message,  files,
-            other_step, writing, writing_problem, up_to_date, outdated,    would_be_lost, picture_alone, leftover, share_computed};
-}
+PanelContext PanelContext::at(const Snapshot& other, const States& others) const { return {*this, other, others}; }
 
 std::string PanelContext::computing(std::string_view verb) const {
     return share_computed ? fmt::format("{} {:.0f} %", verb, std::floor(100 * *share_computed)) : std::string(verb);

@@ -2,10 +2,12 @@
 /// Everything a panel needs: theme, numbers, document, view state, and the list that receives its commands.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 
-#include "app/panels/maps/matrix.hpp"
 #include "app/panels/state/view_state.hpp"
 #include "app/session/document/commands.hpp"
 #include "app/session/facets/doctor_report.hpp"
@@ -17,6 +19,15 @@
 #include "app/widgets/ui.hpp"
 
 namespace attn::app {
+
+struct PanelContext;
+class MatrixStore;
+struct Matrix;
+struct HeatmapGeometry;
+struct HeatmapResult;
+
+/// To be called for every map once it is drawn: what acts on its cells or marks them.
+using MapHook = void (*)(PanelContext&, const Matrix&, const HeatmapGeometry&, const HeatmapResult&);
 
 /// The state without any file operations.
 inline const FilesState& no_files() {
@@ -32,12 +43,11 @@ struct WouldBeLost {
     bool any() const { return document || run || !earlier_runs.empty() || earlier_document; }
 };
 
-struct PanelContext {
+/// What is the same for every state that is drawn in a window.
+struct WindowContext {
     const Theme& theme;
     Canvas& canvas;
     const Document& document;        ///< as set, possibly not computed (yet)
-    const Snapshot& snapshot;        ///< as computed
-    const States& states;            ///< the shown state and those it can be compared with
     Inquiry& inquiry;                ///< where panels request facets
     const TrainingReport& training;  ///< the current run and earlier ones
     ViewState& view;
@@ -57,7 +67,13 @@ struct PanelContext {
     WouldBeLost would_be_lost{};
     bool picture_alone = false;               ///< for export: without controls and hints
     const AutosaveWords* leftover = nullptr;  ///< autosaved work of an ended process to ask about; null: none
+    std::span<const MapHook> map_hooks{};     ///< set by the frame
     std::optional<double> share_computed{};   ///< how much of the document's pass is computed, if that takes long
+};
+
+struct PanelContext : WindowContext {
+    const Snapshot& snapshot;  ///< as computed
+    const States& states;      ///< the shown state and those it can be compared with
 
     float px(float logical) const { return theme.px(logical); }
     Ui ui() const { return {theme, canvas, &view.focus, picture_alone}; }

@@ -19,4 +19,12 @@ bool open_section(PanelContext& context, const char* name, const char* title, co
     return open;
 }
 
+void open_settings_section(ViewState& view, const char* name) {
+    view.panes.left = view.panes.left_open = true;
+    view.panes.only_centre = false;
+    view.panes.reveal = name;
+    view.search.text.clear();
+    if (const auto folded = view.folded.find(name); folded != view.folded.end()) view.folded.erase(folded);
+}
+
 }  // namespace attn::app

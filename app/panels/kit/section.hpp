@@ -12,4 +12,7 @@ namespace attn::app {
 /// summary shown while it is collapsed, `about` a sentence for its tooltip.
 bool open_section(PanelContext& context, const char* name, const char* title, const std::string& value, std::string_view about = {});
 
+/// Opens the settings pane at a section, unfolded.
+void open_settings_section(ViewState& view, const char* name);
+
 }  // namespace attn::app

@@ -160,7 +160,7 @@ void light_up(PanelContext& context, const QuotedPlace& place) {
     }
 }
 
-void mark_quoted_cells(PanelContext& context, const Matrix& matrix, const HeatmapGeometry& geometry) {
+void mark_quoted_cells(PanelContext& context, const Matrix& matrix, const HeatmapGeometry& geometry, const HeatmapResult&) {
     if (context.view.lesson.quoted.empty() || !shows_quoted_numbers(context, matrix)) return;
     for (QuotedCell& quoted : context.view.lesson.quoted) {
         const auto box = box_in(matrix, geometry, quoted.place);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "app/panels/kit/panel_context.hpp"
+#include "app/panels/maps/matrix.hpp"
 #include "app/widgets/heatmap_geometry.hpp"
 
 namespace attn::app {
@@ -24,7 +25,7 @@ std::string place_words(const PanelContext& context, const QuotedPlace& place);
 void light_up(PanelContext& context, const QuotedPlace& place);
 
 /// To be called for every map drawn: records where quoted cells are, and marks them.
-void mark_quoted_cells(PanelContext& context, const Matrix& matrix, const HeatmapGeometry& geometry);
+void mark_quoted_cells(PanelContext& context, const Matrix& matrix, const HeatmapGeometry& geometry, const HeatmapResult& result);
 
 /// Draws an arrow from the hovered number to its cell; once per frame, on top of the panes.
 void draw_caption_pointer(const PanelContext& context);

@@ -7,13 +7,9 @@
 
 #include "app/panels/maps/equation.hpp"
 
-namespace attn::app {
+#include "app/widgets/box.hpp"
 
-struct Box {
-    ImVec2 min{0, 0}, max{0, 0};
-    float width() const { return max.x - min.x; }
-    float height() const { return max.y - min.y; }
-};
+namespace attn::app {
 
 struct EquationLayout {
     Box text;                   ///< formula and sentence

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "app/panels/kit/panel_context.hpp"
+#include "app/panels/maps/matrix.hpp"
 #include "app/widgets/heatmap_geometry.hpp"
 
 namespace attn::app {

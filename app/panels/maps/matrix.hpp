@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/panels/kit/labels.hpp"
 #include "app/session/facets/changed_slice.hpp"
 #include "app/session/facets/snapshot.hpp"
 #include "app/session/states/facet.hpp"
@@ -26,15 +27,6 @@ struct StrongCells;
 
 /// The kind of numbers, which determines colours and range.
 enum class Content : std::uint8_t { Signed, Probability };
-
-/// The state and sequence whose tokens label an axis, if not the shown ones.
-struct LabelledBy {
-    const Snapshot* snapshot = nullptr;  ///< null: the shown ones
-    std::int64_t batch = 0;
-    std::optional<std::int64_t> only_head{};  ///< with a snapshot: the head that alone was requested, see PanelContext::only_head()
-    const Snapshot* before = nullptr;         ///< of a difference: the state that is subtracted; null: its tokens are the same
-    std::int64_t batch_before = 0;
-};
 
 struct Matrix;
 /// One of several maps.

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "app/panels/compare/comparison.hpp"
-#include "app/panels/kit/edits.hpp"
+#include "app/panels/kit/emit.hpp"
 #include "app/panels/kit/navigation.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/number.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "app/panels/kit/edits.hpp"
+#include "app/panels/kit/emit.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/text.hpp"
 #include "engine/plan/plan.hpp"

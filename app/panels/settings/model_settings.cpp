@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "app/panels/kit/edits.hpp"
+#include "app/panels/kit/emit.hpp"
 #include "app/panels/kit/part_words.hpp"
 #include "app/panels/settings/setting_parts.hpp"
 #include "app/widgets/controls.hpp"

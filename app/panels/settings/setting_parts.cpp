@@ -6,7 +6,7 @@
 
 #include "app/panels/compare/head_captions.hpp"
 #include "app/panels/edit/paint_mask.hpp"
-#include "app/panels/kit/edits.hpp"
+#include "app/panels/kit/emit.hpp"
 #include "app/panels/kit/head_of.hpp"
 #include "app/panels/kit/head_search.hpp"
 #include "app/panels/kit/navigation.hpp"

@@ -1,3 +1,5 @@
+#include "app/panels/settings/settings.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -7,7 +9,6 @@
 #include "app/panels/edit/edit_list.hpp"
 #include "app/panels/files/files.hpp"
 #include "app/panels/files/model_list.hpp"
-#include "app/panels/frame/panels.hpp"
 #include "app/panels/kit/asked_and_shown.hpp"
 #include "app/panels/kit/navigation.hpp"
 #include "app/panels/kit/section.hpp"
@@ -269,14 +270,6 @@ std::vector<ListedSection> listed_sections(const PanelContext& context) {
         if (section.belongs(context) && context.view.lesson.shows(section.control))
             listed.push_back({section.name, section.title, section.words});
     return listed;
-}
-
-void open_settings_section(ViewState& view, const char* name) {
-    view.panes.left = view.panes.left_open = true;
-    view.panes.only_centre = false;
-    view.panes.reveal = name;
-    view.search.text.clear();
-    if (const auto folded = view.folded.find(name); folded != view.folded.end()) view.folded.erase(folded);
 }
 
 void draw_settings(PanelContext& context) {

@@ -65,6 +65,7 @@ struct NoticeView {
     View view = View::Step;        ///< where it came, with the stage and head
     StageId stage;
     std::int64_t head = 0;
+    bool shows_error() const { return !refusal.empty(); }
 };
 
 struct FileView {

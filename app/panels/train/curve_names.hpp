@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "app/panels/maps/equation_layout.hpp"
+#include "app/widgets/box.hpp"
 #include "app/widgets/line_plot.hpp"
 
 namespace attn::app {

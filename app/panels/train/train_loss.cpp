@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "app/panels/kit/train_words.hpp"
-#include "app/panels/maps/equation_layout.hpp"
 #include "app/panels/train/train_transport.hpp"
 #include "app/panels/train/train_view.hpp"
+#include "app/widgets/box.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/item.hpp"

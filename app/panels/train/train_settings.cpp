@@ -4,8 +4,7 @@
 #include <array>
 
 #include "app/panels/files/files.hpp"
-#include "app/panels/frame/panels.hpp"
-#include "app/panels/kit/edits.hpp"
+#include "app/panels/kit/emit.hpp"
 #include "app/panels/kit/pane.hpp"
 #include "app/panels/kit/part_words.hpp"
 #include "app/panels/kit/section.hpp"

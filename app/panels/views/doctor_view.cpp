@@ -1,10 +1,11 @@
+#include "app/panels/views/doctor_view.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "app/panels/files/files.hpp"
-#include "app/panels/frame/panels.hpp"
 #include "app/panels/kit/navigation.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"

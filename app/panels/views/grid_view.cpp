@@ -1,3 +1,5 @@
+#include "app/panels/views/grid_view.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -5,7 +7,6 @@
 
 #include "app/panels/compare/matrix_view.hpp"
 #include "app/panels/compare/shown_maps.hpp"
-#include "app/panels/frame/panels.hpp"
 #include "app/panels/kit/head_search.hpp"
 #include "app/panels/kit/labels.hpp"
 #include "app/panels/kit/navigation.hpp"

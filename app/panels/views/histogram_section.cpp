@@ -1,3 +1,5 @@
+#include "app/panels/views/histogram_section.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -5,7 +7,6 @@
 
 #include "app/panels/compare/colors.hpp"
 #include "app/panels/compare/shown_maps.hpp"
-#include "app/panels/frame/panels.hpp"
 #include "app/panels/maps/large_map.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"

@@ -1,3 +1,5 @@
+#include "app/panels/views/inspector.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/compare/shown_maps.hpp"
-#include "app/panels/frame/panels.hpp"
 #include "app/panels/kit/labels.hpp"
 #include "app/panels/kit/navigation.hpp"
 #include "app/panels/maps/gradients.hpp"

@@ -9,15 +9,15 @@
 #include <span>
 #include <utility>
 
-#include "app/panels/kit/edits.hpp"
+#include "app/panels/kit/emit.hpp"
 #include "app/panels/kit/labels.hpp"
-#include "app/panels/maps/equation_layout.hpp"
 #include "app/panels/views/knock_out_map.hpp"
 #include "app/panels/views/knock_out_parts.hpp"
 #include "app/panels/views/knock_out_question.hpp"
 #include "app/panels/views/token_choice.hpp"
 #include "app/panels/write/fill_in_view.hpp"
 #include "app/session/document/knock_out_names.hpp"
+#include "app/widgets/box.hpp"
 #include "app/widgets/color_bar.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/heatmap_view.hpp"

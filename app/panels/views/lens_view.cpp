@@ -1,3 +1,5 @@
+#include "app/panels/views/lens_view.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -5,14 +7,13 @@
 #include <utility>
 
 #include "app/panels/compare/comparison.hpp"
-#include "app/panels/frame/panels.hpp"
 #include "app/panels/kit/labels.hpp"
 #include "app/panels/kit/part_words.hpp"
 #include "app/panels/kit/readings_age.hpp"
-#include "app/panels/maps/equation_layout.hpp"
 #include "app/panels/views/lens_numbers.hpp"
 #include "app/panels/write/fill_in_view.hpp"
 #include "app/session/facets/readings.hpp"
+#include "app/widgets/box.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/item.hpp"

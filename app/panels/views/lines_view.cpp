@@ -1,10 +1,11 @@
+#include "app/panels/views/lines_view.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "app/panels/compare/comparison.hpp"
-#include "app/panels/frame/panels.hpp"
 #include "app/panels/kit/labels.hpp"
 #include "app/panels/maps/large_map.hpp"
 #include "app/panels/views/look_at_line.hpp"

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "app/panels/kit/panel_context.hpp"
-#include "app/panels/maps/equation_layout.hpp"
+#include "app/widgets/box.hpp"
 #include "engine/precision/weight_error.hpp"
 
 namespace attn::app {

@@ -9,10 +9,10 @@
 
 #include "app/panels/files/files.hpp"
 #include "app/panels/files/model_list.hpp"
-#include "app/panels/maps/equation_layout.hpp"
 #include "app/panels/views/precision_table.hpp"
 #include "app/session/facets/weights_beside.hpp"
 #include "app/session/states/opened_model.hpp"
+#include "app/widgets/box.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/heatmap_view.hpp"
 #include "app/widgets/item.hpp"

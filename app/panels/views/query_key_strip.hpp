@@ -2,7 +2,7 @@
 /// q · k for a pair of tokens, dimension by dimension.
 
 #include "app/panels/kit/panel_context.hpp"
-#include "app/panels/maps/equation_layout.hpp"
+#include "app/widgets/box.hpp"
 
 namespace attn::app {
 

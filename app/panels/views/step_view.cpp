@@ -1,3 +1,5 @@
+#include "app/panels/views/step_view.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,8 +10,7 @@
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/compare/matrix_view.hpp"
 #include "app/panels/edit/paint_mask.hpp"
-#include "app/panels/frame/panels.hpp"
-#include "app/panels/kit/edits.hpp"
+#include "app/panels/kit/emit.hpp"
 #include "app/panels/kit/head_of.hpp"
 #include "app/panels/kit/help_pages.hpp"
 #include "app/panels/kit/labels.hpp"

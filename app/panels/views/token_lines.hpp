@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/panels/kit/panel_context.hpp"
+#include "app/panels/maps/matrix.hpp"
 #include "app/panels/state/lines_state.hpp"
 #include "app/widgets/heatmap_view.hpp"
 

@@ -2,7 +2,7 @@
 /// Shows tokenization step by step: one column per character, one row per stage, and the steps for the selected word.
 
 #include "app/panels/kit/panel_context.hpp"
-#include "app/panels/maps/equation_layout.hpp"
+#include "app/widgets/box.hpp"
 
 namespace attn::app {
 

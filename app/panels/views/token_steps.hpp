@@ -4,8 +4,8 @@
 #include <cstddef>
 
 #include "app/panels/kit/panel_context.hpp"
-#include "app/panels/maps/equation_layout.hpp"
 #include "app/session/facets/token_path.hpp"
+#include "app/widgets/box.hpp"
 
 namespace attn::app {
 

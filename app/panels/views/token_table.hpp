@@ -2,7 +2,7 @@
 /// The tokens of the shown text with their positions and ids, as a table.
 
 #include "app/panels/kit/panel_context.hpp"
-#include "app/panels/maps/equation_layout.hpp"
+#include "app/widgets/box.hpp"
 
 namespace attn::app {
 

@@ -2,6 +2,7 @@
 /// The map of the Totals view.
 
 #include "app/panels/kit/panel_context.hpp"
+#include "app/panels/maps/matrix.hpp"
 
 namespace attn::app {
 

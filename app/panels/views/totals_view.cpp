@@ -1,3 +1,5 @@
+#include "app/panels/views/totals_view.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/compare/matrix_view.hpp"
 #include "app/panels/compare/shown_maps.hpp"
-#include "app/panels/frame/panels.hpp"
 #include "app/panels/kit/labels.hpp"
 #include "app/panels/kit/readings_age.hpp"
 #include "app/panels/kit/stage_words.hpp"

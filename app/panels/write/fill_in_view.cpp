@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "app/panels/kit/asked_and_shown.hpp"
-#include "app/panels/kit/edits.hpp"
+#include "app/panels/kit/emit.hpp"
 #include "app/panels/write/candidate_list.hpp"
 #include "app/panels/write/writing_actions.hpp"
 #include "app/session/states/hidden_words.hpp"

@@ -5,14 +5,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/panels/frame/panels.hpp"
 #include "app/panels/kit/part_words.hpp"
-#include "app/panels/maps/equation_layout.hpp"
 #include "app/panels/write/branch_list.hpp"
 #include "app/panels/write/candidate_list.hpp"
 #include "app/panels/write/fill_in_view.hpp"
 #include "app/panels/write/writing_actions.hpp"
 #include "app/panels/write/written_chips.hpp"
+#include "app/widgets/box.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/number.hpp"

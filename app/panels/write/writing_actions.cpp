@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "app/panels/kit/asked_and_shown.hpp"
-#include "app/panels/kit/edits.hpp"
+#include "app/panels/kit/emit.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/slider.hpp"
 

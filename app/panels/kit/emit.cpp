@@ -1,4 +1,4 @@
-#include "app/panels/kit/edits.hpp"
+#include "app/panels/kit/emit.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -8,13 +8,9 @@
 #include "engine/explain/edit_list.hpp"
 
 namespace attn::app {
-namespace {
-
 std::string gesture_name(const PanelContext& context, const std::string& control) {
     return control.empty() ? "" : control + "#" + std::to_string(context.view.gesture);
 }
-
-}  // namespace
 
 void emit_forward(PanelContext& context, ForwardSettings forward, const std::string& control) {
     if (forward == context.document.forward) return;
@@ -34,33 +30,6 @@ void emit_texts(PanelContext& context, std::vector<std::string> texts, bool sour
     // In an encoder-decoder every text needs a source text.
     if (!change.source_texts.empty()) (source ? change.texts : change.source_texts).resize(target.size());
     context.commands.push_back({std::move(change), gesture_name(context, control)});
-}
-
-void add_text(PanelContext& context, std::size_t text) {
-    command::SetTexts change{whole_texts(context.document), context.document.source_texts};
-    change.texts.push_back(change.texts.at(text));
-    if (!change.source_texts.empty()) change.source_texts.push_back(change.source_texts.at(text));
-    context.view.next_batch = std::ssize(change.texts) - 1;
-    context.view.text_added = context.view.panes.only_centre ? 0 : change.texts.size();
-    context.commands.push_back({std::move(change), ""});
-}
-
-void remove_text(PanelContext& context, std::size_t text) {
-    const auto index = static_cast<std::int64_t>(text);
-    command::SetTexts change{whole_texts(context.document), context.document.source_texts};
-    change.texts.erase(change.texts.begin() + index);
-    if (!change.source_texts.empty()) change.source_texts.erase(change.source_texts.begin() + index);
-    ForwardSettings forward = context.document.forward;
-    forward.edits = without_text(std::move(forward.edits), index);
-    const std::string one_step = gesture_name(context, "remove text");
-    ++context.view.gesture;
-    context.commands.push_back({std::move(change), one_step});
-    if (forward != context.document.forward) context.commands.push_back({command::SetForward{std::move(forward)}, one_step});
-    for (std::optional<std::int64_t>* other : {&context.view.knock_out.from, &context.view.compare.batch}) {
-        if (*other == index) other->reset();
-        else if (*other && **other > index) --**other;
-    }
-    context.view.next_batch = std::max<std::int64_t>(index - 1, 0);
 }
 
 void emit_run(PanelContext& context, RunSettings run, const std::string& control) {

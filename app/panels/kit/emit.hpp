@@ -10,18 +10,13 @@
 
 namespace attn::app {
 
+/// The name that merges the changes of one gesture on one control; "" for "", which merges nothing.
+std::string gesture_name(const PanelContext& context, const std::string& control);
 /// Emit the changed settings. Changes by one gesture on one control form one undo step.
 void emit_forward(PanelContext& context, ForwardSettings forward, const std::string& control);
 void emit_config(PanelContext& context, Config config, const std::string& control);
 /// `source`: these are the encoder's texts in an encoder-decoder.
 void emit_texts(PanelContext& context, std::vector<std::string> texts, bool source, const std::string& control);
-
-/// More texts are not shown together.
-inline constexpr std::size_t kMostTexts = 16;
-/// Adds a copy of a text, in an encoder-decoder with its source, shows it, and puts the cursor into it.
-void add_text(PanelContext& context, std::size_t text);
-/// Removes a text, with the edits that belong to it or take from it, and shows the one before it, or the new first one.
-void remove_text(PanelContext& context, std::size_t text);
 
 /// Changes that the current run can take over apply at once.
 void emit_run(PanelContext& context, RunSettings run, const std::string& control);

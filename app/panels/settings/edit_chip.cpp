@@ -1,3 +1,5 @@
+#include "app/panels/settings/edit_chip.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -5,7 +7,8 @@
 #include <utility>
 
 #include "app/panels/edit/edit_list.hpp"
-#include "app/panels/frame/panels.hpp"
+#include "app/panels/kit/section.hpp"
+#include "app/panels/settings/settings.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"
 #include "app/widgets/text.hpp"

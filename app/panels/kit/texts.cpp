@@ -1,0 +1,76 @@
+#include "app/panels/kit/texts.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "app/panels/kit/emit.hpp"
+#include "app/panels/kit/look.hpp"
+#include "app/session/document/presets.hpp"
+#include "engine/explain/edit_list.hpp"
+
+namespace attn::app {
+
+bool has_source(const PanelContext& context) { return !context.document.source_texts.empty(); }
+bool shows_source(const PanelContext& context) { return has_source(context) && context.view.source_text; }
+const std::vector<std::string>& shown_texts(const PanelContext& context) {
+    return shows_source(context) ? context.document.source_texts : context.document.texts;
+}
+
+std::size_t shown_index(const PanelContext& context) {
+    return static_cast<std::size_t>(
+        std::clamp<std::int64_t>(context.view.next_batch.value_or(context.view.batch), 0, std::ssize(shown_texts(context)) - 1));
+}
+
+std::vector<std::string> shown_whole_texts(const PanelContext& context) {
+    return shows_source(context) ? context.document.source_texts : whole_texts(context.document);
+}
+
+const Preset* preset_with_sentences(const Document& document) {
+    const Preset* preset = preset_of(document);
+    return preset != nullptr && preset->sentences.size() > 1 ? preset : nullptr;
+}
+
+bool step_sentence(PanelContext& context, int direction) {
+    const Preset* preset = preset_with_sentences(context.document);
+    const PresetSentence* sentence = preset == nullptr ? nullptr : shown_sentence(context.document);
+    if (sentence == nullptr || shown_texts(context).size() != 1) return false;
+    const std::ptrdiff_t next = sentence - preset->sentences.data() + direction;
+    if (next >= 0 && next < std::ssize(preset->sentences)) open_example(context, *preset, static_cast<std::size_t>(next));
+    return true;
+}
+
+void start_text_edit(PanelContext& context) {
+    const std::string text = shown_whole_texts(context)[shown_index(context)];
+    begin_text_edit(context.view.text, text);
+    context.view.text.most_bytes = text.size() + (kTextLimitBytes - std::min(kTextLimitBytes, text_bytes(context.document)));
+}
+
+void add_text(PanelContext& context, std::size_t text) {
+    command::SetTexts change{whole_texts(context.document), context.document.source_texts};
+    change.texts.push_back(change.texts.at(text));
+    if (!change.source_texts.empty()) change.source_texts.push_back(change.source_texts.at(text));
+    context.view.next_batch = std::ssize(change.texts) - 1;
+    context.view.text_added = context.view.panes.only_centre ? 0 : change.texts.size();
+    context.commands.push_back({std::move(change), ""});
+}
+
+void remove_text(PanelContext& context, std::size_t text) {
+    const auto index = static_cast<std::int64_t>(text);
+    command::SetTexts change{whole_texts(context.document), context.document.source_texts};
+    change.texts.erase(change.texts.begin() + index);
+    if (!change.source_texts.empty()) change.source_texts.erase(change.source_texts.begin() + index);
+    ForwardSettings forward = context.document.forward;
+    forward.edits = without_text(std::move(forward.edits), index);
+    const std::string one_step = gesture_name(context, "remove text");
+    ++context.view.gesture;
+    context.commands.push_back({std::move(change), one_step});
+    if (forward != context.document.forward) context.commands.push_back({command::SetForward{std::move(forward)}, one_step});
+    for (std::optional<std::int64_t>* other : {&context.view.knock_out.from, &context.view.compare.batch}) {
+        if (*other == index) other->reset();
+        else if (*other && **other > index) --**other;
+    }
+    context.view.next_batch = std::max<std::int64_t>(index - 1, 0);
+}
+
+}  // namespace attn::app
