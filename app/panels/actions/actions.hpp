@@ -31,12 +31,12 @@ struct KeyChord {
 };
 
 struct Action {
-    std::string name;              ///< such as "Causal mask on or off"
-    std::string group;             ///< such as "Masks"
-    std::vector<KeyChord> chords;  ///< alternative keys; the first one is shown
+    std::string name;                ///< such as "Causal mask on or off"
+    std::string group{};             ///< such as "Masks"
+    std::vector<KeyChord> chords{};  ///< alternative keys; the first one is shown
     KeyScope scope = KeyScope::Everywhere;
-    std::string sheet;  ///< its line on the sheet of keys; shared by actions with the same text, "" for those not listed
-    std::function<void(PanelContext&)> run;
+    std::string sheet{};  ///< its line on the sheet of keys; shared by actions with the same text, "" for those not listed
+    std::function<void(PanelContext&)> run{};
     std::function<bool(const PanelContext&)> available{};  ///< empty: always
     std::string detail{};                                  ///< one sentence for the palette
     std::string also{};                                    ///< search keywords for the palette
