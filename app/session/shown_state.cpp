@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <unordered_set>
 #include <utility>
 
 #include "app/session/document/held_models.hpp"
@@ -347,8 +348,9 @@ bool Session::Impl::is_following() const {
 
 void Session::Impl::order() {
     std::vector<Request> all;
-    const auto add = [&all](const Request& request) {
-        if (std::find(all.begin(), all.end(), request) == all.end()) all.push_back(request);
+    std::unordered_set<Request, RequestHash> added;
+    const auto add = [&](const Request& request) {
+        if (added.insert(request).second) all.push_back(request);
     };
     if (const std::optional<Request> beginning = beginning_ahead()) {
         add(*beginning);
