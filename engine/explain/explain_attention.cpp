@@ -242,6 +242,7 @@ Provenance share(const TraceCells& cells, const PlanNode& node, const Index& ind
     for (std::int64_t i = 0; i < count; ++i) {
         const Index at = {b, h, down ? i : t, down ? own : i};
         Term term = single(number(i), cells.operand(input, at));
+        term.key = i;
         term.masked = !summed.forbidden && cells.masked(id, at);
         term.own = i == chosen;
         allowed += term.masked ? 0 : 1;

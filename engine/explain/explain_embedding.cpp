@@ -118,6 +118,7 @@ Provenance probabilities(const TraceCells& cells, const PlanNode& node, const In
     double largest = -std::numeric_limits<double>::infinity();
     for (std::int64_t v = 0; v < cells.shape(id)[2].size; ++v) {
         Term term = single(number(v), cells.operand(input, {b, t, v, 0}));
+        term.key = v;
         term.own = v == own;
         largest = std::max(largest, term.value);
         out.terms.push_back(std::move(term));

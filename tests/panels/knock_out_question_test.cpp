@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/panels/kit/emit.hpp"
+#include "app/panels/kit/texts.hpp"
 #include "app/panels/views/knock_out_parts.hpp"
 #include "app/panels/views/knock_out_question.hpp"
 #include "app/panels/views/token_choice.hpp"

@@ -212,18 +212,18 @@ TEST_F(RandomActions, TheChecksSeePartsThatDisagree) {
             Document document = context.document;
             Snapshot snapshot = context.snapshot;
             plant(document, snapshot, context.view.drawn);
-            seen = disagreement_in_window({.theme = context.theme,
-                                           .canvas = context.canvas,
-                                           .document = document,
-                                           .snapshot = snapshot,
-                                           .states = context.states,
-                                           .inquiry = context.inquiry,
-                                           .training = context.training,
-                                           .view = context.view,
-                                           .matrices = context.matrices,
-                                           .commands = context.commands,
-                                           .up_to_date = context.up_to_date,
-                                           .outdated = context.outdated});
+            seen = disagreement_in_window({{.theme = context.theme,
+                                            .canvas = context.canvas,
+                                            .document = document,
+                                            .inquiry = context.inquiry,
+                                            .training = context.training,
+                                            .view = context.view,
+                                            .matrices = context.matrices,
+                                            .commands = context.commands,
+                                            .up_to_date = context.up_to_date,
+                                            .outdated = context.outdated},
+                                           snapshot,
+                                           context.states});
         };
         frame([&] { with_context(look); });
         return seen;

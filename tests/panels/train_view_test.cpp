@@ -59,7 +59,7 @@ protected:
     void draw() {
         CommandSink sink;
         const auto shared = std::make_shared<const Snapshot>(snapshot);
-        Inquiry inquiry(Results(facts));
+        Inquiry inquiry(Results{facts});
         matrices.use(*shared, std::exchange(tensors, {}));
         PanelContext context{{.theme = theme,
                               .canvas = canvas,

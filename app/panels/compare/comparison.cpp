@@ -128,9 +128,9 @@ ChangedMap difference_of_maps(const PanelContext& context, const ComparedSides& 
     return changed_map(context, as_large(now, here, now.large ? now.data.level : before.data.level), change);
 }
 
-/// Why a side has no numbers (yet); "" if unknown.
-std::string missing_numbers(const PanelContext& context, const ComparedSide& side) {
-    return side.state == context.states.shown ? context.missing(side.stage) : "";
+/// Why a side has no numbers (yet); empty if unknown.
+Reason missing_numbers(const PanelContext& context, const ComparedSide& side) {
+    return side.state == context.states.shown ? context.missing(side.stage) : Reason();
 }
 
 void include(SharedRange& range, bool& any, float lo, float hi) {
@@ -167,11 +167,11 @@ std::string name_of_source(const PanelContext& context, const CompareSource& sou
 ComparedState compared_state(const PanelContext& context, const CompareSource& source) {
     const StateRef& state = context.states.*source.state;
     if (state == nullptr && source.source == Compare::Moment && context.other_step && can_compare(context, source.source))
-        return {nullptr, nullptr, fmt::format("Step {} of this run is not kept: choose another.", format_count(*context.other_step))};
-    if (state == nullptr) return {nullptr, nullptr, std::string(source.none)};
-    if (state == context.states.shown) return {state, &context.snapshot, ""};
+        return {nullptr, nullptr, {fmt::format("Step {} of this run is not kept: choose another.", format_count(*context.other_step))}};
+    if (state == nullptr) return {nullptr, nullptr, {std::string(source.none)}};
+    if (state == context.states.shown) return {state, &context.snapshot, {}};
     const auto trace = context.inquiry.ask(state, facet::Trace{});
-    return {state, trace.value.get(), trace.computing() ? "That state is being computed." : trace.problem};
+    return {state, trace.value.get(), trace.computing() ? Reason::waiting("That state is being computed.") : Reason{trace.problem}};
 }
 
 bool can_compare(const PanelContext& context, Compare source) {
@@ -222,13 +222,13 @@ ComparedReadings compared_readings(const PanelContext& context, ReadingKind kind
     if (out.batch != context.view.batch) out.name += fmt::format(", text {}", out.batch + 1);
     out.one_state = state.state == context.states.shown && out.batch == context.view.batch;
     if (source->source == Compare::Itself && out.one_state) {
-        out.missing = "This view shows all layers and heads: choose another text, or another state.";
+        out.missing = {"This view shows all layers and heads: choose another text, or another state."};
         return out;
     }
     if (state.snapshot == nullptr) return out;
     const auto readings = context.inquiry.ask(state.state, facet::Readings{kind});
     out.readings = readings ? readings.value.get() : readings.so_far.get();
-    out.missing = readings.computing() ? "That state's results are being computed." : readings.problem;
+    out.missing = readings.computing() ? Reason::waiting("That state's results are being computed.") : Reason{readings.problem};
     return out;
 }
 
@@ -248,7 +248,7 @@ void compare_with_step(PanelContext& context, std::int64_t step) {
 
 ComparedSide shown_side(const PanelContext& context, const StageId& id, std::int64_t head) {
     const Snapshot& snapshot = context.snapshot_with(id);
-    return {snapshot.trace.get(), context.states.shown, &snapshot, id, head, context.view.batch, "", "", context.only_head()};
+    return {snapshot.trace.get(), context.states.shown, &snapshot, id, head, context.view.batch, "", {}, context.only_head()};
 }
 
 ComparedSide reference_side(const PanelContext& context, const StageId& id, std::int64_t head) {
@@ -258,7 +258,7 @@ ComparedSide reference_side(const PanelContext& context, const StageId& id, std:
     ComparedState state = compared_state(context, *source);
     const Comparison& compare = context.view.compare;
     ComparedSide side{nullptr, state.state, state.snapshot, id, compare.head.value_or(head), compare.batch.value_or(context.view.batch),
-                      "",      ""};
+                      "",      {}};
     if (is_layer_stage(id.stage) && compare.layer) side.stage.layer = static_cast<int>(*compare.layer);
     const std::optional<std::int64_t> only = context.only_head() ? std::optional(side.head) : std::nullopt;
     side.only_head = only;
@@ -270,13 +270,13 @@ ComparedSide reference_side(const PanelContext& context, const StageId& id, std:
     const bool has_its_heads = is_reduced || (stage != nullptr && !stage->value.empty() && has_heads(stage->value.shape()));
     if (trace == nullptr) side.missing = std::move(state.missing);
     else if (has_its_heads && side.head >= trace->config.num_heads)
-        side.missing = fmt::format("That state has no head {}: it has {}.", side.head, trace->config.num_heads);
+        side.missing = {fmt::format("That state has no head {}: it has {}.", side.head, trace->config.num_heads)};
     else if (is_reduced) side.trace = trace;
     else if (stage == nullptr && trace->plan->find(side.stage) != nullptr)
         side.missing = context.inquiry.missing(state.state, *state.snapshot, side.stage, only, context.maps_wanted());
-    else if (stage == nullptr || stage->value.empty()) side.missing = fmt::format("That state has no {}.", tensor_name(side.stage));
+    else if (stage == nullptr || stage->value.empty()) side.missing = {fmt::format("That state has no {}.", tensor_name(side.stage))};
     else if (side.batch >= stage->value.shape()[0].size)
-        side.missing = fmt::format("That state has no text {}: it has {}.", side.batch + 1, stage->value.shape()[0].size);
+        side.missing = {fmt::format("That state has no text {}: it has {}.", side.batch + 1, stage->value.shape()[0].size)};
     else side.trace = trace;
     // If the stage has no heads, keep the head, so that it is not mentioned as a difference.
     if (stage != nullptr && !has_heads(stage->value.shape())) side.head = shown.head;
@@ -391,9 +391,8 @@ std::string no_difference(const ComparedSides& sides, const Matrix& a, const Mat
                        instead);
 }
 
-Color problem_color(const PanelContext& context, std::string_view problem) {
-    const bool waits = problem.ends_with("being computed.") || problem.starts_with("Computing …");
-    return waits ? context.theme.colors.muted : context.theme.colors.bad;
+Color problem_color(const PanelContext& context, const Reason& problem) {
+    return problem.waits ? context.theme.colors.muted : context.theme.colors.bad;
 }
 
 ComparisonPicture comparison_picture(PanelContext& context, const ComparedSides& sides) {
@@ -418,14 +417,15 @@ ComparisonPicture comparison_picture(PanelContext& context, const ComparedSides&
     if (out.problem.empty() && layout != CompareLayout::SideBySide) {
         ChangedMap found = difference_of(context, sides, b, a);
         difference = std::move(found.map);
-        out.problem = std::move(found.problem);
-        if (out.problem.empty() && difference.empty()) out.problem = "The difference is being computed.";
+        out.problem = {std::move(found.problem)};
+        if (out.problem.empty() && difference.empty()) out.problem = Reason::waiting("The difference is being computed.");
     }
     if (!out.problem.empty()) return out;
     difference.symbol = fmt::format("{} − {}", sides.second, sides.first);
     a.symbol = fmt::format("{}  {}", sides.first, sides.a.name);
     b.symbol = fmt::format("{}  {}", sides.second, sides.b.name);
-    a.name += " before";
+    a.name += " before";  // its zoom is its own
+    a.is_side_a = true;
     out.equation.layout = layout == CompareLayout::Difference ? Layout::Single
                           : layout == CompareLayout::All      ? Layout::Difference
                                                               : Layout::Sum;

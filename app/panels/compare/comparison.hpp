@@ -19,7 +19,7 @@ namespace attn::app {
 struct ComparedState {
     StateRef state;                      ///< null: it does not exist
     const Snapshot* snapshot = nullptr;  ///< null: see `missing`
-    std::string missing{};               ///< why there are no numbers
+    Reason missing{};                    ///< why there are no numbers
 };
 
 struct CompareSource {
@@ -54,7 +54,8 @@ struct ComparedReadings {
     const Readings* readings = nullptr;  ///< null or partial while `missing` is not empty
     const Snapshot* snapshot = nullptr;
     std::int64_t batch = 0;
-    std::string name{}, missing{};
+    std::string name{};
+    Reason missing{};
     bool one_state = false;  ///< they are those of the shown text themselves
 };
 ComparedReadings compared_readings(const PanelContext& context, ReadingKind kind);
@@ -71,7 +72,7 @@ struct ComparedSide {
     StageId stage;
     std::int64_t head = 0, batch = 0;
     std::string name{};                       ///< such as "unmasked, head 1": how it differs from the other side
-    std::string missing{};                    ///< why there is nothing to compare with, one sentence
+    Reason missing{};                         ///< why there is nothing to compare with
     std::optional<std::int64_t> only_head{};  ///< the head that alone was requested, see PanelContext::only_head()
     bool empty() const { return trace == nullptr; }
 };
@@ -114,15 +115,15 @@ std::string words_of_one_state(const PanelContext& context);
 /// may differ.
 std::string why_same(const PanelContext& context, const ComparedSides& sides);
 
-/// The colour of such a reason: red, unless it only says that numbers are being computed.
-Color problem_color(const PanelContext& context, std::string_view problem);
+/// Red, unless numbers are only awaited.
+Color problem_color(const PanelContext& context, const Reason& problem);
 
 /// The comparison for the view's stage in the chosen layout; not for CompareLayout::InPlace.
 struct ComparisonPicture {
     Equation equation;
     std::string formula;  ///< the selected cell's two numbers and their difference
     std::string remark;   ///< why the two stand side by side though their difference was chosen, or why nothing differs; "" otherwise
-    std::string problem;  ///< why nothing can be shown, "" if it can
+    Reason problem;       ///< why nothing can be shown; empty if it can
 };
 ComparisonPicture comparison_picture(PanelContext& context, const ComparedSides& sides);
 

@@ -132,7 +132,7 @@ void draw_row_title(const PanelContext& context, const Matrix& matrix, const Box
 HeatmapStyle style_for(PanelContext& context, const Matrix& matrix, const MatrixViewOptions& options) {
     if (matrix.is_gradient) return style_of(context, matrix);
     if ((matrix.is_difference || matrix.is_moved) && options.reach > 0) return shown_style(context, matrix, options.stage, options.reach);
-    if (options.comparing && matrix.name.ends_with(" before")) return style_of(context, matrix, options.stage);
+    if (options.comparing && matrix.is_side_a) return style_of(context, matrix, options.stage);
     if (matrix.origin && matrix.origin->parameter.empty() && !matrix.is_difference) return style_of(context, matrix, matrix.origin->stage);
     if (matrix.mean_of && !matrix.is_difference) return style_of(context, matrix, *matrix.mean_of);
     if (matrix.large && !matrix.large->in_blocks_alone)
@@ -182,7 +182,7 @@ void tell_packing(const PanelContext& context, const Matrix& matrix, HeatmapCell
 std::string why_not_editable(const PanelContext& context, const Matrix& matrix) {
     if (matrix.is_difference) return "A difference of two states: end the comparison (key B) to change a number.";
     if (matrix.is_gradient) return "A gradient: switch to the values (D) to change a number.";
-    if (context.view.compare.swapped || matrix.name.ends_with(" before")) return "This is state A of the comparison.";
+    if (context.view.compare.swapped || matrix.is_side_a) return "This is state A of the comparison.";
     if (!matrix.origin && matrix.name == "one-hot tokens") return "It follows from the tokens: change the text.";
     if (!matrix.origin) return "It is computed from other numbers for this picture: change those.";
     if (!matrix.origin->parameter.empty()) return "It is a parameter of the model, which training changes. Change a stage instead.";

@@ -68,13 +68,13 @@ Matrix difference_of(PanelContext& context, const StageId& id, std::int64_t head
     return difference_of(context, sides, slice_of(context, sides.b), slice_of(context, sides.a)).map;
 }
 
-/// Why the map cannot be compared, "" if it can or possibly can once it is computed.
-std::string problem_of(PanelContext& context, const ComparedSides& sides) {
+/// Why the map cannot be compared; empty if it can or possibly can once it is computed.
+Reason problem_of(PanelContext& context, const ComparedSides& sides) {
     if (sides.a.empty()) return sides.a.missing;
-    if (!shows_difference(context)) return "";
+    if (!shows_difference(context)) return {};
     const Matrix a = slice_of(context, sides.a), b = slice_of(context, sides.b);
     std::string problem = no_difference(sides, a, b, "only B is shown; the switch above shows A");
-    return problem.empty() ? difference_of(context, sides, b, a).problem : problem;
+    return {problem.empty() ? difference_of(context, sides, b, a).problem : problem};
 }
 
 /// What the comparison shows for a map; `values` if it cannot be compared. Empty while computing, because other numbers must not appear
@@ -194,15 +194,15 @@ float draw_shown_title(PanelContext& context, const StageId& id, ImVec2 at, floa
     return at.x + text_width(font, shown);
 }
 
-std::string shown_problem(PanelContext& context, const StageId& id) {
+Reason shown_problem(PanelContext& context, const StageId& id) {
     const std::int64_t head = context.view.head;
     if (context.view.compare.on()) return problem_of(context, compared_sides(context, id, head));
-    if (shows_gradients(context)) return "";
-    return measured(context, slice_of(context, shown_side(context, id, head)), id, head).problem;
+    if (shows_gradients(context)) return {};
+    return {measured(context, slice_of(context, shown_side(context, id, head)), id, head).problem};
 }
 
 ShownRemark shown_remark(PanelContext& context, const StageId& id) {
-    if (const std::string problem = shown_problem(context, id); !problem.empty()) return {problem, problem_color(context, problem)};
+    if (const Reason problem = shown_problem(context, id); !problem.empty()) return {problem.words, problem_color(context, problem)};
     if (!context.view.compare.on() || !shows_difference(context)) return {};
     return {why_same(context, compared_sides(context, id, context.view.head)), context.theme.colors.muted};
 }

@@ -25,8 +25,8 @@ std::string measure_words(const PanelContext& context, const StageId& id);
 std::string shown_title(PanelContext& context, const StageId& id);
 /// Draws the heading in the largest font that fits before `right`, shortened if necessary; returns its right edge in pixels.
 float draw_shown_title(PanelContext& context, const StageId& id, ImVec2 at, float right);
-/// Why the current comparison cannot be shown for this stage, "" if it can.
-std::string shown_problem(PanelContext& context, const StageId& id);
+/// Why the current comparison cannot be shown for this stage; empty if it can.
+Reason shown_problem(PanelContext& context, const StageId& id);
 /// That problem, or else a remark on what is shown: that nothing differs, as right after a state was pinned. "" for none.
 struct ShownRemark {
     std::string words;

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "app/panels/compare/matrix_view.hpp"
 #include "app/panels/edit/edit_words.hpp"
 #include "app/panels/kit/emit.hpp"
 #include "app/panels/kit/head_of.hpp"

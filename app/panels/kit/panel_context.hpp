@@ -95,8 +95,8 @@ struct PanelContext : WindowContext {
     MapsWanted maps_wanted() const;
     /// The part of an outline in which the panels read a stage; none for a whole trace. `head`: as in stage().
     std::optional<facet::Inside> part_read(const Trace<float>& trace, const StageId& id, std::optional<std::int64_t> head) const;
-    /// Why a stage is not available (yet); "" if it is.
-    std::string missing(const StageId& id) const { return inquiry.missing(states.shown, snapshot, id, only_head(), maps_wanted()); }
+    /// Why a stage is not available (yet); empty if it is.
+    Reason missing(const StageId& id) const { return inquiry.missing(states.shown, snapshot, id, only_head(), maps_wanted()); }
     /// The shown trace; for a large model with the stages around the current one.
     const Trace<float>& trace() const { return *snapshot_with(view.stage).trace; }
     bool has_stage(const StageId& id) const { return ready() && snapshot.trace->plan->find(id) != nullptr; }

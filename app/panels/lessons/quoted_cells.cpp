@@ -52,7 +52,7 @@ std::string index_words(const PanelContext& context, const StageId& id, const Sh
 
 /// Whether the map shows numbers of the state that the caption quotes.
 bool shows_quoted_numbers(const PanelContext& context, const Matrix& matrix) {
-    return !matrix.is_difference && !matrix.is_gradient && !matrix.name.ends_with(" before") && !context.view.compare.swapped;
+    return !matrix.is_difference && !matrix.is_gradient && !matrix.is_side_a && !context.view.compare.swapped;
 }
 
 /// The rectangle of the place in a map; none if it is not visible.

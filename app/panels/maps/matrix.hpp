@@ -61,6 +61,7 @@ struct Matrix {
     bool is_of_weights = false;        ///< with is_difference: of weights or probabilities
     bool is_changed = false;           ///< the numbers are not those of the stage, but computed from them; see MatrixStore::with_slice()
     bool is_moved = false;             ///< weights multiplied by the norm of what they move
+    bool is_side_a = false;            ///< state A of a comparison, drawn beside B
     bool is_transposed = false;        ///< rows and columns are exchanged
     std::optional<StageId> mean_of{};  ///< the mean over the heads of this map
     std::optional<LargeMap> large{};   ///< set if `data` has a level; see app/panels/maps/large_map.hpp

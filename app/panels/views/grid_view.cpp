@@ -61,10 +61,10 @@ ComputedMaps computed_maps(const PanelContext& context, const std::vector<GridTi
     for (const GridTile& tile : tiles) {
         if (last != nullptr && *last == tile.id) continue;
         last = &tile.id;
-        const std::string missing = context.missing(tile.id);
+        const Reason missing = context.missing(tile.id);
         ++maps.all;
         if (missing.empty()) ++maps.done;
-        else if (maps.problem.empty() && !missing.starts_with("Computing …")) maps.problem = missing;
+        else if (maps.problem.empty() && !missing.waits) maps.problem = missing.words;
     }
     return maps;
 }

@@ -144,8 +144,8 @@ void draw_heads_view(PanelContext& context) {
     if (!context.ready()) return;
     const auto& [colors, fonts, scale] = context.theme;
     const StageId id = shown_stage(context);
-    const std::string missing = context.has_stage(id) ? context.missing(id) : "This model has no such maps.";
-    if (!missing.empty()) return void(paragraph(context.ui(), fonts.body, colors.muted, missing));
+    const Reason missing = context.has_stage(id) ? context.missing(id) : Reason{"This model has no such maps."};
+    if (!missing.empty()) return void(paragraph(context.ui(), fonts.body, colors.muted, missing.words));
     context.view.stage = id;  // the cell pane must refer to the shown maps
     const ImVec2 origin = ImGui::GetCursorScreenPos();
     ImVec2 room = ImGui::GetContentRegionAvail();

@@ -76,11 +76,10 @@ void term_bar(const PanelContext& context, ImVec2 min, ImVec2 max, double value,
 /// The label of a term: for keys and vocabulary entries their token if there is room, otherwise the index.
 std::string term_label(const PanelContext& context, const CellRef& cell, const Term& term) {
     const bool over_keys = to_self(cell.stage.stage) == Stage::Weights, over_vocabulary = cell.stage.stage == Stage::Probabilities;
-    if (!over_keys && !over_vocabulary) return term.label;
-    const int index = std::atoi(term.label.c_str());
+    if ((!over_keys && !over_vocabulary) || term.key < 0) return term.label;
     const bool over_queries = context.trace().plan->at(cell.stage).op == Op::SoftmaxOverQueries;
     const Axis axis = over_keys ? (over_queries ? Axis::T : Axis::S) : Axis::V;
-    return term.label + " " + index_label(context, cell.stage, axis, index);
+    return term.label + " " + index_label(context, cell.stage, axis, term.key);
 }
 
 void draw_term(PanelContext& context, const CellRef& cell, const Term& term, ImVec2 at, float width, const ListedTerms& bars, int id) {

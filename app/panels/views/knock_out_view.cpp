@@ -11,6 +11,7 @@
 
 #include "app/panels/kit/emit.hpp"
 #include "app/panels/kit/labels.hpp"
+#include "app/panels/kit/texts.hpp"
 #include "app/panels/views/knock_out_map.hpp"
 #include "app/panels/views/knock_out_parts.hpp"
 #include "app/panels/views/knock_out_question.hpp"

@@ -90,7 +90,7 @@ OtherLens other_lens(PanelContext& context, const LogitLens& lens) {
     other.name = readings.name;
     other.batch = readings.batch;
     other.one_state = readings.one_state;
-    other.problem = readings.missing;
+    other.problem = readings.missing.words;
     if (readings.readings == nullptr) return other;
     const auto& found = readings.readings->lens;
     if (found && std::count(found->known.begin(), found->known.end(), 0) > 0) return other;

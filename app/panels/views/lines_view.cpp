@@ -261,7 +261,7 @@ void draw_heading(const PanelContext& context, const StageId& id, ImVec2 at, flo
     if (context.view.compare.on()) {
         const ComparedSides sides = compared_sides(context, id, context.view.head);
         detail += context.view.compare.swapped ? fmt::format(" · {}: {}", sides.second, sides.b.name)
-                  : sides.a.empty()            ? " · " + sides.a.missing
+                  : sides.a.empty()            ? " · " + sides.a.missing.words
                                                : fmt::format(" · hold X for A: {}", sides.a.name);
     }
     if (context.trace().reduced_map(id) != nullptr)
@@ -286,8 +286,8 @@ bool has_room_for_strip(const PanelContext& context, const StageId& id, float hi
 void draw_lines_view(PanelContext& context) {
     if (!context.ready()) return;
     const StageId id = shown_weights(context, std::max(context.view.stage.layer, 0));
-    const std::string missing = context.has_stage(id) ? context.missing(id) : "This model has no such maps.";
-    if (!missing.empty()) return void(paragraph(context.ui(), context.theme.fonts.body, context.theme.colors.muted, missing));
+    const Reason missing = context.has_stage(id) ? context.missing(id) : Reason{"This model has no such maps."};
+    if (!missing.empty()) return void(paragraph(context.ui(), context.theme.fonts.body, context.theme.colors.muted, missing.words));
     context.view.stage = id;  // the cell pane must refer to the shown lines
     const ImVec2 at = ImGui::GetCursorScreenPos();
     ImVec2 room = ImGui::GetContentRegionAvail();

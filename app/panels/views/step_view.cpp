@@ -335,8 +335,8 @@ struct Picture {
     Equation equation;
     StageText text;
     bool comparing = false;
-    std::string problem{};  ///< why the requested comparison is not shown
-    std::string remark{};   ///< why it is shown in another layout, or why nothing differs
+    Reason problem{};      ///< why the requested comparison is not shown
+    std::string remark{};  ///< why it is shown in another layout, or why nothing differs
 };
 
 /// Replaces the shown state with the other one while the key is held.
@@ -415,14 +415,14 @@ void draw_step_view(PanelContext& context) {
     if (room.y < context.px(kRoomForSentence) && picture.equation.layout != Layout::Product && context.view.stage.stage != Stage::Tokens)
         picture.text.sentence.clear();
     draw_header(context, picture.text);
-    if (const std::string missing = context.missing(context.view.stage); !missing.empty()) {
+    if (const Reason missing = context.missing(context.view.stage); !missing.empty()) {
         ImGui::SetCursorScreenPos({origin.x, origin.y + context.px(kStepHeader)});
-        return void(paragraph(context.ui(), context.theme.fonts.body, context.theme.colors.muted, missing));
+        return void(paragraph(context.ui(), context.theme.fonts.body, context.theme.colors.muted, missing.words));
     }
     // While a mask is painted the picture stays in place. Otherwise the first painted cell would remove the line below and add the sums.
     const float foot = context.view.painting ? 0 : draw_look_at(context, {origin.x, origin.y + room.y}, room.x);
     Box area{{origin.x, origin.y + context.px(kStepHeader)}, {origin.x + room.x, origin.y + room.y - foot}};
-    area.min.y += draw_remark(context, area, picture.problem, problem_color(context, picture.problem));
+    area.min.y += draw_remark(context, area, picture.problem.words, problem_color(context, picture.problem));
     area.min.y += draw_remark(context, area, picture.remark, context.theme.colors.muted);
     if (context.view.painting && is_attention_map(context.view.stage.stage))
         area.min.y += draw_remark(

@@ -12,6 +12,7 @@
 #include "app/panels/kit/labels.hpp"
 #include "app/panels/kit/readings_age.hpp"
 #include "app/panels/kit/stage_words.hpp"
+#include "app/panels/maps/equation_layout.hpp"
 #include "app/panels/maps/large_map.hpp"
 #include "app/panels/views/totals_matrix.hpp"
 #include "app/session/facets/readings.hpp"
@@ -180,15 +181,15 @@ std::string most_of_block(const Matrix& matrix, std::int64_t row, std::int64_t c
 /// The matrices to show, and the comparison.
 struct TotalsPicture {
     Equation equation;
-    std::string words;    ///< what A and B are; "" without a comparison
-    std::string problem;  ///< why the comparison is not shown
+    std::string words;  ///< what A and B are; "" without a comparison
+    Reason problem;     ///< why the comparison is not shown
 };
 
 TotalsPicture totals_picture(PanelContext& context, const Shown& shown) {
     TotalsPicture picture;
     ChangedMap now_shown = shown_map(context, shown);
     picture.equation.result = std::move(now_shown.map);
-    picture.problem = std::move(now_shown.problem);
+    picture.problem = {std::move(now_shown.problem)};
     picture.equation.result.symbol.clear();
     if (!picture.problem.empty()) return picture;
     const Comparison& compare = context.view.compare;
@@ -197,7 +198,7 @@ TotalsPicture totals_picture(PanelContext& context, const Shown& shown) {
     Shown now = shown, before = shown_of(context, other.readings, other.snapshot,
                                          other.snapshot == nullptr ? nullptr : other.snapshot->state, other.batch);
     if (before.totals == nullptr) {
-        picture.problem = other.missing.empty() ? "That state has no attention of this kind." : other.missing;
+        picture.problem = other.missing.empty() ? Reason{"That state has no attention of this kind."} : other.missing;
         return picture;
     }
     Matrix a = shown_matrix(context, before), b = picture.equation.result;
@@ -225,7 +226,8 @@ TotalsPicture totals_picture(PanelContext& context, const Shown& shown) {
         picture.words += fmt::format("{}, so they are shown side by side.", no_difference);
     a.symbol = fmt::format("{}  {}", first, name_a);
     b.symbol = fmt::format("{}  {}", second, name_b);
-    a.name += " before";
+    a.name += " before";  // its zoom is its own
+    a.is_side_a = true;
     picture.equation.layout = side_by_side                                  ? Layout::Sum
                               : compare.layout == CompareLayout::Difference ? Layout::Single
                                                                             : Layout::Difference;
@@ -236,7 +238,7 @@ TotalsPicture totals_picture(PanelContext& context, const Shown& shown) {
         return picture;
     }
     ChangedMap found = difference_of(context, now, b, before, a);
-    picture.problem = std::move(found.problem);
+    picture.problem = {std::move(found.problem)};
     if (!picture.problem.empty()) return picture;
     Matrix difference = std::move(found.map);
     difference.symbol = fmt::format("{} − {}", second, first);
@@ -331,11 +333,12 @@ void draw_totals_view(PanelContext& context) {
     draw_text(list, fonts.mono_body, {at.x, y}, colors.text, elide(fonts.mono_body, words.formula, room.x));
     const TotalsPicture picture = totals_picture(context, shown);
     const bool low = room.y < context.px(470) && picture.problem.empty();
-    const std::string& sentence = !picture.problem.empty() ? picture.problem : picture.words.empty() ? words.sentence : picture.words;
+    const std::string& sentence = !picture.problem.empty() ? picture.problem.words : picture.words.empty() ? words.sentence : picture.words;
     const float text_height =
         low ? context.px(20)
             : context.px(24) + draw_text_wrapped(list, fonts.label, {at.x, y + context.px(24)}, room.x,
-                                                 picture.problem.empty() ? colors.muted : problem_color(context, sentence), sentence);
+                                                 picture.problem.empty() ? colors.muted : problem_color(context, picture.problem),
+                                                 sentence);
     const Equation& equation = picture.equation;
     const EquationLayout layout = lay_out_equation(equation, {{at.x, y}, {at.x + room.x, at.y + room.y}}, scale, text_height, true);
     const bool comparing = !picture.words.empty() && context.view.compare.layout != CompareLayout::InPlace;

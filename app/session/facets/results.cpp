@@ -59,15 +59,15 @@ const Snapshot& Inquiry::with(const StateRef& state, const Snapshot& snapshot, c
     return inside ? *inside : snapshot;
 }
 
-std::string Inquiry::missing(const StateRef& state, const Snapshot& snapshot, const StageId& id, std::optional<std::int64_t> head,
-                             MapsWanted maps) {
+Reason Inquiry::missing(const StateRef& state, const Snapshot& snapshot, const StageId& id, std::optional<std::int64_t> head,
+                        MapsWanted maps) {
     const Trace<float>& trace = *snapshot.trace;
-    if (trace.plan->find(id) == nullptr) return "This model has no such stage.";
+    if (trace.plan->find(id) == nullptr) return {"This model has no such stage."};
     const Trace<float>& held = *with(state, snapshot, id, head, maps).trace;
-    if ((head ? held.find(id, *head) : held.find(id)) != nullptr || held.reduced_map(id) != nullptr) return "";
+    if ((head ? held.find(id, *head) : held.find(id)) != nullptr || held.reduced_map(id) != nullptr) return {};
     const auto inside = ask(state, inside_with(trace, id, head, maps));
-    if (!inside.problem.empty()) return inside.problem;
-    return inside.total == 0 ? "Computing …" : fmt::format("Computing … {} %", 100 * inside.done / inside.total);
+    if (!inside.problem.empty()) return {inside.problem};
+    return Reason::waiting(inside.total == 0 ? "Computing …" : fmt::format("Computing … {} %", 100 * inside.done / inside.total));
 }
 
 void Inquiry::note(Request request) {

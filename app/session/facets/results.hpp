@@ -31,6 +31,14 @@ struct Fact {
     bool settled() const { return value != nullptr || !problem.empty(); }
 };
 
+/// Why there are no numbers: they are awaited, or cannot be had. Empty if there are some.
+struct Reason {
+    std::string words{};  ///< one sentence
+    bool waits = false;
+    static Reason waiting(std::string words) { return {std::move(words), true}; }
+    bool empty() const { return words.empty(); }
+};
+
 /// A facet's value, or the reason why there is none: a problem, or it is still being computed.
 template <class F>
 struct Answer {
@@ -140,9 +148,9 @@ public:
     const Snapshot& with(const StateRef& state, const Snapshot& snapshot, const StageId& id, std::optional<std::int64_t> head = {},
                          MapsWanted maps = MapsWanted::Numbers);
 
-    /// Why that snapshot lacks the stage (still computing, or a problem); "" if it has it.
-    std::string missing(const StateRef& state, const Snapshot& snapshot, const StageId& id, std::optional<std::int64_t> head = {},
-                        MapsWanted maps = MapsWanted::Numbers);
+    /// Why that snapshot lacks the stage; empty if it has it.
+    Reason missing(const StateRef& state, const Snapshot& snapshot, const StageId& id, std::optional<std::int64_t> head = {},
+                   MapsWanted maps = MapsWanted::Numbers);
 
     /// Takes back the requests for parts (facet::Inside) so far. Otherwise, in the frame in which another view is chosen, the parts of both
     /// views would be in memory.
