@@ -1,5 +1,5 @@
 # cmake -DSCRATCH=<folder> -P catches.cmake: plants one line at a time, and fails unless exactly the forbidden lines are reported.
-include(${CMAKE_CURRENT_LIST_DIR}/rules.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/picture.cmake)
 
 # expect(<reported|accepted> <file> <line>)
 function(expect OUTCOME FILE LINE)
@@ -93,4 +93,15 @@ expect_circle(reported engine/trace/trace.hpp "#include \"engine/model/batch.hpp
 expect_circle(accepted engine/trace/trace.hpp "#include \"engine/tensor/tensor.hpp\"" engine/model/outline.hpp "#include \"engine/trace/trace.hpp\"")
 expect_circle(reported app/render/canvas.cpp "#include \"app/widgets/canvas.hpp\"" app/widgets/chips.hpp "#include \"app/render/canvas.hpp\"")
 expect_circle(accepted app/main.cpp "#include \"app/cli/arguments.hpp\"" app/cli/window.cpp "#include \"app/application.hpp\"")
+
+# The picture of the house follows the includes.
+file(REMOVE_RECURSE ${SCRATCH})
+file(WRITE ${SCRATCH}/engine/tensor/tensor.hpp "")
+file(WRITE ${SCRATCH}/engine/plan/plan.hpp "#include \"engine/tensor/tensor.hpp\"\n")
+draw_house(${SCRATCH} ABOVE)
+file(WRITE ${SCRATCH}/engine/plan/plan.hpp "")
+draw_house(${SCRATCH} BESIDE)
+if(ABOVE STREQUAL BESIDE)
+  message(SEND_ERROR "the picture is the same without an include")
+endif()
 file(REMOVE_RECURSE ${SCRATCH})

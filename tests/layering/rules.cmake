@@ -186,8 +186,8 @@ function(folder_of FILE RESULT)
   set(${RESULT} ${FOLDER} PARENT_SCOPE)
 endfunction()
 
-# Folders must not depend on each other in a circle. Folders that need no other are removed; a circle would be left over.
-function(check_circles ROOT RESULT)
+# All folders, and for each of them, as NEEDS_<folder>, those that its files include.
+function(read_needs ROOT RESULT)
   file(GLOB_RECURSE FILES RELATIVE ${ROOT} ${ROOT}/engine/*.[ch]pp ${ROOT}/app/*.[ch]pp)
   set(FOLDERS "")
   foreach(FILE IN LISTS FILES)
@@ -203,7 +203,15 @@ function(check_circles ROOT RESULT)
     endforeach()
   endforeach()
   list(REMOVE_DUPLICATES FOLDERS)
+  foreach(FOLDER IN LISTS FOLDERS)
+    set(NEEDS_${FOLDER} "${NEEDS_${FOLDER}}" PARENT_SCOPE)
+  endforeach()
+  set(${RESULT} "${FOLDERS}" PARENT_SCOPE)
+endfunction()
 
+# Folders must not depend on each other in a circle. Folders that need no other are removed; a circle would be left over.
+function(check_circles ROOT RESULT)
+  read_needs(${ROOT} FOLDERS)
   set(LEFT ${FOLDERS})
   set(GOES_ON TRUE)
   while(GOES_ON)
