@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/widgets/text.hpp"
+#include "app/widgets/wrapped_lines.hpp"
 
 namespace attn::app {
 namespace {
@@ -133,7 +134,7 @@ private:
     bool open_ = false;
 };
 
-/// Lays out and draws runs word by word, wrapped at a width.
+/// Lays out and draws runs word by word, wrapped at a width. A word may have several styles, such as code with a comma after it.
 class RunWriter {
 public:
     RunWriter(const Ui& ui, ImVec2 at, float width) : ui_(ui), at_(at), width_(width), list_(*ImGui::GetWindowDrawList()) {}
@@ -142,34 +143,43 @@ public:
         plain_ = plain;
         for (const TextRun& run : runs) {
             ImFont* font = run.style == Style::Code ? ui_.fonts().mono : run.style == Style::Strong ? ui_.fonts().strong : plain;
-            write_words(run.text, font, run.style == Style::Code ? ui_.colors().accent : color);
+            const Color ink = run.style == Style::Code ? ui_.colors().accent : color;
+            for (std::string_view text = run.text; !text.empty();) {
+                const std::size_t end = std::min(text.find(' '), text.size());
+                if (end == 0) end_word();
+                else word_.push_back({text.substr(0, end), font, ink});
+                text.remove_prefix(std::max<std::size_t>(end, 1));
+            }
         }
+        end_word();
     }
     float height() const { return y_ + line_height(); }
 
 private:
+    struct Piece {
+        std::string_view text;
+        ImFont* font;
+        Color color;
+    };
+
     float line_height() const { return std::round(text_height(plain_) * 1.4F); }
     static float text_height(const ImFont* font) { return font->FontSize * font->Scale; }
 
-    void write_words(std::string_view text, ImFont* font, Color color) {
-        while (!text.empty()) {
-            if (text.starts_with(' ')) {
-                space_ = x_ > 0;
-                text.remove_prefix(1);
-                continue;
-            }
-            const std::string_view word = text.substr(0, text.find(' '));
-            text.remove_prefix(word.size());
-            const float space = std::exchange(space_, false) ? text_width(plain_, " ") : 0, wide = text_width(font, word);
-            x_ += space;
-            if (x_ > 0 && x_ + wide > width_ && space > 0) {
-                x_ = 0;
-                y_ += line_height();
-            }
-            const float lower = (text_height(plain_) - text_height(font)) / 2;
-            draw_text(list_, font, {at_.x + x_, std::round(at_.y + y_ + lower)}, color, word);
-            x_ += wide;
+    void end_word() {
+        if (word_.empty()) return;
+        float wide = 0;
+        for (const Piece& piece : word_) wide += text_width(piece.font, piece.text);
+        if (x_ > 0) x_ += text_width(plain_, " ");
+        if (x_ > 0 && x_ + wide > width_) {
+            x_ = 0;
+            y_ += line_height();
         }
+        for (const Piece& piece : word_) {
+            const float lower = (text_height(plain_) - text_height(piece.font)) / 2;
+            draw_text(list_, piece.font, {at_.x + x_, std::round(at_.y + y_ + lower)}, piece.color, piece.text);
+            x_ += text_width(piece.font, piece.text);
+        }
+        word_.clear();
     }
 
     const Ui& ui_;
@@ -177,8 +187,8 @@ private:
     float width_;
     ImDrawList& list_;
     ImFont* plain_ = nullptr;
+    std::vector<Piece> word_;  ///< not drawn yet
     float x_ = 0, y_ = 0;
-    bool space_ = false;  ///< pending before the next word
 };
 
 /// Draws a block and returns its height.
@@ -191,9 +201,14 @@ float draw_block(const Ui& ui, const MarkdownBlock& block, ImVec2 at, float widt
         return writer.height();
     }
     if (block.kind == Kind::Code) {
-        // White space matters; long lines are clipped at the pane's edge.
-        draw_text(*ImGui::GetWindowDrawList(), fonts.mono, {at.x + ui.px(14), at.y}, ui.colors().accent, block.cells.front().front().text);
-        return std::round(ui.px(20));
+        // White space matters; what does not fit on a line goes on below, further to the right.
+        float height = 0;
+        for (const std::string_view line : wrapped_lines(fonts.mono, block.cells.front().front().text, width - ui.px(42))) {
+            const float left = ui.px(height > 0 ? 42 : 14);
+            draw_text(*ImGui::GetWindowDrawList(), fonts.mono, {at.x + left, at.y + height}, ui.colors().accent, line);
+            height += std::round(ui.px(20));
+        }
+        return height;
     }
     const float indent = block.kind == Kind::Item ? ui.px(24) : 0;
     if (block.kind == Kind::Item) draw_text(*ImGui::GetWindowDrawList(), fonts.body, at, ui.colors().muted, block.marker);

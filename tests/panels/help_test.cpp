@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "app/panels/frame/help_sheet.hpp"
@@ -100,6 +101,46 @@ TEST(HelpPages, AreSearched) {
     EXPECT_EQ(found.front().text(), "Looking");
     EXPECT_THAT(found.back().text(), testing::HasSubstr("rollout"));
     EXPECT_TRUE(find_in_help("no page says this").empty());
+}
+
+class HelpText : public ImGuiFixture {
+protected:
+    /// Draws blocks in a pane of this width, and returns how far to the right of its left edge they reach.
+    float reach(std::span<const MarkdownBlock> blocks, float width) {
+        float right = 0;
+        frame([&] {
+            ImGui::BeginChild("pane", {width, 0}, false, ImGuiWindowFlags_NoScrollbar);
+            ImGui::PushClipRect({0, 0}, {100000, 100000}, false);
+            draw_markdown(ui, blocks);
+            for (const ImDrawVert& vertex : ImGui::GetWindowDrawList()->VtxBuffer) right = std::max(right, vertex.pos.x);
+            right -= ImGui::GetWindowPos().x;
+            ImGui::PopClipRect();
+            ImGui::EndChild();
+        });
+        return right;
+    }
+};
+
+TEST_F(HelpText, FitsIntoItsPane) {
+    constexpr float kWide = 1124, kNarrow = 640;  // the sheet's, and in a small window
+    for (const HelpPage& page : help_pages())
+        for (const float width : {kWide, kNarrow}) {
+            const float right = reach(page.blocks, width);
+            EXPECT_GT(right, width / 2) << page.title;
+            EXPECT_LE(right, width) << page.title;
+        }
+    // Negative control: a word that cannot be broken is seen to reach further.
+    EXPECT_GT(reach(parse_markdown(std::string(300, 'm')), kNarrow), kNarrow);
+}
+
+TEST_F(HelpText, KeepsAllOfALongLineOfCode) {
+    const auto letters = [this](const std::string& text, float width) {
+        reach(parse_markdown(text), width);
+        return vertices();
+    };
+    const std::string line = "    attnscope render --preset stories --view heads --out heads.png";
+    EXPECT_EQ(letters(line, 200), letters(line, 2000));
+    EXPECT_LT(letters("    attnscope render", 2000), letters(line, 2000));
 }
 
 class HelpSheet : public InterfaceFixture {
