@@ -1,5 +1,5 @@
-/// Runs every command line shown in README.md, assets/help and the help texts, and checks that it does what they say. Unknown commands fail
-/// the test: a new example needs a check here.
+/// Runs every command line shown in README.md, CONTRIBUTING.md, assets/help and the help texts, and checks that it does what they say.
+/// Unknown commands fail the test: a new example needs a check here.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -64,12 +64,12 @@ struct Example {
     std::string err{};   ///< what it says on stderr
 };
 
-/// README.md and the help pages, concatenated.
+/// README.md, CONTRIBUTING.md and the help pages, concatenated.
 std::string documents() {
     std::vector<std::filesystem::path> files;
     for (const auto& entry : std::filesystem::directory_iterator(ATTN_SOURCE "/assets/help")) files.push_back(entry.path());
     std::sort(files.begin(), files.end());
-    std::string text = read_bytes(ATTN_SOURCE "/README.md");
+    std::string text = read_bytes(ATTN_SOURCE "/README.md") + "\n" + read_bytes(ATTN_SOURCE "/CONTRIBUTING.md");
     for (const std::filesystem::path& file : files) text += "\n" + read_bytes(file.string());
     EXPECT_GE(files.size(), 8U);
     return text;
@@ -240,8 +240,6 @@ Group training() {
                  "",
                  {},
                  grown},
-                {"attnscope sample --model FILE --prompt TEXT", writes_on("The", 40),
-                 "attnscope sample --model runs/my/model.safetensors --prompt The"},
                 {"attnscope train --task copy --steps 500 --set train.schedule.rate=0.001 --set model.num_layers=1 --json",
                  [](const Outcome& outcome, const Place&) {
                      const std::vector<std::string> lines = lines_of(outcome.out);
@@ -261,8 +259,7 @@ Group training() {
 
 Group copying() {
     return {"copying",
-            {{"attnscope train --task NAME", says("20 steps done"), "attnscope train --task bigram --steps 20"},
-             // The whole default runs are those of tests/learning; fewer steps learn enough for the samples below.
+            {// The whole default runs are those of tests/learning; fewer steps learn enough for the samples below.
              {"attnscope train --task copy --out runs/copy", all({trained("runs/copy", 0, 800), says("accuracy by length: ")}),
               "attnscope train --task copy --steps 800 --out runs/copy"},
              {"attnscope sample --preset stories --prompt \"Lily and Tom are in the park .\" --tokens 40",
@@ -310,7 +307,6 @@ Group pictures() {
              {"attnscope render --model DIR --view precision --beside FILE.gguf --out precision.png", picture("precision.png", 1600, 1000),
               "attnscope render --model tests/golden/hf/gpt2 --view precision --beside tests/golden/hf/gpt2 --out precision.png"},
              {"attnscope render --view heads --scale 2 --size 3200x2000 --out figure.png", picture("figure.png", 3200, 2000)},
-             {"attnscope render ... --out FIGURE.png", picture("FIGURE.png", 1600, 1000), "attnscope render --out FIGURE.png"},
              {"attnscope render --preset stories --view knock-out --out heads.csv",
               [](const Outcome&, const Place& place) {
                   const std::string csv = place.read("heads.csv");
@@ -337,12 +333,7 @@ Group pictures() {
 
 Group numbers() {
     return {"numbers",
-            {{"attnscope trace ... --out FILE.safetensors", holds_tensors("FILE.safetensors", "layers.0.attention.weights", 4),
-              "attnscope trace --out FILE.safetensors"},
-             {"attnscope export ... --stage weights --out FILE.csv",
-              [](const Outcome&, const Place& place) { EXPECT_GT(lines_of(place.read("FILE.csv")).size(), 10U); },
-              "attnscope export --stage weights --out FILE.csv"},
-             {"attnscope export --text \"the cat sat\" --stage weights --layer 0 --head 1 --batch 0 --out weights.csv",
+            {{"attnscope export --text \"the cat sat\" --stage weights --layer 0 --head 1 --batch 0 --out weights.csv",
               [](const Outcome&, const Place& place) {
                   const std::vector<std::string> lines = lines_of(place.read("weights.csv"));
                   ASSERT_EQ(lines.size(), 4U);
@@ -373,7 +364,7 @@ Group numbers() {
               }},
              {"attnscope snippet --stage weights > weights.py && python3 weights.py",
               [](const Outcome&, const Place& place) { EXPECT_THAT(place.read("weights.py"), HasSubstr("assert")); }},
-             {"attnscope snippet ... --stage weights [--torch]", says("import torch"), "attnscope snippet --stage weights --torch"},
+             {"attnscope snippet --stage weights --torch", says("import torch")},
              {"attnscope snippet --stage q --torch --operands q.npz",
               [](const Outcome& outcome, const Place& place) {
                   EXPECT_THAT(outcome.out, HasSubstr("q.npz"));
@@ -422,96 +413,96 @@ Group verdicts() {
                        make_array<float>("weights", {1, 1, kTokens, kTokens}, weights)};
         write_safetensors(place.path("dump.safetensors"), file);
     };
-    return {"verdicts",
-            {{dump_command,
-              [dump_command](const Outcome& outcome, const Place&) {
-                  std::string shown;
-                  for (const std::string& line : output_in_markdown(documents(), dump_command)) shown += line + "\n";
-                  EXPECT_NE(shown, "");
-                  EXPECT_EQ(without_numbers(outcome.out), without_numbers(shown)) << "the help page shows another answer";
-              },
-              dump_command + "; test $? = 1", dump},
-             {"attnscope doctor FILE... [--json]",
-              [](const Outcome& outcome, const Place&) { EXPECT_EQ(json::parse(outcome.out).at("bug"), "no_scale"); },
-              "attnscope doctor dump.safetensors --json; test $? = 1"},
-             {"attnscope doctor --leak 3 --preset gpt-tiny", says("no earlier output changes")},
-             {"attnscope check tests/golden/*.{safetensors,npz}",
-              [](const Outcome& outcome, const Place&) {
-                  std::size_t files = 0;
-                  for (const auto& entry : std::filesystem::directory_iterator(ATTN_TEST_DATA "/golden"))
-                      files += entry.path().extension() == ".safetensors" || entry.path().extension() == ".npz" ? 1 : 0;
-                  std::size_t named = 0;
-                  for (std::size_t at = 0; (at = outcome.out.find("tests/golden/", at)) != std::string::npos; ++at) ++named;
-                  EXPECT_GE(named, files);
-                  EXPECT_GE(files, 10U);
-              }},
-             {"attnscope trace --model DIR --text \"The cat sat\" --out trace.safetensors",
-              holds_tensors("trace.safetensors", "layers.1.attention.weights", 4),
-              "attnscope trace --model tests/golden/hf/gpt2 --text \"The cat sat\" --out trace.safetensors"},
-             {"attnscope sample --model DIR --prompt \"The cat sat\" --tokens 20 --temperature 0", says("The cat sat"),
-              "attnscope sample --model tests/golden/hf/gpt2 --prompt \"The cat sat\" --tokens 20 --temperature 0"},
-             {"attnscope sample --document my.attnscope.json --tokens 5", says("one two"), "",
-              [](const Outcome&, const Place& place) {
-                  place.write("my.attnscope.json", R"({"format": "attnscope-document/1", "texts": ["one two"]})");
-              }},
-             {"attnscope check DIR", says("one.logits"), "attnscope check tests/golden/hf/gpt2"},
-             {"attnscope check tests/golden/hf/gemma2", says("one.logits")},
-             {"attnscope model DIR", says("28 tensors, 0 not used"), "attnscope model tests/golden/hf/gpt2"},
-             {"attnscope model FILE.gguf", says("12 tensors, 0 not used"), "attnscope model tests/golden/gguf/llama_q4_k.gguf"},
-             {"attnscope check tests/golden/gguf/llama_q4_k.gguf", says("one.logits")},
-             {"attnscope compare-weights DIR FILE.gguf", says("worst blocks"),
-              "attnscope compare-weights tests/golden/gguf/llama_q8_0.gguf tests/golden/gguf/llama_q4_0.gguf"},
-             {"attnscope compare-weights A B [--json]",
-              [](const Outcome& outcome, const Place&) { EXPECT_EQ(json::parse(outcome.out).at("parameters").size(), 12U); },
-              "attnscope compare-weights tests/golden/gguf/llama_q8_0.gguf tests/golden/gguf/llama_q4_0.gguf --json"},
-             {"attnscope tokenize --model DIR --text TEXT", says("\"The cat\": "),
-              "attnscope tokenize --model tests/golden/hf/gpt2 --text 'The cat'"},
-             {"attnscope tokenize --model DIR --text \"The cat sat\" --text \"on the mat\"", says("\"on the mat\": "),
-              "attnscope tokenize --model tests/golden/hf/gpt2 --text \"The cat sat\" --text \"on the mat\""},
-             {"attnscope tokenize --model DIR --text \"The cat sat\" --pair \"on the mat\" --json", says("\"type_ids\":"),
-              "attnscope tokenize --model tests/golden/hf/gpt2 --text \"The cat sat\" --pair \"on the mat\" --json"},
-             {"attnscope tokenize --model DIR --text \"unhappily\" --steps", says(": rank "),
-              "attnscope tokenize --model tests/golden/hf/gpt2 --text \"the weights\" --steps"},
-             {"attnscope tokenize --model DIR --model FILE.gguf --text \"unhappily\"", says("both split it the same way"),
-              "attnscope tokenize --model tests/golden/hf/gpt2 --model tests/golden/hf/gpt2 --text \"unhappily\""},
-             {"attnscope tokenize --model DIR --texts FILE.json --no-special --json",
-              [](const Outcome& outcome, const Place&) { EXPECT_EQ(lines_of(outcome.out).size(), 2U); },
-              "attnscope tokenize --model tests/golden/hf/gpt2 --texts texts.json --no-special --json",
-              [](const Outcome&, const Place& place) { place.write("texts.json", R"(["one", "two"])"); }},
-             {"attnscope tokenize --model DIR --texts - < FILE.json", says("\"two\": "),
-              "attnscope tokenize --model tests/golden/hf/gpt2 --texts - < texts.json",
-              [](const Outcome&, const Place& place) { place.write("texts.json", R"(["one", "two"])"); }},
-             {"attnscope check FILE...", says("  ok"), "attnscope check \"$(ls tests/golden/*.npz | head -1)\""},
-             {"attnscope ... | head -1",
-              [](const Outcome& outcome, const Place&) { EXPECT_EQ(outcome.out, "141\n") << "SIGPIPE, as the help page says"; },
-              "attnscope train --task bigram --steps 1000000 --json --out run | head -1 > first.txt; echo ${PIPESTATUS[0]}; test -s first.txt"},
-             {"attnscope man > attnscope.1 && man ./attnscope.1",
-              [](const Outcome&, const Place& place) { EXPECT_THAT(place.read("attnscope.1"), StartsWith(".TH ATTNSCOPE 1")); },
-              "attnscope man > attnscope.1"},  // a minimal system has no man
-             {"attnscope completion bash > ~/.local/share/bash-completion/completions/attnscope",
-              [](const Outcome&, const Place& place) { EXPECT_THAT(place.read("attnscope"), HasSubstr("complete -F")); },
-              "attnscope completion bash > attnscope && bash -n attnscope"},
-             {"attnscope completion bash", says("complete -F _attnscope attnscope")},
-             {"attnscope completion zsh", says("#compdef attnscope")},
-             {"attnscope completion fish", says("complete -c attnscope")},
-             {"attnscope man", says(".TH ATTNSCOPE 1")},
-             // Only mentioned by name, so --help must know them.
-             {"attnscope check", says("attnscope check"), "attnscope check --help"},
-             {"attnscope COMMAND --help", says("attnscope trace"), "attnscope trace --help"},
-             {"attnscope train --help", says("train.schedule.rate")},
-             {"attnscope model --help", says("Families: GPT-2")},
-             {"attnscope lesson --list", says("masks ")},
-             // The repository cannot be cloned here; the result would be this folder.
-             {"git clone <this repository> attnscope && cd attnscope", says("usage: ./dev"), ATTN_SOURCE "/dev help"},
-             {"./dev test run every test, with or without a display", says("test [ARGS]"), ATTN_SOURCE "/dev help"},
-             {"./dev lint run clang-format and clang-tidy; --changed for files that differ from main", says("--changed"),
-              ATTN_SOURCE "/dev help"},
-             {"./dev models", says("models [NAME...]"), ATTN_SOURCE "/dev help"},
-             {"./dev models retrain the bundled models, bit for bit (x86-64, g++ 12)", says("models [NAME...]"), ATTN_SOURCE "/dev help"},
-             {"./dev package", says("package "), ATTN_SOURCE "/dev help"},
-             {"./dev package build the .deb and the .tar.gz in build/package", says("package "), ATTN_SOURCE "/dev help"},
-             {"./dev bench run the benchmarks", says("bench [ARGS]"), ATTN_SOURCE "/dev help"},
-             {"./dev fuzz fuzz the file readers", says("fuzz [SECONDS]"), ATTN_SOURCE "/dev help"}}};
+    return {
+        "verdicts",
+        {{dump_command,
+          [dump_command](const Outcome& outcome, const Place&) {
+              std::string shown;
+              for (const std::string& line : output_in_markdown(documents(), dump_command)) shown += line + "\n";
+              EXPECT_NE(shown, "");
+              EXPECT_EQ(without_numbers(outcome.out), without_numbers(shown)) << "the help page shows another answer";
+          },
+          dump_command + "; test $? = 1", dump},
+         {"attnscope doctor dump.safetensors --json",
+          [](const Outcome& outcome, const Place&) { EXPECT_EQ(json::parse(outcome.out).at("bug"), "no_scale"); },
+          "attnscope doctor dump.safetensors --json; test $? = 1"},
+         {"attnscope doctor --leak 3 --preset gpt-tiny", says("no earlier output changes")},
+         {"attnscope check tests/golden/*.{safetensors,npz}",
+          [](const Outcome& outcome, const Place&) {
+              std::size_t files = 0;
+              for (const auto& entry : std::filesystem::directory_iterator(ATTN_TEST_DATA "/golden"))
+                  files += entry.path().extension() == ".safetensors" || entry.path().extension() == ".npz" ? 1 : 0;
+              std::size_t named = 0;
+              for (std::size_t at = 0; (at = outcome.out.find("tests/golden/", at)) != std::string::npos; ++at) ++named;
+              EXPECT_GE(named, files);
+              EXPECT_GE(files, 10U);
+          }},
+         {"attnscope trace --model DIR --text \"The cat sat\" --out trace.safetensors",
+          holds_tensors("trace.safetensors", "layers.1.attention.weights", 4),
+          "attnscope trace --model tests/golden/hf/gpt2 --text \"The cat sat\" --out trace.safetensors"},
+         {"attnscope sample --model DIR --prompt \"The cat sat\" --tokens 20 --temperature 0", says("The cat sat"),
+          "attnscope sample --model tests/golden/hf/gpt2 --prompt \"The cat sat\" --tokens 20 --temperature 0"},
+         {"attnscope sample --document my.attnscope.json --tokens 5", says("one two"), "",
+          [](const Outcome&, const Place& place) {
+              place.write("my.attnscope.json", R"({"format": "attnscope-document/1", "texts": ["one two"]})");
+          }},
+         {"attnscope check DIR", says("one.logits"), "attnscope check tests/golden/hf/gpt2"},
+         {"attnscope check tests/golden/hf/gemma2", says("one.logits")},
+         {"attnscope model DIR", says("28 tensors, 0 not used"), "attnscope model tests/golden/hf/gpt2"},
+         {"attnscope model FILE.gguf", says("12 tensors, 0 not used"), "attnscope model tests/golden/gguf/llama_q4_k.gguf"},
+         {"attnscope check tests/golden/gguf/llama_q4_k.gguf", says("one.logits")},
+         {"attnscope compare-weights DIR FILE.gguf", says("worst blocks"),
+          "attnscope compare-weights tests/golden/gguf/llama_q8_0.gguf tests/golden/gguf/llama_q4_0.gguf"},
+         {"attnscope compare-weights DIR FILE.gguf --json",
+          [](const Outcome& outcome, const Place&) { EXPECT_EQ(json::parse(outcome.out).at("parameters").size(), 12U); },
+          "attnscope compare-weights tests/golden/gguf/llama_q8_0.gguf tests/golden/gguf/llama_q4_0.gguf --json"},
+         {"attnscope tokenize --model DIR --text \"The cat sat\" --text \"on the mat\"", says("\"on the mat\": "),
+          "attnscope tokenize --model tests/golden/hf/gpt2 --text \"The cat sat\" --text \"on the mat\""},
+         {"attnscope tokenize --model DIR --text \"The cat sat\" --pair \"on the mat\" --json", says("\"type_ids\":"),
+          "attnscope tokenize --model tests/golden/hf/gpt2 --text \"The cat sat\" --pair \"on the mat\" --json"},
+         {"attnscope tokenize --model DIR --text \"unhappily\" --steps", says(": rank "),
+          "attnscope tokenize --model tests/golden/hf/gpt2 --text \"the weights\" --steps"},
+         {"attnscope tokenize --model DIR --model FILE.gguf --text \"unhappily\"", says("both split it the same way"),
+          "attnscope tokenize --model tests/golden/hf/gpt2 --model tests/golden/hf/gpt2 --text \"unhappily\""},
+         {"attnscope tokenize --model DIR --texts FILE.json --no-special --json",
+          [](const Outcome& outcome, const Place&) { EXPECT_EQ(lines_of(outcome.out).size(), 2U); },
+          "attnscope tokenize --model tests/golden/hf/gpt2 --texts texts.json --no-special --json",
+          [](const Outcome&, const Place& place) { place.write("texts.json", R"(["one", "two"])"); }},
+         {"attnscope tokenize --model DIR --texts - < FILE.json", says("\"two\": "),
+          "attnscope tokenize --model tests/golden/hf/gpt2 --texts - < texts.json",
+          [](const Outcome&, const Place& place) { place.write("texts.json", R"(["one", "two"])"); }},
+         {"attnscope ... | head -1",
+          [](const Outcome& outcome, const Place&) { EXPECT_EQ(outcome.out, "141\n") << "SIGPIPE, as the help page says"; },
+          "attnscope train --task bigram --steps 1000000 --json --out run | head -1 > first.txt; echo ${PIPESTATUS[0]}; test -s first.txt"},
+         {"attnscope man > attnscope.1 && man ./attnscope.1",
+          [](const Outcome&, const Place& place) { EXPECT_THAT(place.read("attnscope.1"), StartsWith(".TH ATTNSCOPE 1")); },
+          "attnscope man > attnscope.1"},  // a minimal system has no man
+         {"attnscope completion bash > ~/.local/share/bash-completion/completions/attnscope",
+          [](const Outcome&, const Place& place) { EXPECT_THAT(place.read("attnscope"), HasSubstr("complete -F")); },
+          "attnscope completion bash > attnscope && bash -n attnscope"},
+         {"attnscope completion bash", says("complete -F _attnscope attnscope")},
+         {"attnscope completion zsh", says("#compdef attnscope")},
+         {"attnscope completion fish", says("complete -c attnscope")},
+         {"attnscope man", says(".TH ATTNSCOPE 1")},
+         // Only mentioned by name, so --help must know them.
+         {"attnscope COMMAND --help", says("attnscope trace"), "attnscope trace --help"},
+         {"attnscope train --help", says("train.schedule.rate")},
+         {"attnscope model --help", says("Families: GPT-2")},
+         {"attnscope lesson --list", says("masks ")},
+         // The repository cannot be cloned here; the result would be this folder.
+         {"git clone <this repository> attnscope && cd attnscope", says("usage: ./dev"), ATTN_SOURCE "/dev help"},
+         {"./dev test run every test, with or without a display", says("test [ARGS]"), ATTN_SOURCE "/dev help"},
+         {"./dev test --preset asan", says("--preset NAME"), ATTN_SOURCE "/dev help"},
+         {"./dev alone check that every file compiles by itself, with clang", says("alone "), ATTN_SOURCE "/dev help"},
+         {"./dev lint run clang-format and clang-tidy; --changed for files that differ from main", says("--changed"),
+          ATTN_SOURCE "/dev help"},
+         {"./dev models", says("models [NAME...]"), ATTN_SOURCE "/dev help"},
+         {"./dev models NAME", says("models [NAME...]"), ATTN_SOURCE "/dev help"},
+         {"./dev models retrain the bundled models, bit for bit (x86-64, g++ 12)", says("models [NAME...]"), ATTN_SOURCE "/dev help"},
+         {"./dev package", says("package "), ATTN_SOURCE "/dev help"},
+         {"./dev package build the .deb and the .tar.gz in build/package", says("package "), ATTN_SOURCE "/dev help"},
+         {"./dev bench run the benchmarks", says("bench [ARGS]"), ATTN_SOURCE "/dev help"},
+         {"./dev fuzz fuzz the file readers", says("fuzz [SECONDS]"), ATTN_SOURCE "/dev help"}}};
 }
 
 std::vector<Group> groups() { return {training(), copying(), pictures(), numbers(), verdicts()}; }

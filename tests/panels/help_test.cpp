@@ -103,6 +103,13 @@ TEST(HelpPages, AreSearched) {
     EXPECT_TRUE(find_in_help("no page says this").empty());
 }
 
+TEST(HelpPages, StandInTheOrderOfTheirNumbers) {
+    std::vector<std::string> titles;
+    for (const HelpPage& page : help_pages()) titles.push_back(page.title);
+    EXPECT_THAT(titles, testing::ElementsAre("Looking", "Asking what if", "Training", "Lessons", "Files and exporting", "The doctor",
+                                             "Command line", "Checking", "Glossary", "Licences"));
+}
+
 class HelpText : public ImGuiFixture {
 protected:
     /// Draws blocks in a pane of this width, and returns how far to the right of its left edge they reach.
