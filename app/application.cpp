@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "app/panels/export/shown_numbers.hpp"
 #include "app/panels/files/files.hpp"
 #include "app/panels/frame/frame.hpp"
 #include "app/panels/kit/look.hpp"
 #include "app/panels/kit/navigation.hpp"
 #include "app/panels/lessons/lesson_player.hpp"
+#include "app/panels/views/shown_numbers.hpp"
 #include "app/platform/png_file.hpp"
 #include "app/session/states/opened_model.hpp"
 #include "app/session/states/part_looked_at.hpp"

@@ -12,9 +12,9 @@
 
 #include "app/panels/compare/head_captions.hpp"
 #include "app/panels/compare/shown_maps.hpp"
-#include "app/panels/export/shown_numbers.hpp"
 #include "app/panels/frame/frame.hpp"
 #include "app/panels/kit/navigation.hpp"
+#include "app/panels/views/shown_numbers.hpp"
 #include "app/session/document/prepare.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/facets/computation.hpp"
@@ -124,7 +124,7 @@ TEST_F(ComparisonTest, TotalsAndLensCompareWholeTraces) {
     view.compare.choose(Compare::Itself);
     with_context([&](PanelContext& context) {
         EXPECT_EQ(compared_readings(context, ReadingKind::Lens).readings, nullptr);
-        EXPECT_NE(compared_readings(context, ReadingKind::Lens).missing, "");
+        EXPECT_NE(compared_readings(context, ReadingKind::Lens).missing.words, "");
     });
     EXPECT_EQ(large_maps(View::Totals, CompareLayout::All), 1) << "the shown state stays";
 }
@@ -165,7 +165,7 @@ TEST_F(ComparisonTest, AReducedAndAFullMapHaveADifference) {
         view.compare.swapped = swapped;
         with_context([&](PanelContext& context) {
             const ComparisonPicture picture = comparison_picture(context, compared_sides(context, view.stage, view.head));
-            ASSERT_EQ(picture.problem, "");
+            ASSERT_EQ(picture.problem.words, "");
             const Matrix& map = picture.equation.result;
             ASSERT_TRUE(map.is_difference);
             ASSERT_GT(map.data.level, 0);
@@ -206,7 +206,7 @@ TEST_F(ComparisonTest, AnEditedLongTextIsComparedWithoutItsWholeMaps) {
         float found = 0;
         with_context([&](PanelContext& context) {
             const ComparisonPicture picture = comparison_picture(context, compared_sides(context, view.stage, view.head));
-            ASSERT_EQ(picture.problem, "");
+            ASSERT_EQ(picture.problem.words, "");
             const HeatmapData& data = picture.equation.result.data;
             ASSERT_GT(data.level, 0);
             found = data.values[(row >> data.level) * data.row_stride + (column >> data.level)];
@@ -261,7 +261,8 @@ TEST_F(ComparisonTest, WhatFindsNoRoomSaysSoInPlaceOfTheDifference) {
         view.compare.swapped = swapped;
         with_context([&](PanelContext& context) {
             const ComparisonPicture picture = comparison_picture(context, compared_sides(context, view.stage, 0));
-            EXPECT_NE(picture.problem.find("MiB"), std::string::npos) << picture.problem;
+            EXPECT_NE(picture.problem.words.find("MiB"), std::string::npos) << picture.problem.words;
+            EXPECT_FALSE(picture.problem.waits);
         });
     }
 }
@@ -272,7 +273,7 @@ TEST_F(ComparisonTest, AnotherStepIsChosenAmongThoseThatAreKept) {
         view.compare.choose(Compare::Moment);
         const ComparedSide side = reference_side(context, view.stage, 0);
         EXPECT_EQ(side.trace, nullptr);
-        EXPECT_NE(side.missing, "") << "nothing is trained";
+        EXPECT_NE(side.missing.words, "") << "nothing is trained";
     });
     RunSettings run = default_run(TaskKind::Copy);
     run.model.d_model = 8;
@@ -418,7 +419,7 @@ TEST_F(ComparisonTest, APinnedStateIsReadWhenAViewWantsIt) {
     with_context([&](PanelContext& context) {
         const ComparedReadings then = compared_readings(context, ReadingKind::Totals);
         ASSERT_NE(then.readings, nullptr) << then.missing;
-        EXPECT_EQ(then.missing, "");
+        EXPECT_EQ(then.missing.words, "");
         const auto rollout = [](const Readings& readings) { return readings.of(Stack::Main)->rollouts.back().sequence(0); };
         EXPECT_EQ(rollout(*then.readings), rollout(*totals_of_it));
         const ComparedReadings lens = compared_readings(context, ReadingKind::Lens);
@@ -441,7 +442,9 @@ TEST_F(ComparisonTest, APinnedStateIsReadWhenAViewWantsIt) {
                             .commands = context.commands},
                            context.snapshot,
                            context.states};
-        EXPECT_EQ(compared_readings(early, ReadingKind::Lens).missing, "That state is being computed.");
+        const Reason awaited = compared_readings(early, ReadingKind::Lens).missing;
+        EXPECT_EQ(awaited.words, "That state is being computed.");
+        EXPECT_TRUE(awaited.waits);
     });
 }
 
@@ -483,7 +486,7 @@ TEST_F(ComparisonTest, TheKeyChangesThePlacesAndTheSign) {
         std::vector<float> numbers;
         with_context([&](PanelContext& context) {
             const ComparisonPicture picture = comparison_picture(context, compared_sides(context, view.stage, view.head));
-            EXPECT_EQ(picture.problem, "");
+            EXPECT_EQ(picture.problem.words, "");
             const Matrix& result = picture.equation.result;
             for (std::int64_t r = 0; r < result.data.rows; ++r)
                 for (std::int64_t c = 0; c < result.data.cols; ++c) numbers.push_back(result.at(r, c));
@@ -665,7 +668,7 @@ TEST_F(ComparisonTest, ShapesThatDoNotFitAreNamedAndStandSideBySide) {
                   layout == CompareLayout::SideBySide
                       ? ""
                       : "A is 10 × 10 (T × S) and B is 2 × 2 (T × S): their shapes differ, so they are shown side by side.");
-        EXPECT_EQ(picture().problem, "");
+        EXPECT_EQ(picture().problem.words, "");
         EXPECT_EQ(picture().equation.operands.at(0).data.rows, 10);
         EXPECT_EQ(picture().equation.result.data.rows, 2);
         EXPECT_TRUE(picture().equation.rows_differ);
@@ -673,11 +676,12 @@ TEST_F(ComparisonTest, ShapesThatDoNotFitAreNamedAndStandSideBySide) {
     }
     // The other state has no such layer.
     view.compare.layer = 7;
-    EXPECT_EQ(picture().problem, "That state has no layers.7.attention.weights.");
+    EXPECT_EQ(picture().problem.words, "That state has no layers.7.attention.weights.");
+    EXPECT_FALSE(picture().problem.waits);
     frames(2, ui_frame);
     view.compare.layer.reset();
     view.compare.head = 9;
-    EXPECT_NE(picture().problem.find("no head 9"), std::string::npos) << picture().problem;
+    EXPECT_NE(picture().problem.words.find("no head 9"), std::string::npos) << picture().problem.words;
 }
 
 TEST_F(ComparisonTest, ThePaneGivesTheDifferenceInThePicture) {

@@ -11,7 +11,7 @@
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/compare/shown_maps.hpp"
 #include "app/panels/maps/large_map.hpp"
-#include "app/panels/views/totals_matrix.hpp"
+#include "app/panels/views/totals_view.hpp"
 #include "app/session/document/presets.hpp"
 #include "app/session/facets/readings.hpp"
 #include "app/session/facets/statistics.hpp"
@@ -181,7 +181,7 @@ TEST_F(LongMap, TotalsComeFromAWorker) {
     for (const bool rollout : {true, false}) {
         view.totals.rollout = rollout;
         with_context([&](PanelContext& context) {
-            const Matrix map = totals_matrix(context);
+            const Matrix map = totals_numbers(context).matrix;
             ASSERT_EQ(map.data.rows, kPositions);
             const AttentionTotals& all = totals(context.states.shown);
             const std::vector<float> mean = mean_of_layers(all, all.layers() - 1, 0);
@@ -196,7 +196,7 @@ TEST_F(LongMap, TotalsComeFromAWorker) {
     }
     view.totals.up_to = 0;
     instant = false;
-    with_context([&](PanelContext& context) { EXPECT_TRUE(totals_matrix(context).empty()) << "nothing is copied in the frame"; });
+    with_context([&](PanelContext& context) { EXPECT_TRUE(totals_numbers(context).empty()) << "nothing is copied in the frame"; });
     frames(2, ui_frame);
     EXPECT_FALSE(session->compute(facet::TotalsSlice{.at = {.layer = 9}}));
     EXPECT_FALSE(session->compute(facet::TotalsSlice{.at = {.sequence = 1}}));
@@ -209,7 +209,7 @@ TEST_F(LongMap, DifferencesOfTotalsComeFromAWorker) {
     for (const bool swapped : {false, true}) {
         view.compare.swapped = swapped;
         with_context([&](PanelContext& context) {
-            const Matrix map = totals_matrix(context);
+            const Matrix map = totals_numbers(context).matrix;
             ASSERT_TRUE(map.is_difference);
             EXPECT_EQ(map.name, "rollout difference");
             EXPECT_EQ(map.labelled_by.snapshot == computed(context.states.pinned_a).get(), swapped) << "rows are named after its text";
@@ -235,7 +235,7 @@ TEST_F(LongMap, DifferencesOfTotalsComeFromAWorker) {
     EXPECT_TRUE(session->compute(facet::TotalsSlice{.at = {.layer = 1}, .minus = session->states().pinned_a, .minus_at = {.layer = 0}}));
     session->apply({command::SetTexts{{"a b c"}, {}}, ""});
     session->wait();
-    with_context([&](PanelContext& context) { EXPECT_FALSE(totals_matrix(context).is_difference) << "the lengths differ"; });
+    with_context([&](PanelContext& context) { EXPECT_FALSE(totals_numbers(context).matrix.is_difference) << "the lengths differ"; });
 }
 
 TEST_F(LongMap, DifferencesOfMomentsOfARunComeFromAWorker) {

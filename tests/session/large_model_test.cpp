@@ -210,11 +210,13 @@ TEST(LargeModel, WhatIsNotThereSaysWhy) {
     const auto missing = [&](Session& session, const StageId& id) {
         return Inquiry(session.results()).missing(session.states().shown, *session.snapshot(), id);
     };
-    EXPECT_EQ(missing(sessions.tight, weights), "Computing …");
+    EXPECT_EQ(missing(sessions.tight, weights).words, "Computing …");
+    EXPECT_TRUE(missing(sessions.tight, weights).waits);
     only(sessions.tight, inside_with(*sessions.tight.snapshot()->trace, weights));
-    EXPECT_EQ(missing(sessions.tight, weights), "");
-    EXPECT_EQ(missing(sessions.whole, weights), "");
-    EXPECT_EQ(missing(sessions.whole, {Stage::CrossWeights, 0}), "This model has no such stage.");
+    EXPECT_EQ(missing(sessions.tight, weights).words, "");
+    EXPECT_EQ(missing(sessions.whole, weights).words, "");
+    EXPECT_EQ(missing(sessions.whole, {Stage::CrossWeights, 0}).words, "This model has no such stage.");
+    EXPECT_FALSE(missing(sessions.whole, {Stage::CrossWeights, 0}).waits);
 }
 
 TEST(LargeModel, ALongTextAsksForTheMapsThatAStageNeeds) {

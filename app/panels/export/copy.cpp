@@ -7,9 +7,9 @@
 #include <optional>
 #include <string>
 
-#include "app/panels/export/shown_numbers.hpp"
 #include "app/panels/kit/navigation.hpp"
 #include "app/panels/maps/large_map.hpp"
+#include "app/panels/views/shown_numbers.hpp"
 #include "app/session/document/table_text.hpp"
 #include "app/widgets/number.hpp"
 

@@ -3,12 +3,12 @@
 
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/export/copy.hpp"
-#include "app/panels/export/shown_numbers.hpp"
 #include "app/panels/files/desktop_sheet.hpp"
 #include "app/panels/files/files.hpp"
 #include "app/panels/files/model_list.hpp"
 #include "app/panels/kit/folder_view.hpp"
 #include "app/panels/kit/look.hpp"
+#include "app/panels/views/shown_numbers.hpp"
 #include "app/panels/views/token_path_view.hpp"
 #include "app/session/document/named_runs.hpp"
 #include "app/session/files/model_shelf.hpp"

@@ -7,7 +7,6 @@
 
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/export/export_line.hpp"
-#include "app/panels/export/shown_numbers.hpp"
 #include "app/panels/files/desktop_sheet.hpp"
 #include "app/panels/files/files.hpp"
 #include "app/panels/files/open_sheet.hpp"
@@ -15,6 +14,7 @@
 #include "app/panels/kit/head_of.hpp"
 #include "app/panels/kit/look.hpp"
 #include "app/panels/maps/gradients.hpp"
+#include "app/panels/views/shown_numbers.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/text.hpp"

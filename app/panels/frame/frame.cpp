@@ -30,19 +30,8 @@
 #include "app/panels/settings/settings.hpp"
 #include "app/panels/train/train_transport.hpp"
 #include "app/panels/train/train_view.hpp"
-#include "app/panels/views/doctor_view.hpp"
-#include "app/panels/views/grid_view.hpp"
-#include "app/panels/views/heads_view.hpp"
-#include "app/panels/views/histogram_section.hpp"
-#include "app/panels/views/inspector.hpp"
 #include "app/panels/views/knock_out_question.hpp"
-#include "app/panels/views/knock_out_view.hpp"
-#include "app/panels/views/lens_view.hpp"
-#include "app/panels/views/lines_view.hpp"
-#include "app/panels/views/precision_view.hpp"
-#include "app/panels/views/step_view.hpp"
-#include "app/panels/views/totals_view.hpp"
-#include "app/panels/write/write_view.hpp"
+#include "app/panels/views/view_table.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/item.hpp"
@@ -108,46 +97,13 @@ void draw_centre(PanelContext& context) {
     context.view.drawn.centre = true;
     if (!context.snapshot.problem.empty()) draw_problem(context);
     draw_mistake_sign(context);
-    const bool of_a_trace = context.view.view != View::Precision && context.view.view != View::Doctor;
-    if (of_a_trace && !context.ready()) {
+    const ViewPanels& panels = panels_of(context.view.view);
+    if (panels.needs_trace && !context.ready()) {
         if (context.snapshot.problem.empty())
             paragraph(context.ui(), context.theme.fonts.body, context.theme.colors.muted, context.computing("Computing …"));
         return;
     }
-    switch (context.view.view) {
-    case View::Step:
-        draw_step_view(context);
-        break;
-    case View::Heads:
-        draw_heads_view(context);
-        break;
-    case View::Grid:
-        draw_grid_view(context);
-        break;
-    case View::Lines:
-        draw_lines_view(context);
-        break;
-    case View::Totals:
-        draw_totals_view(context);
-        break;
-    case View::Lens:
-        draw_lens_view(context);
-        break;
-    case View::KnockOut:
-        draw_knock_out_view(context);
-        break;
-    case View::Write:
-        draw_write_view(context);
-        break;
-    case View::Precision:
-        draw_precision_view(context);
-        break;
-    case View::Doctor:
-        draw_doctor_view(context);
-        break;
-    case View::Train:  // lays out the frame itself
-        break;
-    }
+    if (panels.draw != nullptr) panels.draw(context);
 }
 
 /// Advances the playback of stages: one step every 1.2 s until the last one.
@@ -178,29 +134,7 @@ constexpr std::array<MapHook, 2> kMapHooks = {mark_quoted_cells, offer_edits};
 
 constexpr ImGuiWindowFlags kFixed = ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse;
 
-/// The right pane: the selected cell of the current view.
-void draw_cell(PanelContext& context) {
-    switch (context.view.view) {
-    case View::Totals:
-        return draw_side_in_place(context, draw_totals_cell);
-    case View::Lens:
-        return draw_side_in_place(context, draw_lens_cell);
-    case View::Write:
-        return draw_write_cell(context);
-    case View::Precision:
-        return draw_precision_cell(context);
-    case View::Step:
-    case View::Heads:
-    case View::Grid:
-    case View::Lines:
-    case View::KnockOut:
-    case View::Train:
-    case View::Doctor:
-        draw_side_in_place(context, draw_inspector);
-        // Knock-out shows changes of an answer, not a stage's numbers.
-        if (context.view.view != View::KnockOut) draw_side_in_place(context, draw_histogram_section);
-    }
-}
+void draw_cell(PanelContext& context) { panels_of(context.view.view).draw_cell(context); }
 
 void draw_strip(PanelContext& context, const FrameLayout& layout) {
     if (layout.strip_look == StripLook::Full) pane(context, "##strip", layout.strip, PaneLook::Card, {8, 6}, draw_stages, kFixed);
@@ -239,12 +173,9 @@ void fade_outdated(PanelContext& context, const char* id, const Box& box) {
     if (fades_now(context)) pane(context, id, box, PaneLook::Bare, {0, 0}, draw_veil, kFixed | ImGuiWindowFlags_NoInputs);
 }
 
-/// Whether the centre shows numbers of the document rather than of files or of tokens already written.
-bool shows_document(View view) { return view != View::Write && view != View::Precision && view != View::Doctor; }
-
 /// The centre view with the cell pane beside it and the stages below.
 void draw_picture(PanelContext& context, const FrameLayout& layout) {
-    const bool fades = shows_document(context.view.view);
+    const bool fades = panels_of(context.view.view).of_document;
     // The centre is drawn first, so that the other panes highlight what is hovered in the same frame.
     pane(context, "##centre", layout.centre, PaneLook::Card, {24, 16}, draw_centre, kFixed);
     if (fades) fade_outdated(context, "##old_centre", layout.centre);

@@ -40,4 +40,18 @@ std::shared_ptr<const NumberTable> table_of_changes(const PanelContext& context,
     return table;
 }
 
+ShownNumbers knock_out_numbers(PanelContext& context) {
+    ShownNumbers shown;
+    const KnockOutQuestion question = knock_out_question(context);
+    shown.title = question.patch ? fmt::format("patching, text {}", question.patch->from + 1) : "knock-out";
+    shown.missing = why_not_measured(context, question);
+    if (!shown.missing.empty()) return shown;
+    shown.missing = "Not every part is measured yet.";
+    if (context.view.knock_out.stopped) return shown;  // asking would go on with what was stopped
+    const auto answer = context.ask(facet::KnockOut{question});
+    if (answer) shown.make_table = [&context, result = answer.value, question] { return table_of_changes(context, *result, question); };
+    else if (!answer.problem.empty()) shown.missing = answer.problem;
+    return shown;
+}
+
 }  // namespace attn::app

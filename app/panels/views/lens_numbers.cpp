@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "app/panels/kit/labels.hpp"
+#include "app/session/facets/readings.hpp"
 
 namespace attn::app {
 
@@ -30,6 +31,15 @@ std::shared_ptr<const NumberTable> table_of_lens(const PanelContext& context, co
         }
     }
     return table;
+}
+
+ShownNumbers lens_numbers(PanelContext& context) {
+    ShownNumbers shown;
+    shown.title = "lens, probability of the text" + std::string(context.view.compare.on() ? ", B" : "");
+    if (const auto answer = context.ask(facet::Readings{}); answer && answer->lens)
+        shown.make_table = [&context, readings = answer.value] { return table_of_lens(context, *readings->lens, context.view.batch); };
+    else shown.missing = answer.problem;
+    return shown;
 }
 
 }  // namespace attn::app

@@ -14,7 +14,6 @@
 #include "app/panels/kit/stage_words.hpp"
 #include "app/panels/maps/equation_layout.hpp"
 #include "app/panels/maps/large_map.hpp"
-#include "app/panels/views/totals_matrix.hpp"
 #include "app/session/facets/readings.hpp"
 #include "app/session/facets/rollout_terms.hpp"
 #include "app/widgets/controls.hpp"
@@ -275,17 +274,18 @@ void draw_part(PanelContext& context, const Matrix& matrix, const Box& box, cons
 
 }  // namespace
 
-Matrix totals_matrix(PanelContext& context) {
+ShownNumbers totals_numbers(PanelContext& context) {
     const Shown shown = context.ready() ? shown_totals(context) : Shown();
     if (shown.totals == nullptr) return {};
-    const TotalsPicture picture = totals_picture(context, shown);
-    Matrix matrix = picture.equation.result;
+    TotalsPicture picture = totals_picture(context, shown);
     const Comparison& compare = context.view.compare;
     const bool swapped = compare.swapped && !picture.words.empty() && picture.problem.empty();
-    matrix.symbol = context.view.totals.rollout ? "rollout" : "mean";
-    if (matrix.is_difference) matrix.symbol += swapped ? ", A − B" : ", B − A";
-    else if (compare.on()) matrix.symbol += swapped ? " of A" : " of B";
-    return matrix;
+    ShownNumbers numbers{std::move(picture.equation.result)};
+    numbers.title = context.view.totals.rollout ? "rollout" : "mean";
+    if (numbers.matrix.is_difference) numbers.title += swapped ? ", A − B" : ", B − A";
+    else if (compare.on()) numbers.title += swapped ? " of A" : " of B";
+    numbers.matrix.symbol = numbers.title;
+    return numbers;
 }
 
 void draw_totals_view(PanelContext& context) {

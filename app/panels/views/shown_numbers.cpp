@@ -1,4 +1,4 @@
-#include "app/panels/export/shown_numbers.hpp"
+#include "app/panels/views/shown_numbers.hpp"
 
 #include <fmt/format.h>
 
@@ -9,11 +9,7 @@
 #include "app/panels/compare/shown_maps.hpp"
 #include "app/panels/kit/labels.hpp"
 #include "app/panels/maps/gradients.hpp"
-#include "app/panels/views/knock_out_map.hpp"
-#include "app/panels/views/knock_out_question.hpp"
-#include "app/panels/views/lens_numbers.hpp"
-#include "app/panels/views/totals_matrix.hpp"
-#include "app/session/facets/readings.hpp"
+#include "app/panels/views/view_table.hpp"
 
 namespace attn::app {
 namespace {
@@ -28,7 +24,9 @@ Matrix matrix_of_stage(PanelContext& context) {
     return shown_slice(context, view.stage, view.head);
 }
 
-ShownNumbers numbers_of_stage(PanelContext& context) {
+}  // namespace
+
+ShownNumbers stage_numbers(PanelContext& context) {
     const StageId& id = context.view.stage;
     ShownNumbers shown{matrix_of_stage(context)};
     const bool compares = context.view.compare.on();
@@ -42,64 +40,14 @@ ShownNumbers numbers_of_stage(PanelContext& context) {
     return shown;
 }
 
-ShownNumbers numbers_of_knock_out(PanelContext& context) {
-    ShownNumbers shown;
-    const KnockOutQuestion question = knock_out_question(context);
-    shown.title = question.patch ? fmt::format("patching, text {}", question.patch->from + 1) : "knock-out";
-    shown.missing = why_not_measured(context, question);
-    if (!shown.missing.empty()) return shown;
-    shown.missing = "Not every part is measured yet.";
-    if (context.view.knock_out.stopped) return shown;  // asking would go on with what was stopped
-    const auto answer = context.ask(facet::KnockOut{question});
-    if (answer) shown.make_table = [&context, result = answer.value, question] { return table_of_changes(context, *result, question); };
-    else if (!answer.problem.empty()) shown.missing = answer.problem;
-    return shown;
-}
-
-/// Of the shown state, also while it is compared with another.
-ShownNumbers numbers_of_lens(PanelContext& context) {
-    ShownNumbers shown;
-    shown.title = "lens, probability of the text" + std::string(context.view.compare.on() ? ", B" : "");
-    if (const auto answer = context.ask(facet::Readings{}); answer && answer->lens)
-        shown.make_table = [&context, readings = answer.value] { return table_of_lens(context, *readings->lens, context.view.batch); };
-    else shown.missing = answer.problem;
-    return shown;
-}
-
-ShownNumbers numbers_of_view(PanelContext& context) {
-    switch (context.view.view) {
-    case View::Step:
-    case View::Heads:
-    case View::Grid:
-    case View::Lines:
-        return numbers_of_stage(context);
-    case View::Totals: {
-        ShownNumbers shown{totals_matrix(context)};
-        shown.title = shown.matrix.symbol;
-        return shown;
-    }
-    case View::KnockOut:
-        return numbers_of_knock_out(context);
-    case View::Lens:
-        return numbers_of_lens(context);
-    case View::Write:
-    case View::Precision:
-    case View::Train:
-    case View::Doctor:
-        break;
-    }
-    ShownNumbers none;
-    none.missing = "The numbers of this view cannot be copied or exported; those of stages, Totals, Lens and Knock-out can.";
-    return none;
-}
-
-}  // namespace
-
 bool shows_stages(View view) { return view == View::Step || view == View::Heads || view == View::Grid || view == View::Lines; }
 
 ShownNumbers shown_numbers(PanelContext& context) {
     if (!context.ready()) return {};
-    ShownNumbers shown = numbers_of_view(context);
+    const auto numbers = panels_of(context.view.view).numbers;
+    ShownNumbers shown;
+    if (numbers != nullptr) shown = numbers(context);
+    else shown.missing = "The numbers of this view cannot be copied or exported; those of stages, Totals, Lens and Knock-out can.";
     shown.is_stage = shown.is_stage && shows_stages(context.view.view);
     if (shown.empty() && shown.missing.empty()) shown.missing = "There are no numbers here yet.";
     return shown;

@@ -22,7 +22,9 @@ struct ShownNumbers {
 };
 /// Whether the view shows slices of a stage, which can also be exported whole.
 bool shows_stages(View view);
-/// Valid as long as the context.
+/// The numbers of the views that show a stage.
+ShownNumbers stage_numbers(PanelContext& context);
+/// Of the current view; valid as long as the context.
 ShownNumbers shown_numbers(PanelContext& context);
 /// A copy with the tokens of rows and columns.
 std::shared_ptr<const NumberTable> table_of(const PanelContext& context, const ShownNumbers& shown);
