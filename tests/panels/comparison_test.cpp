@@ -84,7 +84,7 @@ TEST_F(ComparisonTest, AnyHeadLayerAndTextOfOneState) {
     view.compare.batch = 1;
     with_context([&](PanelContext& context) {
         const ComparedSides sides = compared_sides(context, view.stage, view.head);
-        ASSERT_FALSE(sides.a.empty()) << sides.a.missing;
+        ASSERT_FALSE(sides.a.empty()) << sides.a.missing.words;
         EXPECT_EQ(sides.a.name, "layer 0, head 1, text 2");
         EXPECT_EQ(sides.b.name, "layer 1, head 2, text 1");
         const Matrix a = slice_of(context, sides.a), b = slice_of(context, sides.b), difference = matrices.difference(b, a);
@@ -289,7 +289,7 @@ TEST_F(ComparisonTest, AnotherStepIsChosenAmongThoseThatAreKept) {
     with_context([&](PanelContext& context) {
         view.stage = {Stage::Weights, 0};
         const ComparedSides sides = compared_sides(context, view.stage, 0);
-        ASSERT_FALSE(sides.a.empty()) << sides.a.missing;
+        ASSERT_FALSE(sides.a.empty()) << sides.a.missing.words;
         EXPECT_EQ(sides.a.name, "step 3");
         EXPECT_EQ(sides.b.name, "shown");
     });
@@ -418,12 +418,12 @@ TEST_F(ComparisonTest, APinnedStateIsReadWhenAViewWantsIt) {
     frames(2, ui_frame);
     with_context([&](PanelContext& context) {
         const ComparedReadings then = compared_readings(context, ReadingKind::Totals);
-        ASSERT_NE(then.readings, nullptr) << then.missing;
+        ASSERT_NE(then.readings, nullptr) << then.missing.words;
         EXPECT_EQ(then.missing.words, "");
         const auto rollout = [](const Readings& readings) { return readings.of(Stack::Main)->rollouts.back().sequence(0); };
         EXPECT_EQ(rollout(*then.readings), rollout(*totals_of_it));
         const ComparedReadings lens = compared_readings(context, ReadingKind::Lens);
-        ASSERT_NE(lens.readings, nullptr) << lens.missing;
+        ASSERT_NE(lens.readings, nullptr) << lens.missing.words;
         EXPECT_EQ(lens.readings->lens->positions, lens_of_it->lens->positions);
     });
     canvas.calls.clear();
