@@ -19,6 +19,11 @@ class Option;
 
 namespace attn::app {
 
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitMismatch = 1;  ///< a check ran and failed
+inline constexpr int kExitBadInput = 2;
+inline constexpr int kExitOnSignal = 128;  ///< plus the number of the signal that ended the program, as in shells
+
 /// Details of an option that the parser does not store but CommandText needs.
 struct ArgumentNotes {
     std::string value;

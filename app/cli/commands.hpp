@@ -1,24 +1,17 @@
 #pragma once
 /// The subcommands, one file each. Each function adds a command to the program. The command runs during parsing and throws on bad input;
-/// main then prints one line to stderr and returns kExitBadInput.
+/// run_program() then prints one line to stderr and returns kExitBadInput.
 
 #include "app/cli/arguments.hpp"
 
 namespace attn::app {
-
-inline constexpr int kExitOk = 0;
-inline constexpr int kExitMismatch = 1;  ///< a check ran and failed
-inline constexpr int kExitBadInput = 2;
-inline constexpr int kExitOnSignal = 128;  ///< plus the number of the signal that ended the program, as in shells
 
 /// `exit_code` is the program's exit code, to be set by commands whose result is not kExitOk.
 void add_trace_command(CliCommand program, int& exit_code);
 void add_export_command(CliCommand program, int& exit_code);
 void add_snippet_command(CliCommand program, int& exit_code);
 void add_render_command(CliCommand program, int& exit_code);
-void add_check_command(CliCommand program, int& exit_code);
 void add_doctor_command(CliCommand program, int& exit_code);
-void add_bench_command(CliCommand program, int& exit_code);
 void add_train_command(CliCommand program, int& exit_code);
 void add_sample_command(CliCommand program, int& exit_code);
 void add_lesson_command(CliCommand program, int& exit_code);

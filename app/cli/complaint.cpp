@@ -6,6 +6,13 @@
 #include "engine/io/file_error.hpp"
 
 namespace attn::app {
+namespace {
+
+const char* complaining_program = "attnscope";
+
+}  // namespace
+
+void complain_as(const char* program) { complaining_program = program; }
 
 void complain(std::string_view message) {
     constexpr std::size_t kLongest = 1000, kKept = 400;
@@ -19,7 +26,7 @@ void complain(std::string_view message) {
 }
 
 void complain_plainly(std::string_view message) {
-    std::fprintf(stderr, "attnscope: %.*s\n", static_cast<int>(message.size()), message.data());
+    std::fprintf(stderr, "%s: %.*s\n", complaining_program, static_cast<int>(message.size()), message.data());
 }
 
 }  // namespace attn::app

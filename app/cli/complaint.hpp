@@ -5,6 +5,9 @@
 
 namespace attn::app {
 
+/// Sets the name that messages begin with, a literal; "attnscope" otherwise.
+void complain_as(const char* program);
+
 /// Prints "attnscope: MESSAGE". Messages may quote user input and file contents; the output is escaped and shortened to one line of limited
 /// length.
 void complain(std::string_view message);

@@ -10,7 +10,7 @@ inline constexpr const char* kOutputLost = "the standard output cannot be writte
 void reserve_standard_streams();
 
 /// Flushes the output. Throws Error if this or an earlier write failed: a full disk must not look like success. Long commands call it after
-/// each unit of work, main at the end.
+/// each unit of work, run_program() at the end.
 void flush_output();
 
 }  // namespace attn::app

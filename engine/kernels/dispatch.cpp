@@ -2,7 +2,6 @@
 #include <cstdlib>
 #include <string>
 
-#include "engine/kernels/eigen_product.hpp"
 #include "engine/kernels/faster_build.hpp"
 #include "engine/kernels/kernels.hpp"
 #include "engine/kernels/tables.hpp"
@@ -38,12 +37,8 @@ bool runs_here(KernelBuild build) {
 #endif
 }
 
-void require_runs_here(KernelBuild build) {
-    if (!runs_here(build)) throw ConfigError("this processor cannot run the " + std::string(kernel_build_name(build)) + " kernels");
-}
-
 KernelTables tables_of(KernelBuild build) {
-    require_runs_here(build);
+    if (!runs_here(build)) throw ConfigError("this processor cannot run the " + std::string(kernel_build_name(build)) + " kernels");
 #if defined(__x86_64__)
     if (build == KernelBuild::V3) return kernel_tables_v3();
     if (build == KernelBuild::V4) return kernel_tables_v4();
@@ -87,15 +82,6 @@ const StoredKernels& stored_kernels_of(KernelBuild build) { return *tables_of(bu
 const StoredKernels& stored_kernels() {
     static const StoredKernels& table = stored_kernels_of(active_kernel_build());
     return table;
-}
-
-EigenProduct eigen_product(KernelBuild build) {
-    require_runs_here(build);
-#if defined(__x86_64__)
-    if (build == KernelBuild::V3) return eigen_product_v3();
-    if (build == KernelBuild::V4) return eigen_product_v4();
-#endif
-    return eigen_product_baseline();
 }
 
 KernelBuild active_kernel_build() {

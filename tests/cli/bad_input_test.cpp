@@ -18,22 +18,33 @@ Arguments operator+(Arguments left, const Arguments& right) {
     return left;
 }
 
+/// Expects a message of `program` that contains `words`, and nothing else.
+void expect_refusal(const Outcome& outcome, const std::string& program, const std::string& words) {
+    EXPECT_EQ(outcome.exit_code, 2) << outcome.err;
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    EXPECT_EQ(outcome.err.rfind(program + ": ", 0), 0U) << outcome.err;
+    EXPECT_NE(outcome.err.find(words), std::string::npos) << outcome.err;
+    EXPECT_LT(outcome.err.size(), 600U);
+}
+
 /// Expects the command to be refused with a message that contains `words`.
 void expect_refused(const Arguments& arguments, const std::string& words) {
     std::string line;
     for (const std::string& argument : arguments) line += " '" + argument.substr(0, 80) + "'";
     SCOPED_TRACE("attnscope" + line);
-    const Outcome outcome = attnscope(arguments);
-    EXPECT_EQ(outcome.exit_code, 2) << outcome.err;
-    EXPECT_EQ(outcome.out, "");
-    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
-    EXPECT_EQ(outcome.err.rfind("attnscope: ", 0), 0U) << outcome.err;
-    EXPECT_NE(outcome.err.find(words), std::string::npos) << outcome.err;
-    EXPECT_LT(outcome.err.size(), 600U);
+    expect_refusal(attnscope(arguments), "attnscope", words);
+}
+
+/// The same for a command of attnscope-dev.
+void expect_dev_refused(const Arguments& arguments, const std::string& words) {
+    SCOPED_TRACE("attnscope-dev " + testing::PrintToString(arguments));
+    expect_refusal(attnscope_dev(arguments), "attnscope-dev", words);
 }
 
 TEST(BadInput, UnknownWords) {
     expect_refused({"frobnicate"}, "frobnicate");
+    for (const char* command : {"bench", "check"}) expect_refused({command}, "no command or file");
     expect_refused({"--frobnicate"}, "--frobnicate");
     expect_refused({"trace", "--out", "x.safetensors", "--frobnicate"}, "--frobnicate");
     expect_refused({"two\nlines"}, "two\\x0Alines");
@@ -45,9 +56,10 @@ TEST(BadInput, UnknownWords) {
 TEST(BadInput, TheCommandsOwnHelpIsNamed) {
     expect_refused({"--frobnicate"}, "(see attnscope --help)");
     expect_refused({"render", "--size", "10", "--out", "x.png"}, "(see attnscope render --help)");
-    expect_refused({"bench", "model", "--frobnicate"}, "(see attnscope bench model --help)");
-    expect_refused({"bench"}, "say which: bench train | ");
-    expect_refused({"bench"}, "(see attnscope bench --help)");
+    expect_dev_refused({"bench", "model", "--frobnicate"}, "(see attnscope-dev bench model --help)");
+    expect_dev_refused({"bench"}, "say which: bench train | ");
+    expect_dev_refused({"bench"}, "(see attnscope-dev bench --help)");
+    expect_dev_refused({}, "say which: attnscope-dev check | bench (see attnscope-dev --help)");
 }
 
 TEST(BadInput, WhatIsNoModelIsCalledSo) {
@@ -154,8 +166,7 @@ TEST(BadInput, AnEmptyValueIsNamed) {
         {"train", {"--task", "--text-file", "--steps", "--seed", "--config", "--set", "--bug", "--out", "--half", "--resume", "--threads"}},
         {"sample", {"--model", "--preset", "--prompt", "--tokens", "--temperature", "--top-k", "--top-p", "--seed"}},
         {"lesson", {"--step"}},
-        {"tokenize", {"--model", "--run", "--preset", "--text", "--pair", "--texts"}},
-        {"bench attention", {"--threads", "--steps"}}};
+        {"tokenize", {"--model", "--run", "--preset", "--text", "--pair", "--texts"}}};
     for (const auto& [command, names] : options)
         for (const std::string& name : names) {
             Arguments arguments;
@@ -163,7 +174,9 @@ TEST(BadInput, AnEmptyValueIsNamed) {
             for (std::string word; words >> word;) arguments.push_back(word);
             expect_refused(arguments + Arguments{name, ""}, name);
         }
-    for (const char* command : {"doctor", "check", "lesson", "model"}) expect_refused({command, ""}, "empty");
+    for (const char* name : {"--threads", "--steps"}) expect_dev_refused({"bench", "attention", name, ""}, name);
+    expect_dev_refused({"check", ""}, "empty");
+    for (const char* command : {"doctor", "lesson", "model"}) expect_refused({command, ""}, "empty");
     expect_refused({""}, "empty");
     expect_refused({"train", "--task", "copy", "--steps", "1", "--out", ""}, "--out");
     expect_refused({"train", "--task", "copy", "--steps", "1", "--set", "batch_size="}, "/batch_size");
@@ -196,8 +209,8 @@ TEST(BadInput, MessagesSayWhatWasFoundAndWhatIsExpected) {
     const std::size_t at = bytes.find("relu\\\"");
     ASSERT_NE(at, std::string::npos);
     bytes[at] = 's';
-    expect_refused({"check", folder.file("case.safetensors", bytes)},
-                   "case.safetensors, config, /activation: expected relu or gelu, found \"selu\"");
+    expect_dev_refused({"check", folder.file("case.safetensors", bytes)},
+                       "case.safetensors, config, /activation: expected relu or gelu, found \"selu\"");
 }
 
 TEST(BadInput, QuotesAreShort) {
@@ -232,7 +245,7 @@ TEST(BadInput, QuotesAreShort) {
                                                              {"train", "--task", "copy", "--config", file},
                                                              {"train", "--task", "copy", "--config", key},
                                                              {"sample", "--model", much, "--prompt", "a"}}) {
-        const Outcome outcome = attnscope(arguments);
+        const Outcome outcome = arguments[0] == "check" ? attnscope_dev(arguments) : attnscope(arguments);
         SCOPED_TRACE(arguments[0].substr(0, 40) + " " + arguments.back().substr(0, 40));
         EXPECT_EQ(outcome.exit_code, 2);
         EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;

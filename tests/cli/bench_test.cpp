@@ -18,7 +18,7 @@ using Arguments = std::vector<std::string>;
 
 /// The single line of JSON that was printed; null, and a failed test, if there was anything else.
 json line_of(const Arguments& arguments) {
-    const Outcome outcome = attnscope(arguments, std::chrono::seconds(600));
+    const Outcome outcome = attnscope_dev(arguments, std::chrono::seconds(600));
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_EQ(outcome.err, "");
     EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 1) << outcome.out;
@@ -125,11 +125,11 @@ TEST(BenchCommand, ModelPrintsOneLine) {
     for (const auto& [model, positions, problem] :
          {std::tuple{"llama", "3,x", "\"x\" is not a number"}, {"gpt2", "65", "exceed the model's context length of 64"}}) {
         const Outcome refused =
-            attnscope({"bench", "model", "--model", std::string(ATTN_TEST_DATA) + "/golden/hf/" + model, "--T", positions});
+            attnscope_dev({"bench", "model", "--model", std::string(ATTN_TEST_DATA) + "/golden/hf/" + model, "--T", positions});
         EXPECT_EQ(refused.exit_code, 2) << refused.err;
         EXPECT_THAT(refused.err, testing::HasSubstr(problem));
     }
-    const Outcome encoder = attnscope({"bench", "model", "--model", std::string(ATTN_TEST_DATA) + "/golden/hf/bert"});
+    const Outcome encoder = attnscope_dev({"bench", "model", "--model", std::string(ATTN_TEST_DATA) + "/golden/hf/bert"});
     EXPECT_THAT(encoder.err, testing::HasSubstr("BERT"));
 }
 
@@ -146,7 +146,7 @@ TEST(BenchCommand, UsesTheKernelsThatTheVariableNames) {
     ASSERT_EQ(::setenv("ATTNSCOPE_KERNELS", "baseline", 1), 0);
     const json line = line_of({"bench", "attention", "--T", "8", "--steps", "1", "--threads", "1", "--json"});
     ASSERT_EQ(::setenv("ATTNSCOPE_KERNELS", "v9", 1), 0);
-    const Outcome refused = attnscope({"bench", "train", "--config", "tiny", "--steps", "1", "--json"});
+    const Outcome refused = attnscope_dev({"bench", "train", "--config", "tiny", "--steps", "1", "--json"});
     ASSERT_EQ(::unsetenv("ATTNSCOPE_KERNELS"), 0);
     EXPECT_EQ(line.value("kernels", ""), "baseline");
     EXPECT_EQ(refused.exit_code, 2);
@@ -155,12 +155,12 @@ TEST(BenchCommand, UsesTheKernelsThatTheVariableNames) {
 }
 
 TEST(BenchCommand, WithoutJsonItSaysTheSameInWords) {
-    const Outcome train = attnscope({"bench", "train", "--config", "tiny", "--steps", "2", "--threads", "1"});
+    const Outcome train = attnscope_dev({"bench", "train", "--config", "tiny", "--steps", "2", "--threads", "1"});
     EXPECT_EQ(train.exit_code, 0) << train.err;
     for (const char* words :
          {"ms per step", "tokens/s", "GFLOP/s", "% of peak", "% of the peak measured around each", "loss", "bytes per token", "1 thread,"})
         EXPECT_THAT(train.out, testing::HasSubstr(words));
-    const Outcome peak = attnscope({"bench", "peak"});
+    const Outcome peak = attnscope_dev({"bench", "peak"});
     EXPECT_EQ(peak.exit_code, 0) << peak.err;
     for (const char* words : {"baseline", "GFLOP/s", "memory", "GB/s"}) EXPECT_THAT(peak.out, testing::HasSubstr(words));
 }
@@ -168,7 +168,7 @@ TEST(BenchCommand, WithoutJsonItSaysTheSameInWords) {
 /// Processor time, which neither other programs nor the number of processors change: each of the threads would take its own for the peak.
 TEST(BenchCommand, ThreadsBeyondTheProcessorsAreNotMeasuredOneByOne) {
     const ScratchFolder folder;
-    const Outcome outcome = in_shell("ulimit -t 20; attnscope bench attention --T 8 --threads 256 --steps 1 --json", folder.path("."));
+    const Outcome outcome = in_shell("ulimit -t 20; attnscope-dev bench attention --T 8 --threads 256 --steps 1 --json", folder.path("."));
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err << " (ended by signal " << outcome.ended_by << ")";
     EXPECT_THAT(outcome.out, testing::HasSubstr("\"threads\":256"));
 }
@@ -193,12 +193,12 @@ TEST(BenchCommand, RefusesWhatItCannotMeasure) {
          }) {
         Arguments line{"bench"};
         line.insert(line.end(), arguments.begin(), arguments.end());
-        const Outcome outcome = attnscope(line);
+        const Outcome outcome = attnscope_dev(line);
         SCOPED_TRACE(testing::PrintToString(line));
         EXPECT_EQ(outcome.exit_code, 2);
         EXPECT_EQ(outcome.out, "");
         EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
-        EXPECT_EQ(outcome.err.rfind("attnscope: ", 0), 0U) << outcome.err;
+        EXPECT_EQ(outcome.err.rfind("attnscope-dev: ", 0), 0U) << outcome.err;
     }
 }
 

@@ -14,7 +14,7 @@ using testing::Not;
 const std::string kGolden = std::string(ATTN_TEST_DATA) + "/golden/";
 
 TEST(CheckCommand, PrintsOneLineATensor) {
-    const Outcome outcome = attnscope({"check", kGolden + "sdpa_causal.safetensors", kGolden + "notebook_single_head.npz"});
+    const Outcome outcome = attnscope_dev({"check", kGolden + "sdpa_causal.safetensors", kGolden + "notebook_single_head.npz"});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_EQ(outcome.err, "");
     for (const char* word : {"sdpa_causal.safetensors: sdpa", "out.weights", "[2, 4, 6, 6]", "context", "abs", "rel", "ok"})
@@ -25,7 +25,7 @@ TEST(CheckCommand, PrintsOneLineATensor) {
 }
 
 TEST(CheckCommand, DoubleIsCloser) {
-    const Outcome outcome = attnscope({"check", "--double", kGolden + "notebook_multi_head.npz"});
+    const Outcome outcome = attnscope_dev({"check", "--double", kGolden + "notebook_multi_head.npz"});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.out;
     EXPECT_THAT(outcome.out, HasSubstr("e-16"));
 }
@@ -43,7 +43,7 @@ TEST(CheckCommand, AMismatchIsExitOneAndNamed) {
     const ScratchFolder folder;
     const std::string bytes = read_bytes(kGolden + "sdpa_causal.safetensors");
     const std::string wrong = folder.file("wrong.safetensors", with_one_number_changed(bytes, "out.weights"));
-    const Outcome outcome = attnscope({"check", wrong, kGolden + "sdpa_none.safetensors"});
+    const Outcome outcome = attnscope_dev({"check", wrong, kGolden + "sdpa_none.safetensors"});
     EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
     EXPECT_EQ(outcome.err, "");
     EXPECT_THAT(outcome.out, testing::ContainsRegex("out.weights [^\n]*FAIL"));
@@ -56,11 +56,11 @@ TEST(CheckCommand, WhatCannotBeReadIsExitTwoAndOneLine) {
     const std::string bytes = read_bytes(kGolden + "sdpa_causal.safetensors");
     const std::string cut = folder.file("cut.safetensors", bytes.substr(0, bytes.size() - 1)), empty = folder.file("empty.npz", "");
     for (const std::string& file : {cut, empty, folder.path("missing.safetensors"), folder.path("")}) {
-        const Outcome outcome = attnscope({"check", file});
+        const Outcome outcome = attnscope_dev({"check", file});
         EXPECT_EQ(outcome.exit_code, 2) << file;
         EXPECT_EQ(outcome.out, "");
         EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
-        EXPECT_EQ(outcome.err.rfind("attnscope: ", 0), 0U) << outcome.err;
+        EXPECT_EQ(outcome.err.rfind("attnscope-dev: ", 0), 0U) << outcome.err;
     }
     const auto with = [&](const std::string& name, std::string from, const std::string& to) {
         std::string changed = bytes;
@@ -72,7 +72,7 @@ TEST(CheckCommand, WhatCannotBeReadIsExitTwoAndOneLine) {
     const std::string reshaped = with("reshaped.safetensors", "\"out.context\":{\"dtype\":\"F32\",\"shape\":[2,4,6,8]",
                                       "\"out.context\":{\"dtype\":\"F32\",\"shape\":[4,2,6,8]");
     for (const auto& [file, tensor] : {std::pair{renamed, "in.q"}, std::pair{reshaped, "out.context"}}) {
-        const Outcome outcome = attnscope({"check", file});
+        const Outcome outcome = attnscope_dev({"check", file});
         EXPECT_EQ(outcome.exit_code, 2);
         EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
         EXPECT_THAT(outcome.err, HasSubstr(tensor));
@@ -80,10 +80,10 @@ TEST(CheckCommand, WhatCannotBeReadIsExitTwoAndOneLine) {
     }
     // The other files are still checked, and an unreadable file outweighs a mismatch.
     const std::string wrong = folder.file("wrong.safetensors", with_one_number_changed(bytes, "out.weights"));
-    const Outcome outcome = attnscope({"check", cut, wrong});
+    const Outcome outcome = attnscope_dev({"check", cut, wrong});
     EXPECT_EQ(outcome.exit_code, 2);
     EXPECT_THAT(outcome.out, HasSubstr("FAIL"));
-    EXPECT_EQ(attnscope({"check"}).exit_code, 2);
+    EXPECT_EQ(attnscope_dev({"check"}).exit_code, 2);
 }
 
 }  // namespace

@@ -15,7 +15,11 @@ std::string single_spaced(const std::string& text) {
     return result;
 }
 
-bool runs_the_program(const std::string& command) { return std::regex_search(command, std::regex(R"((^|\s)(attnscope|\./dev)(\s|$))")); }
+bool runs_the_program(const std::string& command) {
+    return std::regex_search(command, std::regex(R"((^|\s)(attnscope|attnscope-dev|\./dev)(\s|$))"));
+}
+
+bool names_program(const std::string& command) { return command.starts_with("attnscope ") || command.starts_with("attnscope-dev "); }
 
 std::string without_prompt(const std::string& command) { return command.starts_with("$ ") ? command.substr(2) : command; }
 
@@ -32,17 +36,17 @@ void append(std::vector<std::string>& all, const std::vector<std::string>& more)
 std::vector<std::string> commands_in_prose(const std::string& text) {
     std::vector<std::string> commands;
     for (const std::string& code : codes_in(text))
-        if (code.starts_with("attnscope ") || code.starts_with("./dev ")) commands.push_back(code);
+        if (names_program(code) || code.starts_with("./dev ")) commands.push_back(code);
     return commands;
 }
 
-/// "| `attnscope check`, `bench peak` or `--json` | does |" -> "attnscope check", "attnscope bench peak"
+/// "| `attnscope trace`, `lesson NAME` or `--json` | does |" -> "attnscope trace", "attnscope lesson NAME"
 std::vector<std::string> commands_in_row(const std::string& row) {
     const std::size_t column = row.find(" | ", 1);
     std::vector<std::string> commands;
     for (const std::string& code : codes_in(row.substr(0, column))) {
         const bool part = code.starts_with("-") || code.starts_with(".");  // belongs to the previous command
-        if (!part) commands.push_back(code.starts_with("attnscope ") ? code : "attnscope " + code);
+        if (!part) commands.push_back(names_program(code) ? code : "attnscope " + code);
     }
     append(commands, commands_in_prose(column == std::string::npos ? "" : row.substr(column)));
     return commands;
@@ -83,7 +87,7 @@ std::vector<std::string> commands_in_markdown(const std::string& text) {
 std::vector<std::string> commands_in_help(const std::string& text) {
     std::vector<std::string> commands;
     for (const std::string& line : lines_of(text))
-        if (line.starts_with(" ") && single_spaced(line).starts_with("attnscope ")) commands.push_back(single_spaced(line));
+        if (line.starts_with(" ") && names_program(single_spaced(line))) commands.push_back(single_spaced(line));
     return commands;
 }
 

@@ -57,8 +57,8 @@ TEST(Completion, FollowsWhatIsTyped) {
     EXPECT_THAT(completed(place, {"rend"}), ElementsAre("render"));
     EXPECT_THAT(completed(place, {"render", "--view", "he"}), ElementsAre("heads"));
     EXPECT_THAT(completed(place, {"render", "--view", "=", "he"}), ElementsAre("heads"));
-    EXPECT_THAT(completed(place, {"bench", "g"}), ElementsAre("gemm"));
-    EXPECT_THAT(completed(place, {"bench", "train", "--config", "sm"}), ElementsAre("small"));
+    EXPECT_THAT(completed(place, {"completion", "fi"}), ElementsAre("fish"));
+    EXPECT_THAT(completed(place, {"train", "--task", "rep"}), ElementsAre("repeat"));
     EXPECT_THAT(completed(place, {"--preset", "gpt"}), ElementsAre("gpt-tiny"));
     EXPECT_THAT(completed(place, {"no"}), UnorderedElementsAreArray({"notes", "notes.txt"}));
     EXPECT_THAT(completed(place, {"--text-file", "no"}), UnorderedElementsAreArray({"notes", "notes.txt"}));

@@ -370,12 +370,12 @@ Group numbers() {
                   EXPECT_THAT(outcome.out, HasSubstr("q.npz"));
                   EXPECT_TRUE(std::filesystem::exists(place.path("q.npz")));
               }},
-             {"attnscope bench train --config tiny", measured("tokens/s"), "attnscope bench train --config tiny --steps 2"},
-             {"attnscope bench attention --T 1024", measured("GFLOP/s"), "attnscope bench attention --T 1024 --steps 1"},
-             {"attnscope bench gemm", measured("GFLOP/s"), "attnscope bench gemm --steps 1"},
-             {"attnscope bench model --model DIR", measured("tokens/s"),
-              "attnscope bench model --model tests/golden/hf/gpt2 --T 4,9 --decode 3 --steps 1"},
-             {"attnscope bench peak", measured("GFLOP/s")}}};
+             {"attnscope-dev bench train --config tiny", measured("tokens/s"), "attnscope-dev bench train --config tiny --steps 2"},
+             {"attnscope-dev bench attention --T 1024", measured("GFLOP/s"), "attnscope-dev bench attention --T 1024 --steps 1"},
+             {"attnscope-dev bench gemm", measured("GFLOP/s"), "attnscope-dev bench gemm --steps 1"},
+             {"attnscope-dev bench model --model DIR", measured("tokens/s"),
+              "attnscope-dev bench model --model tests/golden/hf/gpt2 --T 4,9 --decode 3 --steps 1"},
+             {"attnscope-dev bench peak", measured("GFLOP/s")}}};
 }
 
 /// Replaces numbers, which depend on machine and file, to compare the text around them.
@@ -427,7 +427,7 @@ Group verdicts() {
           [](const Outcome& outcome, const Place&) { EXPECT_EQ(json::parse(outcome.out).at("bug"), "no_scale"); },
           "attnscope doctor dump.safetensors --json; test $? = 1"},
          {"attnscope doctor --leak 3 --preset gpt-tiny", says("no earlier output changes")},
-         {"attnscope check tests/golden/*.{safetensors,npz}",
+         {"attnscope-dev check tests/golden/*.{safetensors,npz}",
           [](const Outcome& outcome, const Place&) {
               std::size_t files = 0;
               for (const auto& entry : std::filesystem::directory_iterator(ATTN_TEST_DATA "/golden"))
@@ -446,11 +446,11 @@ Group verdicts() {
           [](const Outcome&, const Place& place) {
               place.write("my.attnscope.json", R"({"format": "attnscope-document/1", "texts": ["one two"]})");
           }},
-         {"attnscope check DIR", says("one.logits"), "attnscope check tests/golden/hf/gpt2"},
-         {"attnscope check tests/golden/hf/gemma2", says("one.logits")},
+         {"attnscope-dev check DIR", says("one.logits"), "attnscope-dev check tests/golden/hf/gpt2"},
+         {"attnscope-dev check tests/golden/hf/gemma2", says("one.logits")},
          {"attnscope model DIR", says("28 tensors, 0 not used"), "attnscope model tests/golden/hf/gpt2"},
          {"attnscope model FILE.gguf", says("12 tensors, 0 not used"), "attnscope model tests/golden/gguf/llama_q4_k.gguf"},
-         {"attnscope check tests/golden/gguf/llama_q4_k.gguf", says("one.logits")},
+         {"attnscope-dev check tests/golden/gguf/llama_q4_k.gguf", says("one.logits")},
          {"attnscope compare-weights DIR FILE.gguf", says("worst blocks"),
           "attnscope compare-weights tests/golden/gguf/llama_q8_0.gguf tests/golden/gguf/llama_q4_0.gguf"},
          {"attnscope compare-weights DIR FILE.gguf --json",
@@ -542,8 +542,9 @@ std::string lesson_in_documents() {
 std::set<std::string> shown_commands() {
     const std::vector<std::string> in_documents = commands_in_markdown(documents());
     std::set<std::string> shown(in_documents.begin(), in_documents.end());
-    for (const HelpPage& page : help_pages())
-        for (const std::string& command : commands_in_help(page.text)) shown.insert(command);
+    for (const std::vector<HelpPage>& pages : {help_pages(), dev_help_pages()})
+        for (const HelpPage& page : pages)
+            for (const std::string& command : commands_in_help(page.text)) shown.insert(command);
     return shown;
 }
 
@@ -568,15 +569,15 @@ TEST(Examples, AreFoundWhereverTheyStand) {
     // Negative control: a new example in any of these places would be found.
     const std::string text =
         "Try `attnscope trace --new` or, over the end of a line, `attnscope export\n--new`; not `attnscope` or `--new`.\n"
-        "\n    $ attnscope doctor   new.npz\n    new.npz: correct\n    cd x && attnscope check new\n    ./dev new\n\n"
-        "| command | does |\n| --- | --- |\n| `attnscope bench new`, `bench newer` or `--newest` | as `attnscope lesson new` does |\n\n"
+        "\n    $ attnscope doctor   new.npz\n    new.npz: correct\n    cd x && attnscope-dev check new\n    ./dev new\n\n"
+        "| command | does |\n| --- | --- |\n| `attnscope render new`, `render newer` or `--newest` | as `attnscope lesson new` does |\n\n"
         "| tensors | shape |\n| `attnscope snippet new` `new` | none |\n";
     EXPECT_THAT(commands_in_markdown(text),
                 testing::UnorderedElementsAre("attnscope trace --new", "attnscope export --new", "attnscope doctor new.npz",
-                                              "cd x && attnscope check new", "./dev new", "attnscope bench new", "attnscope bench newer",
-                                              "attnscope lesson new", "attnscope snippet new"));
+                                              "cd x && attnscope-dev check new", "./dev new", "attnscope render new",
+                                              "attnscope render newer", "attnscope lesson new", "attnscope snippet new"));
     EXPECT_THAT(output_in_markdown(text, "attnscope doctor new.npz"),
-                testing::ElementsAre("new.npz: correct", "cd x && attnscope check new", "./dev new"));
+                testing::ElementsAre("new.npz: correct", "cd x && attnscope-dev check new", "./dev new"));
     EXPECT_THAT(commands_in_help("Usage: attnscope new [OPTIONS]\n  --file  written by attnscope new\nExamples:\n  attnscope new --json\n"),
                 testing::ElementsAre("attnscope new --json"));
 }

@@ -16,11 +16,11 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
-/// Runs attnscope with tests/support/failing_allocations.cpp preloaded and configured by `variables`.
+/// Runs attnscope, or attnscope-dev for its commands, with tests/support/failing_allocations.cpp preloaded and configured by `variables`.
 Outcome with_failures(const Arguments& variables, const Arguments& arguments) {
     Arguments words{"/usr/bin/env", "LD_PRELOAD=" ATTN_FAILING_ALLOCATIONS};
     words.insert(words.end(), variables.begin(), variables.end());
-    words.push_back(ATTNSCOPE_BINARY);
+    words.push_back(arguments[0] == "check" ? ATTNSCOPE_DEV_BINARY : ATTNSCOPE_BINARY);
     words.insert(words.end(), arguments.begin(), arguments.end());
     return run_program(words);
 }

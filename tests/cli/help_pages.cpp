@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <sstream>
 
 #include "tests/cli/command_lines.hpp"
@@ -18,10 +19,12 @@ std::vector<std::string> listed_names(const std::string& line) {
     return names;
 }
 
-void add_help_pages(const std::vector<std::string>& command, std::vector<HelpPage>& pages) {
+using Program = std::function<Outcome(const std::vector<std::string>&)>;
+
+void add_help_pages(const Program& program, const std::vector<std::string>& command, std::vector<HelpPage>& pages) {
     std::vector<std::string> words = command;
     words.emplace_back("--help");
-    HelpPage page{command, attnscope(words).out, {}, {}};
+    HelpPage page{command, program(words).out, {}, {}};
     std::vector<std::string>* list = nullptr;
     for (const std::string& line : lines_of(page.text)) {
         if (line == "Options:") list = &page.options;
@@ -33,18 +36,26 @@ void add_help_pages(const std::vector<std::string>& command, std::vector<HelpPag
     pages.push_back(page);
     for (const std::string& below : page.commands) {
         words.back() = below;
-        add_help_pages(words, pages);
+        add_help_pages(program, words, pages);
     }
+}
+
+std::vector<HelpPage> pages_of(const Program& program, std::size_t least) {
+    std::vector<HelpPage> pages;
+    add_help_pages(program, {}, pages);
+    EXPECT_GE(pages.size(), least) << "the help does not list its commands where this test looks";
+    for (const HelpPage& page : pages) EXPECT_GE(page.options.size(), 2U) << page.text;
+    return pages;
 }
 
 }  // namespace
 
 std::vector<HelpPage> help_pages() {
-    std::vector<HelpPage> pages;
-    add_help_pages({}, pages);
-    EXPECT_GT(pages.size(), 17U) << "the help does not list its commands where this test looks";
-    for (const HelpPage& page : pages) EXPECT_GE(page.options.size(), 2U) << page.text;
-    return pages;
+    return pages_of([](const auto& words) { return attnscope(words); }, 13);
+}
+
+std::vector<HelpPage> dev_help_pages() {
+    return pages_of([](const auto& words) { return attnscope_dev(words); }, 8);
 }
 
 }  // namespace attn::test

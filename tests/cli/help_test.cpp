@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/cli/help_pages.hpp"
 #include "tests/cli/process.hpp"
 
 namespace attn::test {
@@ -12,19 +13,31 @@ TEST(Help, NamesEveryCommandAndOption) {
     const Outcome outcome = attnscope({"--help"});
     EXPECT_EQ(outcome.exit_code, 0);
     EXPECT_EQ(outcome.err, "");
-    for (const char* word : {"--preset", "--text", "--text-file", "--version", "trace", "export", "snippet", "render", "check", "doctor",
-                             "bench", "train", "sample", "lesson", "model", "tokenize", "completion", "man", "causal-attention"})
+    for (const char* word : {"--preset", "--text", "--text-file", "--version", "trace", "export", "snippet", "render", "doctor", "train",
+                             "sample", "lesson", "model", "tokenize", "completion", "man", "causal-attention"})
         EXPECT_THAT(outcome.out, HasSubstr(word));
 }
 
 TEST(Help, IsThereForEveryCommand) {
-    for (const char* command : {"trace", "export", "snippet", "render", "check", "doctor", "bench", "train", "sample", "lesson", "model",
-                                "tokenize", "completion", "man"}) {
+    for (const char* command :
+         {"trace", "export", "snippet", "render", "doctor", "train", "sample", "lesson", "model", "tokenize", "completion", "man"}) {
         const Outcome outcome = attnscope({command, "--help"});
         EXPECT_EQ(outcome.exit_code, 0) << command;
         EXPECT_EQ(outcome.err, "");
         EXPECT_GT(outcome.out.size(), 100U);
     }
+}
+
+TEST(Help, OfTheProgramForDevelopersListsItsCommands) {
+    std::vector<std::string> commands;
+    for (const HelpPage& page : dev_help_pages()) {
+        std::string command;
+        for (const std::string& word : page.command) command += (command.empty() ? "" : " ") + word;
+        commands.push_back(command);
+        EXPECT_THAT(page.text, HasSubstr("Usage: attnscope-dev"));
+    }
+    EXPECT_THAT(commands, testing::UnorderedElementsAre("", "check", "bench", "bench train", "bench attention", "bench gemm", "bench model",
+                                                        "bench peak"));
 }
 
 TEST(Help, NamesTheExampleThatIsUsedOtherwise) {
@@ -51,6 +64,9 @@ TEST(Help, VersionIsOneLine) {
     const Outcome outcome = attnscope({"--version"});
     EXPECT_EQ(outcome.exit_code, 0);
     EXPECT_THAT(outcome.out, testing::MatchesRegex("attnscope [0-9]+\\.[0-9]+\\.[0-9]+\n"));
+    const Outcome dev = attnscope_dev({"--version"});
+    EXPECT_EQ(dev.exit_code, 0);
+    EXPECT_EQ(dev.out, std::string(outcome.out).insert(std::string("attnscope").size(), "-dev"));
 }
 
 }  // namespace

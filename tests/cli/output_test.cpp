@@ -12,15 +12,19 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
-/// Runs a shell line in which "$@" stands for attnscope and its arguments.
+/// Whether attnscope-dev has this command, rather than attnscope.
+bool is_for_developers(const Arguments& arguments) { return arguments[0] == "check" || arguments[0] == "bench"; }
+
+/// Runs a shell line in which "$@" stands for the command's program and its arguments.
 Outcome through_shell(const std::string& line, const Arguments& arguments) {
-    Arguments words{"/bin/bash", "-o", "pipefail", "-c", line, "bash", ATTNSCOPE_BINARY};
+    const char* program = is_for_developers(arguments) ? ATTNSCOPE_DEV_BINARY : ATTNSCOPE_BINARY;
+    Arguments words{"/bin/bash", "-o", "pipefail", "-c", line, "bash", program};
     words.insert(words.end(), arguments.begin(), arguments.end());
     return run_program(words);
 }
 
 std::string shown(const Arguments& arguments) {
-    std::string line = "attnscope";
+    std::string line = is_for_developers(arguments) ? "attnscope-dev" : "attnscope";
     for (const std::string& argument : arguments) line += " " + argument;
     return line;
 }
@@ -70,8 +74,9 @@ TEST_F(Output, AFullDiskIsAnError) {
         const bool tells = command[0] == "train" && command.back() == "--json";
         const std::string& said = outcome.err;
         EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), tells ? 3 : 1) << said;
-        const std::size_t place = said.find("attnscope: the standard output cannot be written");
-        EXPECT_EQ(place, tells ? said.rfind("attnscope: ") : 0U) << said;
+        const std::string program = is_for_developers(command) ? "attnscope-dev: " : "attnscope: ";
+        const std::size_t place = said.find(program + "the standard output cannot be written");
+        EXPECT_EQ(place, tells ? said.rfind(program) : 0U) << said;
     }
 }
 

@@ -75,6 +75,12 @@ Outcome attnscope(const std::vector<std::string>& arguments, std::chrono::second
     return run_program(std::move(words), limit, interruptions);
 }
 
+Outcome attnscope_dev(const std::vector<std::string>& arguments, std::chrono::seconds limit) {
+    std::vector<std::string> words{ATTNSCOPE_DEV_BINARY};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    return run_program(std::move(words), limit);
+}
+
 Outcome run_program(std::vector<std::string> words, std::chrono::seconds limit, const std::vector<Interruption>& interruptions) {
     std::vector<char*> pointers;
     for (std::string& word : words) pointers.push_back(word.data());
@@ -127,7 +133,8 @@ Outcome run_program(std::vector<std::string> words, std::chrono::seconds limit, 
 Outcome in_shell(const std::string& command, const std::string& folder, std::chrono::seconds limit) {
     const std::string set_up = "cd '" + folder +
                                "' && export HOME=\"$PWD\" && unset XDG_STATE_HOME XDG_CONFIG_HOME XDG_DATA_HOME XDG_CACHE_HOME"
-                               " && attnscope() { '" ATTNSCOPE_BINARY "' \"$@\"; } && python3() { '" ATTN_PYTHON "' \"$@\"; } && ";
+                               " && attnscope() { '" ATTNSCOPE_BINARY "' \"$@\"; } && attnscope-dev() { '" ATTNSCOPE_DEV_BINARY
+                               "' \"$@\"; } && python3() { '" ATTN_PYTHON "' \"$@\"; } && ";
     return run_program({"/bin/bash", "-c", set_up + command}, limit);
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-/// Runs attnscope as a process, as from a user's shell, in a scratch folder.
+/// Runs attnscope and attnscope-dev as processes, as from a user's shell, in a scratch folder.
 
 #include <chrono>
 #include <functional>
@@ -45,12 +45,14 @@ private:
 Outcome attnscope(const std::vector<std::string>& arguments, std::chrono::seconds limit = std::chrono::seconds(120),
                   const std::vector<Interruption>& interruptions = {});
 
+Outcome attnscope_dev(const std::vector<std::string>& arguments, std::chrono::seconds limit = std::chrono::seconds(120));
+
 /// The same for any program with its arguments, such as a shell or env that starts attnscope.
 Outcome run_program(std::vector<std::string> words, std::chrono::seconds limit = std::chrono::seconds(120),
                     const std::vector<Interruption>& interruptions = {});
 
-/// Runs a command line with bash in `folder`. `attnscope` and `python3` refer to the programs under test, and attnscope's per-user files go
-/// to `folder`.
+/// Runs a command line with bash in `folder`. `attnscope`, `attnscope-dev` and `python3` refer to the programs under test, and attnscope's
+/// per-user files go to `folder`.
 Outcome in_shell(const std::string& command, const std::string& folder, std::chrono::seconds limit = std::chrono::seconds(120));
 
 /// A temporary folder for one test.

@@ -5,7 +5,7 @@
 
 Needs transformers, gguf (gguf-py), llama-quantize and llama-gguf-split. NAME.gguf has no tokenizer unless the case names one; then it is
 the one of --tokenizer, a folder with a byte-level tokenizer.json. NAME.expected.safetensors and NAME.expected.json are read by
-`attnscope check NAME.gguf`. Weights are drawn so that half precision holds them. Of a quantized file transformers gets the numbers that
+`attnscope-dev check NAME.gguf`. Weights are drawn so that half precision holds them. Of a quantized file transformers gets the numbers that
 gguf-py makes of its blocks. blocks.safetensors holds random blocks of every kind and what gguf-py makes of them.
 """
 import argparse, importlib.util, json, os, subprocess, sys, tempfile, warnings

@@ -1,4 +1,4 @@
-/// attnscope bench train: training steps of three model sizes.
+/// attnscope-dev bench train: training steps of three model sizes.
 
 #include <fmt/core.h>
 
@@ -6,9 +6,9 @@
 #include <array>
 #include <memory>
 
-#include "app/cli/bench.hpp"
-#include "app/cli/machine_peak.hpp"
-#include "app/cli/process_memory.hpp"
+#include "app/dev/bench.hpp"
+#include "app/dev/machine_peak.hpp"
+#include "app/dev/process_memory.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/train/train_step.hpp"

@@ -1,12 +1,12 @@
-/// attnscope bench peak: the peak performance of the processor and its memory.
+/// attnscope-dev bench peak: the peak performance of the processor and its memory.
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <memory>
 
-#include "app/cli/bench.hpp"
-#include "app/cli/machine_peak.hpp"
+#include "app/dev/bench.hpp"
+#include "app/dev/machine_peak.hpp"
 #include "engine/ops/parallel.hpp"
 
 namespace attn::app {

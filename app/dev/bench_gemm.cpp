@@ -1,4 +1,4 @@
-/// attnscope bench gemm: compares our matrix product with Eigen's on shapes that occur in models.
+/// attnscope-dev bench gemm: compares our matrix product with Eigen's on shapes that occur in models.
 
 #include <fmt/core.h>
 
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <memory>
 
-#include "app/cli/bench.hpp"
+#include "app/dev/bench.hpp"
 #include "engine/kernels/eigen_product.hpp"
 #include "engine/ops/gemm.hpp"
 #include "engine/tensor/error.hpp"

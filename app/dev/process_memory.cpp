@@ -1,4 +1,4 @@
-#include "app/cli/process_memory.hpp"
+#include "app/dev/process_memory.hpp"
 
 #include <fstream>
 #include <sstream>

@@ -1,13 +1,13 @@
-/// attnscope bench: measures training and attention, also as a share of the machine's peak performance.
+/// attnscope-dev bench: measures training and attention, also as a share of the machine's peak performance.
 
-#include "app/cli/bench.hpp"
+#include "app/dev/bench.hpp"
 
 #include <fmt/core.h>
 #include <stdlib.h>
 
 #include <algorithm>
 
-#include "app/cli/commands.hpp"
+#include "app/dev/commands.hpp"
 #include "engine/kernels/kernels.hpp"
 #include "engine/ops/parallel.hpp"
 
@@ -109,7 +109,7 @@ std::string describe(const BenchResult& result, const std::string& step) {
     return text;
 }
 
-void add_bench_command(CliCommand program, int&) {
+void add_bench_command(CliCommand program) {
     CliCommand command = program.command("bench", "Measure training, attention, matrix products, models and the processor");
     command.require_command();
     command.footer(

@@ -1,5 +1,5 @@
 #pragma once
-/// Shared by the subcommands of `attnscope bench`: options, timing, and operation counts.
+/// Shared by the subcommands of `attnscope-dev bench`: options, timing, and operation counts.
 
 #include <chrono>
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "app/cli/arguments.hpp"
-#include "app/cli/machine_peak.hpp"
+#include "app/dev/machine_peak.hpp"
 #include "engine/io/json.hpp"
 
 namespace attn::app {

@@ -1,4 +1,4 @@
-/// attnscope check: recomputes reference files and compares them tensor by tensor.
+/// attnscope-dev check: recomputes reference files and compares them tensor by tensor.
 
 #include "engine/check/check.hpp"
 
@@ -9,9 +9,9 @@
 #include <memory>
 #include <vector>
 
-#include "app/cli/commands.hpp"
 #include "app/cli/complaint.hpp"
 #include "app/cli/standard_output.hpp"
+#include "app/dev/commands.hpp"
 #include "engine/io/array_file.hpp"
 #include "engine/io/file_error.hpp"
 

@@ -1,13 +1,13 @@
-/// attnscope bench attention: one forward attention that keeps its weights.
+/// attnscope-dev bench attention: one forward attention that keeps its weights.
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <memory>
 
-#include "app/cli/bench.hpp"
-#include "app/cli/machine_peak.hpp"
-#include "app/cli/process_memory.hpp"
+#include "app/dev/bench.hpp"
+#include "app/dev/machine_peak.hpp"
+#include "app/dev/process_memory.hpp"
 #include "engine/attention/fused_attention.hpp"
 #include "engine/tensor/random.hpp"
 

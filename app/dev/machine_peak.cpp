@@ -1,4 +1,4 @@
-#include "app/cli/machine_peak.hpp"
+#include "app/dev/machine_peak.hpp"
 
 #include <algorithm>
 #include <array>

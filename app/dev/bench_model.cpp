@@ -1,4 +1,4 @@
-/// attnscope bench model: forward passes of a published model, over whole texts and token by token.
+/// attnscope-dev bench model: forward passes of a published model, over whole texts and token by token.
 
 #include <fmt/format.h>
 
@@ -11,8 +11,8 @@
 #include <span>
 #include <sstream>
 
-#include "app/cli/bench.hpp"
-#include "app/cli/process_memory.hpp"
+#include "app/dev/bench.hpp"
+#include "app/dev/process_memory.hpp"
 #include "engine/families/model_folder.hpp"
 #include "engine/io/while_intact.hpp"
 #include "engine/kernels/stored_kernels.hpp"
