@@ -21,7 +21,4 @@ inline std::uint32_t cell_code(float v) {
     return (bits & 0x7FFFFFFFU) > 0x7F800000U ? kNanCell : std::rotl(bits, 1) + 1U;
 }
 
-/// Precondition: `code` is not kMaskedCell.
-inline float cell_value(std::uint32_t code) { return std::bit_cast<float>(std::rotr(code - 1U, 1)); }
-
 }  // namespace attn::app

@@ -84,22 +84,4 @@ ColorTable color_table(ColorMap map, const HeatmapTheme& theme) {
 
 int color_index(float place) { return static_cast<int>(std::lround(place * (kColorTableSize - 1))); }
 
-std::string_view color_map_name(ColorMap map) {
-    switch (map) {
-    case ColorMap::Auto:
-        return "auto";
-    case ColorMap::Sequential:
-        return "sequential";
-    case ColorMap::Diverging:
-        return "diverging";
-    case ColorMap::Viridis:
-        return "viridis";
-    case ColorMap::Cividis:
-        return "cividis";
-    case ColorMap::Grey:
-        return "grey";
-    }
-    return "auto";
-}
-
 }  // namespace attn::app

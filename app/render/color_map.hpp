@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <string_view>
 
 #include "app/widgets/canvas.hpp"
 
@@ -30,8 +29,5 @@ ColorTable color_table(ColorMap map, const HeatmapTheme& theme);
 
 /// Index of the table entry for a position between 0 and 1.
 int color_index(float place);
-
-/// "sequential", "diverging", "viridis", "cividis", "grey", "auto".
-std::string_view color_map_name(ColorMap map);
 
 }  // namespace attn::app

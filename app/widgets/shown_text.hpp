@@ -13,7 +13,8 @@ namespace attn::app {
 std::vector<std::string> shown_characters(std::string_view text, bool keep_inner_spaces = false);
 /// As elide() of the visible text.
 std::string elide_shown(const ImFont* font, std::string_view text, float width, bool keep_inner_spaces = false);
-/// As elide_middle() of the visible text between `before` and its end, which is never cut itself.
+/// `before` and the visible text, of which the middle is left out if needed, so that both ends are seen; "" if not even one letter of it
+/// fits.
 std::string elide_shown_middle(const ImFont* font, std::string_view before, std::string_view text, float width,
                                bool keep_inner_spaces = false);
 

@@ -182,26 +182,6 @@ std::string elide_parts(const ImFont* font, std::string_view parts, float width)
     return says_too_little ? std::string() : shown;
 }
 
-std::string elide_middle(const ImFont* font, std::string_view text, float width) {
-    if (text_width(font, text) <= width) return std::string(text);
-    static constexpr std::string_view kEllipsis = "\u2026";
-    float left = width - text_width(font, kEllipsis);
-    std::size_t head = 0, tail = text.size();
-    // Characters are taken from both ends in turn, the last ones first.
-    for (bool from_tail = true; head < tail; from_tail = !from_tail) {
-        std::size_t length = 1;
-        if (from_tail)
-            while (length < tail - head && (static_cast<unsigned char>(text[tail - length]) & 0xC0U) == 0x80U) ++length;
-        else length = std::min(std::max<std::size_t>(character_length(text.substr(head)), 1), tail - head);
-        left -= text_width(font, text.substr(from_tail ? tail - length : head, length));
-        if (left < 0) break;
-        if (from_tail) tail -= length;
-        else head += length;
-    }
-    if (head == 0 && tail == text.size()) return {};
-    return std::string(text.substr(0, head)).append(kEllipsis).append(text.substr(tail));
-}
-
 std::string visible_text(std::string_view text, bool keep_inner_spaces) {
     std::string shown;
     bool no_glyph_before = false;

@@ -38,8 +38,6 @@ std::string elide(const ImFont* font, std::string_view text, float width);
 /// Of parts separated by " · ", the first ones that fit; a first part that is too long is shortened,
 /// or left out where a few letters would remain.
 std::string elide_parts(const ImFont* font, std::string_view parts, float width);
-/// The same as elide(), but leaves out the middle, so that both ends are seen.
-std::string elide_middle(const ImFont* font, std::string_view text, float width);
 /// The length in bytes of the UTF-8 character at the start of `text`; 0 if it is invalid.
 std::size_t character_length(std::string_view text);
 /// Makes a token visible: spaces, line ends and tabs as ␣ ↵ ⇥, other control characters and invalid bytes as "\x07", characters without a

@@ -60,11 +60,6 @@ std::optional<Mistake> mistake_of(Bug bug) {
     return static_cast<Mistake>(static_cast<int>(bug) + 1);
 }
 
-std::optional<Bug> bug_of(Mistake mistake) {
-    if (mistake == Mistake::None || mistake > Mistake::KeysValuesSwapped) return std::nullopt;
-    return static_cast<Bug>(static_cast<int>(mistake) - 1);
-}
-
 std::string_view bug_name(Bug bug) {
     const std::optional<Mistake> mistake = mistake_of(bug);
     return mistake ? mistake_info(*mistake).name : found_only(bug).name;

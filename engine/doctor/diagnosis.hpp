@@ -47,8 +47,6 @@ inline constexpr int kBugCount = static_cast<int>(Bug::Other) + 1;
 
 /// nullopt if a model cannot be told to make it.
 std::optional<Mistake> mistake_of(Bug bug);
-/// nullopt for mistakes outside the attention.
-std::optional<Bug> bug_of(Mistake mistake);
 
 /// Name in JSON: "no_scale", "softmax_over_queries".
 std::string_view bug_name(Bug bug);

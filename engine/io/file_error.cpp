@@ -20,12 +20,6 @@ std::string message(std::string_view file, std::string_view place, std::string_v
 
 }  // namespace
 
-const char* fault_name(FileFault fault) {
-    static constexpr const char* kNames[] = {"TRUNC", "LIMIT",       "FORMAT", "OVERFLOW", "RANGE",
-                                             "DUP",   "UNSUPPORTED", "SCHEMA", "IO",       "MEMORY"};
-    return kNames[static_cast<int>(fault)];
-}
-
 std::string escaped(std::string_view text, std::size_t max_chars) {
     std::string out;
     std::size_t shown = 0;

@@ -23,9 +23,6 @@ enum class FileFault : std::uint8_t {
     Memory,       ///< does not fit the memory allowed
 };
 
-/// The fault as one word: "TRUNC", "LIMIT", ...
-const char* fault_name(FileFault fault);
-
 /// Makes text from a file safe to display: invalid UTF-8, control characters and bidirectional formatting become \xNN or \u{NNNN}, and text
 /// longer than max_chars characters is cut off with "…" (0: no limit).
 std::string escaped(std::string_view text, std::size_t max_chars = 64);

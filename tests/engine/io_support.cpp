@@ -83,7 +83,7 @@ void expect_refused(const std::string& label, FileFault fault, std::string_view 
         ADD_FAILURE() << label << ": accepted";
     } catch (const FileError& error) {
         const std::size_t total = watch.total();
-        EXPECT_STREQ(fault_name(error.fault()), fault_name(fault)) << label << ": " << error.what();
+        EXPECT_EQ(error.fault(), fault) << label << ": " << error.what();
         EXPECT_NE(std::string(error.what()).find(name), std::string::npos) << label << ": the file is not named: " << error.what();
         EXPECT_LE(total, max_memory) << label;
     } catch (const std::exception& error) {

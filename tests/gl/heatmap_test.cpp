@@ -47,8 +47,9 @@ TEST_F(HeatmapTest, EveryMapInBothThemesHasTheColorsOfTheCpu) {
                     for (const auto& [lo, hi] : {std::pair{-1.0F, 1.0F}, {0.0F, 1.0F}, {0.01F, 1.2F}, {1e-30F, 2e-30F}, {0.5F, 0.5F}}) {
                         const HeatmapStyle style{map, lo, hi, per_row, log};
                         const Image image = draw(matrix.request(style), 13 * kSide, 9 * kSide);
-                        EXPECT_EQ(wrong_pixels(image, matrix, style, kSide), 0) << color_map_name(map) << " dark " << dark << " log " << log
-                                                                                << " per row " << per_row << " " << lo << " to " << hi;
+                        EXPECT_EQ(wrong_pixels(image, matrix, style, kSide), 0)
+                            << "map " << static_cast<int>(map) << " dark " << dark << " log " << log << " per row " << per_row << " " << lo
+                            << " to " << hi;
                     }
     }
     // Negative control: with another range, colours are wrong nearly everywhere.

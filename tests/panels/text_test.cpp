@@ -105,15 +105,15 @@ TEST_F(Text, WrappedTextLosesNothingButSpaces) {
     });
 }
 
-TEST_F(Text, ElideMiddleKeepsBothEnds) {
+TEST_F(Text, ShortenedInTheMiddleBothEndsAreSeen) {
     frame([&] {
         ImFont* font = ui.fonts().mono;
-        EXPECT_EQ(elide_middle(font, "because", 1000), "because");
-        EXPECT_EQ(elide_middle(font, "because", 1), "");
+        EXPECT_EQ(elide_shown_middle(font, "", "because", 1000), "because");
+        EXPECT_EQ(elide_shown_middle(font, "", "because", 1), "");
         const float five = text_width(font, "abcde");
-        EXPECT_EQ(elide_middle(font, "a long sentence", five), "a \u2026ce") << "the last ones first";
+        EXPECT_EQ(elide_shown_middle(font, "", "a_long_sentence", five), "a_\u2026ce") << "the last ones first";
         for (float width = 0; width < 80; width += 3) {
-            const std::string cut = elide_middle(font, "éé becauseé because é", width);
+            const std::string cut = elide_shown_middle(font, "", "éé becauseé because é", width);
             EXPECT_LE(text_width(font, cut), width);
             EXPECT_EQ(find_invalid_utf8(cut), std::nullopt) << cut;
         }

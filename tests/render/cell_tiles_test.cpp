@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -13,6 +14,9 @@
 
 namespace attn::app {
 namespace {
+
+/// The value of a code other than kMaskedCell: undoes cell_code(), as the header describes the code.
+float cell_value(std::uint32_t code) { return std::bit_cast<float>(std::rotr(code - 1U, 1)); }
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 

@@ -46,7 +46,7 @@ TEST(ColorMap, LightnessRisesOrFallsThroughoutAndOpposesAtBothSidesOfZero) {
             for (int i = 0; i + kStep < kColorTableSize; i += kStep) {
                 const bool lower_half = map == ColorMap::Diverging && i < kColorTableSize / 2;
                 const bool on_paper = !theme.dark && map != ColorMap::Viridis && map != ColorMap::Cividis;
-                EXPECT_EQ(sign(i, i + kStep), lower_half != on_paper ? -1 : 1) << color_map_name(map) << ' ' << i;
+                EXPECT_EQ(sign(i, i + kStep), lower_half != on_paper ? -1 : 1) << "map " << static_cast<int>(map) << ' ' << i;
             }
         }
 }
@@ -61,7 +61,7 @@ TEST(ColorMap, NeighboursDifferByOneAtMost) {
                 for (const int shift : {0, 8, 16})
                     largest = std::max(
                         largest, std::abs(static_cast<int>((table[i] >> shift) & 0xFF) - static_cast<int>((table[i + 1] >> shift) & 0xFF)));
-            EXPECT_LE(largest, 1) << color_map_name(map);
+            EXPECT_LE(largest, 1) << "map " << static_cast<int>(map);
         }
 }
 
