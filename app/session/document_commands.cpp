@@ -323,9 +323,9 @@ void Session::Impl::changed(const Document& before) {
     // Text in progress continues from the old document, and the last generation's problem may no longer apply.
     if (!writing.taking) writing.problem.clear();
     if (!writing.taking && (other_setup || document().writing != before.writing || document().trained != before.trained)) stop_writing();
-    if (document().run != before.run) trainer.apply(document().run);
+    if (document().run != before.run) trainer.send(command::SetRun{document().run});
     if (document().trained && document().trained->run != run().run && is_kept(document().trained->run))
-        trainer.choose(document().trained->run);
+        trainer.send(command::ChooseRun{document().trained->run});
     if (document().trained != before.trained || other_setup) show();
     if (document().pins != before.pins) derive_states();
 }

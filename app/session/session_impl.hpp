@@ -65,11 +65,7 @@ struct Session::Impl {
     void carry_out(const command::EndVisit& end, const std::string& merge);
     void carry_out(const command::Redo& redo, const std::string& merge);
 
-    void carry_out(const command::StartTraining& start, const std::string& merge);
-    void carry_out(const command::PauseTraining& pause, const std::string& merge);
-    void carry_out(const command::StepTraining& step, const std::string& merge);
-    void carry_out(const command::ResetTraining& reset, const std::string& merge);
-    void carry_out(const command::RestartTraining& restart, const std::string& merge);
+    void carry_out(const TrainerCommand& what, const std::string& merge);  ///< those that need nothing but the trainer
     void carry_out(const command::TrainBoth& train, const std::string& merge);
     void carry_out(const command::ChooseRun& choose, const std::string& merge);
     void carry_out(const command::ForgetRun& forget, const std::string& merge);

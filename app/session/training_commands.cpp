@@ -8,11 +8,8 @@
 
 namespace attn::app {
 
-void Session::Impl::carry_out(const command::StartTraining&, const std::string&) { trainer.start(document().run); }
-void Session::Impl::carry_out(const command::PauseTraining&, const std::string&) { trainer.pause(); }
-void Session::Impl::carry_out(const command::StepTraining&, const std::string&) { trainer.step(document().run); }
-void Session::Impl::carry_out(const command::ResetTraining&, const std::string&) { trainer.reset(document().run); }
-void Session::Impl::carry_out(const command::RestartTraining&, const std::string&) { trainer.restart(document().run); }
+void Session::Impl::carry_out(const TrainerCommand& what, const std::string&) { trainer.send(what, document().run); }
+
 void Session::Impl::carry_out(const command::OpenCheckpoint& open, const std::string&) {
     files.end_notices(NoticeOf::File);
     trainer.open(open.path);
@@ -20,11 +17,10 @@ void Session::Impl::carry_out(const command::OpenCheckpoint& open, const std::st
 
 void Session::Impl::carry_out(const command::SetHistoryBudget& set, const std::string&) {
     if (!(set.mib > 0)) throw Error("the memory for the kept steps of training runs has to be more than 0");
-    trainer.limit_histories(static_cast<std::size_t>(set.mib * (1 << 20)));
+    trainer.send(set);
 }
 
-// The correct run goes first, so that the broken one can be watched against its curve.
-void Session::Impl::carry_out(const command::TrainBoth&, const std::string&) {
+void Session::Impl::carry_out(const command::TrainBoth& both, const std::string&) {
     const RunSettings& broken = document().run;
     if (!broken.train.forward.mistaken()) throw Error("choose a mistake for the second run");
     RunSettings right = broken;
@@ -34,8 +30,8 @@ void Session::Impl::carry_out(const command::TrainBoth&, const std::string&) {
         const bool ended = curves.run == run().run && run().phase == TrainingPhase::Finished;
         return ended || (right.stop.steps > 0 && !curves.losses.empty() && curves.losses.back().step >= right.stop.steps);
     };
-    if (std::any_of(training.runs.begin(), training.runs.end(), complete)) trainer.restart(broken);
-    else trainer.chain(right, broken);
+    if (std::any_of(training.runs.begin(), training.runs.end(), complete)) trainer.send(command::RestartTraining{}, broken);
+    else trainer.send(both, broken);
 }
 
 bool Session::Impl::is_kept(std::uint64_t number) const {
@@ -59,12 +55,12 @@ std::optional<TaskKind> Session::Impl::task_of(std::uint64_t number) const {
 void Session::Impl::carry_out(const command::ChooseRun& choose, const std::string&) {
     if (choose.run == run().run) return;
     if (!is_kept(choose.run)) throw Error("this training run no longer exists");
-    trainer.choose(choose.run);
+    trainer.send(choose);
 }
 
 void Session::Impl::carry_out(const command::ForgetRun& forget, const std::string&) {
     if (forget.run == run().run) throw Error("the curves of the run in progress cannot be removed");
-    trainer.forget(forget.run);
+    trainer.send(forget);
     std::erase_if(training.runs, [&](const RunCurves& curves) { return curves.run == forget.run; });
 }
 

@@ -67,15 +67,15 @@ TEST(Trainer, IsIdleAtFirst) {
     EXPECT_EQ(desk.now().phase, TrainingPhase::Idle);
     EXPECT_EQ(desk.now().run, 0U);
     EXPECT_TRUE(desk.report.runs.empty());
-    desk.trainer.pause();
-    desk.trainer.apply(fake_settings());
+    desk.trainer.send(command::PauseTraining{});
+    desk.trainer.send(command::SetRun{fake_settings()});
     desk.settle();
     EXPECT_EQ(desk.now().phase, TrainingPhase::Idle);
 }
 
 TEST(Trainer, TrainsUntilTheStopCondition) {
     Desk desk;
-    desk.trainer.start(fake_settings(1003));
+    desk.trainer.send(command::StartTraining{}, fake_settings(1003));
     desk.settle();
     EXPECT_EQ(desk.now().phase, TrainingPhase::Finished);
     EXPECT_EQ(desk.now().message, "1003 steps done");
@@ -94,12 +94,12 @@ TEST(Trainer, TrainsUntilTheStopCondition) {
 
 TEST(Trainer, GoesOnAfterAStopConditionWhenItIsMovedAway) {
     Desk desk;
-    desk.trainer.start(fake_settings(10));
-    desk.trainer.start(fake_settings(20));
+    desk.trainer.send(command::StartTraining{}, fake_settings(10));
+    desk.trainer.send(command::StartTraining{}, fake_settings(20));
     desk.settle();
     EXPECT_EQ(desk.now().step, 20);
     EXPECT_EQ(desk.now().run, 1U);
-    desk.trainer.start(fake_settings(20));
+    desk.trainer.send(command::StartTraining{}, fake_settings(20));
     desk.settle();
     EXPECT_EQ(desk.now().phase, TrainingPhase::Finished);
     EXPECT_EQ(desk.now().step, 20);
@@ -108,10 +108,10 @@ TEST(Trainer, GoesOnAfterAStopConditionWhenItIsMovedAway) {
 
 TEST(Trainer, IsOverAsLongAsAStopConditionIsMet) {
     Desk desk;
-    desk.trainer.start(fake_settings(20));
+    desk.trainer.send(command::StartTraining{}, fake_settings(20));
     desk.settle();
     const auto expect_after = [&](std::int64_t steps, TrainingPhase phase, const char* message) {
-        desk.trainer.apply(fake_settings(steps));
+        desk.trainer.send(command::SetRun{fake_settings(steps)});
         desk.settle();
         EXPECT_EQ(desk.now().phase, phase) << steps;
         EXPECT_EQ(desk.now().message, message);
@@ -130,32 +130,32 @@ TEST(Trainer, DoesNotRunWhereNothingWouldBeLearned) {
         run.train.schedule.total_steps = total;  // where the rate is 0
         return run;
     };
-    desk.trainer.start(settings(1000, 1000));
+    desk.trainer.send(command::StartTraining{}, settings(1000, 1000));
     desk.settle();
     ASSERT_EQ(desk.now().step, 1000);
-    desk.trainer.step(settings(1000, 1000));
+    desk.trainer.send(command::StepTraining{}, settings(1000, 1000));
     desk.settle();
     EXPECT_EQ(desk.now().phase, TrainingPhase::Finished);
     EXPECT_EQ(desk.now().step, 1000);
     const std::string why = "nothing would be learned: the learning rate is 0 from step 1001 on";
     EXPECT_EQ(desk.now().message, "1000 steps done");
     EXPECT_EQ(desk.now().notice.rfind(why, 0), 0U) << desk.now().notice;
-    desk.trainer.start(settings(1010, 1000));
+    desk.trainer.send(command::StartTraining{}, settings(1010, 1000));
     desk.settle();
     EXPECT_EQ(desk.now().phase, TrainingPhase::Paused);
     EXPECT_EQ(desk.now().step, 1000);
     EXPECT_EQ(desk.now().message.rfind(why, 0), 0U) << desk.now().message;
-    desk.trainer.start(settings(1010, 1010));
+    desk.trainer.send(command::StartTraining{}, settings(1010, 1010));
     desk.settle();
     EXPECT_EQ(desk.now().phase, TrainingPhase::Finished);
     EXPECT_EQ(desk.now().step, 1010);
     RunSettings idle = fake_settings(10);
     idle.train.schedule.rate = 0;
-    desk.trainer.restart(idle);
+    desk.trainer.send(command::RestartTraining{}, idle);
     desk.settle();
     EXPECT_EQ(desk.now().run, 1U) << "the run under way stays";
     EXPECT_EQ(desk.now().notice.rfind("nothing would be learned: the learning rate is 0 from step 1 on", 0), 0U) << desk.now().notice;
-    desk.trainer.reset(idle);
+    desk.trainer.send(command::ResetTraining{}, idle);
     desk.settle();
     EXPECT_EQ(desk.now().run, 2U) << "a run that waits may get its rate later";
     EXPECT_EQ(fault_of(desk.report), "");
@@ -164,7 +164,7 @@ TEST(Trainer, DoesNotRunWhereNothingWouldBeLearned) {
 TEST(Trainer, MakesSingleSteps) {
     Desk desk;
     for (std::int64_t step = 1; step <= 3; ++step) {
-        desk.trainer.step(fake_settings());
+        desk.trainer.send(command::StepTraining{}, fake_settings());
         desk.settle();
         EXPECT_EQ(desk.now().phase, TrainingPhase::Paused);
         EXPECT_EQ(desk.now().step, step);
@@ -176,9 +176,9 @@ TEST(Trainer, MakesSingleSteps) {
 
 TEST(Trainer, ANewRunLeavesTheCurvesOfTheOld) {
     Desk desk;
-    for (int i = 0; i < 7; ++i) desk.trainer.step(fake_settings());
+    for (int i = 0; i < 7; ++i) desk.trainer.send(command::StepTraining{}, fake_settings());
     desk.trainer.wait();  // a new run would cancel the step in progress
-    desk.trainer.reset(fake_settings());
+    desk.trainer.send(command::ResetTraining{}, fake_settings());
     desk.settle();
     EXPECT_EQ(desk.now().run, 2U);
     EXPECT_EQ(desk.now().step, 0);
@@ -186,7 +186,7 @@ TEST(Trainer, ANewRunLeavesTheCurvesOfTheOld) {
     ASSERT_EQ(desk.report.runs.size(), 2U);
     EXPECT_EQ(desk.report.runs[0].losses.size(), 7U);
     EXPECT_EQ(desk.report.runs[1].losses.size(), 0U);
-    desk.trainer.restart(fake_settings(3));
+    desk.trainer.send(command::RestartTraining{}, fake_settings(3));
     desk.settle();
     // The second run made no steps.
     ASSERT_EQ(desk.report.runs.size(), 2U);
@@ -197,9 +197,9 @@ TEST(Trainer, ANewRunLeavesTheCurvesOfTheOld) {
 
 TEST(Trainer, KeepsRunsThatOthersHaveTakenThePlaceOf) {
     Desk desk;
-    desk.trainer.start(fake_settings(7));
+    desk.trainer.send(command::StartTraining{}, fake_settings(7));
     desk.settle();
-    desk.trainer.restart(fake_settings(3));
+    desk.trainer.send(command::RestartTraining{}, fake_settings(3));
     desk.settle();
     EXPECT_EQ(desk.now().run, 2U);
     ASSERT_EQ(desk.now().kept.size(), 1U);
@@ -210,7 +210,7 @@ TEST(Trainer, KeepsRunsThatOthersHaveTakenThePlaceOf) {
     EXPECT_EQ(desk.trainer.moment(1, 4).step, 4) << "its moments are there, too";
     EXPECT_EQ(desk.trainer.moment(1, 4).parameters->data()[0], 4);
 
-    desk.trainer.choose(1);
+    desk.trainer.send(command::ChooseRun{1});
     desk.settle();
     EXPECT_EQ(fault_of(desk.report), "");
     EXPECT_EQ(desk.now().run, 1U);
@@ -218,20 +218,20 @@ TEST(Trainer, KeepsRunsThatOthersHaveTakenThePlaceOf) {
     EXPECT_EQ(desk.now().step, 7);
     ASSERT_EQ(desk.now().kept.size(), 1U);
     EXPECT_EQ(desk.now().kept[0].run, 2U);
-    desk.trainer.start(fake_settings(9));
+    desk.trainer.send(command::StartTraining{}, fake_settings(9));
     desk.settle();
     EXPECT_EQ(fault_of(desk.report), "") << "its curves go on where they ended";
     EXPECT_EQ(desk.now().run, 1U);
     EXPECT_EQ(desk.now().step, 9);
     EXPECT_EQ(desk.report.runs.back().losses.size(), 9U);
 
-    desk.trainer.forget(2);
-    desk.trainer.choose(2);
+    desk.trainer.send(command::ForgetRun{2});
+    desk.trainer.send(command::ChooseRun{2});
     desk.settle();
     EXPECT_TRUE(desk.now().kept.empty());
     EXPECT_EQ(desk.trainer.moment(2, 1).parameters, nullptr);
     EXPECT_EQ(desk.now().run, 1U) << "what is gone cannot be chosen";
-    desk.trainer.restart(fake_settings(1));
+    desk.trainer.send(command::RestartTraining{}, fake_settings(1));
     desk.settle();
     EXPECT_EQ(desk.now().run, 3U) << "no number is given twice";
 }
@@ -239,7 +239,7 @@ TEST(Trainer, KeepsRunsThatOthersHaveTakenThePlaceOf) {
 TEST(Trainer, KeptRunsShareTheMemoryForMoments) {
     Desk desk;
     for (int run = 0; run < 4; ++run) {
-        desk.trainer.restart(fake_settings(30));
+        desk.trainer.send(command::RestartTraining{}, fake_settings(30));
         desk.trainer.wait();
     }
     desk.settle();
@@ -259,9 +259,9 @@ TEST(Trainer, KeptRunsShareTheMemoryForMoments) {
 TEST(Trainer, ANewRunAbandonsTheStepUnderWay) {
     Desk desk;
     desk.shared->step_gate.close();
-    desk.trainer.start(fake_settings(5));
+    desk.trainer.send(command::StartTraining{}, fake_settings(5));
     desk.shared->step_gate.await_arrival();
-    desk.trainer.restart(fake_settings(6));
+    desk.trainer.send(command::RestartTraining{}, fake_settings(6));
     desk.shared->step_gate.await_abandoned(1);
     desk.shared->step_gate.open();
     desk.settle();
@@ -275,7 +275,7 @@ TEST(Trainer, LeavesInTheMiddleOfAStep) {
     shared->step_gate.close();
     {
         Desk desk(shared);
-        desk.trainer.start(fake_settings());
+        desk.trainer.send(command::StartTraining{}, fake_settings());
         shared->step_gate.await_arrival();
     }
     EXPECT_EQ(shared->step_gate.abandoned(), 1);
@@ -284,7 +284,7 @@ TEST(Trainer, LeavesInTheMiddleOfAStep) {
 TEST(Trainer, KeepsTheLastFiniteModel) {
     Desk desk;
     desk.shared->bad = 7;
-    desk.trainer.start(fake_settings(10));
+    desk.trainer.send(command::StartTraining{}, fake_settings(10));
     desk.settle();
     EXPECT_EQ(desk.now().phase, TrainingPhase::Failed);
     EXPECT_EQ(desk.now().message, "step 7: layers.0.attention.scores is not finite");
@@ -293,7 +293,7 @@ TEST(Trainer, KeepsTheLastFiniteModel) {
     EXPECT_EQ(desk.now().parameters->data()[0], 6);
     EXPECT_EQ(fault_of(desk.report), "");
     desk.shared->bad = -1;
-    desk.trainer.start(fake_settings(10));
+    desk.trainer.send(command::StartTraining{}, fake_settings(10));
     desk.settle();
     EXPECT_EQ(desk.now().phase, TrainingPhase::Finished);
     EXPECT_EQ(desk.now().message, "10 steps done");
@@ -304,16 +304,16 @@ TEST(Trainer, SettingsThatCannotBeUsedLeaveTheRunAsItIs) {
     Desk desk;
     RunSettings evil = fake_settings(8);
     evil.batch_size = 666;
-    desk.trainer.start(evil);
+    desk.trainer.send(command::StartTraining{}, evil);
     desk.settle();
     EXPECT_EQ(desk.now().phase, TrainingPhase::Failed);
     EXPECT_EQ(desk.now().message, "666 is an evil batch size");
     EXPECT_EQ(desk.now().run, 0U);
     desk.shared->step_gate.close();
-    desk.trainer.start(fake_settings(8));
+    desk.trainer.send(command::StartTraining{}, fake_settings(8));
     desk.shared->step_gate.await_arrival();
-    desk.trainer.apply(evil);
-    desk.trainer.restart(evil);
+    desk.trainer.send(command::SetRun{evil});
+    desk.trainer.send(command::RestartTraining{}, evil);
     desk.shared->step_gate.await_abandoned(1);
     desk.shared->step_gate.open();
     desk.settle();
@@ -328,7 +328,7 @@ TEST(Trainer, SettingsThatCannotBeUsedLeaveTheRunAsItIs) {
 TEST(Trainer, HandsOutAndOpensBetweenSteps) {
     Desk desk;
     EXPECT_THROW(desk.trainer.contents(1).get(), Error);
-    desk.trainer.step(fake_settings());
+    desk.trainer.send(command::StepTraining{}, fake_settings());
     EXPECT_EQ(desk.trainer.contents(1).get()->checkpoint.steps, 1);
     desk.trainer.saved(1, 1, "good").get();
     desk.settle();
@@ -361,7 +361,7 @@ TEST(Trainer, HandsOutAndOpensBetweenSteps) {
 /// What else is said about a new run must not be followed by the news that it was opened.
 TEST(Trainer, TellsOfAnOpenedRunTogetherWithIt) {
     Desk desk;
-    desk.trainer.step(fake_settings());
+    desk.trainer.send(command::StepTraining{}, fake_settings());
     desk.settle();
     desk.shared->heads_gate.close();
     desk.trainer.open("good");
@@ -386,7 +386,7 @@ TEST(Trainer, ALongRunKeepsItsNewestPointsAndABoundedNumber) {
         RunSettings settings = fake_settings(stop);
         settings.evaluate_every = 1'000;
         settings.train.schedule.kind = ScheduleKind::Constant;
-        desk.trainer.start(settings);
+        desk.trainer.send(command::StartTraining{}, settings);
         desk.settle();
     }
     const std::vector<LossPoint> losses = desk.report.runs.at(0).losses;
@@ -404,15 +404,15 @@ TEST(Trainer, ALongRunKeepsItsNewestPointsAndABoundedNumber) {
     ASSERT_NE(handed, nullptr);
     EXPECT_EQ(handed->losses, losses) << "what is saved is what is shown";
     EXPECT_EQ(desk.trainer.moment(1, kSteps).step, kSteps);
-    desk.trainer.reset(fake_settings(1));
-    desk.trainer.choose(1);
+    desk.trainer.send(command::ResetTraining{}, fake_settings(1));
+    desk.trainer.send(command::ChooseRun{1});
     desk.settle();
     EXPECT_EQ(desk.report.runs.back().losses, losses) << "taken up again as it was left";
 }
 
 TEST(Trainer, GivesTheMomentOfAStepOrTheNearest) {
     Desk desk;
-    desk.trainer.start(fake_settings(100));
+    desk.trainer.send(command::StartTraining{}, fake_settings(100));
     desk.settle();
     ASSERT_LT(desk.now().moments.size(), 100U) << "the history was to be thinned out";
     for (std::int64_t step = -1; step <= 120; ++step) {
@@ -430,7 +430,7 @@ TEST(Trainer, GivesTheMomentOfAStepOrTheNearest) {
 
 TEST(Trainer, TheCheckOfTheCurvesFindsWhatIsWrong) {
     Desk desk;
-    desk.trainer.start(fake_settings(12));
+    desk.trainer.send(command::StartTraining{}, fake_settings(12));
     desk.settle();
     ASSERT_EQ(fault_of(desk.report), "");
     const auto spoiled = [&](auto spoil) {
@@ -462,22 +462,22 @@ TEST(Trainer, BearsThousandsOfOrdersInAnyOrder) {
             switch (pick(9)) {
             case 0:
             case 1:
-                desk.trainer.start(settings);
+                desk.trainer.send(command::StartTraining{}, settings);
                 break;
             case 2:
-                desk.trainer.pause();
+                desk.trainer.send(command::PauseTraining{});
                 break;
             case 3:
-                desk.trainer.step(settings);
+                desk.trainer.send(command::StepTraining{}, settings);
                 break;
             case 4:
-                desk.trainer.reset(settings);
+                desk.trainer.send(command::ResetTraining{}, settings);
                 break;
             case 5:
-                desk.trainer.restart(settings);
+                desk.trainer.send(command::RestartTraining{}, settings);
                 break;
             case 6:
-                desk.trainer.apply(settings);
+                desk.trainer.send(command::SetRun{settings});
                 break;
             case 7:
                 if (pick(2) == 0) {
@@ -489,7 +489,7 @@ TEST(Trainer, BearsThousandsOfOrdersInAnyOrder) {
             default:
                 if (pick(2) == 0) std::this_thread::sleep_for(std::chrono::microseconds(pick(2000)));
                 if (pick(4) == 0) {
-                    desk.trainer.pause();
+                    desk.trainer.send(command::PauseTraining{});
                     desk.settle();
                     ASSERT_NE(desk.now().phase, TrainingPhase::Running);
                 }
@@ -504,7 +504,7 @@ TEST(Trainer, BearsThousandsOfOrdersInAnyOrder) {
                 before.assign(curves.losses.begin(), curves.losses.end());
             }
         }
-        desk.trainer.pause();
+        desk.trainer.send(command::PauseTraining{});
         desk.settle();
         ASSERT_EQ(fault_of(desk.report), "");
         // Every step of every run is in its curve.

@@ -83,52 +83,65 @@ Trainer::Trainer(TrainingEngine engine, std::function<void()> wake)
 
 Trainer::~Trainer() = default;
 
-void Trainer::start(RunSettings settings) { send(Start{std::move(settings)}); }
-void Trainer::pause() { send(Pause{}); }
-void Trainer::step(RunSettings settings) { send(OneStep{std::move(settings)}); }
-void Trainer::reset(RunSettings settings) { send(NewRun{std::move(settings), false}); }
-void Trainer::restart(RunSettings settings) { send(NewRun{std::move(settings), true}); }
-void Trainer::chain(RunSettings first, RunSettings second) { send(Chain{std::move(first), std::move(second)}); }
-void Trainer::apply(RunSettings settings) { send(Apply{std::move(settings)}); }
+void Trainer::send(TrainerCommand command, RunSettings settings) {
+    const bool is_new = std::holds_alternative<command::ResetTraining>(command) ||
+                        std::holds_alternative<command::RestartTraining>(command) || std::holds_alternative<command::TrainBoth>(command);
+    auto order = [this, command = std::move(command), settings = std::move(settings)](const std::stop_token& job) {
+        std::visit([&](const auto& what) { execute(what, settings, job); }, command);
+    };
+    queue(std::move(order), is_new);
+}
+
+void Trainer::queue(Order order, bool interrupts) {
+    auto job = [this, order = std::move(order)](const std::stop_token& stop) { turn(order, stop); };
+    if (interrupts) worker_.interrupt(std::move(job));
+    else worker_.send(std::move(job));
+}
 
 std::future<void> Trainer::saved(std::uint64_t run, std::int64_t step, std::string folder) {
     auto promise = std::make_shared<std::promise<void>>();
     std::future<void> done = promise->get_future();
-    send(Saved{run, step, std::move(folder), std::move(promise)});
+    queue([this, run, step, folder = std::move(folder), promise = std::move(promise)](const std::stop_token&) {
+        note_saved(run, step, folder);
+        promise->set_value();
+    });
     return done;
 }
-void Trainer::choose(std::uint64_t run) { send(Choose{run}); }
-void Trainer::forget(std::uint64_t run) { send(Forget{run}); }
-void Trainer::hold(HeldMoments named) { send(Hold{std::move(named)}); }
-void Trainer::limit_histories(std::size_t budget_bytes) { send(Limit{budget_bytes}); }
+
+void Trainer::hold(HeldMoments named) {
+    queue([this, named = std::move(named)](const std::stop_token&) { hold_now(named); });
+}
 
 std::uint64_t Trainer::open(std::filesystem::path path, std::set<std::int64_t> named) {
-    send(Open{++last_order_, std::move(path), false, "", std::move(named)});
+    queue([this, open = Open{++last_order_, std::move(path), false, "", std::move(named)}](const std::stop_token& job) {
+        resume(open, job);
+    });
     return last_order_;
 }
 
 std::uint64_t Trainer::restore(std::filesystem::path path, std::string file, std::set<std::int64_t> named) {
-    send(Open{++last_order_, std::move(path), true, std::move(file), std::move(named)});
+    queue([this, open = Open{++last_order_, std::move(path), true, std::move(file), std::move(named)}](const std::stop_token& job) {
+        resume(open, job);
+    });
     return last_order_;
 }
 
 std::shared_future<std::shared_ptr<const RunFolder>> Trainer::contents(std::uint64_t run) {
     auto promise = std::make_shared<std::promise<std::shared_ptr<const RunFolder>>>();
     std::shared_future<std::shared_ptr<const RunFolder>> future = promise->get_future().share();
-    send(Contents{run, std::move(promise)});
+    queue([this, run, promise = std::move(promise)](const std::stop_token&) {
+        try {
+            promise->set_value(contents_now(run));
+        } catch (const std::exception&) {
+            promise->set_exception(std::current_exception());
+        }
+    });
     return future;
 }
 
 void Trainer::hand_over_to(KeepRun keep) {
     const std::lock_guard lock(mutex_);
     keep_ = std::move(keep);
-}
-
-void Trainer::send(Order order) {
-    const bool is_new = std::holds_alternative<NewRun>(order) || std::holds_alternative<Chain>(order);
-    auto job = [this, order = std::move(order)](const std::stop_token& stop) { turn(&order, stop); };
-    if (is_new) worker_.interrupt(std::move(job));
-    else worker_.send(std::move(job));
 }
 
 void Trainer::update(TrainingReport& report) {
@@ -172,18 +185,18 @@ Moment Trainer::moment_near(std::uint64_t run, std::int64_t step) const {
 
 void Trainer::wait() { worker_.wait(); }
 
-void Trainer::turn(const Order* order, const std::stop_token& job) {
-    if (order == nullptr && state_.phase != TrainingPhase::Running) return;
+void Trainer::turn(const Order& order, const std::stop_token& job) {
+    if (!order && state_.phase != TrainingPhase::Running) return;
     try_out(order, job);
     hand_over();
-    if (state_.phase == TrainingPhase::Running) worker_.send_later({}, [this](const std::stop_token& stop) { turn(nullptr, stop); });
+    if (state_.phase == TrainingPhase::Running) worker_.send_later({}, [this](const std::stop_token& stop) { turn({}, stop); });
 }
 
-void Trainer::try_out(const Order* order, const std::stop_token& job) {
+void Trainer::try_out(const Order& order, const std::stop_token& job) {
     const auto begin = Clock::now();
     try {
-        if (order != nullptr) {
-            std::visit([&](const auto& what) { carry_out(what, job); }, *order);
+        if (order) {
+            order(job);
         } else {
             advance(job);
             busy_ += std::chrono::duration<double>(Clock::now() - begin).count();
@@ -194,7 +207,7 @@ void Trainer::try_out(const Order* order, const std::stop_token& job) {
     } catch (const ConfigError& error) {
         // The order is invalid; the current run continues unchanged.
         when_memory_allows([&] {
-            if (order != nullptr && run_ != nullptr) notice(error.what(), true);
+            if (order && run_ != nullptr) notice(error.what(), true);
             else set_phase(TrainingPhase::Failed, error.what());
         });
     } catch (const std::exception& error) {
@@ -209,24 +222,24 @@ std::unique_ptr<LiveRun> Trainer::new_run(RunSettings settings, bool runs) {
     return engine_.start(settings);
 }
 
-void Trainer::carry_out(const Start& start, const std::stop_token& job) {
-    if (run_ == nullptr) return take_up(new_run(start.settings, true), TrainingPhase::Running, job);
-    adopt(start.settings);
+void Trainer::execute(const command::StartTraining&, const RunSettings& settings, const std::stop_token& job) {
+    if (run_ == nullptr) return take_up(new_run(settings, true), TrainingPhase::Running, job);
+    adopt(settings);
     if (const std::string finished = run_->finished(); !finished.empty()) return set_phase(TrainingPhase::Finished, finished);
     const std::string idle = learns_nothing(run_->settings(), run_->steps());
     set_phase(idle.empty() ? TrainingPhase::Running : TrainingPhase::Paused, idle);
 }
 
-void Trainer::carry_out(const Pause&, const std::stop_token& job) {
+void Trainer::execute(const command::PauseTraining&, const RunSettings&, const std::stop_token& job) {
     if (state_.phase != TrainingPhase::Running) return;
     state_.phase = TrainingPhase::Paused;
     score_heads(true, job);
     publish(true);
 }
 
-void Trainer::carry_out(const OneStep& step, const std::stop_token& job) {
-    if (run_ == nullptr) take_up(new_run(step.settings, false), TrainingPhase::Paused, job);
-    else adopt(step.settings);
+void Trainer::execute(const command::StepTraining&, const RunSettings& settings, const std::stop_token& job) {
+    if (run_ == nullptr) take_up(new_run(settings, false), TrainingPhase::Paused, job);
+    else adopt(settings);
     state_.phase = TrainingPhase::Paused;
     RunSettings next = run_->settings();
     next.stop.steps = run_->steps() + 1;
@@ -241,21 +254,28 @@ void Trainer::carry_out(const OneStep& step, const std::stop_token& job) {
     rest();
 }
 
-void Trainer::carry_out(const NewRun& fresh, const std::stop_token& job) {
-    take_up(new_run(fresh.settings, fresh.running), fresh.running ? TrainingPhase::Running : TrainingPhase::Paused, job);
+void Trainer::execute(const command::ResetTraining&, const RunSettings& settings, const std::stop_token& job) {
+    take_up(new_run(settings, false), TrainingPhase::Paused, job);
 }
 
-void Trainer::carry_out(const Chain& chain, const std::stop_token& job) {
-    take_up(new_run(chain.first, true), TrainingPhase::Running, job);
-    then_ = chain.second;
+void Trainer::execute(const command::RestartTraining&, const RunSettings& settings, const std::stop_token& job) {
+    take_up(new_run(settings, true), TrainingPhase::Running, job);
+}
+
+// The correct run goes first, so that the broken one can be watched against its curve.
+void Trainer::execute(const command::TrainBoth&, const RunSettings& settings, const std::stop_token& job) {
+    RunSettings right = settings;
+    right.train.forward.mistake = Mistake::None;
+    take_up(new_run(right, true), TrainingPhase::Running, job);
+    then_ = settings;
     state_.then = then_->train.forward.mistake;
     state_.paired = true;
     publish(true);
 }
 
-void Trainer::carry_out(const Apply& apply, const std::stop_token&) {
+void Trainer::execute(const command::SetRun& set, const RunSettings&, const std::stop_token&) {
     if (run_ == nullptr) return;
-    adopt(apply.settings);
+    adopt(set.run);
     // The stop conditions may have changed. Otherwise a paused run keeps its message.
     const bool paused = state_.phase == TrainingPhase::Paused, over = state_.phase == TrainingPhase::Finished;
     if (over || (paused && !run_->finished().empty())) rest();
@@ -287,36 +307,31 @@ std::shared_ptr<const RunFolder> contents_of(LiveRun& run, RunCurves curves) {
 
 }  // namespace
 
-void Trainer::carry_out(const Contents& contents, const std::stop_token&) {
-    try {
-        if (contents.run == state_.run && run_ != nullptr) {
-            RunCurves points = published_;
-            add_copies(points, unpublished_);
-            return contents.promise->set_value(contents_of(*run_, std::move(points)));
-        }
-        for (Shelved& one : shelf_)
-            if (one.state.run == contents.run) return contents.promise->set_value(contents_of(*one.run, one.published));
-        throw Error("this training run no longer exists");
-    } catch (const std::exception&) {
-        contents.promise->set_exception(std::current_exception());
+std::shared_ptr<const RunFolder> Trainer::contents_now(std::uint64_t run) {
+    if (run == state_.run && run_ != nullptr) {
+        RunCurves points = published_;
+        add_copies(points, unpublished_);
+        return contents_of(*run_, std::move(points));
     }
+    for (Shelved& one : shelf_)
+        if (one.state.run == run) return contents_of(*one.run, one.published);
+    throw Error("this training run no longer exists");
 }
 
-void Trainer::carry_out(const Saved& saved, const std::stop_token&) {
-    if (saved.run == state_.run) {
-        state_.saved_step = saved.step;
-        state_.file = saved.folder;
+void Trainer::note_saved(std::uint64_t run, std::int64_t step, const std::string& folder) {
+    if (run == state_.run) {
+        state_.saved_step = step;
+        state_.file = folder;
         autosaved_step_ = -1;
     }
     for (Shelved& one : shelf_)
-        if (one.state.run == saved.run) {
-            one.state.saved_step = saved.step;
-            one.state.file = saved.folder;
+        if (one.state.run == run) {
+            one.state.saved_step = step;
+            one.state.file = folder;
             one.handed_over = false;
         }
     note_kept_runs();
     publish(false);
-    saved.promise->set_value();
 }
 
 void Trainer::note_opened(OpenedRun opened) {
@@ -325,7 +340,7 @@ void Trainer::note_opened(OpenedRun opened) {
     if (state_.opened.size() > kMostNoted) state_.opened.erase(state_.opened.begin());
 }
 
-void Trainer::carry_out(const Open& open, const std::stop_token& job) {
+void Trainer::resume(const Open& open, const std::stop_token& job) {
     std::unique_ptr<LiveRun> run;
     const auto refuse = [&](const std::string& why) {
         note_opened({open.number, 0, why});
@@ -364,7 +379,7 @@ void Trainer::take_up(std::unique_ptr<LiveRun> run, TrainingPhase phase, const s
     state.run = ++last_run_;
     state.kept = std::move(state_.kept);
     state.opened = std::move(state_.opened);
-    state.notice = opened.empty() ? std::move(state_.notice) : opened;
+    state.notice = opened.empty() ? state_.notice : opened;
     state.notices = state_.notices + (opened.empty() ? 0 : 1);
     state.from_file = !opened.empty();
     state.saved_step = run_->steps();

@@ -16,6 +16,7 @@
 #include <variant>
 #include <vector>
 
+#include "app/session/document/commands.hpp"
 #include "app/session/threads/worker.hpp"
 #include "app/session/training/live_run.hpp"
 #include "app/session/training/training_report.hpp"
@@ -28,6 +29,11 @@ inline constexpr std::chrono::milliseconds kHandOverPause{4000};
 /// By run: the moments of it that something outside names.
 using HeldMoments = std::map<std::uint64_t, std::vector<Moment>>;
 
+/// What a user can have done with the runs.
+using TrainerCommand =
+    std::variant<command::StartTraining, command::PauseTraining, command::StepTraining, command::ResetTraining, command::RestartTraining,
+                 command::TrainBoth, command::SetRun, command::ChooseRun, command::ForgetRun, command::SetHistoryBudget>;
+
 /// One thread that owns the current run. It executes orders in sequence, between training steps; a new run cancels the step in progress. It
 /// publishes a snapshot at every change of phase and otherwise at most 30 times a second, with all points since the last one. All methods
 /// must be called from one thread (the UI's).
@@ -39,18 +45,11 @@ public:
     Trainer(const Trainer&) = delete;
     Trainer& operator=(const Trainer&) = delete;
 
-    /// Continues the current run with `settings` as far as they apply to it; without a run, starts one.
-    void start(RunSettings settings);
-    void pause();
-    /// Runs one step, even if the run is finished, then pauses. Does nothing but set a message if the learning rate is 0; likewise start()
-    /// if all remaining rates are 0.
-    void step(RunSettings settings);
-    void reset(RunSettings settings);    ///< creates a new run, paused
-    void restart(RunSettings settings);  ///< creates a new run and starts it
-    /// Runs `first`, then `second`, unless another run is started in between.
-    void chain(RunSettings first, RunSettings second);
-    /// To the current run, except the mistake, which is fixed for a run. Decides again whether a run that rests is finished.
-    void apply(RunSettings settings);
+    /// Does what the command says, with the document's `settings` for a run that starts, continues or makes a step: they apply as far as an
+    /// existing run can take them over, never its mistake. Where nothing would be learned, because the learning rates are 0, a run does not
+    /// start and a step is not made, but a message says so. SetRun decides again whether a run that rests is finished; TrainBoth always
+    /// trains both.
+    void send(TrainerCommand command, RunSettings settings = {});
     /// The run as it is between two steps, with its curves and moments, as soon as the orders before are carried out. The future throws
     /// Error if the run no longer exists.
     std::shared_future<std::shared_ptr<const RunFolder>> contents(std::uint64_t run);
@@ -61,14 +60,8 @@ public:
     std::uint64_t open(std::filesystem::path path, std::set<std::int64_t> named = {});
     /// The same for an autosave of a run whose own file is `file` ("" for none). The run still counts as unsaved.
     std::uint64_t restore(std::filesystem::path path, std::string file, std::set<std::int64_t> named = {});
-    /// Makes a kept run current again, paused if it was running, and keeps the present one.
-    void choose(std::uint64_t run);
-    /// Deletes a kept run.
-    void forget(std::uint64_t run);
     /// These moments of the runs are held from now on (see History::hold()); those of other runs stay as they are.
     void hold(HeldMoments named);
-    /// Changes the memory for the moments of all runs. A smaller one thins out all of them alike.
-    void limit_histories(std::size_t budget_bytes);
     /// Runs are passed to `keep` from now on.
     void hand_over_to(KeepRun keep);
 
@@ -83,33 +76,6 @@ public:
 
 private:
     using Clock = std::chrono::steady_clock;
-    struct Start {
-        RunSettings settings;
-    };
-    struct Pause {};
-    struct OneStep {
-        RunSettings settings;
-    };
-    struct NewRun {
-        RunSettings settings;
-        bool running;
-    };
-    struct Chain {
-        RunSettings first, second;
-    };
-    struct Apply {
-        RunSettings settings;
-    };
-    struct Contents {
-        std::uint64_t run;
-        std::shared_ptr<std::promise<std::shared_ptr<const RunFolder>>> promise;
-    };
-    struct Saved {
-        std::uint64_t run;
-        std::int64_t step;
-        std::string folder;
-        std::shared_ptr<std::promise<void>> promise;
-    };
     struct Open {
         std::uint64_t number;
         std::filesystem::path path;
@@ -117,37 +83,28 @@ private:
         std::string file;  ///< of an autosaved run
         std::set<std::int64_t> named;
     };
-    struct Choose {
-        std::uint64_t run;
-    };
-    struct Forget {
-        std::uint64_t run;
-    };
-    struct Hold {
-        HeldMoments named;
-    };
-    struct Limit {
-        std::size_t budget_bytes;
-    };
-    using Order = std::variant<Start, Pause, OneStep, NewRun, Chain, Apply, Contents, Saved, Open, Choose, Forget, Hold, Limit>;
-    void send(Order order);
+    using Order = std::function<void(const std::stop_token& job)>;
+    /// `interrupts`: cancels the step in progress.
+    void queue(Order order, bool interrupts = false);
 
-    /// Executes an order, or the next training step if it is null, and schedules the step that follows while the run is running.
-    void turn(const Order* order, const std::stop_token& job);
-    void try_out(const Order* order, const std::stop_token& job);
-    void carry_out(const Start& start, const std::stop_token& job);
-    void carry_out(const Pause& pause, const std::stop_token& job);
-    void carry_out(const OneStep& step, const std::stop_token& job);
-    void carry_out(const NewRun& fresh, const std::stop_token& job);
-    void carry_out(const Chain& chain, const std::stop_token& job);
-    void carry_out(const Apply& apply, const std::stop_token& job);
-    void carry_out(const Contents& contents, const std::stop_token& job);
-    void carry_out(const Saved& saved, const std::stop_token& job);
-    void carry_out(const Open& open, const std::stop_token& job);
-    void carry_out(const Choose& choose, const std::stop_token& job);
-    void carry_out(const Forget& forget, const std::stop_token& job);
-    void carry_out(const Hold& hold, const std::stop_token& job);
-    void carry_out(const Limit& limit, const std::stop_token& job);
+    /// Executes an order, or the next training step if it is empty, and schedules the step that follows while the run is running.
+    void turn(const Order& order, const std::stop_token& job);
+    void try_out(const Order& order, const std::stop_token& job);
+    void execute(const command::StartTraining& start, const RunSettings& settings, const std::stop_token& job);
+    void execute(const command::PauseTraining& pause, const RunSettings& settings, const std::stop_token& job);
+    void execute(const command::StepTraining& step, const RunSettings& settings, const std::stop_token& job);
+    void execute(const command::ResetTraining& reset, const RunSettings& settings, const std::stop_token& job);
+    void execute(const command::RestartTraining& restart, const RunSettings& settings, const std::stop_token& job);
+    void execute(const command::TrainBoth& both, const RunSettings& settings, const std::stop_token& job);
+    void execute(const command::SetRun& set, const RunSettings& settings, const std::stop_token& job);
+    void execute(const command::ChooseRun& choose, const RunSettings& settings, const std::stop_token& job);
+    void execute(const command::ForgetRun& forget, const RunSettings& settings, const std::stop_token& job);
+    void execute(const command::SetHistoryBudget& set, const RunSettings& settings, const std::stop_token& job);
+    /// Throws Error if the run no longer exists.
+    std::shared_ptr<const RunFolder> contents_now(std::uint64_t run);
+    void note_saved(std::uint64_t run, std::int64_t step, const std::string& folder);
+    void resume(const Open& open, const std::stop_token& job);
+    void hold_now(const HeldMoments& held);
     /// Keeps the current run, if it has made a step, before another replaces it.
     void keep_run();
     void note_kept_runs();  ///< updates their list

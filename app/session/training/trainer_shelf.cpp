@@ -50,7 +50,7 @@ void Trainer::give_room() {
     run_->limit_history(std::max(free / 2, std::min(free, run_->history().bytes())));
 }
 
-void Trainer::carry_out(const Choose& choose, const std::stop_token&) {
+void Trainer::execute(const command::ChooseRun& choose, const RunSettings&, const std::stop_token&) {
     const auto is_chosen = [&](const Shelved& one) { return one.state.run == choose.run; };
     const auto found = std::find_if(shelf_.begin(), shelf_.end(), is_chosen);
     if (found == shelf_.end()) return;
@@ -80,7 +80,7 @@ void Trainer::carry_out(const Choose& choose, const std::stop_token&) {
     publish(true);
 }
 
-void Trainer::carry_out(const Forget& forget, const std::stop_token&) {
+void Trainer::execute(const command::ForgetRun& forget, const RunSettings&, const std::stop_token&) {
     std::erase_if(shelf_, [&](const Shelved& one) { return one.state.run == forget.run; });
     note_kept_runs();
     give_room();
@@ -93,8 +93,8 @@ void Trainer::carry_out(const Forget& forget, const std::stop_token&) {
     if (keep) keep({.run = forget.run, .contents = nullptr, .file = {}, .gone = true});
 }
 
-void Trainer::carry_out(const Hold& hold, const std::stop_token&) {
-    for (const auto& [number, named] : hold.named) {
+void Trainer::hold_now(const HeldMoments& held) {
+    for (const auto& [number, named] : held) {
         if (number == state_.run && run_ != nullptr) run_->hold(named);
         for (Shelved& one : shelf_)
             if (one.state.run == number) one.run->hold(named);
@@ -103,8 +103,8 @@ void Trainer::carry_out(const Hold& hold, const std::stop_token&) {
     publish(false);
 }
 
-void Trainer::carry_out(const Limit& limit, const std::stop_token&) {
-    budget_ = limit.budget_bytes;
+void Trainer::execute(const command::SetHistoryBudget& set, const RunSettings&, const std::stop_token&) {
+    budget_ = static_cast<std::size_t>(set.mib * (1 << 20));
     const std::size_t all = bytes_of_kept_runs() + (run_ == nullptr ? 0 : run_->history().bytes());
     const double share = static_cast<double>(budget_) / static_cast<double>(std::max<std::size_t>(all, 1));
     const auto thin = [share](LiveRun& run) {
